@@ -55,7 +55,8 @@ impl LoadPlan {
         Ok(Self { workload, load, setting, plan })
     }
 
-    /// What is not counted of its workers, and why, but for what a single process lacks.
+    /// What is not counted of its workers, and why. What a single process lacks is reported where it
+    /// is opened.
     pub(crate) fn missed(&self) -> Option<Missed> {
         let workers = self.plan.workers;
         (workers > SUMMED_TASKS_MAX).then(|| Missed {

@@ -52,7 +52,7 @@ pub(crate) fn run(
         Ok(loops) => observer.under_load(&load, |observer, load, _| {
             MemoryMeasuring::new(observer, load, &mut group, work, loops).until_it_is_steady()
         })?,
-        Err(end) => observer.not_ready("the job", AgentError::Job, end)?,
+        Err(end) => observer.not_ready(AgentError::Job, end)?,
     };
     drop(group);
     observer.output.end(status)?;
@@ -66,7 +66,7 @@ fn file_bytes(work: &MemoryJob) -> u64 {
     }
 }
 
-/// Whether there is room. Of all but the host the subject's limit is the protection.
+/// Whether there is room. Everywhere but on the host the subject's limit protects.
 fn check_room(
     assignment: &Assignment,
     asked: &JobSpec,

@@ -242,16 +242,15 @@ impl<'a, W: Write> Observer<'a, W> {
     }
 
     /// The status of a run whose processes did not become ready because it is to stop. Else writes
-    /// why they did not, and the end of the run, and fails with the reason why `what` cannot start.
+    /// why they did not, and the end of the run, and fails with it, `refused`.
     pub(crate) fn not_ready(
         &mut self,
-        what: &str,
         refused: fn(String) -> AgentError,
         end: End,
     ) -> Result<EndStatus, AgentError> {
         let (status, why) = match end {
             End::Failed(why) => {
-                self.output.warning(format!("{what} cannot start: {why}"))?;
+                self.output.warning(refused(why.clone()).to_string())?;
                 (EndStatus::Killed, why)
             }
             End::Died(death) if !self.was_stopped(&death) => {

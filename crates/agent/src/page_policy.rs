@@ -1,4 +1,4 @@
-//! Whether the pages that a job asks for can be had.
+//! Whether the pages that a job asks for are available.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use workloads::{Backing, MemoryJob, Pages, TouchPlan};
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const SHARED_THP: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
 
-/// Why the pages of a job cannot be had, if they cannot, and what to do.
+/// Why the pages of a job are not available, if they are not, and what to do.
 pub(crate) fn unavailable(work: &MemoryJob) -> Option<Missed> {
     let MemoryJob::Touch(plan) = work else { return None };
     let (capability, reason) = match plan.pages {

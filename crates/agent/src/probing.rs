@@ -68,7 +68,7 @@ pub(crate) fn run(
             drop(freezer);
             status
         })?,
-        Err(end) => observer.not_ready("the probe", AgentError::Probe, end)?,
+        Err(end) => observer.not_ready(AgentError::Probe, end)?,
     };
     observer.output.end(status)?;
     Ok(status)
@@ -269,7 +269,8 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
 
     /// The delays reported since the last look, in ns, and whether the prober has ended.
     fn read_short_records(&mut self) -> io::Result<(Vec<u64>, bool)> {
-        let mut bytes = Vec::new();
+        // A second of a quick probe has some hundred records.
+        let mut bytes = Vec::with_capacity(1 << 13);
         let gone = match self.prober.records.read_to_end(&mut bytes) {
             Ok(_) => true,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
@@ -310,7 +311,8 @@ fn named_parts(probe: &Workload, record: &Record) -> Values {
     probe.measures.iter().map(|name| (*name).into()).zip(record.parts).collect()
 }
 
-/// The test hook that freezes the prober again and again: a process, killed when dropped, with the prober going on.
+/// The test hook that freezes the prober periodically. Dropping it kills its process and lets the
+/// prober go on.
 struct Freezer {
     pid: u32,
     prober: u32,

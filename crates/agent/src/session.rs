@@ -65,7 +65,7 @@ pub(crate) fn run(
             drop(users);
             Ok(status)
         })?,
-        Err(end) => observer.not_ready("the job", AgentError::Job, end)?,
+        Err(end) => observer.not_ready(AgentError::Job, end)?,
     };
     observer.output.end(status)?;
     Ok(status)

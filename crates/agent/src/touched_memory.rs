@@ -57,7 +57,7 @@ fn segment(key: i32, plan: &TouchPlan, layout: &Layout) -> io::Result<Mapping> {
     let huge = plan.pages == Pages::Hugetlb;
     let size_bytes = addressable(layout.size_bytes())?;
     let size_bytes = if huge { whole_huge_pages(size_bytes)? } else { size_bytes };
-    // The key is in the journal of whoever made the work directory.
+    // The key is in the journal of the process that made the work directory.
     let segment = SharedSegment::create(key, size_bytes, huge)?;
     let mapping = segment.attach();
     segment.remove()?;

@@ -1,5 +1,5 @@
 //! The users of a job: started together, heard through one pipe, and ended with all they started.
-//! Each is a process that thinks, issues commands, and tells what they used.
+//! Each is a process that thinks, issues commands, and reports what they used.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -80,7 +80,7 @@ impl Users {
         let mut ready = 0;
         while ready < self.pids.len() {
             let woken = waiter.until_ready(self.words.as_fd(), until_ns, late);
-            // What a user said before he died tells more than his death.
+            // What a user said before it died explains more than its death.
             for word in self.words.read().map_err(|error| End::Failed(error.to_string()))? {
                 match word {
                     Word::NotReady(why) => return Err(End::Failed(why)),
@@ -123,7 +123,8 @@ impl Users {
 impl Drop for Users {
     fn drop(&mut self) {
         end(self.pids.drain(..));
-        // Their commands die with them, what those had started does not. Its remover tries again.
+        // Their commands die with them, what those had started does not. Removing
+        // the directory tries again.
         let _ = end_marked(&self.mark);
     }
 }

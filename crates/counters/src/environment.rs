@@ -76,8 +76,9 @@ pub fn environment(roots: &Roots) -> (Environment, Vec<Missed>) {
         facts.add(name, text.and_then(|text| chosen(&text, choice)));
     }
     facts.add("swaps", read(&roots.path("proc/swaps")).ok().map(|table| swaps(&table)));
+    let meminfo = read(&roots.path("proc/meminfo"));
     for (fact, name) in [("memory_bytes", "MemTotal_kb"), ("swap_bytes", "SwapTotal_kb")] {
-        facts.want(fact, "proc/meminfo", |text| {
+        facts.want_of(fact, "proc/meminfo", meminfo.as_ref(), |text| {
             let values = parse::colon_keyed(text).map_err(|error| format!(": {error}"))?;
             // Its kB are 1024 bytes.
             let size = values.iter().find(|(known, _)| known == name);
@@ -85,14 +86,15 @@ pub fn environment(roots: &Roots) -> (Environment, Vec<Missed>) {
             size.ok_or(format!(" has no {name}"))
         });
     }
-    facts.want("cpu_model", "proc/cpuinfo", |text| {
+    let cpuinfo = read(&roots.path("proc/cpuinfo"));
+    facts.want_of("cpu_model", "proc/cpuinfo", cpuinfo.as_ref(), |text| {
         cpu_model(text).ok_or(" names no model".to_owned())
     });
     facts.want("cpus_online", "sys/devices/system/cpu/online", |list| {
         let count = count_list(list).ok_or_else(|| format!(": {list:?} is not a list of CPUs"))?;
         Ok(count.to_string())
     });
-    facts.add("hypervisor", hypervisor(roots));
+    facts.add("hypervisor", cpuinfo.ok().and_then(|cpuinfo| hypervisor(roots, &cpuinfo)));
     let auxv = roots.path("proc/self/auxv");
     let page_bytes = fs::read(&auxv)
         .map_err(|error| format!("cannot read {}: {error}", auxv.display()))
@@ -135,9 +137,20 @@ impl Facts<'_> {
 
     /// Keeps what a function finds in a file, or the reason why not, which follows the path.
     fn want(&mut self, name: &str, file: &str, find: impl Fn(&str) -> Result<String, String>) {
+        self.want_of(name, file, read(&self.roots.path(file)).as_ref(), find);
+    }
+
+    /// The same of a file that was read.
+    fn want_of(
+        &mut self,
+        name: &str,
+        file: &str,
+        text: Result<&String, &String>,
+        find: impl Fn(&str) -> Result<String, String>,
+    ) {
         let path = self.roots.path(file);
-        let fact = read(&path)
-            .and_then(|text| find(&text).map_err(|reason| format!("{}{reason}", path.display())));
+        let reason = |reason| format!("{}{reason}", path.display());
+        let fact = text.map_err(String::clone).and_then(|text| find(text).map_err(reason));
         self.keep(name, fact);
     }
 
@@ -212,13 +225,12 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
     })
 }
 
-/// What the kernel runs on: `none` is the bare machine; `None` if nothing tells.
-fn hypervisor(roots: &Roots) -> Option<String> {
-    let cpuinfo = read(&roots.path("proc/cpuinfo")).ok()?;
+/// What the kernel runs on: `none` is the bare machine; `None` if nothing says so.
+fn hypervisor(roots: &Roots, cpuinfo: &str) -> Option<String> {
     if let Ok(kind) = read(&roots.path("sys/hypervisor/type")) {
         return Some(kind);
     }
-    if !field(&cpuinfo, "flags")?.split(' ').any(|flag| flag == "hypervisor") {
+    if !field(cpuinfo, "flags")?.split(' ').any(|flag| flag == "hypervisor") {
         return Some("none".to_owned());
     }
     let dmi = ["sys_vendor", "product_name"]

@@ -20,7 +20,7 @@ pub(crate) struct Mount {
 
 /// Reads `/proc/self/mountinfo` (`Documentation/filesystems/proc.rst` section 3.5). Lines that are
 /// not understood are skipped.
-pub(crate) fn mounts(mountinfo: &str) -> impl DoubleEndedIterator<Item = Mount> {
+pub(crate) fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount> {
     mountinfo.lines().filter_map(|line| {
         let (left, right) = line.split_once(" - ")?;
         let mut left = left.split(' ').skip(2);

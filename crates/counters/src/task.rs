@@ -39,7 +39,7 @@ pub struct TaskReader {
 }
 
 impl TaskReader {
-    /// Opens and tries the counters of a task; what cannot be had is in the list, once.
+    /// Opens and tries the counters of a task; what is not available is in the list, once.
     ///
     /// `taskstats` is left out when delays are switched off, since the kernel then answers with
     /// zeros. It also answers with zeros for a task that was started before they were switched
@@ -104,7 +104,7 @@ pub(crate) fn no_schedstat(proc_root: &Path) -> Option<Missed> {
     })
 }
 
-/// Connects to taskstats and tries it on a task, or says why its delays cannot be had.
+/// Connects to taskstats and tries it on a task, or says why its delays are not available.
 pub(crate) fn open_taskstats(enabled: Option<bool>, pid: u32) -> Result<Taskstats, String> {
     if enabled == Some(false) {
         return Err("kernel.task_delayacct is 0: delays are not counted; switch it on before the \

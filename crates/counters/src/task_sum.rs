@@ -19,7 +19,7 @@ pub struct TaskSum {
 
 impl TaskSum {
     /// Opens the counters of processes that were just started; of none if they are more than
-    /// [`SUMMED_TASKS_MAX`]. What cannot be had of one process is said where that one is opened,
+    /// [`SUMMED_TASKS_MAX`]. What is not available of one process is said where that one is opened,
     /// and is missing here for the same reason.
     pub fn open(proc_root: &Path, pids: impl ExactSizeIterator<Item = u32>) -> Self {
         if pids.len() > SUMMED_TASKS_MAX {

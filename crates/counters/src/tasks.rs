@@ -1,4 +1,4 @@
-//! Counters of any process, one after the other: for whoever looks at all of them.
+//! Counters of any process, one after the other: for a reader of all of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Finds out what can be had of processes; what cannot is in the list, once. Whether delays can
+    /// Finds out what is available of processes; what is not is in the list, once. Whether delays can
     /// be read is tried on this process; `taskstats` comes from the running kernel, whatever
     /// `proc_root` is.
     pub fn open(proc_root: &Path) -> (Self, Vec<Missed>) {

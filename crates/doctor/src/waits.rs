@@ -74,8 +74,9 @@ pub(crate) fn lost_of_tasks(
     let mut is_damaged = false;
     let lost = lost_of_each(interval, group, |change| {
         let delays = Delays::from_change(*change)?;
-        is_damaged |= delays.are_impossible();
-        (!delays.are_impossible()).then(|| formula(&delays))
+        let is_impossible = delays.are_impossible();
+        is_damaged |= is_impossible;
+        (!is_impossible).then(|| formula(&delays))
     });
     // That the others lost nothing says little where one is not known.
     lost.filter(|lost| !is_damaged || lost.lost_share >= NOTE_SHARE)

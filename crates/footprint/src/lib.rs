@@ -2,7 +2,7 @@
 //!
 //! A page of page tables maps one *region*: as many pages in a row, aligned, as it has entries
 //! (512 pages of 4 KiB: 2 MiB). A region costs one such page as soon as a single page of it is
-//! mapped, in every process anew: what the pmeg was to the Sun-4. [`measure`] counts regions and
+//! mapped, once in every process: what the pmeg was to the Sun-4. [`measure`] counts regions and
 //! pages of processes, those that were active in a window of time, how full regions are, and what
 //! is mapped elsewhere too; `docs/footprint.md` has all figures and formulas.
 //!

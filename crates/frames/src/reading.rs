@@ -108,7 +108,7 @@ impl RunFiles {
     ) -> Result<(), E> {
         let (threads, pieces) = (self.threads.max(1), self.pieces());
         std::thread::scope(|scope| {
-            // A thread reads every so many-th piece, so that its next one is known.
+            // Of n threads, thread k reads pieces k, k + n, k + 2n, …, so it is known which has the next one.
             let done = (0..threads).map(|first| {
                 let (read, done) = sync_channel(AHEAD);
                 let mut own = pieces.iter().skip(first).step_by(threads);

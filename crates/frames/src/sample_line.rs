@@ -200,7 +200,7 @@ impl<'a> Cursor<'a> {
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
             len += 1;
         }
-        // A fraction or an exponent is found by whoever wants a comma here.
+        // A fraction or an exponent is caught where a comma is expected.
         let is_plain = len > 0 && len <= DIGITS && (len == 1 || self.rest.first() != Some(&b'0'));
         self.rest = self.rest.get(len..)?;
         is_plain.then_some(value)

@@ -36,7 +36,7 @@ impl Write for Channel {
 }
 
 /// Pauses the machine; the next instruction is executed when the host lets it go on. Returns how
-/// much virtual time passed in between, in ns. Fails when the port cannot be had.
+/// much virtual time passed in between, in ns. Fails when access to the port is refused.
 pub(crate) fn pause() -> io::Result<u64> {
     let port = PortAccess::gain(PAUSE_PORT, 1)?;
     let before_ns = monotonic_ns();

@@ -50,7 +50,7 @@ impl Cells {
         let whole = Run::parse(&bytes)
             .is_ok_and(|run| Self::is_certain(run.status()) && run.checksum_ok == Some(true));
         if !whole {
-            // It is made again, and then this file would be replaced anyway.
+            // It is rebuilt, and then this file would be replaced anyway.
             let _ = fs::remove_file(&path);
         }
         whole.then_some(bytes)

@@ -1,4 +1,4 @@
-//! A lock on a file, freed by the kernel when its holder ends, with a note of him for people.
+//! A lock on a file, freed by the kernel when its holder ends, with a note about the holder for people.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};

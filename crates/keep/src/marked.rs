@@ -1,4 +1,4 @@
-//! Processes that are known by a mark in their environment: whoever started them may be dead, and
+//! Processes that are known by a mark in their environment: the process that started them may be dead, and
 //! they may have moved into sessions of their own.
 
 use std::fs;

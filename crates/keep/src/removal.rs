@@ -134,7 +134,7 @@ fn remove_empty(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Kills all of a control group and removes it: the kernel keeps one with processes in it.
+/// Kills all processes of a control group and removes it: the kernel keeps one with processes in it.
 fn remove_cgroup(path: &Path) -> io::Result<()> {
     patiently(|| {
         if fs::write(path.join("cgroup.kill"), "1").is_err() {

@@ -9,7 +9,7 @@ use crate::host;
 
 /// How the name of an unfinished folder ends, after the machine that makes it and a free word.
 const SUFFIX: &str = ".part";
-/// How their names began in former versions, which locked none: nobody's any more when old.
+/// How their names began in former versions, which did not lock them: an old one is nobody's.
 const FORMER: (&str, Duration) = (".unfinished-", Duration::from_secs(3600));
 
 /// A folder that is removed unless it has been renamed.

@@ -14,7 +14,7 @@ use crate::out_file::write_whole;
 
 /// The file of the lock on the host.
 const LOCK: &str = "lease";
-/// How the names end of a run under way, of a finished run, of its end beside it, and of a socket.
+/// How the names end: of a run under way, of a finished run, of its end beside it, of a socket.
 const PART: &str = "part";
 const RUN: &str = "run";
 const END: &str = "end";

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Where the kernel shows its parameters.
 pub(crate) const ROOT: &str = "/proc/sys";
 
-/// Of each two one is in force, the other reads 0 (`Documentation/admin-guide/sysctl/vm.rst`).
+/// Only one of each pair is in force; the other reads as 0 (`Documentation/admin-guide/sysctl/vm.rst`).
 const COUNTERPARTS: [(&str, &str); 2] = [
     ("vm.dirty_bytes", "vm.dirty_ratio"),
     ("vm.dirty_background_bytes", "vm.dirty_background_ratio"),

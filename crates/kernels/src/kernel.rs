@@ -16,7 +16,7 @@ pub struct Kernel {
     pub release: String,
     /// Release, builder and time of the build, if the image says it.
     pub version_text: Option<String>,
-    /// The processor it is for, as [`ImageFacts`] tells it.
+    /// The processor it is for, as [`ImageFacts`] has it.
     pub architecture: Cow<'static, str>,
     /// The image.
     pub image_path: PathBuf,

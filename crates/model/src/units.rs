@@ -115,6 +115,10 @@ pub fn format_duration(duration_ns: u64) -> String {
 /// A time in ns with about three digits, fractions too: a touch may take less than 1 ns.
 pub fn format_duration_ns(time_ns: f64) -> String {
     match time_ns {
+        tiny if 0.0 < tiny && tiny < 0.0995 => {
+            let digits = 2 - tiny.log10().floor() as i32;
+            format!("{tiny:.*}ns", digits.clamp(0, 12) as usize)
+        }
         few if few < 9.995 => format!("{few:.2}ns"),
         some if some < 99.95 => format!("{some:.1}ns"),
         many => format_duration(many.round() as u64),

@@ -41,7 +41,7 @@ impl AgentProcess {
         let text = serde_json::to_vec(assignment).map_err(io::Error::other)?;
         if let Some(mut input) = agent.child.stdin.take()
             && let Err(error) = input.write_all(&text)
-            // An agent that died before it read is found dead by whoever listens to it.
+            // An agent that died before it read is found dead by the listener.
             && error.kind() != io::ErrorKind::BrokenPipe
         {
             return Err(error);

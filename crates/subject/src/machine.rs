@@ -11,7 +11,7 @@ const MEMINFO: &str = "/proc/meminfo";
 pub struct Machine {
     /// Physical memory in bytes.
     pub memory_bytes: u64,
-    /// Memory that can be had without swapping, in bytes.
+    /// Memory available without swapping, in bytes.
     pub available_bytes: u64,
     /// Swap space in bytes; 0 without swap.
     pub swap_bytes: u64,

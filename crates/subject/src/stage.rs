@@ -74,7 +74,7 @@ pub struct Stage {
 impl Stage {
     /// Removes what dead invocations left, locks the work directory, starts the cleanup process,
     /// and switches on delay accounting where that is permitted, and the swap file if one is
-    /// wanted. Fails when the work directory is in use or unusable, the swap file cannot be had, or
+    /// wanted. Fails when the work directory is in use or unusable, the swap file cannot be made, or
     /// the user stops it.
     pub fn set(mut options: StageOptions, waiter: &Waiter) -> Result<Self, StageError> {
         let swept = sweep_leftovers();

@@ -294,8 +294,10 @@ impl Hat {
         space.has_context = has_context;
         for segment in &space.segments {
             let group = &mut self.groups[segment.group as usize];
-            let change = if has_context { 1 } else { -1 };
-            group.with_context = group.with_context.wrapping_add_signed(change);
+            match has_context {
+                true => group.with_context += 1,
+                false => group.with_context -= 1,
+            }
         }
     }
 

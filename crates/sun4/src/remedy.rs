@@ -13,7 +13,7 @@ named! {
     pub enum Price {
         /// A setting, or another way of using the machine.
         Setting = "setting",
-        /// Programs are linked anew.
+        /// Programs are relinked.
         Relink = "relink",
         /// A change of the kernel's source.
         KernelPatch = "kernel patch",

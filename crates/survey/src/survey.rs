@@ -23,7 +23,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Opens what stays open. Needs no privilege; what cannot be had is in [`Survey::missed`].
+    /// Opens what stays open. Needs no privilege; what is not available is in [`Survey::missed`].
     pub fn open() -> Self {
         let proc_root = PathBuf::from("/proc");
         let (machine, mut missed) = Reader::open(&Sources::machine(&proc_root));

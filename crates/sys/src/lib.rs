@@ -25,7 +25,7 @@ fn done(code: libc::c_int) -> std::io::Result<()> {
     if code == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// The same of a system call that is made again if a signal interrupts it.
+/// The same of a system call that is repeated if a signal interrupts it.
 fn done_in_the_end(mut call: impl FnMut() -> libc::c_int) -> std::io::Result<()> {
     loop {
         match done(call()) {

@@ -192,7 +192,7 @@ impl Program {
     }
 }
 
-/// Waits for a child, if there is such; without `block`, `None` while it runs.
+/// Waits for a child; fails if there is none. Without `block`, `None` while it runs.
 pub fn wait(pid: u32, block: bool) -> io::Result<Option<Exit>> {
     Ok(wait_for(Some(process(pid)?), block)?.map(|(_, exit)| exit))
 }
@@ -220,12 +220,14 @@ fn process(pid: u32) -> io::Result<Pid> {
     pid.ok_or_else(|| io::Error::other("no such process id"))
 }
 
-/// Sends a signal to a process, gone or not. Fails for somebody else's, or a number that is none.
+/// Sends a signal to a process; one that is gone is no error. Fails for another user's process, or
+/// an invalid number.
 pub fn signal(pid: u32, number: i32) -> io::Result<()> {
     send(pid, number, kill_process)
 }
 
-/// Sends a signal to a group, gone or not. Fails for somebody else's, or a number that is none.
+/// Sends a signal to a process group; one that is gone is no error. Fails for another user's, or an
+/// invalid number.
 pub fn signal_group(group: u32, number: i32) -> io::Result<()> {
     match group {
         1 => Err(io::Error::other("no such process group")),

@@ -15,7 +15,7 @@ pub struct SharedWords {
 }
 
 impl SharedWords {
-    /// Maps the first `count` words of a file, which is not shorter; 0 cannot be mapped.
+    /// Maps the first `count` words of a file. Fails for a shorter file, or if `count` is 0.
     pub fn map(file: &File, count: usize) -> io::Result<Self> {
         let mapping = Mapping::file_shared(file, count * size_of::<AtomicU64>())?;
         Ok(Self { mapping, count })
@@ -29,8 +29,8 @@ impl SharedWords {
     }
 }
 
-/// Sleeps until [`wake`] is called for the word in any process, for `limit` at most or less, unless
-/// its low half is not `expected`.
+/// Sleeps until any process calls [`wake`] for the word, for at most `limit`; it may end early.
+/// Returns at once if the word's low half is not `expected`.
 pub fn wait(word: &AtomicU64, expected: u32, limit: Duration) {
     let limit = libc::timespec {
         tv_sec: limit.as_secs() as libc::time_t,

@@ -6,7 +6,7 @@ use crate::memory::Mapping;
 
 /// A SysV message queue, known by its key.
 ///
-/// Dropping it does not remove it: whoever made it calls [`MessageQueue::remove`], and a sweeper
+/// Dropping it does not remove it: its creator calls [`MessageQueue::remove`], and a sweeper
 /// that knows the key can do the same with [`MessageQueue::open`].
 #[derive(Clone, Copy, Debug)]
 pub struct MessageQueue {
@@ -69,7 +69,7 @@ impl MessageQueue {
 
 /// A SysV shared memory segment, known by its key.
 ///
-/// Dropping it does not remove it: whoever made it calls [`SharedSegment::remove`], best as soon as
+/// Dropping it does not remove it: its creator calls [`SharedSegment::remove`], best as soon as
 /// it is attached, and a sweeper that knows the key can do the same with [`SharedSegment::open`].
 #[derive(Clone, Copy, Debug)]
 pub struct SharedSegment {

@@ -179,7 +179,7 @@ fn is_laid_out_as_known() -> bool {
     all.all(|info| as_known(info) == asked(info))
 }
 
-/// The same as QEMU tells it, which takes longer.
+/// The same, asked of QEMU, which takes longer.
 fn asked(info: MemoryInfo) -> u64 {
     // SAFETY: both are pure functions of a number.
     let (is_store, size_log2) =

@@ -21,9 +21,10 @@ use crate::takers::BlockTaker;
 use crate::{Ended, Request, TracerError, wire};
 
 pub(crate) struct Emulated {
+    // The first to be dropped: nothing uses the shared memory after that.
+    running: Running,
     shared: Shared,
     slots: Slots,
-    running: Running,
     pub(crate) version: String,
     // The last to be dropped: it is told to end what is left.
     _cleanup: CleanupProcess,

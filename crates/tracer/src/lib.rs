@@ -4,7 +4,7 @@
 //! where there is no QEMU. What it refers to comes out of a [`Recording`], which is a
 //! [`trace::Source`] like a trace file: it can be written to one, or simulated at once.
 //!
-//! **Invariant:** nothing is left behind, whoever is killed: plugin and shared memory have no
+//! **Invariant:** nothing is left behind, whichever process is killed: plugin and shared memory have no
 //! names, and a cleanup process ends the traced processes.
 
 mod emulated;

@@ -39,9 +39,10 @@ pub(crate) fn split(command: &[OsString]) -> Result<(Program, &OsStr, &[OsString
 
 /// Where a program may be: in each directory of `PATH`.
 fn below_path(name: impl AsRef<Path>) -> impl Iterator<Item = PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let found: Vec<_> = env::split_paths(&path).map(|folder| folder.join(&name)).collect();
-    found.into_iter()
+    // Without a PATH there is no folder; an empty text would be the current one.
+    let path = env::var_os("PATH");
+    let folders = path.iter().flat_map(env::split_paths);
+    folders.map(|folder| folder.join(&name)).collect::<Vec<_>>().into_iter()
 }
 
 /// Name of QEMU user mode for programs of this machine's own architecture.

@@ -25,7 +25,7 @@ pub(crate) struct Stream {
     left_bytes: usize,
     words: Vec<u64>,
     bytes: usize,
-    /// Forks and what is missed, for whoever reads the stream.
+    /// Forks and what is missed, for the reader of the stream.
     pub(crate) noted: Vec<Event>,
 }
 

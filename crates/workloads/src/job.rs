@@ -26,8 +26,8 @@ impl Workload {
         job
     }
 
-    /// Sets a parameter of a job. Fails when it has none such, or not this value, with what there
-    /// is.
+    /// Sets a parameter of a job. Fails, with what there is, when there is no such parameter or the
+    /// value does not fit.
     pub fn set(&self, job: &mut JobSpec, name: &str, value: &str) -> Result<(), String> {
         let Some(param) = self.params.iter().find(|param| param.name == name) else {
             let names: Vec<&str> = self.params.iter().map(|param| param.name).collect();

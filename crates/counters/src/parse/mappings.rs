@@ -32,7 +32,7 @@ pub struct Mapping {
     /// Its counters as the kernel spells them with the unit at the end: `Rss_kb`, `Referenced_kb`
     /// (1024 bytes each), and without a unit `THPeligible`.
     pub values: Values,
-    /// Its flags of two letters (`rd`, `ht`, …); empty on kernels that tell none.
+    /// Its flags of two letters (`rd`, `ht`, …); empty on kernels that show none.
     pub flags: Vec<String>,
 }
 

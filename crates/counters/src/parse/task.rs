@@ -1,4 +1,4 @@
-//! What the kernel tells of a process: `/proc/PID/stat`, `status` and `schedstat`.
+//! What the kernel says about a process: `/proc/PID/stat`, `status` and `schedstat`.
 
 use super::words::{Word, Words, lines};
 use super::{Pairs, ParseError};
@@ -28,7 +28,7 @@ const LAST_CERTAIN_COLUMN: usize = 24;
 
 /// Reads `/proc/PID/stat`: page faults (`minflt`, `majflt`, and with `c` before them those of
 /// children that were waited for), CPU time in ticks of 1/`USER_HZ` s (`utime_ticks`, …),
-/// `threads`, `starttime_ticks` (after boot; tells a reused process id), `vsize_bytes`,
+/// `threads`, `starttime_ticks` (after boot; identifies a reused process id), `vsize_bytes`,
 /// `rss_pages`, `blkio_delay_ticks` (0 too when delay accounting is off).
 ///
 /// The program's name stands in parentheses and may itself hold parentheses, spaces and newlines,

@@ -101,7 +101,7 @@ impl Planner {
         Ok(())
     }
 
-    /// The module file for a name or alias; nothing if it is built in, or not to be had and only
+    /// The module file for a name or alias; nothing if it is built in, or is missing and only
     /// softly needed.
     fn file(
         &mut self,

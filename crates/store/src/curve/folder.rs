@@ -42,7 +42,7 @@ pub fn curves_of_manifest(
     let mut headers = Vec::new();
     // Each combination of the other factors' levels, in their order.
     let counts: Vec<usize> = others.iter().map(|other| other.levels.len()).collect();
-    for cell in if by.is_empty() { vec![Vec::new()] } else { stats::full_factorial(&counts) } {
+    for cell in stats::full_factorial(&counts) {
         let label: Vec<&str> =
             others.iter().zip(cell).map(|(other, level)| other.levels[level].as_str()).collect();
         let is_of = |run: &&ManifestRun| {
@@ -140,7 +140,7 @@ fn add_runs<'m>(
         let file = folder.join(format!("{name}{SUFFIX}"));
         if file.exists() {
             let run = read_run(&file)?;
-            // It is made again when the sweep goes on.
+            // It is repeated when the sweep resumes.
             if run.status() == EndStatus::Interrupted {
                 continue;
             }

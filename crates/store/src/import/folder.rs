@@ -69,8 +69,8 @@ fn add(set: &mut Dataset, file: &str, part: Dataset, is_first: bool) -> Result<(
         return Err(format!("it varies {this:?}, the files before it {others:?}"));
     }
     for (factor, of_part) in set.factors.iter_mut().zip(part.factors) {
-        let (_, new): (Vec<_>, Vec<_>) =
-            of_part.levels.into_iter().partition(|level| factor.levels.contains(level));
+        let is_new = |level: &String| !factor.levels.contains(level);
+        let new: Vec<String> = of_part.levels.into_iter().filter(is_new).collect();
         factor.levels.extend(new);
     }
     for (response, meaning) in part.responses {

@@ -51,15 +51,16 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let (single, aggregates): (Vec<Entry>, Vec<Entry>) =
         output.benchmarks.into_iter().partition(is_single);
     for entry in single {
-        let mut figures = figures(&entry)?;
+        let figures = figures(&entry)?;
         let failed = entry.error_occurred || entry.error_message.is_some();
-        if failed {
-            figures.clear();
-        }
         let index = entry.others.get("repetition_index").and_then(Value::as_u64).unwrap_or(0);
         let name = format!("{}, repetition {}", entry.name, index + 1);
         let level = entry.run_name.unwrap_or(entry.name);
         let trial = add(&mut set, name, [(BENCHMARK, level)], figures);
+        // Its responses are known, but what it measured until it failed is not one of them.
+        if failed {
+            trial.values.clear();
+        }
         trial.environment = environment.clone();
         trial.started_unix_ns = started_unix_ns;
         let message = || entry.error_message.unwrap_or_else(|| "an error".to_owned());

@@ -3,7 +3,7 @@
 //! As in an executable of SunOS 4: text from 0x2000, data behind it, then the heap; libraries and
 //! shared segments below the linker, each further down than the one before; the stack below
 //! 0xf8000000. Mappings begin at multiples of 128 KiB, so that their pages fall on the same lines of
-//! a virtually addressed cache whoever maps them.
+//! a virtually addressed cache whichever process maps them.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Recorded programs, run again on a Sun-4, several copies of them at the same time if wanted.
 //!
-//! docs/mmu-mixes.md tells how addresses, order and time of the trace become those of the machine. In
+//! docs/mmu-mixes.md explains how addresses, order and time of the trace become those of the machine. In
 //! a bundle of references each page is touched once for reading or for writing, segment by segment in
 //! the order of first use. As no machine has fewer than 8 pmegs for a process that runs, no fault is
 //! lost by that; only their order within a few milliseconds is.
@@ -25,7 +25,7 @@ const REFERENCES_A_TOUCH: u64 = 16;
 const PAGES_BITS: u32 = (SEGMENT_BYTES >> ::trace::PAGE_SHIFT).trailing_zeros();
 /// Segments of a half of the address space.
 const HALF: u64 = LOWER_END / SEGMENT_BYTES;
-/// The stack of a process is not in the trace's way: all of both halves can be had.
+/// The stack of a process is not in the trace's way: all of both halves is available.
 const MOST_SEGMENTS: usize = 2 * HALF as usize;
 
 /// A recorded program.

@@ -12,7 +12,7 @@ type Line = fn(&mut Vec<u8>, &Block, Reference) -> std::io::Result<()>;
 pub(crate) struct Text {
     out: BufWriter<File>,
     line: Line,
-    /// Whether the lines tell processes and threads, and a header row tells so.
+    /// Whether the lines name process and thread, under a header row.
     is_csv: bool,
     left: Left,
     buffer: Vec<u8>,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use super::decompressed::Decompressed;
+use crate::filled::filled;
 use crate::{
     Access, BadRecords, Block, Columns, Event, Notes, PageRun, REFERENCES_PER_BLOCK, Reference,
     Source, TraceError,
@@ -12,13 +13,13 @@ use crate::{
 /// The longest line that is read, in bytes.
 const LONGEST_LINE_BYTES: usize = 4096;
 
-/// What a record tells.
+/// What a record says.
 pub(crate) enum Item {
     Reference(Reference),
     Event(Event),
 }
 
-/// What a record tells, and of which thread.
+/// What a record says, and of which thread.
 pub(crate) struct Record {
     pub(crate) process: u32,
     pub(crate) thread: u32,
@@ -36,7 +37,7 @@ impl From<Reference> for Record {
 pub(crate) type Told = VecDeque<Record>;
 /// Why a record cannot be understood.
 pub(crate) type Fault = &'static str;
-/// Takes the record of a number, from 1, apart. A line without a record tells nothing.
+/// Takes apart a record, given its number from 1. A line without a record says nothing.
 pub(crate) type Take = Box<dyn FnMut(&[u8], u64, &mut Told) -> Result<(), Fault> + Send>;
 
 /// The records of a format.
@@ -61,6 +62,7 @@ pub(crate) struct Importer {
     told: Told,
     bad: BadRecords,
     cut_off: Option<String>,
+    ended: bool,
     /// References so far.
     first: u64,
 }
@@ -68,18 +70,36 @@ pub(crate) struct Importer {
 impl Importer {
     pub(crate) fn new(records: Records, supply: Supply, columns: Columns) -> Self {
         let (record, told, bad) = (Vec::new(), Told::new(), BadRecords::default());
-        let cut_off = None;
-        Self { supply, records, columns, record, number: 0, empty: 0, told, bad, cut_off, first: 0 }
+        Self {
+            supply,
+            records,
+            columns,
+            record,
+            number: 0,
+            empty: 0,
+            told,
+            bad,
+            cut_off: None,
+            ended: false,
+            first: 0,
+        }
     }
 
     /// Reads on until something is told; `false` at the end. Records that cannot be understood are
     /// counted.
     fn fill(&mut self) -> Result<bool, TraceError> {
         while self.told.is_empty() {
+            if self.ended {
+                return Ok(false);
+            }
+            // An error ends the trace, too.
+            self.ended = true;
             let Some(is_too_long) = self.cut()? else { return Ok(false) };
             self.number += 1;
             let mut outcome = (self.records.take)(&self.record, self.number, &mut self.told);
-            if is_too_long && (outcome.is_err() || !self.told.is_empty()) {
+            let is_reference = |it: &Record| matches!(it.item, Item::Reference(_));
+            // A command line is cut short; the rest of a reference may be of another one.
+            if is_too_long && (outcome.is_err() || self.told.iter().any(is_reference)) {
                 self.told.clear();
                 outcome = Err("a line of more than 4096 bytes");
             }
@@ -93,6 +113,7 @@ impl Importer {
                     self.bad.add(place, fault, self.number - self.empty)?;
                 }
             }
+            self.ended = false;
         }
         Ok(true)
     }
@@ -113,7 +134,8 @@ impl Importer {
             self.record.pop_if(|byte| *byte == b'\r');
             return Ok(Some(is_too_long));
         };
-        let read = (&mut self.supply).take(length as u64).read_to_end(&mut self.record)?;
+        self.record.resize(length, 0);
+        let read = filled(&mut self.supply, &mut self.record)?;
         if (1..length).contains(&read) {
             self.cut_off = Some(format!("byte {}", self.number * length as u64));
         }

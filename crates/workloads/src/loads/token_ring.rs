@@ -17,7 +17,8 @@ use crate::{
 
 /// All processes together hold this part of the memory.
 const MEMORY_SHARE: f64 = 1.2;
-/// Swap needed for anonymous memory, for memory of 1: a fifth, the rest of the system, room.
+/// Swap needed before anonymous memory is used, as a share of memory: the fifth that does not fit,
+/// the rest of the system, and room.
 const SWAP_SHARE: f64 = 0.35;
 /// Share of the free disk space that files in place of swap may take.
 const DISK_SHARE: f64 = 0.8;

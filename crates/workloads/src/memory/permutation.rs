@@ -68,7 +68,7 @@ impl Permutation {
     }
 }
 
-/// The inverse modulo 2^64 by Newton's iteration: of 3 right bits each step makes twice as many.
+/// The inverse modulo 2^64 by Newton's iteration: each step doubles the right bits, 3 at first.
 fn inverse(odd: u64) -> u64 {
     (0..5).fold(odd, |x, _| x.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(x))))
 }

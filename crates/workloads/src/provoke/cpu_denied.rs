@@ -40,7 +40,8 @@ fn work(worker: &Worker<'_>) -> Endless {
     let duty = worker.plan.param("duty_ppm") as f64 / 1e6;
     let mut value = worker.setting.seed as f64;
     loop {
-        // Who has used up a quota is stopped when a system call returns, so they are inside.
+        // A process that has used up its quota is stopped when a system call returns, so the calls
+        // are inside.
         let cpu_ns = counted(worker, 1, || {
             let before_ns = usage().cpu_ns();
             for _ in 0..STEPS {

@@ -120,8 +120,7 @@ pub fn set(script: &mut Script, name: &str, value: &str) -> Result<(), String> {
         "think" => script.think_ns = time_ns(value, 0)?,
         "limit" => script.limit_ns = time_ns(value, 1)?,
         "tools" => {
-            script.tools = Tools::named(value)
-                .map_err(|_| format!("tools: {value:?} is not auto, system or builtin"))?;
+            script.tools = Tools::named(value).map_err(|error| format!("tools: {error}"))?;
         }
         _ => {
             let own = script.variables.keys().map(String::as_str);

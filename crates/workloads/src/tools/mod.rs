@@ -56,7 +56,8 @@ pub fn tool_names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(name, ..)| *name)
 }
 
-/// Runs a tool. Fails if there is none such, its arguments are wrong, or a file is refused.
+/// Runs a tool. Fails if there is no such tool, its arguments are wrong, or a file cannot be
+/// read or written.
 pub fn run_tool(name: &str, arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
     let (name, usage, run) = ALL
         .iter()
@@ -67,7 +68,7 @@ pub fn run_tool(name: &str, arguments: &[String], out: &mut dyn Write) -> Result
         (Run::Two(run), [one, other]) => run(one, other),
         (Run::Three(run), [one, other, third]) => run(one, other, third),
         (Run::Each(run), [_, ..]) => arguments.iter().try_for_each(|each| run(each, out)),
-        (Run::Many(run), [first, rest @ ..]) => run(first, rest, out),
+        (Run::Many(run), [first, rest @ ..]) if !rest.is_empty() => run(first, rest, out),
         _ => Err(format!("usage: {name} {usage}")),
     }
 }

@@ -12,9 +12,6 @@ pub(super) fn compile(source: &str, object: &str) -> Done {
 
 /// Sources into one program, one behind the other, with every call bound, as `cc -o` does.
 pub(super) fn link(program: &str, sources: &[String], _: &mut dyn Write) -> Done {
-    if sources.is_empty() {
-        return Err("usage: link PROGRAM SOURCE…".to_owned());
-    }
     let objects = sources.iter().map(|path| object_of(path)).collect::<Result<Vec<_>, _>>()?;
     write(program, linked(&objects).map_err(|reason| format!("{program}: {reason}"))?)
 }
