@@ -1,8 +1,6 @@
-//! When interactions are meant to start, which is a pure function of the spec and known before the
-//! first one, and the starts that have no completion yet, with their lines when the run ends.
-//!
-//! The observer and the process that reads its lines use the same code, so a run has the same due
-//! starts whichever of them writes its end.
+//! When interactions are to start (a pure function of the spec), and the starts without a
+//! completion, with their lines when the run ends. The observer and the reader of its lines share
+//! this code, so a run has the same lines whichever of them writes its end.
 
 use std::collections::BTreeMap;
 use std::iter::{Enumerate, Peekable};
@@ -79,8 +77,8 @@ pub struct Due {
 }
 
 impl Due {
-    /// The whole schedule of a run whose measuring phase begins at `measuring_ns`; `None` if the run
-    /// has none. `spec` is that of the header, with the parameters of the probe.
+    /// The schedule of a run whose measuring phase begins at `measuring_ns`, if it has one. `spec`
+    /// is that of the header.
     pub fn new(spec: &Spec, measuring_ns: u64) -> Option<Self> {
         let Measure::Probe(probe) = &spec.measure else { return None };
         let rhythm = workloads::find_probe(&probe.name)?.as_probe()?.rhythm;
@@ -147,9 +145,9 @@ impl Due {
         self.ended_ns = self.ended_ns.or(ended_ns);
     }
 
-    /// The lines of all starts that are due at `at_ns`, when the run ended. `why` is
-    /// [`Censored::Timeout`] if a timeout ended it; a start that had not yet waited for so long is
-    /// cut off by the end of the run. Fails when a bound is beyond what a histogram can hold.
+    /// The lines of all starts that are due at `at_ns`, when the run ended. Of a
+    /// [`Censored::Timeout`], starts that waited less are cut off by the end of the run. Fails when
+    /// a histogram cannot hold a bound.
     pub fn censored(mut self, why: Censored, at_ns: u64) -> Result<Vec<Line>, HistogramError> {
         let until_ns = self.ended_ns.map_or(at_ns, |ended_ns| ended_ns.min(at_ns));
         let mut due = Vec::new();

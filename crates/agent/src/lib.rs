@@ -1,14 +1,11 @@
 //! The agent: runs one spec in place and writes the lines of its run file.
 //!
-//! Kinds of processes, none of which outlives the agent:
-//! the *observer* (the agent itself, outside the sandbox, locked into memory: it reads counters,
-//! keeps time limits and writes lines), the *prober* (inside the sandbox: it sleeps until an
-//! intended start, interacts, and reports two time stamps), or the *users* of a session and their
-//! commands, or the *parent* of a job on memory and its processes (inside the sandbox, first
-//! victims of the OOM killer), and the load's *workers* (the same).
+//! The *observer* is the agent itself, outside the sandbox and locked into memory: it reads
+//! counters, keeps time limits and writes lines. Inside the sandbox run the *prober*, the *users*
+//! of a session, or the *parent* of a memory job and its processes, and the load's *workers*.
 //!
-//! **Invariant:** the agent writes to its output and to its work directory and nowhere else; all
-//! it starts dies with it, SIGKILL included.
+//! **Invariant:** the agent writes only to its output and its work directory; all that it starts
+//! dies with it, SIGKILL included.
 
 mod assignment;
 mod children;

@@ -55,8 +55,7 @@ impl LoadPlan {
         Ok(Self { workload, load, setting, plan })
     }
 
-    /// What is not counted of its workers, and why. What a single process lacks is reported where it
-    /// is opened.
+    /// The counters of its workers that are unavailable because they are too many.
     pub(crate) fn missed(&self) -> Option<Missed> {
         let workers = self.plan.workers;
         (workers > SUMMED_TASKS_MAX).then(|| Missed {

@@ -115,8 +115,7 @@ impl<'a> Noted<'a> {
         Self { side, row, touches, piece: 1, since_ns: monotonic_ns() }
     }
 
-    /// Makes a piece of at most `most` units and notes it, as of the first touches of places if it
-    /// is; how many units it was.
+    /// Runs and records a batch of at most `most` units (of first touches); returns its units.
     pub(crate) fn piece(&mut self, most: u64, is_first: bool, work: impl FnOnce(u64)) -> u64 {
         let count = self.piece.min(most);
         work(count);

@@ -1,5 +1,5 @@
-//! The processes of a job on memory: started, heard, and ended together. A parent enters the sandbox,
-//! makes what all share, and forks those that work; they die with it, and it dies with the observer.
+//! The processes of a memory job. A parent enters the sandbox, prepares the shared memory, and
+//! forks those that work; they die with it, and it dies with the observer.
 
 use std::convert::Infallible;
 use std::io::{self, PipeWriter, Write};
@@ -108,8 +108,7 @@ impl Drop for MemoryGroup {
         if !self.reaped {
             end(self.parent);
         }
-        // They are not ours to wait for, but hold the pipe, and their memory, until they have
-        // ended.
+        // They are not our children, but hold the pipe and their memory until they have ended.
         let until_ns = monotonic_ns() + END_NS;
         while !self.words.ended && monotonic_ns() < until_ns {
             let timeout = rustix::event::Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
@@ -134,8 +133,7 @@ fn no_walks(error: &io::Error) -> Missed {
     }
 }
 
-/// The parent: lives until it is killed; returns only if it cannot go on, with the reason on the
-/// board.
+/// The parent: lives until it is killed, or fails with the reason in the shared counters.
 fn live(side: &Side<'_>, work: &MemoryJob) -> i32 {
     match try_to_live(side, work) {
         Err(error) => side.board.fail(side.processes, &error.to_string()),

@@ -56,8 +56,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         Self { observer, load, group, work, loops, passes, cold, walks_lost, under_way: None }
     }
 
-    /// Lets the job work; how it ended. Whatever the end is, but the death of the job itself, what
-    /// was done until then is in the passes after this call.
+    /// Runs the job and returns how it ended. Its work is in the passes then, unless it died.
     pub(crate) fn until_it_is_steady(mut self) -> io::Result<EndStatus> {
         let end = match self.work {
             MemoryJob::Vmtest(_) => self.rounds(),

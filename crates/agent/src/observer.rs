@@ -1,5 +1,5 @@
-//! The observer: keeps time limits, watches what is measured and the load, reads counters, and has
-//! around every measurement what all have: the header, the load from its start to its end.
+//! The observer: watches target and load within time limits, reads counters, and writes what all
+//! runs have in common: the header, and the load from its start to its end.
 
 use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
@@ -40,8 +40,8 @@ impl OomKills {
     }
 }
 
-/// Makes this process fit to observe: the observer must not wait for memory or a CPU with the
-/// processes that it observes. Capabilities that are unavailable go to `missed`.
+/// Locks this process into memory, and in a guest gives it priority: the observer must not wait
+/// with the processes that it observes. What is refused goes to `missed`.
 pub(crate) fn become_observer(assignment: &Assignment, missed: &mut Vec<Missed>) {
     if let Err(error) = sys::memory::lock_all() {
         missed.push(Missed {
@@ -132,8 +132,8 @@ impl<'a, W: Write> Observer<'a, W> {
         notes.try_for_each(|note| self.output.warning(note))
     }
 
-    /// Starts the load, waits for its warm state, measures, and stops it. `measure` gets the time of
-    /// the line that opens the measuring phase, in ns from the start of the run.
+    /// Runs `measure` under the load in its warm state. It gets the time of the line that opens the
+    /// measuring phase, in ns from the start of the run.
     pub(crate) fn under_load(
         &mut self,
         plan: &LoadPlan,
@@ -241,8 +241,8 @@ impl<'a, W: Write> Observer<'a, W> {
         }
     }
 
-    /// The status of a run whose processes did not become ready because it is to stop. Else writes
-    /// why they did not, and the end of the run, and fails with it, `refused`.
+    /// Ends a run whose processes did not become ready: with a status if it was to stop, else with
+    /// the reason in its lines and as an error of `refused`.
     pub(crate) fn not_ready(
         &mut self,
         refused: fn(String) -> AgentError,

@@ -1,5 +1,4 @@
-//! The prober: the process that is timed. It runs inside the sandbox and does nothing between its
-//! interactions but sleep.
+//! The prober: the timed process, inside the sandbox, which sleeps between its interactions.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -140,8 +139,7 @@ impl Side<'_> {
             match self.probe.rhythm {
                 Rhythm::Interval => {
                     let record = timed(interaction.as_mut(), index as u32, intended_ns);
-                    // Only then is there time to settle, which delays nobody but a start already
-                    // due.
+                    // Settling may only delay a start that is due already.
                     self.send(&record)?;
                     interaction.settle();
                 }
@@ -159,8 +157,7 @@ impl Side<'_> {
     }
 }
 
-/// Sleeps until the intended start and interacts. If that moment has passed, the interaction
-/// starts at once, and the time that it comes late is in its delay.
+/// Sleeps until the intended start and interacts; if that has passed, at once.
 fn timed(interaction: &mut dyn Interaction, index: u32, intended_ns: u64) -> Record {
     let mut parts = Parts::default();
     let before = usage();

@@ -87,8 +87,7 @@ struct Measuring<'m, 'a, 's, W> {
 }
 
 impl<W: Write> Measuring<'_, '_, '_, W> {
-    /// Measures the whole schedule; how it ended. Whatever the end is, every start that was due
-    /// has its line after this call.
+    /// Measures the whole schedule; every start that was due has its line afterwards.
     fn all(mut self) -> io::Result<EndStatus> {
         match self.measure() {
             Err(End::Io(error)) => Err(error),
@@ -107,8 +106,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         if self.observer.load_died(self.load)? { Err(End::LoadDied) } else { Ok(()) }
     }
 
-    /// Writes what the prober had completed when measuring ended, then every other start that is
-    /// due, and what a prober that is gone died of.
+    /// Writes what the prober completed, every other start that is due, and its death if it died.
     fn conclude(mut self, end: Result<(), End>) -> io::Result<EndStatus> {
         let ended_ns = self.observer.output.now_ns();
         rustix::io::ioctl_fionbio(&self.prober.records, true)?;
@@ -182,7 +180,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
     }
 
     /// Waits for the record of the sample that was to start at `intended_ns`, unless measuring ends
-    /// before. The death of the load does not end the wait: the sample is taken first.
+    /// before, even if the load dies meanwhile.
     fn await_record(&mut self, intended_ns: u64) -> Result<Record, End> {
         let until_ns = intended_ns + self.observer.assignment.spec.timing.timeout_ns;
         loop {
@@ -311,8 +309,7 @@ fn named_parts(probe: &Workload, record: &Record) -> Values {
     probe.measures.iter().map(|name| (*name).into()).zip(record.parts).collect()
 }
 
-/// The test hook that freezes the prober periodically. Dropping it kills its process and lets the
-/// prober go on.
+/// The test hook that freezes the prober periodically, until it is dropped.
 struct Freezer {
     pid: u32,
     prober: u32,

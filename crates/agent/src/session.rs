@@ -99,8 +99,7 @@ struct Working<'m, 'a, 's, W> {
 }
 
 impl<W: Write> Working<'_, '_, '_, W> {
-    /// Lets the users work; how it ended. Whatever the end is, every command of a first pass that
-    /// was issued has its line after this call.
+    /// Lets the users work; every command of a first pass that was issued has its line afterwards.
     fn until_all_are_done(mut self) -> io::Result<EndStatus> {
         let end = match self.work() {
             Err(End::Io(error)) => return Err(error),

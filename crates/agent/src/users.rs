@@ -1,5 +1,4 @@
-//! The users of a job: started together, heard through one pipe, and ended with all they started.
-//! Each is a process that thinks, issues commands, and reports what they used.
+//! The users of a session: processes that think, issue commands, and report what they used.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -123,8 +122,7 @@ impl Users {
 impl Drop for Users {
     fn drop(&mut self) {
         end(self.pids.drain(..));
-        // Their commands die with them, what those had started does not. Removing
-        // the directory tries again.
+        // What their commands started may live on. Removal of the directory retries.
         let _ = end_marked(&self.mark);
     }
 }
@@ -234,8 +232,7 @@ impl UserSide<'_> {
         work
     }
 
-    /// The command, ready to be started: in the user's directory, with an environment that is the
-    /// same everywhere, and the mark by which all it starts is found.
+    /// The command in the user's directory, with a fixed environment and the mark of the run.
     fn command(&mut self, words: &[String], is_own: bool) -> Command {
         let program = if is_own { self.program } else { Path::new(&words[0]) };
         let mut command = Command::new(program);

@@ -93,9 +93,9 @@ impl Waiter {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether a process ended because all of them are asked to stop. `systemctl stop` sends
-    /// SIGTERM to every process of a unit, one after the other (systemd.kill(5)), and a terminal
-    /// SIGINT, so this process may get its own a little later.
+    /// Whether a process ended because all are asked to stop. `systemctl stop` (systemd.kill(5))
+    /// and a terminal signal all processes one by one, so this one may get its signal a little
+    /// later.
     pub fn is_stopped_too(&self, exit: Exit) -> bool {
         let until_ns = monotonic_ns() + TOGETHER_NS;
         let by_request = matches!(exit, Exit::Signal(number) if STOP.contains(&number));

@@ -1,8 +1,7 @@
-//! Facts of the machine that a result cannot be understood without, read once a run.
+//! Facts of the machine for the header of a run, read once.
 //!
-//! **Invariant:** only files under the given roots are read (and the work directory's name is
-//! resolved). A fact that cannot be read is absent; only those that an expert would ask for are
-//! listed as missed.
+//! **Invariant:** only files under the given roots are read. A fact that cannot be read is absent;
+//! those that an expert would ask for are listed as missed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,8 +32,8 @@ impl Roots {
     }
 }
 
-/// Facts that are one file of procfs or sysfs each: name, file, and what encloses the chosen one of
-/// several words (empty: all of it is the fact). These an expert would ask for …
+/// Facts of one file each: name, file, and the brackets of the chosen word (empty: the whole text).
+/// These are listed as missed …
 const WANTED: [(&str, &str, &str); 8] = [
     ("kernel", "proc/sys/kernel/osrelease", ""),
     ("cmdline", "proc/cmdline", ""),
@@ -57,9 +56,7 @@ const OTHERS: [(&str, &str, &str); 8] = [
     ("preempt", "sys/kernel/debug/sched/preempt", "()"),
 ];
 
-/// Reads the facts of the machine.
-///
-/// Keys: `docs/run-format.md` (`header`).
+/// Reads the facts of the machine (keys: `docs/run-format.md`, `header`).
 ///
 /// Follows `Documentation/admin-guide/sysctl/{kernel,vm}.rst`,
 /// `Documentation/admin-guide/mm/{transhuge,multigen_lru}.rst`,
@@ -258,16 +255,16 @@ fn page_size_bytes(auxv: &[u8]) -> Option<usize> {
     pairs.into_iter().find_map(|[key, value]| (key == AT_PAGESZ).then_some(value))
 }
 
-/// The mount that holds a path: the longest mount point above it, and of several the last one,
-/// which covers the others.
+/// The mount of a path: the longest mount point above it, the last of several (it hides the
+/// others).
 fn mount_of(mountinfo: &str, path: &Path) -> Option<Mount> {
     mounts(mountinfo)
         .filter(|mount| path.starts_with(&mount.point))
         .max_by_key(|mount| mount.point.components().count())
 }
 
-/// The directory of the disk's request queue; a partition's is that of its disk. File systems with
-/// numbers of their own (btrfs) are found by the name of their device.
+/// The request queue of the disk, or of a partition's disk; by device name where the file system
+/// has numbers of its own (btrfs).
 fn queue_dir(sys_root: &Path, mount: &Mount) -> Option<PathBuf> {
     let by_numbers = sys_root.join("dev/block").join(&mount.numbers);
     let name = mount.device.strip_prefix("/dev/").filter(|name| !name.contains('/'));

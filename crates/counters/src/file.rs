@@ -1,7 +1,4 @@
-//! Counter files that stay open and are read again and again from their beginning.
-//!
-//! **Invariant:** a read allocates only for the values that it returns: the text goes to a buffer
-//! that is kept.
+//! Counter files that stay open and are read repeatedly from their beginning, through one buffer.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -19,10 +16,8 @@ const BUFFER_BYTES: usize = 16 << 10;
 /// Size that no counter file reaches, in bytes; a larger one is not a counter file.
 const FILE_BYTES_MAX: usize = 16 << 20;
 
-/// A first read that is shorter than this, in bytes, has returned the whole file: the kernel fills
-/// at least a page unless the next record does not fit in (`Documentation/filesystems/seq_file.rst`),
-/// and no record is as long as the rest of a page. Of `/proc/interrupts` that is not so: a row has a
-/// column for each CPU.
+/// A shorter first read, in bytes, is the whole file: the kernel fills at least a page unless the
+/// next record does not fit (`Documentation/filesystems/seq_file.rst`). Not so with long records.
 const WHOLE_BYTES: usize = 3 << 10;
 
 /// How a file is read.
@@ -39,8 +34,7 @@ pub(crate) struct CounterFiles {
 }
 
 impl CounterFiles {
-    /// Opens a file of a folder and reads it once, because some files open and then refuse to be
-    /// read.
+    /// Opens a file of a directory and reads it once: some files open, but refuse to be read.
     pub(crate) fn open(&mut self, dir: &Path, row: Row) -> Result<(), Refused> {
         let path = dir.join(row.0);
         let refused = |doing| {
@@ -61,8 +55,8 @@ impl CounterFiles {
         Ok(())
     }
 
-    /// Reads the files of the wanted sources. Counters of a file that cannot be read any more are
-    /// absent, and so is a source without counters.
+    /// Reads the files that are wanted. What cannot be read any more is absent, as is a source
+    /// without counters.
     pub(crate) fn read(&mut self, is_wanted: impl Fn(&str) -> bool) -> CounterSet {
         let mut set = CounterSet::new();
         for file in self.files.iter_mut().filter(|file| is_wanted(file.row.1)) {
@@ -89,15 +83,13 @@ impl CounterFiles {
 struct CounterFile {
     file: File,
     row: Row,
-    /// Where its counters stand when they are sorted by name. The kernel names the same ones in the
-    /// same order every time; to sort them again took a quarter of the instructions of reading them
-    /// (7.8 of 30 million).
+    /// The order of its counters sorted by name, which never changes; sorting each time took a
+    /// quarter of the instructions of a read (7.8 of 30 million).
     order: Vec<usize>,
 }
 
 impl CounterFile {
-    /// The counters with their full names, brought into the order of the last time if these are as
-    /// many.
+    /// The counters with their full names, in the order of last time if there are as many.
     fn sorted(&mut self, mut pairs: Pairs) -> Values {
         let prefix = self.row.3;
         if !prefix.is_empty() {
@@ -142,8 +134,8 @@ impl CounterFile {
     }
 }
 
-/// The text of a file; what is no text is replaced, so that the parser can say where it stands.
-/// Checked first, because that is several times faster than to replace nothing.
+/// The text of a file, invalid bytes replaced for the parser to report. A check first is several
+/// times faster than to replace nothing.
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }

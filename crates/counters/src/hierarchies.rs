@@ -23,8 +23,8 @@ pub struct Hierarchies {
 }
 
 impl Hierarchies {
-    /// The hierarchies of the running system. Fails when `/proc/self/mountinfo` or
-    /// `/proc/self/cgroup` cannot be read.
+    /// The hierarchies of the running system. Fails when `/proc/self/{mountinfo,cgroup}` is
+    /// unreadable.
     pub fn read() -> std::io::Result<Self> {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
         let groups = std::fs::read_to_string("/proc/self/cgroup")?;
@@ -68,8 +68,8 @@ pub fn group_of<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     })
 }
 
-/// The directory of a group under a mount whose root is `root`. In a container the group's path
-/// may lie outside the mount: then the mount itself is the best that can be seen.
+/// The directory of a group under a mount of `root`, or the mount itself where that is invisible,
+/// as in a container.
 fn own_dir(mount_dir: &Path, root: &Path, group: Option<&str>) -> PathBuf {
     let relative = group
         .map(Path::new)

@@ -18,8 +18,8 @@ pub(crate) struct Mount {
     pub(crate) super_options: String,
 }
 
-/// Reads `/proc/self/mountinfo` (`Documentation/filesystems/proc.rst` section 3.5). Lines that are
-/// not understood are skipped.
+/// Reads `/proc/self/mountinfo` (`Documentation/filesystems/proc.rst`, 3.5), skipping unknown
+/// lines.
 pub(crate) fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount> {
     mountinfo.lines().filter_map(|line| {
         let (left, right) = line.split_once(" - ")?;

@@ -17,9 +17,8 @@ pub struct Sources {
     pub proc_root: PathBuf,
     /// The machine's pressure files, usually `pressure` in procfs.
     pub psi_dir: PathBuf,
-    /// The sandbox's directory in the version 2 tree of control groups. On a machine with both
-    /// versions it may hold only some of the files (pressure is there even when the memory
-    /// controller is not).
+    /// The sandbox's directory of version 2. Beside version 1 it may lack controllers, but has
+    /// pressure.
     pub cgroup_v2_dir: Option<PathBuf>,
     /// The sandbox's directory of the version 1 `memory` controller.
     pub cgroup_v1_memory_dir: Option<PathBuf>,
@@ -88,11 +87,8 @@ const V1_CPUACCT: [Row; 1] = [("cpuacct.usage", "cpu_cgroup", single_value, "usa
 pub struct Reader(CounterFiles);
 
 impl Reader {
-    /// Opens and tries every file; what cannot be opened, read or understood is in the list, once.
-    ///
-    /// A source of several files is missed file by file (`psi/irq`), because the others may be
-    /// there. A file of one version of control groups is not missed when the other version stands
-    /// in for it.
+    /// Opens and tries every file; each unavailable one is in the list (`psi/irq`), unless the
+    /// other version of control groups replaces it.
     pub fn open(sources: &Sources) -> (Self, Vec<Missed>) {
         let machine: [Table<'_>; 2] =
             [(Some(&sources.proc_root), &PROC, false), (Some(&sources.psi_dir), &PSI, false)];
@@ -123,16 +119,13 @@ impl Reader {
         (Self(files), missed)
     }
 
-    /// Reads every open file once, in the order of the table of sources.
-    ///
-    /// Never fails: counters of a file that cannot be read any more are absent, and so is a source
-    /// without counters.
+    /// Reads every open file once. What cannot be read any more is absent.
     pub fn read(&mut self) -> CounterSet {
         self.0.read(|_| true)
     }
 
-    /// The same without `interrupts`: its text has a row for each device and a column for each CPU,
-    /// and even on two CPUs it takes a third of the kernel's time for all counters (103 of 294 µs).
+    /// The same without `interrupts`, which on two CPUs takes a third of the kernel's time for all
+    /// counters (103 of 294 µs).
     pub fn read_short(&mut self) -> CounterSet {
         self.0.read(|source| source != "interrupts")
     }

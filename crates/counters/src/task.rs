@@ -13,11 +13,9 @@ use crate::taskstats::Taskstats;
 pub(crate) const TASKSTATS: &str = "taskstats";
 pub(crate) const TASK_STAT: &str = "task_stat";
 
-/// Whether delays are counted for tasks that are started from now on (the sysctl
-/// `kernel.task_delayacct`); `None` if this kernel has no such switch: it is older than 5.14, or
-/// was built without `CONFIG_TASK_DELAY_ACCT`.
-///
-/// Follows `Documentation/admin-guide/sysctl/kernel.rst`.
+/// Whether delays are counted for new tasks (`kernel.task_delayacct`, see
+/// `Documentation/admin-guide/sysctl/kernel.rst`); `None` before Linux 5.14 or without
+/// `CONFIG_TASK_DELAY_ACCT`.
 pub fn delay_accounting_enabled(proc_root: &Path) -> Option<bool> {
     match fs::read_to_string(proc_root.join("sys/kernel/task_delayacct")).ok()?.trim_ascii() {
         "0" => Some(false),
@@ -26,10 +24,8 @@ pub fn delay_accounting_enabled(proc_root: &Path) -> Option<bool> {
     }
 }
 
-/// Open counters of one task.
-///
-/// `task_stat` is of the whole process; `schedstat` and `taskstats` are of one thread, the one
-/// whose number is the process id.
+/// Open counters of one task: `task_stat` of the process, `schedstat` and `taskstats` of its first
+/// thread.
 #[derive(Debug)]
 pub struct TaskReader {
     files: CounterFiles,
@@ -41,11 +37,9 @@ pub struct TaskReader {
 impl TaskReader {
     /// Opens and tries the counters of a task; what is not available is in the list, once.
     ///
-    /// `taskstats` is left out when delays are switched off, since the kernel then answers with
-    /// zeros. It also answers with zeros for a task that was started before they were switched
-    /// on, which nobody can tell from here: switch them on first.
-    ///
-    /// `taskstats` comes from the running kernel, whatever `proc_root` is.
+    /// `taskstats`, always of the running kernel, is left out when delays are switched off, since
+    /// they are zeros then. They are also zeros for a task started before they were switched on,
+    /// unnoticed.
     pub fn open(proc_root: &Path, pid: u32) -> (Self, Vec<Missed>) {
         let mut files = CounterFiles::default();
         let dir = proc_root.join(pid.to_string());
@@ -64,9 +58,8 @@ impl TaskReader {
         (Self { files, pid, taskstats: taskstats.ok() }, missed)
     }
 
-    /// Reads every counter of the task once.
-    ///
-    /// Never fails: when the task has ended, the set is empty, even if its number is in use again.
+    /// Reads every counter of the task once; nothing if it has ended, even if its number is in use
+    /// again.
     pub fn read(&mut self) -> CounterSet {
         let mut set = self.files.read(|_| true);
         // The open files are bound to the task itself, but netlink only knows its number.
@@ -90,8 +83,7 @@ impl TaskReader {
     }
 }
 
-/// Why there is no `schedstat` here, if this very process, which has surely run, has no time in its
-/// own.
+/// Why `schedstat` is unavailable, if even this process, which has run, has only zeros in its own.
 pub(crate) fn no_schedstat(proc_root: &Path) -> Option<Missed> {
     let own = proc_root.join("self/schedstat");
     let values = parse::schedstat(&fs::read_to_string(&own).ok()?).ok()?;

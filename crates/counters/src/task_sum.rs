@@ -18,9 +18,8 @@ pub struct TaskSum {
 }
 
 impl TaskSum {
-    /// Opens the counters of processes that were just started; of none if they are more than
-    /// [`SUMMED_TASKS_MAX`]. What is not available of one process is said where that one is opened,
-    /// and is missing here for the same reason.
+    /// Opens the counters of new processes; of none if they are more than [`SUMMED_TASKS_MAX`].
+    /// What is unavailable here is so for any single process and reported there.
     pub fn open(proc_root: &Path, pids: impl ExactSizeIterator<Item = u32>) -> Self {
         if pids.len() > SUMMED_TASKS_MAX {
             return Self::default();
@@ -28,11 +27,9 @@ impl TaskSum {
         Self { readers: pids.map(|pid| TaskReader::open(proc_root, pid).0).collect() }
     }
 
-    /// The sums of `task_stat`, `schedstat` and `taskstats` as `load_task_stat`, `load_schedstat`
-    /// and `load_taskstats`; `tasks` in each of them is how many processes were summed.
-    ///
-    /// Never fails. A source that one of the processes does not have (it has ended) is absent, so
-    /// that a sum never shrinks for want of a summand.
+    /// The sums of `task_stat`, `schedstat` and `taskstats` as `load_task_stat` and so on, with the
+    /// number of processes as `tasks`. A source that one of them lacks (it has ended) is absent, so
+    /// no sum ever shrinks.
     pub fn read(&mut self) -> CounterSet {
         let tasks = self.readers.len() as u64;
         let mut sets = self.readers.iter_mut().map(TaskReader::read);

@@ -19,10 +19,9 @@ const SOURCES: [(&str, &str, Parse); 3] = [
 
 /// A reader of the processes of a machine.
 ///
-/// `task_stat`, `task_status` and `taskstats` are of the whole process; `schedstat` and
-/// `blkio_delay_ticks` are of its first thread. Of a process with several threads there is also, by
-/// number of the thread, `thread_run_ns`, `thread_wait_ns` (for a CPU) and, where delays are counted
-/// but may not be read from `taskstats`, `thread_blkio_ticks`.
+/// `task_stat`, `task_status` and `taskstats` are of the process, `schedstat` and
+/// `blkio_delay_ticks` of its first thread. With several threads there are, by thread number,
+/// `thread_run_ns`, `thread_wait_ns` and, where `taskstats` may not be read, `thread_blkio_ticks`.
 #[derive(Debug)]
 pub struct Tasks {
     proc_root: PathBuf,
@@ -33,9 +32,8 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Finds out what is available of processes; what is not is in the list, once. Whether delays can
-    /// be read is tried on this process; `taskstats` comes from the running kernel, whatever
-    /// `proc_root` is.
+    /// Tries what is available, delays on this process; what is not is in the list, once.
+    /// `taskstats` is always that of the running kernel.
     pub fn open(proc_root: &Path) -> (Self, Vec<Missed>) {
         let mut missed = Vec::from_iter(no_schedstat(proc_root));
         let counts_time = missed.is_empty();
@@ -49,8 +47,7 @@ impl Tasks {
         (tasks, missed)
     }
 
-    /// The counters of a process. Never fails: what cannot be read is absent, and of a process that
-    /// has ended the set is empty.
+    /// The counters of a process: what cannot be read is absent, all of a process that has ended.
     pub fn read(&mut self, pid: u32) -> CounterSet {
         let dir = self.proc_root.join(pid.to_string());
         let mut set = CounterSet::new();

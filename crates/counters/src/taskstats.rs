@@ -1,13 +1,10 @@
 //! Delay accounting of one task, over the generic netlink family `TASKSTATS`.
 //!
-//! Follows `Documentation/accounting/taskstats.rst`, `Documentation/accounting/delay-accounting.rst`
-//! and the kernel's `include/uapi/linux/{taskstats,genetlink,netlink}.h`.
+//! Follows `Documentation/accounting/{taskstats,delay-accounting}.rst` and the kernel's
+//! `include/uapi/linux/{taskstats,genetlink,netlink}.h`. The kernel requires `CAP_NET_ADMIN`, and
+//! counts delays of tasks started while the sysctl `kernel.task_delayacct` was 1.
 //!
-//! The kernel answers only to `CAP_NET_ADMIN` (of the first user namespace), and counts delays
-//! only for tasks that were started while the sysctl `kernel.task_delayacct` was 1.
-//!
-//! **Invariant:** a reply is read with bounds checks by pure functions; a field that this kernel's
-//! `struct taskstats` does not have is absent, never 0.
+//! **Invariant:** replies are read with bounds checks; a field that this kernel lacks is absent.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -41,10 +38,10 @@ const NLMSG_HEADER_BYTES: usize = 16;
 const GENL_HEADER_BYTES: usize = 4;
 const ATTRIBUTE_HEADER_BYTES: usize = 4;
 
-/// What a task can have waited for since it was started. Of each there is how often, as
-/// `cpu_count`, and for how long in all, as `cpu_delay_total_ns`: a pair in `struct taskstats` that
-/// begins at an offset in bytes. The struct only ever grows at its end, but for version 15 (Linux
-/// 6.14), which put a maximum and a minimum behind each total; version 16 moved them to the end.
+/// What a task may wait for. Of each there is a count (`cpu_count`) and a total
+/// (`cpu_delay_total_ns`), a pair at an offset of `struct taskstats`. The struct only grows at its
+/// end, except version 15 (Linux 6.14), with a maximum and minimum behind each total, which 16
+/// moved to the end.
 const WAITS: [(&str, usize, usize); 8] = [
     // To be put on a CPU: runnable but not running.
     ("cpu", 16, 16),
@@ -63,12 +60,10 @@ const WAITS: [(&str, usize, usize); 8] = [
     // While interrupts ran in its time (struct version 14).
     ("irq", 416, 528),
 ];
-/// Length of version 14, in bytes. A longer one that still calls itself 14 is an early 15: the new
-/// number came in a later commit than the new fields.
+/// Length of version 14, in bytes. A longer 14 is an early 15, whose number changed a commit later.
 const V14_BYTES: usize = 432;
 
-/// Reads a `struct taskstats` as this machine's kernel wrote it: the delays that it has, by name;
-/// `None` if it has no version.
+/// Reads a `struct taskstats`: the delays that it has, by name; `None` if it has no version.
 fn delays(bytes: &[u8]) -> Option<Values> {
     let version = number_at(bytes, 0).map(u16::from_ne_bytes)?;
     let is_spread = version == 15 || (version == 14 && bytes.len() > V14_BYTES);
@@ -92,8 +87,7 @@ fn family_in(attributes: &[u8]) -> Option<u16> {
     number_at(attribute(attributes, CTRL_ATTR_FAMILY_ID)?, 0).map(u16::from_ne_bytes)
 }
 
-/// What is found among the attributes of a netlink message that answers the request with this
-/// sequence number; `None` if it answers another request.
+/// What `find` finds in a netlink message; `None` if that answers another request than `sequence`.
 fn answer<T>(message: &[u8], sequence: u32, find: fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
     let invalid = |what| io::Error::new(io::ErrorKind::InvalidData, what);
     let short = || invalid("the netlink message is cut off");
@@ -123,8 +117,8 @@ pub(crate) struct Taskstats {
 }
 
 impl Taskstats {
-    /// Opens a socket and asks for the family. Works without privileges; [`Self::read`] does not.
-    /// When the kernel was built without `CONFIG_TASKSTATS`, it is not found.
+    /// Opens a socket and asks for the family, which needs no privilege. Not found without
+    /// `CONFIG_TASKSTATS`.
     pub(crate) fn open() -> io::Result<Self> {
         // Never connected, so that a plain write goes to the kernel (port 0).
         let (family, protocol) = (AddressFamily::NETLINK, Some(netlink::GENERIC));
@@ -138,9 +132,8 @@ impl Taskstats {
         Ok(opened)
     }
 
-    /// The delays of one thread (for a process id: of its first thread), or of all threads of a
-    /// process together, those that have ended included. Permission is denied without
-    /// `CAP_NET_ADMIN`, and it is `ESRCH` when there is no such task.
+    /// The delays of one thread, or of all threads of a process, past ones included. Denied without
+    /// `CAP_NET_ADMIN`; `ESRCH` without such a task.
     pub(crate) fn read(&mut self, pid: u32, of_all_threads: bool) -> io::Result<Values> {
         let attribute =
             if of_all_threads { TASKSTATS_CMD_ATTR_TGID } else { TASKSTATS_CMD_ATTR_PID };

@@ -7,8 +7,7 @@ use std::marker::PhantomData;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The name of a counter. Up to 24 bytes, which is most of them, it needs no memory of its own: a
-/// run reads a thousand of them before and after every sample.
+/// The name of a counter. Up to 24 bytes need no heap: a run reads a thousand names per sample.
 pub type Name = compact_str::CompactString;
 
 /// Numbers by their names.
@@ -16,11 +15,9 @@ pub type Values = BTreeMap<Name, u64>;
 
 /// Raw counters, grouped by the source that they were read from.
 ///
-/// Outer key: the source (`vmstat`, `meminfo`, `stat`, `psi`, `rusage`, `schedstat`, `taskstats`,
-/// `memcg`, `memcg_psi`, `cpu_cgroup`, `load`). Inner key: the counter's name as the kernel spells
-/// it, with a unit last where the kernel's own name has none (`MemFree_kb`, `memory_some_us`).
-/// A counter that cannot be read is absent; a source that cannot be read is absent as a whole and
-/// stands with its reason in [`Missed`].
+/// Outer key: the source (`vmstat`, `psi`, `memcg`, `load`, …). Inner key: the kernel's name of the
+/// counter, with a unit last where that has none (`MemFree_kb`, `memory_some_us`). What cannot be
+/// read is absent; a whole source is in [`Missed`] with its reason.
 pub type CounterSet = BTreeMap<Name, Values>;
 
 /// Something that this run could not have, with the reason; listed once, in the header.
@@ -32,8 +29,7 @@ pub struct Missed {
     pub reason: String,
 }
 
-/// Reads counters that are sorted, as they are written, several times faster than one by one: a map
-/// is built from a list in one go, where single entries are looked up each.
+/// Reads sorted counters, several times faster than one by one: a map is built from a list at once.
 pub(crate) fn sorted_set<'de, D: Deserializer<'de>>(from: D) -> Result<CounterSet, D::Error> {
     from.deserialize_map(Entries(PhantomData)).map(|sources: Vec<(Name, Sorted)>| {
         sources.into_iter().map(|(source, values)| (source, values.0)).collect()

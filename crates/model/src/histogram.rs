@@ -11,8 +11,8 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 const DIGITS: u8 = 3;
 /// Most delays of a line listed one by one: an hour of every 4 ms. More are read as [`counts`].
 pub(crate) const MOST_DELAYS: u64 = 1 << 20;
-/// How the encoding begins: its kind, the size of its counts, an offset that is 0 here, and the
-/// digits that it keeps (`HdrHistogram`, V2 encoding), each of 4 bytes; three values of 8 follow.
+/// The V2 encoding begins with its kind, the size of its counts, an offset (0 here) and its digits,
+/// of 4 bytes each; three values of 8 follow.
 const COOKIE: u32 = 0x1c84_9313;
 const HEAD_BYTES: usize = 40;
 
@@ -52,8 +52,8 @@ pub(crate) fn claimed_counts(text: &str, claimed: u64) -> Result<Vec<(u64, u64)>
 }
 
 /// The delays in ns of an encoded histogram, ascending, each to three significant digits and with
-/// its count. However many there are, this takes no more memory than a histogram. Fails when the
-/// text is not base64 or not an HdrHistogram V2.
+/// its count, in no more memory than a histogram. Fails when the text is no base64 of an
+/// HdrHistogram V2.
 pub fn counts(text: &str) -> Result<Vec<(u64, u64)>, HistogramError> {
     let bytes = STANDARD
         .decode(text)

@@ -1,7 +1,7 @@
-//! The words of thrashlab as plain types: exactly what a run file holds.
+//! The data of a run file as plain types.
 //!
-//! **Invariant:** no I/O, no clock, no randomness. Absent values are `None` or a missing key,
-//! never 0. Units stand last in names (`delay_ns`, `size_bytes`).
+//! **Invariant:** no I/O, no clock, no randomness. Absent values are `None` or a missing key, never
+//! 0. Units stand last in names (`delay_ns`, `size_bytes`).
 
 #[macro_use]
 mod named;

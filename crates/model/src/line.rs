@@ -66,8 +66,8 @@ impl Header {
     }
 }
 
-/// Facts of the system under test: free-form keys (`kernel`, `cpu_model`, `memory_bytes`, `swap`,
-/// `thp`, …) because each subject knows others. A fact that cannot be read is absent.
+/// Facts of the system under test (`kernel`, `cpu_model`, `thp`, …); each subject has others. A
+/// fact that cannot be read is absent.
 pub type Environment = BTreeMap<String, String>;
 
 /// The fact that a run was made on another machine: its address (`ssh://HOST`).
@@ -120,9 +120,8 @@ pub struct WorkRecord {
     /// Why it failed or was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// What it used: `user_ns`, `system_ns`, `minor_faults`, `major_faults`,
-    /// `voluntary_switches`, `involuntary_switches`, `read_blocks`, `written_blocks` (of 512
-    /// bytes), counted from its first instruction to its last.
+    /// What it used, from its first instruction to its last, under the names of
+    /// `sys::process::Usage`.
     pub usage: Values,
 }
 
@@ -234,8 +233,8 @@ impl Line {
         }
     }
 
-    /// The counters of the line, and when they were read, in ns from the start of the run. A start
-    /// that never began has none, so no reading is empty.
+    /// The counter sets of the line, and when they were read, in ns from the start of the run; no
+    /// empty ones.
     pub fn readings(&self) -> impl Iterator<Item = (u64, &CounterSet)> {
         let two = match self {
             Self::Counters(record) => [Some((record.at_ns, &record.counters)), None],

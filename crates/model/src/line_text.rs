@@ -22,14 +22,14 @@ impl LineError {
 }
 
 impl Line {
-    /// Reads one line (without its newline). Fails when it is not JSON, has no kind, or a known
-    /// kind lacks a field. An unknown kind is no error: it is kept as [`Line::Unknown`].
+    /// Reads one line (without its newline); an unknown kind becomes [`Line::Unknown`]. Fails when
+    /// it is not JSON, has no kind, or a known kind lacks a field.
     pub fn parse(text: &str) -> Result<Self, LineError> {
         Self::read(text, Source::Text(text))
     }
 
-    /// Reads one line as [`Line::parse`] does, but for its counters, which are most of its bytes:
-    /// they are empty in what is returned, and not looked at but as JSON. Fails as [`Line::parse`].
+    /// Reads one line and leaves its counters, which are most of its bytes, empty. Fails as
+    /// [`Line::parse`].
     pub fn parse_without_counters(text: &str) -> Result<Self, LineError> {
         let none: &RawValue = from_text("{}")?;
         let mut fields: BTreeMap<String, &RawValue> = match from_text(text) {

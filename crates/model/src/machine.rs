@@ -30,8 +30,7 @@ pub struct MachineSpec {
     pub accel: Accel,
     /// Memory for programs and caches, in bytes: "the memory of the machine" for every load.
     pub memory_bytes: u64,
-    /// Memory on top of it in which the kernel itself fits, in bytes. The same for all kernels:
-    /// one that needs more takes it from the programs.
+    /// Memory on top of it for the kernel itself, in bytes; the same for all kernels.
     pub kernel_memory_bytes: u64,
     /// Virtual time of an instruction: 2 to the power of this many ns. Means nothing under KVM.
     pub icount_shift: u8,
@@ -48,8 +47,8 @@ pub struct MachineSpec {
     /// Transparent huge pages: `always`, `madvise` or `never`; `None` = as the kernel has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thp: Option<String>,
-    /// Whether a huge page is waited for: `always`, `defer`, `defer+madvise`, `madvise` or
-    /// `never`; `None` = as the kernel has it, which is `never` below 512 MiB.
+    /// When an allocation waits for a huge page: `always`, `defer`, `defer+madvise`, `madvise` or
+    /// `never`; `None` = the kernel's default, which is `never` below 512 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thp_defrag: Option<String>,
     /// The multi-generational LRU; `None` = as the kernel has it.
@@ -72,8 +71,7 @@ pub struct MmuSpec {
     /// The settings that were named.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<String, String>,
-    /// What machine and system are set to beyond the description, by the names of settings: every
-    /// one that there is, those that nobody named included.
+    /// All settings of machine and system beyond the description, defaults included.
     pub settings: BTreeMap<String, String>,
 }
 
@@ -119,8 +117,7 @@ impl MachineSpec {
             .saturating_add(self.disk.size_bytes)
     }
 
-    /// Everything about it but its name, as it is typed behind `vm:` or stands in a description
-    /// (`docs/vm.md`); what is as the kernel has it is absent.
+    /// Its settings as they are typed behind `vm:` (`docs/vm.md`), without the kernel's defaults.
     pub fn settings(&self) -> BTreeMap<String, String> {
         let mut settings = vec![
             ("accel", self.accel.name().to_owned()),

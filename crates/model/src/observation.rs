@@ -3,11 +3,9 @@
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// One measurement: a value, or a bound that the true value is not below.
+/// One measurement: a value or its lower bound, so that the reader must decide what a bound means.
 ///
-/// Code that reads the value must decide what it does with bounds; that is why this is not a plain
-/// number. A start that never completed is known to have taken at least the time until the run
-/// ended. In JSON a value is a number, and a bound an object: `{"at_least": 2.5}`.
+/// In JSON a value is a number, and a bound an object: `{"at_least": 2.5}`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
     /// The value, or the bound, in the unit of its response.

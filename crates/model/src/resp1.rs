@@ -1,7 +1,5 @@
-//! A result of the resp1 response benchmark as plain types: delays under seven loads, and ratios.
-//!
-//! resp1 printed two formats. Both give, for each load, the lowest, highest, median and average
-//! delay of a small interaction; they differ in the last two columns ([`Resp1Format`]).
+//! A result of the resp1 response benchmark: delays under seven loads, and ratios. Its two printed
+//! formats differ in the last two columns ([`Resp1Format`]).
 
 use serde::{Deserialize, Serialize};
 

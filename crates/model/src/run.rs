@@ -2,10 +2,8 @@
 
 use crate::{End, EndStatus, Header, Line, LineError, SampleRecord, whole_lines};
 
-/// A run file as read.
-///
-/// A file that was cut off at any byte is a valid, interrupted run: the lines that are whole are
-/// here, the rest is counted in `truncated_bytes`.
+/// A run file as read. One that was cut off at any byte is a valid, interrupted run of its whole
+/// lines.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Run {
     /// The first line; `None` if the run was cut off before its header was whole.
@@ -52,9 +50,8 @@ pub enum RunFault {
 }
 
 impl Line {
-    /// Reads a line of a run file without its newline: the first one is the header and no other is,
-    /// and none stands after the end. Fails when it is no line of a run file, or may not stand
-    /// there.
+    /// Reads a line of a run file without its newline. Fails when it is none, when the first line
+    /// is no header or another one is, or when it follows the end.
     pub fn parse_in_run(raw: &[u8], is_first: bool, is_ended: bool) -> Result<Self, RunFault> {
         let text = std::str::from_utf8(raw)
             .map_err(|error| RunFault::NotUtf8 { byte: error.valid_up_to() })?;
@@ -69,8 +66,7 @@ impl Line {
 }
 
 impl Run {
-    /// Reads a whole run file. Fails when a line that is whole (ends in a newline) is not a line of
-    /// a run file, with its number.
+    /// Reads a whole run file. Fails with the number of a whole line that is no line of a run file.
     pub fn parse(bytes: &[u8]) -> Result<Self, RunError> {
         let whole = whole_lines::length(bytes);
         let mut run = Self { truncated_bytes: bytes.len() - whole, ..Self::default() };
@@ -123,9 +119,7 @@ impl Run {
     }
 }
 
-/// Makes the text of a run file line by line and keeps the checksum for its `end` line.
-///
-/// Formatting only: the caller writes what it gets, in order, and flushes after each line.
+/// Formats a run file line by line and keeps the checksum for its `end` line.
 #[derive(Default)]
 pub struct RunEncoder {
     hasher: blake3::Hasher,

@@ -21,10 +21,8 @@ named! {
     }
 }
 
-/// One timed interaction with the raw counters before and after it.
-///
-/// The delay is `completed_ns − intended_ns`; a censored sample is only known to have taken at
-/// least `censored_at_ns − intended_ns`.
+/// One timed interaction with the raw counters before and after it. The delay counts from the
+/// intended start to the completion, or at least to where the sample was censored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampleRecord {
     /// When the line was written, in ns from the start of the run.
@@ -96,8 +94,8 @@ pub struct HistogramRecord {
 
 impl HistogramRecord {
     /// All delays in ns: those of the completed starts, ascending, each to three significant
-    /// digits, then the lower bounds of the others. Fails when an encoded histogram cannot be read,
-    /// or holds another number of delays than it claims.
+    /// digits, then the lower bounds of the others. Fails when a histogram is unreadable, or its
+    /// count is wrong.
     pub fn delays_ns(&self) -> Result<Vec<Observation>, HistogramError> {
         let counts = [self.count, self.censored.as_ref().map_or(0, |it| it.count)];
         if let Some(many) = counts.into_iter().find(|count| *count > MOST_DELAYS) {
@@ -117,9 +115,8 @@ impl HistogramRecord {
         self.delays_ns().is_err()
     }
 
-    /// The same as counts: each delay or lower bound in ns, how often, and of a bound why there is
-    /// no completion. However many there are, this takes no more memory than the histograms. Fails
-    /// as [`Self::delays_ns`].
+    /// Each delay or lower bound in ns with its count, and of a bound the reason, in no more memory
+    /// than the histograms. Fails as [`Self::delays_ns`].
     pub fn counts(&self) -> Result<Vec<(u64, u64, Option<Censored>)>, HistogramError> {
         let completed = claimed_counts(&self.hdr_v2_base64, self.count)?;
         let mut counts: Vec<_> =

@@ -45,8 +45,8 @@ named! {
     /// Whose programs the commands of a script run.
     #[derive(Default)]
     pub enum Tools {
-        /// Those of the subject if it has all that are named, else our own wherever there is one:
-        /// never some of each, since that would be another load.
+        /// The subject's if it has all that are named, else our own wherever there is one; never a
+        /// mixture.
         #[default]
         Auto = "auto",
         /// Those of the subject.

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 /// What stands for a character that would act instead of being shown.
 const INSTEAD: char = '\u{fffd}';
 
-/// Text that a terminal, a mail or a page only shows: control characters (escape sequences begin
-/// with one) and those that change the direction of text are replaced. Lines and tabs stay.
+/// Text to be shown: replaces control characters and changes of text direction, but not line feeds
+/// and tabs.
 pub fn shown(text: &str) -> Cow<'_, str> {
     let acts = |letter: char| acts(letter) && letter != '\n' && letter != '\t';
     if !text.contains(acts) {

@@ -21,8 +21,8 @@ pub struct Spec {
     pub measure: Measure,
     /// When the interactions start and how long anything may take.
     pub timing: Timing,
-    /// Kernel parameters (`vm.swappiness` = `60`) that are set on this host for the run and put back
-    /// after it; those of a machine of its own stand in its description.
+    /// Kernel parameters (`vm.swappiness` = `60`) of this host during the run; a machine has its
+    /// own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctls: BTreeMap<String, String>,
     /// Seed of everything random in load and probe.

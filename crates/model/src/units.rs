@@ -17,8 +17,8 @@ const LARGEST: u64 = (1 << 63) - (1 << 40);
 const SIZES: [(&str, u64); 4] = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
 const DURATIONS: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
 
-/// Reads a size such as `512M`, `1.5G`, `4096`; the units are powers of 1024. Fails when the number
-/// or the unit is unknown, negative, or too large for 63 bits.
+/// Reads a size such as `512M`, `1.5G`, `4096` in powers of 1024. Fails when the number or unit is
+/// unknown, negative, or above 63 bits.
 pub fn parse_size_bytes(text: &str) -> Result<u64, UnitError> {
     let (number, unit) = split(text);
     let unit = unit.to_ascii_uppercase();
@@ -28,8 +28,8 @@ pub fn parse_size_bytes(text: &str) -> Result<u64, UnitError> {
     factor.and_then(|factor| scale(number, factor)).ok_or_else(error)
 }
 
-/// Reads a duration such as `20s`, `300ms`, `1.5s`, `2m`; a bare number is seconds. Fails when the
-/// number or the unit is unknown, negative, or too large.
+/// Reads a duration such as `20s`, `300ms`, `2m`; a bare number is seconds. Fails as
+/// [`parse_size_bytes`].
 pub fn parse_duration_ns(text: &str) -> Result<u64, UnitError> {
     let (number, unit) = split(text);
     let factor = match unit {
@@ -50,8 +50,8 @@ fn factor(units: &[(&str, u64)], unit: &str) -> Option<u64> {
 /// Units of time as they end names, and how many ns they are.
 pub const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// What stands in the name of a time before its unit, the unit, and how many ns it is: of `delay_us`
-/// `delay`, `us` and 1000. `None` of any other name; `per_s` is no time.
+/// Splits the name of a time: `delay_us` into `delay`, `us` and 1000 (ns). `None` of other names,
+/// such as `per_s`.
 pub fn split_time_name(name: &str) -> Option<(&str, &'static str, f64)> {
     TIME_UNITS.into_iter().find_map(|(unit, ns)| {
         let stem = name.strip_suffix(unit)?.strip_suffix('_')?;
@@ -83,8 +83,8 @@ pub fn format_size(size_bytes: u64) -> String {
     }
 }
 
-/// Writes a size exactly: in the largest unit of which it is a whole multiple, so that
-/// [`parse_size_bytes`] reads the same size: `24M`, `1536K`, `4097B`.
+/// Writes a size exactly, such as `24M`, `1536K`, `4097B`: [`parse_size_bytes`] reads the same
+/// size.
 pub fn exact_size(size_bytes: u64) -> String {
     exactly(size_bytes, &SIZES, "B")
 }
@@ -125,8 +125,8 @@ pub fn format_duration_ns(time_ns: f64) -> String {
     }
 }
 
-/// A duration in ns that was measured, with three significant digits: `7.42ms`, `12.0s`, `250ns`; of
-/// less than 100 ns with its fraction, if it has one: `0.53ns`. Negative ones have their sign.
+/// A measured duration in ns with three significant digits: `7.42ms`, `12.0s`, `-250ns`; below 100
+/// ns with its fraction, if it has one: `0.53ns`.
 pub fn measured_duration(duration_ns: f64) -> String {
     let (sign, size_ns) = if duration_ns < 0.0 { ("-", -duration_ns) } else { ("", duration_ns) };
     let text = match size_ns {

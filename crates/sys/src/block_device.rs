@@ -1,6 +1,4 @@
-//! Partitions of a block device.
-//!
-//! Follows the kernel's `include/uapi/linux/fs.h` and `include/uapi/linux/blkpg.h`.
+//! Partitions of a block device (`include/uapi/linux/fs.h` and `blkpg.h` of the kernel).
 
 use std::fs::File;
 use std::io;
@@ -29,11 +27,10 @@ struct Partition {
     volume_name: [u8; 64],
 }
 
-/// Tells the kernel of a partition (from number 1 on), without any partition table on the disk.
-///
-/// It lasts until the device goes. Start and length are multiples of the device's blocks. Fails
-/// without the privilege (`CAP_SYS_ADMIN`), when the number is taken, when the range is empty,
-/// overlaps another partition or leaves the device, or when the device takes no partitions.
+/// Adds a partition (number from 1) to the kernel's list until the device goes; the disk itself
+/// stays as it is. Start and length are multiples of the device's block size. Fails without
+/// `CAP_SYS_ADMIN`, when the number is taken, the range is empty, overlaps another partition or
+/// exceeds the device, or when the device has no partitions.
 pub fn add_partition(
     device: &File,
     number: u8,

@@ -18,9 +18,7 @@ struct Row {
     message: [AtomicU8; MESSAGE_BYTES],
 }
 
-/// Shared memory with one row of counters and one failure message per worker.
-///
-/// Reading never disturbs a worker: there are no locks and no system calls.
+/// Shared memory with one row of counters and one failure message per worker. Reads take no lock.
 #[derive(Debug)]
 pub struct Board {
     mapping: Mapping,
@@ -41,9 +39,8 @@ impl Board {
 
     fn row(&self, worker: usize) -> &Row {
         let index = worker.min(self.workers - 1);
-        // SAFETY: the mapping holds `workers` rows from its page-aligned start and lives as long
-        // as `self`; a row consists of atomics only, for which zeroed memory is valid and which
-        // other processes may change at any time.
+        // SAFETY: the mapping holds `workers` rows from its page-aligned start and lives as long as
+        // `self`; a row has atomics only, which may be zero and change at any time.
         unsafe { &*self.mapping.start().as_ptr().cast::<Row>().add(index) }
     }
 

@@ -32,9 +32,8 @@ pub(crate) fn timespec(time_ns: u64) -> Timespec {
     Timespec { tv_sec: (time_ns / 1_000_000_000) as i64, tv_nsec: (time_ns % 1_000_000_000) as _ }
 }
 
-/// Sleeps until the monotonic clock reads `until_ns`; returns at once if it already does.
-///
-/// Signals do not shorten the sleep. Absolute, so that time lost before the call is not added.
+/// Sleeps until the monotonic clock reads `until_ns`, signals or not; returns at once if it is
+/// past.
 pub fn sleep_until_ns(until_ns: u64) {
     let until = timespec(until_ns);
     while clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(Errno::INTR) {}

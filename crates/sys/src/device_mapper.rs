@@ -1,7 +1,7 @@
-//! Block devices made of stretches of others by the device mapper, with or without a delay.
+//! Block devices built from parts of others by the device mapper, with or without a delay.
 //!
-//! Follows the kernel's `include/uapi/linux/dm-ioctl.h` (interface version 4) and
-//! `Documentation/admin-guide/device-mapper/{linear,delay}.rst`.
+//! Follows `include/uapi/linux/dm-ioctl.h` (interface version 4) and
+//! `Documentation/admin-guide/device-mapper/{linear,delay}.rst` of the kernel.
 
 use std::fs::File;
 use std::io;
@@ -63,9 +63,9 @@ pub struct Delay {
     pub write_ms: u32,
 }
 
-/// Makes a device of segments. The kernel puts its node at `/dev/dm-<minor>` where devtmpfs is
-/// mounted. Fails without the privilege (`CAP_SYS_ADMIN`) or the device mapper, when the name is
-/// taken or longer than 127 bytes, or when the kernel refuses a segment; nothing is left then.
+/// Creates a device of segments, `/dev/dm-<minor>` under devtmpfs. Fails without `CAP_SYS_ADMIN` or
+/// the device mapper, when the name is taken or longer than 127 bytes, or when the kernel refuses a
+/// segment; nothing is left then.
 pub fn create(name: &str, segments: &[Segment]) -> io::Result<DeviceNumber> {
     let table = table(segments)?;
     let reply = call(DM_DEV_CREATE, name, 0, &[])?;
@@ -90,8 +90,7 @@ fn call(operation: u32, name: &str, target_count: u32, data: &[u8]) -> io::Resul
     let control = File::options().read(true).write(true).open(CONTROL).map_err(|error| {
         io::Error::new(error.kind(), format!("{CONTROL}: {error}; is dm_mod loaded?"))
     })?;
-    // SAFETY: `request` begins with a `struct dm_ioctl` that says how long all of it is; the
-    // kernel reads and writes no more than that.
+    // SAFETY: `request` begins with a `struct dm_ioctl` that holds its whole length.
     let code =
         unsafe { libc::ioctl(control.as_raw_fd(), operation as libc::Ioctl, request.as_mut_ptr()) };
     if code == 0 { Ok(request) } else { Err(io::Error::last_os_error()) }

@@ -1,12 +1,8 @@
-//! Seeding the kernel's random numbers with chosen bytes.
+//! Seeds the kernel's random numbers (`random(4)`, `include/uapi/linux/random.h`).
 //!
-//! Follows `random(4)`, the kernel's `include/uapi/linux/random.h` and `drivers/char/random.c`.
-//!
-//! The kernel *mixes* the bytes with what it has gathered itself (times of interrupts, the
-//! processor's own random numbers). What it hands out is a function of the bytes alone only where
-//! all that is the same each time: on a simulated machine with a simulated clock, without `rdrand`
-//! and `rdseed`, and without devices that answer when the host pleases (as a disk in a file does).
-//! Addresses of the calling process were drawn when it was started, and stay.
+//! The kernel *mixes* the bytes with entropy of its own, so its output is a function of the bytes
+//! alone only on a simulated machine with a simulated clock, without `rdrand` and `rdseed`, and
+//! without devices that answer in the host's time. The caller's own addresses are fixed already.
 
 use std::fs::File;
 use std::io;
@@ -20,15 +16,13 @@ const RNDADDENTROPY: libc::Ioctl = 0x4008_5203;
 /// `_IO('R', 0x07)`.
 const RNDRESEEDCRNG: libc::Ioctl = 0x5207;
 
-/// Mixes bytes into the kernel's pool, credits each with 8 bits, and has the generator seed itself
-/// again from the pool, so that what the kernel draws from now on (addresses, hash keys) depends on
-/// them. Fails with fewer than [`SEED_BYTES`] bytes, without the privilege (`CAP_SYS_ADMIN`), or
-/// when there is no `/dev/random`.
+/// Mixes bytes into the kernel's pool, credits each with 8 bits, and reseeds the generator from the
+/// pool: new addresses and hash keys depend on them. Fails with fewer than [`SEED_BYTES`] bytes,
+/// without `CAP_SYS_ADMIN`, or without `/dev/random`.
 pub fn mix_in(bytes: &[u8]) -> io::Result<()> {
     let request = request(bytes)?;
     let device = File::options().write(true).open("/dev/random")?;
-    // SAFETY: `request` is a `struct rand_pool_info` whose `buf_size` is the number of bytes that
-    // follow; the kernel only reads it.
+    // SAFETY: the kernel only reads `request`, a `struct rand_pool_info` with its length.
     crate::done(unsafe { libc::ioctl(device.as_raw_fd(), RNDADDENTROPY, request.as_ptr()) })?;
     // SAFETY: takes no argument.
     crate::done(unsafe { libc::ioctl(device.as_raw_fd(), RNDRESEEDCRNG) })

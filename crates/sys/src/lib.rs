@@ -1,7 +1,7 @@
 //! The only `unsafe` code of thrashlab, behind safe functions.
 //!
-//! **Invariant:** every function exported here is safe to call with any argument; every `unsafe`
-//! block says why it is sound. Nothing here knows a load, a probe or a run file.
+//! **Invariant:** every exported function is safe to call with any argument, and every `unsafe`
+//! block has its reason. Nothing here depends on a load, a probe or a run file.
 #![allow(unsafe_code)]
 
 pub mod block_device;

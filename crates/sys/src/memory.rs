@@ -8,10 +8,8 @@ use std::ptr::NonNull;
 
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 
-/// A private or shared mapping, unmapped when dropped.
-///
-/// Access goes through volatile reads and writes: they are never optimised away, and bytes that
-/// another process changes are never aliased by a reference.
+/// A private or shared mapping, unmapped when dropped. Access is volatile: no touch is optimised
+/// away, and no reference aliases bytes that another process changes.
 #[derive(Debug)]
 pub struct Mapping {
     start: NonNull<u8>,
@@ -32,8 +30,8 @@ pub enum Advice {
 /// Where the pages of a part of a mapping come from (`mbind(2)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// As the process has it. Without a policy of its own the kernel takes pages of the node that
-    /// first touches them, and may move them later (`kernel.numa_balancing`).
+    /// The policy of the process. Without one the kernel takes pages of the node that first touches
+    /// them, and may move them later (`kernel.numa_balancing`).
     OfProcess,
     /// The node that first touches them; the kernel moves none, those there already neither.
     Local,
@@ -52,10 +50,9 @@ impl Mapping {
         Self::map_memory(size_bytes, true, 0)
     }
 
-    /// Maps the first `size_bytes` of a file, shared and writable: dirty pages go back to the file.
-    ///
-    /// A page beyond the end of the file raises SIGBUS when touched: size the file first. Fails
-    /// when the size is 0 or larger than the file, or the kernel refuses.
+    /// Maps the first `size_bytes` of a file, shared and writable. A page beyond the end of the
+    /// file raises SIGBUS when touched. Fails when the size is 0 or larger than the file, or the
+    /// kernel refuses.
     pub fn file_shared(file: &File, size_bytes: usize) -> io::Result<Self> {
         check_length(file, size_bytes)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -79,11 +76,11 @@ impl Mapping {
         Self::map(size_bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1)
     }
 
-    /// Takes over what somebody else has mapped.
+    /// Takes over an existing mapping.
     ///
     /// # Safety
-    /// `size_bytes` from `start`, a page, are mapped, readable and writable, and nobody else
-    /// knows of them or unmaps them.
+    /// `size_bytes` from the page `start` are mapped, readable and writable, and only the caller
+    /// knows of them.
     pub(crate) unsafe fn of_raw(start: *mut libc::c_void, size_bytes: usize) -> io::Result<Self> {
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at 0"))?;
         Ok(Self { start, size_bytes })
@@ -95,8 +92,7 @@ impl Mapping {
         flags: libc::c_int,
         fd: libc::c_int,
     ) -> io::Result<Self> {
-        // SAFETY: a new mapping at an address of the kernel's choice (no MAP_FIXED) overlaps no
-        // memory that Rust knows; the arguments are plain integers.
+        // SAFETY: without MAP_FIXED a new mapping overlaps no memory that Rust knows.
         let start =
             unsafe { libc::mmap(std::ptr::null_mut(), size_bytes, protection, flags, fd, 0) };
         if start == libc::MAP_FAILED {
@@ -111,10 +107,8 @@ impl Mapping {
         self.size_bytes
     }
 
-    /// Writes one byte; an offset outside the mapping does nothing.
-    ///
-    /// A mapping made by [`Mapping::file_read_only`] must not be written: the kernel answers with
-    /// SIGSEGV, which ends the process.
+    /// Writes one byte; an offset outside the mapping does nothing. Writing to a mapping of
+    /// [`Mapping::file_read_only`] ends the process (SIGSEGV).
     pub fn write(&self, offset: usize, value: u8) {
         if offset < self.size_bytes {
             // SAFETY: the offset is inside a live mapping; volatile, so no reference is formed.
@@ -166,8 +160,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: exactly the range that mmap returned; nobody holds a reference into it, as
-        // every borrow is bound to `self`.
+        // SAFETY: exactly the range that mmap returned; every borrow of it is bound to `self`.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.size_bytes) };
     }
 }
@@ -184,10 +177,9 @@ fn check_length(file: &File, size_bytes: usize) -> io::Result<()> {
 /// Memory that must be lockable beyond what a process has when it locks itself, in bytes.
 const ROOM_BYTES: usize = 256 << 20;
 
-/// Locks all present and future pages of this process into memory, so that it does not suffer from
-/// the thrashing that it observes. Fails without the privilege, when `RLIMIT_MEMLOCK` is too small
-/// for this process or for what it will allocate: then nothing is locked, because an allocation
-/// beyond the limit would end it.
+/// Locks all present and future pages of this process into memory. Fails without the privilege, or
+/// when `RLIMIT_MEMLOCK` is too small for what it has and will allocate; then nothing is locked,
+/// because an allocation beyond the limit would end it.
 pub fn lock_all() -> io::Result<()> {
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;

@@ -1,6 +1,5 @@
-//! Which pages of a process are mapped: the kernel's scan of page tables.
-//!
-//! Follows the kernel's `include/uapi/linux/fs.h` and `Documentation/admin-guide/mm/pagemap.rst`.
+//! The mapped pages of a process, from the kernel's scan of its page tables
+//! (`include/uapi/linux/fs.h` and `Documentation/admin-guide/mm/pagemap.rst` of the kernel).
 
 use std::fs::File;
 use std::io;
@@ -56,12 +55,11 @@ struct PageRegion {
     categories: u64,
 }
 
-/// The stretches of an address range whose page-table entries hold something: a page in memory, or
-/// the place of one that was swapped out. Skips what has no page tables, so that an empty range
-/// costs nothing however large it is.
+/// The stretches of an address range whose page-table entries hold a page in memory or in swap.
+/// Ranges without page tables cost nothing. `pagemap` is an open `/proc/PID/pagemap`.
 ///
-/// `pagemap` is an open `/proc/PID/pagemap`. Fails on kernels before 6.7 and on files that are no
-/// pagemap (`ENOTTY`), when the process has ended, and when the range is none of whole pages.
+/// Fails on kernels before 6.7 and on other files (`ENOTTY`), when the process has ended, and when
+/// the range does not consist of whole pages.
 pub fn occupied(pagemap: &File, addresses: Range<u64>) -> io::Result<Vec<Stretch>> {
     let mut found = Vec::new();
     let mut start = addresses.start;
@@ -79,8 +77,8 @@ pub fn occupied(pagemap: &File, addresses: Range<u64>) -> io::Result<Vec<Stretch
         };
         // The address as an integer must be one that the kernel may write to.
         let _ = regions.as_mut_ptr().expose_provenance();
-        // SAFETY: the kernel writes to `request` and to at most `vec_len` elements of `regions`,
-        // both of which live until the call returns; any other file refuses the call.
+        // SAFETY: the kernel writes to `request` and at most `vec_len` elements of `regions`, which
+        // outlive the call; any other file refuses it.
         let count = unsafe {
             libc::ioctl(pagemap.as_raw_fd(), PAGEMAP_SCAN as libc::Ioctl, &raw mut request)
         };

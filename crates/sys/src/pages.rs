@@ -10,14 +10,13 @@ use crate::memory::{Advice, Mapping, Placement};
 const MASK_BITS: libc::c_ulong = 64 + 1;
 
 impl Mapping {
-    /// Maps anonymous memory that none is set aside for (`MAP_NORESERVE`), shared with later
-    /// children or private, as [`Mapping::anonymous`].
+    /// Maps anonymous memory without reserving swap (`MAP_NORESERVE`), shared with later children
+    /// or not.
     pub fn unreserved(size_bytes: usize, shared: bool) -> io::Result<Self> {
         Self::map_memory(size_bytes, shared, libc::MAP_NORESERVE)
     }
 
-    /// Maps anonymous memory of whole huge pages that were set aside (`MAP_HUGETLB`). Fails when
-    /// too few of them are free.
+    /// Maps reserved huge pages (`MAP_HUGETLB`). Fails when too few of them are free.
     pub fn huge(size_bytes: usize, shared: bool) -> io::Result<Self> {
         Self::map_memory(size_bytes, shared, libc::MAP_HUGETLB)
     }
@@ -27,8 +26,7 @@ impl Mapping {
         self.advise_part(0..self.size_bytes(), advice)
     }
 
-    /// Advises the kernel on a part. Fails when that is none of whole pages of the mapping, or the
-    /// kernel does not know the advice.
+    /// Advises the kernel on a part of whole pages. Fails for another part or unknown advice.
     pub fn advise_part(&self, part: Range<usize>, advice: Advice) -> io::Result<()> {
         let advice = match advice {
             Advice::Huge => libc::MADV_HUGEPAGE,
@@ -40,17 +38,15 @@ impl Mapping {
         done(unsafe { libc::madvise(start, length, advice) })
     }
 
-    /// Gives the pages of a part back (`MADV_DONTNEED`): private memory is zero when it is touched
-    /// next, shared memory is as it was. Fails as [`Mapping::advise_part`], and if they are locked.
+    /// Frees the pages of a part (`MADV_DONTNEED`): private memory reads as zero afterwards, shared
+    /// memory is unchanged. Fails as [`Mapping::advise_part`], and if they are locked.
     pub fn give_back(&self, part: Range<usize>) -> io::Result<()> {
         let (start, length) = self.part(part)?;
-        // SAFETY: part of a live mapping, whose bytes are only read and written volatilely, so
-        // that they may change at any time.
+        // SAFETY: part of a live mapping; its bytes may change at any time, as access is volatile.
         done(unsafe { libc::madvise(start, length, libc::MADV_DONTNEED) })
     }
 
-    /// Asks the kernel to write the pages of the mapping out and drop them (`MADV_PAGEOUT`), as far
-    /// as it can: what is there, it only slows down. Fails on kernels before 5.4.
+    /// Asks the kernel to evict the pages of the mapping (`MADV_PAGEOUT`). Fails before Linux 5.4.
     pub fn page_out(&self) -> io::Result<()> {
         // SAFETY: exactly the range of a live mapping, whose content stays.
         done(unsafe {
@@ -58,8 +54,8 @@ impl Mapping {
         })
     }
 
-    /// Makes a part read only, so that writing ends the process (SIGSEGV), or not (`mprotect(2)`).
-    /// Fails as [`Mapping::advise_part`], or when the kernel refuses.
+    /// Sets whether a part is writable (`mprotect(2)`); writing ends the process (SIGSEGV) if it is
+    /// not. Fails as [`Mapping::advise_part`], or when the kernel refuses.
     pub fn protect(&self, part: Range<usize>, writable: bool) -> io::Result<()> {
         let (start, length) = self.part(part)?;
         let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
@@ -67,8 +63,8 @@ impl Mapping {
         done(unsafe { libc::mprotect(start, length, protection) })
     }
 
-    /// Says where pages of a part come from that are touched from now on. Fails as
-    /// [`Mapping::advise_part`], for a node above 63, or when the kernel knows no nodes.
+    /// Sets where the kernel takes pages of a part from now on. Fails as [`Mapping::advise_part`],
+    /// for a node above 63, or without NUMA support.
     pub fn place(&self, part: Range<usize>, placement: Placement) -> io::Result<()> {
         let (mode, nodes) = match placement {
             Placement::OfProcess => (libc::MPOL_DEFAULT, 0),
@@ -82,8 +78,8 @@ impl Mapping {
         let (start, length) = self.part(part)?;
         let mask: *const u64 = if nodes == 0 { std::ptr::null() } else { &raw const nodes };
         let bits = if nodes == 0 { 0 } else { MASK_BITS };
-        // SAFETY: part of a live mapping, whose content stays; the mask lives across the call and
-        // has as many bits as are named.
+        // SAFETY: part of a live mapping, whose content stays; the mask has `bits` bits and
+        // outlives the call.
         done(unsafe {
             libc::syscall(libc::SYS_mbind, start, length, mode, mask, bits, 0) as libc::c_int
         })

@@ -40,11 +40,9 @@ const CACHE: u32 = 3;
 const TLB_READ_MISSES: u64 = 3 | 1 << 16;
 
 impl PerfCounter {
-    /// Opens a counter of a child of this process, or of this process itself: loads in user mode
-    /// whose address was in no TLB, so that the page tables were walked; counted by the CPU. Walks
-    /// for stores and for instructions are not among them: many CPUs have no counter of those.
-    /// Fails when this CPU, machine or kernel has no such counter, or this user may not have it
-    /// (`kernel.perf_event_paranoid` above 2).
+    /// Counts page walks of a child, or of this process itself: loads in user mode that missed
+    /// every TLB. Stores and instructions are not counted: many CPUs have no counter for them.
+    /// Fails when there is no such counter here, or `kernel.perf_event_paranoid` is above 2.
     pub fn load_walks(pid: u32) -> io::Result<Self> {
         Self::open(CACHE, TLB_READ_MISSES, pid)
     }

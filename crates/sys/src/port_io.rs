@@ -1,10 +1,7 @@
-//! The I/O ports of an x86 machine, read and written by a process.
+//! The I/O ports of an x86 machine. The kernel grants them to one thread (`ioperm(2)`), which then
+//! uses `in` and `out` itself. Other architectures report that they have none.
 //!
-//! The kernel grants ports to one thread (`ioperm(2)`), which then uses the processor's `in` and
-//! `out` instructions itself. Other architectures have no ports, and say so.
-//!
-//! **Invariant:** a port that was not granted is never touched: the processor would end the
-//! process.
+//! **Invariant:** no other port is touched: the processor would end the process.
 
 #![cfg_attr(
     not(target_arch = "x86_64"),
@@ -16,10 +13,8 @@ use std::arch::asm;
 use std::io;
 use std::marker::PhantomData;
 
-/// A range of ports that the calling thread may use.
-///
-/// It cannot go to another thread, as the permission is this thread's. Threads and processes that
-/// are started later inherit the permission, and it lasts as long as the thread.
+/// A range of ports that the calling thread may use. It cannot go to another thread; threads and
+/// processes that are started later inherit the permission.
 #[derive(Debug)]
 pub struct PortAccess {
     first: u16,
@@ -28,8 +23,8 @@ pub struct PortAccess {
 }
 
 impl PortAccess {
-    /// Gains `count` ports from `first` on. Fails without the privilege (`CAP_SYS_RAWIO`), for
-    /// ports that do not exist, without `ioperm`, and on a machine that is not x86.
+    /// Gains `count` ports from `first`. Fails without `CAP_SYS_RAWIO` or `ioperm`, for ports that
+    /// do not exist, and on other machines than x86.
     pub fn gain(first: u16, count: u16) -> io::Result<Self> {
         if count == 0 || u32::from(first) + u32::from(count) > 1 << 16 {
             let text = format!("{count} I/O ports from {first:#x} on do not exist");
@@ -64,8 +59,8 @@ impl PortAccess {
     /// Writes bytes to one port, one after the other, by a single instruction.
     pub fn write_all(&self, port: u16, bytes: &[u8]) {
         self.check(port, 1);
-        // SAFETY: reads exactly the bytes of the slice, upwards, as the direction flag is clear
-        // whenever inline assembly begins.
+        // SAFETY: reads exactly the slice, upwards: inline assembly begins with a clear direction
+        // flag.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             asm!("rep outsb", in("dx") port,
@@ -77,8 +72,8 @@ impl PortAccess {
     /// Fills a buffer from one port, one byte after the other, by a single instruction.
     pub fn read_into(&self, port: u16, bytes: &mut [u8]) {
         self.check(port, 1);
-        // SAFETY: writes exactly the bytes of the slice, upwards, as the direction flag is clear
-        // whenever inline assembly begins.
+        // SAFETY: writes exactly the slice, upwards: inline assembly begins with a clear direction
+        // flag.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             asm!("rep insb", in("dx") port,

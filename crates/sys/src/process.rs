@@ -39,18 +39,16 @@ impl fmt::Display for Exit {
     }
 }
 
-/// Forks a child that runs `body` and then exits with its code.
+/// Forks a child that runs `body` and exits with its code, or with 101 if it panics.
 ///
-/// The child is killed (SIGKILL) when this process dies, however it dies. A panic in `body` ends
-/// the child with code 101. Signals have their default meaning in the child. Fails when this
-/// process has more than one thread (a fork would copy locks in unknown states), when `/proc` does
-/// not show how many it has, or when the kernel refuses (process limit, memory).
+/// The child is killed when this process dies, and has default signal handlers. Fails when this
+/// process has more than one thread (a fork would copy locks in unknown states) or `/proc` does not
+/// show how many, and when the kernel refuses (process limit, memory).
 pub fn fork_child(body: impl FnOnce() -> i32) -> io::Result<u32> {
     has_one_thread(Path::new("/proc/self/task"))?;
     let parent = std::process::id();
-    // SAFETY: the process has exactly one thread, so the child owns a consistent copy of
-    // everything; it runs `body` and leaves through _exit without running the parent's
-    // destructors or returning into its frames.
+    // SAFETY: with exactly one thread the child owns a consistent copy of everything; it leaves
+    // through _exit, without the parent's destructors or frames.
     let pid = unsafe { libc::fork() };
     if pid < 0 {
         return Err(explained(io::Error::last_os_error()));
@@ -96,9 +94,8 @@ pub fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Asks the kernel to kill this process when `parent` dies (`PR_SET_PDEATHSIG`). It is called
-/// between fork and exec, so it allocates nothing, whatever comes of it. Fails when the parent is
-/// dead already (no such process), or the kernel refuses.
+/// Asks the kernel to kill this process when `parent` dies (`PR_SET_PDEATHSIG`). Never allocates,
+/// so it may be called between fork and exec. Fails when the parent is dead, or the kernel refuses.
 pub fn die_with_parent(parent: u32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     match getppid() {
@@ -107,9 +104,8 @@ pub fn die_with_parent(parent: u32) -> io::Result<()> {
     }
 }
 
-/// Lets the calling thread run before every ordinary one (`SCHED_RR`, sched(7)), and take from the
-/// kernel's reserve of memory where others must wait for reclaim. Its children are ordinary again.
-/// Fails without the privilege (`CAP_SYS_NICE`).
+/// Gives the calling thread real-time priority (`SCHED_RR`, sched(7)) and with it access to the
+/// kernel's memory reserve; not its children. Fails without `CAP_SYS_NICE`.
 pub fn become_urgent() -> io::Result<()> {
     // SAFETY: all bytes zero is a valid `sched_param`.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
@@ -125,20 +121,19 @@ pub fn spawn_bound(command: &mut Command) -> io::Result<std::process::Child> {
     spawn_bound_in_group(command)
 }
 
-/// Starts a program that is killed when the calling *thread* ends, in this process's own group, so
-/// that it can read the terminal and gets its signals. Fails as [`Command::spawn`].
+/// Starts a program that is killed when the calling *thread* ends, in this process's own group: it
+/// can read the terminal and gets its signals. Fails as [`Command::spawn`].
 pub fn spawn_bound_in_group(command: &mut Command) -> io::Result<std::process::Child> {
     let parent = std::process::id();
-    // SAFETY: the closure runs between fork and exec and calls only prctl and getppid, which are
-    // async-signal-safe; its errors are numbers of the system, which allocate nothing.
+    // SAFETY: between fork and exec the closure calls only prctl and getppid, which are
+    // async-signal-safe; its errors allocate nothing.
     unsafe { command.pre_exec(move || die_with_parent(parent)) };
     command.spawn().map_err(explained)
 }
 
 /// Starts a program in a session of its own that outlives this process.
 pub fn spawn_detached(command: &mut Command) -> io::Result<std::process::Child> {
-    // SAFETY: the closure calls only setsid, which is async-signal-safe. It is refused to the head
-    // of a process group, which a new process is not.
+    // SAFETY: the closure calls only setsid, which is async-signal-safe.
     unsafe { command.pre_exec(|| Ok(setsid().map(drop)?)) };
     command.spawn().map_err(explained)
 }
@@ -159,9 +154,9 @@ impl Program {
         Ok(Self { strings })
     }
 
-    /// Forks and executes the program with `output` as its standard output and error; its
-    /// environment is empty. It dies with this process. Fails when the fork is refused. A program
-    /// that cannot be executed ends with code 127.
+    /// Forks and executes the program with `output` as its standard output and error and an empty
+    /// environment. It dies with this process. Fails when the fork is refused. A program that
+    /// cannot be executed ends with code 127.
     pub fn start(&self, output: BorrowedFd<'_>) -> io::Result<u32> {
         let mut pointers = [std::ptr::null(); 8];
         for (to, from) in pointers[..7].iter_mut().zip(&self.strings[1..]) {
@@ -170,9 +165,8 @@ impl Program {
         let environment: [*const libc::c_char; 1] = [std::ptr::null()];
         let parent = std::process::id();
         let output = output.as_raw_fd();
-        // SAFETY: between fork and exec the child calls only async-signal-safe functions (prctl,
-        // getppid, dup2, execve, _exit) on memory prepared before the fork, so this is sound
-        // even if other threads exist.
+        // SAFETY: between fork and exec the child calls only async-signal-safe functions on memory
+        // prepared before the fork, so other threads do no harm.
         unsafe {
             let pid = libc::fork();
             if pid < 0 {
@@ -220,14 +214,12 @@ fn process(pid: u32) -> io::Result<Pid> {
     pid.ok_or_else(|| io::Error::other("no such process id"))
 }
 
-/// Sends a signal to a process; one that is gone is no error. Fails for another user's process, or
-/// an invalid number.
+/// Sends a signal to a process, if there is one. Fails for another user's, or an invalid number.
 pub fn signal(pid: u32, number: i32) -> io::Result<()> {
     send(pid, number, kill_process)
 }
 
-/// Sends a signal to a process group; one that is gone is no error. Fails for another user's, or an
-/// invalid number.
+/// Sends a signal to a process group, if there is one. Fails as [`signal`].
 pub fn signal_group(group: u32, number: i32) -> io::Result<()> {
     match group {
         1 => Err(io::Error::other("no such process group")),
@@ -254,8 +246,8 @@ pub mod signals {
 pub struct Usage(pub [u64; Usage::NAMES.len()]);
 
 impl Usage {
-    /// Names of the numbers: CPU time, page faults without and with I/O, context switches because
-    /// the process waited and because another one was preferred, and blocks of 512 bytes.
+    /// Names of the numbers: CPU time, page faults without and with I/O, voluntary and involuntary
+    /// context switches, and blocks of 512 bytes.
     pub const NAMES: [&str; 8] = [
         "user_ns",
         "system_ns",
@@ -320,11 +312,11 @@ pub fn all_usage() -> Usage {
     Usage(std::array::from_fn(|number| own[number].saturating_add(children[number])))
 }
 
-/// Waits until a child ends or the monotonic clock reads `until_ns`: how it ended, and what it and
-/// those that it had waited for used (`wait4(2)`); `None` if it still runs.
+/// Waits for a child until the monotonic clock reads `until_ns`: how it ended, and what it and its
+/// own reaped children used (`wait4(2)`); `None` if it still runs. Fails without such a child.
 ///
-/// Prompt in a process with a single thread; in others, whose signal another thread may take, it
-/// may notice the end up to a second late. Fails when there is no such child.
+/// Prompt in a process with a single thread; in others, where another thread may take the signal,
+/// it may notice the end up to a second late.
 pub fn wait_usage(pid: u32, until_ns: u64) -> io::Result<Option<(Exit, Usage)>> {
     let child = SignalSet::of(libc::SIGCHLD);
     // Blocked before the first look, the signal of a child that ends after it is kept.
@@ -347,8 +339,7 @@ pub fn wait_usage(pid: u32, until_ns: u64) -> io::Result<Option<(Exit, Usage)>> 
 /// Takes a child that has ended; `None` while it runs.
 fn reap(pid: u32) -> io::Result<Option<(Exit, Usage)>> {
     let mut status = 0;
-    // SAFETY: rusage is plain integers, for which all zeroes is valid; the call fills it and the
-    // status, both of which outlive it.
+    // SAFETY: rusage is plain integers, for which all zeroes is valid; the call fills both.
     let (got, raw) = unsafe {
         let mut raw: libc::rusage = std::mem::zeroed();
         let got = libc::wait4(pid as libc::pid_t, &raw mut status, libc::WNOHANG, &raw mut raw);
@@ -385,8 +376,8 @@ impl SignalSet {
     fn await_one(&self, left_ns: u64) {
         let time = timespec(left_ns);
         let timeout = libc::timespec { tv_sec: time.tv_sec as _, tv_nsec: time.tv_nsec as _ };
-        // SAFETY: set and timeout outlive the call, which only reads them; a wait that ends early
-        // is followed by another look.
+        // SAFETY: the call only reads set and timeout; a wait that ends early is followed by a
+        // look.
         unsafe { libc::sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const timeout) };
     }
 }

@@ -24,12 +24,12 @@ impl SharedWords {
     /// The words.
     pub fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping holds `count` words from its page-aligned start and lives as long as
-        // `self`; any bytes are a valid word, and as atomics others may change them at any time.
+        // `self`; atomics may have any value and change at any time.
         unsafe { std::slice::from_raw_parts(self.mapping.start().as_ptr().cast(), self.count) }
     }
 }
 
-/// Sleeps until any process calls [`wake`] for the word, for at most `limit`; it may end early.
+/// Sleeps until a process calls [`wake`] for the word, for at most `limit`; may return early.
 /// Returns at once if the word's low half is not `expected`.
 pub fn wait(word: &AtomicU64, expected: u32, limit: Duration) {
     let limit = libc::timespec {

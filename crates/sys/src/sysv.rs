@@ -4,10 +4,8 @@ use std::io;
 
 use crate::memory::Mapping;
 
-/// A SysV message queue, known by its key.
-///
-/// Dropping it does not remove it: its creator calls [`MessageQueue::remove`], and a sweeper
-/// that knows the key can do the same with [`MessageQueue::open`].
+/// A SysV message queue, known by its key. It stays until [`MessageQueue::remove`], whoever calls
+/// it.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageQueue {
     id: libc::c_int,
@@ -42,8 +40,7 @@ impl MessageQueue {
     pub fn send(&self, kind: i32, body: u64) -> io::Result<()> {
         let message = Message { kind: libc::c_long::from(kind), body };
         let from = (&raw const message).cast();
-        // SAFETY: `message` begins with the long that msgsnd wants, and the size is that of the
-        // body behind it.
+        // SAFETY: `message` begins with the long of msgsnd, and the size is that of the body.
         crate::done_in_the_end(|| unsafe { libc::msgsnd(self.id, from, size_of::<u64>(), 0) })
     }
 
@@ -59,18 +56,15 @@ impl MessageQueue {
         Ok(message.body)
     }
 
-    /// Removes the queue; waiting processes get an error. Fails when it is gone already or belongs
-    /// to somebody else.
+    /// Removes the queue; waiting processes get an error. Fails when it is gone or another user's.
     pub fn remove(&self) -> io::Result<()> {
         // SAFETY: IPC_RMID takes no buffer.
         crate::done(unsafe { libc::msgctl(self.id, libc::IPC_RMID, std::ptr::null_mut()) })
     }
 }
 
-/// A SysV shared memory segment, known by its key.
-///
-/// Dropping it does not remove it: its creator calls [`SharedSegment::remove`], best as soon as
-/// it is attached, and a sweeper that knows the key can do the same with [`SharedSegment::open`].
+/// A SysV shared memory segment, known by its key. It stays until [`SharedSegment::remove`] and its
+/// last detach.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedSegment {
     id: libc::c_int,
@@ -78,18 +72,17 @@ pub struct SharedSegment {
 }
 
 impl SharedSegment {
-    /// Makes a new segment under a key that nobody uses, for this user only; no swap is set aside
-    /// for it. With `huge` it has huge pages that were set aside (`SHM_HUGETLB`), and its size is a
-    /// multiple of theirs. Fails when the key is in use, the size is more than the kernel allows
-    /// (`kernel.shmmax`, `kernel.shmall`), huge pages are missing, or SysV IPC is.
+    /// Creates a segment under an unused key, for this user only, without reserving swap; with
+    /// `huge` of reserved huge pages (`SHM_HUGETLB`), whose multiple the size is. Fails when the
+    /// key is in use, the size exceeds `kernel.shmmax` or `kernel.shmall`, or huge pages or SysV
+    /// IPC are missing.
     pub fn create(key: i32, size_bytes: usize, huge: bool) -> io::Result<Self> {
         let pages = if huge { libc::SHM_HUGETLB } else { 0 };
         let flags = libc::IPC_CREAT | libc::IPC_EXCL | libc::SHM_NORESERVE | pages | 0o600;
         Self::get(key, size_bytes, flags)
     }
 
-    /// Opens the segment that exists under a key, to remove it: it has no size for attaching. Fails
-    /// when there is none, or it belongs to somebody else.
+    /// Opens the segment of a key in order to remove it. Fails without one, or for another user's.
     pub fn open(key: i32) -> io::Result<Self> {
         Self::get(key, 0, 0o600)
     }
@@ -100,21 +93,20 @@ impl SharedSegment {
         if id < 0 { Err(io::Error::last_os_error()) } else { Ok(Self { id, size_bytes }) }
     }
 
-    /// Maps the segment; children forked later share it. Fails when it is gone, or there is no
-    /// address space.
+    /// Maps the segment; children forked later share it. Fails when it is gone or does not fit.
     pub fn attach(&self) -> io::Result<Mapping> {
         // SAFETY: at an address of the kernel's choice it overlaps no memory that Rust knows.
         let start = unsafe { libc::shmat(self.id, std::ptr::null(), 0) };
         if start as isize == -1 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the kernel has mapped the segment, which is of this size, at `start`, readable
-        // and writable, and nobody else knows of it. Unmapping all of it detaches it.
+        // SAFETY: the kernel has mapped the segment, readable and writable, at `start`, and only
+        // here; unmapping all of it detaches it.
         unsafe { Mapping::of_raw(start, self.size_bytes) }
     }
 
-    /// Removes the segment: nobody finds it any more, and it goes with the last who has attached
-    /// it. Fails when it is gone already or belongs to somebody else.
+    /// Removes the segment; its memory goes with the last who has attached it. Fails when it is
+    /// gone or another user's.
     pub fn remove(&self) -> io::Result<()> {
         // SAFETY: IPC_RMID takes no buffer.
         crate::done(unsafe { libc::shmctl(self.id, libc::IPC_RMID, std::ptr::null_mut()) })

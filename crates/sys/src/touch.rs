@@ -1,6 +1,4 @@
-//! Touching memory again and again: the inner loops of the jobs that work on it.
-//!
-//! All of them are volatile, so that each touch is made and none is made twice.
+//! The inner loops of the memory jobs. All access is volatile, so that each touch is made once.
 
 use crate::memory::Mapping;
 
@@ -19,8 +17,7 @@ impl Mapping {
                 // SAFETY: the offset is inside a live mapping that is always readable.
                 let byte = unsafe { start.add(offset).read_volatile() };
                 others += u64::from(byte != 0);
-                // Cannot overflow: neither is larger than a mapping, which is less than half of
-                // all addresses.
+                // Cannot overflow: a mapping is less than half of all addresses.
                 offset += step_bytes;
             }
         }
@@ -39,8 +36,8 @@ impl Mapping {
         offsets.for_each(|offset| self.write(offset, value));
     }
 
-    /// Makes `from` point to `to`; an offset that is no multiple of eight, or outside the mapping,
-    /// does nothing.
+    /// Stores a pointer to `to` at `from`, unless that is no multiple of eight or outside the
+    /// mapping.
     pub fn set_pointer(&self, from: usize, to: usize) {
         if let Some(pointer) = self.pointer(from) {
             // SAFETY: `pointer` says that it may be written; see there.
@@ -48,11 +45,11 @@ impl Mapping {
         }
     }
 
-    /// Links the beginnings of all steps of the mapping to one cycle without locality that starts
-    /// anywhere; of a number of steps that is no power of two, only the largest one below.
+    /// Links the starts of all steps of the mapping to one cycle without locality; of a number of
+    /// steps that is no power of two, only the largest one below.
     ///
-    /// Each step points to `a × its number + c`, with `a` ≡ 1 modulo 4 and `c` odd from the seed:
-    /// a generator of full period (Hull and Dobell 1962), so that one pass in order makes it.
+    /// Each step points to `a × its number + c`, with `a` ≡ 1 modulo 4 and `c` odd from the seed: a
+    /// generator of full period (Hull and Dobell 1962).
     pub fn link(&self, step_bytes: usize, seed: u64) {
         let step_bytes = step_bytes.clamp(POINTER_BYTES, self.size_bytes().max(POINTER_BYTES));
         let Some(power) = (self.size_bytes() / step_bytes).checked_ilog2() else { return };
@@ -66,8 +63,8 @@ impl Mapping {
         }
     }
 
-    /// Follows `steps` pointers of a chain from an offset, each load waiting for the one before;
-    /// where it ends up. A pointer to nowhere is where it stops.
+    /// Follows `steps` pointers of a chain, each load waiting for the one before; returns the last
+    /// offset, or the one that is no pointer's.
     pub fn follow(&self, from: usize, steps: u64) -> usize {
         self.follow_each(from, steps, |_, _| {})
     }
@@ -92,16 +89,14 @@ impl Mapping {
         at
     }
 
-    /// The place of a pointer, if it lies whole and aligned inside the mapping, which is writable
-    /// unless it was made read-only (then a write ends the process).
+    /// The address of a pointer that lies whole and aligned inside the mapping.
     #[inline]
     fn pointer(&self, offset: usize) -> Option<*mut usize> {
         const _: () = assert!(size_of::<usize>() == POINTER_BYTES);
-        // What is not a multiple of eight becomes a huge number here. The address is made from the
-        // offset as it is, so that the next load of a chain waits for nothing but the last one.
+        // Other offsets become huge numbers here. The address is computed from the offset as it is,
+        // so that the next load of a chain waits for nothing but the last one.
         let index = offset.rotate_right(POINTER_BYTES.trailing_zeros());
-        // SAFETY: a multiple of eight and a whole pointer before the end of the mapping, which
-        // begins at a page.
+        // SAFETY: a multiple of eight inside the mapping, which begins at a page.
         (index < self.size_bytes() / POINTER_BYTES)
             .then(|| unsafe { self.start().as_ptr().add(offset).cast() })
     }

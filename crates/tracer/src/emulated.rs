@@ -82,8 +82,8 @@ impl Emulated {
         Ok(Ended { exit, processes, threads, missed, interrupted })
     }
 
-    /// Gives a taker the next references and events, all of one thread: as many as it wants, but
-    /// it need not wait long for them. `false` when all have ended.
+    /// Passes on the next references and events of one thread without much waiting; `false` at the
+    /// end.
     pub(crate) fn fill(&mut self, taker: &mut impl Taker) -> io::Result<bool> {
         let Some(first) = self.turn()? else { return Ok(false) };
         taker.begin(first.process, first.thread);

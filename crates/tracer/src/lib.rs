@@ -1,11 +1,8 @@
-//! Records the memory references of a running program.
+//! Records the memory references of a running program under QEMU user-mode emulation with our
+//! plugin, or under valgrind's lackey. A [`Recording`] is a [`trace::Source`], like a trace file.
 //!
-//! The program runs under QEMU user-mode emulation with our plugin, or under valgrind's lackey
-//! where there is no QEMU. What it refers to comes out of a [`Recording`], which is a
-//! [`trace::Source`] like a trace file: it can be written to one, or simulated at once.
-//!
-//! **Invariant:** nothing is left behind, whichever process is killed: plugin and shared memory have no
-//! names, and a cleanup process ends the traced processes.
+//! **Invariant:** nothing is left behind, whichever process is killed: plugin and shared memory
+//! have no names, and a cleanup process ends the traced processes.
 
 mod emulated;
 mod error;

@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use crate::TracerError;
 use crate::launch::{Program, resolve};
 
-/// The program of a command as the shell would find it, by a path that cannot be taken for an
-/// option; the command's first word, and its arguments.
+/// The program of a command as the shell would find it, by an absolute path; the command's first
+/// word, and its arguments.
 pub(crate) fn split(command: &[OsString]) -> Result<(Program, &OsStr, &[OsString]), TracerError> {
     let none = |word: &OsStr| {
         let word = word.display();

@@ -22,10 +22,8 @@ enum Runner {
 }
 
 impl Recording {
-    /// Starts a command whose references come out of [`Source::next`].
-    ///
-    /// Standard input, output and error are the command's, and the signals of the terminal. Fails
-    /// when the program or what records it is not there, or the system refuses something.
+    /// Starts a command, which has the standard streams and the signals of the terminal. Fails when
+    /// the program or its recorder is unavailable, or the system refuses something.
     pub fn start(request: &Request<'_>) -> Result<Self, TracerError> {
         let tool = request.tool.unwrap_or_else(|| match in_path(&qemu()) {
             None if in_path("valgrind").is_some() => Tool::Valgrind,
@@ -54,9 +52,8 @@ impl Recording {
         }
     }
 
-    /// Waits for the command and says how it ended. What is not read yet is lost, and the command
-    /// goes on without being recorded. Fails when what records it did not come up, or the command
-    /// cannot be waited for.
+    /// Waits for the command, which is no longer recorded; what was not read is lost. Fails when
+    /// its recorder did not start, or the command cannot be waited for.
     pub fn finish(self) -> Result<Ended, TracerError> {
         match self.runner {
             Runner::Emulated(emulated) => emulated.finish(),
@@ -64,8 +61,8 @@ impl Recording {
         }
     }
 
-    /// Gives a taker the next references and events, all of one thread: as many as it wants, but
-    /// it need not wait long for them. `false` when all have ended.
+    /// Passes on the next references and events of one thread without much waiting; `false` at the
+    /// end.
     pub(crate) fn fill(&mut self, taker: &mut impl Taker) -> Result<bool, TraceError> {
         match &mut self.runner {
             Runner::Emulated(emulated) => Ok(emulated.fill(taker)?),

@@ -48,8 +48,8 @@ impl Running {
         Ok(Self { child, mark, exit, interrupted, interrupt, was_interrupted, end })
     }
 
-    /// Ends the traced processes if that was asked for, or by Ctrl-C when the command has ended or
-    /// has not obeyed the first.
+    /// Ends the traced processes on request, or by Ctrl-C if the command has ended or ignored the
+    /// first.
     pub(crate) fn heed_signals(&mut self) -> io::Result<()> {
         let again = self.interrupt.swap(false, Ordering::Relaxed)
             && (std::mem::replace(&mut self.was_interrupted, true) || self.exit.is_some());

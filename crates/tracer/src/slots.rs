@@ -1,8 +1,5 @@
-//! Which thread writes which slot, and reading on in all of them.
-//!
-//! Slots are read in the order in which they were taken, each up to where it was when the pass
-//! began. A slot is taken after what its parent wrote before the fork, so a child's references
-//! never stand before the fork.
+//! The slots that threads write, read in the order in which they were claimed, each up to where it
+//! was when the pass began. A child claims its slot after its parent wrote the fork.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -16,8 +13,7 @@ use crate::shared::{Shared, set_tail};
 use crate::stream::{Stream, Taker};
 use crate::wire;
 
-/// Most words that are read before their room is given back and the taker is asked whether it is
-/// full; an encoder takes 4096 references more than that.
+/// Words read between two looks whether the taker is full; an encoder accepts 4096 references more.
 const MOST_WORDS: u64 = 1 << 11;
 /// How long a forked process may take until it is seen; one that is killed at once never is.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -37,8 +37,7 @@ const LONGEST_EVENT: usize = 64 << 20;
 impl Stream {
     #[inline]
     pub(crate) fn take(&mut self, words: &[AtomicU64], taker: &mut impl Taker) {
-        // Copied, so that what is found in them holds, in batches that stay in the nearest cache
-        // until the taker looks at them again.
+        // Copied, so that others cannot change it, in batches that fit the nearest cache.
         let mut near = [0; BATCH];
         for batch in words.chunks(BATCH) {
             let near = &mut near[..batch.len()];

@@ -1,10 +1,6 @@
-//! A long file that is written past the page cache.
-//!
-//! A recording writes gigabytes that nobody reads meanwhile. In the page cache they would push out
-//! what others use, and finding each new page (in a virtual machine, often getting it from the host
-//! first) and copying to it can take longer than all that is done to make what is written. So a
-//! disk takes them from here. If it cannot keep up, the rest is written as usual, since the page
-//! cache is what makes a slow disk bearable.
+//! A long file written past the page cache, where gigabytes that nobody reads would evict other
+//! data and cost more time than they took to compute. If the disk cannot keep up, the rest goes
+//! through the page cache.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -142,8 +138,7 @@ impl Direct {
         count
     }
 
-    /// Gives a full buffer to the disk; `false` if that refuses or is too slow, and is not to be
-    /// asked again.
+    /// Writes a full buffer to the disk; `false` if that fails or is too slow to be tried again.
     fn pass_on(&mut self) -> bool {
         if self.length < BUFFER_BYTES {
             return true;

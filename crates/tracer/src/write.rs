@@ -19,8 +19,7 @@ use crate::{Recording, TracerError};
 const WAITING_BLOCKS: usize = 32;
 /// Of them, how many make it leave blocks as they are.
 const TOO_MANY_BLOCKS: usize = 16;
-/// By how much that thread stands back behind the command and who packs, where they have to share
-/// cores: it can do less, they cannot.
+/// Lower priority of that thread than of the command and of packing, which cannot do less work.
 const NICENESS: i32 = 5;
 /// How old may be what is not in the file yet.
 const FLUSH_AFTER: Duration = Duration::from_millis(100);
@@ -35,9 +34,8 @@ pub struct Written {
 }
 
 impl Recording {
-    /// Writes the references with numbers in `range` as a trace, until there are no more or the
-    /// range ends. The command may still run then. Fails when the trace cannot be written, or the
-    /// system refuses something.
+    /// Writes the references with numbers in `range` as a trace. The command may still run
+    /// afterwards. Fails when the trace cannot be written, or the system refuses something.
     pub fn write(
         &mut self,
         out: File,

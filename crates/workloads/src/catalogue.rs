@@ -3,8 +3,8 @@
 use crate::workload::{Work, Workload};
 use crate::{memory, provoke, session};
 
-/// All workloads: loads in the order in which a run makes them, of which the first is the baseline;
-/// provocations by name; probes, of which the first is the default; jobs.
+/// All workloads: loads in the order of a run (the first is the baseline), provocations by name,
+/// probes (the first is the default), jobs.
 pub const ALL: &[Workload] = &[
     crate::loads::noload::LOAD,
     crate::loads::smallwrite::LOAD,
@@ -76,8 +76,7 @@ pub fn find_job(name: &str) -> Option<&'static Workload> {
     jobs().find(|job| job.name == name)
 }
 
-/// Whether an intensity of 0 means something for the load of a name: for a provocation the control
-/// run without its condition, for no load nothing. Other loads without a dose are no loads.
+/// Whether an intensity of 0 has a meaning: no load, or the control run of a provocation.
 pub fn may_have_no_dose(name: &str) -> bool {
     name == crate::loads::noload::LOAD.name
         || find_load(name).is_some_and(|load| matches!(load.work, Work::Provocation(_)))

@@ -26,8 +26,7 @@ impl Workload {
         job
     }
 
-    /// Sets a parameter of a job. Fails, with what there is, when there is no such parameter or the
-    /// value does not fit.
+    /// Sets a parameter of a job. Fails, with the valid ones, for an unknown parameter or value.
     pub fn set(&self, job: &mut JobSpec, name: &str, value: &str) -> Result<(), String> {
         let Some(param) = self.params.iter().find(|param| param.name == name) else {
             let names: Vec<&str> = self.params.iter().map(|param| param.name).collect();

@@ -2,18 +2,17 @@
 //!
 //! - A *load* is reproducible activity in the background; a *provocation* is a load that causes a
 //!   condition which the doctor has a rule for.
-//! - A *probe* is a small interaction that is timed again and again under a load.
+//! - A *probe* is a small interaction that is timed repeatedly under a load.
 //! - A *job* is work that is itself timed: the users of a session, or processes that touch memory.
 //!
-//! Each is one file with a [`Workload`], and one line of the table in `catalogue.rs`. Most of what
-//! is here is called in processes that the agent forks and kills; nothing here forks the first of
-//! them, and nothing waits to be stopped.
+//! Each is one file with a [`Workload`], and one line of the table in `catalogue.rs`. Most
+//! functions run in processes that the agent forks and kills.
 //!
-//! **Invariant:** a load touches nothing but its own memory, its own directory and its own message
-//! queue, within the sizes of its plan. The timed region of a probe is one call of
-//! [`Interaction::interact`]; nothing in it allocates, logs, locks or prints, except the allocation
-//! that the probe exists to time. What a user of a session does is a function of the script, the
-//! seed and the user's number. A version changes when the meaning changes.
+//! **Invariant:** a load touches only its own memory, directory and message queue, within the sizes
+//! of its plan. The timed region of a probe is one call of [`Interaction::interact`]; nothing in it
+//! allocates, logs, locks or prints, except the allocation that the probe exists to time. What a
+//! user of a session does is a function of the script, the seed and the user's number. A version
+//! changes when the meaning changes.
 
 mod catalogue;
 mod job;

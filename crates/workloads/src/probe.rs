@@ -1,8 +1,5 @@
-//! What a probe does, and what its functions get.
-//!
-//! A probe runs in a process of its own, inside the subject, and follows a schedule that is fixed
-//! before it starts (open loop): the delay of an interaction counts from its *intended* start, so
-//! whatever makes it start late is in the delay.
+//! A probe and its functions. It runs in a process of its own inside the subject, on a schedule
+//! that is fixed before (open loop): a delay counts from the *intended* start.
 
 use crate::setting::{Plan, Setting, WorkloadError};
 

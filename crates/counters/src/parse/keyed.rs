@@ -7,20 +7,15 @@ use super::{Pairs, ParseError};
 
 /// What version 2 writes for no limit.
 const UNLIMITED: &str = "max";
-/// From here on a limit of version 1 is none: the largest multiple of a page that fits 63 bits,
-/// for the largest pages that an architecture has (64 KiB).
+/// From here on version 1 has no limit: 63 bits rounded down to the largest page size (64 KiB).
 const UNLIMITED_BYTES: u64 = (1 << 63) - (64 << 10);
 
-/// Reads a flat keyed file: `/proc/vmstat`, and of a control group `memory.stat`, `memory.events`
-/// and `cpu.stat`.
-///
-/// Names stay as the kernel spells them. Units: `/proc/vmstat` counts pages (`nr_*`) or events
-/// (`pg*`, `workingset_*`, …); `memory.stat` mixes bytes and events; `*_usec` are µs, and the
-/// `throttled_time` and `burst_time` of a version 1 `cpu.stat` are ns.
+/// Reads a flat keyed file: `/proc/vmstat`, and `memory.stat`, `memory.events` and `cpu.stat` of a
+/// control group, with the kernel's names and units (`docs/run-format.md`).
 ///
 /// Follows `Documentation/admin-guide/cgroup-v2.rst` ("Flat keyed") and
 /// `Documentation/admin-guide/cgroup-v1/memory.rst` section 5.2. Fails when the file is empty, or a
-/// line is anything but a name and a number.
+/// line is not a name and a number.
 pub fn flat_keyed(text: &str) -> Result<Pairs, ParseError> {
     let mut pairs = Pairs::with_capacity(text.len() / 24);
     for (number, line) in lines(text) {
@@ -38,13 +33,11 @@ pub(crate) fn cpu_stat_v1(text: &str) -> Result<Pairs, ParseError> {
     Ok(flat_keyed(text)?.into_iter().map(|(name, value)| (unit(name), value)).collect())
 }
 
-/// Reads a colon keyed file: `/proc/meminfo`.
-///
-/// The unit becomes the end of the name: `MemFree:  1024 kB` is `MemFree_kb` (kB is 1024 bytes
-/// here); a line without a unit keeps its name (`HugePages_Total`, a number of pages).
+/// Reads a colon keyed file: `/proc/meminfo`, whose units become part of the names (`MemFree_kb`,
+/// of 1024 bytes).
 ///
 /// Follows `Documentation/filesystems/proc.rst`, section "meminfo". Fails when the file is empty,
-/// or a line is anything but a name, a colon, a number and a unit.
+/// or a line is not a name, a colon, a number and perhaps a unit.
 pub fn colon_keyed(text: &str) -> Result<Pairs, ParseError> {
     let mut pairs = Pairs::with_capacity(text.len() / 24);
     for (number, line) in lines(text).filter(|(_, line)| !line.trim_ascii().is_empty()) {
@@ -57,8 +50,7 @@ pub fn colon_keyed(text: &str) -> Result<Pairs, ParseError> {
     not_empty(pairs)
 }
 
-/// What stands behind a name and its colon: a number and perhaps a unit, which becomes the end of
-/// the name. `MemFree` and `kB` make `MemFree_kb`.
+/// A number and perhaps a unit behind a name and colon: `MemFree` and `kB` make `MemFree_kb`.
 pub(super) fn with_unit(
     name: &str,
     rest: &str,
@@ -79,11 +71,9 @@ pub(super) fn with_unit(
     Ok((key, value))
 }
 
-/// Reads a pressure file: `/proc/pressure/*`, and of a control group `*.pressure`.
-///
-/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=123` is `some_us` = 123. The averages are derived
-/// by the kernel from the same totals and are skipped.
-/// Before Linux 5.13 the `cpu` file has no `full` line, and the `irq` file has no `some` line.
+/// Reads a pressure file, `/proc/pressure/*` or `*.pressure`: `some avg10=0.00 … total=123` is
+/// `some_us` = 123; the averages are skipped. Before Linux 5.13 `cpu` has no `full` line; `irq` has
+/// no `some` line.
 ///
 /// Follows `Documentation/accounting/psi.rst`. Fails when the file is empty, a line has no
 /// `total=`, or a word after the first is not `key=value`.
@@ -112,25 +102,22 @@ pub fn pressure(text: &str) -> Result<Pairs, ParseError> {
     not_empty(pairs)
 }
 
-/// Reads a file that holds one number, which has no name: of a control group `memory.current`,
-/// `memory.swap.current`, `memory.usage_in_bytes` (all in bytes), `memory.failcnt` (events),
-/// `cpuacct.usage` (ns).
+/// Reads a control group's file of one number without a name: `memory.current`,
+/// `memory.usage_in_bytes` (bytes), `memory.failcnt` (events), `cpuacct.usage` (ns), ….
 ///
-/// Follows `Documentation/admin-guide/cgroup-v2.rst` and
-/// `Documentation/admin-guide/cgroup-v1/{memory,cpuacct}.rst`. Fails when the file is empty or
-/// holds anything but one number (`max` is a limit, not a counter).
+/// Follows `Documentation/admin-guide/cgroup-v2.rst` and `cgroup-v1/{memory,cpuacct}.rst`. Fails
+/// for anything but one number (`max` is a limit, not a counter).
 pub fn single_value(text: &str) -> Result<Pairs, ParseError> {
     let mut words = lines(text).flat_map(|(number, line)| Words::new(line, number, 0));
     let value = words.next().ok_or_else(ParseError::empty)?.number()?;
     words.next().map_or(Ok(vec![(Name::default(), value)]), |surplus| Err(surplus.surplus()))
 }
 
-/// Reads a limit of a control group, which has no name: version 2's `memory.max` or `memory.high`,
-/// version 1's `memory.limit_in_bytes`, in bytes; nothing if there is none.
+/// Reads a limit of a control group in bytes: `memory.max`, `memory.high`, or
+/// `memory.limit_in_bytes` of version 1; nothing if there is none.
 ///
-/// Follows `Documentation/admin-guide/cgroup-v2.rst` and `page_counter.h` of the kernel
-/// (`PAGE_COUNTER_MAX`, which version 1 writes for no limit). Fails when the file holds neither
-/// `max` nor one number.
+/// Follows `Documentation/admin-guide/cgroup-v2.rst` and `PAGE_COUNTER_MAX` of the kernel's
+/// `page_counter.h`. Fails for anything but `max` and one number.
 pub fn limit(text: &str) -> Result<Pairs, ParseError> {
     if text.trim_ascii() == UNLIMITED {
         return Ok(Pairs::new());

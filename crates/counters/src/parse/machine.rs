@@ -3,10 +3,8 @@
 use super::words::{Words, lines};
 use super::{Pairs, ParseError};
 
-/// Names of the columns of the `cpu` line, in order.
-///
-/// `steal` came with Linux 2.6.11, `guest` with 2.6.24, `guest_nice` with 2.6.33; an older kernel
-/// has fewer columns.
+/// The columns of the `cpu` line; older kernels lack `steal` (2.6.11), `guest` and `guest_nice`
+/// (2.6.33).
 const CPU_COLUMNS: [&str; 10] = [
     "cpu_user_ticks",
     "cpu_nice_ticks",
@@ -22,15 +20,12 @@ const CPU_COLUMNS: [&str; 10] = [
 
 const CPU_COLUMNS_MIN: usize = 4;
 
-/// Reads `/proc/stat`.
+/// Reads `/proc/stat`: the line of all CPUs together in ticks of 1/`USER_HZ` s (10 ms on all common
+/// machines; `cpu_user_ticks` includes `cpu_guest_ticks`), `intr_total` (interrupts), `ctxt`
+/// (context switches), `processes` (forks), `procs_running` and `procs_blocked` (tasks now).
 ///
-/// Gives the line of all CPUs together (`cpu_user_ticks`, …; a tick is 1/`USER_HZ` s, 10 ms on all
-/// common machines; `cpu_user_ticks` includes `cpu_guest_ticks`), `intr_total` (interrupts, without
-/// the long list by number), `ctxt` (context switches), `processes` (forks), `procs_running` and
-/// `procs_blocked` (tasks at this moment). Single CPUs and all other lines are skipped.
-///
-/// Follows `Documentation/filesystems/proc.rst`, section 1.7. Fails when there is no line of all
-/// CPUs together, or a known line has no number where it must.
+/// Follows `Documentation/filesystems/proc.rst`, section 1.7. Fails without a line of all CPUs, or
+/// when a known line lacks a number.
 pub fn proc_stat(text: &str) -> Result<Pairs, ParseError> {
     let mut pairs = Pairs::with_capacity(CPU_COLUMNS.len() + 5);
     let mut has_cpu = false;
@@ -62,14 +57,12 @@ pub fn proc_stat(text: &str) -> Result<Pairs, ParseError> {
     }
 }
 
-/// Reads `/proc/interrupts`: for each interrupt with a label (`TLB`, `CAL`, `RES`, `LOC`, …) its
-/// count, summed over all CPUs. Interrupts with a number are devices', whose numbers mean something
-/// else on each machine, and are skipped; so is the text behind the counts.
+/// Reads `/proc/interrupts`: the count over all CPUs of each interrupt with a label (`TLB`, `CAL`,
+/// `RES`, …). Numbered ones are devices' and mean something else on each machine.
 ///
-/// Follows `show_interrupts` in the kernel's `kernel/irq/proc.c` and `arch_show_interrupts` in its
-/// `arch/x86/kernel/irq.c`: the first line names the CPUs that are online, a row has a count for
-/// each of them, and `ERR` and `MIS` have one count for all. Fails when the first line names no
-/// CPU, a row has no label, or something else stands where a count must.
+/// Follows `show_interrupts` in the kernel's `kernel/irq/proc.c` and `arch_show_interrupts` in
+/// `arch/x86/kernel/irq.c`: the first line names the CPUs online; a row has a count for each, `ERR`
+/// and `MIS` one for all. Fails without a CPU, a row's label, or a count.
 pub fn interrupts(text: &str) -> Result<Pairs, ParseError> {
     let mut rows = lines(text);
     let (number, header) = rows.next().ok_or_else(ParseError::empty)?;

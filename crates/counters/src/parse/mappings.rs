@@ -29,19 +29,16 @@ pub struct Mapping {
     pub inode: u64,
     /// Path or kind (`[heap]`); empty for memory without a name. A newline in it stands as `\012`.
     pub name: String,
-    /// Its counters as the kernel spells them with the unit at the end: `Rss_kb`, `Referenced_kb`
-    /// (1024 bytes each), and without a unit `THPeligible`.
+    /// Its counters, with the kernel's names and units: `Rss_kb` (of 1024 bytes), `THPeligible`, ….
     pub values: Values,
     /// Its flags of two letters (`rd`, `ht`, …); empty on kernels that show none.
     pub flags: Vec<String>,
 }
 
-/// Reads `/proc/PID/smaps`. A process without memory of its own (a kernel thread, or one that has
-/// ended) has an empty file, so that no mappings are an answer here and not an error.
+/// Reads `/proc/PID/smaps`, which is empty for a kernel thread or a process that has ended.
 ///
 /// Follows `Documentation/filesystems/proc.rst`, section "1.1 Process-Specific Subdirectories".
-/// Fails when a line is neither a mapping (two addresses, rights, offset, device, inode and perhaps
-/// a name) nor a counter of one.
+/// Fails when a line is neither a mapping nor a counter of one.
 pub fn smaps(text: &str) -> Result<Vec<Mapping>, ParseError> {
     let mut mappings: Vec<Mapping> = Vec::new();
     for (number, line) in lines(text) {

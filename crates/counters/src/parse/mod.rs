@@ -1,13 +1,10 @@
-//! The kernel's text formats as pure functions: text in, names and numbers out.
+//! The kernel's text formats as pure functions: one parser per format, as named in
+//! `Documentation/admin-guide/cgroup-v2.rst`, section "Interface Files"; and of processes [`smaps`]
+//! and [`task_status`].
 //!
-//! The kernel writes its counters in a handful of formats (`Documentation/admin-guide/cgroup-v2.rst`,
-//! section "Interface Files", names them), so there is one parser a format, not one a file. What a
-//! process maps ([`smaps`]) and who it is ([`task_status`]) are formats of their own.
-//!
-//! **Invariant:** no I/O, no panic on any text. Lines and columns that a newer kernel has added are
-//! kept or skipped; anything else that does not fit is an error that says where. An empty file is
-//! an error too, because no kernel writes one here: it must not pass for "no counters"; only lists
-//! of mappings may be empty.
+//! **Invariant:** no I/O, no panic on any text. Lines and columns that a newer kernel adds are kept
+//! or skipped; anything else that does not fit is an error with its place. So is an empty file,
+//! except of mappings: it must not pass for "no counters".
 
 mod keyed;
 mod machine;

@@ -26,16 +26,13 @@ const FIRST_COLUMN: usize = 3;
 /// Columns up to here are in every kernel since 2.6; those behind it may be missing.
 const LAST_CERTAIN_COLUMN: usize = 24;
 
-/// Reads `/proc/PID/stat`: page faults (`minflt`, `majflt`, and with `c` before them those of
-/// children that were waited for), CPU time in ticks of 1/`USER_HZ` s (`utime_ticks`, …),
-/// `threads`, `starttime_ticks` (after boot; identifies a reused process id), `vsize_bytes`,
-/// `rss_pages`, `blkio_delay_ticks` (0 too when delay accounting is off).
+/// Reads `/proc/PID/stat`: page faults, CPU time in ticks of 1/`USER_HZ` s (with `c` those of
+/// reaped children), `threads`, `starttime_ticks` (identifies a reused process id), `vsize_bytes`,
+/// `rss_pages`, `blkio_delay_ticks` (also 0 without delay accounting).
 ///
-/// The program's name stands in parentheses and may itself hold parentheses, spaces and newlines,
-/// so the columns are counted from the last closing parenthesis.
-///
-/// Follows `Documentation/filesystems/proc.rst`, table 1-4. Fails when there is no name in
-/// parentheses, or a counter's column is missing or is not a number.
+/// The program's name may itself hold parentheses, spaces and newlines, so columns count from the
+/// last closing parenthesis. Follows `Documentation/filesystems/proc.rst`, table 1-4. Fails without
+/// a name in parentheses, or when a counter's column is missing or no number.
 pub fn task_stat(text: &str) -> Result<Pairs, ParseError> {
     if text.trim_ascii().is_empty() {
         return Err(ParseError::empty());
@@ -64,12 +61,11 @@ pub fn task_stat(text: &str) -> Result<Pairs, ParseError> {
     Ok(pairs)
 }
 
-/// Reads `/proc/PID/schedstat`: time spent on a CPU (`run_ns`), time spent waiting on a run queue
-/// (`wait_ns`), and how often the task was put on a CPU (`timeslices`). Further columns and lines
-/// are skipped.
+/// Reads `/proc/PID/schedstat`: time on a CPU (`run_ns`) and on a run queue (`wait_ns`), and
+/// `timeslices`.
 ///
-/// Follows `Documentation/scheduler/sched-stats.rst`, on the file of one process. Fails when one of
-/// the three columns is missing or is not a number.
+/// Follows `Documentation/scheduler/sched-stats.rst`. Fails when one of the three is missing or no
+/// number.
 pub fn schedstat(text: &str) -> Result<Pairs, ParseError> {
     let (number, line) = lines(text).next().ok_or_else(ParseError::empty)?;
     let mut words = Words::new(line, number, 0);
@@ -86,18 +82,15 @@ pub struct TaskStatus {
     pub state: String,
     /// Its effective user.
     pub user: u32,
-    /// The size of its page tables, in kB of 1024 bytes; absent for what has no memory of its own:
-    /// kernel threads, and processes that have ended.
+    /// Size of its page tables in kB of 1024 bytes; `None` without memory (kernel threads, ended
+    /// processes).
     pub vm_pte_kb: Option<u64>,
-    /// The size of its page middle directories, on kernels before 4.15; later ones count them in
-    /// `vm_pte_kb`.
+    /// Size of its page middle directories before Linux 4.15; since then part of `vm_pte_kb`.
     pub vm_pmd_kb: Option<u64>,
 }
 
-/// Reads `/proc/PID/status`.
-///
-/// Follows `Documentation/filesystems/proc.rst`, table 1-2. Fails when there is no name, state or
-/// user, or one of the numbers is none.
+/// Reads `/proc/PID/status` (`Documentation/filesystems/proc.rst`, table 1-2). Fails without a
+/// name, state or user, or for a wrong number.
 pub fn task_status(text: &str) -> Result<TaskStatus, ParseError> {
     if text.trim_ascii().is_empty() {
         return Err(ParseError::empty());
@@ -125,8 +118,8 @@ pub fn task_status(text: &str) -> Result<TaskStatus, ParseError> {
     lacks.first().map_or(Ok(status), |name| Err(ParseError::missing(last, name)))
 }
 
-/// The counters of `/proc/PID/status`: sizes as `VmRSS_kb`, numbers by their own names. Lines that
-/// hold something else (masks, lists, words) are left out. Fails when the text is empty.
+/// The counters of `/proc/PID/status`: sizes as `VmRSS_kb`, numbers by their own names; other lines
+/// are skipped. Fails when the text is empty.
 pub fn task_status_counters(text: &str) -> Result<Pairs, ParseError> {
     if text.trim_ascii().is_empty() {
         return Err(ParseError::empty());

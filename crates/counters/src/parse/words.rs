@@ -38,8 +38,7 @@ pub(super) struct Word<'a> {
 }
 
 impl<'a> Word<'a> {
-    /// The word as a counter value: decimal digits and nothing else (`str::parse` would take a
-    /// leading `+`, the kernel writes none).
+    /// The word as a counter value: only digits (`str::parse` would also take a leading `+`).
     pub(super) fn number(self) -> Result<u64, ParseError> {
         let digits = self.text.bytes();
         let value = digits.clone().try_fold(0_u64, |value, byte| {

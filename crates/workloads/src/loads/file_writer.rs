@@ -29,9 +29,8 @@ pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Work
         measures: &["written_bytes", "files", "busy_ns", "no_space"],
         dose_unit: "busy_ns",
         is_warm,
-        // A write or the cut before the next file is under way all the time. One that spans the end
-        // of the time is counted when it returns, so `largewrite`, whose writes are long, may show
-        // a little less.
+        // A write or a truncation is always under way. One that spans the end counts when it
+        // returns, so `largewrite`, whose writes are long, may show a little less.
         ..Workload::new(Work::Load(Load::new(plan, work, |progress| progress.busy(1, BUSY_NS))))
     }
 }
@@ -62,10 +61,8 @@ pub(super) fn plan(setting: &Setting, buffer_bytes: u64) -> Result<Plan, String>
     Ok(plan)
 }
 
-/// Writes the file from its beginning to its size, buffer by buffer, again and again.
-///
-/// A file system that fills up is no end: the file is cut to nothing and begun again, and the
-/// event is counted.
+/// Writes the file buffer by buffer, over and over. When the file system is full, that is counted,
+/// and the file truncated and begun again.
 fn work(worker: &Worker<'_>) -> Endless {
     let path = worker.setting.work_dir.join("written.dat");
     let failed = |error| at(format!("write {}", path.display()))(error);

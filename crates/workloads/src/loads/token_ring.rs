@@ -1,5 +1,4 @@
-//! What `8ctx-mem` and `2ctx-mem` share: processes that together hold more memory than there is,
-//! and pass tokens in a ring, each token moving its holder on through its memory.
+//! What `8ctx-mem` and `2ctx-mem` share: processes that exceed memory and pass tokens in a ring.
 
 use std::io::{self, Write};
 use std::rc::Rc;
@@ -17,8 +16,7 @@ use crate::{
 
 /// All processes together hold this part of the memory.
 const MEMORY_SHARE: f64 = 1.2;
-/// Swap needed before anonymous memory is used, as a share of memory: the fifth that does not fit,
-/// the rest of the system, and room.
+/// Swap needed for anonymous memory, per memory: the fifth that does not fit, the system, and room.
 const SWAP_SHARE: f64 = 0.35;
 /// Share of the free disk space that files in place of swap may take.
 const DISK_SHARE: f64 = 0.8;
@@ -55,11 +53,8 @@ pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Work
     }
 }
 
-/// Plans a ring whose tokens move each process on by `stride_bytes`.
-///
-/// Without enough swap space only part of the memory is anonymous, which cannot be evicted; the
-/// rest is mapped from files, and competes with every other file page for what is left: this is
-/// how a machine without swap thrashes.
+/// Plans a ring whose tokens move each process on by `stride_bytes`. Without enough swap only part
+/// of the memory is anonymous, which cannot be evicted, and the rest is mapped from files.
 pub(super) fn plan(setting: &Setting, stride_bytes: u64) -> Result<Plan, String> {
     let processes = setting.cpus() + 2;
     let total_bytes = scaled(setting.memory_bytes, MEMORY_SHARE * setting.intensity);

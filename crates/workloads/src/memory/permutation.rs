@@ -2,12 +2,11 @@
 
 use rand::{Rng, RngExt};
 
-/// A bijection of the numbers below a count onto themselves, in an order without pattern.
+/// A bijection of the numbers below a count onto themselves, without pattern, division or memory.
 ///
 /// Numbers of as many bits as the count has are multiplied by odd factors and folded onto
-/// themselves, each of which can be undone; what comes out too large goes in again ("cycle
-/// walking": J. Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002), twice on
-/// average at most. It takes no division and no memory, whatever the count.
+/// themselves; results that are too large go in again, on average at most once ("cycle walking": J.
+/// Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
 #[derive(Clone, Debug)]
 pub struct Permutation {
     count: u64,

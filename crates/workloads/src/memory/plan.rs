@@ -87,8 +87,8 @@ impl MemoryJob {
     }
 }
 
-/// Page tables of a mapping whose pages lie `spread_bytes` apart: on each level 8 bytes for what an
-/// entry reaches, in whole tables, and no more of these than pages.
+/// Page tables of pages `spread_bytes` apart: on each level 8 bytes per entry in whole tables, at
+/// most one per page.
 fn table_bytes(mapped_bytes: u64, spread_bytes: u64) -> u64 {
     let pages = mapped_bytes.div_ceil(PAGE_BYTES);
     let space_bytes = pages.saturating_mul(spread_bytes.max(PAGE_BYTES));

@@ -189,9 +189,8 @@ impl TouchPlan {
         }
     }
 
-    /// Touches of each process before it is in the state that is to be measured: each place once,
-    /// so that no page is missing because it was never used. A process has made private memory
-    /// itself; and of work that is to be done every touch counts.
+    /// Touches of each process before its steady state: each place once, unless the process
+    /// prepared private memory itself, or a fixed number of touches is to be done.
     pub fn first_touches(&self) -> u64 {
         let is_made = self.backing == Backing::Private;
         if is_made || self.work > 0 { 0 } else { self.layout(0).places() }

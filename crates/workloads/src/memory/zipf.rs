@@ -10,15 +10,13 @@ const EXACT: u64 = 128;
 /// Above, so many buckets share the ranks from one power of two to the next.
 const BUCKETS_PER_OCTAVE: f64 = 64.0;
 
-/// Places at random, the one of rank k with a probability as k^−s (Zipf's law); which place has
-/// which rank is random, and the same for all processes of a seed.
+/// Places at random, the one of rank k with a probability as k^−s (Zipf's law); ranks are assigned
+/// at random, the same for all processes of a seed.
 ///
 /// Drawn by the alias method (A. J. Walker, 1977; tables as M. D. Vose, 1991) from buckets of
 /// ranks, and evenly within a bucket. Ranks up to 128 are a bucket each; above, a bucket is 1.1 %
-/// of its rank wide and has the exact weight of its ranks together, so a single place is up to
-/// 0.6 % × s more or less popular than the law says. That takes 14 to 45 KiB whatever the number of
-/// places; a touch costs one or two steps of a generator, four multiplications or so, and a look
-/// into the table.
+/// of its rank wide with the exact weight of its ranks, so a single place is up to 0.6 % × s off.
+/// The table takes 14 to 45 KiB for any number of places.
 #[derive(Clone, Debug)]
 pub struct Zipf {
     buckets: Box<[Bucket]>,

@@ -48,8 +48,7 @@ fn make(setting: &Setting, _: &Plan) -> Made {
     let program = Program::new(&path, &["tiny"]).map_err(at("name the tiny program"))?;
     let (reader, writer) = std::io::pipe().map_err(at("make a pipe"))?;
     let mut probe = Exec { program, child: None, reader, writer };
-    // One start that is not timed: a program that cannot run (a work directory mounted noexec)
-    // is found now, and the first sample differs from the others in nothing but its number.
+    // An untimed start finds a program that cannot run (a noexec mount) before the first sample.
     let mut parts = Parts::default();
     let first = probe.interact(&mut parts);
     probe.settle();
@@ -96,8 +95,8 @@ impl Exec {
                 let silent = std::io::Error::other("the program ended without writing");
                 return Err(at("execute the tiny program")(silent));
             }
-            // A child that has ended since the pipe was looked at may have written before: look
-            // once more, so that its byte is not left for the next interaction.
+            // It may have written just before it ended: look once more, or the next interaction
+            // gets its byte.
             ended = matches!(wait(child, false), Ok(Some(_)));
             if ended {
                 self.child = None;

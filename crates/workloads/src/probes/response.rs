@@ -1,13 +1,10 @@
 //! `response`: resp1's interaction. After an idle interval it scans, byte by byte, an array that
-//! was allocated at the start and may have been evicted since; then it allocates, touches and
-//! scans a fresh array, which needs free pages.
+//! was allocated at the start and may have been evicted since; then it allocates, touches and scans
+//! a fresh array, which needs free pages.
 //!
-//! Memory that is used again and again is protected by the kernel, and resp1 left it idle for 20 s.
-//! Where the interval is shorter, the resident array has several slices and each interaction scans
-//! the next one, so that what is scanned has been idle for longer than one interval.
-//!
-//! With swap the resident array is anonymous memory, as resp1's was. Without swap anonymous memory
-//! cannot be evicted, so the array is a mapped file, as the text of a program is.
+//! The kernel protects memory in frequent use, and resp1 left it idle for 20 s. Where the interval
+//! is shorter, each interaction scans the next of several slices. The array is anonymous memory as
+//! resp1's was, or a mapped file without swap, since anonymous memory cannot be evicted then.
 
 use std::hint::black_box;
 use std::io::Write;

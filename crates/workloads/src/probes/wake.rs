@@ -1,7 +1,5 @@
-//! `wake`: waking up at an absolute moment, once in each period, at a random phase of it.
-//!
-//! The interaction is empty: the delay is how late the process runs. A missed wake-up is made up
-//! for at once and counts from its own intended moment, so a frozen machine shows as what it is.
+//! `wake`: wakes up at an absolute time, once in each period, at a random phase of it. The delay is
+//! how late the process runs; a late wake-up counts from its own intended time.
 
 use crate::{
     Interaction, Made, Param, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,

@@ -1,5 +1,4 @@
-//! `provoke-cpu-denied`: as many processes as the machine has CPUs compute, so that a group with a
-//! quota is stopped when it is used up.
+//! `provoke-cpu-denied`: a process for each CPU computes, so that a group exhausts its quota.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -40,8 +39,7 @@ fn work(worker: &Worker<'_>) -> Endless {
     let duty = worker.plan.param("duty_ppm") as f64 / 1e6;
     let mut value = worker.setting.seed as f64;
     loop {
-        // A process that has used up its quota is stopped when a system call returns, so the calls
-        // are inside.
+        // A process without quota is stopped when a system call returns, so the calls are inside.
         let cpu_ns = counted(worker, 1, || {
             let before_ns = usage().cpu_ns();
             for _ in 0..STEPS {

@@ -1,5 +1,5 @@
-//! `provoke-fork-storm`: a process with much memory forks again and again and goes on writing, so
-//! that its pages are copied, as a database does that forks to save itself.
+//! `provoke-fork-storm`: a large process forks repeatedly and goes on writing: its pages are
+//! copied.
 
 use std::io;
 

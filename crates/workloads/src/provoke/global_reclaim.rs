@@ -1,5 +1,4 @@
-//! `provoke-global-reclaim`: random reads of a file that is larger than the machine's memory, so
-//! that most of what the machine evicts comes back.
+//! `provoke-global-reclaim`: random reads of a file larger than the machine's memory.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

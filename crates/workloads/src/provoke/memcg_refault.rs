@@ -1,5 +1,4 @@
-//! `provoke-memcg-refault`: pages of a mapped file that is a little larger than memory, read at
-//! random, so that most of what the group evicts comes back.
+//! `provoke-memcg-refault`: random reads of a mapped file that is a little larger than memory.
 
 use super::{mapped_file, provocation};
 use crate::{Param, Plan, Setting, Workload};

@@ -1,5 +1,5 @@
-//! `provoke-memory-high`: anonymous memory a little beyond the `memory.high` of its control group,
-//! of which parts are given back and touched again, where nothing can be swapped out.
+//! `provoke-memory-high`: anonymous memory beyond the `memory.high` of its control group, freed and
+//! touched again, where nothing can be swapped out.
 
 use sys::memory::Mapping;
 

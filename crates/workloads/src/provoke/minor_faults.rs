@@ -1,5 +1,4 @@
-//! `provoke-minor-faults`: memory is mapped, touched and given back, over and over, as an
-//! allocator does that returns what is freed at once.
+//! `provoke-minor-faults`: memory is mapped, touched and unmapped, over and over.
 
 use std::io;
 

@@ -1,10 +1,7 @@
-//! Provocations: loads that bring about a condition which the doctor has a rule for.
+//! Provocations: loads that cause a condition which the doctor has a rule for; run only on request.
 //!
-//! `intensity` 1 provokes the condition, 0 is the same work without it. All of them count their
-//! `operations` and the time that these took, `busy_ns`, so what the condition costs is
-//! 1 − rate(1) ÷ rate(0), with the rate in operations for each ns.
-//!
-//! A provocation is a load like any other, but `thrashlab run` makes it only when it is asked for.
+//! `intensity` 1 provokes the condition, 0 is the control run. All count their `operations` and the
+//! time of these, `busy_ns`, so the condition costs 1 − rate(1) ÷ rate(0) in operations per ns.
 
 pub(crate) mod cpu_denied;
 pub(crate) mod fork_storm;

@@ -1,5 +1,5 @@
-//! `provoke-numa-hinting`: memory on another node is touched all the time, so that the kernel takes
-//! its pages away to see from where they are used, and moves them.
+//! `provoke-numa-hinting`: memory on another node is touched, so that the kernel unmaps and moves
+//! it.
 
 use std::{fs, io};
 
@@ -12,8 +12,8 @@ use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, page_bytes, sca
 const NODES: &str = "/sys/devices/system/node/has_memory";
 /// Share of memory that is touched.
 const TOUCHED: f64 = 0.4;
-/// The kernel looks at a process for the first time when it has run for a second or two
-/// (`numa_balancing_scan_delay_ms`, `scan_period_min_ms`), and has moved what it will after that.
+/// The kernel scans a process first after a second or two (`numa_balancing_scan_delay_ms`,
+/// `scan_period_min_ms`).
 const WARM_NS: u64 = 1_000_000_000;
 
 pub(crate) const LOAD: Workload = Workload {

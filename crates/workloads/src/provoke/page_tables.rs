@@ -1,5 +1,4 @@
-//! `provoke-page-tables`: many processes share memory, and each maps it again and again, as
-//! the short connections of a database do.
+//! `provoke-page-tables`: many processes map the same shared memory, over and over.
 
 use sys::memory::Mapping;
 use sys::process::{fork_child, wait_any};

@@ -1,5 +1,5 @@
-//! `provoke-proactive-eviction`: random reads of a mapped file that fits, while somebody asks the
-//! kernel to evict pages of the group all the time (`memory.reclaim`).
+//! `provoke-proactive-eviction`: random reads of a mapped file that fits, while `memory.reclaim`
+//! evicts pages of the group.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,8 +10,8 @@ use crate::{Endless, Load, Param, Plan, Setting, Work, Worker, Workload, at, sca
 
 /// Size of the file for memory of 1: it fits.
 const FITS: f64 = 0.4;
-/// Share of the file that is asked for each time at an intensity of 1: less than a slow disk brings
-/// back until the next time, so that pages go and come all the time.
+/// Share of the file evicted each time at an intensity of 1: a slow disk brings back more until
+/// then.
 const EVICTED: f64 = 1.0 / 64.0;
 const REST: Duration = Duration::from_millis(200);
 const BATCH: u64 = 16;
@@ -41,8 +41,7 @@ fn work(worker: &Worker<'_>) -> Endless {
     }
 }
 
-/// Asks for evictions, again and again. A request that the kernel cannot meet in full is met as far
-/// as it goes.
+/// Requests evictions repeatedly; the kernel does what it can of each.
 fn evictions(worker: &Worker<'_>) -> Endless {
     let evicted_bytes = worker.plan.param("evicted_bytes");
     let path =

@@ -1,5 +1,5 @@
-//! `provoke-shootdown`: a thread changes the protection of a page again and again, while another
-//! one of the same process runs, whose CPU has to be interrupted each time.
+//! `provoke-shootdown`: a thread changes the protection of pages, which interrupts another one's
+//! CPU.
 
 use std::convert::Infallible;
 use std::hint::spin_loop;
@@ -71,8 +71,7 @@ fn cpus() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
 }
 
-/// Keeps a thread on a CPU of its own: two on one CPU have nothing to tell each other. Where that
-/// is refused, the scheduler decides.
+/// Pins a thread to a CPU of its own, unless that is refused.
 fn pin(cpus: &[usize], number: usize) {
     let mut own = CpuSet::new();
     cpus.get(number).into_iter().for_each(|cpu| own.set(*cpu));

@@ -1,5 +1,4 @@
-//! `provoke-swap-thrash`: random touches of anonymous memory that is larger than memory, so that
-//! most of what is swapped out comes back.
+//! `provoke-swap-thrash`: random touches of anonymous memory that is larger than memory.
 
 use model::units::format_size;
 use rand::RngExt;
@@ -13,8 +12,7 @@ const FITS: f64 = 0.5;
 /// What an intensity of 1 adds: 150 % of memory does not fit.
 const MORE: f64 = 1.0;
 const BATCH: u64 = 16;
-/// The load is warm after so many touches at random: all pages were touched in order before, so
-/// none of them is cold.
+/// Warm after so many random touches: all pages were touched before, so none is cold.
 const WARM_TOUCHES: u64 = 64;
 
 pub(crate) const LOAD: Workload = Workload {

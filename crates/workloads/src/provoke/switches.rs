@@ -1,5 +1,4 @@
-//! `provoke-switches`: two processes pass a byte to and fro through pipes. Nothing is wrong with
-//! it: it is what a doctor must not call ill.
+//! `provoke-switches`: two processes pass a byte to and fro through pipes, which is healthy.
 
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 

@@ -1,5 +1,4 @@
-//! `provoke-translation`: a chain of pointers without locality through small pages, or through
-//! huge ones.
+//! `provoke-translation`: a chain of pointers without locality through small or huge pages.
 
 use sys::memory::{Advice, Mapping};
 

@@ -1,5 +1,5 @@
-//! `provoke-writeback-throttle`: a stream of writes that fills memory with what the disk has not
-//! taken yet, so that the writer is made to wait.
+//! `provoke-writeback-throttle`: writes that fill memory with dirty pages, so that the writer
+//! waits.
 
 use std::os::unix::fs::FileExt;
 
@@ -8,8 +8,7 @@ use rand::RngExt;
 use super::{OPERATIONS, counted, provocation};
 use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, emptied, scaled};
 
-/// Size of the file at an intensity of 0 for memory of 1: so little that it is begun again before
-/// the kernel begins to write it.
+/// Size of the file at an intensity of 0 for memory of 1: truncated before the kernel writes it.
 const LITTLE: f64 = 0.02;
 /// What an intensity of 1 adds: far more than may be dirty.
 const MORE: f64 = 1.5;

@@ -9,8 +9,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::text::Author;
 
-/// About what the files of one user take on a disk when all default commands have been issued, in
-/// bytes.
+/// Disk space of one user's files after all default commands, about, in bytes.
 pub const CORPUS_BYTES: u64 = 5 << 20;
 
 const REPORT_BYTES: usize = 512 << 10;
@@ -22,8 +21,8 @@ const TREE_FOLDERS: usize = 8;
 const FOLDER_FILES: usize = 12;
 const SMALL_FILE_BYTES: usize = 600;
 
-/// Fills a user's directory, which exists: `text/`, `src/` and `tree/`. Equal seeds and users give
-/// the same bytes. Fails when a file cannot be written, with its path.
+/// Fills a user's directory with `text/`, `src/` and `tree/`, a function of seed and user. Fails
+/// with the path of a file that cannot be written.
 pub fn fill(dir: &Path, seed: u64, user: u32) -> io::Result<()> {
     let own = seed.wrapping_mul(1_000_003).wrapping_add(u64::from(user));
     let mut author = Author::new(Pcg64Mcg::seed_from_u64(own));

@@ -15,8 +15,8 @@ pub use variables::Seat;
 
 use crate::workload::{Work, Workload};
 
-/// The users of D. H. Hunt, "Performance Comparison of Systems 17.11 and 18.9", Project MAC CSR
-/// RFC 17, 1973, experiment 1.
+/// Users as in D. H. Hunt, "Performance Comparison of Systems 17.11 and 18.9", Project MAC CSR RFC
+/// 17, 1973, experiment 1.
 pub const SESSION: Workload = Workload {
     name: "session",
     about: "users who issue the commands of a script in random order, thinking in between",

@@ -34,8 +34,8 @@ impl Order {
         order
     }
 
-    /// How long the user thinks before the next command, in ns: uniform from half the mean to one
-    /// and a half of it, so that no single long thought decides how long a session takes.
+    /// Think time before the next command in ns, uniform from half the mean to one and a half of
+    /// it.
     pub fn next_think_ns(&mut self, mean_ns: u64) -> u64 {
         let half_ns = mean_ns / 2;
         half_ns + self.thoughts.random_range(0..=mean_ns.min(u64::MAX / 2))

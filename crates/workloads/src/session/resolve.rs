@@ -35,9 +35,8 @@ pub fn search_path(environment: Option<OsString>) -> OsString {
     environment.filter(|path| !path.is_empty()).unwrap_or_else(|| USUAL_PATH.into())
 }
 
-/// Chooses the tools: the subject's if it has all that the script names, else our own wherever
-/// there is one. Fails when a command cannot be issued with the tools that are wanted, with its
-/// name and what is missing.
+/// Chooses the tools: the subject's if it has all that the script names, else our own where there
+/// is one. Fails for a command that cannot be issued, with what is missing.
 pub fn resolve(script: &Script, path: &OsStr) -> Result<Resolved, String> {
     let missing: BTreeSet<&str> = script
         .commands
@@ -79,8 +78,8 @@ pub fn resolve(script: &Script, path: &OsStr) -> Result<Resolved, String> {
     Ok(Resolved { script: Script { tools, ..script.clone() }, note })
 }
 
-/// Whether a program can be executed: one with a slash as it stands, others in the search path.
-/// A name with a variable is known only when it is issued, and taken to be there.
+/// Whether a program can be executed; a name with a variable is unknown yet and assumed to be
+/// there.
 fn is_there(program: &str, path: &OsStr) -> bool {
     if super::variables::names(program).next().is_some() {
         return true;

@@ -1,5 +1,4 @@
-//! Scripts as users write them (TOML; `docs/sessions.md`), and what a run file has of one as a file
-//! that can be run again.
+//! Scripts of sessions in TOML (`docs/sessions.md`): read, changed, and written for another run.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +19,7 @@ const MOST_COMMANDS: usize = 1000;
 const LONGEST_NAME: usize = 40;
 /// Longest think time and limit of a command, in ns: a day.
 const LONGEST_NS: u64 = 86_400_000_000_000;
-/// Users, mean think time and longest time of a command, if the script does not say: the users are
-/// those of the RFC.
+/// Users (those of the RFC), mean think time and limit of a command by default.
 const USERS: u32 = 6;
 const THINK: &str = "1s";
 const LIMIT: &str = "60s";
@@ -54,8 +52,7 @@ struct WrittenCommand {
     builtin: Vec<String>,
 }
 
-/// Reads a script. Fails when it is not TOML, or not a script that can be run, with the place and
-/// the reason.
+/// Reads a script. Fails with the place and the reason when it is no TOML or no valid script.
 pub fn parse_script(text: &str) -> Result<Script, DescriptionError> {
     let at = Description(text);
     let written: Written = at.read()?;
@@ -91,8 +88,7 @@ pub fn parse_script(text: &str) -> Result<Script, DescriptionError> {
     Ok(script)
 }
 
-/// A script as TOML, of which [`parse_script`] makes the same one. Fails when TOML cannot hold it,
-/// which no script that was ever read does.
+/// A script as TOML that [`parse_script`] reads. Fails when TOML cannot hold it.
 pub fn script_text(script: &Script) -> Result<String, toml::ser::Error> {
     let Script { name, variables, commands, .. } = script.clone();
     let written = |Command { name, run, builtin }| WrittenCommand { name, run, builtin };
@@ -108,9 +104,8 @@ pub fn script_text(script: &Script) -> Result<String, toml::ser::Error> {
     })
 }
 
-/// Changes one setting of a script, as `--set name=value` does: `users`, `think`, `limit`, `tools`
-/// or a variable that the script has. Fails when the value does not fit, or there is no such
-/// setting, with those that there are.
+/// Changes a setting of a script (`--set name=value`): `users`, `think`, `limit`, `tools` or one of
+/// its variables. Fails, with the valid ones, for an unknown setting or value.
 pub fn set(script: &mut Script, name: &str, value: &str) -> Result<(), String> {
     match name {
         "users" => {

@@ -32,8 +32,7 @@ impl Author {
         self.random.random_range(0..limit)
     }
 
-    /// A word; the rank of a word and how often it comes are inverse (Zipf's law, in the form that
-    /// needs no logarithm: a uniform limit, and a uniform rank below it).
+    /// A random word by Zipf's law: a uniform rank below a uniform limit.
     pub(crate) fn word(&mut self) -> &str {
         let limit = self.random.random_range(1..=VOCABULARY);
         let rank = self.random.random_range(0..limit);
@@ -77,8 +76,7 @@ impl Author {
         revised
     }
 
-    /// Functions of the toy language, which is a piece of C: `int` variables, assignments, `while`,
-    /// `if`, `return` and calls of the functions above. Their names begin with `prefix`.
+    /// Functions of the toy language, a piece of C with `int` only, with names from `prefix`.
     pub(crate) fn source(&mut self, prefix: &str, functions: usize) -> String {
         let mut text = String::new();
         for number in 0..functions {

@@ -10,11 +10,8 @@ pub(super) fn compare(one: &str, other: &str, to: &str) -> Done {
     write(to, differences(&one, &other))
 }
 
-/// The differences of two texts, `<` before lines of the first and `>` before lines of the second.
-///
-/// Lines that occur once in both are the same lines as far as their order is the same in both, as
-/// in a patience diff (B. Cohen); between them everything differs that is not equal from the
-/// front.
+/// The differences of two texts, `<` before lines of the first and `>` before lines of the second,
+/// around lines that occur once in both, in the same order (patience diff, B. Cohen).
 fn differences(one: &[&str], other: &[&str]) -> String {
     let mut text = String::new();
     let (mut left, mut right) = (0, 0);

@@ -206,8 +206,8 @@ impl Compiler {
         self.operations(&OPERATORS)
     }
 
-    /// Operands that the first level's operators join, from the left and as often as they come, each
-    /// of which has those of the other levels.
+    /// Operands joined by the first level's operators, from the left; each has those of other
+    /// levels.
     fn operations(&mut self, levels: &[[(&str, Op); 2]]) -> Result<(), String> {
         let Some((level, tighter)) = levels.split_first() else { return self.factor() };
         self.operations(tighter)?;

@@ -1,5 +1,5 @@
-//! Our own tools, for guests and machines that lack the ordinary ones. Each does its work through the file system, as a program of its own
-//! (`thrashlab __tool NAME ARGUMENTS…`), and equal files give equal output.
+//! Our own tools (`thrashlab __tool NAME ARGUMENTS…`) for guests and machines without the usual
+//! ones; equal files give equal output.
 
 mod compare;
 mod compiler;
@@ -17,8 +17,7 @@ pub const COMMAND: &str = "__tool";
 /// A tool's name, its arguments for the error when they are wrong, and its work.
 type Tool = (&'static str, &'static str, Run);
 
-/// The work of a tool by the arguments that it takes; what would go to the terminal goes to the
-/// writer.
+/// The work of a tool by its number of arguments; the writer is the terminal.
 enum Run {
     One(fn(&str) -> Done),
     Two(fn(&str, &str) -> Done),
@@ -56,8 +55,7 @@ pub fn tool_names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(name, ..)| *name)
 }
 
-/// Runs a tool. Fails if there is no such tool, its arguments are wrong, or a file cannot be
-/// read or written.
+/// Runs a tool. Fails for an unknown tool, wrong arguments, or a file that cannot be used.
 pub fn run_tool(name: &str, arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
     let (name, usage, run) = ALL
         .iter()

@@ -46,8 +46,7 @@ pub(super) fn rename(folder: &str) -> Done {
     Ok(())
 }
 
-/// Takes the rights of others away from all files below a folder and gives them back, and names the
-/// readers in an attribute where the file system has attributes.
+/// Revokes and restores the rights of others on a folder, and names readers in an attribute.
 pub(super) fn set_acl(folder: &str) -> Done {
     for path in all(Path::new(folder))? {
         let is_folder = path.is_dir();
