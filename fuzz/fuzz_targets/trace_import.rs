@@ -5,12 +5,12 @@
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
-use trace::{Access, Block, Columns, Format, open_stream};
+use trace::{Access, Block, Format, Granularity, open_stream};
 
 fuzz_target!(|bytes: &[u8]| {
     for format in Format::ALL.iter().copied().map(Some).chain([None]) {
         let stream = Box::new(Cursor::new(bytes.to_vec()));
-        let Ok((format, mut source)) = open_stream(stream, Columns::References, format) else {
+        let Ok((format, mut source)) = open_stream(stream, Granularity::Reference, format) else {
             continue;
         };
         let mut block = Block::default();

@@ -5,7 +5,7 @@
 use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
-use trace::{Block, Columns, Header, QUICK_LEVEL, Reader, Source, Writer};
+use trace::{Block, Granularity, Header, QUICK_LEVEL, Reader, Source, Writer};
 
 fuzz_target!(|bytes: &[u8]| {
     // As the whole file, and behind a sound head, so that blocks are reached.
@@ -15,13 +15,13 @@ fuzz_target!(|bytes: &[u8]| {
     file.truncate(length);
     file.extend(bytes);
     for file in [bytes.to_vec(), file] {
-        for columns in [Columns::Pages, Columns::References] {
+        for columns in [Granularity::Page, Granularity::Reference] {
             read(file.clone(), columns);
         }
     }
 });
 
-fn read(file: Vec<u8>, columns: Columns) {
+fn read(file: Vec<u8>, columns: Granularity) {
     let Ok(mut reader) = Reader::from_stream(Box::new(Cursor::new(file)), columns) else { return };
     let mut block = Block::default();
     while let Ok(true) = reader.next(&mut block) {

@@ -42,7 +42,7 @@ pub(crate) enum CacheCommand {
 
 pub(crate) fn cache(command: &CacheCommand) -> Result<(), Failure> {
     let cache = Cache::of_user();
-    let root = cache.root().display().to_string();
+    let root = cache.root.display().to_string();
     match *command {
         CacheCommand::Stat { json } => {
             let contents = cache.contents().with_context(|| format!("read {root}"))?;

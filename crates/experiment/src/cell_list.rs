@@ -281,7 +281,7 @@ mod tests {
                 let Listed::Cell(cell) = serde_json::from_str(&line).unwrap() else { panic!() };
                 let named = |cells| simulated_cell(&cell.spec, "01-old-seed1", cells).unwrap().0;
                 assert_eq!(named(Some(&maker.cells)), named(None));
-                let cells = maker.cells.folder();
+                let cells = &maker.cells.folder;
                 assert!(cells.join(format!("{}.run.jsonl", made.key)).is_file());
             }
         }
@@ -295,7 +295,7 @@ mod tests {
         let made = maker.take(&line, &|| false).unwrap().unwrap();
         assert_eq!(made.status, None);
         assert!(made.why.unwrap().contains("use the same thrashlab everywhere"));
-        assert!(!maker.cells.folder().exists());
+        assert!(!maker.cells.folder.exists());
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl<'a> Output<'a> {
         let Some(file) = self.file else {
             return Ok(Made::Refused(death.unwrap_or_else(|| "it wrote nothing".to_owned())));
         };
-        let path = file.path().to_owned();
+        let path = file.path.clone();
         let run = Box::new(read_run(&path)?);
         Ok(Made::Run { path, run, death })
     }

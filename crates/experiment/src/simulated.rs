@@ -228,7 +228,7 @@ pub(crate) fn simulated_cell(
             let bytes = simulated_run(spec, IN_GUEST)?;
             cells
                 .keep(&key, &bytes)
-                .map_err(|error| format!("keep it in {}: {error}", cells.folder().display()))?;
+                .map_err(|error| format!("keep it in {}: {error}", cells.folder.display()))?;
             bytes
         }
     };

@@ -1,4 +1,4 @@
-//! How many regions can have been active, when only the number of active pages is known.
+//! Bounds of the number of active regions, given only the number of active pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,20 +33,18 @@ impl std::ops::Add for Bounds {
     }
 }
 
-/// The active pages of one mapping: how many, and how many in each region they could be.
+/// The active pages of one mapping.
 pub(crate) struct Activity {
     pub(crate) active_pages: u64,
-    /// By region, the pages that may be those.
+    /// Possibly active pages by region.
     pub(crate) candidates: BTreeMap<u64, u64>,
 }
 
-/// Bounds of the number of distinct regions with an active page, of mappings in the order of their
-/// addresses.
+/// Bounds of the number of distinct active regions, of mappings sorted by address.
 ///
-/// A region is *certain* if a mapping's active pages do not all fit into its other regions. What is
-/// left of a mapping needs at least as many further regions as its fullest ones that hold it, and at
-/// most one a page. Two mappings may meet in one further region: the last of one and the first of
-/// the other, as a mapping inside one region is certain.
+/// A region is *certain* if a mapping's active pages do not fit into its other regions. The rest
+/// needs at least its fullest regions, and at most one per page. Adjacent mappings may share one
+/// further region, the last and the first, since a mapping inside one region is certain.
 pub(crate) fn active_regions(mappings: &[Activity]) -> Bounds {
     let mut certain = BTreeSet::new();
     for mapping in mappings {
@@ -73,7 +71,7 @@ pub(crate) fn active_regions(mappings: &[Activity]) -> Bounds {
             least_alone = needed.max(least_alone);
             least += needed;
             let first = open.keys().next().copied();
-            // Possibly one region for both.
+            // They may share one.
             least -= u64::from(first.is_some() && first == end_of_last);
             end_of_last = open.keys().next_back().copied();
         }
@@ -99,12 +97,12 @@ impl Activity {
         self.candidates.values().sum()
     }
 
-    /// Pages are counted and looked for one after the other, so that more may be counted.
+    /// More may be counted than found, since both happen at different times.
     fn bounded(&self) -> u64 {
         self.active_pages.min(self.total())
     }
 
-    /// The regions that are active however the active pages lie.
+    /// Regions that are active wherever the active pages lie.
     fn certain(&self) -> impl Iterator<Item = u64> {
         let spare = self.total() - self.bounded();
         let beyond = move |(_, pages): &(&u64, &u64)| **pages > spare;

@@ -1,4 +1,4 @@
-//! The figures of a mapping, of all mappings of a kind, and of a process.
+//! Page and region counts of mappings.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,8 @@ use crate::pages::ReadMapping;
 /// Pages and regions of one or several mappings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Pages that were touched in the window, as the kernel counts them (`Referenced`); absent when
-    /// nothing was cleared. A huge page counts as all its pages; pages of zeros, of the vdso and of
-    /// hugetlbfs are not seen.
+    /// Pages touched in the window, by the kernel's count (`Referenced`); absent if nothing was
+    /// cleared. Huge pages count in full; pages of zeros, vdso and hugetlbfs are not seen.
     pub active_pages: Option<u64>,
     /// Pages in memory that the page tables map.
     pub present_pages: u64,
@@ -30,14 +29,14 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The figures of mappings, in the order of their addresses.
+    /// The counts of mappings, sorted by address.
     pub(crate) fn of<'a>(
         mappings: impl Iterator<Item = &'a ReadMapping> + Clone,
         geometry: &Geometry,
         is_active_known: bool,
     ) -> Self {
         let mut counts = Self::default();
-        // Two mappings may have a region in common.
+        // Mappings may share a region.
         let mut regions: BTreeMap<u64, bool> = BTreeMap::new();
         for mapping in mappings.clone() {
             for (number, region) in &mapping.regions {
@@ -68,21 +67,20 @@ impl Counts {
         self.active_regions.unwrap_or(Bounds::exactly(self.regions))
     }
 
-    /// Present pages in each hundred pages of the regions that have one; `None` without regions.
-    /// This is what was guessed as 50 % of a Sun-4's pmegs.
+    /// Present pages in % of their regions' pages; `None` without regions. For a Sun-4's pmegs 50 %
+    /// was guessed.
     pub fn full_percent(&self, geometry: &Geometry) -> Option<f64> {
         percent(self.present_pages, self.regions, geometry)
     }
 
-    /// Active pages in each hundred pages of the regions that have one, least and most; `None` if
-    /// none is known.
+    /// Active pages in % of their regions' pages, least and most, if known.
     pub fn active_percent(&self, geometry: &Geometry) -> Option<(f64, f64)> {
         let (pages, Bounds { min, max }) = self.active_pages.zip(self.active_regions)?;
         percent(pages, max, geometry).zip(percent(pages, min, geometry))
     }
 }
 
-/// Pages in each hundred pages of so many regions.
+/// Pages in % of the pages of so many regions.
 fn percent(pages: u64, regions: u64, geometry: &Geometry) -> Option<f64> {
     (regions > 0).then(|| 100.0 * pages as f64 / (regions * geometry.region_pages) as f64)
 }
@@ -90,7 +88,7 @@ fn percent(pages: u64, regions: u64, geometry: &Geometry) -> Option<f64> {
 impl std::ops::Add for Counts {
     type Output = Self;
 
-    /// Both together, of different processes: they have no region in common.
+    /// Of different processes, which share no region.
     fn add(self, other: Self) -> Self {
         let active = self.active_pages.zip(other.active_pages);
         let regions = self.active_regions.zip(other.active_regions);

@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
-/// Bytes of one entry of a page table, on every 64-bit architecture of Linux.
+/// On every 64-bit architecture of Linux.
 const ENTRY_BYTES: u64 = 8;
 
-/// Levels of page tables that the kernel counts in `VmPTE`, at most: `mm_inc_nr_ptes`,
-/// `mm_inc_nr_pmds` and `mm_inc_nr_puds` are all that there are.
+/// Most levels in `VmPTE`: `mm_inc_nr_ptes`, `mm_inc_nr_pmds` and `mm_inc_nr_puds`.
 const COUNTED_LEVELS_MAX: u32 = 3;
 
 /// How this system's page tables are made.
@@ -21,8 +20,8 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The geometry of a system by the size of its pages and the highest address that one of its
-    /// processes has mapped (the stack is at the end of the address space).
+    /// The geometry for a page size and the highest mapped address of a process (the stack is at
+    /// the end of the address space).
     pub fn new(page_bytes: u64, highest_address: u64) -> Self {
         let page_bytes = page_bytes.max(2 * ENTRY_BYTES);
         let region_pages = page_bytes / ENTRY_BYTES;

@@ -1,14 +1,12 @@
-//! The kernel's bitmap of pages in memory that nobody has touched since they were marked.
-//!
-//! Follows `Documentation/admin-guide/mm/idle_page_tracking.rst`. Needs root and a kernel with
-//! `CONFIG_IDLE_PAGE_TRACKING`.
+//! The kernel's bitmap of idle pages (`Documentation/admin-guide/mm/idle_page_tracking.rst`). Needs
+//! root and `CONFIG_IDLE_PAGE_TRACKING`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Pages of one word of the bitmap, which is read and written in whole words.
+/// Pages per word; only whole words can be read and written.
 const WORD_PAGES: u64 = 64;
 const WORD_BYTES: u64 = 8;
 
@@ -17,7 +15,7 @@ const WORD_BYTES: u64 = 8;
 pub(crate) struct IdlePages(BTreeMap<u64, u64>);
 
 impl IdlePages {
-    /// Marks pages in the bitmap, or says why that cannot be.
+    /// Marks pages as idle. The error is the reason.
     pub(crate) fn mark(path: &Path, numbers: &BTreeSet<u64>) -> Result<Self, String> {
         let mut words: BTreeMap<u64, u64> = BTreeMap::new();
         for number in numbers {
@@ -34,7 +32,7 @@ impl IdlePages {
         Ok(Self(words))
     }
 
-    /// Those of them that have not been touched since, or why that is not known.
+    /// The pages not touched since. The error is the reason.
     pub(crate) fn still_idle(mut self, path: &Path) -> Result<Self, String> {
         let read = |bitmap: File| {
             self.0.iter_mut().try_for_each(|(at, word)| {
@@ -49,7 +47,6 @@ impl IdlePages {
         Ok(self)
     }
 
-    /// Whether the page of this number in memory is one of them.
     pub(crate) fn contains(&self, number: u64) -> bool {
         let bits = self.0.get(&(number / WORD_PAGES)).copied().unwrap_or(0);
         bits >> (number % WORD_PAGES) & 1 == 1

@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 use counters::parse::Mapping;
 use serde::Serialize;
 
-/// What a mapping is for; kinds are shown in this order.
-///
-/// An *image* is a file of which the process has mapped a part for execution: the program, or a
-/// library.
+/// What a mapping is for, in display order. An *image* is a file with an executable mapping in the
+/// process: the program, or a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -26,8 +24,8 @@ pub enum Kind {
     Stack,
     /// Private memory without a file.
     Anonymous,
-    /// Memory that processes share without a file on a disk: `MAP_SHARED` without a file, System V
-    /// segments, memory files, files in `/dev/shm`.
+    /// Memory shared without a file on disk: `MAP_SHARED` without a file, System V segments, memory
+    /// files, files in `/dev/shm`.
     SharedMemory,
     /// Any other file.
     File,
@@ -61,8 +59,7 @@ impl Kind {
     }
 }
 
-/// The kind of every mapping of a process, in their order; `program` is the path of its program, if
-/// it is known (else the program counts as a library).
+/// The kinds of a process's mappings. Without the path `program`, the program counts as a library.
 pub(crate) fn kinds(mappings: &[Mapping], program: Option<&str>) -> Vec<Kind> {
     let images: BTreeSet<&str> = mappings
         .iter()
@@ -75,7 +72,7 @@ pub(crate) fn kinds(mappings: &[Mapping], program: Option<&str>) -> Vec<Kind> {
         let kind = match (mapping.name.as_str(), before) {
             ("[heap]", _) => Kind::Heap,
             (name, _) if name.starts_with("[stack") => Kind::Stack,
-            // The zeroed memory of an image lies directly behind its data and has no name.
+            // An image's zeroed memory directly follows its data and has no name.
             ("", Some((before, kind @ (Kind::ProgramData | Kind::LibraryData))))
                 if before.end == mapping.start && before.write && mapping.write =>
             {
@@ -93,7 +90,7 @@ pub(crate) fn kinds(mappings: &[Mapping], program: Option<&str>) -> Vec<Kind> {
 }
 
 fn of_image(mapping: &Mapping, is_program: bool) -> Kind {
-    // Constants that the loader has filled in and locked are data: they are copies.
+    // Constants relocated by the loader and then locked are copies, so data.
     let copied = mapping.values.get("Anonymous_kb").is_some_and(|kb| *kb > 0);
     match (is_program, mapping.write || copied) {
         (true, false) => Kind::ProgramText,
@@ -103,7 +100,7 @@ fn of_image(mapping: &Mapping, is_program: bool) -> Kind {
     }
 }
 
-/// Whether a file of this name lies in memory only.
+/// Whether a file lies only in memory.
 fn is_memory(name: &str) -> bool {
     ["/dev/zero (deleted)", "/memfd:", "/SYSV", "/dev/shm/", "/anon_hugepage"]
         .iter()

@@ -1,14 +1,11 @@
 //! What processes map, touch and share, down to the page of their page tables.
 //!
-//! A page of page tables maps one *region*: as many pages in a row, aligned, as it has entries
-//! (512 pages of 4 KiB: 2 MiB). A region costs one such page as soon as a single page of it is
-//! mapped, once in every process: what the pmeg was to the Sun-4. [`measure`] counts regions and
-//! pages of processes, those that were active in a window of time, how full regions are, and what
-//! is mapped elsewhere too; `docs/footprint.md` has all figures and formulas.
+//! A page of page tables maps one *region* of aligned pages (512 × 4 KiB = 2 MiB) and is needed for
+//! a single mapped page, in every process, like a Sun-4's pmeg. [`measure`] counts regions and
+//! pages, those active in a time window, and shared ones; formulas are in `docs/footprint.md`.
 //!
-//! **Invariant:** counting is exact or says how far it is not: where the places of active pages are
-//! not known, regions are a range ([`Bounds`]), never a guess. What fails for one process is
-//! reported in [`Footprint::left_out`] and does not touch the others. No clock: the caller waits.
+//! **Invariant:** counts are exact or state their bounds ([`Bounds`]). What fails for one process
+//! is in [`Footprint::left_out`] and does not affect others. No clock: the caller waits.
 
 mod bounds;
 mod count;

@@ -1,4 +1,4 @@
-//! From processes to their footprints.
+//! Measures processes.
 
 use std::collections::BTreeSet;
 
@@ -19,16 +19,15 @@ use crate::system::System;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum ActivitySource {
-    /// Nothing was cleared: only what is present is known.
+    /// Nothing was cleared: only present pages are known.
     NotLookedFor,
-    /// The kernel counted them, mapping by mapping (`Referenced` in `smaps`); where in a mapping
-    /// they lie is not known.
+    /// Counted by the kernel per mapping (`Referenced` in `smaps`), without their places.
     Counted {
         /// Why their places are not known.
         no_places: String,
     },
-    /// The kernel counted them, and the bitmap of idle pages narrows their places down; a page that
-    /// another process has touched counts among the places too.
+    /// Counted by the kernel, with places narrowed down by the idle page bitmap, which also has
+    /// pages touched by other processes.
     Placed,
 }
 
@@ -61,8 +60,8 @@ pub struct Footprint {
     pub geometry: Geometry,
     /// How active pages were found.
     pub activity: ActivitySource,
-    /// Translations were flushed out of the TLBs. Without it a page is not seen as active if its
-    /// translation stayed there in all of the window.
+    /// TLBs were flushed. Without it, a page whose translation stayed in a TLB does not appear
+    /// active.
     pub is_flushed: bool,
     /// The processes, in the order in which they were asked for.
     pub processes: Vec<ProcessFootprint>,
@@ -72,9 +71,8 @@ pub struct Footprint {
     pub total: Totals,
 }
 
-/// Measures the footprints of processes. Between clearing the referenced bits and reading them
-/// `wait` is called; its time is the window. It is not called if nothing is cleared or no process
-/// is there.
+/// Measures processes. The window is the duration of `wait`, called between clearing and reading
+/// the referenced bits, unless nothing is cleared or no process exists.
 pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnce()) -> Footprint {
     let mut left_out = Vec::new();
     let mut watched = Vec::new();
@@ -124,8 +122,7 @@ pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnc
     Footprint { geometry: system.geometry, activity, is_flushed, processes, left_out, total }
 }
 
-/// Looks whether a process can be measured, and clears its referenced bits; says when it was
-/// started.
+/// Checks that a process can be measured, and clears its referenced bits; returns its start time.
 fn begin(system: &System, pid: u32, clear: bool) -> Result<u64, String> {
     let status = system.status(pid)?;
     if matches!(status.state.as_str(), "Z" | "X") {
@@ -134,7 +131,7 @@ fn begin(system: &System, pid: u32, clear: bool) -> Result<u64, String> {
     if status.vm_pte_kb.is_none() {
         return Err("a thread of the kernel, without memory of its own".to_owned());
     }
-    // Whoever may not read it must not clear its bits either.
+    // Who may not read it must not clear its bits.
     system.pagemap(pid)?;
     let start_ticks = system.start_ticks(pid)?;
     if clear {
@@ -143,7 +140,7 @@ fn begin(system: &System, pid: u32, clear: bool) -> Result<u64, String> {
     Ok(start_ticks)
 }
 
-/// Marks all pages of processes as idle, or says why that cannot be.
+/// Marks all pages of processes as idle. The error is the reason.
 fn mark_idle(system: &System, watched: &[(u32, u64)]) -> Result<IdlePages, String> {
     let path = system.page_idle.display();
     if !system.page_idle.exists() {
@@ -151,7 +148,7 @@ fn mark_idle(system: &System, watched: &[(u32, u64)]) -> Result<IdlePages, Strin
     }
     let mut numbers = BTreeSet::new();
     for (pid, _) in watched {
-        // One that has ended meanwhile is reported when it is read.
+        // An ended process is reported when it is read.
         let (Ok(mappings), Ok(pagemap)) = (system.smaps(*pid), system.pagemap(*pid)) else {
             continue;
         };

@@ -1,6 +1,4 @@
-//! The entries of a mapping's page tables, as `/proc/PID/pagemap` shows them.
-//!
-//! Follows `Documentation/admin-guide/mm/pagemap.rst`.
+//! Page table entries from `/proc/PID/pagemap` (`Documentation/admin-guide/mm/pagemap.rst`).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -41,12 +39,12 @@ impl Entry {
         self.is_present() && self.0 & Self::EXCLUSIVE == 0
     }
 
-    /// A page of a file or of shared memory, not a private copy.
+    /// Of a file or shared memory, not a private copy.
     pub(crate) fn is_of_file(self) -> bool {
         self.0 & Self::OF_FILE != 0
     }
 
-    /// The number of the page in memory; `None` without the privilege to see it.
+    /// The page frame number; `None` without privilege.
     pub(crate) fn page_number(self) -> Option<u64> {
         Some(self.0 & Self::NUMBER).filter(|number| self.is_present() && *number != 0)
     }
@@ -54,7 +52,7 @@ impl Entry {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MappedPage {
-    /// Its address over the size of a page.
+    /// Address divided by the page size.
     pub(crate) number: u64,
     pub(crate) entry: Entry,
     /// The kernel's page of zeros.
@@ -66,13 +64,12 @@ pub(crate) struct MappedPage {
 pub(crate) struct Region {
     pub(crate) present: u32,
     pub(crate) swapped: u32,
-    /// Present pages that another page table maps too.
+    /// Present pages also mapped by another page table.
     pub(crate) shared: u32,
-    /// Present pages that may be among the active ones.
+    /// Present pages that may be active.
     pub(crate) candidates: u32,
-    /// Mapped by one entry of a higher level.
+    /// Mapped by an entry of a higher level.
     pub(crate) huge: bool,
-    /// Its pages, in order.
     pub(crate) pages: Vec<MappedPage>,
 }
 
@@ -84,8 +81,8 @@ pub(crate) struct ReadMapping {
 }
 
 impl ReadMapping {
-    /// Reads the pages of a mapping; `is_idle` says of a page's number in memory that nobody has
-    /// touched it in the window.
+    /// Reads a mapping's pages; `is_idle` tells by frame number whether a page was untouched in the
+    /// window.
     pub(crate) fn read(
         pagemap: &File,
         smaps: Mapping,
@@ -109,19 +106,19 @@ impl ReadMapping {
         Ok(mapping)
     }
 
-    /// One of the mapping's counters in pages; 0 if this kernel has none of this name.
+    /// A counter of the mapping in pages; 0 if the kernel lacks it.
     fn pages(&self, name: &str, geometry: &Geometry) -> u64 {
         geometry.pages_of_kb(self.smaps.values.get(name).copied().unwrap_or(0))
     }
 
-    /// Size of the mapping's huge pages if it is one of hugetlbfs, else 0.
+    /// The size of a mapping's huge pages in hugetlbfs, else 0.
     pub(crate) fn hugetlb_bytes(&self, geometry: &Geometry) -> u64 {
         let is_huge = self.smaps.flags.iter().any(|flag| flag == "ht");
         if is_huge { self.pages("KernelPageSize_kb", geometry) * geometry.page_bytes } else { 0 }
     }
 
-    /// Without a scan the kernel shows how many huge pages there are, not where: they are whole
-    /// regions with all their pages present.
+    /// Without a scan only the number of huge pages is known; they are regions with all pages
+    /// present.
     fn find_huge(&mut self, geometry: &Geometry) {
         let pages: u64 = ["AnonHugePages_kb", "ShmemPmdMapped_kb", "FilePmdMapped_kb"]
             .iter()
@@ -132,15 +129,14 @@ impl ReadMapping {
         self.regions.values_mut().filter(full).take(count).for_each(|region| region.huge = true);
     }
 
-    /// Huge pages for which the kernel keeps a page of page tables in reserve, in case that it must
-    /// split them: those of anonymous memory.
+    /// Page tables reserved for splitting huge pages, which only anonymous memory has.
     pub(crate) fn deposits(&self, geometry: &Geometry) -> u64 {
         let anonymous = self.smaps.inode == 0 && self.hugetlb_bytes(geometry) == 0;
         let huge = self.regions.values().filter(|region| region.huge).count() as u64;
         if anonymous { huge } else { 0 }
     }
 
-    /// How many of its pages were active, and which ones it can have been.
+    /// Its number of active pages and their candidates.
     pub(crate) fn activity(&self, geometry: &Geometry) -> Activity {
         let candidates = self
             .regions
@@ -163,9 +159,8 @@ impl Region {
     }
 }
 
-/// Calls `each` for the pages of an address range that are present or swapped, and whether an entry
-/// of a higher level maps them. The kernel's scan skips what has no page tables and shows which
-/// pages are huge; returns whether there was one, else every entry was read and none is called huge.
+/// Calls `each` for present or swapped pages, and whether a higher level maps them. The kernel's
+/// scan skips unmapped ranges and shows huge pages; returns whether it is available.
 pub(crate) fn each_page(
     pagemap: &File,
     addresses: Range<u64>,
@@ -198,7 +193,7 @@ fn read_entries(
         let count = pagemap.read_at(&mut buffer[..wanted], first * ENTRY_BYTES)?;
         let (entries, _) = buffer[..count].as_chunks::<8>();
         if entries.is_empty() {
-            // The process has ended, or the kernel shows nothing above.
+            // The process has ended, or the address is too high.
             return Ok(());
         }
         for entry in entries {

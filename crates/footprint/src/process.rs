@@ -76,8 +76,7 @@ pub struct Tables {
     pub with_shared: u64,
     /// Of these, those of which every page is mapped by another process too.
     pub all_shared: u64,
-    /// Of the lowest level those that another one of the processes that were looked at has too,
-    /// page for page.
+    /// Of the lowest level those that another measured process has identically.
     pub repeated: u64,
 }
 
@@ -87,26 +86,25 @@ impl Tables {
         self.lowest + self.middle + self.upper + self.reserved
     }
 
-    /// Pages that the kernel counts and that map nothing: page tables of memory that was given
-    /// back, which stay until nothing is mapped in their region any more. Below 0 only if the
-    /// process changed its memory while it was read, or for page tables of hugetlbfs that several
-    /// processes share.
+    /// Counted pages that map nothing: page tables of freed memory, which stay while their region
+    /// has a mapping. Negative only if the process changed meanwhile, or shares hugetlbfs page
+    /// tables.
     pub fn empty(&self, geometry: &Geometry) -> i64 {
         (self.counted_bytes / geometry.page_bytes) as i64 - self.needed() as i64
     }
 
     fn of(mappings: &[ReadMapping], geometry: &Geometry, status: &TaskStatus) -> Self {
-        // Before Linux 4.15 there were two figures, and none of the level above.
+        // Before Linux 4.15 `VmPMD` was separate and the upper level not counted.
         let levels = geometry.counted_levels.min(if status.vm_pmd_kb.is_some() { 2 } else { 3 });
         let counted_kb =
             status.vm_pte_kb.unwrap_or(0).saturating_add(status.vm_pmd_kb.unwrap_or(0));
-        // Entries of each table, and how many of them another process has too.
+        // Entries of each table, and how many are shared.
         let mut lowest: BTreeMap<u64, (u32, u32)> = BTreeMap::new();
         let (mut middle, mut upper) = (BTreeSet::new(), BTreeSet::new());
         let mut reserved = 0;
         for mapping in mappings {
             reserved += mapping.deposits(geometry);
-            // A page of hugetlbfs may be as large as all that a table of the level above maps.
+            // Such a page of hugetlbfs needs no table of the middle level.
             let is_above =
                 mapping.hugetlb_bytes(geometry) >= geometry.region_bytes() * geometry.region_pages;
             for (number, region) in &mapping.regions {

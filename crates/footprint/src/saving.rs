@@ -15,28 +15,25 @@ use crate::pages::ReadMapping;
 pub struct Saving {
     /// Regions that hold pages of the program and its libraries and nothing else.
     pub image_regions: u64,
-    /// Those of them with a used page: the same regions where it is not known which pages are
-    /// active.
+    /// Those with a used page; all if active pages are unknown.
     pub used_image_regions: Bounds,
     /// Used pages of the program and its libraries: the active ones where they are known.
     pub image_pages: u64,
     /// Regions that those pages would need, packed together as in one static program.
     pub packed_regions: u64,
-    /// Regions that lie wholly in one mapping of memory without a file, and that are mapped page by
-    /// page: each could be one huge page.
+    /// Regions within one mapping without a file, mapped page by page: possible huge pages.
     pub huge_candidates: u64,
-    /// Pages present in these regions: the entries of a TLB that as many huge pages need would fall
-    /// from this to `huge_candidates`.
+    /// Pages present in these regions: as huge pages they would need only `huge_candidates` TLB
+    /// entries.
     pub huge_candidate_pages: u64,
-    /// Of the candidates those of shared memory, whose huge pages need no page of page tables; one
-    /// is kept in reserve for each of anonymous memory.
+    /// Candidates in shared memory, whose huge pages need no reserved page table, unlike anonymous
+    /// ones.
     pub huge_shared: u64,
 }
 
 impl Saving {
-    /// Regions, and so pages of page tables, that the used pages need fewer if they are packed:
-    /// `used_image_regions` − ⌈`image_pages` / pages of a region⌉, or none. Both sides are of the
-    /// same pages: what is not used needs its regions either way.
+    /// Regions (and so page tables) saved by packing the used pages: `used_image_regions` −
+    /// ⌈`image_pages` / pages of a region⌉, at least 0. Unused pages need their regions either way.
     pub fn by_packing(&self) -> Bounds {
         let Bounds { min, max } = self.used_image_regions;
         let [min, max] = [min, max].map(|regions| regions.saturating_sub(self.packed_regions));
@@ -71,7 +68,7 @@ impl Saving {
             }
         }
         saving.image_regions = is_image.values().filter(|of_image| **of_image).count() as u64;
-        // An active page of an image may as well lie in a region that it has in common with others.
+        // An active image page may lie in a shared region.
         let in_common = images.regions - saving.image_regions;
         saving.used_image_regions = images.active_regions.map_or(
             Bounds::exactly(saving.image_regions),

@@ -1,5 +1,4 @@
-//! Pages of page tables that several processes hold alike: what page tables that are shared would
-//! save.
+//! Identical page tables of several processes: what sharing them would save.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +8,30 @@ use serde::Serialize;
 use crate::geometry::Geometry;
 use crate::pages::{MappedPage, ReadMapping};
 
-/// Pages of page tables of the lowest level that processes hold alike.
-///
-/// Two are alike if the same mappings (file, offset, rights) lie at the same places of their
-/// regions, they have a page in common, and nowhere two different pages.
+/// Lowest-level page tables that processes have in common. Two are alike if the same mappings
+/// (file, offset, rights) lie at the same places, with a page in common and no different pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SharedTables {
-    /// All but one of each that are alike and map only what is shared or cannot be written: page
-    /// tables that are shared between processes would save these.
+    /// All but one of each group that map only shared or read-only memory: sharing page tables
+    /// would save these.
     pub repeats: u64,
-    /// The same where private memory is among it that can be written, as after a fork: sharing it
-    /// until the first write would save these.
+    /// The same with writable private memory, as after a fork: sharing until the first write would
+    /// save these.
     pub repeats_until_written: u64,
-    /// Tables with pages of which it is not known whose else they are, because only root sees the
-    /// numbers of pages in memory; a repeat among these is not found.
+    /// Tables with pages of unknown identity, since only root sees frame numbers; repeats among
+    /// them are not found.
     pub unknown: u64,
 }
 
 /// What is at a place of a page of page tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
-    /// A page by its number in memory.
+    /// By frame number.
     Number(u64),
-    /// A page by its number in the file; which file follows from the mapping.
+    /// By the page number in the mapping's file.
     OfFile(u64),
-    /// The page of zeros.
     Zero,
-    /// Something that no other process has, or of which that is not known.
+    /// Not shared, or unknown.
     Alone,
 }
 
@@ -60,7 +56,7 @@ struct Table {
     is_huge: bool,
 }
 
-/// Tables that are alike: all their contents together, and whose they are.
+/// Tables that are alike, with their united contents and their processes.
 struct Group {
     table: Table,
     members: Vec<usize>,
@@ -79,7 +75,7 @@ impl Sharing {
         let process = self.processes;
         self.processes += 1;
         for mut table in tables(mappings, geometry).into_values() {
-            // What nobody else maps cannot be in another table.
+            // Unshared pages cannot be in another table.
             if table.is_huge || !table.has_shared {
                 continue;
             }
@@ -95,8 +91,7 @@ impl Sharing {
         }
     }
 
-    /// What would be saved, and how many tables of each process are held by another table's
-    /// process too.
+    /// The savings, and each process's number of repeated tables.
     pub(crate) fn finish(self) -> (SharedTables, Vec<u64>) {
         let mut found = SharedTables { unknown: self.unknown, ..SharedTables::default() };
         let mut repeated = vec![0; self.processes];
@@ -114,7 +109,7 @@ impl Sharing {
 }
 
 impl Table {
-    /// Whether another table fits: at least one page in common, and no place with two pages.
+    /// Whether another table fits: a page in common, and no place with two pages.
     fn is_like(&self, other: &BTreeMap<u64, Content>) -> bool {
         let mut in_common = false;
         for (place, content) in other {
@@ -131,7 +126,6 @@ impl Table {
     }
 }
 
-/// The tables of a process by the numbers of their regions.
 fn tables(mappings: &[ReadMapping], geometry: &Geometry) -> BTreeMap<u64, Table> {
     let mut tables: BTreeMap<u64, Table> = BTreeMap::new();
     for mapping in mappings {
@@ -147,7 +141,7 @@ fn tables(mappings: &[ReadMapping], geometry: &Geometry) -> BTreeMap<u64, Table>
             }
         }
     }
-    // A mapping without a page in a region belongs to its picture too.
+    // Mappings without pages in a region count too.
     for mapping in mappings {
         let line = &mapping.smaps;
         let regions = geometry.region_of(line.start)..=geometry.region_of(line.end - 1);
@@ -172,7 +166,7 @@ fn content(page: &MappedPage, line: &Mapping, geometry: &Geometry) -> Content {
     match page.entry.page_number() {
         _ if page.zero => Content::Zero,
         Some(number) => Content::Number(number),
-        // Pages of a file that are not copies are the same in every process.
+        // Uncopied file pages are the same in every process.
         None if page.entry.is_present() && page.entry.is_of_file() && line.inode != 0 => {
             let address = page.number * geometry.page_bytes;
             Content::OfFile(offset_at(line, address) / geometry.page_bytes)

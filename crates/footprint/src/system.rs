@@ -1,4 +1,4 @@
-//! Where processes are found, and who owns them.
+//! Finds and reads processes.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -19,20 +19,19 @@ pub struct System {
     pub page_idle: PathBuf,
     /// How page tables are made.
     pub geometry: Geometry,
-    /// Whether TLBs can be flushed without harm: the kernel does so when soft-dirty bits are
-    /// cleared, which on kernels that have such bits would rob a process of its own.
+    /// Whether TLBs can be flushed safely: clearing soft-dirty bits does so, but would destroy a
+    /// process's own bits where they exist.
     pub can_flush: bool,
 }
 
 impl System {
-    /// The running system. Fails when the mappings of this very process cannot be read, from which
-    /// the geometry follows.
+    /// The running system. Fails when this process's mappings cannot be read.
     pub fn running() -> io::Result<Self> {
         let text = fs::read_to_string("/proc/self/smaps")?;
         let own = parse::smaps(&text).map_err(io::Error::other)?;
         let ends = own.iter().map(|mapping| mapping.end - 1);
         let highest = ends.filter(|end| is_of_process(*end)).max();
-        // A mapping has this flag from its beginning, where the kernel knows it.
+        // New mappings have this flag where the kernel supports it.
         let soft_dirty = own.iter().any(|it| it.flags.iter().any(|flag| flag == "sd"));
         Ok(Self {
             proc_root: "/proc".into(),
@@ -52,8 +51,8 @@ impl System {
         Ok(pids.into_iter().collect())
     }
 
-    /// The processes of a control group and of those below it, in order, but this one. Fails when
-    /// the folder is none of a control group, or cannot be read.
+    /// The processes in a control group and below, sorted, without this one. Fails when it is not a
+    /// control group or unreadable.
     pub fn in_group(&self, group: &Path) -> io::Result<Vec<u32>> {
         let mut pids = BTreeSet::new();
         collect(group, &mut pids)?;
@@ -75,7 +74,7 @@ impl System {
         self.parsed(pid, "status", parse::task_status)
     }
 
-    /// When a process was started, in ticks after boot: two processes of one number differ in it.
+    /// Start time in ticks since boot, which distinguishes reused numbers.
     pub(crate) fn start_ticks(&self, pid: u32) -> Result<u64, String> {
         let values = self.parsed(pid, "stat", parse::task_stat)?;
         let start = values.iter().find(|(name, _)| name == "starttime_ticks");
@@ -83,14 +82,12 @@ impl System {
         start.ok_or_else(|| format!("{}: no start", self.path(pid, "stat").display()))
     }
 
-    /// The mappings of a process that are in its own page tables.
     pub(crate) fn smaps(&self, pid: u32) -> Result<Vec<Mapping>, String> {
         let mut mappings = self.parsed(pid, "smaps", parse::smaps)?;
         mappings.retain(|mapping| is_of_process(mapping.end - 1));
         Ok(mappings)
     }
 
-    /// A file of a process, read and parsed.
     fn parsed<T, E: Display>(
         &self,
         pid: u32,
@@ -108,13 +105,12 @@ impl System {
         File::open(&path).map_err(|error| refused(&path, &error))
     }
 
-    /// The path of a process's program, if this user may know it.
     pub(crate) fn program(&self, pid: u32) -> Option<String> {
         fs::read_link(self.path(pid, "exe")).ok()?.to_str().map(str::to_owned)
     }
 
-    /// Clears the referenced bits of all pages of a process, and flushes its translations out of
-    /// the TLBs if that is possible: the processor sets no bit of a page whose translation it holds.
+    /// Clears the referenced bits, and flushes the TLBs if possible: the processor sets no bit for
+    /// a cached translation.
     pub(crate) fn clear(&self, pid: u32) -> Result<(), String> {
         let path = self.path(pid, "clear_refs");
         let write = |what| fs::write(&path, what).map_err(|error| refused(&path, &error));
@@ -123,8 +119,8 @@ impl System {
     }
 }
 
-/// Addresses of the upper half belong to the kernel; its vsyscall page is shown in every process
-/// but is in no page table of it.
+/// The upper half is the kernel's; its vsyscall page appears in every process but not in its page
+/// tables.
 fn is_of_process(address: u64) -> bool {
     address >> 63 == 0
 }
@@ -136,7 +132,7 @@ fn collect(group: &Path, pids: &mut BTreeSet<u32>) -> io::Result<()> {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
             match collect(&entry.path(), pids) {
-                // It was removed meanwhile.
+                // Removed meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 other => other?,
             }
@@ -145,7 +141,7 @@ fn collect(group: &Path, pids: &mut BTreeSet<u32>) -> io::Result<()> {
     Ok(())
 }
 
-/// `ESRCH`, which a file of procfs gives when its process has ended while it was open.
+/// `ESRCH`: the process ended while its procfs file was open.
 const NO_SUCH_PROCESS: i32 = 3;
 
 fn refused(path: &Path, error: &io::Error) -> String {

@@ -1,11 +1,10 @@
-//! The two programs that a bare guest needs beside this one: a shell and `true`. They are this
-//! program under other names.
+//! The programs that a bare guest needs besides this one: a shell and `true`.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// Code of a shell that cannot find a command (POSIX).
+/// A shell's code for a missing command (POSIX).
 const NOT_FOUND: u8 = 127;
 
 /// Runs as the program of the name under which this one was started; `None` if that is no other.
@@ -19,7 +18,7 @@ pub fn applet(arguments: &[OsString]) -> Option<u8> {
     }
 }
 
-/// The smallest shell: commands separated by `;`, and `exit CODE`.
+/// A minimal shell: commands separated by `;`, and `exit CODE`.
 fn run(script: &str) -> u8 {
     let mut code = 0;
     for command in script.split(';') {
@@ -31,7 +30,7 @@ fn run(script: &str) -> u8 {
             }
             (Some(program), words) => {
                 code = match Command::new(program).args(words).status() {
-                    // A command that a signal ended has no code; shells say more than 128.
+                    // Killed by a signal; shells return more than 128.
                     Ok(status) => status.code().map_or(129, |code| code as u8),
                     Err(_) => NOT_FOUND,
                 };

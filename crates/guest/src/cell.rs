@@ -1,4 +1,4 @@
-//! One run in a guest: what its seed perturbs, and the run itself.
+//! One run in a guest.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -17,19 +17,17 @@ use crate::disk::WORK_DIR;
 use crate::failed::{Failed, at};
 use crate::protocol::{COMMAND as GUEST, Cell, Notice, PROGRAM};
 
-/// Argument of the second life of the first process.
+/// Argument of the first process's second start.
 pub(crate) const COMMAND: &str = "cell";
-/// Where the cell waits for it.
 const CELL_PATH: &str = "/cell";
-/// The run starts at a seeded moment of this span (a few ticks of any kernel), in ns.
+/// The run starts at a seeded time within this span (a few ticks), in ns.
 const START_NS: u64 = 50_000_000;
-/// The environment has a seeded size of up to this many bytes; the stack moves with it (Mytkowicz
-/// et al., "Producing wrong data without doing anything obviously wrong!", ASPLOS 2009).
+/// The environment has a seeded size up to this, which moves the stack (Mytkowicz et al.,
+/// "Producing wrong data without doing anything obviously wrong!", ASPLOS 2009).
 const PAD_BYTES: usize = 4096;
 
-/// Perturbs what a seed may perturb, and begins the second life of this process, in which the cell
-/// runs: kernel randomness and with it all addresses, the moment of the start, the size of the
-/// environment. Returns only if it cannot, with the reason.
+/// Applies the seed to kernel randomness (and so all addresses), start time and environment size,
+/// then restarts this program to run the cell. Returns only on failure.
 pub(crate) fn begin(bytes: &[u8], cell: &Cell) -> Result<(), Failed> {
     let mut random = Pcg64Mcg::seed_from_u64(cell.spec.seed);
     let mut entropy = [0; 2 * SEED_BYTES];
@@ -48,12 +46,11 @@ pub(crate) fn begin(bytes: &[u8], cell: &Cell) -> Result<(), Failed> {
     Err(at("begin the cell")(error))
 }
 
-/// Runs the cell; its lines leave through the channel.
 pub(crate) fn run() -> Result<(), Failed> {
     let mut channel = Channel::open().map_err(at("open the channel to the host"))?;
     let bytes = fs::read(CELL_PATH).map_err(at("read the cell"))?;
     let cell: Cell = serde_json::from_slice(&bytes).map_err(at("read the cell"))?;
-    // Whoever watches must not share the misery of the watched.
+    // The observer must not thrash.
     sys::memory::lock_all().map_err(at("lock the first process into memory"))?;
     sys::process::become_urgent().map_err(at("become urgent"))?;
     let waiter = Waiter::new().map_err(at("catch signals"))?;
@@ -72,7 +69,7 @@ pub(crate) fn run() -> Result<(), Failed> {
         })
         .map_err(at("make the run"))?;
     channel.say(&Notice::Ended { death: outcome.death });
-    // The machine ends here: there is nothing to tidy up.
+    // The machine ends here: no cleanup.
     crate::channel::end();
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The guest's devices: the channel out, the pause, and the end.
+//! The guest's devices: output channel, pause, and end.
 
 use std::io::{self, Write};
 
@@ -7,18 +7,17 @@ use sys::port_io::PortAccess;
 
 use crate::protocol::{CHANNEL_PORT, EXIT_PORT, Notice, PAUSE_PORT};
 
-/// The way out of the guest. A byte costs one instruction, and nothing waits or interrupts.
+/// The output. A byte costs one instruction, without waiting or interrupts.
 pub(crate) struct Channel {
     port: PortAccess,
 }
 
 impl Channel {
-    /// Gains the port. Fails without the privilege, or in a kernel without `ioperm`.
+    /// Fails without privilege, or in a kernel without `ioperm`.
     pub(crate) fn open() -> io::Result<Self> {
         Ok(Self { port: PortAccess::gain(CHANNEL_PORT, 1)? })
     }
 
-    /// Says something beside the lines of a run.
     pub(crate) fn say(&self, notice: &Notice) {
         self.port.write_all(CHANNEL_PORT, &notice.encode());
     }
@@ -35,8 +34,8 @@ impl Write for Channel {
     }
 }
 
-/// Pauses the machine; the next instruction is executed when the host lets it go on. Returns how
-/// much virtual time passed in between, in ns. Fails when access to the port is refused.
+/// Pauses the machine until the host continues it; returns the virtual time that passed, in ns.
+/// Fails when access to the port is refused.
 pub(crate) fn pause() -> io::Result<u64> {
     let port = PortAccess::gain(PAUSE_PORT, 1)?;
     let before_ns = monotonic_ns();
@@ -44,7 +43,7 @@ pub(crate) fn pause() -> io::Result<u64> {
     Ok(monotonic_ns() - before_ns)
 }
 
-/// Ends the machine at this instruction; returns only where it lacks the device for that.
+/// Ends the machine; returns only where it lacks the device.
 pub(crate) fn end() {
     if let Ok(port) = PortAccess::gain(EXIT_PORT, 1) {
         port.write_u8(EXIT_PORT, 0);

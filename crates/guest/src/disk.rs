@@ -1,7 +1,6 @@
-//! The machine's slow disk: `scsi_debug`, whose store is memory and whose delay is a timer, so that
-//! nothing about it depends on the host. It has one delay; where reading and writing differ, the
-//! device mapper's `delay` target takes its place. Swap and file system are made by this program
-//! itself.
+//! The machine's slow disk: `scsi_debug`, with its data in memory and a timer as delay, independent
+//! of the host. It has one delay; for two, the device mapper's `delay` target replaces it. This
+//! program formats swap and file system itself.
 
 mod ext4;
 
@@ -24,26 +23,22 @@ use sys::swap::swap_on;
 
 use crate::failed::{Failed, at};
 
-/// Where the guest's files of loads and probes go.
 pub(crate) const WORK_DIR: &str = "/work";
 
-/// Requests at a time that a disk without a spindle takes (as many as the driver can).
+/// Queue length of a disk without a spindle (the driver's maximum).
 const QUEUE: u32 = 64;
-/// Smallest limit of a request that the block layer takes, in KiB.
+/// The block layer's smallest request limit, in KiB.
 const SMALLEST_REQUEST_KB: u64 = 4;
-/// Where disks appear.
 const BLOCK_DEVICES: &str = "/sys/block";
-/// How often a disk or a part of it is looked for, and how long to wait between two looks. The
-/// kernel makes a part's node before it answers, so the first look should find it.
+/// How often and how long to look for a disk or partition. The kernel creates a partition's node
+/// before it answers.
 const LOOKS: u32 = 500;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
-/// Parts of the disk begin and end at multiples of this many bytes.
 const ALIGNMENT_BYTES: u64 = 1 << 20;
-/// The least that is left for the file system, in bytes: the smallest ext4 that can be written.
+/// The smallest ext4 that can be written.
 const LEAST_FILE_SYSTEM_BYTES: u64 = 8 << 20;
 
-/// The driver's arguments (`drivers/scsi/scsi_debug.c` of the kernel): size, delay, and how many
-/// requests at a time.
+/// The driver's arguments (`drivers/scsi/scsi_debug.c` of the kernel).
 pub(crate) fn scsi_debug_arguments(disk: &DiskSpec) -> CString {
     let size_mb = disk.size_bytes >> 20;
     let queue = if disk.spindle_bytes_per_s.is_some() { 1 } else { QUEUE };
@@ -52,12 +47,12 @@ pub(crate) fn scsi_debug_arguments(disk: &DiskSpec) -> CString {
         _ => "delay=0".to_owned(),
     };
     let text = format!("dev_size_mb={size_mb} max_queue={queue} {delay}");
-    // Digits and letters only: there is no NUL to refuse.
+    // There is no NUL in it.
     CString::new(text).unwrap_or_default()
 }
 
-/// Finds the disk, limits its requests, divides and formats it, swaps to its first part, if it has
-/// two, and mounts the last. The error names device and step.
+/// Finds, partitions and formats the disk, switches swap on if there is any, and mounts the rest.
+/// The error names device and step.
 pub(crate) fn set_up(machine: &MachineSpec) -> Result<(), Failed> {
     let name = find()?;
     if let Some(rate) = machine.disk.spindle_bytes_per_s {
@@ -84,7 +79,7 @@ pub(crate) fn set_up(machine: &MachineSpec) -> Result<(), Failed> {
     mount(&node, WORK_DIR, "ext4", MountFlags::empty(), c"").map_err(failed("mount", &node))
 }
 
-/// What a spindle transfers in one delay, in KiB: a multiple of a page.
+/// What a spindle transfers in one delay, in KiB: whole pages.
 fn request_kb(bytes_per_s: u64, delay_ns: u64) -> u64 {
     let bytes = u128::from(bytes_per_s) * u128::from(delay_ns) / 1_000_000_000;
     let pages_kb = (bytes as u64 >> 12) << 2;
@@ -104,9 +99,8 @@ fn find() -> Result<String, Failed> {
     Err("scsi_debug made no disk".to_owned())
 }
 
-/// Where swap and file system lie, in bytes. The first MiB stays free, as partitioning programs
-/// leave it; then comes swap, rounded up to whole MiB, if there is any; the file system has what
-/// remains, rounded down.
+/// The byte ranges of swap and file system. The first MiB stays free, as partitioning tools leave
+/// it; swap is rounded up to whole MiB.
 fn layout(disk_bytes: u64, swap_bytes: u64) -> Result<(Option<Range<u64>>, Range<u64>), Failed> {
     let swap_end = swap_bytes
         .checked_next_multiple_of(ALIGNMENT_BYTES)
@@ -124,10 +118,8 @@ fn layout(disk_bytes: u64, swap_bytes: u64) -> Result<(Option<Range<u64>>, Range
     Ok(((swap_bytes > 0).then_some(ALIGNMENT_BYTES..swap_end), swap_end..disk_end))
 }
 
-/// A part of the disk as a device of its own: its node, which devtmpfs makes.
-///
-/// It is a partition, or behind the device mapper, which holds back its requests. Either is told to
-/// the kernel only, which forgets it with the disk: nothing of a partition table is written.
+/// A part of the disk as a device: a partition, or a delayed mapping. Only the kernel knows it; no
+/// partition table is written.
 fn part(spec: &DiskSpec, disk: &Path, number: u8, range: &Range<u64>) -> Result<PathBuf, Failed> {
     let length_bytes = range.end - range.start;
     let node = if spec.needs_mapper() {
@@ -157,7 +149,6 @@ fn part(spec: &DiskSpec, disk: &Path, number: u8, range: &Range<u64>) -> Result<
     Err(failed("find the node", &node)(io::Error::from(ErrorKind::NotFound)))
 }
 
-/// Lets a device be written, and waits until it is.
 fn format(node: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let mut file = File::options().write(true).open(node)?;
     write(&mut file)?;

@@ -1,9 +1,9 @@
-//! Why a guest cannot go on.
+//! Errors of a guest.
 
-/// A guest that cannot go on; the text says at what.
+/// Why a guest cannot continue, with the step.
 pub(crate) type Failed = String;
 
-/// A closure for `map_err` that names the step.
+/// For `map_err`: names the step.
 pub(crate) fn at<E: std::fmt::Display>(step: impl std::fmt::Display) -> impl FnOnce(E) -> Failed {
     move |error| format!("{step}: {error}")
 }

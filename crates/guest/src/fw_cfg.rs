@@ -1,19 +1,17 @@
-//! Files that QEMU hands to the guest (`docs/specs/fw_cfg.rst` of QEMU), read by port I/O: no
-//! driver, no interrupt.
+//! Files from QEMU (`docs/specs/fw_cfg.rst` of QEMU), read by port I/O: no driver, no interrupt.
 
 use std::io;
 
 use sys::port_io::PortAccess;
 
-/// Port of the selector; the data port is the next one.
 const SELECTOR_PORT: u16 = 0x510;
 const DATA_PORT: u16 = 0x511;
 const DIRECTORY_KEY: u16 = 0x19;
-/// Size of a directory entry: size (4, big endian), key (2, big endian), reserved (2), name (56).
+/// Directory entry: size (4, big endian), key (2, big endian), reserved (2), name (56).
 const ENTRY_BYTES: usize = 64;
 const NAME_OFFSET: usize = 8;
 
-/// Reads a whole file. Fails without the device, or when it has no file of this name.
+/// Reads a file. Fails without the device or the file.
 pub(crate) fn read(name: &str) -> io::Result<Vec<u8>> {
     let ports = PortAccess::gain(SELECTOR_PORT, 2)?;
     ports.write_u16(SELECTOR_PORT, DIRECTORY_KEY);

@@ -12,7 +12,7 @@ use crate::failed::{Failed, at};
 use crate::protocol::{CELL_FILE, Cell, MODULES_DIR, Notice, SETUP_FILE, Setup, Then};
 use crate::{cell, channel, disk, fw_cfg, kernel_log, settings, shell};
 
-/// What the guest cannot live without, in the order of mounting: source, target, type.
+/// Source, target, type.
 const MOUNTS: [(&str, &str, &str); 4] = [
     ("proc", "/proc", "proc"),
     ("sysfs", "/sys", "sysfs"),
@@ -30,7 +30,7 @@ pub fn main(argument: Option<&str>) -> ! {
         channel.say(&Notice::Failed(why));
     }
     channel::end();
-    // Only where the machine has no device to end at once.
+    // Only where the machine cannot end at once.
     let _ = reboot(RebootCommand::PowerOff);
     sys::process::exit_now(1)
 }
@@ -76,7 +76,7 @@ fn load(file: &str, spec: &model::DiskSpec) -> Result<(), Failed> {
         _ => c"".to_owned(),
     };
     match init_module(&bytes, &arguments) {
-        // In the kernel already.
+        // Already in the kernel.
         Ok(()) | Err(rustix::io::Errno::EXIST) => {}
         Err(error) => return Err(format!("load module {file}: {}", io::Error::from(error))),
     }

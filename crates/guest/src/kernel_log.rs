@@ -1,4 +1,4 @@
-//! The kernel's log (`Documentation/ABI/testing/dev-kmsg`), told to the host.
+//! Sends the kernel's log (`Documentation/ABI/testing/dev-kmsg`) to the host.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use crate::channel::Channel;
 use crate::protocol::Notice;
 
 const DEVICE: &str = "/dev/kmsg";
-/// A record is never longer (`CONSOLE_EXT_LOG_MAX` of the kernel).
+/// Longest record (`CONSOLE_EXT_LOG_MAX` of the kernel).
 const RECORD_BYTES: usize = 8192;
 
 pub(crate) fn tell(channel: &Channel) -> io::Result<()> {
@@ -24,14 +24,14 @@ pub(crate) fn tell(channel: &Channel) -> io::Result<()> {
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-            // The oldest records were overwritten; the next read goes on with those there are.
+            // Records were overwritten; the next read continues.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             Err(error) => return Err(error),
         }
     }
 }
 
-/// Time and text of a record: `priority,number,µs,flags;text`, with key-value lines below.
+/// A record `priority,number,µs,flags;text`, perhaps with key-value lines below.
 fn record(text: &str) -> Option<(u64, String)> {
     let (head, rest) = text.split_once(';')?;
     let at_us = head.split(',').nth(2)?.parse().ok()?;

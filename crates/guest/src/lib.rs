@@ -1,12 +1,11 @@
-//! The inside of the deterministic machine: what runs as its first process.
+//! The inside of the deterministic machine: its first process.
 //!
-//! The static binary is the guest's `/init`. It mounts, loads modules, makes the slow disk and
-//! applies the machine's settings; then it pauses the whole machine, which the host saves. What
-//! goes on from there, once for each cell, reads its [`Cell`] from the host, perturbs what the seed
-//! may perturb, and makes the run on a [`subject::Stage`], as on any machine.
+//! It mounts, loads modules, makes the slow disk and applies settings, then pauses the machine,
+//! which the host saves. From there each cell reads its [`Cell`], applies the seed, and makes the
+//! run on a [`subject::Stage`], as on any machine.
 //!
-//! **Invariant:** everything that goes in or out does so at an exact instruction (port I/O), never
-//! through a device that answers when the host is ready.
+//! **Invariant:** all input and output happens at an exact instruction (port I/O), never when the
+//! host is ready.
 
 mod applet;
 mod cell;

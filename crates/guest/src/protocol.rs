@@ -1,12 +1,11 @@
-//! What host and guest say to each other. The host's words reach the guest as fw_cfg files; the
-//! guest's words leave it through one I/O port, a byte at a time.
+//! Messages between host and guest: to the guest as fw_cfg files, from it byte by byte through an
+//! I/O port.
 
 use agent::Freeze;
 use model::{Environment, MachineSpec, Missed, Spec};
 use serde::{Deserialize, Serialize};
 
-/// Port of QEMU's `isa-debugcon` into which the guest writes. Not the usual 0x402: the BIOS writes
-/// there.
+/// Port of QEMU's `isa-debugcon`, for output. Not the usual 0x402, which the BIOS uses.
 pub const CHANNEL_PORT: u16 = 0xe9;
 /// Port of `pvpanic`: writing there pauses the whole machine at that instruction.
 pub const PAUSE_PORT: u16 = 0x505;
@@ -102,7 +101,7 @@ impl Notice {
     /// The notice as a line, newline included.
     pub fn encode(&self) -> Vec<u8> {
         let mut line = vec![NOTICE];
-        // The type has no map with odd keys and nothing else that JSON cannot hold.
+        // JSON can express all of it.
         line.extend(serde_json::to_vec(self).unwrap_or_default());
         line.push(b'\n');
         line

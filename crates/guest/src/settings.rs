@@ -1,4 +1,4 @@
-//! The settings of a machine: kernel parameters and switches of the memory management.
+//! Kernel parameters and memory management switches of a machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,14 @@ use model::MachineSpec;
 
 use crate::failed::{Failed, at};
 
-/// A task that waits for so long without a break is taken for lost, in virtual s: the kernel dies
-/// of it, so that a run does not wait for ever. Far more than any response takes.
+/// A task blocked for so many virtual s is hung, and the kernel panics, so that no run waits
+/// forever.
 const LOST_TASK_S: &str = "1800";
 
-/// Applies all settings. Fails when the kernel has no such setting or refuses the value, with its
-/// file.
+/// Applies all settings. Fails when the kernel lacks one or refuses its value, with the file.
 pub(crate) fn apply(machine: &MachineSpec) -> Result<(), Failed> {
     for (name, value) in [("hung_task_timeout_secs", LOST_TASK_S), ("hung_task_panic", "1")] {
-        // A kernel that does not look for such tasks leaves that to the host's patience.
+        // Without hung task detection, the host's limit applies.
         let _ = fs::write(Path::new("/proc/sys/kernel").join(name), value);
     }
     for (path, value) in files(machine) {
@@ -40,6 +39,6 @@ fn files(machine: &MachineSpec) -> Vec<(PathBuf, &str)> {
         switches.into_iter().filter_map(|(path, value)| Some((PathBuf::from(path), value?)));
     let sysctl = |name: &str| Path::new("/proc/sys").join(name.replace('.', "/"));
     let sysctls = machine.sysctls.iter().map(|(name, value)| (sysctl(name), value.as_str()));
-    // Huge pages that are switched on raise vm.min_free_kbytes, whatever somebody has set.
+    // Enabling huge pages raises vm.min_free_kbytes, so sysctls come last.
     switches.chain(sysctls).collect()
 }

@@ -11,11 +11,10 @@ use crate::disk::WORK_DIR;
 use crate::failed::{Failed, at};
 use crate::protocol::{BUSYBOX, Notice};
 
-/// Programs of the root that busybox has better ones of.
+/// Programs that busybox replaces.
 const REPLACED: [&str; 2] = ["/bin/sh", "/bin/true"];
 const CONSOLE: &str = "/dev/console";
 
-/// Installs busybox and runs its shell until it ends.
 pub(crate) fn run(channel: &Channel, is_script: bool) -> Result<(), Failed> {
     for program in REPLACED {
         fs::remove_file(program).map_err(at(format!("remove {program}")))?;
@@ -25,7 +24,7 @@ pub(crate) fn run(channel: &Channel, is_script: bool) -> Result<(), Failed> {
     let mut command = busybox();
     if is_script {
         be_silent().map_err(at("set the console"))?;
-        // As a file: a shell whose standard input is a terminal talks to somebody.
+        // As a file: with a terminal as input the shell would be interactive.
         command.args(["sh", CONSOLE]);
     } else {
         // A session with the console as its terminal, for Ctrl-C and jobs.
@@ -38,11 +37,11 @@ pub(crate) fn run(channel: &Channel, is_script: bool) -> Result<(), Failed> {
         .envs([("PATH", "/bin"), ("HOME", WORK_DIR), ("TERM", "linux"), ("PS1", "guest:\\w# ")])
         .status()
         .map_err(at("run the shell"))?;
-    // What is still on its way would be lost with the machine.
+    // Buffered output would be lost with the machine.
     tcdrain(stdout()).map_err(at("empty the console"))
 }
 
-/// Turns off the echo, and returns before newlines.
+/// Disables echo and carriage returns.
 fn be_silent() -> rustix::io::Result<()> {
     let mut modes = tcgetattr(stdout())?;
     modes.local_modes.remove(LocalModes::ECHO);

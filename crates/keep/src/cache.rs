@@ -1,5 +1,4 @@
-//! The cache: kernels, booted machines and finished cells, each under the hash of what it depends
-//! on.
+//! The cache: kernels, booted machines and finished cells, each under the hash of its inputs.
 
 use std::fs;
 use std::io;
@@ -12,18 +11,21 @@ use crate::scratch::{Scratch, sweep};
 const KERNELS: &str = "kernels";
 const SNAPSHOTS: &str = "snapshots";
 const CELLS: &str = "cells";
-/// Where other machines put copies of this program, named by their hashes (crate `remote`).
+/// Copies of this program that other machines put here, named by hash (crate `remote`).
 const PROGRAMS: &str = "bin";
-/// The store of fleets that name no other (`docs/fleet.md`): finished cells, and files for nodes.
+/// The default store of fleets (`docs/fleet.md`): finished cells, and files for nodes.
 const FLEET: &str = "fleet";
 const FLEET_PARTS: [&str; 2] = ["cells", "blobs"];
 
 /// The cache of this user.
 #[derive(Clone, Debug)]
 pub struct Cache {
-    root: PathBuf,
-    snapshots: PathBuf,
-    cells: Cells,
+    /// Its folder.
+    pub root: PathBuf,
+    /// The folder of booted machines.
+    pub snapshots: PathBuf,
+    /// Finished cells.
+    pub cells: Cells,
 }
 
 /// What lies in the cache: name and usage of each part.
@@ -39,8 +41,7 @@ pub struct Usage {
 }
 
 impl Cache {
-    /// The cache of this user: `$XDG_CACHE_HOME/thrashlab`, else `~/.cache/thrashlab`, else a
-    /// folder of the current one.
+    /// In `$XDG_CACHE_HOME/thrashlab`, else `~/.cache/thrashlab`, else `./thrashlab-cache`.
     pub fn of_user() -> Self {
         let root = user_folder("XDG_CACHE_HOME", ".cache")
             .unwrap_or_else(|| PathBuf::from("thrashlab-cache"));
@@ -67,28 +68,12 @@ impl Cache {
         Scratch::make(&self.root, name)
     }
 
-    /// Where it lies.
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
     /// Where unpacked kernels lie.
     pub fn kernels(&self) -> PathBuf {
         self.root.join(KERNELS)
     }
 
-    /// Where booted machines lie.
-    pub fn snapshots(&self) -> &Path {
-        &self.snapshots
-    }
-
-    /// The finished cells.
-    pub fn cells(&self) -> &Cells {
-        &self.cells
-    }
-
-    /// The parts of the cache: name, what is removed, whose entries are counted, and whether it is
-    /// removed with the others; what is costly to get again is not.
+    /// Name, folder to remove, folders whose entries count, and whether it is cheap to rebuild.
     fn parts(&self) -> [(&'static str, PathBuf, Vec<PathBuf>, bool); 5] {
         let simple =
             |name, folder: PathBuf, is_cheap| (name, folder.clone(), vec![folder], is_cheap);
@@ -97,7 +82,7 @@ impl Cache {
         [
             simple("kernels", self.kernels(), false),
             simple("snapshots", self.snapshots.clone(), true),
-            simple("cells", self.cells.folder().to_owned(), true),
+            simple("cells", self.cells.folder.clone(), true),
             simple("programs", self.root.join(PROGRAMS), false),
             ("fleet", fleet, counted, true),
         ]
@@ -108,9 +93,8 @@ impl Cache {
         self.parts().iter().map(|(name, _, counted, _)| Ok((*name, usage(counted)?))).collect()
     }
 
-    /// Removes snapshots, cells and the store of fleets, and kernels and copied programs too if
-    /// `all`; all of it is rebuilt when it is needed. Returns what was removed. Fails when
-    /// something cannot be removed.
+    /// Removes snapshots, cells and the fleet store; with `all` kernels and program copies too.
+    /// Returns what was removed. Fails when something cannot be removed.
     pub fn prune(&self, all: bool) -> io::Result<Contents> {
         sweep(&self.root);
         let mut contents = Contents::new();
@@ -129,7 +113,6 @@ impl Cache {
     }
 }
 
-/// Count of the folders' entries, and all that lies below them.
 fn usage(folders: &[PathBuf]) -> io::Result<Usage> {
     let mut found = Usage::default();
     for folder in folders {
@@ -165,7 +148,7 @@ mod tests {
     fn what_is_there_is_counted_and_removed() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().to_owned());
-        cache.cells().keep("k", b"bytes").unwrap();
+        cache.cells.keep("k", b"bytes").unwrap();
         for file in ["cells/a.run.jsonl", "cells/b.run.jsonl", "blobs/c.zz"] {
             let file = folder.path().join("fleet").join(file);
             fs::create_dir_all(file.parent().unwrap()).unwrap();

@@ -1,14 +1,13 @@
-//! Finished deterministic cells, each a file under the hash of everything that it depends on.
+//! Finished deterministic cells, each a file under the hash of its inputs.
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use model::{EndStatus, Run};
 
 use crate::out_file::OutFile;
 
-/// How the name of a finished cell ends.
 const SUFFIX: &str = ".run.jsonl";
 
 /// The hash under which something is kept: BLAKE3 of what it depends on, each part with its length.
@@ -24,18 +23,14 @@ pub fn key_of(parts: &[&[u8]]) -> String {
 /// A folder of finished cells; several processes may use it at a time.
 #[derive(Clone, Debug)]
 pub struct Cells {
-    folder: PathBuf,
+    /// Where they lie.
+    pub folder: PathBuf,
 }
 
 impl Cells {
     /// The cells in a folder, which is made when the first one is kept.
     pub fn at(folder: PathBuf) -> Self {
         Self { folder }
-    }
-
-    /// Where they lie.
-    pub fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// Whether a run that ended so ends so again and is kept; what clock or user ended does not.
@@ -50,7 +45,7 @@ impl Cells {
         let whole = Run::parse(&bytes)
             .is_ok_and(|run| Self::is_certain(run.status()) && run.checksum_ok == Some(true));
         if !whole {
-            // It is rebuilt, and then this file would be replaced anyway.
+            // It will be rebuilt and replaced anyway.
             let _ = fs::remove_file(&path);
         }
         whole.then_some(bytes)
@@ -59,7 +54,6 @@ impl Cells {
     /// Keeps a finished cell. Fails when it cannot be written.
     pub fn keep(&self, key: &str, bytes: &[u8]) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        // Several threads, processes and machines may finish the same cell at a time.
         let (out, mut file) = OutFile::create(&self.path(key))?;
         file.write_all(bytes)?;
         file.sync_all()?;
@@ -123,6 +117,6 @@ mod tests {
             assert_eq!(cells.get("k"), None);
         }
         cells.keep("k", &bytes).unwrap();
-        assert_eq!(fs::read_dir(cells.folder()).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(&cells.folder).unwrap().count(), 1);
     }
 }

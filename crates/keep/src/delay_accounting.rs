@@ -1,14 +1,11 @@
-//! Delay accounting (the sysctl `kernel.task_delayacct`), switched on for as long as anybody
-//! measures, and put back by the last one.
+//! Delay accounting (the sysctl `kernel.task_delayacct`), on while any invocation measures.
 //!
-//! The kernel counts the delays of tasks that were started while the switch was on, and of them
-//! only while it stays on; of others it answers zeros. So it is switched on before any prober is
-//! started, and nobody may put it back while another invocation measures.
+//! The kernel only counts delays of tasks that were started while the switch was on. So it goes on
+//! before any prober starts and stays on until the last invocation is done.
 //!
-//! Who needs it holds a shared lock on the switch's own file, which leaves nothing behind and ends
-//! with its holder, SIGKILL included. A lock is only ever taken if the switch was off before the
-//! first one, so the last one knows what to put back. Taking and giving back are done one at a
-//! time, under a lock on the folder of the switch.
+//! Each user holds a shared lock on the switch's own file, which the kernel frees even after
+//! SIGKILL. The lock is taken only if the switch was off before the first user, so the last one
+//! knows what to restore. Changes are serialized by a lock on the folder.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -18,7 +15,7 @@ use crate::patience::patiently;
 use crate::sysctl::named;
 
 pub(crate) const FOLDER: &str = "/proc/sys/kernel";
-/// The switch in it (Linux 5.14; before that the kernel was told at boot).
+/// Since Linux 5.14; before, a boot option.
 const SWITCH: &str = "task_delayacct";
 const NAME: &str = "kernel.task_delayacct";
 const ON: &str = "1";
@@ -30,8 +27,8 @@ pub(crate) struct Held {
     _lock: File,
 }
 
-/// Switches it on; `written_down` is called before anything changes. `None` if there is nothing to
-/// do: it is on anyway, or this kernel has no such switch.
+/// Switches it on, after `written_down` ran. `None` if it is on anyway or the kernel has no such
+/// switch.
 pub(crate) fn switch_on(
     folder: &Path,
     written_down: impl FnOnce() -> io::Result<()>,
@@ -44,7 +41,7 @@ pub(crate) fn switch_on(
     if is_on && !held_by_others {
         return Ok(None);
     }
-    // It stays allowed or forbidden while it is written down.
+    // Fails early, before anything is written down.
     fs::OpenOptions::new().write(true).open(&path).map_err(|error| named(NAME, &error))?;
     switch.try_lock_shared()?;
     written_down()?;
@@ -52,7 +49,7 @@ pub(crate) fn switch_on(
     Ok(Some(Held { _lock: switch }))
 }
 
-/// Puts the switch back unless somebody needs it; whether it did.
+/// Switches it off unless another invocation needs it; returns whether it did.
 pub(crate) fn put_back(folder: &Path) -> io::Result<bool> {
     let path = folder.join(SWITCH);
     let _turn = turn(folder)?;
@@ -64,7 +61,7 @@ pub(crate) fn put_back(folder: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Waits for the turn to look and to change; it ends when the file is dropped.
+/// Waits for the folder's lock, which is freed when the file is dropped.
 fn turn(folder: &Path) -> io::Result<File> {
     let file = File::open(folder)?;
     patiently(|| file.try_lock().map_err(io::Error::from)).map_err(|error| {
@@ -74,7 +71,7 @@ fn turn(folder: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Whether nobody else holds a lock on the file; if so, this one does, alone.
+/// Takes the exclusive lock; `false` if another process holds a lock.
 fn try_alone(file: &File) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => Ok(true),

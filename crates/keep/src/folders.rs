@@ -1,4 +1,4 @@
-//! Where a user's files of one kind belong (XDG Base Directory Specification).
+//! Where a user's files belong (XDG Base Directory Specification).
 
 use std::env;
 use std::fs::DirBuilder;
@@ -8,11 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::host;
 
-/// The folder of the project's name.
 const NAME: &str = "thrashlab";
 
-/// `$VARIABLE/thrashlab`, else `~/UNDER_HOME/thrashlab`; `None` without either. A relative path
-/// counts as none, as the specification wants it.
+/// `$VARIABLE/thrashlab`, else `~/UNDER_HOME/thrashlab`; relative paths are ignored, as specified.
 pub fn user_folder(variable: &str, under_home: &str) -> Option<PathBuf> {
     let absolute =
         |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -20,20 +18,19 @@ pub fn user_folder(variable: &str, under_home: &str) -> Option<PathBuf> {
     Some(folder.join(NAME))
 }
 
-/// The state of all machines of this user, a folder a machine: `$XDG_STATE_HOME/thrashlab`,
-/// `~/.local/state/thrashlab`, or without a home directory a folder of this user in `/var/tmp`.
+/// The state of this user on all machines: `$XDG_STATE_HOME/thrashlab`, `~/.local/state/thrashlab`,
+/// or, without a home directory, a folder in `/var/tmp`.
 pub(crate) fn state_root() -> PathBuf {
     user_folder("XDG_STATE_HOME", ".local/state")
         .unwrap_or_else(|| PathBuf::from(format!("/var/tmp/thrashlab-state-{}", host::user_id())))
 }
 
-/// The state of this machine: journals and the spool. A home directory may be common to several
-/// machines, which must not remove what the others have made.
+/// The state of this machine: journals and the spool. Machines may share a home directory.
 pub fn state_dir() -> PathBuf {
     state_root().join(host::machine())
 }
 
-/// What is missing already is removed: cleanup process and next start may work at the same time.
+/// Cleanup process and next start may remove at the same time: a missing file counts as removed.
 pub(crate) fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,16 +1,15 @@
-//! Which machine, boot and namespaces this process lives in: names of things mean nothing elsewhere.
+//! The machine, boot and namespaces of this process: names of things mean nothing elsewhere.
 
 use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// The identity of an installation (machine-id(5)).
+/// See machine-id(5).
 const MACHINE_ID: &str = "/etc/machine-id";
 
 /// Where something was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Host {
-    /// As [`machine`] names it.
     pub(crate) machine: String,
     pub(crate) boot: String,
     pub(crate) pid_namespace: String,
@@ -18,7 +17,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Where this process lives; what cannot be read is empty.
+    /// Those of this process; what cannot be read is empty.
     pub(crate) fn this() -> Self {
         let namespace = |name: &str| {
             fs::read_link(format!("/proc/self/ns/{name}"))
@@ -38,9 +37,9 @@ pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// A name of this machine that no other machine with the same home directory has, fit for a file
-/// name: its host name and its machine id. Copies of an image share the one, and a cluster that
-/// boots from one image may share the other.
+/// Host name and machine id, fit for a file name: unique among machines that share a home
+/// directory. Copies of an image share the id, and a cluster that boots one image may share the
+/// name.
 pub fn machine() -> String {
     let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
     name(&node, &fs::read_to_string(MACHINE_ID).unwrap_or_default())
@@ -63,7 +62,7 @@ fn is_uuid(text: &str) -> bool {
 fn name(node: &str, id: &str) -> String {
     let is_plain = |byte: char| byte.is_ascii_alphanumeric() || "-_.".contains(byte);
     let plain: String = node.chars().map(|byte| if is_plain(byte) { byte } else { '_' }).collect();
-    // A name that begins with a dot would be hidden, or a way out of the folder.
+    // A leading dot would hide it or lead out of the folder.
     let node = plain.trim_start_matches('.');
     match id.trim() {
         id if id.len() == 32 && id.chars().all(|byte| byte.is_ascii_hexdigit()) => {

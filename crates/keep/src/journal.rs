@@ -1,4 +1,4 @@
-//! The journal: what this invocation has made and not yet removed, for others to remove.
+//! The journal: what this invocation has made and not yet removed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -14,14 +14,13 @@ use crate::removal::{remove, sweep};
 use crate::sysctl::Change;
 use crate::{swap_file, unique};
 
-/// The journal of a living invocation, and the process that obeys it should this one be killed. Its
-/// file is locked as long as the invocation lives; all that it names is removed when it is dropped.
+/// The journal of a living invocation, with its cleanup process. The file is locked while the
+/// invocation lives; everything it names is removed on drop.
 #[derive(Debug)]
 pub struct Journal {
     pub(crate) path: PathBuf,
     file: File,
     cleanup: Option<CleanupProcess>,
-    /// Delays are counted as long as this is held.
     delay_accounting: Option<Held>,
 }
 
@@ -38,7 +37,7 @@ impl Journal {
         loop {
             let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
             file.lock()?;
-            // Before it was locked, a sweeper may have taken it for that of a dead invocation.
+            // Before the lock, a sweep may have removed it.
             if file.metadata()?.nlink() > 0 {
                 File::open(folder)?.sync_all()?;
                 let mut journal = Self { path, file, cleanup, delay_accounting: None };
@@ -60,13 +59,11 @@ impl Journal {
     /// Writes down that something is about to be made. Fails when the journal cannot be written.
     pub fn note(&mut self, made: &Made) -> io::Result<()> {
         self.append(&Entry::Made(made.clone()))?;
-        // What a power cut leaves is written down where a power cut leaves it.
         if made.outlives_boot() { self.file.sync_data() } else { Ok(()) }
     }
 
-    /// Makes something that has a path: it is written down before it is made, and which one it is
-    /// afterwards. If it cannot be made, what has its path is somebody else's and is forgotten.
-    /// Fails when it cannot be made or written down.
+    /// Makes something that has a path, recorded before and identified afterwards. Fails when it
+    /// cannot be made or recorded; what then has the path is not ours.
     pub fn make<T>(
         &mut self,
         planned: Made,
@@ -82,27 +79,18 @@ impl Journal {
         };
         let made = planned.identified()?;
         self.note(&made)?;
-        self.gone(planned)?;
-        Ok((made, what))
-    }
-
-    /// Sets a kernel parameter: what it was is written down before, and what the kernel made of the
-    /// value afterwards. Fails when there is no such parameter, it cannot be set, or the journal
-    /// cannot be written.
-    pub fn set_parameter(&mut self, name: &str, value: &str) -> io::Result<Made> {
-        let change = Change::planned(name, value)?;
-        let planned = Made::Sysctl(change.clone());
-        self.note(&planned)?;
-        if let Err(error) = change.set() {
-            self.gone(planned)?;
-            return Err(error);
-        }
-        let made = Made::Sysctl(change.as_made()?);
-        self.note(&made)?;
         if made != planned {
             self.gone(planned)?;
         }
-        Ok(made)
+        Ok((made, what))
+    }
+
+    /// Sets a kernel parameter, with its old value recorded before and the kernel's reading of the
+    /// new one afterwards. Fails when it does not exist, cannot be set, or the journal cannot be
+    /// written.
+    pub fn set_parameter(&mut self, name: &str, value: &str) -> io::Result<Made> {
+        let change = Change::planned(name, value)?;
+        self.make(Made::Sysctl(change.clone()), || change.set()).map(|(made, ())| made)
     }
 
     /// Makes a swap file in use. Fails without privilege or room, or when `stop` says so.
@@ -117,8 +105,8 @@ impl Journal {
         swap_file::fill(file, path, size_bytes, stop)
     }
 
-    /// Switches delay accounting on for as long as this invocation lives, where it is not on
-    /// anyway. Fails when it is off and may not be switched on, with the reason.
+    /// Keeps delay accounting on while this invocation lives. Fails when it is off and may not be
+    /// switched on.
     pub fn count_delays(&mut self) -> io::Result<()> {
         let folder = Path::new(delay_accounting::FOLDER);
         let note = || self.note(&Made::DelayAccounting);
@@ -152,7 +140,7 @@ impl Journal {
     fn append(&mut self, entry: &Entry) -> io::Result<()> {
         let mut line = serde_json::to_string(entry).map_err(io::Error::other)?;
         line.push('\n');
-        // One write: a line is there whole or cut off at the end, never mixed.
+        // One write: a line may be cut off, but never mixed with another.
         self.file.write_all(line.as_bytes()).map_err(|error| {
             io::Error::new(error.kind(), format!("write {}: {error}", self.path.display()))
         })
@@ -161,7 +149,6 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        // Nothing is left to do if the owner has removed all before.
         self.remove_all();
     }
 }

@@ -1,17 +1,13 @@
-//! The owner of everything that outlives a process: what it leaves on the disk, what it makes in
-//! the kernel, and what it sets there.
+//! The owner of everything that outlives a process: files, kernel objects and kernel settings.
 //!
-//! All of it follows one rule:
-//!
-//! - **Who is alive is decided by a lock**, which the kernel frees when its holder ends, SIGKILL
-//!   included. A process number alone proves nothing.
-//! - **A name counts only where it was given**: entries name their machine, boot and namespaces
-//!   ([`host`]), and the inode and birth time of what was made.
-//! - **It is written down before it is made** ([`Journal`]), and removed by its maker, by the
-//!   cleanup process if the maker is killed, or by the next start if both are.
-//! - **A setting is restored only if it still has the value that we gave it.**
-//! - **A file or folder is there complete or not at all**: it is made under a unique name, locked,
-//!   and renamed ([`out_file`], [`Shelf`], [`Cells`]).
+//! - **Who is alive is decided by a lock**, which the kernel frees even after SIGKILL.
+//! - **Names count only where they were given**: on their machine, boot and namespaces ([`host`]),
+//!   with the inode and birth time of what was made.
+//! - **It is written down before it is made** ([`Journal`]), and removed by its maker, the cleanup
+//!   process or the next start.
+//! - **A setting is restored only if it still has our value.**
+//! - **A file or folder is there complete or not at all**: made under a unique name, locked, and
+//!   renamed ([`out_file`], [`Shelf`], [`Cells`]).
 
 mod cache;
 mod cells;
@@ -38,7 +34,7 @@ pub use cache::{Cache, Contents, Usage};
 pub use cells::{Cells, key_of};
 pub use cleanup::{COMMAND, CleanupProcess, Duty, serve};
 pub use journal::Journal;
-pub use lock::{Attempt, Lock};
+pub use lock::Lock;
 pub use made::{Made, Place};
 pub use removal::{Swept, sweep_leftovers};
 pub use scratch::Scratch;

@@ -1,4 +1,4 @@
-//! A lock on a file, freed by the kernel when its holder ends, with a note about the holder for people.
+//! A lock on a file, freed by the kernel when its holder ends, with a note about the holder.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -7,7 +7,6 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Longest note that is read, in bytes.
 const MOST_NOTE_BYTES: u64 = 4096;
 
 /// A lock that is held; it is free, and its note gone, when this is dropped.
@@ -16,20 +15,10 @@ pub struct Lock {
     file: File,
 }
 
-/// What came of asking for a lock.
-#[derive(Debug)]
-pub enum Attempt {
-    /// This process holds it.
-    Held(Lock),
-    /// Another process holds it; its note, empty if it left none.
-    Busy(String),
-}
-
 impl Lock {
-    /// Takes a lock if it is free, and leaves a note. All notes of a kind of lock begin alike: a
-    /// file that begins otherwise is not ours, and stays as it is. Fails when the file cannot be
-    /// used, or is not ours.
-    pub fn take(path: &Path, begin: &str, note: &str) -> io::Result<Attempt> {
+    /// Takes a lock if it is free, and leaves a note, which starts with `begin`. Fails when the
+    /// file cannot be used, or starts otherwise and so is not ours.
+    pub fn take(path: &Path, begin: &str, note: &str) -> io::Result<Result<Self, String>> {
         let mut file = open(path)?;
         let mut text = Vec::new();
         Read::by_ref(&mut file).take(MOST_NOTE_BYTES).read_to_end(&mut text)?;
@@ -39,9 +28,9 @@ impl Lock {
             return Err(io::Error::other(text));
         }
         match file.try_lock() {
-            Ok(()) => Ok(Attempt::Held(Self { file }.signed(begin, note)?)),
+            Ok(()) => Self { file }.signed(begin, note).map(Ok),
             Err(TryLockError::WouldBlock) => {
-                Ok(Attempt::Busy(text.get(begin.len()..).unwrap_or_default().trim().to_owned()))
+                Ok(Err(text.get(begin.len()..).unwrap_or_default().trim().to_owned()))
             }
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -64,7 +53,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Nobody holds it now; the lock itself goes with the file.
+        // The lock itself goes with the file.
         let _ = self.file.set_len(0);
     }
 }
@@ -80,7 +69,7 @@ fn open(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
 
-    fn take(path: &Path, note: &str) -> Attempt {
+    fn take(path: &Path, note: &str) -> Result<Lock, String> {
         Lock::take(path, "lock: ", note).unwrap()
     }
 
@@ -88,19 +77,17 @@ mod tests {
     fn a_second_one_learns_who_holds_it_and_gets_it_afterwards() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
-        let Attempt::Held(first) = take(&path, "anna") else { panic!("not free") };
-        let Attempt::Busy(holder) = take(&path, "bob") else { panic!("free") };
-        assert_eq!(holder, "anna");
+        let first = take(&path, "anna").unwrap();
+        assert_eq!(take(&path, "bob").unwrap_err(), "anna");
         let waiting = std::thread::spawn({
             let path = path.clone();
             move || Lock::wait(&path, "lock: ", "bob").unwrap()
         });
         drop(first);
         let second = waiting.join().unwrap();
-        let Attempt::Busy(holder) = take(&path, "carl") else { panic!("free") };
-        assert_eq!(holder, "bob");
+        assert_eq!(take(&path, "carl").unwrap_err(), "bob");
         drop(second);
-        assert!(matches!(take(&path, "carl"), Attempt::Held(_)));
+        assert!(take(&path, "carl").is_ok());
     }
 
     #[test]

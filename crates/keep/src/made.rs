@@ -1,4 +1,4 @@
-//! What an invocation makes that outlives it, and the lines of a journal that say so.
+//! What an invocation makes that outlives it, and the lines of its journal.
 
 use std::fmt;
 use std::io;
@@ -69,12 +69,11 @@ impl Made {
         Self::Swap(Place { path, identity: None })
     }
 
-    /// Whether it is still there after a power cut.
     pub(crate) fn outlives_boot(&self) -> bool {
         matches!(self, Self::Directory(_) | Self::Swap(_))
     }
 
-    /// Whether its name means the same to processes of other namespaces.
+    /// Whether its name means the same in these namespaces.
     fn is_seen_from(&self, now: &Host, then: &Host) -> bool {
         match self {
             Self::Process { .. } => now.pid_namespace == then.pid_namespace,
@@ -83,11 +82,15 @@ impl Made {
         }
     }
 
-    /// The same with the identity of what was made; what has no path stays as it is.
+    /// The same with the identity of what has its path now.
     pub(crate) fn identified(&self) -> io::Result<Self> {
         let mut made = self.clone();
-        if let Self::Cgroup(place) | Self::Swap(place) | Self::Directory(place) = &mut made {
-            place.identity = Some(Identity::read(&place.path)?);
+        match &mut made {
+            Self::Cgroup(place) | Self::Swap(place) | Self::Directory(place) => {
+                place.identity = Some(Identity::read(&place.path)?);
+            }
+            Self::Sysctl(change) => *change = change.as_made()?,
+            _ => {}
         }
         Ok(made)
     }
@@ -118,7 +121,6 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// The identity of what has this name; a link is not followed.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let wanted = StatxFlags::INO | StatxFlags::BTIME;
         let facts = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, wanted)?;
@@ -129,7 +131,6 @@ impl Identity {
         Ok(Self { inode: facts.stx_ino, born_unix_ns: is_known.then_some(born_unix_ns) })
     }
 
-    /// Whether what had a name then is what has it now.
     pub(crate) fn is(self, now: Self) -> bool {
         let born = self.born_unix_ns.zip(now.born_unix_ns);
         self.inode == now.inode && born.is_none_or(|(then, now)| then == now)
@@ -140,19 +141,16 @@ impl Identity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Entry {
-    /// The first line: where everything else was made.
+    /// The first line: where everything was made.
     Host(Host),
-    /// The first line that former versions wrote: the boot.
+    /// The first line in former versions: the boot.
     Boot(String),
-    /// About to be made.
     Made(Made),
-    /// Removed.
     Gone(Made),
 }
 
-/// What a journal says still exists as far as `now` can remove it, in the order in which it was
-/// made. `None` for a journal of another machine. A line that was cut off is the last one and was
-/// written before anything was made; so a journal without a whole line has nothing.
+/// What a journal lists as existing and this host can remove, in the order of making. `None` for a
+/// journal of another machine. A cut line is the last one, written before anything was made.
 pub(crate) fn outstanding(text: &str, now: &Host) -> Option<Vec<Made>> {
     if !text.contains('\n') {
         return Some(Vec::new());
@@ -162,7 +160,7 @@ pub(crate) fn outstanding(text: &str, now: &Host) -> Option<Vec<Made>> {
     for line in text.lines() {
         match serde_json::from_str(line) {
             Ok(Entry::Host(host)) => then = Some(host),
-            // It says nothing of the machine, but a boot is one of one machine.
+            // A boot is of one machine.
             Ok(Entry::Boot(boot)) => {
                 then = (boot == now.boot && !boot.is_empty()).then(|| now.clone());
             }

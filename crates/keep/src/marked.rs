@@ -1,5 +1,4 @@
-//! Processes that are known by a mark in their environment: the process that started them may be dead, and
-//! they may have moved into sessions of their own.
+//! Processes known by a mark in their environment, whatever their parent or session.
 
 use std::fs;
 use std::io;
@@ -9,12 +8,11 @@ use sys::process::{signal, signals};
 
 /// The variable of the environment that holds the mark.
 pub const VARIABLE: &str = "THRASHLAB_RUN";
-/// How long processes that go on making processes are fought with.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Kills (SIGKILL) every process of this user whose environment says `THRASHLAB_RUN=mark`, until a
-/// look finds none. Fails when there are still some after two seconds; without `/proc`.
+/// Kills (SIGKILL) every process of this user whose environment says `THRASHLAB_RUN=mark`, until
+/// none is left. Fails without `/proc`, or when some remain after two seconds.
 pub fn end_marked(mark: &str) -> io::Result<()> {
     let entry = format!("{VARIABLE}={mark}");
     let deadline = Instant::now() + PATIENCE;
@@ -24,7 +22,7 @@ pub fn end_marked(mark: &str) -> io::Result<()> {
             return Ok(());
         }
         for pid in &found {
-            // One that is gone already is what we want, and one of another user is not ours.
+            // It may be gone already, or another user's.
             let _ = signal(*pid, signals::KILL);
         }
         if Instant::now() >= deadline {
@@ -35,7 +33,7 @@ pub fn end_marked(mark: &str) -> io::Result<()> {
     }
 }
 
-/// The processes with an entry in their environment, except this one; one that has ended has none.
+/// The processes with an entry in their environment, except this one.
 fn marked(entry: &[u8]) -> io::Result<Vec<u32>> {
     let me = std::process::id();
     let pids = fs::read_dir("/proc")?

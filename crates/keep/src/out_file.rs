@@ -1,8 +1,7 @@
-//! The one way to write an output file: complete or not at all, and nothing foreign is replaced.
+//! The one way to write an output file: complete or not at all.
 //!
-//! A regular file is written without a name and gets its name when it is complete, so whatever
-//! ends the writer leaves the former file as it was, and nothing beside it. A device, a pipe or a
-//! socket is written in place. A symbolic link stays; what it points to is written.
+//! A regular file is written without a name and named when complete. A device, a pipe or a socket
+//! is written in place. A symbolic link stays; its target is written.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
@@ -14,9 +13,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 use tempfile::{Builder, TempPath};
 
-/// Permissions of a new file, before the umask.
+/// Before the umask.
 const NEW_FILE_MODE: u32 = 0o666;
-/// Most symbolic links from a name to its file, as in the kernel (path_resolution(7)).
+/// As in the kernel (path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
 /// An output under way. Dropped before [`OutFile::finish`], it leaves everything as it was.
@@ -29,20 +28,19 @@ pub struct OutFile {
 /// What stands between the written bytes and their name.
 #[derive(Debug)]
 enum Pending {
-    /// A device, a pipe, a socket or a file without a name: the bytes are there already.
+    /// A device, pipe, socket or unnamed file.
     InPlace,
-    /// A file without a name, which ends with this process.
     Unnamed(File),
-    /// A file under another name, where a file system has no unnamed ones.
+    /// For file systems without unnamed files.
     Named(TempPath),
 }
 
 impl OutFile {
-    /// Begins an output, and the file to write it to. Nothing changes at `path` until
-    /// [`OutFile::finish`], except that a device or a pipe takes what is written. Fails when the
-    /// name is no name of a file, or its folder cannot be written.
+    /// Begins an output; returns it with the file to write to. Nothing changes at `path` until
+    /// [`OutFile::finish`], except that devices and pipes take what is written. Fails when `path`
+    /// names no file, or its folder cannot be written.
     pub fn create(path: &Path) -> io::Result<(Self, File)> {
-        // The kernel follows links that are no names of files, such as /proc/self/fd/1 to a pipe.
+        // The kernel follows links that are not file names, such as /proc/self/fd/1 to a pipe.
         let former = match fs::metadata(path) {
             Ok(facts) => Some(facts),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -57,7 +55,7 @@ impl OutFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not the name of a file"));
         }
         if former.is_some() {
-            // A file that may not be written is not replaced either.
+            // A file that may not be written is not replaced.
             OpenOptions::new().write(true).open(&target)?;
         }
         let (pending, file) = pending(&target)?;
@@ -67,15 +65,13 @@ impl OutFile {
         Ok((Self { target, pending }, file))
     }
 
-    /// Gives the file its name; a former file of that name is gone. What is written later still
-    /// goes to this file. Fails when the folder cannot be written any more; the former file is as
-    /// it was.
+    /// Gives the file its name and replaces a former one. Fails when the folder cannot be written;
+    /// the former file is then unchanged.
     pub fn finish(self) -> io::Result<()> {
         let named = match self.pending {
             Pending::InPlace => return Ok(()),
             Pending::Named(named) => named,
             Pending::Unnamed(file) => {
-                // Through the kernel's entry of an open file it gets a name that is free.
                 let link = |name: &Path| {
                     Ok(linkat(CWD, entry(&file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
                 };
@@ -93,13 +89,12 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     out.finish()
 }
 
-/// What a path is a name of, through symbolic links, whether it exists or not.
+/// Follows symbolic links to the final path, whether it exists or not.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&path) {
             Ok(target) => path = folder(&path).join(target),
-            // No link, or nothing there.
             Err(_) => return Ok(path),
         }
     }
@@ -113,7 +108,7 @@ fn folder(file: &Path) -> &Path {
     }
 }
 
-/// An empty file in the folder of `target`, without its name.
+/// An empty unnamed file in the folder of `target`.
 fn pending(target: &Path) -> io::Result<(Pending, File)> {
     let mode = Mode::from_raw_mode(NEW_FILE_MODE);
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -130,7 +125,7 @@ fn pending(target: &Path) -> io::Result<(Pending, File)> {
     Ok((Pending::Named(path), file))
 }
 
-/// Where the kernel shows an open file, through which it can get a name (open(2)).
+/// The kernel's path of an open file, through which it can be named (open(2)).
 fn entry(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
@@ -148,11 +143,11 @@ fn builder(prefix: &OsString) -> Builder<'_, 'static> {
     builder
 }
 
-/// Who may read and write a file stays as it was, as if its content had been replaced.
+/// Keeps owner and permissions of the former file.
 fn keep_access(file: &File, former: &Metadata) -> io::Result<()> {
     let now = file.metadata()?;
     if (now.uid(), now.gid()) != (former.uid(), former.gid()) {
-        // Without the privilege to give a file away it belongs to this user.
+        // Only root may give a file away.
         let _ = std::os::unix::fs::fchown(file, Some(former.uid()), Some(former.gid()));
     }
     file.set_permissions(Permissions::from_mode(former.mode() & 0o777))

@@ -1,13 +1,12 @@
-//! Waiting for what stands in the way to go away by itself.
+//! Retries while dying processes stand in the way.
 
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How long a removal may take that waits for dying processes.
+/// How long a removal waits for dying processes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Tries as long as what stands in the way, such as dying processes, may go away by itself.
 pub(crate) fn patiently(mut work: impl FnMut() -> io::Result<()>) -> io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {

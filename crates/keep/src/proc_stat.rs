@@ -1,4 +1,4 @@
-//! What the kernel says of one process in `/proc/PID/stat` (proc_pid_stat(5)).
+//! Facts of one process from `/proc/PID/stat` (proc_pid_stat(5)).
 
 use std::fs;
 use std::str::FromStr;
@@ -13,10 +13,10 @@ pub fn parent(pid: u32) -> Option<u32> {
     field(pid, 4)
 }
 
-/// A field behind the name, by the number that it has in the manual.
+/// A field after the name, numbered as in the manual.
 fn field<T: FromStr>(pid: u32, number: usize) -> Option<T> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, which is field 2, may hold anything: count from its last parenthesis.
+    // The name (field 2) may hold anything: count from the last parenthesis.
     text.rsplit_once(')')?.1.split_whitespace().nth(number - 3)?.parse().ok()
 }
 

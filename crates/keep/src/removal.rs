@@ -36,7 +36,7 @@ impl Swept {
 /// Removes what invocations of this user on this machine left that no longer live.
 pub fn sweep_leftovers() -> Swept {
     let mut swept = sweep_folder(&state_dir());
-    // Former versions kept the journals of all machines there.
+    // Former versions kept all journals there.
     swept.extend(sweep_folder(&state_root()));
     swept
 }
@@ -47,9 +47,9 @@ fn sweep_folder(folder: &Path) -> Swept {
         if path.extension().is_none_or(|extension| extension != "journal") {
             continue;
         }
-        // The lock is held by the invocation as long as it lives.
+        // An invocation that lives holds the lock.
         let Ok(file) = File::open(&path) else { continue };
-        // Only this user's own journal is obeyed: it says what is to be removed.
+        // A journal says what to remove: only this user's own is obeyed.
         let own = file.metadata().is_ok_and(|facts| facts.uid() == user_id());
         if own && file.try_lock().is_ok() {
             swept.extend(sweep(&path));
@@ -58,13 +58,12 @@ fn sweep_folder(folder: &Path) -> Swept {
     swept
 }
 
-/// Removes all that a journal says still exists, the newest first, then the journal itself.
-/// What cannot be removed keeps the journal, so that a later start tries again.
+/// Removes what a journal lists, newest first, then the journal, unless something cannot be
+/// removed.
 pub(crate) fn sweep(journal: &Path) -> Swept {
     let mut swept = Swept::default();
     let Ok(text) = fs::read_to_string(journal) else { return swept };
     let Some(mut left) = outstanding(&text, &Host::this()) else { return swept };
-    // Processes first: they hold everything else.
     left.sort_by_key(|made| matches!(made, Made::Process { .. }));
     for made in left.iter().rev() {
         match remove(made) {
@@ -74,13 +73,13 @@ pub(crate) fn sweep(journal: &Path) -> Swept {
         }
     }
     if swept.failed.is_empty() {
-        // A journal that is gone already was removed by somebody who did the same.
+        // Another process may have done the same.
         let _ = fs::remove_file(journal);
     }
     swept
 }
 
-/// Removes one thing; whether it was still there.
+/// Removes one thing; returns whether it was still there.
 pub(crate) fn remove(made: &Made) -> io::Result<bool> {
     match made {
         Made::Process { pid, start_ticks } => remove_process(*pid, *start_ticks),
@@ -108,8 +107,8 @@ fn remove_process(pid: u32, expected_ticks: u64) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Removes what is at a path that a journal names if it is what was made. If that is not known, its
-/// maker ended while it was made, and it is removed only if it is `empty`.
+/// Removes what has a journal's path if it is what was made. Without an identity the maker ended
+/// while making it, and only an `empty` one is removed.
 fn remove_at(
     place: &Place,
     empty: fn(&Path) -> io::Result<bool>,
@@ -134,7 +133,7 @@ fn remove_empty(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Kills all processes of a control group and removes it: the kernel keeps one with processes in it.
+/// The kernel keeps a control group with processes in it: kill them first.
 fn remove_cgroup(path: &Path) -> io::Result<()> {
     patiently(|| {
         if fs::write(path.join("cgroup.kill"), "1").is_err() {
@@ -146,7 +145,6 @@ fn remove_cgroup(path: &Path) -> io::Result<()> {
 
 fn kill_members(path: &Path) -> io::Result<()> {
     let members = match fs::read_to_string(path.join("cgroup.procs")) {
-        // Somebody else has removed the group meanwhile.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         other => other?,
     };
@@ -166,8 +164,7 @@ fn remove_empty_swap(path: &Path) -> io::Result<bool> {
 fn remove_swap(path: &Path) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, NotFound, PermissionDenied};
     match swap_off(path).map_err(|error| (error.kind(), error)) {
-        // "Invalid argument" means that it is not in use: it was made but never switched on. And
-        // without the privilege to switch it off it cannot have been switched on.
+        // `EINVAL`: it is not in use. Without privilege it cannot have been switched on.
         Ok(()) | Err((InvalidInput | NotFound | PermissionDenied, _)) => {}
         Err((_, error)) => return Err(error),
     }
@@ -175,7 +172,7 @@ fn remove_swap(path: &Path) -> io::Result<()> {
 }
 
 fn remove_directory(path: &Path) -> io::Result<()> {
-    // What the commands of a session had started may outlive them, and write on.
+    // Commands of a session may have left processes that still write.
     end_marked(&path.display().to_string())?;
     patiently(|| unless_missing(fs::remove_dir_all(path)))
 }

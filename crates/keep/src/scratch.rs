@@ -1,4 +1,4 @@
-//! Unfinished folders of the cache: removed by their maker, or by the next one if that was killed.
+//! Unfinished folders of the cache, removed by their maker or by a later one.
 
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::io;
@@ -7,16 +7,12 @@ use std::time::Duration;
 
 use crate::host;
 
-/// How the name of an unfinished folder ends, after the machine that makes it and a free word.
 const SUFFIX: &str = ".part";
-/// How their names began in former versions, which did not lock them: an old one is nobody's.
+/// Prefix of former versions, which took no lock, and the age from which they count as abandoned.
 const FORMER: (&str, Duration) = (".unfinished-", Duration::from_secs(3600));
 
-/// A folder that is removed unless it has been renamed.
-///
-/// Its maker holds a lock on the folder itself. The lock is one of the machine, so whether the
-/// maker still lives is judged on the machine that is part of the name, and nowhere else: a home
-/// directory may be common to several.
+/// A folder that is removed unless it has been renamed. Its maker holds a lock on it, which only
+/// tells on the machine in its name: machines may share a home directory.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
@@ -33,13 +29,13 @@ impl Scratch {
                 .prefix(&format!("{name}.{}.", host::machine()))
                 .suffix(SUFFIX)
                 .tempdir_in(dir)?;
-            // Before it is locked, a sweeper may take it for that of a dead process.
+            // Before the lock, a sweep may have removed it.
             let lock = match File::open(folder.path()) {
                 Ok(lock) => lock,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             };
-            // Where a file system has no such locks, nobody can take it for that of a dead one.
+            // A file system without locks also has no sweeps.
             let is_free = !matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
             if is_free && folder.path().exists() {
                 return Ok(Self { path: folder.keep(), _lock: lock });
@@ -59,12 +55,11 @@ impl Drop for Scratch {
     }
 }
 
-/// Removes what dead processes of this machine left in a folder.
 pub(crate) fn sweep(dir: &Path) {
     let machine = format!(".{}.", host::machine());
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        // Held until it is removed, so that its maker does not take it.
+        // Held until it is removed, so that its maker cannot take it.
         let lock = File::open(entry.path());
         let is_dead = if name.ends_with(SUFFIX) && name.contains(&machine) {
             lock.as_ref().is_ok_and(|folder| folder.try_lock().is_ok())
@@ -72,7 +67,7 @@ pub(crate) fn sweep(dir: &Path) {
             name.starts_with(FORMER.0) && age(&entry).is_some_and(|age| age > FORMER.1)
         };
         if is_dead {
-            // What cannot be removed now is tried again next time.
+            // Retried next time.
             let _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -1,7 +1,5 @@
-//! Folders that are kept under a key: each is complete or not there.
-//!
-//! A list of a folder's files, with their sizes and times, is the last that is written into it. Who
-//! changes a file changes these; hashes would cost every start a tenth of a second.
+//! Folders kept under a key, complete or not there. The last file written is a list of all files
+//! with sizes and times; hashes would add 0.1 s to every start.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,20 +15,15 @@ const LIST_TAIL: &str = "end";
 /// A folder of such folders; several processes may use it at a time.
 #[derive(Clone, Debug)]
 pub struct Shelf {
-    folder: PathBuf,
+    /// Where they lie.
+    pub folder: PathBuf,
     head: &'static str,
 }
 
 impl Shelf {
-    /// The shelf in a folder, which is made when something is put there. Lists begin with `head`:
-    /// what has another layout has another head, and is rebuilt.
+    /// The shelf in a folder, made when needed. Entries with another `head` are rebuilt.
     pub fn at(folder: PathBuf, head: &'static str) -> Self {
         Self { folder, head }
-    }
-
-    /// Where it lies.
-    pub fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// The folder of that key, if it is there and complete.
@@ -54,8 +47,8 @@ impl Shelf {
         Scratch::make(&self.folder, name)
     }
 
-    /// Gives a folder with these files its key, unless another process was faster. Others see all
-    /// of it or nothing. Fails when a file is missing, or the folder cannot be renamed.
+    /// Gives a folder with these files its key, unless another process was faster. Readers see all
+    /// of it or nothing. Fails when a file is missing or the folder cannot be renamed.
     pub fn put<P: AsRef<Path>>(
         &self,
         made: &Scratch,
@@ -70,7 +63,7 @@ impl Shelf {
         list.push(LIST_TAIL.to_owned());
         fs::write(made.path().join(LIST), list.join("\n"))?;
         let folder = self.folder.join(key);
-        // One at a time, if there are locks: what another has just put there is not damaged.
+        // Serialized where locks exist, so that a complete folder is not replaced.
         let lock = File::open(&self.folder)?;
         let _ = lock.lock();
         if self.is_complete(&folder) {
@@ -80,7 +73,6 @@ impl Shelf {
         fs::rename(made.path(), &folder).map(|()| folder)
     }
 
-    /// Whether every listed file is there and unchanged, and the list whole.
     fn is_complete(&self, folder: &Path) -> bool {
         let Ok(list) = fs::read_to_string(folder.join(LIST)) else { return false };
         let files = list.strip_prefix(self.head).and_then(|list| list.strip_suffix(LIST_TAIL));
@@ -94,7 +86,6 @@ impl Shelf {
     }
 }
 
-/// Size and time of a file, as one word.
 fn facts(path: &Path) -> io::Result<String> {
     let found = fs::metadata(path)?;
     Ok(format!("{}-{}.{:09}", found.len(), found.mtime(), found.mtime_nsec()))
@@ -132,7 +123,7 @@ mod tests {
             assert_eq!(fs::read(folder.join("file")).unwrap(), b"again");
         }
         assert_eq!(Shelf::at(dir.path().join("shelf"), "test 2").find("k"), None);
-        let left = fs::read_dir(shelf.folder()).unwrap().count();
+        let left = fs::read_dir(&shelf.folder).unwrap().count();
         assert_eq!(left, 1, "nothing else is left");
     }
 }

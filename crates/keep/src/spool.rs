@@ -1,8 +1,7 @@
-//! Runs on a measured host that nobody has fetched, with its lock and the sockets of its users.
+//! Runs on a measured host that were not fetched yet, with the host's lock and sessions' sockets.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -12,9 +11,8 @@ use sys::clock::realtime_ns;
 use crate::folders::{make_private, state_dir};
 use crate::out_file::write_whole;
 
-/// The file of the lock on the host.
 const LOCK: &str = "lease";
-/// How the names end: of a run under way, of a finished run, of its end beside it, of a socket.
+/// Suffixes: a run under way, a finished run, its end, a socket.
 const PART: &str = "part";
 const RUN: &str = "run";
 const END: &str = "end";
@@ -30,7 +28,7 @@ pub struct Spool {
 #[derive(Serialize, Deserialize)]
 struct Kept<E> {
     ended: E,
-    /// When it is thrown away, in ns since 1970.
+    /// Expiry, in ns since 1970.
     until_unix_ns: u64,
 }
 
@@ -70,7 +68,7 @@ impl Spool {
         let until_unix_ns = realtime_ns().saturating_add(keep_ns);
         let end = serde_json::to_vec(&Kept { ended, until_unix_ns }).map_err(io::Error::other)?;
         fs::rename(self.path(key, PART), self.path(key, RUN))?;
-        // The end is there whole or not at all: without it, the run is none.
+        // Atomic: without its end, a run does not count.
         write_whole(&self.path(key, END), &end)
     }
 
@@ -83,11 +81,10 @@ impl Spool {
         serde_json::from_slice(&fs::read(self.path(key, END)).ok()?).ok()
     }
 
-    /// Reads of a run from a byte on, at most a buffer. Fails when the run is not there.
-    pub fn read(&self, key: &str, from: u64, into: &mut [u8]) -> io::Result<usize> {
-        // It has its last name as soon as it is over.
-        let file = File::open(self.path(key, PART)).or_else(|_| File::open(self.path(key, RUN)))?;
-        file.read_at(into, from)
+    /// Opens a run, under way or finished. Fails when there is none.
+    pub fn open(&self, key: &str) -> io::Result<File> {
+        // It is renamed when it is over.
+        File::open(self.path(key, PART)).or_else(|_| File::open(self.path(key, RUN)))
     }
 
     /// Removes a run.
@@ -97,8 +94,7 @@ impl Spool {
         }
     }
 
-    /// Removes what dead sessions left, except finished runs that may still be fetched. Only the
-    /// holder of the lock may do it: all others are dead, or only keep finished runs.
+    /// Removes leftovers of dead sessions, but not unexpired runs. Only for the holder of the lock.
     pub fn sweep(&self) {
         for path in fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|e| e.path()) {
             let part = |part: Option<&std::ffi::OsStr>| {
@@ -169,8 +165,7 @@ mod tests {
             .collect();
         names.sort();
         assert_eq!(names, ["late.end", "late.run", "lease"]);
-        let mut bytes = [0; 8];
-        assert_eq!(spool.read("late", 1, &mut bytes).unwrap(), 2);
+        assert_eq!(spool.open("late").unwrap().metadata().unwrap().len(), 3);
         assert_eq!(spool.finished("late"), Some(3_u64));
         spool.remove("late");
         assert_eq!(spool.finished::<u64>("late"), None);

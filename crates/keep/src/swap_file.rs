@@ -1,5 +1,5 @@
-//! Swap areas: a temporary swap file, and the header that makes a file or device one (`union
-//! swap_header` in the kernel's `include/linux/swap.h`, version 1).
+//! A temporary swap file, and the header of swap areas (`union swap_header` in the kernel's
+//! `include/linux/swap.h`, version 1).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -8,10 +8,8 @@ use std::path::Path;
 
 use sys::swap::swap_on;
 
-/// Bytes of a page, for which the header is written.
 const PAGE_BYTES: usize = 4096;
 
-/// Whether this process may switch swap on; asked before the file is written.
 pub(crate) fn may_swap(path: &Path) -> io::Result<()> {
     let system_page = rustix::param::page_size();
     if system_page != PAGE_BYTES {
@@ -28,7 +26,7 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Writes a swap file (no holes) that is in the journal, and switches it on.
+/// Fills a recorded swap file (no holes) and switches it on.
 pub(crate) fn fill(
     mut file: File,
     path: &Path,
@@ -50,14 +48,13 @@ pub(crate) fn fill(
     swap_on(path)
 }
 
-/// Writes the header of a swap area of `size_bytes` at the start of a device; what does not fill a
-/// page stays unused. Fails with fewer than 40 KiB or more than 16 TiB, or when the device cannot
-/// be written.
+/// Writes the header of a swap area of `size_bytes`, rounded down to pages. Fails below 40 KiB,
+/// above 16 TiB, or when the device cannot be written.
 pub fn format(device: &mut impl Write, size_bytes: u64) -> io::Result<()> {
     device.write_all(&header(size_bytes / PAGE_BYTES as u64)?)
 }
 
-/// The first page of a swap area of so many pages, itself included. The kernel refuses fewer than 10.
+/// The first page of an area of so many pages, itself included. The kernel wants at least 10.
 fn header(pages: u64) -> io::Result<Vec<u8>> {
     let last_page = u32::try_from(pages.saturating_sub(1)).ok().filter(|last| *last >= 9);
     let Some(last_page) = last_page else {

@@ -1,4 +1,4 @@
-//! Kernel parameters of this host, set for a run and put back after it.
+//! Kernel parameters of this host, set for a run and restored after it.
 
 use std::fmt;
 use std::fs;
@@ -7,34 +7,27 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// Where the kernel shows its parameters.
 pub(crate) const ROOT: &str = "/proc/sys";
 
-/// Only one of each pair is in force; the other reads as 0 (`Documentation/admin-guide/sysctl/vm.rst`).
-const COUNTERPARTS: [(&str, &str); 2] = [
-    ("vm.dirty_bytes", "vm.dirty_ratio"),
-    ("vm.dirty_background_bytes", "vm.dirty_background_ratio"),
+/// One of each pair is in force, the other reads as 0 (`Documentation/admin-guide/sysctl/vm.rst`).
+const COUNTERPARTS: [[&str; 2]; 2] = [
+    ["vm.dirty_bytes", "vm.dirty_ratio"],
+    ["vm.dirty_background_bytes", "vm.dirty_background_ratio"],
 ];
 
-/// The file of a parameter such as `vm.swappiness`. `None` for a name that would leave the folder.
-///
-/// As with sysctl(8), a slash separates where a part of the name has a dot itself.
-fn file(root: &Path, name: &str) -> Option<PathBuf> {
+/// The file of a parameter. Fails if the name would leave the folder. As with sysctl(8), a name with
+/// slashes may contain dots.
+fn file(root: &Path, name: &str) -> io::Result<PathBuf> {
     let separator = if name.contains('/') { '/' } else { '.' };
-    let mut path = root.to_owned();
-    for part in name.split(separator) {
-        if part.is_empty() || part == ".." || part == "." || part.contains('\0') {
-            return None;
-        }
-        path.push(part);
+    let is_bad = |part: &str| matches!(part, "" | "." | "..") || part.contains('\0');
+    if name.split(separator).any(is_bad) {
+        return Err(no_parameter(name));
     }
-    Some(path)
+    Ok(name.split(separator).fold(root.to_owned(), |path, part| path.join(part)))
 }
 
-/// The present value of a parameter, in a form that can be written.
 fn read(root: &Path, name: &str) -> io::Result<String> {
-    let path = file(root, name).ok_or_else(|| no_parameter(name))?;
-    let text = fs::read_to_string(&path).map_err(|error| match error.kind() {
+    let text = fs::read_to_string(file(root, name)?).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => no_parameter(name),
         _ => named(name, &error),
     })?;
@@ -44,9 +37,8 @@ fn read(root: &Path, name: &str) -> io::Result<String> {
 /// A parameter that was changed, and what undoes that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Which parameter undoes it, such as `vm.swappiness`.
+    /// The parameter that undoes the change, such as `vm.swappiness`.
     name: String,
-    /// With which value.
     before: String,
     /// Which parameter was changed, and to which value. Former versions did not write it down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,10 +46,17 @@ pub struct Change {
 }
 
 impl Change {
-    /// A change that is about to be made.
     pub(crate) fn planned(name: &str, value: &str) -> io::Result<Self> {
-        let (undone_by, before) = undo(name)?;
-        Ok(Self { name: undone_by, before, set: Some((name.to_owned(), value.to_owned())) })
+        let (mut undone_by, mut before) = (name, read(Path::new(ROOT), name)?);
+        // Not in force and 0 cannot be written: set the counterpart instead.
+        if before == "0"
+            && let Some([one, other]) = COUNTERPARTS.iter().find(|pair| pair.contains(&name))
+        {
+            undone_by = if name == *one { other } else { one };
+            before = read(Path::new(ROOT), undone_by)?;
+        }
+        let set = Some((name.to_owned(), value.to_owned()));
+        Ok(Self { name: undone_by.to_owned(), before, set })
     }
 
     pub(crate) fn set(&self) -> io::Result<()> {
@@ -65,7 +64,7 @@ impl Change {
         set(Path::new(ROOT), name, value)
     }
 
-    /// The change as it was made: the kernel shows many a value in another form.
+    /// With the value as the kernel shows it.
     pub(crate) fn as_made(&self) -> io::Result<Self> {
         let shown = |(name, _): &(String, String)| {
             Ok::<_, io::Error>((name.clone(), read(Path::new(ROOT), name)?))
@@ -73,7 +72,7 @@ impl Change {
         Ok(Self { set: self.set.as_ref().map(shown).transpose()?, ..self.clone() })
     }
 
-    /// Gives the parameter its old value unless somebody has changed it; whether it did.
+    /// Restores the old value unless it was changed since; returns whether it did.
     pub(crate) fn put_back(&self, root: &Path) -> io::Result<bool> {
         if let Some((name, value)) = &self.set
             && read(root, name)? != *value
@@ -93,31 +92,15 @@ impl fmt::Display for Change {
     }
 }
 
-/// Which parameter with which value undoes a change of this one.
-fn undo(name: &str) -> io::Result<(String, String)> {
-    let before = read(Path::new(ROOT), name)?;
-    let other = COUNTERPARTS.iter().find_map(|(one, other)| match name {
-        _ if name == *one => Some(*other),
-        _ if name == *other => Some(*one),
-        _ => None,
-    });
-    match other {
-        // Not in force, and 0 cannot be written: setting the other one switches it off again.
-        Some(other) if before == "0" => Ok((other.to_owned(), read(Path::new(ROOT), other)?)),
-        _ => Ok((name.to_owned(), before)),
-    }
-}
-
 fn set(root: &Path, name: &str, value: &str) -> io::Result<()> {
-    let path = file(root, name).ok_or_else(|| no_parameter(name))?;
-    fs::write(path, value).map_err(|error| named(name, &error))
+    fs::write(file(root, name)?, value).map_err(|error| named(name, &error))
 }
 
 fn no_parameter(name: &str) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, format!("{name}: no such kernel parameter here"))
 }
 
-/// An error with the parameter, and the next step.
+/// Adds the parameter's name and the next step.
 pub(crate) fn named(name: &str, error: &io::Error) -> io::Error {
     let hint = match error.kind() {
         io::ErrorKind::PermissionDenied => "; it needs root",
@@ -154,10 +137,11 @@ mod tests {
     #[test]
     fn names_are_paths_below_the_folder_and_no_others() {
         let root = Path::new("/r");
-        assert_eq!(file(root, "vm.swappiness"), Some("/r/vm/swappiness".into()));
-        assert_eq!(file(root, "net/ipv4/conf/a.b/x"), Some("/r/net/ipv4/conf/a.b/x".into()));
+        assert_eq!(file(root, "vm.swappiness").unwrap(), Path::new("/r/vm/swappiness"));
+        let dotted = file(root, "net/ipv4/conf/a.b/x").unwrap();
+        assert_eq!(dotted, Path::new("/r/net/ipv4/conf/a.b/x"));
         for bad in ["", ".", "vm..x", "../etc/passwd", "a/../../b", "vm/"] {
-            assert_eq!(file(root, bad), None, "{bad}");
+            assert!(file(root, bad).is_err(), "{bad}");
         }
     }
 

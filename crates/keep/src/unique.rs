@@ -1,4 +1,4 @@
-//! Names and keys that nothing else has.
+//! Unique names and keys.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,8 @@ pub fn token() -> String {
     format!("{}-{}", realtime_ns(), std::process::id())
 }
 
-/// A path in a folder that nothing has yet: the process numbers of containers and machines that
-/// share the folder are the same again and again.
+/// An unused path in a folder. Containers and machines that share it may have equal process
+/// numbers.
 pub fn free_path(folder: &Path, name: &str) -> PathBuf {
     let mut path = folder.join(name);
     let mut number = 1;
@@ -26,7 +26,7 @@ pub fn free_path(folder: &Path, name: &str) -> PathBuf {
 pub fn free_key() -> i32 {
     let mut key = (realtime_ns() ^ u64::from(std::process::id()) << 20) as u32;
     loop {
-        // 0 would mean a queue without a key; negative keys are only harder to read.
+        // 0 means a queue without a key; negative keys are hard to read.
         key = key.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let candidate = (key & 0x7fff_ffff).max(1) as i32;
         if MessageQueue::open(candidate).is_err() && SharedSegment::open(candidate).is_err() {

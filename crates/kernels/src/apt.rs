@@ -1,4 +1,4 @@
-//! Debian's archives through apt: what a package is, and its file; nothing is installed.
+//! Debian's archives through apt, without installing anything.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -13,12 +13,11 @@ pub(crate) struct AptPackage {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) architecture: String,
-    /// Packages that it depends on and that bring parts of a kernel.
+    /// The kernel packages that it depends on.
     pub(crate) kernel_parts: Vec<String>,
 }
 
 impl AptPackage {
-    /// What the package is called in the cache.
     pub(crate) fn key(&self) -> String {
         format!("{}_{}_{}", self.name, self.version, self.architecture)
     }
@@ -34,9 +33,8 @@ impl AptPackage {
     }
 }
 
-/// The packages that make the kernel of this name: a metapackage is followed to its image, and an
-/// image to its modules if they are packages of their own. The image, or the last metapackage
-/// found, is first.
+/// The packages of a kernel: metapackages are followed to the image, and images to separate module
+/// packages. The image, or the last metapackage, comes first.
 pub(crate) fn resolve(name: &str, version: Option<&str>) -> Result<Vec<AptPackage>, KernelError> {
     let mut found = vec![show(name, version)?];
     let mut next = 0;
@@ -48,7 +46,7 @@ pub(crate) fn resolve(name: &str, version: Option<&str>) -> Result<Vec<AptPackag
         }
         next += 1;
     }
-    // One that leads to another image is only a name for it.
+    // A metapackage that leads to another image is only a name.
     let leads_on = |package: &AptPackage| {
         package.kernel_parts.iter().any(|part| part.starts_with("linux-image-"))
     };
@@ -59,7 +57,7 @@ pub(crate) fn resolve(name: &str, version: Option<&str>) -> Result<Vec<AptPackag
 pub(crate) fn download(packages: &[AptPackage], dir: &Path) -> Result<Vec<PathBuf>, KernelError> {
     let name = packages.first().map(|package| package.name.clone()).unwrap_or_default();
     let mut command = Command::new("apt-get");
-    // Without its sandbox user apt needs no access to the folder but ours.
+    // Without the sandbox user, apt needs only our access to the folder.
     for option in ["APT::Sandbox::User=root", "Acquire::Retries=2", "Acquire::http::Timeout=30"] {
         command.args(["-o", option]);
     }
@@ -78,7 +76,7 @@ pub(crate) fn download(packages: &[AptPackage], dir: &Path) -> Result<Vec<PathBu
     Ok(files)
 }
 
-/// Names of kernel packages that can be fetched; empty where there is no apt.
+/// Kernel packages that can be fetched; empty without apt.
 pub(crate) fn image_names() -> Vec<String> {
     run(Command::new("apt-cache").args(["pkgnames", "linux-image-"]), "")
         .map(|output| String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
@@ -103,7 +101,7 @@ fn show(name: &str, version: Option<&str>) -> Result<AptPackage, KernelError> {
     })
 }
 
-/// The names that look most like one, best first.
+/// The most similar names, best first.
 fn near(name: &str, names: Vec<String>) -> Vec<String> {
     let mut rated: Vec<(f64, String)> = names
         .into_iter()

@@ -1,15 +1,15 @@
-//! The name of a kernel as a user writes it.
+//! The name of a kernel as typed.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Which kernel: one source, or several packages that make one kernel together, as text separated
-/// by commas (Debian names contain `+`): `host`, `deb:linux-image-cloud-amd64`, `deb:NAME=VERSION`,
-/// `/boot/vmlinuz-6.1.0-50-amd64`, `unpacked/`, `kernel-core.rpm,kernel-modules-core.rpm`.
+/// A kernel by one source, or several packages that form one kernel, separated by commas: `host`,
+/// `deb:NAME`, `deb:NAME=VERSION`, `/boot/vmlinuz-6.1.0-50-amd64`, `unpacked/`, `a.rpm,b.rpm`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KernelArg {
-    sources: Vec<KernelSource>,
+    /// In the order given; never empty.
+    pub sources: Vec<KernelSource>,
 }
 
 /// One place that a kernel, or a part of it, comes from.
@@ -32,11 +32,6 @@ impl KernelArg {
     /// A kernel image, a `.deb`, a `.rpm`, or a folder, whatever characters are in its path.
     pub fn path(path: impl Into<PathBuf>) -> Self {
         KernelSource::Path(path.into()).into()
-    }
-
-    /// The sources in the order given; never empty.
-    pub fn sources(&self) -> &[KernelSource] {
-        &self.sources
     }
 }
 
@@ -105,8 +100,8 @@ fn refused(text: &str, why: &str) -> String {
     format!("{text:?} names no kernel: {why}; use host, deb:NAME, a file or a folder")
 }
 
-/// Begins with a letter or digit and goes on with these or `marks`: it is no option of a program
-/// and no way out of a folder.
+/// Starts with a letter or digit and continues with these or `marks`: neither an option nor a way
+/// out of a folder.
 fn is_word(text: &str, marks: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphanumeric())
         && text.chars().all(|mark| mark.is_ascii_alphanumeric() || marks.contains(mark))
@@ -120,7 +115,7 @@ mod tests {
     fn texts_name_sources() {
         let arg: KernelArg = "deb:linux-image-6.12.1+deb12-amd64=6.12~1,a/b.rpm".parse().unwrap();
         assert_eq!(
-            arg.sources(),
+            arg.sources,
             [
                 KernelSource::Debian {
                     name: "linux-image-6.12.1+deb12-amd64".to_owned(),
@@ -129,7 +124,7 @@ mod tests {
                 KernelSource::Path(PathBuf::from("a/b.rpm")),
             ]
         );
-        assert_eq!("host".parse::<KernelArg>().unwrap().sources(), [KernelSource::Host]);
+        assert_eq!("host".parse::<KernelArg>().unwrap().sources, [KernelSource::Host]);
     }
 
     #[test]

@@ -5,20 +5,20 @@ use std::io::{self, Read};
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::Stream;
 
-/// Longer packages are cut off there: no kernel needs as much.
+/// Packages are cut off there.
 const PACKAGE_LIMIT_BYTES: u64 = 4 << 30;
 
-/// Longer kernels and modules are refused.
+/// Larger kernels and modules are refused.
 const RESULT_LIMIT_BYTES: u64 = 512 << 20;
 
-/// What decompressing may take; kernels are packed with dictionaries of up to 128 MiB.
+/// Memory for decompression; kernels use dictionaries of up to 128 MiB.
 const MEMORY_LIMIT_BYTES: u64 = 512 << 20;
 
-/// The largest block of LZ4's legacy format.
+/// Largest block of LZ4's legacy format.
 const LZ4_BLOCK_BYTES: usize = 8 << 20;
 
-/// A reader of what was compressed, known by its first bytes; the bytes as they are if they are
-/// not. What follows the compressed data is not looked at: kernels append the length.
+/// Decompresses by the first bytes; other bytes stay as they are. Trailing bytes are ignored, since
+/// kernels append their length.
 pub(crate) fn reader<'a>(bytes: &'a [u8]) -> io::Result<Box<dyn Read + 'a>> {
     let xz = |stream: Result<Stream, liblzma::stream::Error>| {
         Ok::<_, io::Error>(Box::new(XzDecoder::new_stream(bytes, stream?)))
@@ -29,7 +29,7 @@ pub(crate) fn reader<'a>(bytes: &'a [u8]) -> io::Result<Box<dyn Read + 'a>> {
             xz(Stream::new_stream_decoder(MEMORY_LIMIT_BYTES, 0))?
         }
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::with_buffer(bytes)?.single_frame()),
-        // The older container of LZMA.
+        // The older LZMA container.
         [0x5d, 0, 0, ..] => xz(Stream::new_lzma_decoder(MEMORY_LIMIT_BYTES))?,
         [0x02, 0x21, 0x4c, 0x18, rest @ ..] => Box::new(io::Cursor::new(lz4_legacy(rest)?)),
         [b'B', b'Z', b'h', ..] => {
@@ -53,11 +53,11 @@ pub(crate) fn decompressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
     Ok(result)
 }
 
-/// LZ4's legacy frame behind its magic: blocks, each with its length before it.
+/// LZ4's legacy frame after its magic: blocks with their lengths.
 fn lz4_legacy(mut rest: &[u8]) -> io::Result<Vec<u8>> {
     let cut_off = || io::Error::new(io::ErrorKind::UnexpectedEof, "an LZ4 block is cut off");
     let mut result = Vec::new();
-    // A length without its block is the length of the whole, which kernels append.
+    // A length without a block is the total length that kernels append.
     while let Some((length, after)) = rest.split_first_chunk()
         && !after.is_empty()
     {

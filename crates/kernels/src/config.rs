@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 
 const UNKNOWN: &str = "?";
-/// So many facts matter most, and fit into a table: the first ones.
+/// The first facts, which fit into a table.
 const MAIN_COUNT: usize = 7;
 
 enum Kind {
-    /// `no`, `off` or `on`: off until the second setting is there.
+    /// `no`, `off`, or `on` if the second setting is set.
     OnWith(&'static str),
-    /// The same: on until the second setting is there.
+    /// `no`, `on`, or `off` if the second setting is set.
     OnWithout(&'static str),
     Number,
-    /// The first of these settings that is there, by its word; `no` without all of it.
+    /// The word of the first of these that is set; `no` without the main setting.
     OneOf(&'static [(&'static str, &'static str)]),
-    /// The first of [`PREEMPTION`], and whether the boot option `preempt=` can change it.
+    /// The first of [`PREEMPTION`], and whether `preempt=` can change it.
     Preemption,
     /// `no`, `module` or `built in`.
     Part,
@@ -35,8 +35,7 @@ const PREEMPTION: [(&str, &str); 5] = [
     ("PREEMPT_NONE", "none"),
 ];
 
-/// What is told of a configuration: its name, the setting (`CONFIG_…`), how it is told, and what a
-/// guest loses without it (nothing, if empty).
+/// Facts: name, setting (`CONFIG_…`), form, and what a guest loses without it (may be empty).
 const FACTS: [(&str, &str, Kind, &str); 18] = [
     ("PSI", "PSI", Kind::OnWithout("PSI_DEFAULT_DISABLED"), "no stall times (/proc/pressure)"),
     (
@@ -82,9 +81,8 @@ pub struct Missing {
 }
 
 impl ConfigFacts {
-    /// Reads a configuration (`.config`, `/boot/config-*`). What it does not set is not built, as
-    /// kernels write only what their other settings leave open. A text without any setting is no
-    /// configuration, and leaves everything unknown.
+    /// Reads a configuration (`.config`, `/boot/config-*`); settings that are absent are not built.
+    /// A text without any setting leaves everything unknown.
     pub fn parse(text: &str) -> Self {
         let settings: HashMap<&str, &str> = text
             .lines()

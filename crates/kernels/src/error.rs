@@ -1,4 +1,4 @@
-//! What can go wrong between the name of a kernel and its modules in load order.
+//! What can go wrong between the name of a kernel and its modules.
 
 use std::fmt::Display;
 use std::io;
@@ -24,24 +24,24 @@ pub enum KernelError {
 }
 
 impl KernelError {
-    /// For `map_err`: the system refused at this path.
+    /// For `map_err`: an I/O error at this path.
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
     }
 
-    /// For `map_err`: this file is no kernel image that is understood.
+    /// For `map_err`: not a supported kernel image.
     pub(crate) fn image(path: &Path) -> impl FnOnce(String) -> Self {
         move |why| Self::NoKernel(format!("{}: {why}", path.display()))
     }
 
-    /// For `map_err`: this module file cannot be read.
+    /// For `map_err`: an unreadable module.
     pub(crate) fn module<E: Display>(path: &Path) -> impl FnOnce(E) -> Self {
         let next = "the file is damaged, unpack the kernel again";
         move |why| Self::Unavailable(format!("{}: {why}; {next}", path.display()))
     }
 
-    /// There is nothing to boot in a place; `hint` is what to use instead, with its punctuation.
+    /// No image in a place; `hint` starts with its punctuation.
     pub(crate) fn no_image(place: impl Display, hint: &str) -> Self {
         Self::NoKernel(format!("{place}: no kernel image in it{hint}"))
     }

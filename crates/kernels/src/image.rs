@@ -1,4 +1,4 @@
-//! Kernel images: what they say of themselves, and the ELF file inside.
+//! Kernel images and the ELF file inside.
 
 use std::borrow::Cow;
 
@@ -22,12 +22,12 @@ pub struct ImageFacts {
 }
 
 impl ImageFacts {
-    /// Reads a bzImage, a vmlinux (ELF), or an arm64 Image, bare or compressed as a whole. Fails
-    /// when it is none of these.
+    /// Reads a bzImage, a vmlinux (ELF) or an arm64 Image, bare or compressed. Fails for anything
+    /// else.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let bytes = unwrapped(bytes)?;
         let architecture = if is_bzimage(&bytes) {
-            // Bit 0 of xloadflags: it has a 64-bit entry; the field came with protocol 2.12.
+            // Bit 0 of xloadflags (since protocol 2.12): it has a 64-bit entry.
             let flags = u16_at(&bytes, 0x236).unwrap_or(0);
             let protocol = u16_at(&bytes, 0x206).unwrap_or(0);
             let architecture = if protocol >= 0x20c && flags & 1 == 0 { "x86" } else { X86_64 };
@@ -55,8 +55,8 @@ impl ImageFacts {
     }
 }
 
-/// The vmlinux (ELF) inside a bzImage, without what is appended to it; of a vmlinux, itself. Fails
-/// when the image has none, or is damaged.
+/// The vmlinux (ELF) of a bzImage or vmlinux, without appended data. Fails without one, or when
+/// damaged.
 pub fn vmlinux(image: &[u8]) -> Result<Vec<u8>, String> {
     let image = unwrapped(image)?;
     let mut kernel = if is_bzimage(&image) {
@@ -84,8 +84,8 @@ fn not_unpacked(error: std::io::Error) -> String {
     format!("the kernel inside the image cannot be unpacked: {error}")
 }
 
-/// Whether a vmlinux can be entered by PVH, which QEMU boots without unpacking it in the guest:
-/// it has an ELF note of owner `Xen` and type 18 (`XEN_ELFNOTE_PHYS32_ENTRY`).
+/// Whether QEMU can boot a vmlinux directly by PVH: it has an ELF note of owner `Xen` and type 18
+/// (`XEN_ELFNOTE_PHYS32_ENTRY`).
 pub fn has_pvh_entry(vmlinux: &[u8]) -> bool {
     pvh_entry(vmlinux).unwrap_or(false)
 }
@@ -104,14 +104,13 @@ fn pvh_entry(vmlinux: &[u8]) -> object::Result<bool> {
     Ok(false)
 }
 
-/// The configuration that some kernels carry in themselves (`CONFIG_IKCONFIG`).
+/// The configuration inside some kernels (`CONFIG_IKCONFIG`).
 pub(crate) fn embedded_config(bytes: &[u8]) -> Option<String> {
     let start = memmem::find(bytes, b"IKCFG_ST")? + 8;
     String::from_utf8(decompressed(bytes.get(start..)?).ok()?).ok()
 }
 
-/// An image that is compressed as a whole, as arm64 has them, without its wrapping: gzip, or an
-/// EFI program of the form `zboot`.
+/// Unwraps an image that is compressed as a whole: gzip, or an EFI `zboot` program.
 fn unwrapped(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     let packed = if bytes.starts_with(b"\x1f\x8b") {
         bytes
@@ -131,7 +130,7 @@ fn is_bzimage(bytes: &[u8]) -> bool {
     bytes.get(0x202..0x206) == Some(b"HdrS")
 }
 
-/// The compressed kernel of a bzImage; its offset counts from behind the setup sectors.
+/// The compressed kernel of a bzImage; its offset counts from the end of the setup sectors.
 fn payload(bytes: &[u8]) -> Result<&[u8], String> {
     let part = || {
         let sectors = match *bytes.get(0x1f1)? {
@@ -144,7 +143,7 @@ fn payload(bytes: &[u8]) -> Result<&[u8], String> {
     part().ok_or_else(|| damaged("setup header"))
 }
 
-/// The line with which a kernel greets, as it stands in its read-only data.
+/// The kernel's version banner in its read-only data.
 fn banner(bytes: &[u8]) -> Option<String> {
     const START: &[u8] = b"Linux version ";
     memmem::find_iter(bytes, START)
@@ -153,7 +152,7 @@ fn banner(bytes: &[u8]) -> Option<String> {
         .and_then(line)
 }
 
-/// Text up to a zero or the end of the line; nothing if there is neither, or no text.
+/// Text up to a zero or newline, if there is any.
 fn line(bytes: &[u8]) -> Option<String> {
     let window = &bytes[..bytes.len().min(1024)];
     let end = window.iter().position(|byte| *byte == 0 || *byte == b'\n')?;
@@ -161,7 +160,6 @@ fn line(bytes: &[u8]) -> Option<String> {
     if text.is_empty() { None } else { Some(text) }
 }
 
-/// Where the last part of an ELF file ends.
 fn elf_length(bytes: &[u8]) -> Option<u64> {
     let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;

@@ -1,4 +1,4 @@
-//! A kernel as it lies on the disk, and what is known of it.
+//! A kernel on disk, and its facts.
 
 use std::borrow::Cow;
 use std::fs;
@@ -36,16 +36,14 @@ impl Kernel {
         fs::read(&self.image_path).map_err(KernelError::io(&self.image_path))
     }
 
-    /// The ELF file inside the image, which QEMU boots without unpacking it in the guest if
-    /// [`has_pvh_entry`](crate::has_pvh_entry) says so. Fails when the image cannot be read, is
-    /// damaged, or has none.
+    /// The ELF file inside the image; see [`has_pvh_entry`](crate::has_pvh_entry). Fails when the
+    /// image cannot be read, is damaged, or has none.
     pub fn vmlinux(&self) -> Result<Vec<u8>, KernelError> {
         image::vmlinux(&self.image()?).map_err(KernelError::image(&self.image_path))
     }
 
-    /// The modules of this kernel to load for these names or aliases, each once and after what it
-    /// needs; without those that are built in. Fails when it has no modules, one is missing, or
-    /// they cannot be read.
+    /// The modules for these names or aliases in load order, without built-in ones. Fails when
+    /// modules are missing or cannot be read.
     pub fn modules(&self, wanted: &[&str]) -> Result<Vec<Module>, KernelError> {
         let dir = self.modules_dir.as_ref().ok_or_else(|| {
             KernelError::Unavailable(format!(
@@ -58,7 +56,7 @@ impl Kernel {
         plan(dir, wanted)
     }
 
-    /// Reads an image, and looks for what belongs to it around it.
+    /// Reads an image and finds its modules and configuration.
     pub(crate) fn read(image_path: &Path) -> Result<Self, KernelError> {
         let bytes = fs::read(image_path).map_err(KernelError::io(image_path))?;
         let facts = ImageFacts::parse(&bytes).map_err(KernelError::image(image_path))?;
@@ -84,7 +82,7 @@ impl Kernel {
     }
 }
 
-/// The release that the image names; else the one in its file name or the name of its folder.
+/// The release in the image, else in its file name, else the folder's name.
 fn release(facts: &ImageFacts, image_path: &Path) -> String {
     let named = facts.version_text.as_deref().and_then(|text| text.split_whitespace().next());
     if let Some(release) = named {
@@ -98,8 +96,7 @@ fn release(facts: &ImageFacts, image_path: &Path) -> String {
     }
 }
 
-/// The folder of the image if it is one `lib/modules/RELEASE`, where some systems keep it too; else
-/// one in that folder or the one above it: `boot/` lies beside `lib/`.
+/// The image's folder if it is `lib/modules/RELEASE`, else such a folder below it or its parent.
 fn modules_dir(image_path: &Path, release: &str) -> Option<PathBuf> {
     let has_modules = |dir: &&Path| {
         dir.parent().is_some_and(|parent| parent.ends_with("lib/modules"))
@@ -120,7 +117,7 @@ fn config_path(image_path: &Path, modules_dir: Option<&Path>, release: &str) -> 
     candidates.into_iter().find(|path| path.is_file())
 }
 
-/// The configuration in the kernel itself, or in its module `configs`.
+/// The configuration in the kernel, or in its module `configs`.
 fn embedded_config(image: &[u8], modules_dir: Option<&Path>) -> Option<String> {
     let in_image = || image::embedded_config(&image::vmlinux(image).ok()?);
     let in_module = || {

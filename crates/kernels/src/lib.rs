@@ -1,8 +1,8 @@
-//! Kernels at hand: found, unpacked, described, with their modules in the order of their dependencies.
+//! Kernels: found, unpacked, described, with their modules in load order.
 //!
-//! **Invariants:** nothing is installed, and nothing is written but in the cache folder. A folder
-//! in the cache is complete or not there, and is named after what it was made of. Packages and
-//! images come from elsewhere: their readers take any bytes, and refuse or read them.
+//! **Invariants:** nothing is installed, and only the cache folder is written. Cache entries are
+//! complete or absent, and named by their content. Readers of packages and images accept or refuse
+//! any bytes.
 
 mod apt;
 mod arg;

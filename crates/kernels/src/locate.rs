@@ -11,21 +11,18 @@ use crate::package::{deb, is_image_name, visit_package};
 use crate::version::compare;
 use crate::{Kernel, KernelArg, KernelError, KernelSource};
 
-/// How lists of unpacked packages begin; another layout gets another line.
 const SHELF_HEAD: &str = "thrashlab kernel 2";
 
-/// Finds a kernel. Packages are fetched and unpacked into `cache_dir`, once for each version;
-/// unpacked folders are checked against size and time of their files, and redone when they differ.
-/// Fails when there is no such kernel, with the next step.
+/// Finds a kernel. Packages are fetched and unpacked into `cache_dir` once per version; changed
+/// files there are detected and unpacked again. Fails with the next step.
 pub fn locate(arg: &KernelArg, cache_dir: &Path) -> Result<Kernel, KernelError> {
-    match arg.sources() {
+    match &arg.sources[..] {
         [KernelSource::Host] => host(),
         [KernelSource::Path(path)] if !is_package(path) => at(path, cache_dir),
         sources => from_packages(&arg.to_string(), sources, &shelf(cache_dir)),
     }
 }
 
-/// The unpacked packages in a folder.
 pub(crate) fn shelf(cache_dir: &Path) -> Shelf {
     Shelf::at(cache_dir.to_owned(), SHELF_HEAD)
 }
@@ -48,7 +45,7 @@ fn host() -> Result<Kernel, KernelError> {
     Kernel::read(Path::new(found))
 }
 
-/// The kernel in a file or folder; a folder can have packages instead.
+/// The kernel in a file, a folder, or a folder of packages.
 fn at(path: &Path, cache_dir: &Path) -> Result<Kernel, KernelError> {
     if !fs::metadata(path).map_err(KernelError::io(path))?.is_dir() {
         return Kernel::read(path);
@@ -67,7 +64,6 @@ fn at(path: &Path, cache_dir: &Path) -> Result<Kernel, KernelError> {
     from_packages(&path.display().to_string(), &sources, &shelf(cache_dir))
 }
 
-/// The kernel that packages make together.
 fn from_packages(
     place: &str,
     sources: &[KernelSource],
@@ -88,14 +84,14 @@ fn from_packages(
     Kernel::read(&image_path)
 }
 
-/// Fetches packages and unpacks them into one folder of the cache, if there is an image in them.
+/// Fetches packages and unpacks them into one cache folder, if they contain an image.
 fn unpack(
     place: &str,
     origins: &[Origin],
     cache: &Shelf,
     key: &str,
 ) -> Result<PathBuf, KernelError> {
-    let scratch = || cache.scratch("").map_err(KernelError::io(cache.folder()));
+    let scratch = || cache.scratch("").map_err(KernelError::io(&cache.folder));
     let (downloads, made) = (scratch()?, scratch()?);
     let mut packages = Vec::new();
     for (index, origin) in origins.iter().enumerate() {
@@ -127,12 +123,12 @@ fn unpack(
     if image_in(made.path()).is_none() {
         return Err(KernelError::no_image(place, &hint(&packages)));
     }
-    cache.put(&made, files, key).map_err(KernelError::io(cache.folder()))
+    cache.put(&made, files, key).map_err(KernelError::io(&cache.folder))
 }
 
-/// Where one source's package files come from; neither if they are in the cache.
+/// Where package files come from; neither if they are cached.
 struct Origin {
-    /// Its name in the cache; another content has another key.
+    /// The cache key, by content.
     key: String,
     file: Option<PathBuf>,
     to_fetch: Vec<AptPackage>,
@@ -154,8 +150,7 @@ impl Origin {
             }
             KernelSource::Debian { name, version } => (name, version.as_deref()),
         };
-        // A package that is here need not be asked for: the same name is the same kernel until the
-        // cache is emptied, whatever the index has lost or gained.
+        // A cached package is not looked up again: its name stays the same kernel.
         let start = match version {
             Some(version) => format!("{name}_{version}_"),
             None => format!("{name}_"),
@@ -170,14 +165,14 @@ impl Origin {
     }
 }
 
-/// The newest complete folder of the cache whose name begins like that.
+/// The newest complete cache entry with this prefix.
 fn newest(cache: &Shelf, start: &str) -> Option<String> {
     let mut keys = cache.keys();
     keys.retain(|key| key.starts_with(start) && cache.find(key).is_some());
     keys.into_iter().max_by(|left, right| compare(left, right))
 }
 
-/// What to use instead of packages that have no image in them: one of them may lead to it.
+/// Advice for packages without an image.
 fn hint(packages: &[PathBuf]) -> String {
     let mut parts = packages.iter().filter_map(|path| {
         let bytes = fs::read(path).ok()?;
@@ -189,14 +184,13 @@ fn hint(packages: &[PathBuf]) -> String {
     }
 }
 
-/// The newest kernel image in a folder, by its name.
 pub(crate) fn image_in(dir: &Path) -> Option<PathBuf> {
     let modules = ["lib/modules", "usr/lib/modules"].map(|modules| names_in(&dir.join(modules)));
     let mut folders = vec![dir.join("boot"), dir.to_owned()];
     folders.extend(modules.into_iter().flatten());
     folders.push(dir.join("arch/x86/boot"));
     folders.push(dir.join("arch/arm64/boot"));
-    // A bare vmlinux is the last choice: beside it lies mostly what is meant to be booted.
+    // A bare vmlinux comes last: the file beside it is usually meant for booting.
     let images = |is_vmlinux: bool| {
         folders.iter().find_map(|folder| {
             let mut names = names_in(folder);

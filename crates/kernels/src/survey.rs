@@ -1,4 +1,4 @@
-//! Which kernels could be used here.
+//! The kernels available here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,8 +31,7 @@ pub struct Found {
     pub place: Place,
 }
 
-/// Lists kernels by place, the newest of each place first. Reads names only, and asks apt for
-/// those it knows; what cannot be read is left out.
+/// Lists kernels by place, newest first, by name only. What cannot be read is left out.
 pub fn survey(cache_dir: &Path, extra_dirs: &[PathBuf]) -> Vec<Found> {
     let mut found = images(Path::new("/boot"), Place::Host);
     if found.is_empty() {
@@ -49,7 +48,7 @@ pub fn survey(cache_dir: &Path, extra_dirs: &[PathBuf]) -> Vec<Found> {
     found
 }
 
-/// The kernels directly in a folder (`vmlinuz-*`), and one in each of its folders.
+/// The kernels in a folder (`vmlinuz-*`), and one in each of its folders.
 fn images(dir: &Path, place: Place) -> Vec<Found> {
     let found = |path: &Path, image_path: &Path, otherwise: &str| {
         let release = release_of(image_path).unwrap_or_else(|| otherwise.to_owned());
@@ -70,7 +69,6 @@ fn images(dir: &Path, place: Place) -> Vec<Found> {
     all
 }
 
-/// The release in the name of an image, `vmlinuz-6.1.0-50-amd64`.
 fn release_of(image_path: &Path) -> Option<String> {
     let name = image_path.file_name()?.to_str()?;
     ["vmlinuz-", "vmlinux-", "Image-"]
@@ -91,8 +89,7 @@ fn cached(cache_dir: &Path) -> Vec<Found> {
     .collect()
 }
 
-/// The package that a folder of the cache was made of, if it came through apt:
-/// `NAME_VERSION_ARCHITECTURE`.
+/// The package of a cache folder, if it came through apt: `NAME_VERSION_ARCHITECTURE`.
 fn debian_arg(key: &str) -> Option<KernelArg> {
     match key.split('_').collect::<Vec<_>>()[..] {
         [name, version, architecture] if !architecture.contains('-') => {
@@ -102,8 +99,7 @@ fn debian_arg(key: &str) -> Option<KernelArg> {
     }
 }
 
-/// A package with an image of its own: of a certain version, and neither symbols for a debugger
-/// nor the unsigned twin of another.
+/// A package with an image of one version, neither debug symbols nor an unsigned twin.
 fn downloadable(name: &str) -> Option<Found> {
     let release = name.strip_prefix("linux-image-")?;
     let is_certain = release.split(['-', '+']).next()?.matches('.').count() >= 2;

@@ -1,16 +1,16 @@
-//! The order of Debian versions, which is good for releases and names of packages too.
+//! The order of Debian versions, which suits releases and package names too.
 
 use std::cmp::Ordering;
 use std::iter::{from_fn, once};
 
-/// Compares two versions without epochs: runs of digits as numbers, letters before other marks,
-/// and `~` before all, even before the end (deb-version(7)).
+/// Compares versions without epochs (deb-version(7)): numbers by value, letters before other marks,
+/// `~` before everything, even the end.
 pub(crate) fn compare(left: &str, right: &str) -> Ordering {
     pieces(left).cmp(pieces(right))
 }
 
-/// What stands before digits by the ranks of its marks, and the digits: without leading zeros, so
-/// that the longer number is greater. The last piece is the end.
+/// Ranks of the marks before a number, and its digits without leading zeros (longer is greater).
+/// The last piece is the end.
 fn pieces(mut rest: &str) -> impl Iterator<Item = (Vec<u16>, usize, &str)> {
     let pieces = from_fn(move || {
         if rest.is_empty() {
@@ -27,7 +27,7 @@ fn pieces(mut rest: &str) -> impl Iterator<Item = (Vec<u16>, usize, &str)> {
     pieces.chain(once((vec![END], 0, "")))
 }
 
-/// The rank of a digit or of the end.
+/// The rank of a digit or the end.
 const END: u16 = 1;
 
 fn rank(mark: u8) -> u16 {

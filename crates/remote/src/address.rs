@@ -42,7 +42,7 @@ impl FromStr for Address {
     }
 }
 
-/// A name that ssh cannot take for an option, nor a shell for anything.
+/// A name that neither ssh takes for an option nor a shell for anything special.
 fn name(what: &str, text: &str) -> Result<String, String> {
     let plain = |letter: char| letter.is_alphanumeric() || "._-:%+".contains(letter);
     match text.is_empty() || text.starts_with('-') || !text.chars().all(plain) {

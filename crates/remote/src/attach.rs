@@ -1,5 +1,5 @@
-//! What ssh runs on the measured host: it finds the session, or begins one, and passes on what both
-//! sides say. It may die at any time.
+//! What ssh runs on the measured host: it finds or starts the session and relays both directions.
+//! It may die at any time.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -13,26 +13,22 @@ use crate::keeper;
 use crate::names::is_name;
 use crate::wire::{Answer, Ask, LANGUAGE, Reader, encode};
 
-/// Word of the hidden command that runs it.
 pub(crate) const ATTACH: &str = "attach";
-/// Word of the hidden command that only looks whether this program is whole.
 pub(crate) const VERIFY: &str = "verify";
 
-/// Connects standard input and output with a session, or says why not. Fails if this program is
-/// damaged, before anything has been said.
+/// Connects standard input and output with a session, or reports why not. Fails if this program is
+/// damaged, before any message.
 pub(crate) fn attach() -> Result<(), String> {
     verify(None)?;
     if let Err(why) = pass_on() {
         let hello =
             Answer::Hello { language: LANGUAGE, thrashlab: env!("CARGO_PKG_VERSION").to_owned() };
         let words = [encode(&hello), encode(&Answer::Failed { why })].concat();
-        // Without anybody who hears it, there is nobody to be told.
         let _ = io::stdout().write_all(&words).and_then(|()| io::stdout().flush());
     }
     Ok(())
 }
 
-/// Passes on what both sides say until one of them is gone.
 fn pass_on() -> Result<(), String> {
     let said = |error: io::Error| error.to_string();
     let mut reader = Reader::default();
@@ -52,14 +48,13 @@ fn pass_on() -> Result<(), String> {
     thread::spawn(move || {
         let mut write = write;
         copy(&mut io::stdin().lock(), &mut write);
-        // Nobody asks any more: the session knows by it that the connection is broken.
+        // Tells the session that the connection is broken.
         let _ = write.shutdown(Shutdown::Both);
     });
     copy(&mut stream, &mut io::stdout().lock());
     Ok(())
 }
 
-/// Passes on what comes, as it comes.
 fn copy(from: &mut impl Read, to: &mut impl Write) {
     let mut bytes = vec![0; 64 << 10];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
@@ -69,7 +64,7 @@ fn copy(from: &mut impl Read, to: &mut impl Write) {
     }
 }
 
-/// Whether this program is what it is meant to be: copies are named by their hash.
+/// Compares this program with its hash, which is the name of a copy.
 pub(crate) fn verify(expected: Option<&str>) -> Result<(), String> {
     let path = std::env::current_exe().map_err(|error| error.to_string())?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

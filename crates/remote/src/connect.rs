@@ -1,4 +1,4 @@
-//! From nothing to a session that has the lease.
+//! Connects to a host and takes its lease.
 
 use agent::Waiter;
 use sys::clock::monotonic_ns;
@@ -9,29 +9,28 @@ use crate::link::{Broken, Link};
 use crate::program::{OTHER_MACHINE, Program};
 use crate::wire::{Answer, Ask, Frame, LANGUAGE, Opening};
 
-/// How long the first word may take: ssh's own limit, and a slow start.
+/// ssh's own limit and a slow start.
 const HELLO_NS: u64 = 60_000_000_000;
-/// How long the program may take on its way, in ns.
+/// Limit for copying the program, in ns.
 const INSTALL_NS: u64 = 3_600_000_000_000;
-/// How long ssh may take to say what went wrong, in ns.
+/// How long ssh may take to report an error, in ns.
 pub(crate) const LAST_WORDS_NS: u64 = 5_000_000_000;
-/// Code of ssh when it does not get there (ssh(1)).
+/// Exit code of ssh when it cannot connect (ssh(1)).
 const SSH_FAILED: i32 = 255;
-/// Code of the script when the machine is another one.
+/// Exit code of the script on another architecture.
 const MACHINE_CODE: i32 = 65;
 
-/// A machine that is to be reached, and how.
 pub(crate) struct Host {
     pub(crate) address: Address,
-    /// The ssh command with arguments, as a shell reads it.
+    /// The ssh command with arguments, in shell syntax.
     pub(crate) ssh: String,
     pub(crate) program: Program,
     pub(crate) opening: Opening,
 }
 
 impl Host {
-    /// Connects, copies the program if it is not there or damaged, and takes the lease; with what
-    /// the user is to know.
+    /// Connects, copies the program if it is missing or damaged, and takes the lease. Also returns
+    /// notes.
     pub(crate) fn connect(
         &self,
         waiter: &Waiter,
@@ -48,7 +47,7 @@ impl Host {
         self.await_lease(link, waiter, say)
     }
 
-    /// Calls the program there. If it is not there, or does not run, what was said.
+    /// Starts the program there; if it is missing or fails, returns its error output.
     fn greet(&self, waiter: &Waiter) -> Result<Result<Link, String>, RemoteError> {
         let mut link = self.start(&self.program.attach())?;
         let until_ns = monotonic_ns() + HELLO_NS;
@@ -70,7 +69,7 @@ impl Host {
                 let status = link.end(waiter, LAST_WORDS_NS);
                 let said = link.said();
                 match status.and_then(|status| status.code()) {
-                    // One that is killed there ends as if ssh had failed, but ssh would say why.
+                    // A program killed there looks like a failure of ssh, but ssh would report one.
                     Some(code) if code != SSH_FAILED || said.is_empty() => Ok(Err(said)),
                     _ if waiter.stop_requested() => Err(RemoteError::Interrupted),
                     _ => Err(unreachable(&self.address, &said)),
@@ -79,7 +78,6 @@ impl Host {
         }
     }
 
-    /// Copies the program there.
     fn install(&self, waiter: &Waiter) -> Result<(), RemoteError> {
         let bytes = self.program.bytes().map_err(RemoteError::program)?;
         let mut link = self.start(&self.program.install())?;
@@ -105,7 +103,6 @@ impl Host {
         }
     }
 
-    /// Waits for the lease.
     fn await_lease(
         &self,
         mut link: Link,
@@ -144,7 +141,6 @@ impl Host {
             .map_err(|error| unreachable(&self.address, &format!("start ssh: {error}")))
     }
 
-    /// The other side refuses or cannot go on.
     pub(crate) fn refused(&self, why: &str) -> RemoteError {
         RemoteError::Failed(format!("{}: {why}", self.address))
     }
@@ -164,14 +160,14 @@ impl Host {
     }
 }
 
-/// ssh does not get there, and has said this.
+/// ssh cannot connect and printed this.
 fn unreachable(address: &Address, said: &str) -> RemoteError {
     let said = if said.is_empty() { "ssh says nothing" } else { said };
     let next = next_step(said, address);
     RemoteError::Failed(format!("{address} cannot be reached: {said}. {next}"))
 }
 
-/// What to do about what ssh said.
+/// Advice on an error message of ssh.
 fn next_step(said: &str, address: &Address) -> String {
     let by_hand = format!("`ssh {}`", address.to_string().trim_start_matches("ssh://"));
     let has = |words: &[&str]| words.iter().any(|word| said.contains(word));

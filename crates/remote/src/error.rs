@@ -1,4 +1,4 @@
-//! What can go wrong between two machines: what, where, and the next step.
+//! Errors between two machines: what, where, and the next step.
 
 use std::io;
 
@@ -17,7 +17,6 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
-    /// The program that is to run there cannot be used.
     pub(crate) fn program(why: String) -> Self {
         Self::Failed(format!("the program for the other machine: {why}"))
     }

@@ -1,8 +1,8 @@
-//! The side of a session that talks: whoever is connected hears what is to be said and the lines of
-//! the run, from the place that they ask for. The run itself never waits for it.
+//! The talking side of a session: sends messages and run lines to the connected side, from the byte
+//! it asks for. The run never waits for it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,15 +17,12 @@ use crate::wire::{
     Answer, Ask, Ended, Frame, Holder, LANGUAGE, Opening, Reader, encode, write_run_lines,
 };
 
-/// A connection on which nothing was heard for this long is taken for broken: the other side asks
-/// whether somebody is there several times in it.
+/// A connection silent for this long counts as broken: the other side pings several times in it.
 const SILENCE: Duration = Duration::from_secs(60);
-/// Least that is read from a run at once, in bytes.
-const PIECE_BYTES: usize = 64 << 10;
-/// How often the owner of a session looks whether it was told to end.
+const PIECE_BYTES: u64 = 64 << 10;
+/// How often the session checks whether it was told to end.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Who is connected to a session and what it is told.
 pub(crate) struct Hub {
     state: Mutex<State>,
     changed: Condvar,
@@ -34,24 +31,21 @@ pub(crate) struct Hub {
 
 #[derive(Default)]
 struct State {
-    /// The connection that counts; a newer one replaces it.
+    /// The current connection; a newer one replaces it.
     connection: Option<(u64, UnixStream)>,
     connections: u64,
-    /// Whether the session has the lease.
     is_ready: bool,
     instance: String,
     who: String,
     lost_since: Option<Instant>,
-    /// What is to be done.
     tasks: VecDeque<Ask>,
     words: VecDeque<Vec<u8>>,
-    /// A word or lines that were taken and are being written.
     is_writing: bool,
-    /// The run that was asked for or is under way, and how much of it is written, in bytes.
+    /// The requested or current run, and its size so far in bytes.
     under_way: Option<(String, u64)>,
-    /// Runs that are over and not known to be received.
+    /// Finished runs that may not be received yet.
     finished: BTreeMap<String, Ended>,
-    /// The run that is being said, and the place in it.
+    /// The run being sent, and the position in it.
     stream: Option<(String, u64)>,
 }
 
@@ -60,7 +54,6 @@ impl Hub {
         Arc::new(Self { state: Mutex::default(), changed: Condvar::new(), spool })
     }
 
-    /// Takes connections from now on.
     pub(crate) fn listen(self: &Arc<Self>, listener: UnixListener) {
         let hub = Arc::clone(self);
         thread::spawn(move || {
@@ -71,7 +64,7 @@ impl Hub {
         });
     }
 
-    /// A connection that says first who it is.
+    /// Reads who is there, then adopts the connection.
     fn greet(self: &Arc<Self>, mut stream: UnixStream) {
         let mut reader = Reader::default();
         if stream.set_read_timeout(Some(SILENCE)).is_ok()
@@ -81,7 +74,7 @@ impl Hub {
         }
     }
 
-    /// Makes a connection the one that counts, unless somebody else's lives.
+    /// Makes a connection the current one, unless another user's is alive.
     pub(crate) fn adopt(
         self: &Arc<Self>,
         mut stream: UnixStream,
@@ -124,19 +117,18 @@ impl Hub {
         thread::spawn(move || hub.read(id, stream, reader));
     }
 
-    /// Says something to the connected side.
     pub(crate) fn say(&self, answer: &Answer) {
         self.lock().words.push_back(encode(answer));
         self.changed.notify_all();
     }
 
-    /// Says that the session has the lease, to this connection and all later ones.
+    /// Announces the lease, to this connection and all later ones.
     pub(crate) fn ready(&self, notes: Vec<String>) {
         self.lock().is_ready = true;
         self.say(&Answer::Ready { notes });
     }
 
-    /// Waits until all was said, or nobody hears it.
+    /// Waits until everything was sent or the connection is lost.
     pub(crate) fn flush(&self, patience: Duration) {
         let deadline = Instant::now() + patience;
         let mut state = self.lock();
@@ -149,19 +141,18 @@ impl Hub {
         }
     }
 
-    /// Whether nobody is connected.
     pub(crate) fn is_alone(&self) -> bool {
         self.lock().connection.is_none()
     }
 
-    /// The next task; `None` once nobody has connected for `patience`, or when this process was told
-    /// to end and nobody is connected.
+    /// The next task; `None` when no connection came for `patience`, or when the process was told
+    /// to end and is not connected.
     pub(crate) fn task(&self, patience: Duration, stopped: impl Fn() -> bool) -> Option<Ask> {
         let mut state = self.lock();
         loop {
             let task = state.tasks.pop_front();
             let is_abandoned = state.lost_since.is_some_and(|since| since.elapsed() >= patience);
-            // Told to stop by the connected side, it stays until that closes.
+            // Stopped by the connected side, it stays until that closes.
             if task.is_some() || is_abandoned || (stopped() && state.connection.is_none()) {
                 return task;
             }
@@ -169,7 +160,6 @@ impl Hub {
         }
     }
 
-    /// Says that the run under way has become longer.
     pub(crate) fn grown(&self, size_bytes: u64) {
         if let Some((_, size)) = &mut self.lock().under_way {
             *size = size_bytes;
@@ -177,7 +167,6 @@ impl Hub {
         self.changed.notify_all();
     }
 
-    /// Says that the run under way is over.
     pub(crate) fn over(&self, ended: Ended) {
         let mut state = self.lock();
         state.under_way = None;
@@ -186,12 +175,11 @@ impl Hub {
         self.changed.notify_all();
     }
 
-    /// The keys of runs that nobody is known to have received.
+    /// Keys of runs that may not be received.
     pub(crate) fn unfetched(&self) -> Vec<String> {
         self.lock().finished.keys().cloned().collect()
     }
 
-    /// Removes all finished runs: they have been received.
     pub(crate) fn forget_all(&self) {
         for key in std::mem::take(&mut self.lock().finished).into_keys() {
             self.spool.remove(&key);
@@ -199,7 +187,7 @@ impl Hub {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // What a thread that panicked had changed is still a state.
+        // State after a panic is still usable.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -207,7 +195,6 @@ impl Hub {
         self.changed.wait_timeout(state, limit).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// The connection is broken.
     fn lose(&self, id: u64) {
         let mut state = self.lock();
         if state.connection.as_ref().is_some_and(|(current, _)| *current == id) {
@@ -220,7 +207,6 @@ impl Hub {
         self.changed.notify_all();
     }
 
-    /// Hears a connection until it breaks.
     fn read(&self, id: u64, mut stream: UnixStream, mut reader: Reader) {
         let _ = stream.set_read_timeout(Some(SILENCE));
         while let Ok(Some(Frame::Message(ask))) = reader.hear(&mut stream) {
@@ -236,7 +222,7 @@ impl Hub {
                 }
                 Ask::Run { key, .. } => state.words.push_back(encode(&Answer::Lost { key })),
                 Ask::Stop => {
-                    // As if this process was told so: whoever waits for a signal hears it.
+                    // As from outside: whoever waits for a signal gets it.
                     let _ = signal(std::process::id(), signals::TERM);
                 }
                 Ask::Prepare { .. } | Ask::Close => state.tasks.push_back(ask),
@@ -247,9 +233,9 @@ impl Hub {
         self.lose(id);
     }
 
-    /// Somebody asks for a run: it is said if it is there, and else made.
+    /// Sends a run if it exists, else makes it.
     fn ask_for(&self, state: &mut State, key: String, from: u64, run: Ask) {
-        // Whoever asks for the next one has the last one.
+        // A request for the next run confirms the last one.
         let received: Vec<String> =
             state.finished.keys().filter(|other| **other != key).cloned().collect();
         for other in received {
@@ -262,7 +248,7 @@ impl Hub {
                 Some(ended) => {
                     state.finished.insert(key.clone(), ended);
                 }
-                // It was begun, and its maker is gone.
+                // Its maker died.
                 None if from > 0 => return state.words.push_back(encode(&Answer::Lost { key })),
                 None => {
                     state.under_way = Some((key.clone(), 0));
@@ -274,7 +260,6 @@ impl Hub {
         state.stream = Some((key, from));
     }
 
-    /// Says what there is to a connection until it breaks.
     fn write(&self, id: u64, mut stream: UnixStream) {
         let mut state = self.lock();
         loop {
@@ -298,7 +283,6 @@ impl Hub {
         }
     }
 
-    /// What is to be said next.
     fn to_say(&self, state: &mut State) -> Option<Vec<u8>> {
         if let Some(word) = state.words.pop_front() {
             return Some(word);
@@ -323,28 +307,16 @@ impl Hub {
     }
 }
 
-/// Whole lines of a run from a place on, of what is written.
+/// Whole lines of a run from a position on, of what is written.
 fn whole_lines(spool: &Spool, key: &str, at: u64, size_bytes: u64) -> io::Result<Vec<u8>> {
-    let left = usize::try_from(size_bytes - at).unwrap_or(usize::MAX);
-    let mut wanted = PIECE_BYTES;
-    loop {
-        let mut bytes = vec![0; wanted.min(left)];
-        let mut count = 0;
-        while count < bytes.len() {
-            match spool.read(key, at + count as u64, &mut bytes[count..])? {
-                0 => break,
-                more => count += more,
-            }
-        }
-        bytes.truncate(count);
-        let whole = model::whole_lines::length(&bytes);
-        if whole > 0 {
-            bytes.truncate(whole);
-            return Ok(bytes);
-        }
-        if count < wanted {
-            return Err(io::Error::other("the run has no end of a line"));
-        }
-        wanted *= 2;
+    let mut run = spool.open(key)?;
+    run.seek(SeekFrom::Start(at))?;
+    let mut run = BufReader::new(run.take(size_bytes - at));
+    let mut bytes = Vec::new();
+    (&mut run).take(PIECE_BYTES).read_to_end(&mut bytes)?;
+    run.read_until(b'\n', &mut bytes)?;
+    match bytes.ends_with(b"\n") {
+        true => Ok(bytes),
+        false => Err(io::Error::other("the run has no end of a line")),
     }
 }

@@ -1,5 +1,5 @@
-//! The process on the measured host that outlives the connection: it holds the lease, sets the
-//! stage, makes the runs, and cleans up.
+//! The process on the measured host that outlives the connection: holds the lease, sets the stage,
+//! makes the runs, and cleans up.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use agent::Waiter;
-use keep::{Attempt, Lock, Spool};
+use keep::{Lock, Spool};
 use model::{Environment, REMOTE_FACT, Spec};
 use subject::{LocalSubject, Stage, StageOptions, resolve};
 use sys::clock::realtime_ns;
@@ -23,16 +23,14 @@ use sys::process::spawn_detached;
 use crate::hub::Hub;
 use crate::wire::{Answer, Ask, Ended, Holder, LANGUAGE, Opening, Reader};
 
-/// Word of the hidden command that runs it.
 pub(crate) const KEEP: &str = "keep";
-/// How often a session that waits for the lease looks whether anybody still waits for it.
+/// How often a session waiting for the lease checks whether it is still wanted.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often it is looked whether kept runs have been fetched by somebody else.
+/// How often it checks whether kept runs were fetched.
 const KEPT_LOOK: Duration = Duration::from_secs(60);
-/// How long the last word may take.
 const LAST_WORD: Duration = Duration::from_secs(10);
 
-/// Starts a keeper that outlives this process; it is connected to what is returned.
+/// Starts a detached keeper, connected to the returned stream.
 pub(crate) fn start() -> io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
     let mut command = Command::new(std::env::current_exe()?);
@@ -42,8 +40,7 @@ pub(crate) fn start() -> io::Result<UnixStream> {
     Ok(ours)
 }
 
-/// The keeper's own side: a session from its beginning to its end. Its standard input is the first
-/// connection. Fails with what nobody is connected to hear.
+/// Runs a session; standard input is its first connection. Fails only before it is connected.
 pub(crate) fn keep() -> Result<(), String> {
     let input = rustix::io::dup(io::stdin()).map_err(|error| error.to_string())?;
     let mut stream = UnixStream::from(input);
@@ -59,19 +56,17 @@ pub(crate) fn keep() -> Result<(), String> {
     Ok(())
 }
 
-/// A session that has the lease.
 struct Session<'a> {
     hub: &'a Hub,
     spool: &'a Spool,
     opening: &'a Opening,
     waiter: Waiter,
     stage: Stage,
-    /// Whether a run was made: the next must not suffer from it.
+    /// Whether a run was made, after which the host must settle.
     has_run: bool,
 }
 
 impl Session<'_> {
-    /// From the lease to its end.
     fn hold(hub: &Arc<Hub>, spool: &Spool, opening: &Opening) -> Result<(), String> {
         if opening.language != LANGUAGE {
             return Err(format!("it speaks language {LANGUAGE}, not {}", opening.language));
@@ -103,7 +98,7 @@ impl Session<'_> {
         hub.ready(session.stage.notes());
         let closed = session.work();
         let left = session.stage.remove_all();
-        // Whoever comes from now on begins a session of their own, and finds nothing of this one.
+        // Later connections start their own sessions.
         let _ = fs::remove_file(socket);
         drop(session);
         if let Ok(true) = closed {
@@ -117,7 +112,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Does what is asked; whether it was closed, and not left alone.
+    /// Runs the tasks; returns whether the session was closed properly.
     fn work(&mut self) -> Result<bool, String> {
         let patience = Duration::from_nanos(self.opening.patience_ns);
         loop {
@@ -129,7 +124,6 @@ impl Session<'_> {
                     self.run(key, &run_id, &spec).map_err(|error| format!("{run_id}: {error}"))?;
                 }
                 Some(Ask::Close) => return Ok(true),
-                // The hub answers these itself.
                 Some(Ask::Open(_) | Ask::Ping | Ask::Stop) => {}
                 None => return Ok(false),
             }
@@ -180,7 +174,7 @@ impl Session<'_> {
     }
 }
 
-/// Keeps what nobody has fetched for as long as it is meant to be kept, without the lease.
+/// Keeps unfetched runs until they expire, without the lease.
 fn keep_finished(hub: &Hub, spool: &Spool, opening: &Opening) {
     let deadline = Instant::now() + Duration::from_nanos(opening.keep_ns);
     let mut kept = hub.unfetched();
@@ -195,17 +189,16 @@ fn keep_finished(hub: &Hub, spool: &Spool, opening: &Opening) {
     kept.iter().for_each(|key| spool.remove(key));
 }
 
-/// Takes the lease, the lock on this host; `None` if somebody else has it, or nobody waits for it
-/// any more.
+/// Takes the lease; `None` if it is taken or no longer wanted.
 fn take_lease(hub: &Hub, spool: &Spool, opening: &Opening) -> Result<Option<Lock>, String> {
     let path = spool.lock();
     let failed = |error: io::Error| format!("the lease {}: {error}", path.display());
     let holder = Holder { who: opening.who.clone(), since_unix_ns: realtime_ns() };
     let note = serde_json::to_string(&holder).map_err(|error| error.to_string())?;
     let holder = match Lock::take(&path, "", &note).map_err(failed)? {
-        Attempt::Held(lease) => return Ok(Some(lease)),
-        // A note that was cut off says nothing.
-        Attempt::Busy(note) => serde_json::from_str(&note).unwrap_or_default(),
+        Ok(lease) => return Ok(Some(lease)),
+        // A note may be cut off.
+        Err(note) => serde_json::from_str(&note).unwrap_or_default(),
     };
     hub.say(&Answer::Busy { holder, waits: opening.wait });
     if !opening.wait {
@@ -224,7 +217,7 @@ fn take_lease(hub: &Hub, spool: &Spool, opening: &Opening) -> Result<Option<Lock
     }
 }
 
-/// Does something with a socket in a folder whose path may be longer than a socket's may be.
+/// Uses a socket in a folder whose path may exceed the limit of socket paths.
 pub(crate) fn at_socket<T>(
     folder: &Path,
     name: &str,

@@ -1,14 +1,8 @@
-//! Runs on another machine, through the system's ssh: no daemon there, no root, and nothing to
-//! install but one copy of this program.
+//! Runs on another machine through the system's ssh: no daemon, no root, and nothing to install but
+//! one copy of this program (`docs/remote.md`).
 //!
-//! ```text
-//! controller ── ssh ── attach ── keeper ── stage, agent, prober, workers: as everywhere
-//!   Session            passes on   holds the lease, spools the lines of the run;
-//!                                  lives in a session of its own, whoever is connected
-//! ```
-//!
-//! **Invariant:** a run never waits for the network, and is never made twice: its lines are written
-//! on the measured host first, and said from there, from the byte that is missing.
+//! **Invariant:** a run never waits for the network and is never made twice: its lines are written
+//! on the measured host first, and sent from the first missing byte.
 
 mod address;
 mod attach;
@@ -35,8 +29,8 @@ pub use wire::{
 /// Name of the hidden command that is the other side.
 pub const COMMAND: &str = "__remote";
 
-/// The other side: connects ssh with a session, keeps one, or looks whether this program is whole.
-/// The error says why it cannot; the other end of the connection shows it.
+/// The remote side: attaches to a session, keeps one, or verifies this program. The error is shown
+/// by the other end.
 pub fn serve(arguments: &[String]) -> Result<(), String> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {

@@ -1,4 +1,4 @@
-//! A running ssh, and what is said through it.
+//! A running ssh, and the messages through it.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -15,16 +15,13 @@ use sys::process::{signal, signals, spawn_bound};
 use crate::address::Address;
 use crate::wire::{Answer, Ask, Frame, Reader, encode};
 
-/// How often it is asked whether somebody is there.
 const PING: Duration = Duration::from_secs(15);
 /// A connection without any answer for this long is broken, in ns.
 const SILENCE_NS: u64 = 60_000_000_000;
-/// How long the last words may take on their way, in ns.
 const DRAIN_NS: u64 = 5_000_000_000;
-/// How long to wait for the complaints of an ssh that has ended: a connection that it shares with
-/// others may keep its standard error open.
+/// How long to wait for ssh's error output: a shared connection may keep it open.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// What of ssh's complaints is kept, in bytes.
+/// How much of ssh's error output is kept.
 const SAID_BYTES: usize = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,33 +35,31 @@ pub(crate) enum Broken {
     Garbled(String),
 }
 
-/// A connection; ssh is killed when it is dropped.
 pub(crate) struct Link {
     child: Child,
     input: Option<Input>,
-    /// The one that asks every now and then whether somebody is there; it stops with this.
+    /// Stops the pings when dropped.
     asking: Option<mpsc::Sender<()>>,
     output: ChildStdout,
     said: Arc<Mutex<Vec<u8>>>,
-    /// Ends when all that ssh complained of was heard.
+    /// Closes at the end of ssh's error output.
     complaining: mpsc::Receiver<()>,
     reader: Reader,
     heard_ns: u64,
 }
 
-/// What goes to ssh: questions, and every now and then whether somebody is there.
 type Input = Arc<Mutex<ChildStdin>>;
 
 impl Link {
-    /// Starts ssh; nothing is known yet of whether it reaches anybody.
+    /// Starts ssh; it may not have reached the host yet.
     pub(crate) fn start(ssh: &str, address: &Address, command: &str) -> io::Result<Self> {
         let said = Arc::new(Mutex::new(Vec::new()));
         let (sender, receiver) = mpsc::channel();
         let mut shell = shell(ssh, address, command);
         let heard = Arc::clone(&said);
         let (listening, complaining) = mpsc::channel();
-        // ssh dies with the thread that starts it: one that lives until ssh has no more to say. It
-        // is not waited for, since a shared connection of the user's may say nothing for hours.
+        // ssh dies with its starting thread, so that one lives until ssh's error output ends. It is
+        // not joined: a shared connection may stay silent for hours.
         thread::spawn(move || {
             match spawn_bound(&mut shell).map(|mut child| (child.stderr.take(), child)) {
                 Err(error) => drop(sender.send(Err(error))),
@@ -99,15 +94,14 @@ impl Link {
         Ok(())
     }
 
-    /// The next that is said, until a moment of the monotonic clock; `None` when it has come, or
-    /// when the user wants to stop and that was not known before.
+    /// The next message; `None` at `until_ns` (monotonic), or once the user has requested a stop.
     pub(crate) fn hear(
         &mut self,
         waiter: &Waiter,
         until_ns: u64,
     ) -> Result<Option<Frame<Answer>>, Broken> {
         let stops = waiter.stop_requested();
-        // Only who listens can say that nothing came.
+        // Silence counts only while listening.
         self.heard_ns = monotonic_ns();
         loop {
             if let Some(said) =
@@ -141,25 +135,23 @@ impl Link {
         Ok(())
     }
 
-    /// Gives all of a file to what runs there. Whether it was taken shows in how that ends.
+    /// Sends a whole file; the exit status there tells whether it arrived.
     pub(crate) fn give(&mut self, bytes: Vec<u8>) {
         let Some(input) = self.input.take() else { return };
-        // On a thread of its own, for a write that hangs would not hear of Ctrl-C.
+        // On its own thread, since a blocked write would not notice Ctrl-C.
         thread::spawn(move || {
-            // What does not want it says so at its end.
             let _ = input.lock().unwrap_or_else(PoisonError::into_inner).write_all(&bytes);
         });
     }
 
-    /// Closes its input and waits for its end; `None` if it does not end within `patience_ns`, or
-    /// the user wants to stop.
+    /// Closes the input and waits for the end; `None` after `patience_ns` or a stop request.
     pub(crate) fn end(&mut self, waiter: &Waiter, patience_ns: u64) -> Option<ExitStatus> {
         drop(self.input.take());
         let until_ns = monotonic_ns().saturating_add(patience_ns);
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => {
-                    // Its last words may still be on their way.
+                    // Error output may still be in transit.
                     let _: Result<(), _> = self.complaining.recv_timeout(LAST_WORDS);
                     return Some(status);
                 }
@@ -170,7 +162,7 @@ impl Link {
         }
     }
 
-    /// Closes the input and gives ssh a moment to pass on what it has.
+    /// Closes the input and lets ssh deliver what it has.
     pub(crate) fn drain(&mut self) {
         drop(self.input.take());
         let until_ns = monotonic_ns() + DRAIN_NS;
@@ -179,7 +171,7 @@ impl Link {
         }
     }
 
-    /// What ssh, or what it ran, complained of last; in one line.
+    /// The last error output of ssh or its command, in one line.
     pub(crate) fn said(&self) -> String {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&said).into_owned();
@@ -189,13 +181,11 @@ impl Link {
     }
 }
 
-/// The command that runs `command` on a machine through ssh; `ssh` may have arguments, as a shell
-/// reads them.
+/// The command that runs `command` on a host; `ssh` may have arguments, in shell syntax.
 fn shell(ssh: &str, address: &Address, command: &str) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("exec {ssh} \"$@\""), "ssh"]);
-    // Never a question, for nobody would see it; no forwarding, which a second connection could
-    // not have; and only the command that is asked for.
+    // No prompts, which nobody would see; no forwarding, which a second connection could not have.
     for option in [
         "BatchMode=yes",
         "ConnectTimeout=20",
@@ -223,8 +213,7 @@ impl Drop for Link {
     }
 }
 
-/// Asks every now and then whether somebody is there, until the sender is dropped. On a thread of its
-/// own, because a session may have nothing to do for hours while runs are made elsewhere.
+/// Pings until the sender is dropped, since a session may idle for hours.
 fn keep_asking(input: &Input) -> mpsc::Sender<()> {
     let (sender, stopped) = mpsc::channel();
     let input = Arc::downgrade(input);
@@ -245,7 +234,7 @@ fn write(input: &Mutex<ChildStdin>, ask: &Ask) -> io::Result<()> {
     input.flush()
 }
 
-/// Keeps the last that comes.
+/// Keeps the end of the stream.
 fn listen(mut errors: impl Read, said: &Mutex<Vec<u8>>) {
     let mut bytes = [0; 1024];
     while let Ok(count @ 1..) = errors.read(&mut bytes) {

@@ -1,4 +1,4 @@
-//! Names that sessions and runs have between the two sides.
+//! Names of sessions and runs that both sides use.
 
 use std::path::Path;
 
@@ -9,20 +9,19 @@ use crate::address::Address;
 
 const MOST: usize = 64;
 
-/// Whether a text is a name that files can be called by.
 pub(crate) fn is_name(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     !text.is_empty() && text.len() <= MOST && text.bytes().all(plain)
 }
 
-/// A name made of everything that tells two things apart.
+/// A name derived from everything that distinguishes two things.
 pub(crate) fn name_of(parts: &[&str]) -> String {
     let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
     keep::key_of(&parts)[..32].to_owned()
 }
 
-/// The name of a run: the same run of the same results on the same host has it again, whichever process asks
-/// for it. What the host made of the subject is left out, since it may choose otherwise next time.
+/// The name of a run: the same for the same run of the same results on the same host. Without the
+/// resolved subject, which may differ next time.
 pub(crate) fn run_key(
     address: &Address,
     folder: &Path,
@@ -43,13 +42,12 @@ pub(crate) fn run_key(
     ])
 }
 
-/// A folder as it is named from everywhere.
 pub(crate) fn absolute(folder: &Path) -> String {
     let path = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     path.to_string_lossy().into_owned()
 }
 
-/// Who uses this machine, for people: `user@machine`.
+/// `user@machine`, for people.
 pub(crate) fn user() -> String {
     let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let named = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());

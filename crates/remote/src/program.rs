@@ -1,5 +1,4 @@
-//! The program that runs on the measured host: which file it is, for which machines, and how it gets
-//! there. It is copied once, through ssh, and named by its hash.
+//! The program for the measured host: copied once through ssh and named by its hash.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,12 +7,10 @@ use object::elf::{FileHeader32, FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader as _};
 use object::{Endianness, FileKind};
 
-/// Where copies lie below the cache of the user there.
 const FOLDER: &str = "${XDG_CACHE_HOME:-$HOME/.cache}/thrashlab/bin";
-/// What the script says when the machine is another one.
 pub(crate) const OTHER_MACHINE: &str = "thrashlab: this machine is ";
 
-/// Machines of the ELF header (`e_machine`), and what `uname -m` calls them.
+/// ELF machines (`e_machine`) by their names in `uname -m`.
 const MACHINES: [(u16, &str); 6] = [
     (3, "i386|i486|i586|i686|x86_64"),
     (21, "ppc64|ppc64le"),
@@ -29,15 +26,13 @@ pub(crate) struct Program {
     /// Its BLAKE3, in hexadecimal.
     pub(crate) hash: String,
     size_bytes: u64,
-    /// What `uname -m` says where it runs, as a pattern of the shell; `None` = not known.
+    /// Matching `uname -m` names, as a shell pattern, if known.
     machine: Option<&'static str>,
-    /// Whether it needs no libraries of the system.
     pub(crate) is_static: bool,
 }
 
 impl Program {
-    /// Reads a file, or this program itself. Fails when it cannot be read or is no program, with
-    /// its path.
+    /// Reads a program, by default this one. Fails when it cannot be read or is not an ELF file.
     pub(crate) fn read(path: Option<&Path>) -> Result<Self, String> {
         let path = match path {
             Some(path) => path.to_owned(),
@@ -63,17 +58,16 @@ impl Program {
         fs::read(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))
     }
 
-    /// The machines that it runs on, in words.
     pub(crate) fn machines(&self) -> String {
         self.machine.map_or_else(|| "another machine".to_owned(), |names| names.replace('|', ", "))
     }
 
-    /// The command that begins or goes on with a session, for any login shell.
+    /// The command that starts or resumes a session, for any login shell.
     pub(crate) fn attach(&self) -> String {
         in_sh(&format!("exec \"{FOLDER}/{}\" {} attach", self.hash, crate::COMMAND))
     }
 
-    /// The command that takes the program from its standard input: as a whole or not at all.
+    /// The command that installs the program from standard input, atomically.
     pub(crate) fn install(&self) -> String {
         let Self { hash, size_bytes, .. } = self;
         let machine = self.machine.unwrap_or("*");
@@ -94,13 +88,13 @@ impl Program {
     }
 }
 
-/// A command that every login shell passes on to sh as it is: it has neither single quotes nor
-/// exclamation marks nor newlines in it.
+/// Runs a script in sh from any login shell: it has no single quotes, exclamation marks or
+/// newlines.
 fn in_sh(script: &str) -> String {
     format!("exec sh -c '{script}'")
 }
 
-/// The machine of an ELF program, and whether it names a dynamic loader; `None` if it is none.
+/// The machine of an ELF program, and whether it has a dynamic loader.
 fn header(bytes: &[u8]) -> Option<(u16, bool)> {
     match FileKind::parse(bytes).ok()? {
         FileKind::Elf32 => header_of::<FileHeader32<Endianness>>(bytes).ok(),

@@ -1,5 +1,4 @@
-//! What has been received of a run: whatever breaks in between, each byte comes once and in order,
-//! and the whole is what was made.
+//! The received part of a run: every byte comes once and in order, whatever breaks in between.
 
 use crate::wire::{Answer, Ended, Frame};
 
@@ -7,9 +6,10 @@ use crate::wire::{Answer, Ended, Frame};
 #[derive(Debug)]
 pub struct Receipt {
     key: String,
-    size_bytes: u64,
+    /// Bytes received so far.
+    pub size_bytes: u64,
     hasher: blake3::Hasher,
-    /// Whether the lines that come are those that are missing.
+    /// Whether incoming lines are the missing ones.
     is_streaming: bool,
 }
 
@@ -29,17 +29,8 @@ pub enum Received {
 impl Receipt {
     /// Nothing has been received of the run of this key.
     pub fn new(key: &str) -> Self {
-        Self {
-            key: key.to_owned(),
-            size_bytes: 0,
-            hasher: blake3::Hasher::new(),
-            is_streaming: false,
-        }
-    }
-
-    /// How much there is, in bytes.
-    pub fn size_bytes(&self) -> u64 {
-        self.size_bytes
+        let (key, hasher) = (key.to_owned(), blake3::Hasher::new());
+        Self { key, size_bytes: 0, hasher, is_streaming: false }
     }
 
     /// The connection broke: what comes next begins with its place.

@@ -1,5 +1,5 @@
-//! A session on a measured host, as the controller sees it: opened, asked for runs, and closed. A
-//! connection that breaks is opened again; the run goes on meanwhile.
+//! A session on a measured host, as the controller sees it. Broken connections are reopened; the
+//! run goes on meanwhile.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,14 +21,13 @@ use crate::program::Program;
 use crate::receipt::{Receipt, Received};
 use crate::wire::{Answer, Ask, Frame, LANGUAGE, Opening};
 
-/// First and longest pause between two tries to connect, in ns.
+/// First and longest pause between connection attempts, in ns.
 const PAUSES_NS: (u64, u64) = (250_000_000, 30_000_000_000);
-/// How long a run may take to stop, and a session to close, in ns.
+/// Limit for stopping a run and closing a session, in ns.
 const STOP_NS: u64 = 30_000_000_000;
 const NEVER_NS: u64 = u64::MAX;
 
-/// How a subject on another machine (`ssh://HOST`) is reached, as it is typed, and what a session on
-/// it is for.
+/// Options for subjects on another machine (`ssh://HOST`), and the purpose of a session.
 #[derive(Args, Clone, Debug)]
 pub struct RemoteOptions {
     /// With ssh://: the ssh command with arguments, as a shell reads it [default: $THRASHLAB_SSH,
@@ -81,7 +80,6 @@ pub enum RunEvent<'a> {
 /// What takes what happens.
 pub type RunListener<'a> = dyn FnMut(RunEvent<'_>) -> io::Result<()> + 'a;
 
-/// What takes the lines of a run, and passes them on.
 fn sink<'a>(
     hear: &'a mut RunListener<'_>,
 ) -> impl FnMut(&[u8], Option<&Line>) -> io::Result<()> + 'a {
@@ -91,19 +89,17 @@ fn sink<'a>(
 /// A session.
 pub struct Session {
     host: Host,
-    /// How long to try when a connection broke, in ns.
     reconnect_ns: u64,
     link: Option<Link>,
     tickets: u64,
-    /// What was asked for, as far as names of runs go.
+    /// The requested subject by its resolved form, for the names of runs.
     asked: BTreeMap<String, Option<LocalSubject>>,
-    /// Whether a run was asked to stop.
     stopped: bool,
 }
 
 impl Session {
-    /// Connects with a machine, copies the program there if it lacks it, and takes the lease. Fails
-    /// when the machine cannot be reached or refuses, with the next step.
+    /// Connects, installs the program if needed, and takes the lease. Fails when the host is
+    /// unreachable or refuses, with the next step.
     pub fn open(
         address: &Address,
         options: &RemoteOptions,
@@ -136,8 +132,8 @@ impl Session {
         &self.host.address
     }
 
-    /// Whether a subject and kernel parameters are available there; the subject with all that was
-    /// chosen, and what was chosen for the user. The error says why not.
+    /// Checks a subject and kernel parameters there; returns the resolved subject and a note. The
+    /// error is the reason.
     pub fn prepare(
         &mut self,
         asked: Option<&LocalSubject>,
@@ -162,7 +158,7 @@ impl Session {
         }
     }
 
-    /// Which question a subject answers: runs are named by the question.
+    /// Runs are named by the requested subject.
     fn remember(&mut self, subject: &SubjectSpec, asked: Option<&LocalSubject>) {
         let text = serde_json::to_string(subject).unwrap_or_default();
         self.asked.insert(text, asked.cloned());
@@ -192,10 +188,9 @@ impl Session {
         }
     }
 
-    /// Makes one run there; its lines are heard as they come. `folder` is that of the results: the
-    /// same run of the same results is not made twice. Fails when the machine does not come back,
-    /// refuses, or the lines cannot be passed on. Whatever happens to a run that has begun is an
-    /// [`Outcome`].
+    /// Makes one run there and passes its lines on. The same run of the same results `folder` is
+    /// not made twice. Fails when the host does not come back, refuses, or lines cannot be passed
+    /// on. Everything else is an [`Outcome`].
     pub fn run(
         &mut self,
         spec: &Spec,
@@ -220,7 +215,7 @@ impl Session {
                 Err(Failed::Broken(broken)) => {
                     run.receipt.broken();
                     let mut note = |text: &str| {
-                        // A note that nobody takes is no reason to stop.
+                        // A lost note does not stop the run.
                         let _ = hear(RunEvent::Note(text));
                     };
                     self.reconnect(&broken, waiter, &mut note)?;
@@ -229,7 +224,6 @@ impl Session {
         }
     }
 
-    /// Follows a run until it is over or the connection breaks.
     fn follow(
         &mut self,
         run: &mut Run,
@@ -243,8 +237,8 @@ impl Session {
         };
         let Some(link) = &mut self.link else { return Err(Broken::Closed.into()) };
         let (key, run_id, spec) = run.order.clone();
-        link.ask(&Ask::Run { key, run_id, spec, from: run.receipt.size_bytes() })?;
-        // Asked again on a new connection, since nobody knows whether the old one carried it.
+        link.ask(&Ask::Run { key, run_id, spec, from: run.receipt.size_bytes })?;
+        // Repeated on a new connection: the old one may not have carried it.
         let mut asked_to_stop = false;
         loop {
             if waiter.stop_requested() && !asked_to_stop {
@@ -273,7 +267,7 @@ impl Session {
                     let why =
                         format!("{} has lost the run: it was rebooted, or killed", host.address);
                     hear(RunEvent::Note(&why)).map_err(RemoteError::Results)?;
-                    let (status, at_ns) = (EndStatus::Killed, run.lines.last_ns());
+                    let (status, at_ns) = (EndStatus::Killed, run.lines.last_ns);
                     let death = DeathRecord { at_ns, cause: why.clone(), log: Vec::new() };
                     let ended = run.lines.end_early(at_ns, status, Some(death), &mut sink(hear));
                     ended.map_err(RemoteError::Results)?;
@@ -287,7 +281,7 @@ impl Session {
         }
     }
 
-    /// Tries to connect again, with longer and longer pauses.
+    /// Reconnects, with growing pauses.
     fn reconnect(
         &mut self,
         broken: &Broken,
@@ -344,8 +338,7 @@ impl Session {
         }
     }
 
-    /// Says that all runs have been received; the machine is cleaned up. What could not be removed
-    /// there is named with the reason.
+    /// Confirms all runs and has the host clean up. Returns what could not be removed there.
     pub fn close(&mut self, waiter: &Waiter) -> Vec<String> {
         let Some(mut link) = self.link.take() else { return Vec::new() };
         let until_ns = monotonic_ns() + STOP_NS;
@@ -378,23 +371,22 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // Something went wrong here: a run that is under way there is not wanted any more.
+        // Something failed here: the run there is no longer wanted.
         if let Some(link) = &mut self.link {
             let _ = link.ask(&Ask::Stop).and_then(|()| link.ask(&Ask::Close));
-            // What is cleaned up there nobody waits for; but ssh is to carry these words.
+            // Nobody waits for the cleanup, but ssh must deliver the messages.
             link.drain();
         }
     }
 }
 
-/// A subject with all that was chosen, or why it is not available; and what was chosen for the user.
+/// The resolved subject or why it is not available, and a note.
 type Preparation = (Result<SubjectSpec, String>, Option<String>);
 
 struct Run {
     order: (String, String, Box<Spec>),
     receipt: Receipt,
     lines: RunLines,
-    /// When a run that was asked to stop is given up.
     stop_ns: Option<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! What the two sides say to each other: lines, each a mark and JSON. What is asked goes to the
-//! measured host, answers and the lines of runs come back.
+//! Messages between the two sides: lines of a mark and JSON. Requests go to the measured host,
+//! answers and run lines come back.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use subject::LocalSubject;
 
 /// Number of this language; two sides that do not agree on it do not talk.
 pub const LANGUAGE: u32 = 1;
-/// First byte of what is asked or answered.
+/// First byte of a message.
 const WORD: u8 = b'!';
 /// First byte of a line of a run.
 const RUN_LINE: u8 = b'=';
@@ -25,28 +25,23 @@ pub const MOST_LINE_BYTES: usize = 64 << 20;
 /// What begins a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
-    /// [`LANGUAGE`] of who asks.
-    pub language: u32,
-    /// Name of the session; a connection with the same name goes on with it.
-    pub session: String,
-    /// Who comes, told apart from others that use the same name at the same time.
-    pub instance: String,
-    /// Who it is, for people.
-    pub who: String,
+    pub(crate) language: u32,
+    /// A connection with the same name continues the session.
+    pub(crate) session: String,
+    /// Distinguishes processes that use the same name.
+    pub(crate) instance: String,
+    pub(crate) who: String,
     /// The measured host as the other side calls it.
-    pub address: String,
+    pub(crate) address: String,
     /// Whether to wait for the lease.
-    pub wait: bool,
-    /// How long the session waits for a connection that broke, in ns.
-    pub patience_ns: u64,
-    /// How long finished runs are kept that nobody has fetched, in ns.
-    pub keep_ns: u64,
-    /// Where the files of loads and probes go on the measured host.
-    pub work_dir: Option<PathBuf>,
-    /// Size of a temporary swap file there, in bytes.
-    pub swap_bytes: Option<u64>,
-    /// Test hook: freeze the prober.
-    pub freeze: Option<Freeze>,
+    pub(crate) wait: bool,
+    /// How long the session waits for a new connection, in ns.
+    pub(crate) patience_ns: u64,
+    /// How long unfetched runs are kept, in ns.
+    pub(crate) keep_ns: u64,
+    pub(crate) work_dir: Option<PathBuf>,
+    pub(crate) swap_bytes: Option<u64>,
+    pub(crate) freeze: Option<Freeze>,
 }
 
 /// What is asked of the measured host.
@@ -64,8 +59,8 @@ pub enum Ask {
         /// Kernel parameters that are to be set.
         sysctls: BTreeMap<String, String>,
     },
-    /// Make a run, unless it is made or under way, and say its lines from a place on. All runs of
-    /// other keys have been received.
+    /// Make a run unless it exists, and send its lines from a position on. Confirms runs of other
+    /// keys.
     Run {
         /// What names the run beyond this session.
         key: String,
@@ -147,10 +142,9 @@ pub enum Answer {
 /// Who holds the lease of a host, as its note says in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// Who; empty = the note does not say.
-    pub who: String,
-    /// Since when, in ns since 1970.
-    pub since_unix_ns: u64,
+    /// Empty if the note does not say.
+    pub(crate) who: String,
+    pub(crate) since_unix_ns: u64,
 }
 
 impl fmt::Display for Holder {
@@ -165,19 +159,18 @@ impl fmt::Display for Holder {
     }
 }
 
-/// How a run came to its end.
+/// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
-    /// The run.
-    pub key: String,
+    pub(crate) key: String,
     /// The status of its `end` line.
-    pub status: EndStatus,
-    /// What the agent said or how it ended, if it died or refused.
-    pub death: Option<String>,
+    pub(crate) status: EndStatus,
+    /// How the agent died, if it did.
+    pub(crate) death: Option<String>,
     /// Size of all its lines in bytes.
     pub size_bytes: u64,
     /// BLAKE3 of them, in hexadecimal.
-    pub blake3: String,
+    pub(crate) blake3: String,
 }
 
 /// A line that cannot be.
@@ -193,7 +186,7 @@ pub struct WireError {
 /// A word as a line.
 pub fn encode(word: &impl Serialize) -> Vec<u8> {
     let mut line = vec![WORD];
-    // The types have no map with odd keys and nothing else that JSON cannot hold.
+    // The types hold nothing that JSON cannot express.
     line.extend(serde_json::to_vec(word).unwrap_or_default());
     line.push(b'\n');
     line
@@ -215,14 +208,12 @@ pub enum Frame<W> {
     RunLine(Vec<u8>),
 }
 
-/// Cuts what comes into lines and reads them. What a shell says before the first word (a greeting, a
-/// message of the day) is passed over.
+/// Splits the stream into lines and parses them. Shell output before the first message is skipped.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
     rest: Vec<u8>,
-    /// Bytes before `rest`.
     read_bytes: u64,
-    /// Whether lines without a mark are passed over: until the first word.
+    /// Whether the first message has come; before, other lines are skipped.
     greeted: bool,
 }
 
@@ -232,8 +223,8 @@ impl Reader {
         self.rest.extend_from_slice(bytes);
     }
 
-    /// The next line, read from where lines come from; `None` when there will be none. Fails when a
-    /// line is wrong, or nothing can be read.
+    /// Reads until the next line is complete; `None` at the end. Fails on a bad line or a read
+    /// error.
     pub(crate) fn hear<W: DeserializeOwned>(
         &mut self,
         input: &mut impl Read,
@@ -263,8 +254,7 @@ impl Reader {
         self.rest
     }
 
-    /// The next line; `None` if there is no whole one. The error says where a line is wrong, and
-    /// why.
+    /// The next line; `None` if it is incomplete. The error has the place and the reason.
     #[expect(clippy::should_implement_trait, reason = "more may come after None")]
     pub fn next<W: DeserializeOwned>(&mut self) -> Result<Option<Frame<W>>, WireError> {
         loop {

@@ -1,5 +1,4 @@
-//! Curves from whatever holds them: the folder of a sweep or of another experiment with a numeric
-//! factor, published tables, CSV.
+//! Curves from sweep folders and other experiments with a numeric factor, published tables, CSV.
 
 mod folder;
 mod table;
@@ -38,9 +37,8 @@ pub struct CurveOptions {
     pub work: Option<String>,
 }
 
-/// The curves that `what` names: `reference:NAME`, a folder with a manifest, or a CSV; `-` is
-/// standard input. Fails when there is nothing of this name, or it is refused, with the place and
-/// the reason.
+/// The curves that `what` names: `reference:NAME`, a folder with a manifest, or a CSV (`-` is
+/// standard input). Fails with the place and the reason.
 pub fn curves(what: &str, options: &CurveOptions) -> Result<Curves, StoreError> {
     if let Some(name) = what.strip_prefix(REFERENCE) {
         let found = reference::find(name)?;

@@ -1,4 +1,4 @@
-//! What is kept and cannot be read or written.
+//! Errors of the store.
 
 use std::io;
 use std::path::PathBuf;
@@ -44,7 +44,6 @@ impl StoreError {
         |source| Self::Io { path, source }
     }
 
-    /// The refusal of a text of this name.
     pub(crate) fn refused(name: impl Into<String>) -> impl FnOnce(Refusal) -> Self {
         let name = name.into();
         move |refusal| Self::Refused(format!("{name}: {refusal}"))

@@ -1,7 +1,5 @@
-//! Results of other programs as observations: one file a format, and the table [`Format::ALL`].
-//!
-//! A reader of a format takes everything that it finds or refuses: what a format has and
-//! observations have not is told in the notes of the result.
+//! Results of other programs as observations: one file per format, and the table [`Format::ALL`]. A
+//! reader takes everything it finds or refuses; what observations cannot express goes into notes.
 
 mod csv;
 mod cyclictest;
@@ -28,13 +26,11 @@ pub use crate::refusal::Refusal;
 pub struct Format {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Whether a text looks like it.
     looks_right: fn(&Looks) -> bool,
-    /// Reads a text of it, all but its name.
     read: fn(&str, &Options) -> Result<Dataset, Refusal>,
 }
 
-/// A text of an unknown format, and the text as JSON if it is that: no other format looks so.
+/// A text of an unknown format, parsed if it is JSON.
 struct Looks<'a> {
     text: &'a str,
     json: Option<Value>,
@@ -52,9 +48,7 @@ pub struct Options {
 }
 
 impl Format {
-    /// What resp1 printed.
     pub(crate) const RESP1: Self = Self::new("resp1", resp1::looks_right, resp1::read);
-    /// Comma-separated values with a heading row.
     pub(crate) const CSV: Self = Self::new("csv", csv::looks_right, csv::read);
     /// All of them. A text is of the first one that it looks like.
     pub const ALL: [Self; 9] = [
@@ -86,11 +80,11 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.name == name)
     }
 
-    /// The format that a text looks like. Every text without another mark and with a comma in its
-    /// first line is CSV. Fails when it looks like none.
+    /// The format that a text looks like; without other marks, a comma in the first line means CSV.
+    /// Fails when it looks like none.
     pub fn of(text: &str) -> Result<Self, Refusal> {
         let text = text.trim_start_matches('\u{feff}');
-        // Lines of JSON are no JSON.
+        // JSON lines are not one JSON value.
         let is_json = text.trim_start().starts_with('{') && !perf::has_counts(text);
         let json = is_json.then(|| json(text)).transpose()?;
         let looks = Looks { text, json };
@@ -111,8 +105,8 @@ impl Format {
     }
 }
 
-/// Reads a text as observations; `name` is where it comes from, `format` what it is if that is
-/// known. Fails when it is not of that format, or of none; with the line where there is one.
+/// Reads a text as observations; `name` is its origin. Fails when it is not of this format, or of
+/// none; with the line where there is one.
 pub fn dataset(
     name: &str,
     text: &str,
@@ -125,7 +119,6 @@ pub fn dataset(
 }
 
 impl Looks<'_> {
-    /// What JSON has under a key.
     fn key(&self, key: &str) -> Option<&Value> {
         self.json.as_ref()?.get(key)
     }
@@ -134,32 +127,30 @@ impl Looks<'_> {
         self.key(key).is_some_and(Value::is_object)
     }
 
-    /// Whether some line that is not of JSON has a mark.
+    /// Whether a line of a text that is not JSON has a mark.
     fn has_line(&self, is: impl Fn(&str) -> bool) -> bool {
         self.json.is_none() && self.text.lines().any(is)
     }
 }
 
-/// A text as JSON of some form.
 fn json<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
     serde_json::from_str(text).map_err(|error| Refusal::json(&error))
 }
 
-/// A value of JSON as a fact.
 fn fact(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A set without trials, in which these factors vary.
+/// An empty set in which these factors vary.
 fn varied<'a>(factors: impl IntoIterator<Item = &'a str>) -> Dataset {
     let factor = |name: &str| Factor { name: name.to_owned(), levels: Vec::new() };
     Dataset { factors: factors.into_iter().map(factor).collect(), ..Dataset::default() }
 }
 
-/// A response, what it means, and its only value in a trial.
+/// A response, its meaning, and its only value in a trial.
 type Figure = (String, Response, f64);
 
-/// Adds a trial with its levels, which stand in the order in which they appear, and its figures.
+/// Adds a trial with its levels and figures; new levels are appended to their factors.
 fn add<'a>(
     set: &mut Dataset,
     name: String,
@@ -181,22 +172,21 @@ fn add<'a>(
     &mut set.trials[last]
 }
 
-/// A response of which the parts of a trial do not add up.
+/// A response whose parts do not add up.
 fn response(unit: &str, more_is_better: bool) -> Response {
     Response { unit: unit.to_owned(), more_is_better, additive: false }
 }
 
-/// What is known of the facts, each by its name.
+/// The known facts.
 fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, Option<String>)>) -> Environment {
     facts.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect()
 }
 
-/// The measure of a trial, which must be the same where trials are compared.
+/// The measure, which compared trials must share.
 fn measure(name: &str) -> Environment {
     Environment::from([("measure".to_owned(), name.to_owned())])
 }
 
-/// Times in ns since 1970 UTC.
 fn unix_ns(time: jiff::Timestamp) -> Option<u64> {
     u64::try_from(time.as_nanosecond()).ok()
 }

@@ -1,8 +1,7 @@
-//! What is kept: results folders of run files, manifests of experiments, results that other programs
-//! printed, read back as plain types, and the published results that ship with thrashlab.
+//! What is kept: results folders, manifests, results of other programs, and the published results
+//! that ship with thrashlab.
 //!
-//! **Invariant:** readers refuse with the number of the line and the reason; they never guess and
-//! never panic, whatever the input.
+//! **Invariant:** readers refuse with the line number and the reason; they never guess or panic.
 
 pub mod curve;
 mod error;

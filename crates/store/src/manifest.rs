@@ -1,4 +1,4 @@
-//! The manifest of an experiment (`experiment.json` in its folder): which run has which levels.
+//! The manifest of an experiment (`experiment.json`): which run has which levels.
 
 use std::fs;
 use std::io;
@@ -11,8 +11,7 @@ use crate::error::StoreError;
 /// Name of the manifest in the folder of an experiment.
 pub const FILE: &str = "experiment.json";
 
-/// Reads the manifest of a folder; `None` if it has none. Fails when there is one that cannot be
-/// read, with the place.
+/// Reads the manifest of a folder, if it has one. Fails when it cannot be read, with the place.
 pub fn read(folder: &Path) -> Result<Option<Manifest>, StoreError> {
     let path = folder.join(FILE);
     let text = match fs::read(&path) {
@@ -23,8 +22,8 @@ pub fn read(folder: &Path) -> Result<Option<Manifest>, StoreError> {
     parse(&text, path).map(Some)
 }
 
-/// The manifest that a file's bytes are; `path` is where they come from. Fails when they are none,
-/// with the place, or one of a newer schema.
+/// Parses a manifest; `path` is its origin. Fails when it is malformed, with the place, or of a
+/// newer schema.
 pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
     #[derive(serde::Deserialize)]
     struct Schema {
@@ -32,7 +31,7 @@ pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
     }
     let refused = |why: String| StoreError::Refused(format!("{}: {why}", path.display()));
     let none = |error| refused(format!("not the manifest of an experiment: {error}"));
-    // The schema alone first: a newer one may lack what this build expects.
+    // The schema first: a newer manifest may lack fields of this one.
     let Schema { schema } = serde_json::from_slice(bytes).map_err(none)?;
     if schema > MANIFEST_SCHEMA {
         return Err(refused(format!(
@@ -42,8 +41,7 @@ pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
     serde_json::from_slice(bytes).map_err(none)
 }
 
-/// Writes a manifest into its folder, whole or not at all. Fails when the folder cannot be made or
-/// written.
+/// Writes a manifest atomically. Fails when the folder cannot be made or written.
 pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), StoreError> {
     let path = folder.join(FILE);
     let write = || -> io::Result<()> {

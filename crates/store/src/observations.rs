@@ -1,5 +1,4 @@
-//! Observations from whatever holds them: run files, published figures, results of other
-//! programs.
+//! Observations from run files, published figures and results of other programs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,19 +18,16 @@ use crate::refusal::Refusal;
 use crate::results::{SUFFIX, read_runs, run_files};
 
 pub(crate) const REFERENCE: &str = "reference:";
-/// What every header of a run file begins with.
 const RUN_LINE: &str = "{\"kind\":\"header\"";
 
-/// The observations that `what` names: `reference:NAME`, a folder of run files, a run file, a
-/// result of another program, whose format is told by its content, or a folder of such results of
-/// one format, each with its trials; `-` is standard input. Fails when there is nothing of this
-/// name, or it is refused, with the place and the reason.
+/// The observations that `what` names: `reference:NAME`, a run file or a folder of them, a result
+/// of another program or a folder of such results of one format; `-` is standard input. Fails with
+/// the place and the reason.
 pub fn observations(what: &str) -> Result<Dataset, StoreError> {
     observations_as(what, None, &Options::default())
 }
 
-/// [`observations`] of a format that is known, or with what a reader cannot know. Fails as for
-/// [`observations`].
+/// [`observations`] of a given format, or with options for the reader. Fails as [`observations`].
 pub fn observations_as(
     what: &str,
     format: Option<Format>,
@@ -64,7 +60,6 @@ pub fn observations_as(
     import::dataset(what, &content, format, options).map_err(StoreError::refused(what))
 }
 
-/// Whether a text is a run file, by its name or by its beginning.
 fn is_run(what: &str, content: &[u8]) -> bool {
     what.ends_with(SUFFIX) || content.starts_with(RUN_LINE.as_bytes())
 }
@@ -74,25 +69,24 @@ pub fn is_run_file(path: &Path) -> bool {
     is_run(&path.to_string_lossy(), &beginning(path).unwrap_or_default())
 }
 
-/// Whether this is a file that can be read and that is no run file, or a folder of such files
-/// without runs: results of another program.
+/// Whether this is a readable file that is not a run file, or a folder of such files: results of
+/// another program.
 pub fn is_foreign(path: &Path) -> bool {
     if path.is_dir() {
         return is_foreign_folder(path);
     }
-    // A file of a few bytes, or of none, is a run that was cut off as early as can be.
+    // A file shorter than that is a run that was cut off early.
     let is_other = |start: Vec<u8>| !is_run(&path.to_string_lossy(), &start);
     path.is_file() && beginning(path).is_some_and(is_other)
 }
 
-/// So much of a file's beginning as tells a run; `None` if it has less or cannot be read.
+/// The first bytes of a file, enough to recognize a run.
 fn beginning(path: &Path) -> Option<Vec<u8>> {
     let mut start = vec![0; RUN_LINE.len()];
     fs::File::open(path).ok()?.read_exact(&mut start).ok()?;
     Some(start)
 }
 
-/// Whether a folder has files, but neither a run file nor the manifest of an experiment.
 fn is_foreign_folder(path: &Path) -> bool {
     path.is_dir()
         && matches!(run_files(path), Err(StoreError::Empty { .. }))
@@ -100,7 +94,7 @@ fn is_foreign_folder(path: &Path) -> bool {
         && foreign_files(path).is_ok_and(|files| !files.is_empty())
 }
 
-/// The files of a folder but hidden ones, in the order of their names.
+/// The visible files of a folder, sorted by name.
 fn foreign_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -113,7 +107,6 @@ fn foreign_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The results of another program that a folder holds, each with its trials.
 fn foreign_folder(
     path: &Path,
     format: Option<Format>,
@@ -126,7 +119,7 @@ fn foreign_folder(
     for file in foreign_files(path).map_err(StoreError::io(path))? {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = read(&file)?;
-        // A folder of anything else is not read to its end.
+        // A folder of other things is not read to its end.
         if let (true, None, Err(Refusal(why))) = (files.is_empty(), format, Format::of(&text)) {
             let why = format!("{why}; and the folder has no run file (*{SUFFIX})");
             return Err(refused((name, Refusal(why))));
@@ -136,17 +129,16 @@ fn foreign_folder(
     import::folder::dataset(&path.to_string_lossy(), &files, format, options).map_err(refused)
 }
 
-/// The name of a run in a folder: its path there, without what all run files end in. Of a file that
-/// is no folder's, `folder` is the file itself.
+/// The name of a run: its path below the folder, without the suffix. For a single file, `folder` is
+/// the file itself.
 pub fn run_name(folder: &Path, file: &Path) -> String {
     let below = file.strip_prefix(folder).ok().filter(|name| !name.as_os_str().is_empty());
     let name = below.unwrap_or(file).to_string_lossy().into_owned();
     name.trim_end_matches(SUFFIX).to_owned()
 }
 
-/// The observations of runs, each with its path in their folder as its name, and with the levels, the
-/// block and the seed that the manifest of an experiment gives them. Runs that are not of the
-/// experiment are left out, with a note.
+/// The observations of runs, named by their paths, with levels, block and seed from the manifest.
+/// Runs that are not in the manifest are left out, with a note.
 pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -> Dataset {
     let mut set = from_runs(name, runs);
     let Some(manifest) = manifest else { return set };
@@ -184,7 +176,7 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
     set
 }
 
-/// The text of a file, or of standard input if it is `-`. Fails when it cannot be read, or is not
+/// The text of a file, or of standard input if it is `-`. Fails when it cannot be read or is not
 /// UTF-8.
 pub fn read(path: &Path) -> Result<String, StoreError> {
     let read = || -> io::Result<String> {

@@ -1,7 +1,6 @@
 //! The published results that ship with thrashlab (folder `reference/`), each with its source.
 //!
-//! Names are folder and file stem: `resp1/2.4.20`. The names of `multics/` end before the file's
-//! first `-`: `multics/experiment1`.
+//! Names are folder and file stem: `resp1/2.4.20`. Names of `multics/` end at the first `-`.
 
 mod acceptance;
 mod conditions;
@@ -37,8 +36,8 @@ pub struct Reference {
 pub enum Kind {
     /// An output of resp1, readable by [`crate::resp1::parse`].
     Resp1,
-    /// Comma-separated values with a heading line; units stand last in the column names, an empty
-    /// cell was not published or is not legible.
+    /// Comma-separated values with a heading; column names end in units, and an empty cell was not
+    /// published or is not legible.
     Csv,
 }
 
@@ -49,7 +48,7 @@ pub fn find(name: &str) -> Result<&'static Reference, StoreError> {
         .ok_or_else(|| StoreError::Refused(format!("no published result {name:?}; {}", hint(name))))
 }
 
-/// A sentence that helps who asked for `name`: at most three names that are close to it.
+/// Suggests at most three names close to `name`.
 fn hint(name: &str) -> String {
     let wanted = name.to_ascii_lowercase();
     let distance = |candidate: &str| {
@@ -89,16 +88,14 @@ impl Reference {
         resp1::parse(self.text).map_err(StoreError::refused(self.name))
     }
 
-    /// The cells of a CSV result, row by row; the first row is the heading. Fails when it is not a
-    /// CSV.
+    /// The cells of a CSV result by row, heading first. Fails when it is not a CSV.
     pub fn cells(&self) -> Result<Vec<Vec<&'static str>>, StoreError> {
         self.expect(Kind::Csv)?;
-        // The published tables have no quoted cells; a test holds them to it.
+        // The published tables have no quoted cells, which a test checks.
         Ok(self.text.lines().map(|line| line.split(',').collect()).collect())
     }
 }
 
-/// The rows of a published table without its heading.
 fn rows(name: &str) -> Vec<Vec<&'static str>> {
     let cells = find(name).and_then(Reference::cells).unwrap_or_default();
     cells.into_iter().skip(1).collect()
@@ -112,7 +109,7 @@ pub fn document(reference: &Reference) -> Document<'static> {
         }
         Kind::Csv => reference.cells().map(|cells| Block::Table(table(&cells))),
     };
-    // All embedded texts can be read, which a test holds them to; if not, they are shown as they are.
+    // All embedded texts can be read, which a test checks; else they are shown verbatim.
     let block = block.unwrap_or_else(|_| Block::Verbatim(reference.text.to_owned()));
     let Reference { name, title, source, .. } = reference;
     Document {
@@ -122,7 +119,6 @@ pub fn document(reference: &Reference) -> Document<'static> {
     }
 }
 
-/// The cells of a CSV as a table, its first row the heading.
 fn table(cells: &[Vec<&str>]) -> Table {
     let mut rows = cells.iter();
     let mut table = Table::new("", rows.next().into_iter().flatten().copied());

@@ -1,9 +1,8 @@
-//! A text that is not taken, with where and why.
+//! Refused texts.
 
 use std::fmt::Display;
 
-/// A text that was not taken: line and column, from 1, where there are any, what is wrong, and the
-/// next step.
+/// A text that was refused: line and column from 1 where known, the problem and the next step.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Refusal(pub(crate) String);
@@ -17,12 +16,11 @@ impl Refusal {
         Self(format!("line {line}: {reason}"))
     }
 
-    /// The column is its number, with its name if it has one.
+    /// The column has its number, and its name if it has one.
     pub(crate) fn cell(line: usize, column: impl Display, reason: impl Display) -> Self {
         Self(format!("line {line}, column {column}: {reason}"))
     }
 
-    /// What the JSON parser refused.
     pub(crate) fn json(error: &serde_json::Error) -> Self {
         Self::cell(error.line(), error.column(), error)
     }

@@ -1,20 +1,18 @@
 //! Reads what the resp1 response benchmark printed, in either of its two formats.
 //!
-//! Outputs reach us through `script(1)`, mail and web archives, so columns may have lost their
-//! alignment, base rows the blank that they began with, and lines their endings. A line is
-//! therefore known by its shape, not by its position:
+//! Outputs come through `script(1)`, mail and web archives, so columns may be misaligned and line
+//! ends lost. A line is therefore recognized by its shape:
 //!
 //! - **title**: `Starting`, then any of `N CPU`, `M MB`, `P data`, `I sec`;
-//! - **heading**: `Test low high median average` and the names of the last two columns, which tell
-//!   the format; the line of underlined group names above it is skipped;
-//! - **row**: a test name and numbers. A name is letters, digits and `-_.+/` and is no number.
-//!   Most of the words behind it must be numbers, and at least five; four behind a known name or
-//!   in an indented line. Nothing but numbers makes a row earlier: one behind a known name, three in
-//!   an indented line, so that a row which was cut off is refused and not lost;
+//! - **heading**: `Test low high median average` and two more names, which tell the format; the
+//!   line of underlined group names above it is skipped;
+//! - **row**: a test name (letters, digits and `-_.+/`) and mostly numbers: at least five, or four
+//!   after a known name or an indent. If only numbers follow, one after a known name or three after
+//!   an indent suffice, so that a cut row is refused, not lost;
 //! - anything else that is not blank is an **extra** and kept.
 //!
-//! Without a heading the format is taken from the numbers: the raw ratio is
-//! `average / average(noload)` and is the fifth number of the second format, the sixth of the first.
+//! Without a heading the numbers tell the format: the raw ratio `average / average(noload)` is the
+//! fifth number of the second format, the sixth of the first.
 
 mod line;
 mod points;
@@ -43,11 +41,9 @@ struct Reader {
     extras: Vec<String>,
 }
 
-/// Reads the output of one resp1 run, of either format.
-///
-/// A `-` in the last two columns stands for a value that is not known. Terminal escape sequences
-/// and control characters are dropped. Fails when there is no row, no `noload` row, or a row that
-/// is not one of resp1; always with the number of the line and the reason.
+/// Reads the output of one resp1 run, of either format. A `-` in the last two columns means
+/// unknown; terminal escape sequences are dropped. Fails, with the line, without rows or a `noload`
+/// row, or when a row is malformed.
 pub fn parse(text: &str) -> Result<Resp1Table, Refusal> {
     let mut reader = Reader::default();
     let mut lines = 0;
@@ -85,7 +81,6 @@ impl Reader {
         Ok(())
     }
 
-    /// The table, once all `lines` lines are read.
     fn finish(self, lines: usize) -> Result<Resp1Table, Refusal> {
         let Some(first) = self.rows.first() else {
             return Err(Refusal::whole(format!(
@@ -100,7 +95,6 @@ impl Reader {
         })?;
         let format = match self.format {
             Some(format) => format,
-            // That of the first row that can have only one.
             None => self
                 .rows
                 .iter()
@@ -124,8 +118,8 @@ impl Reader {
     }
 }
 
-/// The format that a row must have because only one of its last two numbers is
-/// `average / noload_ms`; `None` if both or none are.
+/// The format that a row must have because exactly one of its last two numbers is `average /
+/// noload_ms`.
 fn raw_format(row: &Row, noload_ms: f64) -> Option<Resp1Format> {
     let fits = |ratio: Option<f64>| {
         ratio.is_some_and(|ratio| ratio::agrees(row.average_ms(), noload_ms, ratio))

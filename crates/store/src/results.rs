@@ -1,4 +1,4 @@
-//! A results folder: one run file a run, written as the run goes on.
+//! A results folder: one file per run, written as the run goes on.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,17 +12,18 @@ use crate::error::StoreError;
 /// How the name of a run file ends.
 pub const SUFFIX: &str = ".run.jsonl";
 
-/// A run file under way: every line is handed to the system as it comes, so that the file is
-/// valid up to its last line whenever this process ends.
+/// A run file under way. Each line is written at once, so the file is always valid to its last
+/// line.
 #[derive(Debug)]
 pub struct RunFile {
     file: File,
-    path: PathBuf,
+    /// Where it is.
+    pub path: PathBuf,
 }
 
 impl RunFile {
-    /// A new run file in a folder, which is made if it is missing. Fails when the folder cannot be
-    /// made or written, or has a run of this name already.
+    /// A new run file; makes the folder if needed. Fails when it cannot be written or exists
+    /// already.
     pub fn create(folder: &Path, run_id: &str) -> Result<Self, StoreError> {
         let path = folder.join(format!("{run_id}{SUFFIX}"));
         let made = fs::create_dir_all(folder)
@@ -37,11 +38,6 @@ impl RunFile {
             io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
         })
     }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 /// Reads one run file. Fails when it cannot be read or is not a run file, with the line.
@@ -50,14 +46,14 @@ pub fn read_run(path: &Path) -> Result<Run, StoreError> {
     Run::parse(&bytes).map_err(|source| StoreError::Run { path: path.to_owned(), source })
 }
 
-/// Reads a run file, or all run files in a folder and below, in the order of their names. Fails
-/// when there is none, or one of them is not a run file.
+/// Reads a run file, or all below a folder sorted by name. Fails when there is none or one is
+/// malformed.
 pub fn read_runs(path: &Path) -> Result<Vec<(PathBuf, Run)>, StoreError> {
     run_files(path)?.into_iter().map(|file| read_run(&file).map(|run| (file, run))).collect()
 }
 
-/// A run file, or all run files in a folder and below, in the order of their names. Fails when a
-/// folder has none or cannot be read.
+/// A run file, or all below a folder sorted by name. Fails when there is none or the folder is
+/// unreadable.
 pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -84,8 +80,8 @@ pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     }
 }
 
-/// Where results go by default: `$XDG_DATA_HOME/thrashlab`, else `~/.local/share/thrashlab`, else
-/// `thrashlab-results` in the current folder.
+/// The default results folder: `$XDG_DATA_HOME/thrashlab`, else `~/.local/share/thrashlab`, else
+/// `./thrashlab-results`.
 pub fn default_folder() -> PathBuf {
     user_folder("XDG_DATA_HOME", ".local/share")
         .unwrap_or_else(|| PathBuf::from("thrashlab-results"))

@@ -1,4 +1,4 @@
-//! The agent's process: started, listened to, asked to stop, and made an end of.
+//! The agent's process.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -12,11 +12,10 @@ use sys::process::{signal, signals, spawn_bound};
 
 use crate::run_lines::{RunLines, Sink};
 
-/// Name of the hidden command that runs the agent.
 const COMMAND: &str = "__agent";
-/// How long the agent may take to end after it was asked to, in ns.
+/// How long the agent may take to stop, in ns.
 const STOP_NS: u64 = 3_000_000_000;
-/// Time that a run may take beyond its schedule before it is taken for stuck, in ns.
+/// How far a run may exceed its schedule before it counts as stuck, in ns.
 const GRACE_NS: u64 = 60_000_000_000;
 
 /// How a run came to its end, as seen from outside.
@@ -28,7 +27,6 @@ pub struct Outcome {
     pub death: Option<String>,
 }
 
-/// A running agent; killed and reaped when dropped.
 pub(crate) struct AgentProcess {
     child: Child,
 }
@@ -41,7 +39,7 @@ impl AgentProcess {
         let text = serde_json::to_vec(assignment).map_err(io::Error::other)?;
         if let Some(mut input) = agent.child.stdin.take()
             && let Err(error) = input.write_all(&text)
-            // An agent that died before it read is found dead by the listener.
+            // The listener reports an agent that died early.
             && error.kind() != io::ErrorKind::BrokenPipe
         {
             return Err(error);
@@ -53,8 +51,8 @@ impl AgentProcess {
         self.child.id()
     }
 
-    /// Passes the agent's lines on until it ends; adds an `end` line if it could not. Fails when a
-    /// line cannot be passed on (the disk of the results is full).
+    /// Passes the agent's lines on until it ends; adds a missing `end` line. Fails when a line
+    /// cannot be passed on (the results' disk is full).
     pub(crate) fn listen(
         &mut self,
         assignment: &Assignment,
@@ -63,8 +61,7 @@ impl AgentProcess {
     ) -> io::Result<Outcome> {
         let mut lines = RunLines::default();
         let mut deadline_ns = monotonic_ns() + longest_ns(assignment);
-        // When the run began. A line arrives after it was written, so this is never too early, and
-        // a bound that is reckoned from it never too high.
+        // When the run began. Lines arrive after they are written, so this is never too early.
         let mut origin_ns = u64::MAX;
         let mut asked = false;
         let mut output = self.child.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
@@ -83,7 +80,7 @@ impl AgentProcess {
                     Ok(count) => {
                         let now_ns = monotonic_ns();
                         lines.push(&bytes[..count], sink)?;
-                        origin_ns = origin_ns.min(now_ns.saturating_sub(lines.last_ns()));
+                        origin_ns = origin_ns.min(now_ns.saturating_sub(lines.last_ns));
                     }
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) => return Err(error),
@@ -94,8 +91,7 @@ impl AgentProcess {
         self.conclude(&mut lines, (status, stuck), origin_ns, sink)
     }
 
-    /// Reaps the agent and says how it ended: with this status, and stuck or not, if it has not
-    /// written its end itself.
+    /// Reaps the agent; returns how it ended.
     fn conclude(
         &mut self,
         lines: &mut RunLines,
@@ -104,15 +100,14 @@ impl AgentProcess {
         sink: &mut Sink<'_>,
     ) -> io::Result<Outcome> {
         let ended_ns = monotonic_ns().saturating_sub(origin_ns);
-        // Its output is closed when it has ended, and all its children with it: otherwise it is
-        // stuck, and not waited for.
+        // Its output closes when it and its children have ended; otherwise it is stuck.
         signal(self.pid(), signals::KILL)?;
         let mut said = String::new();
         if let Some(errors) = self.child.stderr.take() {
             let _ = errors.take(4096).read_to_string(&mut said);
         }
         let exit = self.child.wait()?;
-        if let Some(status) = lines.status() {
+        if let Some(status) = lines.status {
             return Ok(Outcome { status, death: None });
         }
         let said = said.trim().to_owned();

@@ -1,8 +1,7 @@
 //! The sandbox: control groups that confine memory and, if asked, CPU time and processes.
 //!
-//! Version 2 is used where it offers the memory controller, in the nearest directory above this
-//! process that is open to it; otherwise version 1. On a hybrid system a version 2 group without
-//! controllers is added, for its pressure files.
+//! Uses version 2 if the nearest usable group offers the memory controller, else version 1. On a
+//! hybrid system a version 2 group without controllers is added for its pressure files.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -12,10 +11,9 @@ use counters::{Hierarchies, Sources};
 use keep::{Journal, Made};
 use model::{Missed, SandboxSpec};
 
-/// Period over which CPU time is limited, in µs (the kernel's default).
+/// Period of the CPU limit, in µs (the kernel's default).
 const PERIOD_US: u64 = 100_000;
 
-/// The controllers that the limits of a sandbox need.
 pub(crate) fn wanted_controllers(spec: &SandboxSpec) -> Vec<&'static str> {
     let mut wanted = vec!["memory"];
     wanted.extend(spec.cpus_milli.map(|_| "cpu"));
@@ -29,17 +27,14 @@ pub(crate) struct Sandbox {
     pub(crate) groups: Vec<Made>,
     /// Files into which a process writes `0` to enter.
     pub(crate) enter: Vec<PathBuf>,
-    /// Where its counters are read.
     pub(crate) sources: Sources,
-    /// What it could not have.
+    /// Unavailable capabilities.
     pub(crate) missed: Vec<Missed>,
-    /// Whether its processes may swap, where swap exists.
     pub(crate) may_swap: bool,
 }
 
 impl Sandbox {
-    /// Makes a sandbox of a name that no other group has; or says what was tried, and what the
-    /// system answered.
+    /// Makes a sandbox under a unique name; the error lists what was tried and why it failed.
     pub(crate) fn make(
         spec: &SandboxSpec,
         name: &str,
@@ -79,7 +74,7 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn undo(&mut self) {
-        // What cannot be removed stays in the journal for the next start.
+        // What cannot be removed stays in the journal.
         for group in self.made.groups.drain(..).rev() {
             let _ = self.journal.remove(group);
         }
@@ -142,8 +137,7 @@ impl Maker<'_> {
         self.made.missed.push(Missed { capability: capability.to_owned(), reason });
     }
 
-    /// A version 1 group of a controller; one that is mounted together with another controller
-    /// shares its group.
+    /// A version 1 group of a controller; controllers mounted together share it.
     fn v1_group(&mut self, found: &Hierarchies, controller: &str) -> Result<PathBuf, String> {
         let hierarchy = found
             .v1(controller)
@@ -156,7 +150,6 @@ impl Maker<'_> {
         self.make_group(&hierarchy.own_dir)
     }
 
-    /// Makes a group and notes how to enter it.
     fn make_group(&mut self, parent: &Path) -> Result<PathBuf, String> {
         let dir = parent.join(self.name);
         let failed = |error: io::Error| format!("make {}: {error}", dir.display());
@@ -173,8 +166,8 @@ fn set(dir: &Path, file: &str, value: &str) -> Result<(), String> {
     fs::write(&path, value).map_err(|error| format!("write {value} to {}: {error}", path.display()))
 }
 
-/// The nearest directory, from this process's own group upwards, whose children have the wanted
-/// controllers, and into whose children this process may move its own.
+/// The nearest group, from this process's own upwards, whose children have the wanted controllers
+/// and may take processes of this user.
 pub(crate) fn v2_parent(
     own_dir: &Path,
     mount_dir: &Path,
@@ -190,8 +183,8 @@ pub(crate) fn v2_parent(
     Err(format!("version 2: {reason}"))
 }
 
-/// Whether children of a directory have the wanted controllers. In the root of the hierarchy they
-/// are switched on if need be; elsewhere this would fail as long as processes live there.
+/// Whether children of a group have the controllers. In the root they are enabled if needed;
+/// elsewhere that fails while processes live there.
 fn offers(dir: &Path, wanted: &[&str], is_root: bool) -> Result<(), String> {
     let path = dir.join("cgroup.subtree_control");
     if lists(&path, wanted) {
@@ -211,14 +204,12 @@ pub(crate) fn has_controllers(dir: &Path, wanted: &[&str]) -> bool {
     lists(&dir.join("cgroup.controllers"), wanted)
 }
 
-/// Whether all of these words are in a file; there are none in one that cannot be read.
 fn lists(path: &Path, wanted: &[&str]) -> bool {
     let text = fs::read_to_string(path).unwrap_or_default();
     wanted.iter().all(|name| text.split_whitespace().any(|word| word == *name))
 }
 
-/// Whether processes may be moved below a directory: the kernel asks for the right to write its
-/// `cgroup.procs`.
+/// Whether processes may be moved below a group: that takes write access to its `cgroup.procs`.
 fn may_move_within(dir: &Path) -> Result<(), String> {
     let path = dir.join("cgroup.procs");
     match OpenOptions::new().write(true).open(&path) {

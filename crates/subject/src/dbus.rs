@@ -1,22 +1,20 @@
-//! The little of D-Bus that a method call of systemd takes: a connection over a local socket, calls
-//! with a body that the caller marshals, and the messages that come back (D-Bus specification,
-//! "Message Protocol").
+//! The subset of D-Bus that a method call to systemd needs: connection, calls, replies and signals
+//! (D-Bus specification, "Message Protocol").
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// Longest wait for the service, which is a local process.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Longest message that is read; what systemd sends here is shorter than 1 KiB.
+/// Messages of systemd here are shorter than 1 KiB.
 const LONGEST_BYTES: usize = 1 << 20;
 
 /// Types of messages.
 const CALL: u8 = 1;
-pub(crate) const REPLY: u8 = 2;
-pub(crate) const ERROR: u8 = 3;
-pub(crate) const SIGNAL: u8 = 4;
+const REPLY: u8 = 2;
+const ERROR: u8 = 3;
+const SIGNAL: u8 = 4;
 
 /// Codes of header fields.
 const PATH: u8 = 1;
@@ -52,7 +50,7 @@ impl Body {
         self.0.push(0);
     }
 
-    /// An array, whose elements `fill` writes and are aligned to `to` bytes.
+    /// An array with elements aligned to `to` bytes.
     pub(crate) fn array(&mut self, to: usize, fill: impl FnOnce(&mut Self)) {
         self.u32(0);
         let length_at = self.0.len() - 4;
@@ -64,51 +62,48 @@ impl Body {
     }
 }
 
+/// A method of an object, with the types of its arguments.
+#[derive(Clone, Copy)]
+pub(crate) struct Method<'a> {
+    pub(crate) service: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) interface: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) signature: &'a str,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Message {
-    pub(crate) kind: u8,
-    /// Name of a signal.
-    pub(crate) member: String,
-    /// Which call it answers.
-    pub(crate) reply_serial: u32,
+    kind: u8,
+    /// The name of a signal.
+    member: String,
+    /// Serial of the call it answers.
+    reply_serial: u32,
     is_little: bool,
     body: Vec<u8>,
 }
 
 impl Message {
-    /// The strings and numbers at the beginning of the body, whose types `signature` lists
-    /// (`s`, `o` and `u`), as text; those that are missing are left out.
+    /// The leading body values as text, by their types in `signature` (`s`, `o`, `u`), as far as
+    /// present.
     pub(crate) fn texts(&self, signature: &str) -> Vec<String> {
         let mut reader = Values { bytes: &self.body, at: 0, is_little: self.is_little };
-        let mut texts = Vec::new();
-        for kind in signature.chars() {
-            let text = match kind {
-                'u' => reader.u32().map(|number| number.to_string()),
-                _ => reader.string(),
-            };
-            match text {
-                Some(text) => texts.push(text),
-                None => break,
-            }
-        }
-        texts
+        signature.chars().map_while(|kind| reader.value(kind)).collect()
     }
 }
 
-/// A connection to a bus, or to systemd itself.
 pub(crate) struct Connection {
     stream: UnixStream,
     serial: u32,
 }
 
 impl Connection {
-    /// Connects to a socket and authenticates as this user. Fails when nobody listens there or the
-    /// user is refused.
+    /// Connects and authenticates as this user. Fails when the socket does not answer or refuses.
     pub(crate) fn open(socket: &Path, user: u32) -> io::Result<Self> {
         let mut stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        // The identity is the decimal number of the user, each digit in hexadecimal.
+        // The user id in decimal, each digit in hexadecimal.
         let identity: String =
             user.to_string().bytes().map(|digit| format!("{digit:02x}")).collect();
         stream.write_all(format!("\0AUTH EXTERNAL {identity}\r\n").as_bytes())?;
@@ -126,13 +121,9 @@ impl Connection {
         Ok(Self { stream, serial: 0 })
     }
 
-    /// Calls a method of an interface of an object of a service, with a body of these types; the
-    /// number that its reply names.
-    pub(crate) fn call(
-        &mut self,
-        [service, path, interface, member, signature]: [&str; 5],
-        body: &Body,
-    ) -> io::Result<u32> {
+    /// Calls a method and waits for its reply. Fails when the service refuses or does not answer.
+    pub(crate) fn call(&mut self, method: Method<'_>, body: &Body) -> io::Result<Message> {
+        let Method { service, path, interface, name, signature } = method;
         self.serial += 1;
         let mut message = Body::default();
         message.0.extend([b'l', CALL, 0, 1]);
@@ -142,7 +133,7 @@ impl Connection {
             for (code, kind, text) in [
                 (PATH, "o", path),
                 (INTERFACE, "s", interface),
-                (MEMBER, "s", member),
+                (MEMBER, "s", name),
                 (DESTINATION, "s", service),
                 (SIGNATURE, "g", signature),
             ] {
@@ -158,11 +149,31 @@ impl Connection {
         message.align(8);
         message.0.extend(&body.0);
         self.stream.write_all(&message.0)?;
-        Ok(self.serial)
+        loop {
+            let message = self.next()?;
+            match message.kind {
+                REPLY if message.reply_serial == self.serial => return Ok(message),
+                ERROR if message.reply_serial == self.serial => {
+                    let why = message.texts("s").pop().unwrap_or_default();
+                    return Err(io::Error::other(format!("{name}: {why}")));
+                }
+                _ => {}
+            }
+        }
     }
 
-    /// The next message. Fails when none comes in time, the connection breaks, or it is no message.
-    pub(crate) fn next(&mut self) -> io::Result<Message> {
+    /// Waits for a signal of this name. Fails as [`Self::next`].
+    pub(crate) fn signal(&mut self, name: &str) -> io::Result<Message> {
+        loop {
+            let message = self.next()?;
+            if message.kind == SIGNAL && message.member == name {
+                return Ok(message);
+            }
+        }
+    }
+
+    /// The next message. Fails on a timeout, a broken connection, or a malformed message.
+    fn next(&mut self) -> io::Result<Message> {
         let mut fixed = [0; 16];
         self.stream.read_exact(&mut fixed)?;
         let is_little = fixed[0] == b'l';
@@ -192,7 +203,6 @@ impl Connection {
     }
 }
 
-/// Reads values one after the other; `None` where the bytes end.
 struct Values<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -214,33 +224,25 @@ impl Values<'_> {
         Some(if is_little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
     }
 
-    fn text(&mut self, count: usize) -> Option<String> {
+    /// A value of this type as text.
+    fn value(&mut self, kind: char) -> Option<String> {
+        let count = match kind {
+            'u' => return self.u32().map(|number| number.to_string()),
+            's' | 'o' => self.u32()? as usize,
+            'g' => usize::from(self.take(1)?[0]),
+            _ => return None,
+        };
         let text = String::from_utf8_lossy(self.take(count)?).into_owned();
         self.take(1)?;
         Some(text)
     }
 
-    fn string(&mut self) -> Option<String> {
-        let count = self.u32()? as usize;
-        self.text(count)
-    }
-
-    fn signature(&mut self) -> Option<String> {
-        let count = usize::from(*self.take(1)?.first()?);
-        self.text(count)
-    }
-
-    /// The next header field: its code, and its value as text.
+    /// The next header field: code and value.
     fn field(&mut self) -> Option<(u8, String)> {
         self.at = self.at.next_multiple_of(8);
-        let code = *self.take(1)?.first()?;
-        let text = match self.signature()?.as_str() {
-            "u" => self.u32()?.to_string(),
-            "g" => self.signature()?,
-            "s" | "o" => self.string()?,
-            _ => return None,
-        };
-        Some((code, text))
+        let code = self.take(1)?[0];
+        let kind = self.value('g')?.parse().ok()?;
+        Some((code, self.value(kind)?))
     }
 }
 

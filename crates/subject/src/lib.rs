@@ -1,7 +1,7 @@
-//! Subjects: where a run takes place. The host as it is, or a sandbox of control groups.
+//! Where a run takes place: the host as it is, or a sandbox of control groups.
 //!
-//! A [`Stage`] makes the runs of one invocation, and owns what they make through its
-//! [`keep::Journal`]. [`Stage::run`] makes one run on it.
+//! A [`Stage`] makes the runs of one invocation and records what they make in its
+//! [`keep::Journal`].
 
 mod agent_process;
 mod cgroup;

@@ -1,4 +1,4 @@
-//! A subject of this machine as it is asked for, and what this machine makes of it.
+//! A subject of this machine as requested, and as resolved here.
 
 use model::units::{format_size, parse_size_bytes};
 use model::{SandboxSpec, SubjectSpec};
@@ -7,13 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::machine::Machine;
 use crate::stage::Stage;
 
-/// Memory of a sandbox if nothing is said, in bytes.
+/// Default memory of a sandbox, in bytes.
 const SANDBOX_BYTES: u64 = 512 << 20;
-/// Most memory that loads take on the host if nothing is said, in bytes.
+/// Most memory that loads take on the host by default, in bytes.
 const HOST_BYTES: u64 = 1 << 30;
-/// Smallest memory of a subject, in bytes: below, programs are killed before they are measured.
+/// Smallest memory of a subject, in bytes: with less, programs are killed before they are measured.
 const SMALLEST_BYTES: u64 = 16 << 20;
-/// More CPUs than any machine has.
 const MOST_CPUS: f64 = 4096.0;
 
 /// The machine as it is, or control groups on it. What is not said is chosen where it runs.
@@ -29,8 +28,7 @@ pub enum LocalSubject {
     Sandbox(Limits),
 }
 
-/// The limits of a sandbox as they are asked for: as in [`SandboxSpec`], but for memory that may be
-/// left to be chosen.
+/// The limits of a sandbox as requested: a [`SandboxSpec`] with optional memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Limit of memory, in bytes.
@@ -44,8 +42,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Sets one by the name under which it is typed, in a machine with so many CPUs. The error says
-    /// which limit is unknown or has a bad value, and what there is.
+    /// Sets one limit by its option name, on a machine with so many CPUs. The error names the limit
+    /// and the valid values.
     pub fn set(&mut self, name: &str, value: &str, most_cpus: f64) -> Result<(), String> {
         let size = || parse_size_bytes(value).map_err(|error| error.to_string());
         match name {
@@ -81,9 +79,8 @@ impl Limits {
 }
 
 impl LocalSubject {
-    /// A subject of a kind (`host`, `sandbox`) with settings; of several for one name the last one
-    /// counts. `None` if this is another kind. The error says which setting is unknown or has a bad
-    /// value, and what there is.
+    /// A subject of a kind (`host`, `sandbox`) with settings, the last of a name counting; `None`
+    /// for another kind. The error names the setting and the valid values.
     pub fn of_settings(kind: &str, settings: &[(String, String)]) -> Option<Result<Self, String>> {
         let set = |mut limits: Limits, (name, value): &(String, String)| {
             if kind == "host" && name != "mem" {
@@ -120,8 +117,8 @@ impl LocalSubject {
     }
 }
 
-/// Resolves the subject on this machine; the second part says what was chosen for the user. Fails
-/// when the machine cannot have it, with the reason.
+/// Resolves the subject on this machine; also returns a note on what was chosen. Fails when the
+/// machine cannot provide it.
 pub fn resolve(
     asked: Option<&LocalSubject>,
     stage: &mut Stage,

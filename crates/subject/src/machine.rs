@@ -1,9 +1,8 @@
-//! The few facts of the machine that sizes are derived from.
+//! The facts of the machine that sizes are derived from.
 
 use counters::parse::colon_keyed;
 use model::Values;
 
-/// Where the kernel tells of memory (proc(5)).
 const MEMINFO: &str = "/proc/meminfo";
 
 /// Memory, swap and CPUs of this machine at this moment.
@@ -36,7 +35,7 @@ impl Machine {
     }
 }
 
-/// What waits to be written to disks, in KiB; 0 if the kernel does not say.
+/// Memory to be written to disks, in KiB; 0 if unknown.
 pub(crate) fn unwritten_kb() -> u64 {
     let fields = meminfo().unwrap_or_default();
     ["Dirty_kb", "Writeback_kb"].iter().filter_map(|name| fields.get(*name)).sum()

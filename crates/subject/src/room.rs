@@ -1,10 +1,9 @@
-//! Room for sandboxes: a control group below which this user may make others with controllers.
+//! Room for sandboxes: a control group below which this user may make groups with controllers.
 //!
-//! systemd wants one owner for each part of the tree (its CONTROL_GROUP_INTERFACE.md): below a unit
-//! with `Delegate=yes` that is the unit's program. So such a unit is used where this process is in
-//! one, and an ordinary user's systemd is asked for one where it is not. The processes of the unit
-//! then move one level down, because a group with processes gives no controllers to others (the
-//! "no internal processes" rule of cgroups(7)). What is made here goes away with the unit.
+//! systemd wants one owner for each part of the tree (CONTROL_GROUP_INTERFACE.md). So a unit with
+//! `Delegate=yes` around this process is used, else the user's systemd is asked for one. The unit's
+//! processes move one level down, since a group with processes gives no controllers to its children
+//! (cgroups(7), "no internal processes"). All of it goes away with the unit.
 
 use std::fs;
 use std::path::Path;
@@ -17,30 +16,27 @@ use rustix::fs::getxattr;
 use crate::cgroup::{has_controllers, v2_parent};
 use crate::user_scope;
 
-/// The group of thrashlab's own processes within the unit.
 const OWN_GROUP: &str = "thrashlab";
-/// What sandboxes limit.
 const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
 
 /// Where the sandboxes of this process can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
-    /// Nothing had to be done.
     Present,
-    /// In the unit that this process was in, which is delegated to it.
+    /// In this process's own unit, which is delegated to it.
     OwnUnit,
-    /// In a scope of the user's systemd, of this name.
+    /// In this scope of the user's systemd.
     Scope(String),
-    /// Nowhere but where control groups can be made anyway; the reason.
+    /// The reason.
     Unavailable(String),
 }
 
 impl Room {
-    /// Sees to it that sandboxes with these controllers can be made, if that is possible.
-    /// `needs_linger`: a scope that ends with the user's last login is of no use.
+    /// Makes sandboxes with these controllers possible, if it can. With `needs_linger` a scope that
+    /// ends at logout does not count.
     pub(crate) fn find(wanted: &[&str], needs_linger: bool) -> Self {
         let Ok(Some(v2)) = Hierarchies::read().map(|found| found.v2) else { return Self::Present };
-        // Where version 2 has no memory controller, version 1 has it, and systemd delegates none.
+        // Without it, version 1 has the memory controller, which systemd does not delegate.
         if !has_controllers(&v2.mount_dir, &["memory"]) {
             return Self::Present;
         }
@@ -76,7 +72,6 @@ impl Room {
     }
 }
 
-/// Enters a scope of the user's systemd and makes room in it.
 fn scope(user: u32) -> Result<String, String> {
     let name = user_scope::enter(user)?;
     let found = Hierarchies::read().map_err(|error| error.to_string())?;
@@ -88,8 +83,8 @@ fn scope(user: u32) -> Result<String, String> {
     Ok(name)
 }
 
-/// Moves this process and its children one level down, and gives the controllers to the groups
-/// there. Where others are in the group too, nothing changes.
+/// Moves this process and its children one level down, and enables the controllers there. Changes
+/// nothing if other processes are in the group.
 fn share_out(dir: &Path) -> Result<(), String> {
     let own = dir.join(OWN_GROUP);
     if !own.is_dir() {
@@ -112,7 +107,6 @@ fn share_out(dir: &Path) -> Result<(), String> {
     });
     if given.is_err() {
         for pid in ours {
-            // One that has ended needs no way back.
             let _ = enter(dir, pid);
         }
         let _ = fs::remove_dir(&own);
@@ -126,14 +120,13 @@ fn enter(group: &Path, pid: u32) -> Result<(), String> {
         .map_err(|error| format!("write {pid} to {}: {error}", path.display()))
 }
 
-/// Whether systemd has handed a group over to the program in it. A user's systemd marks none: there
-/// a scope of our own is asked for.
+/// Whether systemd has delegated a group to its program. A user's systemd sets no mark.
 fn is_delegated(dir: &Path) -> bool {
     let mut value = [0; 8];
     getxattr(dir, "user.delegate", &mut value[..]).is_ok_and(|count| &value[..count] == b"1")
 }
 
-/// Whether systemd manages a group and what is in it: a slice, or its own service.
+/// Whether systemd manages the children of a group: a slice, or its own service.
 fn belongs_to_systemd(dir: &Path) -> bool {
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
     name.ends_with(".slice") || (name.starts_with("user@") && name.ends_with(".service"))

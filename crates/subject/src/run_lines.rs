@@ -1,4 +1,4 @@
-//! The lines of a run on their way from where it is made to its file.
+//! The lines of a run on their way to its file.
 
 use std::io;
 
@@ -7,9 +7,8 @@ use model::{
     Censored, DeathRecord, EndStatus, Line, Phase, RunEncoder, Spec, Warning, whole_lines,
 };
 
-/// What takes the lines of a run as they come: each with its newline, and as it reads without its
-/// counters, of which nobody asks while a run is under way; `None` if it is not a line of a run
-/// file.
+/// Takes the lines of a run: each with its newline, and parsed without its counters; `None` if it
+/// is not a line of a run file.
 pub type Sink<'a> = dyn FnMut(&[u8], Option<&Line>) -> io::Result<()> + 'a;
 
 /// The output of a run, cut into whole lines; a line that is cut off is never passed on.
@@ -18,11 +17,12 @@ pub struct RunLines {
     rest: Vec<u8>,
     encoder: RunEncoder,
     written: bool,
-    last_ns: u64,
-    status: Option<EndStatus>,
-    /// That of the header.
+    /// The time of the last line that has one, in ns from the start of the run.
+    pub last_ns: u64,
+    /// How the run ended, by its `end` line.
+    pub status: Option<EndStatus>,
     spec: Option<Spec>,
-    /// The starts that have no line yet, while the run measures.
+    /// The starts without a line so far, while the run measures.
     due: Option<Due>,
 }
 
@@ -50,7 +50,6 @@ impl RunLines {
         sink(line, read.as_ref())
     }
 
-    /// Keeps account of which starts have their lines.
     fn follow(&mut self, line: &Line) {
         match line {
             Line::Header(header) => self.spec = Some(header.spec.clone()),
@@ -63,28 +62,12 @@ impl RunLines {
         }
     }
 
-    /// How the run says that it ended; `None` without its `end` line.
-    pub fn status(&self) -> Option<EndStatus> {
-        self.status
-    }
-
-    /// Whether the run has written anything.
-    pub fn any(&self) -> bool {
-        self.written
-    }
-
-    /// The moment of the last line that has one, in ns from the start of the run.
-    pub fn last_ns(&self) -> u64 {
-        self.last_ns
-    }
-
     /// Adds a warning to a run that has begun and not ended.
     pub fn warn(&mut self, text: &str, sink: &mut Sink<'_>) -> io::Result<()> {
         let warning = Warning { at_ns: self.last_ns, text: text.to_owned() };
         self.add(&Line::Warning(warning), sink)
     }
 
-    /// Adds a line to a run that has begun and not ended.
     fn add(&mut self, line: &Line, sink: &mut Sink<'_>) -> io::Result<()> {
         if !self.written || self.status.is_some() {
             return Ok(());
@@ -92,9 +75,8 @@ impl RunLines {
         self.line((line.to_json() + "\n").as_bytes(), sink)
     }
 
-    /// Ends a run that could not write its end itself, `at_ns` from its start: writes every start
-    /// that was due by then and has no completion, what the run died of, and the `end` line. Does
-    /// nothing if the run has its end, or has not begun.
+    /// Ends a run that could not write its own end, `at_ns` from its start: censors all due starts,
+    /// adds the death and the `end` line. Does nothing if the run has ended or not begun.
     pub fn end_early(
         &mut self,
         at_ns: u64,
@@ -105,7 +87,6 @@ impl RunLines {
         if !self.written || self.status.is_some() {
             return Ok(());
         }
-        // What is known of a run is never older than its last line.
         let at_ns = at_ns.max(self.last_ns);
         let why = match status {
             EndStatus::Timeout => Censored::Timeout,

@@ -1,4 +1,4 @@
-//! The stage: everything that the runs of one invocation make, and its removal.
+//! The stage: everything that the runs of one invocation make.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,11 +20,9 @@ use crate::room::Room;
 use crate::run_lines::Sink;
 use crate::work_dir::{WorkDir, unusable};
 
-/// Longest wait between two runs, in ns.
 const SETTLE_NS: u64 = 3_000_000_000;
-/// Time between two looks, in ns.
 const SETTLE_TICK_NS: u64 = 50_000_000;
-/// A system with less than this waiting to be written is settled, in KiB.
+/// A system with less unwritten memory than this is settled, in KiB.
 const SETTLED_KB: u64 = 32 << 10;
 
 /// What a stage needs to know.
@@ -49,12 +47,11 @@ pub struct StageOptions {
 #[error("{0}")]
 pub struct StageError(String);
 
-/// For `map_err`: something cannot be used or made.
 fn unavailable(why: impl ToString) -> StageError {
     StageError(why.to_string())
 }
 
-/// A closure for `map_err` that names the step.
+/// For `map_err`: names the step.
 fn at(step: &'static str) -> impl Fn(io::Error) -> StageError {
     move |error| StageError(format!("{step}: {error}"))
 }
@@ -66,16 +63,14 @@ pub struct Stage {
     work_dir: WorkDir,
     options: StageOptions,
     runs: u32,
-    /// Where sandboxes are made, once it has been looked for.
     room: Room,
     swept: Swept,
 }
 
 impl Stage {
-    /// Removes what dead invocations left, locks the work directory, starts the cleanup process,
-    /// and switches on delay accounting where that is permitted, and the swap file if one is
-    /// wanted. Fails when the work directory is in use or unusable, the swap file cannot be made, or
-    /// the user stops it.
+    /// Sweeps leftovers, locks the work directory, starts the cleanup process, enables delay
+    /// accounting where permitted, and adds the swap file. Fails when the work directory or the
+    /// swap file is not available, or the user interrupts.
     pub fn set(mut options: StageOptions, waiter: &Waiter) -> Result<Self, StageError> {
         let swept = sweep_leftovers();
         let work_dir = match &options.work_dir {
@@ -92,7 +87,7 @@ impl Stage {
             let folder = folder.display();
             unavailable(format!("the state directory {folder} cannot be used: {error}; {next}"))
         })?;
-        // Before any prober is started.
+        // Before any prober starts.
         if let Err(error) = journal.count_delays() {
             let capability = "delay accounting".to_owned();
             options.missed.push(Missed { capability, reason: error.to_string() });
@@ -108,9 +103,8 @@ impl Stage {
         Ok(Self { program, journal, work_dir, options, runs: 0, room: Room::Present, swept })
     }
 
-    /// Whether a sandbox can be made here, by making one and removing it again. An ordinary user's
-    /// systemd is asked for room for it; what that changed is said, the first time. The error says
-    /// why not, with what was tried.
+    /// Makes a sandbox and removes it again. May ask the user's systemd for room; returns a note
+    /// the first time. The error lists what was tried.
     pub fn try_sandbox(&mut self, spec: &SandboxSpec) -> Result<Option<String>, StageError> {
         let mut note = None;
         if self.room == Room::Present {
@@ -138,8 +132,7 @@ impl Stage {
         })
     }
 
-    /// Tries kernel parameters, one after the other, by setting each and putting it back; the
-    /// problems, of which there are none if all can be set.
+    /// Sets each kernel parameter and restores it; returns the problems.
     pub fn try_parameters(&mut self, wanted: &BTreeMap<String, String>) -> Vec<StageError> {
         let set_back = |(name, value): (&String, &String)| {
             let made = self.journal.set_parameter(name, value).map_err(unavailable)?;
@@ -148,8 +141,7 @@ impl Stage {
         wanted.iter().map(set_back).filter_map(Result::err).collect()
     }
 
-    /// What the user is to know: what earlier invocations had left, and that the work directory
-    /// reaches no disk.
+    /// Notes for the user: leftovers of killed runs, and a work directory in memory.
     pub fn notes(&self) -> Vec<String> {
         let removed = self.swept.removed.iter();
         let failed = self.swept.failed.iter();
@@ -162,8 +154,8 @@ impl Stage {
         removed.chain(failed).chain(in_memory).collect()
     }
 
-    /// Makes one run; its lines go to `sink` as they come. Fails when the run cannot be started or
-    /// its lines cannot be passed on. Whatever happens to a run that has begun is an [`Outcome`].
+    /// Makes one run; its lines go to `sink`. Fails when the run cannot start or its lines cannot
+    /// be passed on. Everything else is an [`Outcome`].
     pub fn run(
         &mut self,
         spec: &Spec,
@@ -179,8 +171,7 @@ impl Stage {
         outcome
     }
 
-    /// Waits until what a load left to be written has been written, so that the next run does not
-    /// suffer from the last one; gives up after [`SETTLE_NS`].
+    /// Waits until the last load's data is on disk, at most [`SETTLE_NS`].
     pub fn settle(&self, waiter: &Waiter) {
         let until_ns = monotonic_ns() + SETTLE_NS;
         while monotonic_ns() < until_ns && !waiter.stop_requested() {
@@ -191,19 +182,18 @@ impl Stage {
         }
     }
 
-    /// Removes everything; no run can be made afterwards. What cannot be removed is named with the
-    /// reason and stays in the journal, for the next start.
+    /// Removes everything. What cannot be removed is returned with the reason and stays in the
+    /// journal.
     pub fn remove_all(&mut self) -> Vec<String> {
         self.journal.remove_all()
     }
 
-    /// Removes what was made, the last first.
     fn remove(&mut self, made: Vec<Made>) -> Result<(), StageError> {
         let mut made = made.into_iter().rev();
         made.try_for_each(|made| self.journal.remove(made)).map_err(at("tidy up after the run"))
     }
 
-    /// Makes one run, and notes in `made` what is to be removed after it.
+    /// Makes one run; `made` collects what to remove after it.
     fn make_run(
         &mut self,
         spec: &Spec,
@@ -236,7 +226,6 @@ impl Stage {
         self.run_agent(&assignment, waiter, sink)
     }
 
-    /// What the agent needs to know; the run's directory is there.
     fn assignment(
         &self,
         spec: &Spec,

@@ -1,4 +1,4 @@
-//! The work directory: where the files of loads and probes go, for one invocation at a time.
+//! The work directory for files of loads and probes, used by one invocation at a time.
 
 use std::fmt::Display;
 use std::fs::{self, DirBuilder};
@@ -6,16 +6,13 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use keep::Lock;
 use keep::folders::make_private;
 use keep::host::{machine, user_id};
-use keep::{Attempt, Lock};
 
-/// Name of the file on which the lock is taken.
 const LOCK: &str = "thrashlab.lock";
-/// How its text begins; who holds it follows.
 const LOCK_BEGIN: &str = "thrashlab lock: ";
 
-/// Why a work directory cannot be used, with the next step.
 pub(crate) fn unusable<E: Display>(path: &Path) -> impl Fn(E) -> String + Copy {
     move |why| {
         format!(
@@ -34,11 +31,11 @@ pub(crate) struct WorkDir {
 }
 
 impl WorkDir {
-    /// The directory that is used by default: on a disk, not in memory.
+    /// The default directory: on a disk, not in memory.
     pub(crate) fn open_default() -> Result<Self, String> {
         let path = PathBuf::from(format!("/var/tmp/thrashlab-{}", user_id()));
         let made = DirBuilder::new().mode(0o700).create(&path);
-        // Everybody may write there: a folder of this name may be somebody else's trap.
+        // In a world-writable folder the name may be another user's trap.
         let own = fs::symlink_metadata(&path)
             .is_ok_and(|facts| facts.is_dir() && facts.uid() == user_id());
         match made {
@@ -50,15 +47,14 @@ impl WorkDir {
         }
     }
 
-    /// Makes the directory if it is missing, and locks it.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
         make_private(path).map_err(unusable(path))?;
-        // The journal is read by processes of other working directories.
+        // The journal needs an absolute path.
         let path = fs::canonicalize(path).map_err(unusable(path))?;
         let note = format!("process {} on {}", std::process::id(), machine());
         match Lock::take(&path.join(LOCK), LOCK_BEGIN, &note).map_err(unusable(&path))? {
-            Attempt::Held(lock) => Ok(Self { path, _lock: lock }),
-            Attempt::Busy(holder) => Err(format!(
+            Ok(lock) => Ok(Self { path, _lock: lock }),
+            Err(holder) => Err(format!(
                 "the work directory {} is in use by {}: two runs at once would measure each other; \
                  wait for it, or stop it",
                 path.display(),
@@ -67,13 +63,12 @@ impl WorkDir {
         }
     }
 
-    /// Free space that this user may fill, in bytes.
     pub(crate) fn free_bytes(&self) -> Result<u64, String> {
         let space = rustix::fs::statvfs(&self.path).map_err(unusable(&self.path))?;
         Ok(space.f_bavail.saturating_mul(space.f_frsize))
     }
 
-    /// Whether files here live in memory, where writing them cannot reach a disk.
+    /// Whether it is in memory, so that writes never reach a disk.
     pub(crate) fn in_memory(&self) -> bool {
         const TMPFS_MAGIC: i64 = 0x0102_1994;
         #[expect(clippy::useless_conversion, reason = "the type differs between architectures")]

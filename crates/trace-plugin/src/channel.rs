@@ -1,7 +1,5 @@
-//! The traced side of the shared memory: a slot for each thread, and words put into its ring.
-//!
-//! All that a thread has written is in the shared memory at once, so a process that is killed
-//! loses nothing.
+//! The traced side of the shared memory: a slot per thread, with a ring of words. Words are shared
+//! at once, so a killed process loses nothing.
 
 use std::ffi::{c_int, c_long, c_uint, c_void};
 use std::fs::File;
@@ -14,16 +12,13 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::launch::Settings;
 use crate::wire;
 
-/// Most virtual CPUs of a process; QEMU numbers them from 0 and uses numbers again.
+/// QEMU numbers virtual CPUs from 0 and reuses numbers.
 const MOST_CPUS: usize = 4096;
 const MOST_KEPT: usize = 6;
-/// How long a thread waits for room before it looks whether there still is a recorder, in s.
+/// How long a thread waits for room before it checks for the recorder, in s.
 const PATIENCE_S: i64 = 1;
 
-#[cfg(target_arch = "x86_64")]
-const SYS_FUTEX: c_long = 202;
-#[cfg(target_arch = "aarch64")]
-const SYS_FUTEX: c_long = 98;
+const SYS_FUTEX: c_long = if cfg!(target_arch = "x86_64") { 202 } else { 98 };
 const FUTEX_WAIT: c_int = 0;
 const FUTEX_WAKE: c_int = 1;
 const SIGKILL: c_int = 9;
@@ -50,23 +45,23 @@ unsafe extern "C" {
 }
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
-/// The recorder's number of this process; at first that of the settings.
+/// The recorder's number of this process, initially from the settings.
 static PROCESS: AtomicU64 = AtomicU64::new(0);
-/// The system's number of the process for which [`PROCESS`] holds.
+/// The process id to which [`PROCESS`] belongs.
 static PID: AtomicU64 = AtomicU64::new(0);
 static SHARED: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
 type Head = [AtomicU64; wire::SLOT_RING];
-/// Stands for the slot of a thread that has not asked for one: full at 0.
+/// The slot of a thread that has not requested one: full at 0.
 static NONE: Head = [const { AtomicU64::new(0) }; wire::SLOT_RING];
-/// Stands for the slot of a thread that got none.
+/// The slot of a thread that got none.
 static LOST: Head = [const { AtomicU64::new(0) }; wire::SLOT_RING];
 
-/// The slots of this process by virtual CPU.
+/// Slots of this process by virtual CPU.
 static CPUS: [AtomicPtr<AtomicU64>; MOST_CPUS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; MOST_CPUS];
 
-/// What threads keep, by virtual CPU.
+/// Words kept by virtual CPU.
 static KEPT: [[AtomicU64; MOST_KEPT]; MOST_CPUS] =
     [const { [const { AtomicU64::new(0) }; MOST_KEPT] }; MOST_CPUS];
 
@@ -78,15 +73,14 @@ fn lost() -> *mut AtomicU64 {
     LOST.as_ptr().cast_mut()
 }
 
-/// Maps the shared memory. Fails when the recorder is gone, or it is another version's.
+/// Maps the shared memory. Fails when the recorder is gone or of another version.
 pub(crate) fn attach(settings: Settings) -> io::Result<()> {
     let file = File::options().read(true).write(true).open(&settings.channel)?;
     let bytes = wire::ALL_WORDS * size_of::<u64>();
     if file.metadata()?.len() != bytes as u64 {
         return Err(io::Error::other("the shared memory is of another version"));
     }
-    // SAFETY: a new mapping at a place of the kernel's choice overlaps no memory of ours, and it
-    // is never unmapped.
+    // SAFETY: the kernel chooses a free place, and it is never unmapped.
     let start = unsafe {
         mmap(ptr::null_mut(), bytes, PROTECTION_READ_WRITE, MAP_SHARED, file.as_raw_fd(), 0)
     };
@@ -106,7 +100,6 @@ pub(crate) fn attach(settings: Settings) -> io::Result<()> {
     SETTINGS.set(settings).map_err(|_| io::Error::other("the plugin was loaded before"))
 }
 
-/// What the recorder told this program.
 pub(crate) fn settings() -> Option<&'static Settings> {
     SETTINGS.get()
 }
@@ -116,17 +109,16 @@ pub(crate) fn process() -> u64 {
 }
 
 pub(crate) fn header(word: usize) -> &'static AtomicU64 {
-    // SAFETY: `attach` has mapped all words, for ever, before any callback is registered; they are
-    // page-aligned, and only used as atomics.
+    // SAFETY: `attach` has mapped all words forever before any callback is registered; they are
+    // page-aligned and only used as atomics.
     unsafe { &*SHARED.load(Ordering::Relaxed).add(word) }
 }
 
-/// A word of a slot, or of what stands for one.
+/// A word of a slot or its stand-in.
 fn word(slot: *mut AtomicU64, index: usize) -> &'static AtomicU64 {
     debug_assert!(index < wire::SLOT_WORDS);
-    // SAFETY: slots come from `SHARED`, `NONE` and `LOST` only, which live for ever and have a
-    // head of `SLOT_RING` words; those of `SHARED` have a ring behind it, and no other index is
-    // used with `NONE` and `LOST` because both are full.
+    // SAFETY: slots come from `SHARED`, `NONE` and `LOST`, which live forever and have `SLOT_RING`
+    // words. Those of `SHARED` have a ring behind; the others are full, so it is not accessed.
     unsafe { &*slot.add(index) }
 }
 
@@ -160,7 +152,7 @@ fn push_where_none_was(cpu: c_uint, value: u64) {
     }
     let cursor = word(slot, wire::SLOT_CURSOR).load(Ordering::Relaxed);
     let mut tail = word(slot, wire::SLOT_TAIL).load(Ordering::Acquire);
-    // Waking costs both sides more than the recorder's looking up by itself from time to time.
+    // Waking costs both sides more than occasional polling by the recorder.
     if cursor - tail >= wire::RING_WORDS as u64 / 2 {
         ring_doorbell();
     }
@@ -174,14 +166,13 @@ fn push_where_none_was(cpu: c_uint, value: u64) {
     put(slot, cursor, value);
 }
 
-/// Whether the recorder wants nothing more. The callbacks stay where they are: to take them away
-/// (`qemu_plugin_reset`) frees what QEMU before 8.0 still looks at after it has left an instruction
-/// such as `rep movs` half-way.
+/// Whether the recorder wants nothing more. Callbacks stay registered: `qemu_plugin_reset` frees
+/// what QEMU before 8.0 still uses in the middle of instructions such as `rep movs`.
 pub(crate) fn is_muted() -> bool {
     header(wire::HEADER_STOP).load(Ordering::Relaxed) != 0
 }
 
-/// The slot of a thread, which takes one if it has none.
+/// The slot of a thread, taken if needed.
 fn slot_of(cpu: c_uint) -> *mut AtomicU64 {
     let Some(place) = CPUS.get(cpu as usize) else { return lost() };
     let slot = place.load(Ordering::Relaxed);
@@ -222,7 +213,7 @@ fn take_slot() -> Option<*mut AtomicU64> {
     None
 }
 
-/// Gives up the slot of a thread that has nothing more to say.
+/// Releases the slot of a finished thread.
 pub(crate) fn end(cpu: c_uint) {
     let slot = slot_of(cpu);
     if let Some(place) = CPUS.get(cpu as usize).filter(|_| slot != lost()) {
@@ -232,8 +223,7 @@ pub(crate) fn end(cpu: c_uint) {
     }
 }
 
-/// In a child that was just forked: it is another process, with one thread, which is taken up so
-/// that the recorder knows of it before its first reference.
+/// Initializes a forked child, a new process with one thread, before its first reference.
 pub(crate) fn become_child(process: u64, cpu: c_uint) {
     PROCESS.store(process, Ordering::Relaxed);
     PID.store(u64::from(std::process::id()), Ordering::Relaxed);
@@ -243,7 +233,6 @@ pub(crate) fn become_child(process: u64, cpu: c_uint) {
     slot_of(cpu);
 }
 
-/// Puts an event with its bytes into the ring of a thread.
 pub(crate) fn push_event(cpu: c_uint, code: u64, bytes: &[u8]) {
     push(cpu, wire::event(code, bytes.len()));
     for piece in bytes.chunks(8) {
@@ -253,7 +242,6 @@ pub(crate) fn push_event(cpu: c_uint, code: u64, bytes: &[u8]) {
     }
 }
 
-/// Puts an event with numbers into the ring of a thread.
 pub(crate) fn push_numbers(cpu: c_uint, code: u64, numbers: &[u64]) {
     push(cpu, wire::event(code, size_of_val(numbers)));
     for number in numbers {
@@ -261,8 +249,8 @@ pub(crate) fn push_numbers(cpu: c_uint, code: u64, numbers: &[u64]) {
     }
 }
 
-/// Keeps words for a thread until its system call returns; not in the shared memory, where a child
-/// would find what its parent has kept since.
+/// Keeps words until a thread's system call returns; not shared, since a forked child would find
+/// its parent's later words.
 pub(crate) fn keep<const N: usize>(cpu: c_uint, numbers: [u64; N]) {
     let kept = KEPT.get(cpu as usize).into_iter().flatten();
     kept.zip(numbers).for_each(|(word, number)| word.store(number, Ordering::Relaxed));
@@ -283,7 +271,7 @@ fn ring_doorbell() {
     }
 }
 
-/// Sleeps until the recorder has read on. Without one this process has no reason to be.
+/// Sleeps until the recorder has read on; without a recorder the process ends.
 fn wait_for_room(slot: *mut AtomicU64, tail: u64) {
     word(slot, wire::SLOT_WAITING).store(1, Ordering::SeqCst);
     let place = word(slot, wire::SLOT_TAIL);
@@ -299,12 +287,12 @@ fn wait_for_room(slot: *mut AtomicU64, tail: u64) {
     }
 }
 
-/// Waits, with a limit of time, or wakes at the low half of a word.
+/// Waits (with a limit) or wakes at the low half of a word.
 fn futex(place: &AtomicU64, operation: c_int, value: u32) {
     let half = usize::from(cfg!(target_endian = "big"));
     let limit = TimeSpec { seconds: PATIENCE_S, nanoseconds: 0 };
-    // SAFETY: the word lives for ever and the limit outlives the call; a wait that ends early is
-    // followed by another look.
+    // SAFETY: the word lives forever and the limit outlives the call; callers check again after a
+    // wait.
     unsafe {
         let place = place.as_ptr().cast::<u32>().add(half);
         syscall(SYS_FUTEX, place, operation, value, &raw const limit);

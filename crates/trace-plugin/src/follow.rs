@@ -1,7 +1,5 @@
-//! Following a process through `execve`.
-//!
-//! QEMU would let the machine itself run what a traced program executes. The plugin gets there
-//! first, and executes the emulator with that program.
+//! Follows a process through `execve`. QEMU would run the new program natively, so the plugin
+//! executes the emulator with it instead.
 
 use std::ffi::{CString, OsStr, OsString, c_char, c_int, c_uint};
 use std::fs::{self, File};
@@ -13,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::launch::{self, Program, Settings};
 use crate::{channel, wire};
 
-/// Longest text that is read from the traced program, in bytes; the system allows no longer one.
+/// The system's limit of a text, in bytes.
 const MOST_BYTES: usize = 128 << 10;
-/// Most texts of a list that is read from it.
+/// Limit of a list of texts.
 const MOST_TEXTS: usize = 1 << 20;
 
 unsafe extern "C" {
@@ -25,7 +23,7 @@ unsafe extern "C" {
 
 static TOLD: AtomicBool = AtomicBool::new(false);
 
-/// Tells which program this is, once.
+/// Reports the program, once.
 pub(crate) fn tell_program(cpu: c_uint) {
     if TOLD.swap(true, Ordering::Relaxed) {
         return;
@@ -39,8 +37,8 @@ pub(crate) fn tell_program(cpu: c_uint) {
     channel::push_event(cpu, wire::PROGRAM, &command.join(&b' '));
 }
 
-/// Before `execve`: puts the emulator with the program in the place of this one. Returns if that
-/// is impossible, and then the system call goes on as if we were not there.
+/// Before `execve`: replaces this process by the emulator with the program. Returns if that fails,
+/// and the system call proceeds natively.
 pub(crate) fn execute(cpu: c_uint, path: u64, words: u64, environment: u64) {
     let Some(settings) = channel::settings() else { return };
     let Some(given) = text_at(path) else { return };
@@ -72,7 +70,7 @@ fn replace(
         Ok(path) => path,
         Err(error) => return format!("find the emulator: {error}"),
     };
-    // A path that begins with a dash must not be taken for an option.
+    // A leading dash would make it an option.
     program.path = std::path::absolute(&program.path).unwrap_or(program.path);
     let name = match words.first().filter(|_| !program.is_interpreter) {
         Some(name) => name.clone(),
@@ -108,7 +106,7 @@ impl Texts {
     }
 }
 
-/// The traced program, if a path means that: to the system it would be the emulator.
+/// The traced program, if the path means it: to the system it is the emulator.
 fn own_program(path: &OsStr) -> Option<PathBuf> {
     let own = format!("/proc/{}/exe", std::process::id());
     if path != "/proc/self/exe" && path != OsStr::new(&own) {
@@ -119,15 +117,15 @@ fn own_program(path: &OsStr) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(word)))
 }
 
-/// A text of the traced program. Read through `/proc`, so that a bad address is an error; QEMU
-/// gives a program of this machine's own architecture the addresses of its own process.
+/// A text of the traced program, read through `/proc` so that a bad address is an error. QEMU uses
+/// native addresses for programs of its own architecture.
 fn text_at(address: u64) -> Option<OsString> {
     let memory = File::open("/proc/self/mem").ok()?;
     let mut text = Vec::new();
     let mut piece = [0; 256];
     while text.len() < MOST_BYTES {
         let at = address.checked_add(text.len() as u64)?;
-        // Up to the end of the page, behind which there may be nothing.
+        // Up to the page end; the next may be unmapped.
         let room = piece.len().min(4096 - (at % 4096) as usize);
         let got = memory.read_at(&mut piece[..room], at).ok().filter(|got| *got > 0)?;
         if let Some(end) = piece[..got].iter().position(|byte| *byte == 0) {
@@ -139,11 +137,11 @@ fn text_at(address: u64) -> Option<OsString> {
     None
 }
 
-/// A list of texts of the traced program that ends with a null pointer.
+/// A null-terminated list of texts of the traced program.
 fn texts_at(address: u64) -> Option<Vec<OsString>> {
     let memory = File::open("/proc/self/mem").ok()?;
     let mut texts = Vec::new();
-    // A list that is null is an empty one to the system.
+    // To the system, null is an empty list.
     while address != 0 && texts.len() < MOST_TEXTS {
         let mut pointer = [0; 8];
         let at = address.checked_add(8 * texts.len() as u64)?;

@@ -1,7 +1,5 @@
-//! How a program is started under the emulator: by the recorder the first one, by the plugin those
-//! that it executes.
-//!
-//! The crate `tracer` takes this file in by its path.
+//! Starts programs under the emulator, from the recorder or the plugin. The crate `tracer` includes
+//! this file by its path.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -10,16 +8,15 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The variable of the environment by which the emulator's processes are known; the traced program
-/// does not see it.
+/// The mark of the emulator's processes, hidden from the traced program.
 pub(crate) const MARK: &str = "THRASHLAB_RUN";
-/// Where the program's own name stands among the words of [`Settings::emulator_words`].
+/// Index of the program's name in [`Settings::emulator_words`].
 pub(crate) const NAME_AT: usize = 6;
-/// Where its path does; its arguments follow.
+/// Index of its path; its arguments follow.
 pub(crate) const PATH_AT: usize = 7;
-/// Most interpreters of interpreters that the system allows.
+/// The system's limit of nested interpreters.
 const MOST_INTERPRETERS: usize = 4;
-/// How much of a script the system looks at.
+/// How much of a script the system reads.
 const SCRIPT_BYTES: usize = 256;
 const SET_ID: u32 = 0o6000;
 const EXECUTE: u32 = 0o111;
@@ -37,16 +34,15 @@ pub(crate) struct Settings {
 /// Which fetches of instructions are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fetches {
-    /// None.
     None = 0,
-    /// How many from which page, whenever a block of instructions begins.
+    /// Their count and page, at the start of each block of instructions.
     Blocks = 1,
     /// Each, before the instruction's own references.
     Instructions = 2,
 }
 
 impl Settings {
-    /// Reads the plugin's arguments. Fails when there is none of the channel.
+    /// Parses the plugin's arguments. Fails without a channel.
     pub(crate) fn read(arguments: impl Iterator<Item = String>) -> io::Result<Self> {
         let arguments: Vec<String> = arguments.collect();
         let value = |name: &str| {
@@ -70,7 +66,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The plugin with its arguments, as the emulator takes them.
+    /// The plugin with its arguments, for the emulator.
     pub(crate) fn option(&self) -> String {
         let Self { plugin, channel, process, image, fetches } = self;
         let fetches = *fetches as u8;
@@ -80,7 +76,7 @@ impl Settings {
         )
     }
 
-    /// All words of a command line that runs a program under the emulator.
+    /// The command line of a program under the emulator.
     pub(crate) fn emulator_words(
         &self,
         emulator: &OsStr,
@@ -98,16 +94,16 @@ impl Settings {
 /// What has to be executed for a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// The program; for a script, its interpreter's.
+    /// The program, or a script's interpreter.
     pub(crate) path: PathBuf,
-    /// Arguments that come before those of the command, without the command's own name.
+    /// Arguments before those of the command, without its name.
     pub(crate) first_arguments: Vec<OsString>,
-    /// Whether it is the interpreter of a script, whose own name is its path.
+    /// Whether it is an interpreter, which is named by its path.
     pub(crate) is_interpreter: bool,
 }
 
-/// Finds out what has to be executed for a path. Fails with the reason if only the machine itself
-/// can run it, without one if nobody can: the system knows the error.
+/// Determines what to execute for a path. Fails with the reason if it only runs natively, without
+/// one if it does not run at all.
 pub(crate) fn resolve(path: &Path) -> Result<Program, Option<String>> {
     let mut program =
         Program { path: path.to_owned(), first_arguments: Vec::new(), is_interpreter: false };
@@ -136,7 +132,7 @@ fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// The interpreter of a script and the one argument that it may have.
+/// A script's interpreter and optional argument.
 fn interpreter(line: &[u8]) -> Option<(PathBuf, Option<OsString>)> {
     let line = line.split(|byte| *byte == b'\n').next()?.trim_ascii();
     let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
@@ -146,7 +142,7 @@ fn interpreter(line: &[u8]) -> Option<(PathBuf, Option<OsString>)> {
     (!path.is_empty()).then(|| (PathBuf::from(OsStr::from_bytes(path)), argument))
 }
 
-/// Whether a program is of this machine and gets no more rights than its caller.
+/// Whether a program is of this architecture and has no set-ID bits.
 fn judge(start: &[u8], mode: u32) -> Result<(), Option<String>> {
     const MACHINE: u16 = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
     const CLASS_64: u8 = 2;

@@ -1,11 +1,10 @@
-//! A plugin for QEMU user-mode emulation that tells what a program refers to.
+//! A plugin for QEMU user-mode emulation that records memory references.
 //!
-//! QEMU calls it at every load and store, and it puts a word into memory that it shares with the
-//! recorder (the crate `tracer`), which does all the rest. It depends on no other crate, so that
-//! `rustc` alone can build it for the recorder's build script.
+//! It puts a word per load and store into memory shared with the recorder (the crate `tracer`). It
+//! has no dependencies, so that the recorder's build script can build it with `rustc` alone.
 //!
 //! **Invariant:** a callback neither allocates nor makes a system call, except every few thousand
-//! references, at the guest's own system calls, and while a block is translated.
+//! references, at the guest's system calls, and during translation.
 #![expect(unsafe_code, reason = "it is called by QEMU and calls it")]
 
 mod channel;
@@ -21,13 +20,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use launch::Fetches;
 use qemu::{Instruction, MemoryInfo, PluginId, TranslatedBlock};
 
-/// Whether QEMU's descriptions of references are laid out as is known of it.
+/// Whether QEMU's descriptions of references have the known layout.
 static IS_AS_KNOWN: AtomicBool = AtomicBool::new(false);
 
-/// Where QEMU begins.
+/// QEMU's entry point.
 ///
 /// # Safety
-/// As QEMU calls it: `arguments` are `count` strings.
+/// QEMU passes `count` strings in `arguments`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn qemu_plugin_install(
     id: PluginId,
@@ -37,12 +36,12 @@ pub unsafe extern "C" fn qemu_plugin_install(
 ) -> c_int {
     let count = usize::try_from(count).unwrap_or(0);
     let arguments = (0..count)
-        // SAFETY: QEMU hands over `count` strings that end with a NUL and outlive the call.
+        // SAFETY: QEMU passes `count` NUL-terminated strings that outlive the call.
         .map(|index| unsafe { CStr::from_ptr(*arguments.add(index)) })
         .map(|argument| argument.to_string_lossy().into_owned());
     match launch::Settings::read(arguments).and_then(|settings| begin(id, settings)) {
         Ok(()) => 0,
-        // QEMU says that it could not be loaded; the recorder tells the user what that means.
+        // QEMU reports the failure, and the recorder explains it.
         Err(_) => 1,
     }
 }
@@ -50,8 +49,8 @@ pub unsafe extern "C" fn qemu_plugin_install(
 fn begin(id: PluginId, settings: launch::Settings) -> std::io::Result<()> {
     IS_AS_KNOWN.store(is_laid_out_as_known(), Ordering::Relaxed);
     channel::attach(settings)?;
-    // SAFETY: the callbacks are functions of the types that QEMU expects, and live for ever: QEMU
-    // never unloads a plugin that does not ask for it.
+    // SAFETY: the callbacks have the expected types and live forever: QEMU only unloads plugins on
+    // request.
     unsafe {
         qemu::qemu_plugin_register_vcpu_init_cb(id, on_cpu);
         qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
@@ -71,8 +70,8 @@ extern "C" fn on_translation(_: PluginId, block: *mut TranslatedBlock) {
         true => on_memory_as_known,
         false => on_memory,
     };
-    // SAFETY: the block is valid during this callback, and so are its instructions; the callbacks
-    // live for ever, and their user data is no pointer but a number.
+    // SAFETY: block and instructions are valid during this callback; the callbacks live forever,
+    // and their user data is a number.
     unsafe {
         let count = qemu::qemu_plugin_tb_n_insns(block);
         let instructions = (0..count).map(|index| qemu::qemu_plugin_tb_get_insn(block, index));
@@ -99,10 +98,10 @@ extern "C" fn on_translation(_: PluginId, block: *mut TranslatedBlock) {
     }
 }
 
-/// The word of the fetch of an instruction, of the next power of 2 bytes.
+/// The word of an instruction's fetch, with its size rounded up to a power of 2.
 ///
 /// # Safety
-/// The instruction is that of a callback that has not returned.
+/// The instruction must belong to a running callback.
 unsafe fn fetch(instruction: *mut Instruction) -> u64 {
     // SAFETY: the caller vouches for the instruction.
     let (address, size) = unsafe {
@@ -116,10 +115,10 @@ fn without_pointer(word: u64) -> *mut c_void {
     std::ptr::without_provenance_mut(word as usize)
 }
 
-/// Asks to be called when a block is executed, once for each page that it is in.
+/// Registers a callback for a block's execution, once per page of it.
 ///
 /// # Safety
-/// Block and instructions are those of a callback that has not returned.
+/// Block and instructions must belong to a running callback.
 unsafe fn want_blocks(
     block: *mut TranslatedBlock,
     instructions: impl Iterator<Item = *mut Instruction>,
@@ -134,7 +133,7 @@ unsafe fn want_blocks(
             count += 1;
         }
         let word = wire::fetches(first, count.min(wire::MOST_FETCHES));
-        // SAFETY: the caller vouches for the block; the user data is no pointer but a number.
+        // SAFETY: the caller vouches for the block; the user data is a number.
         unsafe {
             qemu::qemu_plugin_register_vcpu_tb_exec_cb(
                 block,
@@ -150,26 +149,26 @@ extern "C" fn on_execution(cpu: c_uint, word: *mut c_void) {
     channel::push(cpu, word.addr() as u64);
 }
 
-/// At a reference, where descriptions are laid out as [`is_laid_out_as_known`] finds.
+/// A reference with a description of known layout.
 extern "C" fn on_memory_as_known(cpu: c_uint, info: MemoryInfo, address: u64, _: *mut c_void) {
     channel::push(cpu, address << 5 | as_known(info));
 }
 
-/// At a reference, however descriptions are laid out.
+/// A reference with a description of any layout.
 extern "C" fn on_memory(cpu: c_uint, info: MemoryInfo, address: u64, _: *mut c_void) {
     let low = asked(info);
     channel::push(cpu, address << 5 | low & 8 | (low & 7).min(6));
 }
 
-/// The low bits of a word as QEMU 5 to 8 lay out a description: bit 17 is a store, bits 4 to 6 are
-/// the logarithm of the size.
+/// The low bits of a word in the layout of QEMU 5 to 8: bit 17 is a store, bits 4 to 6 the log2 of
+/// the size.
 #[inline(always)]
 fn as_known(info: MemoryInfo) -> u64 {
     u64::from(info >> 14 & 8 | info >> 4 & 7)
 }
 
-/// Whether this QEMU lays out descriptions like that: then nothing must be looked up at each
-/// reference. All kinds that there are, and each bit beside them, are asked about.
+/// Whether this QEMU has that layout, tested for all kinds and each other bit: then references need
+/// no lookup.
 fn is_laid_out_as_known() -> bool {
     let kinds = (0..4).flat_map(|access| (0..8).map(move |size| access << 16 | size << 4));
     let others =
@@ -179,7 +178,7 @@ fn is_laid_out_as_known() -> bool {
     all.all(|info| as_known(info) == asked(info))
 }
 
-/// The same, asked of QEMU, which takes longer.
+/// The same, from QEMU, which takes longer.
 fn asked(info: MemoryInfo) -> u64 {
     // SAFETY: both are pure functions of a number.
     let (is_store, size_log2) =

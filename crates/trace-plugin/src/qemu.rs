@@ -1,5 +1,5 @@
-//! The part of QEMU's plugin interface that is used here, declared from what its documentation and
-//! its symbols tell: version 1, which QEMU 5.0 to 8.x speak.
+//! The used part of QEMU's plugin interface, version 1 (QEMU 5.0 to 8.x), from documentation and
+//! symbols.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -8,9 +8,8 @@ use std::ffi::{c_int, c_uint, c_void};
 #[expect(unreachable_pub, reason = "QEMU reaches it by its symbol")]
 pub static qemu_plugin_version: c_int = 1;
 
-/// QEMU's name for this plugin.
 pub(crate) type PluginId = u64;
-/// What a reference is like; only QEMU's functions can read it.
+/// Describes a reference; only QEMU's functions can read it.
 pub(crate) type MemoryInfo = c_uint;
 
 /// A translated block, valid during the callback that gets it.
@@ -24,15 +23,15 @@ pub(crate) struct Instruction {
     opaque: [u8; 0],
 }
 
-/// A callback does not look at registers.
+/// The callback reads no registers.
 pub(crate) const NO_REGISTERS: c_int = 0;
 pub(crate) const LOADS_AND_STORES: c_int = 3;
 
-/// Called when a block or an instruction is executed: virtual CPU, user data.
+/// Arguments: virtual CPU, user data.
 pub(crate) type OnExecution = extern "C" fn(c_uint, *mut c_void);
-/// Called at a reference: virtual CPU, what it is like, address, user data.
+/// Arguments: virtual CPU, description, address, user data.
 pub(crate) type OnMemory = extern "C" fn(c_uint, MemoryInfo, u64, *mut c_void);
-/// Called before a system call: virtual CPU, its number, eight arguments.
+/// Arguments: plugin, virtual CPU, number, eight arguments.
 pub(crate) type OnSyscall =
     extern "C" fn(PluginId, c_uint, i64, u64, u64, u64, u64, u64, u64, u64, u64);
 

@@ -1,36 +1,26 @@
-//! What system calls do to the address space, the threads and the processes.
+//! Effects of system calls on address space, threads and processes.
 
 use std::ffi::c_uint;
 
 use crate::{channel, follow, wire};
 
-/// Numbers of system calls of this architecture; the guest's are the host's.
-#[cfg(target_arch = "x86_64")]
+/// Numbers of system calls by architecture; the guest's is the host's.
 mod number {
-    pub(crate) const MMAP: i64 = 9;
-    pub(crate) const MUNMAP: i64 = 11;
-    pub(crate) const BRK: i64 = 12;
-    pub(crate) const MREMAP: i64 = 25;
-    pub(crate) const CLONE: i64 = 56;
-    pub(crate) const FORK: i64 = 57;
-    pub(crate) const VFORK: i64 = 58;
-    pub(crate) const EXECVE: i64 = 59;
-    pub(crate) const EXIT: i64 = 60;
+    const fn either(x86_64: i64, aarch64: i64) -> i64 {
+        if cfg!(target_arch = "x86_64") { x86_64 } else { aarch64 }
+    }
+
+    pub(crate) const MMAP: i64 = either(9, 222);
+    pub(crate) const MUNMAP: i64 = either(11, 215);
+    pub(crate) const BRK: i64 = either(12, 214);
+    pub(crate) const MREMAP: i64 = either(25, 216);
+    pub(crate) const CLONE: i64 = either(56, 220);
+    // aarch64 has only `clone`.
+    pub(crate) const FORK: i64 = either(57, -1);
+    pub(crate) const VFORK: i64 = either(58, -2);
+    pub(crate) const EXECVE: i64 = either(59, 221);
+    pub(crate) const EXIT: i64 = either(60, 93);
     pub(crate) const CLONE3: i64 = 435;
-}
-#[cfg(target_arch = "aarch64")]
-mod number {
-    pub(crate) const EXIT: i64 = 93;
-    pub(crate) const BRK: i64 = 214;
-    pub(crate) const MUNMAP: i64 = 215;
-    pub(crate) const MREMAP: i64 = 216;
-    pub(crate) const CLONE: i64 = 220;
-    pub(crate) const EXECVE: i64 = 221;
-    pub(crate) const MMAP: i64 = 222;
-    pub(crate) const CLONE3: i64 = 435;
-    // This architecture has neither; they are `clone`.
-    pub(crate) const FORK: i64 = -1;
-    pub(crate) const VFORK: i64 = -2;
 }
 
 const CLONE_VM: u64 = 0x100;
@@ -38,12 +28,12 @@ const CLONE_VFORK: u64 = 0x4000;
 const MAP_SHARED: u64 = 1;
 const MAP_ANONYMOUS: u64 = 0x20;
 
-/// Whether a call makes a process. QEMU makes one of `vfork` too, as `fork` does.
+/// Whether a call creates a process. QEMU treats `vfork` as `fork`.
 fn makes_process(number: i64, flags: u64) -> bool {
     match number {
         number::FORK | number::VFORK => true,
         number::CLONE => flags & CLONE_VM == 0 || flags & CLONE_VFORK != 0,
-        // QEMU 7.2 does not know it; where it is known, flags are not in a register.
+        // QEMU 7.2 lacks `clone3`, whose flags are not in a register.
         _ => false,
     }
 }
@@ -68,9 +58,9 @@ pub(crate) fn before(cpu: c_uint, number: i64, arguments: [u64; 6]) {
     }
 }
 
-/// After a system call; after one that makes a process, in both.
+/// After a system call; in both processes if it created one.
 pub(crate) fn after(cpu: c_uint, number: i64, result: i64) {
-    // Errors are the numbers from -4095 to -1.
+    // Errors are -4095 to -1.
     let failed = (-4095..0).contains(&result);
     match number {
         number::FORK | number::VFORK | number::CLONE => {

@@ -35,8 +35,8 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rustix::time::{ClockId, clock_gettime};
 use trace::{
-    Access, Block, Columns, Effort, Encoder, Header, PackedBlock, QUICK_LEVEL, Reader, Reference,
-    SMALL_LEVEL, Source, Writer,
+    Access, Block, Effort, Encoder, Granularity, Header, PackedBlock, QUICK_LEVEL, Reader,
+    Reference, SMALL_LEVEL, Source, Writer,
 };
 
 /// How many references are measured.
@@ -117,7 +117,7 @@ impl Noted {
 fn references() -> Vec<Reference> {
     let mut references = Vec::new();
     if let Some(path) = std::env::var_os("TRACE") {
-        let mut source = trace::open(path.as_ref(), Columns::References).unwrap();
+        let mut source = trace::open(path.as_ref(), Granularity::Reference).unwrap();
         let mut block = Block::default();
         while references.len() < REFERENCES && source.next(&mut block).unwrap() {
             references.extend(&block.references);
@@ -133,7 +133,7 @@ fn references() -> Vec<Reference> {
 }
 
 /// Packs all references; each block goes to `each`.
-fn pack(references: &[Reference], columns: Columns, mut each: impl FnMut(&PackedBlock)) {
+fn pack(references: &[Reference], columns: Granularity, mut each: impl FnMut(&PackedBlock)) {
     let mut encoder = Encoder::new(columns);
     let mut packed = PackedBlock::default();
     for batch in references.chunks(512) {
@@ -146,7 +146,7 @@ fn pack(references: &[Reference], columns: Columns, mut each: impl FnMut(&Packed
     each(&packed);
 }
 
-fn read(file: &[u8], columns: Columns) -> u64 {
+fn read(file: &[u8], columns: Granularity) -> u64 {
     let mut reader = Reader::from_stream(Box::new(Cursor::new(file.to_vec())), columns).unwrap();
     let mut block = Block::default();
     let mut runs = 0;
@@ -170,7 +170,7 @@ fn cpu_time(calls: u64, mut call: impl FnMut()) -> Duration {
 fn measure(criterion: &mut Criterion) {
     let references = references();
     let mut blocks = Vec::new();
-    pack(&references, Columns::References, |block| blocks.push(block.clone()));
+    pack(&references, Granularity::Reference, |block| blocks.push(block.clone()));
     let mut writer = Writer::new(Vec::new(), &Header::default(), QUICK_LEVEL).unwrap();
     blocks.iter().for_each(|block| writer.add(block, Effort::Compress).unwrap());
     let file = writer.finish().unwrap();
@@ -186,7 +186,8 @@ fn measure(criterion: &mut Criterion) {
         .sample_size(20)
         .measurement_time(Duration::from_secs(2))
         .warm_up_time(Duration::from_secs(1));
-    for (name, columns) in [("encode", Columns::References), ("encode pages", Columns::Pages)] {
+    for (name, columns) in [("encode", Granularity::Reference), ("encode pages", Granularity::Page)]
+    {
         group.bench_function(name, |bencher| {
             bencher.iter_custom(|calls| {
                 cpu_time(calls, || {
@@ -207,7 +208,8 @@ fn measure(criterion: &mut Criterion) {
             });
         });
     }
-    for (name, columns) in [("read pages", Columns::Pages), ("read all", Columns::References)] {
+    for (name, columns) in [("read pages", Granularity::Page), ("read all", Granularity::Reference)]
+    {
         group.bench_function(name, |bencher| {
             bencher.iter_custom(|calls| {
                 cpu_time(calls, || {

@@ -1,4 +1,4 @@
-//! A piece of a trace, what happened in it, and whatever hands out such pieces.
+//! Blocks of a trace, their events, and their sources.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,27 +23,17 @@ pub struct Block {
     pub events: Vec<(u32, Event)>,
 }
 
-/// Which columns of a trace a reader needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Columns {
-    /// Pages and events; single references stay packed.
-    Pages,
-    /// All.
-    References,
-}
-
 /// Something that hands out a trace block by block.
 pub trait Source {
-    /// Puts the next block in the place of `block`; `false` at the end. Fails when the trace cannot
-    /// be read on.
+    /// Replaces `block` by the next one; `false` at the end. Fails when reading fails.
     fn next(&mut self, block: &mut Block) -> Result<bool, TraceError>;
 
-    /// What was noticed so far beside the blocks: bad records, a file that was cut off.
+    /// What was noticed beside the blocks: bad records, a truncated file.
     fn notes(&self) -> Notes {
         Notes::default()
     }
 
-    /// How many bytes of the file are read, before any decompression of the whole file.
+    /// Bytes of the file read, before decompression.
     fn read_bytes(&self) -> u64 {
         0
     }

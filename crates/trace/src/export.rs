@@ -1,4 +1,4 @@
-//! Writes traces in the formats of other tools, and in the own.
+//! Writes traces in thrashlab's format and others'.
 
 mod oracle;
 mod text;
@@ -10,11 +10,10 @@ use crate::{Block, Format, Header, TraceError};
 
 /// Something that takes a trace block by block.
 pub trait Sink {
-    /// Writes a block. Fails when it cannot be written, or has no references where the format needs
-    /// them.
+    /// Writes a block. Fails when writing fails or needed references are missing.
     fn add(&mut self, block: &Block) -> Result<(), TraceError>;
 
-    /// Writes what is to stand at the end. Fails when it cannot be written.
+    /// Writes the end. Fails when writing fails.
     fn finish(self: Box<Self>) -> Result<Left, TraceError>;
 }
 
@@ -25,12 +24,11 @@ pub struct Left {
     pub events: u64,
     /// Blocks of other threads than the first that are no longer told apart.
     pub blocks_of_other_threads: u64,
-    /// Process and thread of the first block.
     of: Option<(u32, u32)>,
 }
 
 impl Left {
-    /// Counts what is left out of a block by a format without events.
+    /// Counts what a format without events omits.
     fn count(&mut self, block: &Block, tells_threads: bool) {
         let thread = (block.process, block.thread);
         let other = *self.of.get_or_insert(thread) != thread;
@@ -39,8 +37,8 @@ impl Left {
     }
 }
 
-/// A sink that writes a file of this format. The header is for the own format. Fails when the file
-/// cannot be written, or nothing writes this format.
+/// A sink for a file of this format; `header` is for thrashlab's own. Fails when writing fails or
+/// is not supported.
 pub fn create(
     format: Format,
     file: File,

@@ -13,28 +13,27 @@ use std::path::Path;
 
 pub use format::Format;
 
-use crate::{Columns, Reader, Source, TraceError, tlt};
+use crate::{Granularity, Reader, Source, TraceError, tlt};
 use decompressed::Decompressed;
 use importer::Importer;
 
-/// Opens a trace, whose format is told by its content; `-` is standard input. It may be compressed
-/// as a whole by gzip, xz or zstd. Fails when it cannot be opened or is of no known format.
-pub fn open(path: &Path, columns: Columns) -> Result<Box<dyn Source + Send>, TraceError> {
+/// Opens a trace and detects its format and compression (gzip, xz, zstd); `-` is standard input.
+/// Fails when it cannot be opened or recognized.
+pub fn open(path: &Path, columns: Granularity) -> Result<Box<dyn Source + Send>, TraceError> {
     Ok(open_as(path, columns, None)?.1)
 }
 
-/// Opens a trace of a given format, or of the one that its content tells, and says which that is.
-/// Fails when it cannot be opened, or no format was given and it is of none that is known.
+/// Opens a trace of a given or detected format, which is returned. Fails as [`open`].
 pub fn open_as(
     path: &Path,
-    columns: Columns,
+    columns: Granularity,
     format: Option<Format>,
 ) -> Result<(Format, Box<dyn Source + Send>), TraceError> {
     if path.as_os_str() == "-" {
         return open_stream(Box::new(stdin()), columns, format);
     }
     let mut file = File::open(path)?;
-    // In an own file that is not compressed as a whole one can seek, and pass over columns.
+    // An uncompressed own file can be seeked.
     if file.metadata()?.is_file() {
         let mut begin = Vec::new();
         (&mut file).take(tlt::MAGIC.len() as u64).read_to_end(&mut begin)?;
@@ -46,11 +45,10 @@ pub fn open_as(
     open_stream(Box::new(file), columns, format)
 }
 
-/// Reads a trace from any stream; of this format, or of the one that its content tells. Fails when
-/// it cannot be read, or no format was given and it is of none that is known.
+/// Reads a trace of a given or detected format from a stream. Fails as [`open`].
 pub fn open_stream(
     stream: Box<dyn Read + Send>,
-    columns: Columns,
+    columns: Granularity,
     format: Option<Format>,
 ) -> Result<(Format, Box<dyn Source + Send>), TraceError> {
     let mut stream = Decompressed::new(stream)?;

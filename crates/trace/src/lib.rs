@@ -1,17 +1,15 @@
-//! Memory traces of programs: what a program referred to, in order, with what happened meanwhile.
+//! Memory traces: what a program referred to, in order, with events.
 //!
-//! A trace is a sequence of [`Block`]s, each of one thread. A block has two columns: runs of
-//! references to one page ([`PageRun`]), which is all that a simulator of translation needs, and
-//! the references themselves ([`Reference`]), which a reader may leave packed. Between them stand
-//! [`Event`]s: threads, forks, mappings.
+//! A trace is a sequence of [`Block`]s of one thread each. A block has runs of references to one
+//! page ([`PageRun`]), which suffice to simulate translation, single [`Reference`]s, which may stay
+//! packed, and [`Event`]s: threads, forks, mappings.
 //!
-//! **Invariant:** bounded memory whatever the length; a bad record is counted and located, never a
-//! panic. No clock and no threads here.
+//! **Invariant:** bounded memory; bad records are counted and located, never a panic. No clock, no
+//! threads.
 
 mod block;
 mod error;
 mod export;
-mod filled;
 mod import;
 mod notes;
 mod pages;
@@ -19,7 +17,7 @@ mod reference;
 mod summary;
 mod tlt;
 
-pub use block::{Block, Columns, Event, Source};
+pub use block::{Block, Event, Source};
 pub use error::TraceError;
 pub use export::{Left, Sink, create};
 pub use import::{Format, open, open_as, open_stream};

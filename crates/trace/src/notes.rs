@@ -1,14 +1,14 @@
-//! What a reader notices of a file beside the references in it.
+//! What a reader notices besides references.
 
 use serde::Serialize;
 
 use crate::{Header, TraceError};
 
-/// How many bad records are kept with place and reason.
+/// Bad records kept with place and reason.
 const KEPT: usize = 8;
-/// Fewer bad records than this are never too many.
+/// Fewer bad records are never too many.
 const TOLERATED: u64 = 100;
-/// One bad record among so many, and the file is of another format.
+/// A larger share of bad records means another format.
 const ONE_IN: u64 = 10;
 
 /// What a reader has noticed.
@@ -47,8 +47,7 @@ pub struct BadRecords {
 }
 
 impl BadRecords {
-    /// Counts one more of `records` so far; an error if so many are bad that the file is not what
-    /// it is taken for.
+    /// Counts a bad record of `records` so far. Fails if there are too many.
     pub(crate) fn add(
         &mut self,
         place: String,

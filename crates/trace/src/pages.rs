@@ -1,25 +1,23 @@
-//! Which pages were referred to: exact, in memory bounded by them and not by the references.
+//! The pages referred to: exact, in memory bounded by the pages.
 
 use std::collections::BTreeMap;
 
 use crate::PageRun;
 
-/// The logarithm of the pages of a region: 512, or 2 MiB.
+/// log2 of the pages in a region: 512, or 2 MiB.
 const REGION_SHIFT: u32 = 9;
-/// Words of 64 pages each.
 const WORDS: usize = 1 << (REGION_SHIFT - 6);
-/// Entries of the filter before the regions.
 const FILTER: usize = 1 << 12;
-/// An entry of the filter that is of no run.
+/// An empty entry of the filter.
 const NOTHING: u64 = u64::MAX;
 
-/// Pages of a region, one bit each: with data references, fetched from, written.
+/// A bit per page: with data references, fetched, written.
 type Region = [[u64; WORDS]; 3];
 
 #[derive(Clone, Debug)]
 pub(crate) struct PageSet {
     regions: BTreeMap<(u32, u64), Region>,
-    /// Runs of the process that were noted lately.
+    /// Recent runs of the process.
     filter: Box<[u64; FILTER]>,
     process: u32,
 }
@@ -52,8 +50,7 @@ impl PageSet {
         }
     }
 
-    /// How many pages there are of all processes, and of these how many with data references, how
-    /// many that were fetched from, and how many that were written.
+    /// Pages of all processes: all, with data references, fetched, written.
     pub(crate) fn count(&self) -> [u64; 4] {
         let mut counts = [0; 4];
         for [data, fetched, written] in self.regions.values() {

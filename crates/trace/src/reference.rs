@@ -1,4 +1,4 @@
-//! One reference of a program to memory, and runs of them to one page.
+//! References to memory, and runs of them to one page.
 
 /// A trace's pages are of 2^12 bytes, whatever the pages of the machine that is simulated.
 pub const PAGE_SHIFT: u32 = 12;
@@ -17,10 +17,8 @@ pub enum Access {
     Fetch = 2,
 }
 
-/// A reference in 8 bytes: address, access and size. Addresses have up to 59 bits, sign-extended.
-///
-/// Bits 63..5 are the address, 4..3 the access (0 load, 1 store, 2 fetch), 2..0 the logarithm of
-/// the size in bytes (0 = 1 byte … 6 = 64 bytes).
+/// A reference in 8 bytes: bits 63..5 are the address (59 bits, sign-extended), 4..3 the access (0
+/// load, 1 store, 2 fetch), 2..0 the log2 of the size (0 = 1 byte … 6 = 64 bytes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reference(pub(crate) u64);
 
@@ -74,7 +72,7 @@ impl<'a> ReferenceWords<'a> {
     /// These words; `None` if one of them is no reference.
     #[inline]
     pub fn new(words: &'a [u64]) -> Option<Self> {
-        // No branch for each, so that several are looked at at once.
+        // Branch-free, for vectorization.
         let found = words.iter().fold(0, |found, word| found | faults(*word));
         is_reference(found).then_some(Self(words))
     }
@@ -84,10 +82,7 @@ impl<'a> ReferenceWords<'a> {
         self.0
     }
 
-    /// The words with these numbers.
-    ///
-    /// # Panics
-    /// When there are not so many.
+    /// The words in a range. Panics when it is out of bounds.
     pub fn part(self, range: std::ops::Range<usize>) -> Self {
         Self(&self.0[range])
     }
@@ -98,8 +93,8 @@ impl<'a> ReferenceWords<'a> {
     }
 }
 
-/// What is wrong with bits as a reference: in bit 3 of the result that there is no such access, in
-/// bit 0 no such size. Of both it is the number that has all bits.
+/// Faults of bits as a reference: bit 3 for a bad access, bit 0 for a bad size (all ones in
+/// either).
 #[inline(always)]
 fn faults(bits: u64) -> u64 {
     bits & bits >> 1 & (bits >> 2 | 1 << 3)

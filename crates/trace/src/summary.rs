@@ -9,7 +9,7 @@ use crate::{Access, Block, Event};
 
 const REASONS: usize = 8;
 const MOST_PROGRAMS: u64 = 256;
-/// Most processes and threads that are told one by one.
+/// Most threads counted individually.
 const MOST_THREADS: usize = 1 << 16;
 
 /// What is in a trace, in figures.
@@ -112,7 +112,7 @@ impl Summary {
         }
     }
 
-    /// Counts loads and stores, unless there were data references that do not tell.
+    /// Counts loads and stores, unless some data references are unknown.
     fn count_data(&mut self, block: &Block, data: u64) {
         let is_store = |reference: &&crate::Reference| reference.access() == Access::Store;
         let stores = block.references.iter().filter(is_store).count() as u64;

@@ -1,4 +1,4 @@
-//! Thrashlab's own format, as `docs/trace-format.md` describes it.
+//! Thrashlab's own format (`docs/trace-format.md`).
 
 mod decode;
 mod encoder;

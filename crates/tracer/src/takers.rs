@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use trace::{Block, Columns, Encoder, Event, PAGE_SHIFT, PackedBlock, PageRun, ReferenceWords};
+use trace::{Block, Encoder, Event, Granularity, PAGE_SHIFT, PackedBlock, PageRun, ReferenceWords};
 
 use crate::stream::Taker;
 use crate::wire;
@@ -121,7 +121,7 @@ pub(crate) struct EncoderTaker {
 impl EncoderTaker {
     /// A packer, with `pages` of pages only.
     pub(crate) fn new(pages: bool, range: Range<u64>) -> Self {
-        let columns = if pages { Columns::Pages } else { Columns::References };
+        let columns = if pages { Granularity::Page } else { Granularity::Reference };
         Self { encoder: Encoder::new(columns), range, seen: 0, is_full: false }
     }
 

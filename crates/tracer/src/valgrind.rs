@@ -7,7 +7,7 @@ use std::process::Command;
 use rustix::io::{FdFlags, fcntl_setfd};
 use sys::process::Exit;
 use trace::{
-    Access, Block, Columns, Event, Format, ReferenceWords, Source, TraceError, open_stream,
+    Access, Block, Event, Format, Granularity, ReferenceWords, Source, TraceError, open_stream,
 };
 
 use crate::error::at;
@@ -44,7 +44,8 @@ impl Watched {
         let running = Running::start(&mut command, None, "start valgrind")?;
         // Valgrind alone has the writing end now, so the lines end when it ends.
         drop(log);
-        let (_, lines) = open_stream(Box::new(lines), Columns::References, Some(Format::Lackey))?;
+        let (_, lines) =
+            open_stream(Box::new(lines), Granularity::Reference, Some(Format::Lackey))?;
         let (block, fetches) = (Block::default(), request.fetches);
         Ok(Self { lines, block, running, fetches, is_begun: false, version })
     }

@@ -1,4 +1,4 @@
-//! What a guest is made of, and booting one to look at it.
+//! The parts of a guest, and booting one for inspection.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,7 +20,6 @@ use crate::qemu::{Console, INITRAMFS, KERNEL, MEMORY, Qemu, Start, THIS_PROGRAM,
 use crate::qmp::Event;
 use crate::{MODULES, Stop, VmError};
 
-/// What a guest is booted from.
 pub(crate) struct Parts {
     pub(crate) qemu: Qemu,
     pub(crate) setup: Setup,
@@ -42,7 +41,7 @@ impl Parts {
         let arg: KernelArg =
             kernel.parse().map_err(|error| VmError::KernelName(format!("{kernel}: {error}")))?;
         let kernel = locate(&arg, &cache.kernels()).map_err(|error| match error {
-            KernelError::Io { path, source } if path.starts_with(cache.root()) => {
+            KernelError::Io { path, source } if path.starts_with(&cache.root) => {
                 VmError::Cache { path, source }
             }
             other => VmError::Kernel(other),
@@ -60,7 +59,7 @@ impl Parts {
         Ok(Self { qemu, setup, kernel, initramfs, initramfs_hash })
     }
 
-    /// Writes what QEMU boots from; `image` is that of [`Self::image`].
+    /// Writes the boot files; `image` comes from [`Self::image`].
     pub(crate) fn write(&self, image: &[u8], folder: &Path) -> Result<(), VmError> {
         let written = fs::write(folder.join(KERNEL), image);
         written
@@ -68,14 +67,13 @@ impl Parts {
             .map_err(VmError::cache(folder))
     }
 
-    /// Starts a guest from these files, with its memory in a new one.
     pub(crate) fn boot(&self, folder: &Path, console: Console) -> Result<GuestProcess, VmError> {
         let memory = folder.join(MEMORY);
         reserve(&memory, ram_bytes(&self.setup.machine)).map_err(VmError::cache(&memory))?;
         Ok(GuestProcess::start(&self.qemu, &self.setup, &[], folder, Start::Boot, console)?)
     }
 
-    /// The kernel without its compression where QEMU can start that: the guest need not unpack it.
+    /// The uncompressed kernel where QEMU can boot it, so that the guest need not unpack it.
     pub(crate) fn image(&self) -> Result<Vec<u8>, VmError> {
         match self.kernel.vmlinux() {
             Ok(elf) if kernels::has_pvh_entry(&elf) => Ok(elf),
@@ -83,7 +81,7 @@ impl Parts {
         }
     }
 
-    /// What this kernel cannot offer, as far as its configuration tells.
+    /// What the kernel lacks by its configuration.
     pub(crate) fn missed(&self) -> Vec<Missed> {
         let missed = |found: &Missing| Missed {
             capability: format!("CONFIG_{}", found.config),
@@ -93,19 +91,18 @@ impl Parts {
     }
 }
 
-/// Makes the file of the guest's memory and takes its room on the disk: the guest would die of a bus
-/// error, without a word, when the disk is full later.
+/// Creates the guest's memory file with its disk space reserved: on a full disk the guest would die
+/// of a bus error.
 fn reserve(path: &Path, bytes: u64) -> io::Result<()> {
     let file = File::create_new(path)?;
     match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
         Ok(()) => Ok(()),
-        // A file system that cannot promise.
+        // Not supported by the file system.
         Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(bytes),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The bytes of [`THIS_PROGRAM`].
 fn program() -> Result<Vec<u8>, VmError> {
     let bytes = fs::read(THIS_PROGRAM)?;
     match needs_loader(&bytes) {
@@ -118,7 +115,6 @@ fn program() -> Result<Vec<u8>, VmError> {
     }
 }
 
-/// Whether a 64-bit ELF program names a dynamic loader.
 pub(crate) fn needs_loader(elf: &[u8]) -> bool {
     let interpreter = || {
         let header = FileHeader64::<Endianness>::parse(elf)?;
@@ -150,7 +146,7 @@ pub fn boot(
     stop: Stop<'_>,
 ) -> Result<Booted, VmError> {
     let parts = Parts::gather(machine, kernel, cache, &[], Then::Report)?;
-    let folder = cache.scratch("boot").map_err(VmError::cache(cache.root()))?;
+    let folder = cache.scratch("boot").map_err(VmError::cache(&cache.root))?;
     parts.write(&parts.image()?, folder.path())?;
     let begun = Instant::now();
     let mut guest = parts.boot(folder.path(), Console::Quiet)?;
@@ -159,7 +155,7 @@ pub fn boot(
         match said {
             Said::Notice(Notice::Started) => first_line = Some(begun.elapsed()),
             Said::Notice(Notice::Ready) => ready = Some(begun.elapsed()),
-            // As the kernel's own programs print it.
+            // As dmesg prints it.
             Said::Notice(Notice::Log { at_us, text }) => {
                 let (s, us) = (at_us / 1_000_000, at_us % 1_000_000);
                 dmesg += &format!("[{s:5}.{us:06}] {text}\n");

@@ -1,4 +1,4 @@
-//! A running QEMU: started, listened to, saved, restored, and made an end of.
+//! A running QEMU.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -19,19 +19,15 @@ use crate::{Stop, TICK, VmError};
 
 const BOOT_LIMIT: Duration = Duration::from_secs(300);
 const MIGRATION: Duration = Duration::from_secs(120);
-/// How many of the kernel's last lines are kept when it died: an oops with registers and call
-/// trace has about 60.
+/// Console lines kept after a crash: an oops with registers and call trace has about 60.
 const LOG_LINES: usize = 100;
 
-/// What a guest says, or QEMU of it.
 pub(crate) enum Said {
-    /// A line of the run, newline included.
     Run(Vec<u8>),
     Notice(Notice),
     Event(Event),
 }
 
-/// A running guest; killed and reaped when dropped.
 pub(crate) struct GuestProcess {
     child: Child,
     pub(crate) qmp: Qmp,
@@ -43,7 +39,6 @@ pub(crate) struct GuestProcess {
     _inputs: [File; 2],
 }
 
-/// A file without a name.
 fn memory_file(name: &str, content: &[u8]) -> io::Result<File> {
     let file = File::from(memfd_create(name, MemfdFlags::CLOEXEC)?);
     file.write_all_at(content, 0)?;
@@ -51,9 +46,8 @@ fn memory_file(name: &str, content: &[u8]) -> io::Result<File> {
 }
 
 impl GuestProcess {
-    /// Starts QEMU with the kernel, root and memory in a folder, and a cell as the guest reads it
-    /// (empty before there is one); it dies with the calling thread. Fails when it cannot be started
-    /// or ends at once, with what it said.
+    /// Starts QEMU with the files in a folder and a cell, which may be empty; it dies with the
+    /// calling thread. Fails when it cannot start or ends at once, with its output.
     pub(crate) fn start(
         qemu: &Qemu,
         setup: &Setup,
@@ -96,7 +90,6 @@ impl GuestProcess {
         }
     }
 
-    /// What the guest has written since the last call, in whole lines.
     pub(crate) fn said(&mut self) -> io::Result<Vec<Said>> {
         self.channel.read_to_end(&mut self.rest)?;
         let whole = whole_lines::take(&mut self.rest);
@@ -108,7 +101,7 @@ impl GuestProcess {
             .collect())
     }
 
-    /// Follows a guest until `found` returns what is waited for, or it cannot `step` any more.
+    /// Waits until `found` returns something. Fails if the guest cannot complete `step`.
     pub(crate) fn follow<T>(
         &mut self,
         step: &str,
@@ -140,22 +133,21 @@ impl GuestProcess {
         }
     }
 
-    /// Saves a paused guest's devices; its memory is in its file.
+    /// Saves a paused guest's devices; its memory is a file.
     pub(crate) fn save(&mut self, devices: &File) -> io::Result<()> {
         let uri = format!("exec:cat > {}", path_of(devices));
         self.migrate("migrate", &uri, "save the guest")
     }
 
-    /// Restores a guest's devices and lets it go on.
     pub(crate) fn restore(&mut self, devices: &File) -> io::Result<()> {
         let uri = format!("exec:cat {}", path_of(devices));
         self.migrate("migrate-incoming", &uri, "restore the guest")?;
-        // A guest may be over before QEMU answers.
+        // The guest may end before QEMU answers.
         self.qmp.send("cont", json!({}))
     }
 
     fn migrate(&mut self, command: &str, uri: &str, step: &str) -> io::Result<()> {
-        // Memory that is a file is not part of what is saved.
+        // File-backed memory is not saved.
         let capabilities = json!([{ "capability": "x-ignore-shared", "state": true }]);
         let arguments = json!({ "capabilities": capabilities });
         self.qmp.command("migrate-set-capabilities", arguments)?;
@@ -176,13 +168,12 @@ impl GuestProcess {
         }
     }
 
-    /// The error of a guest that did not come up; ends QEMU.
     pub(crate) fn died(&mut self, how: &str) -> VmError {
         VmError::Boot(self.examine(how).0)
     }
 
-    /// Ends QEMU and reports how it came to its end, with the last words of guest and QEMU; and what
-    /// the guest's kernel died of, if it died, with the end of its log (the time is not known here).
+    /// Ends QEMU; returns how it ended, and the death of the guest's kernel with the end of its log
+    /// (the time is unknown here).
     pub(crate) fn examine(&mut self, how: &str) -> (String, Option<DeathRecord>) {
         let _ = signal(self.child.id(), signals::KILL);
         let exit =
@@ -217,7 +208,7 @@ impl Drop for GuestProcess {
     }
 }
 
-/// What the kernel died of: its complaint, and the panic that followed.
+/// The kernel's complaint and the panic after it.
 fn last_words(console: &str) -> Option<String> {
     let from = |word: &str| {
         console.lines().find_map(|line| line.find(word).map(|at| line[at..].trim().to_owned()))

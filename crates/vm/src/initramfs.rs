@@ -2,29 +2,26 @@
 
 use guest::{MODULES_DIR, PROGRAM};
 
-/// Magic number of the "newc" format (`Documentation/driver-api/early-userspace/
-/// buffer-format.rst`).
+/// Format "newc" (`Documentation/driver-api/early-userspace/buffer-format.rst`).
 const MAGIC: &str = "070701";
-/// Name of the entry after which the archive ends.
 const TRAILER: &str = "TRAILER!!!";
 pub(crate) const DIRECTORY: u32 = 0o040_755;
 pub(crate) const EXECUTABLE: u32 = 0o100_755;
 pub(crate) const PLAIN: u32 = 0o100_644;
 const CHARACTER_DEVICE: u32 = 0o020_600;
 pub(crate) const LINK: u32 = 0o120_777;
-/// Programs that loads expect; here they are this program under another name.
+/// Programs that loads expect; this program under other names.
 const APPLETS: [&str; 2] = ["bin/sh", "bin/true"];
 
 #[derive(Debug)]
 pub(crate) struct RootFile {
     pub(crate) path: String,
-    /// [`DIRECTORY`], [`LINK`], [`EXECUTABLE`] or [`PLAIN`].
     pub(crate) mode: u32,
-    /// Its content, or where a link leads.
+    /// Content or link target.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The archive, not compressed: the guest would pay for that in its own time.
+/// The archive, uncompressed to save guest time.
 pub(crate) fn archive(
     program: &[u8],
     modules: &[(String, Vec<u8>)],
@@ -34,14 +31,14 @@ pub(crate) fn archive(
     for directory in ["dev", "proc", "sys", "run", "work", "bin", &MODULES_DIR[1..]] {
         made.entry(directory, DIRECTORY, (0, 0), &[]);
     }
-    // The kernel opens it as the first process's standard streams before anything is mounted.
+    // The kernel opens it for the first process before anything is mounted.
     made.entry("dev/console", CHARACTER_DEVICE, (5, 1), &[]);
     made.entry(&PROGRAM[1..], EXECUTABLE, (0, 0), program);
     for (name, bytes) in modules {
         made.entry(&format!("{}/{name}", &MODULES_DIR[1..]), EXECUTABLE, (0, 0), bytes);
     }
     for applet in APPLETS {
-        // An extra file of this name is the better program.
+        // Extra files take precedence.
         if !extra.iter().any(|file| &file.path[1..] == applet) {
             made.entry(applet, LINK, (0, 0), PROGRAM.as_bytes());
         }
@@ -59,7 +56,7 @@ struct Archive {
 }
 
 impl Archive {
-    /// Adds an entry; owner, times and device numbers are the same everywhere.
+    /// Owner, times and device numbers are constant.
     fn entry(&mut self, name: &str, mode: u32, device: (u32, u32), content: &[u8]) {
         let name_size = name.len() as u32 + 1;
         let links = if mode == DIRECTORY { 2 } else { 1 };
@@ -79,7 +76,6 @@ impl Archive {
         self.pad();
     }
 
-    /// Names and contents begin at multiples of four.
     fn pad(&mut self) {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }

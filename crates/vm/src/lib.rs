@@ -1,13 +1,12 @@
-//! The deterministic machine: a real, unmodified kernel in QEMU under instruction-counted virtual
-//! time, with a slow disk in its own memory.
+//! The deterministic machine: an unmodified kernel in QEMU under instruction-counted virtual time,
+//! with a slow disk in memory.
 //!
-//! [`Vm::prepare`] finds kernel and QEMU, builds the guest's root, and boots it once; every
-//! [`Vm::run`] then goes on from that moment in a process of its own, so that many can run at a
-//! time, from many threads.
+//! [`Vm::prepare`] builds and boots a guest once; every [`Vm::run`] continues from there in its own
+//! process, so many can run at a time.
 //!
-//! **Invariant:** what a deterministic guest writes is a function of what it is given: kernel,
-//! modules, this program, QEMU, the machine, the cell. All of that is in the hash under which a
-//! result is kept. Nothing of a guest outlives the process that started it but the cache.
+//! **Invariant:** the output of a deterministic guest is a function of kernel, modules, this
+//! program, QEMU, machine and cell, which are all in the hash of a result. Nothing but the cache
+//! outlives the process.
 
 mod boot;
 mod guest_process;
@@ -47,7 +46,7 @@ use guest_process::{GuestProcess, Said};
 use qemu::{Console, Qemu, Start, machine_arguments};
 use qmp::Event;
 
-/// Changes when the meaning of a cell does although none of its inputs did.
+/// Bumped when cells change although their inputs do not.
 const CELL_VERSION: &str = "thrashlab cell 2";
 /// What a guest needs of its kernel: the driver of the simulated disk, and what mounts its files.
 pub const MODULES: [&str; 3] = ["scsi_debug", "sd_mod", "ext4"];
@@ -72,8 +71,8 @@ pub struct VmOptions {
 /// Why there is no machine, or no run on it.
 #[derive(Debug, thiserror::Error)]
 pub enum VmError {
-    /// Something that a machine needs is not there, with the next step: QEMU, a static program, the
-    /// programs under test.
+    /// A requirement is missing (QEMU, a static program, the programs under test), with the next
+    /// step.
     #[error("{0}")]
     Unavailable(String),
     /// No kernel.
@@ -105,7 +104,7 @@ pub enum VmError {
 }
 
 impl VmError {
-    /// For `map_err`: this folder of the cache cannot be used.
+    /// For `map_err`: an error at this folder of the cache.
     fn cache(path: &Path) -> impl Fn(io::Error) -> Self + Copy {
         move |source| Self::Cache { path: path.to_owned(), source }
     }
@@ -115,7 +114,6 @@ impl VmError {
 pub struct Vm {
     qemu: Qemu,
     machine: PackedMachine,
-    /// Where its files are.
     folder: PathBuf,
     options: VmOptions,
     /// Whether it had been booted before and came from the cache.
@@ -123,9 +121,8 @@ pub struct Vm {
 }
 
 impl Vm {
-    /// Finds everything, and boots the machine unless the cache has it booted. Fails when QEMU, the
-    /// kernel or one of its modules is missing, with the next step; when the guest does not boot,
-    /// with its last words.
+    /// Finds everything, and boots the machine unless it is cached. Fails when something is
+    /// missing, with the next step, or when the guest does not boot, with its last output.
     pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self, VmError> {
         let overlay = spec.overlay.as_ref().map(|folder| overlay::read(Path::new(folder)));
         let overlay = overlay.transpose().map_err(VmError::Unavailable)?.unwrap_or_default();
@@ -133,11 +130,11 @@ impl Vm {
         let parts = boot::Parts::gather(&spec.machine, kernel, cache, &overlay, Then::Cell)?;
         let (qemu, setup) = (&parts.qemu, &parts.setup);
         let key = machine_key(qemu, setup, &parts.kernel.image_hash, &parts.initramfs_hash)?;
-        let found = snapshot::find(cache.snapshots(), &key);
+        let found = snapshot::find(&cache.snapshots, &key);
         let was_booted = found.is_some();
         let folder = match found {
             Some(folder) => folder,
-            None => snapshot::make(cache.snapshots(), &key, &parts, stop)?,
+            None => snapshot::make(&cache.snapshots, &key, &parts, stop)?,
         };
         let machine = PackedMachine {
             qemu: qemu.version.clone(),
@@ -156,8 +153,7 @@ impl Vm {
         &self.machine.key
     }
 
-    /// The hash of everything that a run depends on, under which it is kept. Fails when the spec
-    /// cannot be written down.
+    /// The hash of all inputs of a run. Fails when the spec cannot be serialized.
     pub fn cell_key(&self, spec: &Spec) -> Result<String, VmError> {
         self.cell(spec).map(|(_, key)| key)
     }
@@ -165,14 +161,14 @@ impl Vm {
     /// Whether the cache has a finished run. Fails when the spec cannot be written down.
     pub fn has_cell(&self, spec: &Spec) -> Result<bool, VmError> {
         let key = self.cell_key(spec)?;
-        Ok(self.reuses_cells() && self.options.cache.cells().get(&key).is_some())
+        Ok(self.reuses_cells() && self.options.cache.cells.get(&key).is_some())
     }
 
     fn reuses_cells(&self) -> bool {
         self.options.reuse_cells && self.machine.setup.machine.is_deterministic()
     }
 
-    /// What a guest is told of a run, and the hash under which the run is kept.
+    /// The guest's cell, and its hash.
     fn cell(&self, spec: &Spec) -> Result<(Vec<u8>, String), VmError> {
         let cell = Cell {
             run_id: IN_GUEST.to_owned(),
@@ -186,10 +182,9 @@ impl Vm {
         Ok((cell, key))
     }
 
-    /// Makes one run in a guest of its own; its lines go to `sink` as they come. A finished cell of
-    /// the cache is read instead. Says how the run ended, and whether it is from the cache. Fails
-    /// when QEMU cannot be started or the lines cannot be passed on. Whatever happens to a guest
-    /// that runs is an outcome.
+    /// Makes one run in its own guest, or reads it from the cache; its lines go to `sink`. Returns
+    /// how it ended and whether it was cached. Fails when QEMU cannot start or lines cannot be
+    /// passed on. Everything else is an outcome.
     pub fn run(
         &self,
         spec: &Spec,
@@ -202,10 +197,10 @@ impl Vm {
         let mut named = |bytes: &[u8], line: Option<&Line>| name.line(bytes, line, sink);
         let cache = &self.options.cache;
         let reuse = self.reuses_cells();
-        if let Some(bytes) = cache.cells().get(&key).filter(|_| reuse) {
+        if let Some(bytes) = cache.cells.get(&key).filter(|_| reuse) {
             let mut lines = RunLines::default();
             lines.push(&bytes, &mut named).map_err(VmError::Results)?;
-            let status = lines.status().unwrap_or(EndStatus::Killed);
+            let status = lines.status.unwrap_or(EndStatus::Killed);
             return Ok((Outcome { status, death: None }, true));
         }
         let mut kept = Vec::new();
@@ -217,14 +212,14 @@ impl Vm {
         };
         let outcome = listen(&mut guest, self.options.silence, stop, &mut keep)?;
         if reuse && Cells::is_certain(outcome.status) {
-            let cells = cache.cells();
-            cells.keep(&key, &kept).map_err(VmError::cache(cells.folder()))?;
+            let cells = &cache.cells;
+            cells.keep(&key, &kept).map_err(VmError::cache(&cells.folder))?;
         }
         Ok((outcome, false))
     }
 }
 
-/// The hash of everything that a booted machine depends on.
+/// The hash of all inputs of a booted machine.
 fn machine_key(
     qemu: &Qemu,
     setup: &Setup,
@@ -243,7 +238,7 @@ fn machine_key(
     ]))
 }
 
-/// What a reader of a result must know of the machine and the guest cannot tell.
+/// Facts that the guest cannot see.
 fn facts(parts: &boot::Parts, key: &str) -> Environment {
     let deterministic = if parts.setup.machine.is_deterministic() { "yes" } else { "no" };
     [
@@ -257,7 +252,7 @@ fn facts(parts: &boot::Parts, key: &str) -> Environment {
     .into()
 }
 
-/// Passes a guest's lines on until it ends, and says how it did.
+/// Passes a guest's lines on until it ends.
 fn listen(
     guest: &mut GuestProcess,
     silence: Duration,
@@ -297,14 +292,13 @@ fn listen(
             _ => {}
         }
     };
-    if let Some(status) = lines.status() {
+    if let Some(status) = lines.status {
         return Ok(Outcome { status, death: why });
     }
     if let Some(why) = why.as_ref().filter(|_| death.is_none()) {
         lines.warn(why, sink).map_err(VmError::Results)?;
     }
-    // The guest's last line is the last that is known of its clock.
-    let at_ns = lines.last_ns();
+    let at_ns = lines.last_ns;
     let death = death.map(|death| DeathRecord { at_ns, ..death });
     lines.end_early(at_ns, status, death, sink).map_err(VmError::Results)?;
     Ok(Outcome { status, death: why.or_else(|| Some("the run has no end".to_owned())) })

@@ -1,5 +1,5 @@
-//! Machines by name: descriptions that ship, descriptions of users (TOML), and single settings on
-//! top of them (`mem=96M,disk.delay=8ms`). All are the same keys.
+//! Machines: shipped descriptions, users' descriptions (TOML), and settings on top of them
+//! (`mem=96M,disk.delay=8ms`), all with the same keys.
 
 use std::fs;
 use std::path::Path;
@@ -16,12 +16,11 @@ pub const NAMED: [(&str, &str); 3] = [
 ];
 /// The machine that is taken if none is named.
 pub const DEFAULT: &str = "p2-350";
-/// How the name of a user's description ends.
 const SUFFIX: &str = ".toml";
 const SMALLEST_MEMORY_BYTES: u64 = 16 << 20;
 const SMALLEST_FILES_BYTES: u64 = 16 << 20;
 const GUEST_CPUS: f64 = 1.0;
-/// Slowest machine: 2^10 ns an instruction, which is QEMU's own limit.
+/// 2^10 ns per instruction, QEMU's limit.
 const LARGEST_SHIFT: u8 = 10;
 
 /// What the settings of `vm:…` ask for.
@@ -39,16 +38,13 @@ pub struct VmRequest {
     pub profile: Option<String>,
 }
 
-/// Reads settings such as `machine=p2-350,kernel=deb:NAME,mem=128M,sandbox.mem=64M`.
-///
-/// # Errors
-/// What is wrong with which setting, and what there is.
+/// Reads settings such as `machine=p2-350,kernel=deb:NAME,mem=128M`. The error names the setting
+/// and the valid values.
 pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
     request(&parse_settings(settings)?)
 }
 
-/// The machine that settings ask for; of several for one name the last one counts. Fails as
-/// [`parse_request`].
+/// The machine with these settings, the last of a name counting. Fails as [`parse_request`].
 pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
     let last = |wanted: &str| pairs.iter().rev().find(|(name, _)| name == wanted);
     let name = last("machine").map_or(DEFAULT, |(_, value)| value.as_str());
@@ -73,8 +69,8 @@ pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
     Ok(VmRequest { machine, kernel: value("kernel"), overlay: value("overlay"), sandbox, profile })
 }
 
-/// Names with their values. A piece without `=` belongs to the value before it: the files of a
-/// kernel are separated by commas too. Fails when the first piece has no `=`.
+/// Splits settings. A part without `=` continues the value before it, since kernel files are
+/// separated by commas too. Fails when the first part has no `=`.
 pub fn parse_settings(settings: &str) -> Result<Vec<(String, String)>, String> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
@@ -87,8 +83,8 @@ pub fn parse_settings(settings: &str) -> Result<Vec<(String, String)>, String> {
     Ok(pairs)
 }
 
-/// A machine by its name, or from the TOML file of this path. Fails when there is no such machine,
-/// or its description cannot be read, with the place.
+/// A machine by name, or from a TOML file. Fails when there is none, or the description is
+/// malformed, with the place.
 pub fn load(name: &str) -> Result<VmRequest, String> {
     if let Some((_, text)) = NAMED.iter().find(|(known, _)| *known == name) {
         return parse_description(name, text);
@@ -105,10 +101,7 @@ pub fn load(name: &str) -> Result<VmRequest, String> {
     parse_description(&stem, &text).map_err(|why| format!("{name}: {why}"))
 }
 
-/// Reads a description.
-///
-/// # Errors
-/// With the place for bad TOML, with the key for a bad value.
+/// Reads a description. The error has the place of bad TOML, or the key of a bad value.
 pub fn parse_description(name: &str, text: &str) -> Result<VmRequest, String> {
     let mut table: toml::Table =
         text.parse().map_err(|error: toml::de::Error| error.to_string())?;
@@ -133,7 +126,7 @@ pub fn parse_description(name: &str, text: &str) -> Result<VmRequest, String> {
     Ok(VmRequest { machine, kernel: None, overlay: None, sandbox: None, profile })
 }
 
-/// The values of a table under their dotted names.
+/// Flattens a table into dotted names.
 fn flatten(
     prefix: &str,
     table: &toml::Table,
@@ -207,7 +200,6 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
     Ok(())
 }
 
-/// What fits together.
 fn check(machine: &MachineSpec) -> Result<(), String> {
     let disk = &machine.disk;
     if machine.memory_bytes < SMALLEST_MEMORY_BYTES {

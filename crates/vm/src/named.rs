@@ -1,7 +1,5 @@
-//! The name of a run, given outside the guest.
-//!
-//! A guest that knew its run's name would answer to it: another name is other instructions, and so
-//! another draw. So every guest makes a run of one name, and its lines get the real one here.
+//! The name of a run, given outside the guest. A guest that knew its run's name would execute other
+//! instructions for each name. So all guests use one name, which is replaced here.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Files of the host that lie over the guest's root: the programs under test.
+//! Host files over the guest's root: the programs under test.
 
 use std::fs;
 use std::io;
@@ -9,12 +9,11 @@ use guest::{MODULES_DIR, PROGRAM};
 
 use crate::initramfs::{DIRECTORY, EXECUTABLE, LINK, PLAIN, RootFile};
 
-/// Most bytes of an overlay: it lies in the guest's memory.
+/// Limit of an overlay, which lies in the guest's memory.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Reads all files below a folder, in the order of their names. Fails when the folder cannot be
-/// read, is too large for a guest's memory, holds something else than files, folders and symbolic
-/// links, or would replace what the guest itself needs.
+/// Reads all files below a folder, sorted by name. Fails when it is unreadable or too large,
+/// contains anything but files, folders and symbolic links, or would replace the guest's own files.
 pub(crate) fn read(folder: &Path) -> Result<Vec<RootFile>, String> {
     let mut files = Vec::new();
     collect(folder, "", &mut files)?;
@@ -51,7 +50,6 @@ fn collect(folder: &Path, inside: &str, files: &mut Vec<RootFile>) -> Result<(),
     Ok(())
 }
 
-/// Mode and bytes of a file.
 fn content(entry: &fs::DirEntry) -> io::Result<(u32, Vec<u8>)> {
     let (path, kind) = (entry.path(), entry.file_type()?);
     if kind.is_dir() {

@@ -1,4 +1,4 @@
-//! Booted machines on their way to another host: what has to be said of them beside their files.
+//! Booted machines on their way to another host.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,9 +33,8 @@ impl Vm {
         PackedMachine { files, ..self.machine.clone() }
     }
 
-    /// A machine that was booted on another host, whose files lie in `folder`. Fails when this host
-    /// has another QEMU, this program is another one, or a file is missing: the cells would be
-    /// others.
+    /// A machine booted on another host, with its files in `folder`. Fails when QEMU or this
+    /// program differ, or a file is missing, since cells would differ.
     pub fn unpack(
         packed: &PackedMachine,
         folder: &Path,

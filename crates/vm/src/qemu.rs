@@ -1,4 +1,4 @@
-//! QEMU: where it is, which one it is, and the command line of a machine.
+//! QEMU: its path, its version, and the command line of a machine.
 
 use std::env;
 use std::fs::{self, File};
@@ -11,28 +11,23 @@ use model::{Accel, MachineSpec};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// It boots; its memory is the file.
+    /// Boots, with its memory in the file.
     Boot,
-    /// It waits to be restored; its memory is a private copy of the file.
+    /// Waits to be restored; its memory is a private copy of the file.
     Restore,
 }
 
-/// The file of a machine's kernel.
 pub(crate) const KERNEL: &str = "kernel";
 pub(crate) const INITRAMFS: &str = "initramfs";
 pub(crate) const MEMORY: &str = "memory";
-/// The file of its devices, once it is saved.
 pub(crate) const DEVICES: &str = "devices";
-/// Files that a booted machine consists of.
 pub(crate) const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
 const EMULATOR: &str = "qemu-system-x86_64";
-/// This program, which is the guest's too.
+/// This program, also the guest's.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
-/// Through which a process uses the host's processor for a guest.
 const DEV_KVM: &str = "/dev/kvm";
-/// Kernel arguments of every guest. Randomness comes from the seed alone; crypto self-tests would
-/// take half of the boot; pressure and delay accounting are on; a kernel that stumbles dies, rather
-/// than leave a run to wait for ever.
+/// Kernel arguments of every guest. Randomness comes only from the seed; crypto self-tests would
+/// double the boot time; pressure and delay accounting are on; a kernel in trouble panics.
 const CMDLINE: &str = "console=ttyS0 panic=-1 tsc=reliable nokaslr random.trust_cpu=off \
                        random.trust_bootloader=off cryptomgr.notests psi=1 delayacct \
                        cgroup_no_v1=all oops=panic softlockup_panic=1 quiet";
@@ -41,12 +36,12 @@ const CMDLINE: &str = "console=ttyS0 panic=-1 tsc=reliable nokaslr random.trust_
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Qemu {
     pub(crate) program: PathBuf,
-    /// The first line of its `--version`.
+    /// The first line of `--version`.
     pub(crate) version: String,
 }
 
 impl Qemu {
-    /// Finds it in `$PATH`; without it, or without what the machine asks for, says what to do.
+    /// Finds QEMU in `$PATH`. The error says what is missing and the next step.
     pub(crate) fn find(machine: &MachineSpec) -> Result<Self, String> {
         if !cfg!(target_arch = "x86_64") {
             return Err("the deterministic machine needs an x86-64 build of thrashlab: its guest \
@@ -83,18 +78,16 @@ impl Qemu {
 /// Where the guest's console goes, on which the kernel prints panics and the like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Console {
-    /// Into a file without a name.
     Quiet,
-    /// To somebody who types: this open socket. While nobody does, the guest's time keeps to the
-    /// wall clock's.
+    /// To an interactive user at this socket; when idle, guest time follows the wall clock.
     Terminal(RawFd),
 }
 
-/// The arguments that make the machine what it is: equal arguments, equal machines.
+/// The arguments that define the machine.
 ///
-/// Cells run in QEMU's record mode, without keeping the record: in it the main loop and the virtual
-/// CPU exclude each other, so that the clock is exact (`docs/vm.md`). A machine that boots cannot do
-/// so, because QEMU does not save one that records.
+/// Cells run in QEMU's record mode, with the record discarded: it makes main loop and virtual CPU
+/// exclude each other, so the clock is exact (`docs/vm.md`). A booting machine cannot: QEMU does
+/// not save while recording.
 pub(crate) fn machine_arguments(
     machine: &MachineSpec,
     console: Console,
@@ -120,13 +113,13 @@ pub(crate) fn machine_arguments(
          -serial chardev:console -m {}B -append",
         ram_bytes(machine)
     );
-    // None of these has a space in it; the last one has.
+    // Only the last argument contains spaces.
     fixed.split(' ').map(str::to_owned).chain([command_line(machine)]).collect()
 }
 
-/// The guest's memory: the machine's, and what this program takes of it, whose pages a guest cannot
-/// evict (`Documentation/filesystems/ramfs-rootfs-initramfs.rst`). So a program that has grown
-/// takes no memory from the loads.
+/// The machine's memory plus this program, whose pages a guest cannot evict
+/// (`Documentation/filesystems/ramfs-rootfs-initramfs.rst`): a larger program takes none from the
+/// loads.
 pub(crate) fn ram_bytes(machine: &MachineSpec) -> u64 {
     let program_bytes = fs::metadata(THIS_PROGRAM).map_or(0, |program| program.len());
     machine.ram_bytes().saturating_add(program_bytes.next_multiple_of(1 << 20))
@@ -138,13 +131,13 @@ fn command_line(machine: &MachineSpec) -> String {
     format!("{CMDLINE}{space}{own} rdinit={PROGRAM} -- {COMMAND}")
 }
 
-/// Another process's way to an open file of this one.
+/// The path of an open file for other processes.
 pub(crate) fn path_of(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
-/// The arguments that say where things are on this host: a folder with the [`FILES`], and the open
-/// files of setup, cell and channel. A comma in a path is doubled, as QEMU wants it.
+/// The arguments with paths on this host: the folder of [`FILES`], and setup, cell and channel.
+/// QEMU wants commas doubled.
 pub(crate) fn file_arguments(
     machine: &MachineSpec,
     start: Start,

@@ -9,20 +9,18 @@ use serde_json::{Value, json};
 
 const ANSWER: Duration = Duration::from_secs(60);
 
-/// A connection; it ends with QEMU.
 pub(crate) struct Qmp {
     input: ChildStdin,
     output: ChildStdout,
     rest: Vec<u8>,
     answer: Option<Value>,
-    /// Whether the guest paused the machine and nobody was told yet.
+    /// Whether a pause was not reported yet.
     is_paused: bool,
     is_closed: bool,
 }
 
 impl Qmp {
-    /// Takes the streams of a QEMU that was started with `-qmp stdio`, and shakes hands. Fails when
-    /// QEMU ends instead.
+    /// Connects to a QEMU started with `-qmp stdio`. Fails when QEMU ends instead.
     pub(crate) fn connect(child: &mut Child) -> io::Result<Self> {
         let lost = || io::Error::other("QEMU was started without its streams");
         let input = child.stdin.take().ok_or_else(lost)?;
@@ -33,8 +31,8 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// Gives a command and waits for its answer; events that come in between are kept. Fails when
-    /// QEMU refuses, ends, or does not answer.
+    /// Sends a command and waits for its answer; keeps events. Fails when QEMU refuses, ends or
+    /// does not answer.
     pub(crate) fn command(&mut self, name: &str, arguments: Value) -> io::Result<Value> {
         let failed = |why: &str| io::Error::other(format!("{name}: {why}"));
         self.send(name, arguments)?;
@@ -55,7 +53,7 @@ impl Qmp {
         }
     }
 
-    /// Gives a command whose answer nobody waits for. Fails when QEMU is gone.
+    /// Sends a command without waiting. Fails when QEMU is gone.
     pub(crate) fn send(&mut self, name: &str, arguments: Value) -> io::Result<()> {
         let text = json!({ "execute": name, "arguments": arguments }).to_string();
         self.input
@@ -63,7 +61,7 @@ impl Qmp {
             .map_err(|error| io::Error::other(format!("{name}: {error}")))
     }
 
-    /// The next event, waiting no longer than `patience`. Fails when the stream breaks.
+    /// The next event within `patience`. Fails when the stream breaks.
     pub(crate) fn event(&mut self, patience: Duration) -> io::Result<Event> {
         if !self.is_paused && !self.is_closed {
             self.fill(patience)?;
@@ -75,7 +73,6 @@ impl Qmp {
         })
     }
 
-    /// Reads what is there, or comes within `patience`.
     fn fill(&mut self, patience: Duration) -> io::Result<()> {
         let timeout = Timespec::try_from(patience).map_err(io::Error::other)?;
         match poll(&mut [PollFd::new(&self.output, PollFlags::IN)], Some(&timeout)) {
@@ -89,7 +86,7 @@ impl Qmp {
         self.rest.extend_from_slice(&bytes[..count]);
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.rest.drain(..=end).collect();
-            // The greeting and whatever else nobody waits for is passed over.
+            // The greeting and other messages are skipped.
             let message: Value = serde_json::from_slice(&line).unwrap_or_default();
             self.is_paused |= message["event"] == "GUEST_PANICKED";
             if message.get("return").or(message.get("error")).is_some() {
@@ -104,7 +101,7 @@ impl Qmp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     Paused,
-    /// Nothing in time, or something that nobody here waits for.
+    /// Nothing in time, or nothing of interest.
     Other,
     Ended,
 }

@@ -1,4 +1,4 @@
-//! A guest with a shell, for people: not deterministic, as people are not.
+//! An interactive guest; not deterministic.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ use crate::initramfs::{EXECUTABLE, RootFile};
 use crate::qemu::Console;
 use crate::qmp::Event;
 
-/// Where busybox may be beside `$PATH`.
+/// Besides `$PATH`.
 const BUSYBOX_DIRS: [&str; 3] = ["/bin", "/usr/lib/busybox", "/usr/lib/initramfs-tools/bin"];
 const NO_BUSYBOX: &str = "a shell in the guest needs a static busybox on this machine; install it \
     with: apt-get install busybox-static (Fedora: dnf install busybox)";
@@ -28,7 +28,8 @@ const ELF: &[u8] = b"\x7fELF";
 /// A guest with a shell; gone when dropped.
 pub struct Shell {
     guest: GuestProcess,
-    console: UnixStream,
+    /// The guest's console.
+    pub console: UnixStream,
     is_ready: bool,
     _folder: Scratch,
 }
@@ -45,8 +46,8 @@ pub enum ShellState {
 }
 
 impl Shell {
-    /// Starts a guest; with `is_script` its shell has no prompt and no echo. Fails as
-    /// [`crate::Vm::prepare`], and without a static busybox on this machine.
+    /// Starts a guest; with `is_script` its shell has no prompt or echo. Fails as
+    /// [`crate::Vm::prepare`], or without a static busybox here.
     pub fn start(
         machine: &MachineSpec,
         kernel: &str,
@@ -57,19 +58,14 @@ impl Shell {
         let extra = [RootFile { path: BUSYBOX.to_owned(), mode: EXECUTABLE, bytes }];
         let then = if is_script { Then::Script } else { Then::Shell };
         let parts = Parts::gather(machine, kernel, cache, &extra, then)?;
-        // Our end of the console, and the one that QEMU inherits.
+        // Our end of the console, and QEMU's.
         let (console, theirs) = UnixStream::pair()?;
         console.set_nonblocking(true)?;
         fcntl_setfd(&theirs, FdFlags::empty()).map_err(io::Error::from)?;
-        let folder = cache.scratch("shell").map_err(VmError::cache(cache.root()))?;
+        let folder = cache.scratch("shell").map_err(VmError::cache(&cache.root))?;
         parts.write(&parts.image()?, folder.path())?;
         let guest = parts.boot(folder.path(), Console::Terminal(theirs.as_raw_fd()))?;
         Ok(Self { guest, console, is_ready: false, _folder: folder })
-    }
-
-    /// The guest's console.
-    pub fn console(&self) -> &UnixStream {
-        &self.console
     }
 
     /// Looks how far it is, without waiting. Fails when the guest died or could not be set up.
@@ -92,7 +88,6 @@ impl Shell {
     }
 }
 
-/// A busybox of this machine that needs no loader.
 fn static_busybox() -> Option<Vec<u8>> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)

@@ -1,5 +1,5 @@
-//! Booted machines: a guest is booted once until it pauses itself, and every cell goes on from
-//! there with a private copy of its memory.
+//! Booted machines: a guest boots once and pauses; every cell continues with a private copy of its
+//! memory.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,32 +18,28 @@ use crate::qemu::{Console, DEVICES, FILES, MEMORY, Qemu, Start};
 use crate::qmp::Event;
 use crate::{Stop, VmError};
 
-/// How the lists of its files begin; another layout gets another line.
 const SHELF_HEAD: &str = "thrashlab machine 1";
-/// When it was last used: the time of this file.
+/// Its time is that of the last use.
 const USED: &str = "used";
-/// So many snapshots are kept however old they are; of the others, those used within this time.
+/// Snapshots kept however old they are; others only for this time.
 const KEPT: usize = 8;
 const KEPT_FOR: Duration = Duration::from_secs(7 * 86_400);
-/// How much of the memory is looked at at a time, in bytes: holes are of this size.
+/// The unit of reading memory and punching holes, in bytes.
 const CHUNK_BYTES: usize = 1 << 16;
-/// So often two boots may differ: on a busy host most of them go on to the next timer ([`agreed`]).
+/// Attempts for two equal boots; on a busy host most boots differ ([`agreed`]).
 const ROUNDS: u32 = 20;
-/// More instructions than there are between the two readings of the clock around the pause.
+/// Upper bound of the instructions between the clock readings around the pause.
 const INSTRUCTIONS_IN_PAUSE: u64 = 1000;
 
-/// The folder of the booted machine of this key, if it is whole.
 pub(crate) fn find(snapshots: &Path, key: &str) -> Option<PathBuf> {
     let folder = shelf(snapshots).find(key)?;
-    // Only what `tidy` goes by; a cache that cannot be written is still good to read.
+    // Only used by `tidy`; the cache may be read-only.
     let _ = fs::write(folder.join(USED), []);
     Some(folder)
 }
 
-/// Boots a guest until it pauses itself, and keeps it under this key.
-///
-/// A deterministic guest is booted twice at a time, until two boots are the same bytes: whatever
-/// chance there may be in a boot, it does not get into the cache.
+/// Boots a guest until it pauses, and keeps it under this key. A deterministic guest boots twice at
+/// a time until two boots are equal, so that no chance gets into the cache.
 pub(crate) fn make(
     snapshots: &Path,
     key: &str,
@@ -76,7 +72,6 @@ pub(crate) fn make(
     Err(VmError::Boot(format!("of {} boots no two are the same", made.len())))
 }
 
-/// Starts a guest that goes on from the booted machine in a folder with a cell.
 pub(crate) fn restore(
     folder: &Path,
     qemu: &Qemu,
@@ -89,13 +84,12 @@ pub(crate) fn restore(
     Ok(guest)
 }
 
-/// A machine that was booted and saved in a folder of its own.
+/// A machine booted and saved in its own folder.
 struct Boot {
     folder: Scratch,
-    /// Of the memory and the length of the pause: what the guest can know. Of the devices' state it
-    /// is not, because the host's clock is part of that.
+    /// Of memory and pause length, which the guest can observe; devices contain the host's clock.
     hash: blake3::Hash,
-    /// Whether no virtual time passed while it was paused.
+    /// Whether no virtual time passed in the pause.
     is_exact: bool,
 }
 
@@ -118,21 +112,20 @@ impl Boot {
         drop(guest);
         let mut hasher = blake3::Hasher::new();
         compact(&folder.join(MEMORY), &mut hasher).map_err(failed)?;
-        // How much virtual time passed between the pause and going on, as the guest saw it.
+        // Virtual time in the pause, as the guest saw it.
         let mut guest = restore(folder, &parts.qemu, &parts.setup, &[])?;
         let gap_ns = guest.follow("go on from its pause", stop, |said| match said {
             Said::Notice(Notice::Resumed { gap_ns }) => Some(gap_ns),
             _ => None,
         })?;
         hasher.update(&gap_ns.to_le_bytes());
-        // Far more than the few instructions between the two readings of the clock.
         let is_exact = gap_ns < INSTRUCTIONS_IN_PAUSE << parts.setup.machine.icount_shift;
         Ok(Self { folder: scratch, hash: hasher.finalize(), is_exact })
     }
 }
 
-/// A boot that as many as `wanted` agree with. QEMU's main loop may still let virtual time go on to
-/// the next timer when a machine pauses, or not, as it happens; only the second is taken.
+/// A boot that `wanted` boots agree with. QEMU may or may not advance virtual time to the next
+/// timer during the pause; only the latter is accepted.
 fn agreed(made: &[Boot], wanted: usize) -> Option<&Boot> {
     let agree = |boot: &Boot| made.iter().filter(|other| other.hash == boot.hash).count();
     made.iter().find(|boot| wanted == 1 || boot.is_exact && agree(boot) >= wanted)
@@ -142,7 +135,7 @@ fn shelf(snapshots: &Path) -> Shelf {
     Shelf::at(snapshots.to_owned(), SHELF_HEAD)
 }
 
-/// Removes snapshots that nobody has used for long: every build of this program makes new ones.
+/// Removes long unused snapshots: every build of this program makes new ones.
 fn tidy(snapshots: &Path) {
     let entries = fs::read_dir(snapshots).into_iter().flatten().flatten();
     let mut found: Vec<(SystemTime, PathBuf)> = entries
@@ -154,14 +147,13 @@ fn tidy(snapshots: &Path) {
     found.sort_by(|(first, _), (second, _)| second.cmp(first));
     for (used, folder) in found.into_iter().skip(KEPT) {
         if used.elapsed().is_ok_and(|age| age > KEPT_FOR) {
-            // What cannot be removed now is tried again next time.
+            // Retried next time.
             let _ = fs::remove_dir_all(folder);
         }
     }
 }
 
-/// Reads the guest's memory once: hashes it, and gives back what zeros in it take on the disk (the
-/// file reads as the same).
+/// Hashes the guest's memory, and turns zeros in the file into holes.
 fn compact(path: &Path, hasher: &mut blake3::Hasher) -> io::Result<()> {
     let file = File::options().read(true).write(true).open(path)?;
     let size_bytes = file.metadata()?.len();
@@ -173,7 +165,7 @@ fn compact(path: &Path, hasher: &mut blake3::Hasher) -> io::Result<()> {
         if chunk[..part].iter().all(|byte| *byte == 0) {
             let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             match fallocate(&file, flags, offset, part as u64) {
-                // A file system without holes keeps the zeros.
+                // Not supported by the file system.
                 Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -6,7 +6,7 @@ use clap::Args;
 use mmu::curve::{Profile, Profiled, Request, Sampling, Unit, UnitCurves};
 use model::units::{exact_size, parse_size_bytes};
 use report::{miss_ratio_csv, miss_ratio_document};
-use trace::Columns;
+use trace::Granularity;
 
 use super::noticed;
 use crate::output::{OutputArgs, show};
@@ -100,7 +100,7 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<(), Failure> {
     let mut profile = Profile::new(&request).map_err(|error| Failure::WrongUse(error.into()))?;
     let name = args.input.path.display().to_string();
     let needs_lines = request.units.iter().any(|unit| unit.is_line());
-    let columns = if needs_lines { Columns::References } else { Columns::Pages };
+    let columns = if needs_lines { Granularity::Reference } else { Granularity::Page };
     let mut input = Input::open(&args.input, columns)?;
     let outcome = input.for_each(|block| {
         let counted = profile.block(block).with_context(|| name.clone());

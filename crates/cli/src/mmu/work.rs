@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use sun4::{MIXES, Mix, TraceProgram, Workload};
-use trace::{Columns, open};
+use trace::{Granularity, open};
 
 use super::program::ProgramText;
 use crate::Failure;
@@ -56,7 +56,7 @@ impl Work {
         }
         let copies = copies(settings).map_err(Failure::WrongUse)?;
         let trace = || format!("trace {what}");
-        let mut source = open(Path::new(what), Columns::Pages).with_context(trace)?;
+        let mut source = open(Path::new(what), Granularity::Page).with_context(trace)?;
         let program = TraceProgram::take(source.as_mut(), copies, MOST_VISITS);
         let program = program.with_context(trace)?;
         let note = program.note();

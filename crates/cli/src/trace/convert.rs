@@ -10,7 +10,7 @@ use clap::Args;
 use keep::out_file::OutFile;
 use model::units::format_size;
 use report::trace_notes;
-use trace::{Columns, Format, Granularity, Header, Left, create};
+use trace::{Format, Granularity, Header, Left, create};
 
 use super::input::{Input, InputArgs, format};
 use crate::{Failure, complain};
@@ -36,7 +36,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
                       is changed later: name a file with -o";
         return Err(wrong!(reason));
     }
-    let columns = if is_pages { Columns::Pages } else { Columns::References };
+    let columns = if is_pages { Granularity::Page } else { Granularity::Reference };
     let mut input = Input::open(&args.input, columns)?;
     let header = header(&input, args);
     let out = || args.output.display().to_string();

@@ -10,7 +10,7 @@ use agent::Waiter;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use trace::{Block, Columns, Format, Notes, Source, open_as};
+use trace::{Block, Format, Granularity, Notes, Source, open_as};
 
 use super::read_ahead::ReadAhead;
 use crate::Failure;
@@ -50,7 +50,7 @@ pub(crate) fn format(name: &str) -> Result<Format, String> {
 
 impl Input {
     /// Opens a trace; from here on a signal to stop is minded between blocks.
-    pub(crate) fn open(args: &InputArgs, columns: Columns) -> Result<Self, Failure> {
+    pub(crate) fn open(args: &InputArgs, columns: Granularity) -> Result<Self, Failure> {
         let waiter = Waiter::new().context("catch signals")?;
         let name = args.path.display().to_string();
         let (format, source) = open_ahead(args, columns, &waiter)?;
@@ -91,7 +91,7 @@ impl Input {
 }
 
 /// Opens a trace on another thread, as a pipe may say nothing for long.
-fn open_ahead(args: &InputArgs, columns: Columns, waiter: &Waiter) -> Result<Opened, Failure> {
+fn open_ahead(args: &InputArgs, columns: Granularity, waiter: &Waiter) -> Result<Opened, Failure> {
     let (tell, opened) = channel();
     let (path, from) = (args.path.clone(), args.from);
     // Who does not listen any more has been interrupted.

@@ -7,7 +7,7 @@ use clap::Args;
 use model::units::format_duration;
 use render::aligned;
 use report::trace_document;
-use trace::{Columns, Reader, Summary};
+use trace::{Granularity, Reader, Summary};
 
 use super::input::{Input, InputArgs};
 use crate::output::{OutputArgs, show};
@@ -30,7 +30,7 @@ pub(crate) fn stat(args: &StatArgs) -> Result<(), Failure> {
     if args.blocks {
         return blocks(args);
     }
-    let mut input = Input::open(&args.input, Columns::References)?;
+    let mut input = Input::open(&args.input, Granularity::Reference)?;
     let mut summary = Summary::default();
     input.for_each(|block| {
         summary.add(block);
@@ -50,7 +50,7 @@ fn blocks(args: &StatArgs) -> Result<(), Failure> {
     let path = args.input.path.display();
     let file = File::open(&args.input.path).with_context(|| path.to_string())?;
     let wrong = |error: trace::TraceError| Failure::from(anyhow!("{path}: {error}"));
-    let mut reader = Reader::from_file(file, Columns::Pages).map_err(wrong)?;
+    let mut reader = Reader::from_file(file, Granularity::Page).map_err(wrong)?;
     let heading = [
         "block",
         "process",

@@ -105,7 +105,7 @@ struct Relay {
 impl Relay {
     /// Passes on what there is, both ways.
     fn turn(&mut self, shell: &Shell) -> io::Result<Turn> {
-        let (input, console) = (stdin(), shell.console());
+        let (input, console) = (stdin(), &shell.console);
         let takes_input = self.typed.is_empty() && self.input_ended.is_none();
         let wanted =
             if self.typed.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };

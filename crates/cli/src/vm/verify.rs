@@ -125,7 +125,7 @@ fn runs_of_boot(
     let scratch = afresh
         .then(|| cache.scratch("verify"))
         .transpose()
-        .with_context(|| format!("make a folder in {}", cache.root().display()))?;
+        .with_context(|| format!("make a folder in {}", cache.root.display()))?;
     let cache = scratch.as_ref().map_or(cache.clone(), |scratch| cache.without_snapshots(scratch));
     let options = VmOptions { cache, reuse_cells: false, silence: SILENCE, freeze: None };
     progress.say(&format!("{} with {}", machine.machine.name, machine.kernel));

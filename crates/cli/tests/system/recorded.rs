@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use trace::{Access, Block, Columns, Event};
+use trace::{Access, Block, Event, Granularity};
 
 use crate::left::processes;
 use crate::skip::skip;
@@ -99,7 +99,7 @@ fn record(fixture: &Fixture, words: &[&str]) -> Command {
 
 /// All blocks of the trace of a test, and whether the file is whole.
 fn blocks(fixture: &Fixture) -> (Vec<Block>, bool) {
-    let mut source = trace::open(&fixture.path().join("t.tlt"), Columns::References).unwrap();
+    let mut source = trace::open(&fixture.path().join("t.tlt"), Granularity::Reference).unwrap();
     let mut blocks = Vec::new();
     let mut block = Block::default();
     while source.next(&mut block).unwrap() {

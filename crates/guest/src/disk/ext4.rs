@@ -1,11 +1,9 @@
-//! Writes an empty ext4 file system, the same bytes for the same arguments.
+//! Writes an empty ext4 file system, deterministically, after the kernel's
+//! `Documentation/filesystems/ext4`: 4 KiB blocks, 256-byte inodes, journal, extents, indexed
+//! directories, sparse superblocks; no checksums, flexible groups or growth reserve. Counts follow
+//! `mke2fs`.
 //!
-//! Follows the kernel's `Documentation/filesystems/ext4`. The format is the plain one: blocks of
-//! 4 KiB, inodes of 256 bytes, a journal inside, extents, indexed directories, few copies of the
-//! superblock; no checksums, no flexible groups, no reserve for growth. Numbers that are a choice
-//! (inodes, journal, reserve for root) are those of `mke2fs`.
-//!
-//! **Invariant:** what is used in a group is its beginning, without a gap (see `geometry`).
+//! **Invariant:** the used part of a group is its beginning, without gaps (see `geometry`).
 
 mod geometry;
 mod records;
@@ -16,32 +14,25 @@ use std::io::{self, Seek, SeekFrom, Write};
 
 use geometry::{Geometry, Group};
 
-/// Bytes of a block.
 const BLOCK_BYTES: usize = 4096;
-/// Blocks of a group, but for the last: as many as one block has bits.
+/// As many as one block has bits; the last group may have fewer.
 const GROUP_BLOCKS: u32 = 8 * BLOCK_BYTES as u32;
-/// Bytes of an inode.
 const INODE_BYTES: usize = 256;
-/// Inode of the root directory.
 const ROOT_INODE: u32 = 2;
-/// Inode of the journal.
 const JOURNAL_INODE: u32 = 8;
-/// Inode of `lost+found`, the first that is not reserved.
+/// The first inode that is not reserved.
 const LOST_FOUND_INODE: u32 = 11;
-/// Blocks of `lost+found`, made large at once so that nothing need be allocated in an emergency.
+/// Allocated in advance, for emergencies.
 const LOST_FOUND_BLOCKS: u32 = 4;
 
-/// Identity of the file system, and seed of the hash by which large directories are ordered: the
-/// same in every guest.
+/// Also the seed of directory hashes; the same in every guest.
 const UUID: [u8; 16] = *b"thrashlab-work-1";
-/// When it was made, in s since 1970 UTC.
+/// Creation time, in s since 1970.
 const TIME_S: u32 = 1_577_836_800;
 
-/// Writes an empty file system over the first `size_bytes` of a device that reads as zeros: zeros are
-/// not written.
-///
-/// What does not fill a block, or would be a last group too small for its own tables, stays unused.
-/// Fails with fewer than 8 MiB or more than 16 TiB, or when the device cannot be written.
+/// Writes an empty file system over the first `size_bytes` of a zeroed device. Incomplete blocks
+/// and a last group too small for its tables stay unused. Fails below 8 MiB, above 16 TiB, or when
+/// the device cannot be written.
 pub(crate) fn format(device: &mut (impl Write + Seek), size_bytes: u64) -> io::Result<()> {
     let geometry = Geometry::of(size_bytes)?;
     let descriptors = records::descriptors(&geometry);
@@ -58,12 +49,11 @@ pub(crate) fn format(device: &mut (impl Write + Seek), size_bytes: u64) -> io::R
     device.flush()
 }
 
-/// What comes before a group's inode table: copies of the superblock and of the descriptors, where
-/// the group has them, and its two bitmaps.
+/// The start of a group: copies of superblock and descriptors where it has them, and two bitmaps.
 fn head(geometry: &Geometry, index: u32, group: &Group, descriptors: &[u8]) -> Vec<u8> {
     let mut head = Vec::new();
     if group.has_superblock {
-        // The first block of a disk begins with room for a boot loader.
+        // Room for a boot loader.
         head.resize(if index == 0 { 1024 } else { 0 }, 0);
         head.extend(records::superblock(geometry, index));
         head.resize(BLOCK_BYTES, 0);
@@ -74,8 +64,7 @@ fn head(geometry: &Geometry, index: u32, group: &Group, descriptors: &[u8]) -> V
     head
 }
 
-/// A bitmap of which the first bits are in use; those behind `count` do not exist, which is also
-/// noted as in use.
+/// A bitmap with the first bits used; those from `count` on do not exist and count as used.
 fn bitmap(used: u32, count: u32) -> Vec<u8> {
     let bit = |index: u32| u8::from(index < used || index >= count);
     (0..GROUP_BLOCKS / 8)

@@ -1,4 +1,4 @@
-//! Modules of a kernel: which files, in which order.
+//! Modules of a kernel: files and load order.
 
 mod modinfo;
 
@@ -21,13 +21,11 @@ pub struct Module {
     pub bytes: Vec<u8>,
 }
 
-/// The modules of a folder `lib/modules/RELEASE` to load for these names, each once and after what
-/// it needs. What is built in is left out. Names can be aliases; soft dependencies that nothing
-/// satisfies are left out.
+/// Modules from `lib/modules/RELEASE` for names or aliases, in load order, without built-in ones
+/// and unsatisfied soft dependencies.
 ///
-/// Dependencies are read from `modules.dep` where there is one; else from the modules themselves,
-/// and from no more of them than needed. Only a name that is neither a file nor built in makes all
-/// modules be read for their aliases.
+/// Dependencies come from `modules.dep`, else from the modules themselves, of which only the
+/// necessary ones are read. All are read only to resolve an unknown alias.
 pub(crate) fn plan(dir: &Path, wanted: &[&str]) -> Result<Vec<Module>, KernelError> {
     let mut planner = Planner::read(dir)?;
     for name in wanted {
@@ -40,12 +38,11 @@ pub(crate) fn plan(dir: &Path, wanted: &[&str]) -> Result<Vec<Module>, KernelErr
 #[derive(Default)]
 struct Planner {
     dir: PathBuf,
-    /// By name; sorted, so that the choice between several is always the same.
+    /// Sorted, for a deterministic choice.
     files: BTreeMap<String, PathBuf>,
     built_in: HashSet<String>,
-    /// From `modules.dep`: what a module needs, indirect needs included.
+    /// From `modules.dep`, with indirect dependencies.
     depends: HashMap<String, Vec<String>>,
-    /// Read when it is needed first.
     aliases: Option<HashMap<String, String>>,
     seen: HashSet<String>,
     plan: Vec<Module>,
@@ -53,9 +50,9 @@ struct Planner {
 
 enum Need<'a> {
     Wanted,
-    /// This module cannot be loaded without it.
+    /// A hard dependency of this module.
     By(&'a str),
-    /// A module is better with it.
+    /// A soft dependency.
     Soft,
 }
 
@@ -66,7 +63,7 @@ impl Planner {
         let text = |name: &str| fs::read_to_string(dir.join(name)).ok();
         let mut built_in: HashSet<String> =
             text("modules.builtin").unwrap_or_default().lines().filter_map(name_of_file).collect();
-        // Names of built-in modules stand before their entries: `crc32c_generic.alias=crc32c`.
+        // Names of built-in modules come before their entries: `crc32c_generic.alias=crc32c`.
         let information = fs::read(dir.join("modules.builtin.modinfo")).unwrap_or_default();
         built_in.extend(
             entries(&information)
@@ -77,10 +74,9 @@ impl Planner {
         Ok(Self { dir: dir.to_owned(), files, built_in, depends, ..Self::default() })
     }
 
-    /// Adds a module after what it needs, unless it is there already.
     fn add(&mut self, name: &str, need: &Need<'_>) -> Result<(), KernelError> {
         let Some((name, path)) = self.file(name, need)? else { return Ok(()) };
-        // Marked before its dependencies are looked at, so that a circle has an end.
+        // Marked first, to end cycles.
         if !self.seen.insert(name.clone()) {
             return Ok(());
         }
@@ -101,8 +97,7 @@ impl Planner {
         Ok(())
     }
 
-    /// The module file for a name or alias; nothing if it is built in, or is missing and only
-    /// softly needed.
+    /// The file for a name or alias; `None` if it is built in, or missing and only softly needed.
     fn file(
         &mut self,
         name: &str,
@@ -135,8 +130,8 @@ impl Planner {
         )))
     }
 
-    /// A module whose name begins with the alias, as `crc32c_generic` does with `crypto-crc32c`: to
-    /// read these first mostly saves reading all.
+    /// A module whose name starts with the alias, as `crc32c_generic` for `crypto-crc32c`; usually
+    /// saves reading all modules.
     fn likely(&self, alias: &str) -> Result<Option<String>, KernelError> {
         let start = alias.strip_prefix("crypto_").unwrap_or(alias);
         let candidates = self.files.range(start.to_owned()..);
@@ -155,7 +150,7 @@ impl Planner {
         Ok(self.aliases.as_ref().and_then(|aliases| aliases.get(alias).cloned()))
     }
 
-    /// All aliases of all modules but patterns of devices; the first of several modules.
+    /// All aliases, with the first module of each.
     fn all_aliases(&self) -> Result<HashMap<String, String>, KernelError> {
         let mut aliases = HashMap::new();
         if let Ok(text) = fs::read_to_string(self.dir.join("modules.alias")) {
@@ -174,8 +169,7 @@ impl Planner {
         Ok(aliases)
     }
 
-    /// What all modules say, in the order of their names; read by all processors, as some
-    /// thousand modules are to be decompressed.
+    /// What all modules say, sorted by name; read in parallel, since thousands are compressed.
     fn all_modinfos(&self) -> Result<Vec<(String, Modinfo)>, KernelError> {
         let files: Vec<_> = self.files.iter().collect();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -194,7 +188,7 @@ impl Planner {
     }
 }
 
-/// Collects module files in a folder and below; links are not followed.
+/// Collects module files recursively, without following links.
 fn collect(dir: &Path, files: &mut BTreeMap<String, PathBuf>) -> Result<(), KernelError> {
     for entry in fs::read_dir(dir).map_err(KernelError::io(dir))? {
         let entry = entry.map_err(KernelError::io(dir))?;
@@ -202,7 +196,7 @@ fn collect(dir: &Path, files: &mut BTreeMap<String, PathBuf>) -> Result<(), Kern
         if entry.file_type().map_err(KernelError::io(&path))?.is_dir() {
             collect(&path, files)?;
         } else if let Some(name) = entry.file_name().to_str().and_then(name_of_file) {
-            // Of two files of one name the one that is first in order, whatever the disk says.
+            // Of equal names the first path, whatever the directory order.
             let kept = files.entry(name).or_insert_with(|| path.clone());
             if path < *kept {
                 *kept = path;
@@ -212,7 +206,7 @@ fn collect(dir: &Path, files: &mut BTreeMap<String, PathBuf>) -> Result<(), Kern
     Ok(())
 }
 
-/// Reads `modules.dep`: `kernel/a.ko: kernel/b.ko kernel/c.ko`, where `c` comes before `b`.
+/// Reads `modules.dep`: `kernel/a.ko: kernel/b.ko kernel/c.ko`, where `c` comes first.
 fn parse_dependencies(text: &str) -> HashMap<String, Vec<String>> {
     let line = |line: &str| {
         let (path, needed) = line.split_once(':')?;
@@ -222,7 +216,6 @@ fn parse_dependencies(text: &str) -> HashMap<String, Vec<String>> {
     text.lines().filter_map(line).collect()
 }
 
-/// The ELF file of a module, decompressed, and what it says of itself.
 fn read_module(path: &Path) -> Result<(Vec<u8>, Modinfo), KernelError> {
     let packed = fs::read(path).map_err(KernelError::io(path))?;
     let bytes = decompressed(&packed)
@@ -231,12 +224,12 @@ fn read_module(path: &Path) -> Result<(Vec<u8>, Modinfo), KernelError> {
     Ok((bytes, modinfo))
 }
 
-/// A module's name in the kernel: of `-` and `_`, which mean the same, only `_`.
+/// The kernel's module name, with `_` for `-`.
 fn canonical(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// The name of the module in a file, if it is one: `kernel/fs/ext4/ext4.ko.xz`.
+/// The module in a file such as `kernel/fs/ext4/ext4.ko.xz`.
 fn name_of_file(path: &str) -> Option<String> {
     let file = path.rsplit('/').next()?;
     let (name, suffix) = file.split_once(".ko")?;

@@ -1,4 +1,4 @@
-//! What a module says of itself: the section `.modinfo` of its ELF file.
+//! The section `.modinfo` of a module's ELF file.
 
 use std::fmt::Display;
 
@@ -18,8 +18,7 @@ pub struct Modinfo {
 }
 
 impl Modinfo {
-    /// Reads it from a module's ELF file. Fails when the bytes are no ELF file, or none with
-    /// `.modinfo`.
+    /// Reads a module's ELF file. Fails for other bytes, or without `.modinfo`.
     pub fn of_elf(bytes: &[u8]) -> Result<Self, String> {
         let refused = |why: &dyn Display| format!("not a kernel module: {why}");
         let file = object::File::parse(bytes).map_err(|error| refused(&error))?;
@@ -28,8 +27,7 @@ impl Modinfo {
         Ok(Self::parse(section.data().map_err(|error| refused(&error))?))
     }
 
-    /// Reads the content of `.modinfo`: `key=value` with zeros between. What is not understood is
-    /// skipped, as modules carry much else there.
+    /// Reads the content of `.modinfo`: zero-separated `key=value`. Unknown keys are skipped.
     pub fn parse(section: &[u8]) -> Self {
         let mut found = Self::default();
         for (key, value) in entries(section) {
@@ -46,7 +44,6 @@ impl Modinfo {
         found
     }
 
-    /// Reads `pre: a b post: c`.
     fn add_soft(&mut self, text: &str) {
         let mut unnamed = Vec::new();
         let mut list = &mut unnamed;
@@ -60,7 +57,6 @@ impl Modinfo {
     }
 }
 
-/// The entries `key=value` of `.modinfo` and of `modules.builtin.modinfo`.
 pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = (&str, &str)> {
     bytes.split(|byte| *byte == 0).filter_map(|entry| str::from_utf8(entry).ok()?.split_once('='))
 }

@@ -9,8 +9,7 @@ use crate::compression::reader;
 
 pub(crate) const MAGIC: &[u8] = b"!<arch>\n";
 
-/// What the package depends on, as its control file says; empty if that cannot be read, as this
-/// is for advice only.
+/// The package's dependencies; empty if unreadable, as they only serve as a hint.
 pub(crate) fn depends(bytes: &[u8]) -> String {
     let mut control = String::new();
     let read = each_file(bytes, "control.tar", &mut |path, file| {
@@ -22,7 +21,7 @@ pub(crate) fn depends(bytes: &[u8]) -> String {
     read.ok().and_then(|()| field(&control, "Depends")).unwrap_or_default().to_owned()
 }
 
-/// A field of a control file, or of the first paragraph of a package index.
+/// A field of a control file or the first paragraph of a package index.
 pub(crate) fn field<'a>(paragraph: &'a str, name: &str) -> Option<&'a str> {
     paragraph
         .lines()
@@ -30,7 +29,7 @@ pub(crate) fn field<'a>(paragraph: &'a str, name: &str) -> Option<&'a str> {
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim))
 }
 
-/// Names in a list of dependencies that bring parts of a kernel; the first of alternatives.
+/// Kernel packages in a list of dependencies; the first of alternatives.
 pub(crate) fn kernel_parts(depends: &str) -> Vec<String> {
     depends
         .split(',')
@@ -44,7 +43,7 @@ pub(crate) fn kernel_parts(depends: &str) -> Vec<String> {
         .collect()
 }
 
-/// Calls `visit` with every regular file of the tar archive that the package has under a name.
+/// Calls `visit` with every regular file of the tar member.
 pub(super) fn each_file(
     bytes: &[u8],
     member: &'static str,
@@ -62,7 +61,7 @@ pub(super) fn each_file(
     Ok(())
 }
 
-/// The member whose name is `name` and perhaps the suffix of a compression.
+/// The member of this name, perhaps with a compression suffix.
 fn member_of<'a>(bytes: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let archive = ArchiveFile::parse(bytes).ok()?;
     let mut members = archive.members().filter_map(Result::ok);

@@ -1,4 +1,4 @@
-//! Package files, `.deb` and `.rpm`: the files in them that a guest needs.
+//! Package files, `.deb` and `.rpm`.
 
 pub(crate) mod deb;
 pub(crate) mod rpm;
@@ -8,21 +8,20 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-/// A part of a package is not as its format says.
 fn damaged(part: &str) -> io::Error {
     io::Error::other(format!("{part} of the package is damaged or cut off; fetch it again"))
 }
 
-/// What is called with every file: its path in the package, and its bytes.
+/// Takes every file: its path and bytes.
 pub(crate) type Visitor<'a> = dyn FnMut(&Path, &mut dyn Read) -> io::Result<()> + 'a;
 
-/// The same with a path as it stands in the package.
+/// With the path as in the package.
 type RawVisitor<'a> = dyn FnMut(&[u8], &mut dyn Read) -> io::Result<()> + 'a;
 
-/// Calls `visit` with every regular file of a package that a guest needs: kernel images and
-/// configurations in `boot/`, and all below `lib/modules/`. Paths are relative, have no `..`, and
-/// begin with `lib/` where the package says `usr/lib/`. Links are left out. Fails when the bytes
-/// are no package, are damaged, or a path leads out of the package; and when `visit` fails.
+/// Calls `visit` with the regular files that a guest needs: images and configurations in `boot/`,
+/// and everything in `lib/modules/`. Paths are relative, without `..`, and start with `lib/` for
+/// `usr/lib/`. Fails when the bytes are not a package, are damaged, or lead out of it, or `visit`
+/// fails.
 pub fn visit_package(bytes: &[u8], visit: &mut Visitor<'_>) -> io::Result<()> {
     let mut visit_needed = |path: &[u8], file: &mut dyn Read| match destination(path)? {
         Some(path) => visit(&path, file),
@@ -37,7 +36,7 @@ pub fn visit_package(bytes: &[u8], visit: &mut Visitor<'_>) -> io::Result<()> {
     }
 }
 
-/// Where a file of a package goes; nothing if no guest needs it.
+/// Where a package's file goes, if a guest needs it.
 fn destination(path: &[u8]) -> io::Result<Option<PathBuf>> {
     let path = Path::new(OsStr::from_bytes(path));
     let mut clean = PathBuf::new();
@@ -61,7 +60,6 @@ fn destination(path: &[u8]) -> io::Result<Option<PathBuf>> {
     Ok((is_boot_file || is_module_file).then_some(clean))
 }
 
-/// Whether a file of this name is a kernel image, as far as a name tells.
 pub(crate) fn is_image_name(name: &OsStr) -> bool {
     let name = name.as_bytes();
     !name.ends_with(b".old")

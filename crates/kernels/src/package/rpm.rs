@@ -1,5 +1,4 @@
-//! RPM packages: a lead, two headers, and a compressed cpio archive (`newc`: numbers are eight
-//! hexadecimal digits).
+//! RPM packages: a lead, two headers, and a compressed cpio archive (`newc`: eight hex digits).
 
 use std::io::{self, Read};
 
@@ -23,13 +22,12 @@ pub(super) fn visit(bytes: &[u8], visit: &mut RawVisitor<'_>) -> io::Result<()> 
     visit_archive(&mut reader(payload)?, visit)
 }
 
-/// What follows the lead, the signature header (padded to 8 bytes) and the header.
+/// The part after the lead, the signature (padded to 8 bytes) and the header.
 fn payload(bytes: &[u8]) -> Option<&[u8]> {
     let signature_end = header_end(bytes, LEAD_BYTES)?.checked_next_multiple_of(8)?;
     bytes.get(header_end(bytes, signature_end)?..)
 }
 
-/// Where the header that begins at `start` ends.
 fn header_end(bytes: &[u8], start: usize) -> Option<usize> {
     let header = bytes.get(start..)?;
     if !header.starts_with(HEADER_MAGIC) {
@@ -60,7 +58,7 @@ fn visit_archive(archive: &mut dyn Read, visit: &mut RawVisitor<'_>) -> io::Resu
         let mut name = vec![0; name_bytes as usize];
         archive.read_exact(&mut name)?;
         skip(archive, padding(ENTRY_HEADER_BYTES as u64 + u64::from(name_bytes)))?;
-        // The length of a name counts its final zero.
+        // Names include a final zero.
         let name = name.strip_suffix(b"\0").ok_or_else(damaged)?;
         if name == TRAILER {
             return Ok(());
@@ -69,19 +67,17 @@ fn visit_archive(archive: &mut dyn Read, visit: &mut RawVisitor<'_>) -> io::Resu
         if mode & TYPE_MASK == TYPE_FILE {
             visit(name, &mut file)?;
         }
-        // The visitor need not read a file to its end.
+        // `visit` need not read all.
         let left_bytes = file.limit();
         skip(archive, left_bytes + padding(u64::from(size_bytes)))?;
     }
 }
 
-/// The number of a header's field, counted behind the magic.
 fn number(header: &[u8; ENTRY_HEADER_BYTES], field: usize) -> Option<u32> {
     let digits = header.get(6 + field * 8..)?.first_chunk::<8>()?;
     u32::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Names and files are padded to four bytes.
 fn padding(length_bytes: u64) -> u64 {
     length_bytes.next_multiple_of(4) - length_bytes
 }

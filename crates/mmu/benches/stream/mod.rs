@@ -17,7 +17,7 @@ use std::time::Instant;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use tempfile::TempDir;
-use trace::{Block, Columns};
+use trace::{Block, Granularity};
 
 /// The longest stream.
 const MOST_REFERENCES: usize = 1 << 26;
@@ -35,7 +35,7 @@ pub(crate) fn pages() -> Vec<u64> {
 }
 
 fn recorded(path: &Path) -> Vec<u64> {
-    let mut source = trace::open(path, Columns::Pages).expect("THRASHLAB_TRACE is a trace");
+    let mut source = trace::open(path, Granularity::Page).expect("THRASHLAB_TRACE is a trace");
     let mut pages = Vec::new();
     let mut block = Block::default();
     while pages.len() < MOST_REFERENCES && source.next(&mut block).expect("it can be read") {

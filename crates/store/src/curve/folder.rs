@@ -1,4 +1,4 @@
-//! The runs of a folder as curves: the levels of a numeric factor, which the manifest gives them.
+//! The runs of a folder as curves over the levels of a numeric factor.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -13,9 +13,8 @@ use crate::error::StoreError;
 use crate::manifest;
 use crate::results::{SUFFIX, read_run};
 
-/// Fewest levels of a factor that is taken for a sweep without being named.
+/// Fewest levels of a factor that counts as swept without being named.
 const FEWEST_LEVELS: usize = 3;
-/// Most different warnings that are told.
 const MOST_WARNINGS: usize = 6;
 
 pub(super) fn curves(path: &Path, options: &CurveOptions) -> Result<Curves, StoreError> {
@@ -25,8 +24,8 @@ pub(super) fn curves(path: &Path, options: &CurveOptions) -> Result<Curves, Stor
     curves_of_manifest(path, &manifest, options)
 }
 
-/// The curves of those runs of a folder that stand in a manifest. Fails when no factor of it is
-/// numeric, or a run file cannot be read.
+/// The curves of the runs in a manifest. Fails when no factor is numeric, or a run file cannot be
+/// read.
 pub fn curves_of_manifest(
     path: &Path,
     manifest: &Manifest,
@@ -40,7 +39,6 @@ pub fn curves_of_manifest(
     let asked = options.cost.as_deref().or(manifest.responses.first().map(String::as_str));
     let mut rows = Vec::new();
     let mut headers = Vec::new();
-    // Each combination of the other factors' levels, in their order.
     let counts: Vec<usize> = others.iter().map(|other| other.levels.len()).collect();
     for cell in stats::full_factorial(&counts) {
         let label: Vec<&str> =
@@ -72,7 +70,6 @@ fn no_sweep(path: &Path, why: impl Display) -> StoreError {
     StoreError::Refused(format!("{}: {why}", path.display()))
 }
 
-/// The factor that was swept and the unit of its levels.
 fn swept<'m>(
     manifest: &'m Manifest,
     over: Option<&str>,
@@ -106,14 +103,12 @@ fn swept<'m>(
     }
 }
 
-/// The unit in which all levels are numbers.
 fn unit(levels: &[String]) -> Option<&'static str> {
     ["", "bytes", "ns"]
         .into_iter()
         .find(|unit| levels.iter().all(|level| number(level, unit).is_some()))
 }
 
-/// A level as a number.
 fn number(level: &str, unit: &str) -> Option<f64> {
     match unit {
         "bytes" => parse_size_bytes(level).ok().map(|bytes| bytes as f64),
@@ -122,7 +117,7 @@ fn number(level: &str, unit: &str) -> Option<f64> {
     }
 }
 
-/// Adds the points of these runs to their curve; answers their headers.
+/// Adds the points of these runs to their curve; returns their headers.
 fn add_runs<'m>(
     curve: &mut Curve,
     folder: &Path,
@@ -140,7 +135,7 @@ fn add_runs<'m>(
         let file = folder.join(format!("{name}{SUFFIX}"));
         if file.exists() {
             let run = read_run(&file)?;
-            // It is repeated when the sweep resumes.
+            // Repeated when the sweep resumes.
             if run.status() == EndStatus::Interrupted {
                 continue;
             }
@@ -162,11 +157,10 @@ fn add_runs<'m>(
     Ok(headers)
 }
 
-/// The most frequent warnings.
 fn told(warnings: BTreeMap<String, usize>) -> Vec<String> {
     let all = warnings.len();
     let mut warnings: Vec<(String, usize)> = warnings.into_iter().collect();
-    // A stable sort: equal ones stay in the order of their words.
+    // Stable: equal counts stay in alphabetical order.
     warnings.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let mut notes: Vec<String> = warnings
         .into_iter()

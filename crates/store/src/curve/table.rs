@@ -1,8 +1,7 @@
-//! Tables (CSV) as curves: a row is a measurement of a level, and names of columns tell the rest.
+//! CSV tables as curves: a row is a measurement of a level.
 //!
-//! `elapsed_s` is divided by the work, which is the level unless a column is named (Irlam's tables:
-//! twice the virtual memory is twice the processes, each doing the same). Columns with a prefix
-//! (`old_elapsed_s`) are curves of their own.
+//! `elapsed_s` is divided by the work, by default the level (in Irlam's tables work grows with
+//! virtual memory). Prefixes (`old_elapsed_s`) make several curves.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +12,12 @@ use super::{CurveOptions, Curves};
 use crate::import::table::{Table, ending};
 use crate::refusal::Refusal;
 
-/// Endings of the names of columns that are levels, with their units.
+/// Suffixes of level columns, with their units.
 const LEVEL_UNITS: [(&str, &str); 5] =
     [("bytes", "bytes"), ("kb", "KB"), ("mb", "MB"), ("gb", "GB"), ("level", "")];
-/// Column of the time that work took.
 const ELAPSED: &str = "elapsed_s";
-/// What costs for a unit of work are called.
 const COST: &str = "cost";
 
-/// Which column is what.
 struct Columns {
     level: usize,
     work: Option<usize>,
@@ -29,7 +25,7 @@ struct Columns {
     costs: Vec<(String, usize)>,
 }
 
-/// Reads a table, unless columns are missing or a cell is no number.
+/// Fails when columns are missing or a cell is not a number.
 pub(super) fn curves(name: &str, text: &str, options: &CurveOptions) -> Result<Curves, Refusal> {
     let table = Table::read(text)?;
     if table.rows.is_empty() {
@@ -71,11 +67,10 @@ fn columns(table: &Table, options: &CurveOptions) -> Result<Columns, Refusal> {
     if costs.is_empty() {
         return Err(lacks("a cost", "--cost"));
     }
-    // What a program took grows with what it did: without that column it is the level.
+    // Without a work column, the time grows with the level.
     Ok(Columns { level, work: Some(work.unwrap_or(level)), costs })
 }
 
-/// The unit of a column that is a level by its name.
 fn level_unit(name: &str) -> Option<&'static str> {
     let found = ending(name, LEVEL_UNITS.iter().map(|(ending, _)| *ending))?;
     LEVEL_UNITS.iter().find(|(ending, _)| *ending == found).map(|(_, unit)| *unit)
@@ -108,7 +103,7 @@ fn curve(
         let Some(level) = number(columns.level)? else {
             return Err(table.refused(*line, columns.level, "a row without a level"));
         };
-        // What was not published is no measurement.
+        // It was not published.
         let Some(mut value) = number(cost)? else { continue };
         let mut figures = figures(table, *line, cells, columns, prefix);
         if let Some(column) = columns.work {
@@ -132,7 +127,7 @@ fn curve(
     Ok(made)
 }
 
-/// What else was measured, of columns with the same prefix: times in ns.
+/// The other columns with the same prefix; times in ns.
 fn figures(
     table: &Table,
     line: usize,
@@ -147,7 +142,7 @@ fn figures(
         if of_another || column == columns.level || Some(column) == columns.work {
             return None;
         }
-        // A word is no figure; only what was chosen as a cost has to be a number.
+        // Only a chosen cost has to be a number.
         let value = number(table, line, cells, column).ok()??;
         let own = name.strip_prefix(prefix).unwrap_or(name);
         Some(match split_time_name(own) {
@@ -158,7 +153,6 @@ fn figures(
     table.names.iter().enumerate().filter_map(figure).collect()
 }
 
-/// A cell as a number; `None` if it is empty.
 fn number(
     table: &Table,
     line: usize,

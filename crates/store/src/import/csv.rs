@@ -1,8 +1,7 @@
-//! Comma-separated values with a heading row, whose names tell what is what (`docs/comparing.md`).
+//! Comma-separated values; column names tell their meaning (`docs/comparing.md`).
 //!
-//! Old tables reach us through scanners. A heading that is a number, a cell that is none, and a
-//! trial that is a copy of another one are refused, since each would count something that nobody
-//! measured.
+//! Old tables come through scanners. Numeric headings, cells that are not numbers and copied trials
+//! are refused, since each would count something that nobody measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +10,8 @@ use analysis::{Dataset, Response, Values};
 use super::table::{Key, Row, Table, ending};
 use super::{Looks, Options, Refusal, add, repeats, varied};
 
-/// Endings of the names of columns that were measured; a name may also be the ending alone.
+/// Suffixes of measured columns; a name may be just the suffix.
 const UNITS: [&str; 6] = ["s", "ms", "us", "ns", "faults", "bytes"];
-/// Ending of the names of rates, of which more is better.
 const RATE: &str = "per_s";
 
 /// What a column means.
@@ -55,7 +53,6 @@ pub(super) fn read(text: &str, options: &Options) -> Result<Dataset, Refusal> {
     Ok(build(&table, &meanings, &rows))
 }
 
-/// What the columns mean.
 fn meanings(table: &Table, options: &Options) -> Result<Vec<Meaning>, Refusal> {
     let mut meanings = Vec::new();
     for (index, name) in table.names.iter().enumerate() {
@@ -96,7 +93,6 @@ fn meanings(table: &Table, options: &Options) -> Result<Vec<Meaning>, Refusal> {
     Ok(meanings)
 }
 
-/// The unit that ends a name.
 fn unit(name: &str) -> Option<&'static str> {
     match ending(name, [RATE].into_iter().chain(UNITS)) {
         Some(RATE) => Some("/s"),
@@ -104,7 +100,6 @@ fn unit(name: &str) -> Option<&'static str> {
     }
 }
 
-/// What a response is, from its name.
 fn response(name: &str) -> Response {
     let lower = name.to_ascii_lowercase();
     let unit = unit(&lower).unwrap_or_default();
@@ -149,7 +144,6 @@ fn row(table: &Table, meanings: &[Meaning], line: usize, cells: &[String]) -> Re
     Ok(row)
 }
 
-/// Refuses two rows of one trial and one part.
 fn refuse_second_rows(rows: &[Row]) -> Result<(), Refusal> {
     let mut first: BTreeMap<(&Key, &Option<String>), usize> = BTreeMap::new();
     for row in rows {
@@ -197,7 +191,7 @@ fn build(table: &Table, meanings: &[Meaning], rows: &[Row]) -> Dataset {
     set
 }
 
-/// Gives every trial that has all parts the sum of them as its whole, where parts add up.
+/// Gives every trial that has all parts their sum as its whole, where parts add up.
 fn add_wholes(set: &mut Dataset, rows: &[Row]) {
     let parts: BTreeSet<&str> = rows.iter().filter_map(|row| row.part.as_deref()).collect();
     if parts.is_empty() {

@@ -1,5 +1,4 @@
-//! The JSON that cyclictest of rt-tests writes (`--json=FILE`), and other rt-tests with it;
-//! `docs/exchange.md` tells what its buckets are.
+//! The JSON of cyclictest and other rt-tests (`--json=FILE`); see `docs/exchange.md`.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +10,8 @@ use serde_json::Value;
 use super::folder::WHOLE_FILE;
 use super::{Options, Refusal, fact, facts, json, measure, response, unix_ns};
 
-/// The delays of a histogram, in the word that run files have for them.
 const DELAY: &str = "delay_ns";
-/// Most delays that are taken from a file: they are held one by one.
+/// Limit of delays per file, which are held individually.
 const MOST_DELAYS: u64 = 20_000_000;
 
 #[derive(Deserialize)]
@@ -42,7 +40,7 @@ struct Thread {
     avg: f64,
 }
 
-/// What threads measured, in ns; without a histogram there are no samples.
+/// What threads measured, in ns; samples only with a histogram.
 struct Found {
     cycles: f64,
     least: f64,
@@ -51,7 +49,7 @@ struct Found {
     samples: Vec<Observation>,
 }
 
-/// The file is one trial, its threads are parts of it, and all delays together are the whole.
+/// The file is one trial, threads are its parts, and all delays together the whole.
 pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let output: Output = json(text)?;
     let unit_ns = if output.resolution_in_ns == 1 { 1 } else { 1000 };
@@ -90,7 +88,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let meaning = |one: &Values| (one.response.clone(), response("ns", false));
     set.responses = values.iter().map(meaning).collect();
     let (meaning, environment) = output.facts();
-    // As rt-tests write it (RFC 2822).
+    // RFC 2822.
     let started = output.start_time.and_then(|it| jiff::fmt::rfc2822::parse(&it).ok());
     set.trials.push(Trial {
         name: WHOLE_FILE.to_owned(),
@@ -105,7 +103,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
 }
 
 impl Output {
-    /// Delays from this one on are not in the histogram, as the command line says.
+    /// The histogram's upper end, from the command line.
     fn limit(&self) -> Option<u64> {
         let words: Vec<&str> = self.command.as_deref()?.split_whitespace().collect();
         words.iter().enumerate().find_map(|(index, word)| {
@@ -118,7 +116,7 @@ impl Output {
         })
     }
 
-    /// What must be the same where outputs are compared, and facts of the system.
+    /// The measure, and facts of the system.
     fn facts(&self) -> (Environment, Environment) {
         let command = self.command.as_deref().unwrap_or("cyclictest");
         let (program, options) = command.split_once(' ').unwrap_or((command, ""));
@@ -129,7 +127,7 @@ impl Output {
         let environment = facts([
             (format!("{tool}_options").as_str(), Some(options.join(" "))),
             ("rt_tests", self.version.clone()),
-            // The words that run files have for them.
+            // Names as in run files.
             ("kernel", told("release")),
             ("kernel_version", told("version")),
             ("hostname", told("nodename")),
@@ -141,13 +139,13 @@ impl Output {
 }
 
 impl Thread {
-    /// What it measured, with the delays if there is a limit of the histogram.
+    /// With single delays if the histogram has a limit.
     fn found(&self, unit_ns: f64, limit: Option<u64>) -> Result<Found, String> {
         let (least, longest) = (self.min as f64 * unit_ns, self.max as f64 * unit_ns);
         let (cycles, mean) = (self.cycles as f64, self.avg * unit_ns);
         let samples = match limit {
             Some(limit) => self.delays(unit_ns, limit)?,
-            // A mean is of numbers that were cut, as least and longest are.
+            // All three were truncated.
             None if !(least <= mean && mean <= longest) => {
                 return Err(format!(
                     "\"avg\" {} is not between \"min\" {} and \"max\" {}",
@@ -159,7 +157,7 @@ impl Thread {
         Ok(Found { cycles, least, mean, longest, samples })
     }
 
-    /// All delays, those beyond the histogram as lower bounds but for the longest.
+    /// All delays; those beyond the histogram are lower bounds, except the longest.
     fn delays(&self, unit_ns: f64, limit: u64) -> Result<Vec<Observation>, String> {
         let bucket = |(bucket, count): (&String, &u64)| match bucket.parse::<u64>() {
             Ok(number) => Ok((number, *count)),
@@ -195,7 +193,6 @@ impl Thread {
 }
 
 impl Found {
-    /// What all threads measured together.
     fn of_all(found: &[(u64, Self)]) -> Self {
         let all = || found.iter().map(|(_, one)| one);
         let cycles = all().map(|one| one.cycles).sum();
@@ -219,7 +216,6 @@ impl Found {
     }
 }
 
-/// What a reader of any result must know.
 fn notes(whole: &Found, unit_ns: u64) -> Vec<String> {
     let beyond = whole.samples.iter().filter(|it| it.is_lower_bound).count();
     let text = |text: &str| Some(text.to_owned());

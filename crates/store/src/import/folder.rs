@@ -1,19 +1,14 @@
-//! Several results of another program, one a file, as one: each file's trials beside the others'.
+//! Several result files of another program as one set of trials.
 
 use analysis::{Dataset, Trial};
 
 use super::{Format, Options, Refusal};
 
-/// The name that readers give the only trial of a file.
 pub(super) const WHOLE_FILE: &str = "the whole file";
 
-/// Reads files, each given by its name and text, as one set of trials called `name`. All of them
-/// are of one format with the same factors; trials are named by their files.
-///
-/// # Errors
-/// The name of the first file that is refused, or that does not go with those before it, and why.
-/// A copy of an earlier one is refused too, unless `options` allow repeats: it would count one
-/// measurement twice.
+/// Reads files (name and text) as one set called `name`. All must have the same format and factors;
+/// trials are named by their files. The error names the first refused file and the reason, which
+/// may be that it copies an earlier one, unless `options` allow repeats.
 pub(crate) fn dataset(
     name: &str,
     files: &[(String, String)],
@@ -50,7 +45,7 @@ pub(crate) fn dataset(
     if set.trials.iter().all(|trial| trial.started_unix_ns.is_some()) {
         set.trials.sort_by_key(|trial| trial.started_unix_ns);
     }
-    // Each note once, with the names of its files if not all have it.
+    // With the files' names, unless all have the note.
     let told = |(note, of): (String, Vec<&str>)| match of.len() < files.len() {
         true => format!("{}: {note}", of.join(", ")),
         false => note,

@@ -1,9 +1,8 @@
-//! The Go benchmark format: what `go test -bench` prints, and many programs with it
+//! The Go benchmark format of `go test -bench` and others
 //! (<https://go.googlesource.com/proposal/+/master/design/14313-benchmark-format.md>).
 //!
-//! A result is `BenchmarkName-8 iterations value unit [value unit …]`; a line `key: value` tells
-//! something of the results below it. All other lines are noise by that definition; they are
-//! counted in the notes.
+//! A result is `BenchmarkName-8 iterations value unit [value unit …]`; a line `key: value`
+//! describes the results below it. By definition other lines are noise, counted in the notes.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +12,10 @@ use model::Environment;
 use super::{Figure, Options, Refusal, add, response, varied};
 
 const BENCHMARK: &str = "benchmark";
-/// How many CPUs Go used, the number at the end of a name; a factor where it varies.
+/// CPUs used, the number at the end of a name; a factor where it varies.
 const PROCS: &str = "procs";
-/// What a line of a result begins with.
 const PREFIX: &str = "Benchmark";
-/// Lines that `go test` prints itself when all went well.
+/// Lines of `go test` itself.
 const OF_GO_TEST: [&str; 2] = ["PASS", "ok"];
 
 struct Entry {
@@ -28,8 +26,7 @@ struct Entry {
     environment: Environment,
 }
 
-/// Whether a line is a result: a benchmark's name, a count, and at least one pair of value and
-/// unit.
+/// Whether a line is a result: name, count, and at least one value with unit.
 pub(super) fn is_result(line: &str) -> bool {
     let mut words = line.split_whitespace();
     words.next().is_some_and(|name| name.starts_with(PREFIX))
@@ -38,7 +35,6 @@ pub(super) fn is_result(line: &str) -> bool {
         && words.next().is_some()
 }
 
-/// Reads Go benchmark lines. Every line is a trial.
 pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let mut environment = Environment::new();
     let mut entries = Vec::new();
@@ -49,7 +45,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
         if first.starts_with(PREFIX) && words.len() > 1 {
             entries.push(entry(index + 1, &words, &environment)?);
         } else if let Some((key, value)) = configuration(line) {
-            // Go's word for what a run file calls `cpu_model`.
+            // As run files call it.
             let fact = if key == "cpu" { "cpu_model" } else { key };
             environment.insert(fact.to_owned(), value.to_owned());
         } else if !OF_GO_TEST.contains(first) && !first.starts_with(PREFIX) {
@@ -81,7 +77,6 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     Ok(set)
 }
 
-/// `key: value`, the key in lower case and without blanks.
 fn configuration(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let fits = key.starts_with(char::is_lowercase)
@@ -103,7 +98,7 @@ fn entry(line: usize, words: &[&str], environment: &Environment) -> Result<Entry
             return refused(column, format!("{:?} has no unit behind it", pair[0]));
         };
         match value.parse::<f64>() {
-            // A response is named by its unit; of a rate more is better.
+            // Responses are named by their units.
             Ok(number) if number.is_finite() => {
                 figures.push(((*unit).to_owned(), response(unit, unit.ends_with("/s")), number));
             }

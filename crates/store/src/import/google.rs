@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::{Figure, Options, Refusal, add, fact, json, response, unix_ns, varied};
 
 const BENCHMARK: &str = "benchmark";
-/// Fields of a result that count or name something else than what was measured.
+/// Fields that were not measured.
 const NOT_MEASURED: [&str; 7] = [
     "family_index",
     "per_family_instance_index",
@@ -42,7 +42,7 @@ struct Entry {
     others: Map<String, Value>,
 }
 
-/// Every repetition is a trial; times are in ns whatever their unit was.
+/// Every repetition is a trial; times are in ns.
 pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let output: Output = json(text)?;
     let (environment, started_unix_ns) = environment(&output.context);
@@ -57,7 +57,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
         let name = format!("{}, repetition {}", entry.name, index + 1);
         let level = entry.run_name.unwrap_or(entry.name);
         let trial = add(&mut set, name, [(BENCHMARK, level)], figures);
-        // Its responses are known, but what it measured until it failed is not one of them.
+        // What was measured before a failure does not count.
         if failed {
             trial.values.clear();
         }
@@ -111,7 +111,7 @@ fn figures(entry: &Entry) -> Result<Vec<Figure>, Refusal> {
     }
 }
 
-/// The context as facts of the system, and when it was made.
+/// Facts of the system, and the start time.
 fn environment(context: &Map<String, Value>) -> (Environment, Option<u64>) {
     let date = context.get("date").and_then(Value::as_str);
     let started = date.and_then(|date| date.parse().ok()).and_then(unix_ns);
@@ -119,7 +119,7 @@ fn environment(context: &Map<String, Value>) -> (Environment, Option<u64>) {
         .iter()
         .filter(|(name, _)| started.is_none() || *name != "date")
         .map(|(name, value)| {
-            // Where a run file has a word for it, that is used.
+            // Names as in run files.
             let name = match name.as_str() {
                 "num_cpus" => "cpus_online",
                 "host_name" => "hostname",

@@ -1,7 +1,5 @@
-//! The JSON that `hyperfine --export-json` writes.
-//!
-//! Every time is a trial, since every run is a process of its own. Of user and system time
-//! hyperfine keeps the means alone; they stand in a trial by themselves.
+//! The JSON of `hyperfine --export-json`. Every run is a trial. hyperfine keeps only means of user
+//! and system time, which form a trial of their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +56,7 @@ fn time(name: &str, value_s: f64) -> Figure {
     (name.to_owned(), meaning, value_s)
 }
 
-/// The parameters, if they tell all results apart; the commands otherwise.
+/// The parameters if they distinguish all results, else the commands.
 fn factors(results: &[Entry]) -> Vec<&str> {
     let names = &results[0].parameters;
     let told: BTreeSet<&BTreeMap<String, String>> =

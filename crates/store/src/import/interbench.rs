@@ -1,15 +1,13 @@
-//! The text that interbench prints and logs: a table for each task that it imitates, a row for
-//! each load (`docs/exchange.md`).
+//! The text of interbench: a table per simulated task, a row per load (`docs/exchange.md`).
 
 use analysis::{Dataset, Response};
 use model::Environment;
 
 use super::{Figure, Options, Refusal, add, facts, measure, response, varied};
 
-/// What a table begins with, and what stands between task and loads in that line.
+/// The start of a table's heading, and the words between task and loads.
 const TABLE: &str = "--- Benchmarking simulated cpu of ";
 const UNDER: &str = "in the presence of simulated";
-/// The columns behind the label: what stands in the row, our name of it without unit.
 const SHARES: [&str; 2] = ["desired_cpu_percent", "deadlines_met_percent"];
 
 const NOTES: [&str; 3] = [
@@ -25,17 +23,16 @@ pub(super) fn is_heading(line: &str) -> bool {
     line.starts_with(TABLE)
 }
 
-/// Every row is a trial, the factors are the task and the load.
+/// Every row is a trial; the factors are task and load.
 pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let mut set = varied(["task", "load"]);
     let mut environment = Environment::new();
-    // The task of the table that rows belong to, and the unit of its delays.
+    // The current table's task, and the unit of its delays.
     let mut table: Option<(String, Option<&str>)> = None;
     for (number, line) in (1..).zip(text.lines()) {
         if let Some(heading) = line.strip_prefix(TABLE) {
             table = Some((task(number, heading)?, None));
         } else if line.trim().is_empty() {
-            // A table ends in an empty line.
             table = None;
         } else if let Some((task, unit)) = &mut table {
             if line.starts_with("Load\t") {
@@ -62,7 +59,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     Ok(set)
 }
 
-/// `X nice 5 in the presence of simulated nice 3 ---`: the task, with what makes it another one.
+/// The task in a heading `X nice 5 in the presence of simulated nice 3 ---`.
 fn task(number: usize, heading: &str) -> Result<String, Refusal> {
     let (task, loads) = heading
         .split_once(UNDER)
@@ -99,7 +96,7 @@ fn row<'l>(line: &'l str, unit: Option<&str>) -> Result<(&'l str, Vec<Figure>), 
     let mut figures = Vec::new();
     for (name, word) in names.zip([&[mean], rest].concat()) {
         match word.parse::<f64>() {
-            // What printf makes of the root of a number below 0.
+            // printf's root of a negative number.
             Ok(value) if value.is_nan() => {}
             Ok(value) if value.is_finite() && value >= 0.0 => {
                 let meaning = meaning(&name);
@@ -111,7 +108,7 @@ fn row<'l>(line: &'l str, unit: Option<&str>) -> Result<(&'l str, Vec<Figure>), 
     Ok((load, figures))
 }
 
-/// Two numbers of one decimal that grew together, as `%-8.1f%6.1f` prints large ones.
+/// Splits two merged numbers, which `%-8.1f%6.1f` prints for large values.
 fn apart(word: &str) -> Vec<&str> {
     let first = word.find('.').filter(|first| word[first + 1..].contains('.'));
     match first.and_then(|first| word.split_at_checked(first + 2)) {

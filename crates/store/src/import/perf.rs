@@ -1,5 +1,5 @@
-//! The JSON lines of `perf stat -j`: a count of one event a line, of all or of one CPU, thread or
-//! group. An invocation is a trial, and the intervals of `-I` are its samples (`docs/exchange.md`).
+//! The JSON lines of `perf stat -j`, an event per line. An invocation is a trial, intervals of `-I`
+//! are its samples (`docs/exchange.md`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,23 +9,23 @@ use serde_json::{Map, Value};
 
 use super::{Options, Refusal, fact};
 
-/// The keys that say of what a line is the count.
+/// Keys of the counted place.
 const PLACES: [&str; 9] =
     ["cpu", "core", "cluster", "cache", "die", "socket", "node", "thread", "cgroup"];
-/// What perf writes for a count that it has not.
+/// perf's words for a missing count.
 const ABSENT: [&str; 2] = ["<not supported>", "<not counted>"];
-/// Units of counts that add up over CPUs and threads.
+/// Units that add up over CPUs and threads.
 const ADDITIVE: [&str; 5] = ["", "msec", "ns", "Joules", "MiB"];
-/// A count that ran for a smaller share than this, in %, shared its counter with others.
+/// A count with a smaller share, in %, was multiplexed.
 const WHOLE_PERCENT: f64 = 99.5;
-/// An interval that is shorter than this part of the others was cut off by the end.
+/// An interval shorter than this share of the usual was cut off.
 const SHORT: f64 = 0.9;
 const MEANS: &str = "perf stat -r writes means and keeps the single runs to itself: no intervals \
      and no tests; run perf stat -j --append -o FILE several times instead";
 const INTERVALS: &str = "intervals of one process are its samples: how processes differ from each \
      other was not seen";
 
-/// One count: of what part and event, its value, and the end of its interval in s.
+/// One count; the end of its interval in s.
 struct Count {
     part: Option<String>,
     event: String,
@@ -98,11 +98,11 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
 }
 
 impl Read {
-    /// Adds a count to the last invocation, or to a new one if that has it already.
+    /// Adds a count to the last invocation, or to a new one if it has that count.
     fn push(&mut self, line: usize, count: Count) -> Result<(), Refusal> {
         let key = (count.part.clone(), count.event.clone(), count.interval_s.map(f64::to_bits));
         match self.invocations.last() {
-            // With a heading another invocation would have begun with one.
+            // A new invocation would have a heading.
             Some(last) if last.seen.contains(&key) && last.started.is_some() => {
                 let reason =
                     format!("{:?} is counted a second time in one invocation", count.event);
@@ -121,14 +121,13 @@ impl Read {
         Ok(())
     }
 
-    /// The count in a line; `None` if it has none.
     fn count(&mut self, line: usize, text: &str) -> Result<Option<Count>, Refusal> {
         let fields: Map<String, Value> = serde_json::from_str(text)
             .map_err(|error| Refusal::cell(line, error.column(), error))?;
         let refused = |reason: String| Err(Refusal::line(line, reason));
         let word = |key: &str| fields.get(key).and_then(Value::as_str);
         let Some(event) = word("event").filter(|event| !event.is_empty()) else {
-            // A metric that belongs to the line before.
+            // A metric of the line before.
             self.metrics += 1;
             return Ok(None);
         };
@@ -167,7 +166,7 @@ impl Read {
         ADDITIVE.contains(&self.unit(event))
     }
 
-    /// The sums over CPUs, threads or groups of counts that add up and that all of them have.
+    /// The sums over CPUs, threads or groups, where counts add up and are complete.
     fn wholes(&self, values: &[Values]) -> Vec<Values> {
         let parts: BTreeSet<&str> = values.iter().filter_map(|it| it.part.as_deref()).collect();
         let mut events: BTreeMap<&str, Vec<&Values>> = BTreeMap::new();
@@ -220,7 +219,7 @@ impl Read {
 }
 
 impl Invocation {
-    /// The stamp of the last interval if the end of the program cut it off.
+    /// The end of the last interval if it was cut off.
     fn cut_from(&self) -> Option<f64> {
         let mut ends: Vec<f64> = self.counts.iter().filter_map(|count| count.interval_s).collect();
         ends.dedup();
@@ -230,7 +229,7 @@ impl Invocation {
         (last - before < SHORT * usual).then_some(last)
     }
 
-    /// What it counted, without the interval that ends here.
+    /// The values without the interval that ends at `cut_s`.
     fn values(&self, cut_s: Option<f64>) -> Vec<Values> {
         let mut values: Vec<Values> = Vec::new();
         let mut place: BTreeMap<(Option<&str>, &str), usize> = BTreeMap::new();
@@ -248,7 +247,7 @@ impl Invocation {
     }
 }
 
-/// Of what a line is the count; `None` = of all.
+/// The counted place; `None` for everything.
 fn part(fields: &Map<String, Value>) -> Option<String> {
     let places =
         PLACES.iter().filter_map(|place| Some(format!("{place} {}", fact(fields.get(*place)?))));

@@ -1,5 +1,4 @@
-//! Rows that nobody measured: copies of others, and strays. A scanned table may repeat its first row
-//! as a heading, or a line of the page twice, as a table of 1973 does.
+//! Rows that nobody measured, as scanned tables have them: copies and strays.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,18 +7,18 @@ use analysis::Dataset;
 use super::Refusal;
 use super::table::Row;
 
-/// Name under which the part of a row counts as one more factor.
+/// Factor name of the part column.
 const PART: &str = "";
-/// Copies of fewer digits are too likely by chance.
+/// Copies of fewer digits may be chance.
 const LEAST_DIGITS: usize = 6;
 
-/// Where a row stands but for one factor.
+/// The levels of a row except one factor.
 type Rest = BTreeMap<String, String>;
-/// The texts of all responses, by the level of that factor.
+/// The responses by the level of that factor.
 type Texts<'a> = BTreeMap<String, &'a [(String, String)]>;
 
-/// Refuses a trial that repeats another one of the same levels value for value over all levels of
-/// some factor.
+/// Refuses a trial that repeats another with equal levels, value for value over all levels of a
+/// factor.
 pub(super) fn refuse(rows: &[Row]) -> Result<(), Refusal> {
     let places: Vec<Rest> = rows.iter().map(place).collect();
     let names: BTreeSet<&String> = places.iter().flat_map(BTreeMap::keys).collect();
@@ -47,7 +46,6 @@ pub(super) fn refuse(rows: &[Row]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The levels of a row, with its part as one more.
 fn place(row: &Row) -> Rest {
     let part = row.part.iter().map(|part| (PART.to_owned(), part.clone()));
     row.key.levels.clone().into_iter().chain(part).collect()
@@ -73,8 +71,8 @@ fn copied(line: usize, original: usize, name: &str, texts: &Texts) -> Refusal {
     )
 }
 
-/// What looks like a row that does not belong: a level that occurs once where all others are
-/// replicated, and one cell that has a trial more or less than all others.
+/// Suspicious rows: a level that occurs once where others are replicated, and one cell with a trial
+/// more or less than the others.
 pub(super) fn strays(set: &Dataset) -> Vec<String> {
     let mut notes = Vec::new();
     for factor in &set.factors {
@@ -106,7 +104,7 @@ pub(super) fn strays(set: &Dataset) -> Vec<String> {
     notes
 }
 
-/// The one cell among at least three whose count is one off.
+/// The one cell of at least three whose count is off by one.
 fn odd_cell(cells: &BTreeMap<&BTreeMap<String, String>, usize>) -> Option<String> {
     let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
     for count in cells.values() {

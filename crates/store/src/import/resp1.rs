@@ -1,8 +1,5 @@
-//! The rows of a resp1 output as observations.
-//!
-//! resp1 printed what is left of its delays: low, high, median and average. Where these and the
-//! spread determine the points, these are there too ([`recover_points`]); of the other rows there
-//! is the median alone, and nothing that needs to know how the points scatter.
+//! The rows of a resp1 output as observations. resp1 printed summaries. Where they determine the
+//! single delays, these are recovered ([`recover_points`]); other rows have the median only.
 
 use analysis::{Dataset, Values};
 
@@ -11,7 +8,7 @@ use crate::resp1::{parse, points_notes, recover_points};
 
 const DELAY: &str = "delay_ms";
 
-/// A damaged output is read, too, to say what is wrong with it.
+/// Damaged outputs too, to report the damage.
 pub(super) fn looks_right(looks: &Looks) -> bool {
     let heading = looks.text.lines().next().unwrap_or_default();
     let is_damaged = !heading.contains(',')
@@ -19,9 +16,8 @@ pub(super) fn looks_right(looks: &Looks) -> bool {
     looks.json.is_none() && (is_damaged || parse(looks.text).is_ok())
 }
 
-/// The factor is the load; every row is a trial with one figure each for `median_ms`,
-/// `average_ms`, `low_ms` and `high_ms`, and `sd_ms` in the first format. `delay_ms` has the five
-/// delays of a row where they are determined, otherwise the median.
+/// Every row is a trial of its load, with `median_ms`, `average_ms`, `low_ms`, `high_ms`, and
+/// `sd_ms` in the first format. `delay_ms` has the recovered delays, else the median.
 pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let table = parse(text)?;
     let points = recover_points(&table);

@@ -1,5 +1,4 @@
-//! The JSON that schbench writes (`--json FILE`): percentiles of three distributions, each one figure
-//! a file (`docs/exchange.md`).
+//! The JSON of schbench (`--json FILE`): percentiles of three distributions (`docs/exchange.md`).
 
 use std::collections::BTreeMap;
 
@@ -11,8 +10,7 @@ use serde_json::Value;
 use super::folder::WHOLE_FILE;
 use super::{Options, Refusal, add, fact, json, measure, response as meaning, varied};
 
-/// What is measured, by the beginnings of its keys: unit at the end of our names, and whether more
-/// is better.
+/// Measures by key prefix: suffix of our names, unit, and whether more is better.
 const MEASURES: [(&str, &str, &str, bool); 3] = [
     ("wakeup_latency", "us", "us", false),
     ("request_latency", "us", "us", false),
@@ -34,7 +32,7 @@ const NOTES: [&str; 2] = [
      up: waiting in its queue is not in it",
 ];
 
-/// The file is one trial, with a figure for each percentile, the least and the most.
+/// The file is one trial with a figure per percentile.
 pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let output: Output = json(text)?;
     let (mut figures, mut environment, mut started_unix_ns) =
@@ -45,7 +43,6 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
             return Err(refused("a figure is finite and not negative"));
         }
         match key.as_str() {
-            // Whole seconds since 1970.
             "time" if value.fract() == 0.0 && *value < 1e10 => {
                 started_unix_ns = Some(*value as u64 * 1_000_000_000);
             }
@@ -73,7 +70,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     Ok(set)
 }
 
-/// Our name of a figure: `wakeup_latency_pct99.0` is `wakeup_latency_p99_us`.
+/// Our name: `wakeup_latency_pct99.0` is `wakeup_latency_p99_us`.
 fn response(key: &str) -> Option<(String, Response)> {
     let measure = MEASURES
         .iter()
@@ -93,7 +90,7 @@ fn response(key: &str) -> Option<(String, Response)> {
     Some((format!("{name}_{which}_{ending}"), meaning(unit, *more_is_better)))
 }
 
-/// Facts of the system, in the words that run files have for them.
+/// Names as in run files.
 fn facts(system: &BTreeMap<String, Value>) -> Environment {
     let named = |(key, value): (&String, &Value)| match key.as_str() {
         "version" => ("kernel".to_owned(), fact(value)),
@@ -103,7 +100,7 @@ fn facts(system: &BTreeMap<String, Value>) -> Environment {
     system.iter().map(named).collect()
 }
 
-/// A command line without its program and without the file that it writes.
+/// A command line without program and output file.
 fn options(command: &str) -> String {
     let mut kept = Vec::new();
     let mut words = command.split_whitespace().skip(1);

@@ -1,4 +1,4 @@
-//! The cells of comma-separated values with a heading row, and where they stand.
+//! CSV tables with a heading row, by line and column.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -7,7 +7,7 @@ use ::csv::{ErrorKind, ReaderBuilder, Trim};
 
 use crate::refusal::Refusal;
 
-/// A table as it was read; each row has the number of its line, and as many cells as the heading.
+/// Rows have their line numbers, and as many cells as the heading.
 pub(crate) struct Table {
     pub(crate) names: Vec<String>,
     pub(crate) rows: Vec<(usize, Vec<String>)>,
@@ -31,7 +31,6 @@ impl Table {
         Refusal::cell(line, format!("{} ({})", column + 1, self.names[column]), why)
     }
 
-    /// The column of this name.
     pub(crate) fn column(&self, name: &str) -> Result<usize, Refusal> {
         self.names.iter().position(|it| it == name).ok_or_else(|| {
             Refusal::line(1, format!("no column {name:?}; there are {}", self.names.join(", ")))
@@ -53,7 +52,7 @@ fn refusal(error: ::csv::Error) -> Refusal {
     }
 }
 
-/// The ending of a column's name that is one of these: it follows a `_`, or is the whole name.
+/// The suffix of a column name, after a `_` or as the whole name.
 pub(crate) fn ending<'a>(
     name: &str,
     mut endings: impl Iterator<Item = &'a str>,
@@ -65,20 +64,18 @@ pub(crate) fn ending<'a>(
 
 #[derive(Default)]
 pub(super) struct Row {
-    /// Number of its line, from 1.
     pub(super) line: usize,
     pub(super) key: Key,
     pub(super) part: Option<String>,
-    /// The text of every response, empty where nothing was published.
+    /// All responses; empty where not published.
     pub(super) texts: Vec<(String, String)>,
 }
 
 /// What the rows of one trial have in common.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
-    /// The level of each factor.
     pub(super) levels: BTreeMap<String, String>,
-    /// What the trial column says, or else the row's number among those of equal levels and part.
+    /// The trial column, else a running number within equal levels and part.
     pub(super) trial: String,
     pub(super) block: Option<u64>,
     pub(super) seed: Option<u64>,

@@ -1,13 +1,11 @@
-//! What a simulation has to meet to count as one of a published table: bands beside the tables.
+//! What a simulation must meet to reproduce a published table.
 
 use analysis::published::{Condition, ConditionKind};
 
 use super::rows;
 
 const TABLE: &str = "sun4/acceptance";
-/// What a megabyte of the tables is, in bytes.
 const MB: f64 = 1_048_576.0;
-/// What a condition can ask, by the words of the table.
 const KINDS: [(&str, ConditionKind); 6] = [
     ("ratio", ConditionKind::Ratio),
     ("rate", ConditionKind::Rate),
@@ -17,12 +15,11 @@ const KINDS: [(&str, ConditionKind); 6] = [
     ("no-knee", ConditionKind::NoKnee),
 ];
 
-/// The conditions for a published table (`sun4/vmtest-sparcstation1-old-hat`), of levels in bytes
-/// and figures in ns; none if there are none for it.
+/// The conditions for a published table, with levels in bytes and figures in ns; may be none.
 pub fn acceptance(name: &str) -> Vec<Condition> {
     let stem = name.split_once('/').map(|(_, stem)| stem);
     let rows = rows(TABLE).into_iter().filter(|row| row.first().copied() == stem);
-    // All rows can be read, which a test holds them to.
+    // A test checks that all rows parse.
     rows.filter_map(|row| condition(&row)).collect()
 }
 

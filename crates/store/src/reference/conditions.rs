@@ -1,4 +1,4 @@
-//! The conditions under which published experiments were run, which stand in tables of their own.
+//! The published conditions of experiments.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,8 @@ use analysis::{Dataset, Response, Values};
 
 use super::rows;
 
-/// Adds what the publication tells of a published experiment beside its table: the conditions, as
-/// facts of the system of each trial, and what was counted for whole trials only. Datasets from
-/// elsewhere stay as they are.
+/// Adds the published conditions of an experiment as facts of its trials, and counts known for
+/// whole trials only. Other datasets stay unchanged.
 pub fn add_conditions(dataset: &mut Dataset) {
     let Some(name) = dataset.name.strip_prefix("reference:multics/").map(str::to_owned) else {
         return;
@@ -27,7 +26,7 @@ pub fn add_conditions(dataset: &mut Dataset) {
     }
 }
 
-/// Page faults of experiment 1 are published by system, not by trial.
+/// Page faults of experiment 1 are published by system only.
 fn add_paging(dataset: &mut Dataset) {
     let faults: BTreeMap<&str, f64> = rows("multics/paging")
         .iter()

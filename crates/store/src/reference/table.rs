@@ -1,4 +1,4 @@
-//! All published results; `reference/README.md` tells more about each source.
+//! All published results; see `reference/README.md`.
 
 use super::{Kind, Reference};
 
@@ -16,12 +16,10 @@ const SUN: &str = "Joanne Blind-Griffith (Sun), article of 25 July 1990, in Mark
 const HUNT: &str = "Douglas H. Hunt, \"Performance comparison of systems 17.11 and 18.9\", \
      Project MAC, Computer Systems Research Division, Request for Comments No. 17, 9 May 1973";
 
-/// What we ask, of what they published.
 const OURS: &str = "thrashlab, of the tables in Mark Lawrence, \"Summary: Sun 4 MMU & the 'PMEG \
      Thrashing (Stealing) Problem'\", posting, 14 September 1990";
 
-/// The published results: what their files in `reference/` are and where they come from, their
-/// names, and what they show.
+/// Kind, source, file in `reference/`, name and title of each result.
 macro_rules! published {
     ($($kind:ident $source:ident $file:literal $name:literal $title:literal;)*) => {
         /// Every published result, in the order in which `list` shows them.

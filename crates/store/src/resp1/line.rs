@@ -1,4 +1,4 @@
-//! The lines of a resp1 output: what a line is, and what stands in a row.
+//! Lines of a resp1 output, and the parts of a row.
 
 use model::resp1::{Resp1Format, TESTS};
 
@@ -7,13 +7,10 @@ const COLUMNS: [&str; 6] = ["low", "high", "median", "average", "the 5th number"
 pub(super) enum Shape {
     Blank,
     Title(Title),
-    /// The underlined names above the heading.
     Groups,
-    /// The names of the columns.
     Heading(Resp1Format),
-    /// A test and its numbers, right or wrong.
+    /// Well-formed or not.
     Row,
-    /// Anything else.
     Extra,
 }
 
@@ -26,8 +23,8 @@ pub(super) struct Title {
     pub(super) interval_s: Option<f64>,
 }
 
-/// A line without terminal escape sequences, control characters and byte order mark; every tab
-/// and carriage return becomes a blank. Blanks at the end are dropped, those at the start are kept.
+/// Drops escape sequences, control characters, byte order mark and trailing blanks; tabs and
+/// carriage returns become blanks. Leading blanks stay.
 pub(super) fn clean(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut chars = raw.chars();
@@ -44,14 +41,14 @@ pub(super) fn clean(raw: &str) -> String {
     text
 }
 
-/// Skips a terminal escape sequence whose first character (ESC) is already taken.
+/// Skips the rest of an escape sequence.
 fn skip_escape(chars: &mut std::str::Chars) {
     match chars.next() {
-        // Control sequence: parameters up to a final character from `@` to `~`.
+        // Control sequence: up to a character from `@` to `~`.
         Some('[') => {
             chars.find(|c| ('@'..='~').contains(c));
         }
-        // Operating system command: text up to BEL, or to ESC and one more character.
+        // Operating system command: up to BEL, or ESC and one more character.
         Some(']') => {
             let end = chars.find(|c| matches!(c, '\u{7}' | '\u{1b}'));
             if end == Some('\u{1b}') {
@@ -88,7 +85,6 @@ pub(super) fn shape(text: &str) -> Shape {
     if is_test_name(first) && (alone || most) { Shape::Row } else { Shape::Extra }
 }
 
-/// The format that a line of column names tells.
 fn heading(words: &[&str]) -> Option<Resp1Format> {
     let is = |index: usize, name: &str| {
         words.get(index).is_some_and(|word| word.eq_ignore_ascii_case(name))
@@ -102,7 +98,7 @@ fn heading(words: &[&str]) -> Option<Resp1Format> {
     }
 }
 
-/// The facts of a title line: `Starting … run …` with at least one number that has its unit.
+/// The facts in a title line; at least one.
 fn title(words: &[&str]) -> Option<Title> {
     let run = words.iter().any(|word| word.trim_end_matches(',') == "run");
     if words.first() != Some(&"Starting") || !run {
@@ -122,19 +118,17 @@ fn title(words: &[&str]) -> Option<Title> {
     (title != Title::default()).then_some(title)
 }
 
-/// A time in s that is finite and not negative.
 fn interval_s(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite() && !value.is_sign_negative())
 }
 
-/// Whether a word can name a test: letters, digits and `-_.+/`, at least one letter, no number.
 fn is_test_name(word: &str) -> bool {
     word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+/".contains(c))
         && word.chars().any(|c| c.is_ascii_alphabetic())
         && word.parse::<f64>().is_err()
 }
 
-/// Whether a word stands where a number should, even if it is a damaged one.
+/// Whether a word stands where a number should, even if damaged.
 fn looks_numeric(word: &str) -> bool {
     let digits = word.trim_start_matches(['+', '-']);
     word == "-"
@@ -142,14 +136,13 @@ fn looks_numeric(word: &str) -> bool {
         || word.parse::<f64>().is_ok()
 }
 
-/// A row whose numbers are read, before the format is known.
+/// A parsed row of unknown format.
 pub(super) struct Row {
-    /// Number of the line, from 1.
     pub(super) line: usize,
     pub(super) test: String,
     /// Low, high, median and average, in ms.
     pub(super) delays_ms: [f64; 4],
-    /// The last two columns; `None` stands for a printed `-`.
+    /// `None` for a printed `-`.
     pub(super) last: [Option<f64>; 2],
 }
 
@@ -179,13 +172,11 @@ impl Row {
         Ok(row)
     }
 
-    /// The average, in ms.
     pub(super) fn average_ms(&self) -> f64 {
         self.delays_ms[3]
     }
 
-    /// Low ≤ median ≤ high, and the same for the average, which may differ by one unit of the last
-    /// printed place because it is rounded after a sum.
+    /// Low ≤ median, average ≤ high; the average may be off by one printed unit, as a rounded sum.
     fn check_order(&self) -> Result<(), String> {
         let [low_ms, high_ms, median_ms, average_ms] = self.delays_ms;
         for (column, value_ms, slack_ms) in
@@ -202,7 +193,6 @@ impl Row {
     }
 }
 
-/// A cell that is a finite number and not negative.
 fn number(column: &str, text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| not_a_number(column, text))?;
     match value.is_finite() && value >= 0.0 {

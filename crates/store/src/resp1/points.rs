@@ -1,27 +1,25 @@
-//! The single delays behind a printed summary, where the summary determines them.
+//! The single delays behind a printed summary, where it determines them.
 //!
-//! resp1 took at least as many points as its title says and printed low, high, median, average and,
-//! by format, the S.D. or the ratio of the 1-S.D. averages. With five points two were not printed
-//! ([`stats::FivePoints`]). How many points a row had was not printed either, so:
+//! resp1 took at least as many points as the title says, and printed low, high, median, average and
+//! the S.D. or the ratio of 1-S.D. averages. Of five points two were not printed
+//! ([`stats::FivePoints`]). So:
 //!
 //! - Only a table whose title asks for five points is tried.
 //! - A row that no five points explain had more, and is refused.
-//! - Ratios refer to the 1-S.D. average of `noload`. Where more than half of the loads agree with
-//!   five points without load, the ratios narrow the rows; where some do, they only refuse rows;
-//!   where none does, `noload` itself had more points, and all rows are refused.
+//! - Ratios refer to the 1-S.D. average of `noload`. If more than half of the loads agree with five
+//!   points there, ratios narrow the rows; if some do, they only refuse rows; if none does,
+//!   `noload` had more points and all rows are refused.
 
 use model::resp1::{NOLOAD, Resp1Format, Resp1Row, Resp1Table};
 use serde::Serialize;
 use stats::{Bounds, FivePoints, Recovered, Spread};
 
-/// Half a unit of the last printed place.
 const HALF_UNIT: f64 = 0.000_5;
 
-/// How far a recovered point may lie from the middle of its bounds, as a part of it: half of the
-/// difference that a comparison takes for none.
+/// Largest relative half width of a recovered point: half of what comparisons treat as no
+/// difference.
 const MOST_UNCERTAIN: f64 = 0.05;
 
-/// The points that are recovered.
 const POINTS: u32 = 5;
 
 /// What is known of a row's single delays.
@@ -132,13 +130,12 @@ fn figures(row: &Resp1Row) -> FivePoints {
     }
 }
 
-/// The S.D. of the first format, in ms.
 fn deviation(row: &Resp1Row) -> Spread {
     let printed = |sd_s: f64| Bounds::printed(1e3 * sd_s, 1e3 * HALF_UNIT);
     row.sd_s.map_or(Spread::Unknown, |sd_s| Spread::Deviation(printed(sd_s)))
 }
 
-/// The row with the ratio of the second format to the 1-S.D. average without load.
+/// The row, constrained by its ratio to the 1-S.D. average without load.
 fn with_ratio(row: &Resp1Row, base: Bounds) -> Option<Recovered> {
     let spread = row.ratio_sd.map_or(Spread::Unknown, |ratio| {
         let ratio = Bounds::printed(ratio, HALF_UNIT);

@@ -18,13 +18,9 @@ pub struct RatioCheck {
     pub agrees: bool,
 }
 
-/// Recomputes the raw ratio of every row: `average / average(noload)` (resp1 manual, 2003).
-///
-/// **Rule:** an average printed with 3 decimals stands for any value within ±0.0005 ms, so the
-/// ratio lies between `(a − 0.0005) / (a0 + 0.0005)` and `(a + 0.0005) / (a0 − 0.0005)`; the
-/// printed ratio stands for any value within ±0.0005. They agree if the two intervals meet.
-///
-/// Empty if the table has no `noload` row with an average above 0.
+/// Recomputes every raw ratio as `average / average(noload)` (resp1 manual, 2003). Printed numbers
+/// stand for ±0.0005, so the ratio is within `(a ∓ 0.0005) / (a0 ± 0.0005)`; it agrees if that
+/// interval meets the printed one. Empty without a positive `noload` average.
 pub fn check_ratios(table: &Resp1Table) -> Vec<RatioCheck> {
     let noload_ms = table.noload().map(|row| row.average_ms).filter(|value| *value > 0.0);
     let Some(noload_ms) = noload_ms else {
@@ -39,9 +35,9 @@ pub fn check_ratios(table: &Resp1Table) -> Vec<RatioCheck> {
     table.rows.iter().map(check).collect()
 }
 
-/// The rule of [`check_ratios`]. `noload_ms` is above 0.
+/// The rule of [`check_ratios`]; `noload_ms` is above 0.
 pub(super) fn agrees(average_ms: f64, noload_ms: f64, printed: f64) -> bool {
-    // The slack takes up the rounding of the arithmetic itself.
+    // For the rounding of the arithmetic itself.
     let slack = 1e-9 * printed.abs().max(1.0);
     let least = (average_ms - HALF) / (noload_ms + HALF);
     let most =

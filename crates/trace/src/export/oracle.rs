@@ -1,8 +1,7 @@
 //! libCacheSim's oracleGeneral, of pages.
 //!
-//! A request tells when its object is requested next, which is not known when it is written. So
-//! the place of each page's last request is kept, and the number is put there when the next one
-//! comes: in memory if it is not long ago, as is mostly so, else in the file.
+//! A request has the number of its object's next request, which is filled in later: in memory if
+//! that is recent, as usual, else in the file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,20 +11,19 @@ use std::os::unix::fs::FileExt;
 use super::{Left, Sink};
 use crate::{Block, PAGE_SHIFT, TraceError};
 
-/// Bytes of a request: time, object, size, the object's next request.
+/// Time, object, size, the object's next request.
 const REQUEST_BYTES: usize = 24;
-/// How many requests are kept in memory at most.
 const KEPT: u64 = 1 << 20;
-/// A request's second, as traces of memory have no such times.
+/// The time of a request, which has none, in requests per second.
 const REQUESTS_PER_SECOND: u64 = 1_000_000;
 
 pub(crate) struct OracleGeneral {
     file: File,
-    /// The requests that are not in the file yet.
+    /// Requests not in the file yet.
     kept: Vec<u8>,
     written: u64,
     count: u64,
-    /// The number of each page's last request, from 0.
+    /// Each page's last request, from 0.
     last: BTreeMap<u64, u64>,
     left: Left,
 }
@@ -42,7 +40,7 @@ impl OracleGeneral {
         }
     }
 
-    /// Adds a request, which its successor may directly follow.
+    /// Adds a request.
     fn push(&mut self, object: u64, next: i64) {
         let time_s = (self.count / REQUESTS_PER_SECOND) as u32;
         self.kept.extend(time_s.to_le_bytes());
@@ -52,9 +50,9 @@ impl OracleGeneral {
         self.count += 1;
     }
 
-    /// Tells a request which one is the object's next; both count from 0 here.
+    /// Fills in an object's next request; both count from 0.
     fn connect(&mut self, request: u64, next: u64) -> Result<(), TraceError> {
-        // In the file they count from 1.
+        // The file counts from 1.
         let number = (next + 1).to_le_bytes();
         let field = REQUEST_BYTES as u64 - number.len() as u64;
         match request.checked_sub(self.written) {
@@ -67,7 +65,7 @@ impl OracleGeneral {
         Ok(())
     }
 
-    /// Writes the older of the requests that are kept.
+    /// Writes all but the newest `left` requests.
     fn flush(&mut self, left: u64) -> Result<(), TraceError> {
         let length = ((self.count - self.written).saturating_sub(left)) as usize * REQUEST_BYTES;
         self.file.write_all(&self.kept[..length])?;

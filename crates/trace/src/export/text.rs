@@ -1,4 +1,4 @@
-//! Formats of one line a reference.
+//! Formats with a line per reference.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -6,13 +6,12 @@ use std::io::{BufWriter, Write};
 use super::{Left, Sink};
 use crate::{Block, Granularity, Header, Reference, TraceError};
 
-/// Appends the line of a reference.
 type Line = fn(&mut Vec<u8>, &Block, Reference) -> std::io::Result<()>;
 
 pub(crate) struct Text {
     out: BufWriter<File>,
     line: Line,
-    /// Whether the lines name process and thread, under a header row.
+    /// Whether lines have process and thread, below a header.
     is_csv: bool,
     left: Left,
     buffer: Vec<u8>,

@@ -1,40 +1,34 @@
-//! The own format.
+//! Thrashlab's own format.
 
 use std::fs::File;
 use std::io::BufWriter;
 
 use super::{Left, Sink};
 use crate::{
-    Block, Columns, Effort, Encoder, Granularity, Header, PackedBlock, PageRun, SMALL_LEVEL,
-    TraceError, Writer,
+    Block, Effort, Encoder, Granularity, Header, PackedBlock, PageRun, SMALL_LEVEL, TraceError,
+    Writer,
 };
 
-/// Longer runs are written as several, so that no block is too large.
+/// Longer runs are split, to limit blocks.
 const LONGEST_RUN: u32 = 1 << 20;
 
-/// Writes the own format.
 pub(crate) struct Tlt {
     writer: Writer<BufWriter<File>>,
     encoder: Encoder,
     packed: PackedBlock,
-    columns: Columns,
+    granularity: Granularity,
 }
 
 impl Tlt {
     pub(crate) fn new(file: File, header: &Header) -> Result<Self, TraceError> {
-        let columns = match header.granularity {
-            Granularity::Reference => Columns::References,
-            Granularity::Page => Columns::Pages,
-        };
         Ok(Self {
             writer: Writer::new(BufWriter::new(file), header, SMALL_LEVEL)?,
-            encoder: Encoder::new(columns),
+            encoder: Encoder::new(header.granularity),
             packed: PackedBlock::default(),
-            columns,
+            granularity: header.granularity,
         })
     }
 
-    /// Writes what the encoder has, if that is due.
     fn flush_if(&mut self, is_due: bool, block: &Block) -> Result<(), TraceError> {
         if !is_due {
             return Ok(());
@@ -65,7 +59,7 @@ impl Sink for Tlt {
                 let is_full = self.encoder.event(event);
                 self.flush_if(is_full, block)?;
             }
-            if self.columns == Columns::Pages {
+            if self.granularity == Granularity::Page {
                 self.add_run(block, *run)?;
                 continue;
             }

@@ -1,20 +1,20 @@
-//! Formats of records of one length.
+//! Formats with records of fixed length.
 
 use super::importer::{Fault, Item, Record, Told};
 use super::text::fitting;
 use crate::{Access, PAGE_SHIFT, Reference};
 
-/// ChampSim's instructions: 64 bytes each, of which the instruction pointer, two places that are
-/// written and four that are read matter here. Cloudsuite's have 96 bytes, with four places
-/// written and an address space. Sizes are not told; a reference is of one byte.
+/// ChampSim's instructions of 64 bytes: instruction pointer, two written and four read addresses.
+/// Cloudsuite's have 96 bytes, four written addresses and an address space. Sizes are unknown: one
+/// byte.
 pub(crate) fn champsim(bytes: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> {
     let (stores, loads, process) = match bytes.len() {
         64 => (&bytes[16..32], &bytes[32..64], 0),
         _ => (&bytes[24..56], &bytes[56..88], u32::from(bytes[88])),
     };
-    // Both flags of branches are 0 or 1, and only a branch is taken.
+    // Both branch flags are 0 or 1, and only a branch is taken.
     let is_plausible = bytes[8] <= 1 && bytes[9] <= bytes[8];
-    // The fetch, then what the instruction reads, then what it writes; an unused place is 0.
+    // Fetch, loads, stores; unused places are 0.
     let of =
         |words, access| numbers(words).filter(|word| *word != 0).map(move |word| (word, access));
     let places = [(first_number(bytes), Access::Fetch)].into_iter();
@@ -36,20 +36,18 @@ fn numbers(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.chunks_exact(8).map(first_number)
 }
 
-/// The number at the beginning of some bytes.
 pub(crate) fn first_number(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Numbers of objects from this on, 2^46, are mixed into as many more: an address has no room for
-/// 64 bits besides those of a page.
+/// Object numbers from here on are hashed, since addresses have no room for 64 bits above a page.
 const PLAIN_OBJECTS: u64 = 1 << 46;
 
-/// libCacheSim's oracleGeneral: 24 bytes a request, which are time, object, size, and the number
-/// of the object's next request. An object becomes a page; its size and time are not kept.
+/// libCacheSim's oracleGeneral, 24 bytes: time, object, size, the object's next request. Objects
+/// become pages.
 pub(crate) fn oracle(bytes: &[u8], number: u64, told: &mut Told) -> Result<(), Fault> {
     let (object, next) = (first_number(&bytes[4..]), first_number(&bytes[16..]).cast_signed());
-    // -1 and -2 say that there is no next request, or that it is not known.
+    // -1 and -2: no next request, or unknown.
     if next != -1 && next != -2 && next < number.cast_signed() {
         return Err("the next request of the object lies before this one");
     }
@@ -57,12 +55,11 @@ pub(crate) fn oracle(bytes: &[u8], number: u64, told: &mut Told) -> Result<(), F
     Ok(())
 }
 
-/// The page of an object.
 fn page(object: u64) -> u64 {
     if object < PLAIN_OBJECTS {
         return object;
     }
-    // Multiplication by an odd number mixes upwards; the top bits depend on all.
+    // Multiplication by an odd number mixes upwards.
     let mixed = (object ^ object >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 18;
     // The upper half of the pages, sign-extended.
     mixed | !(PLAIN_OBJECTS - 1)

@@ -1,33 +1,28 @@
-//! Comma-separated columns: address, access, size, thread, process, in this order or as a header
-//! row names them. All but the address may be left out.
+//! Comma-separated address, access, size, thread, process, in this order or as in a header. Only
+//! the address is required.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use super::importer::{Fault, Item, Record, Told};
 use super::text::{decimal, fitting, hexadecimal, size_log2};
 use crate::{Access, Reference};
 
-/// Most threads of all processes that are told apart.
 const MOST_THREADS: usize = 1 << 20;
-/// What a header row may name.
 const COLUMNS: [&str; 5] = ["address", "access", "size", "thread", "process"];
 
-/// Where a file has the address, the access, …
+/// Positions of the columns.
 type Places = [Option<usize>; COLUMNS.len()];
 
 /// What was read of a CSV trace.
 #[derive(Default)]
 pub(crate) struct Csv {
-    /// From the header row, if there is one.
     places: Option<Places>,
-    /// Numbers from 0 for the processes' own, and in each of them for the threads'.
+    /// Own numbers of processes and their threads.
     processes: BTreeMap<u64, (u32, BTreeMap<u64, u32>)>,
-    /// How many threads there are.
     threads: usize,
 }
 
-/// Where a header row has the columns; `None` if it is none.
+/// The columns of a header row, if it is one.
 pub(crate) fn header(line: &[u8]) -> Option<Places> {
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let names: Vec<&[u8]> = line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).collect();
@@ -37,7 +32,6 @@ pub(crate) fn header(line: &[u8]) -> Option<Places> {
 }
 
 impl Csv {
-    /// Reads a row; the first may be the header.
     pub(crate) fn read(&mut self, line: &[u8], number: u64, told: &mut Told) -> Result<(), Fault> {
         if number == 1 {
             self.places = header(line);
@@ -64,27 +58,23 @@ impl Csv {
     }
 
     fn numbers(&mut self, process: u64, thread: u64) -> Result<(u32, u32), Fault> {
-        let next = self.processes.len() as u32;
-        let is_full = self.threads == MOST_THREADS;
-        let full = Err("there are more than a million threads");
-        let (process, threads) = match self.processes.entry(process) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(_) if is_full => return full,
-            Entry::Vacant(entry) => entry.insert((next, BTreeMap::new())),
-        };
-        let next = threads.len() as u32;
-        match threads.entry(thread) {
-            Entry::Occupied(entry) => Ok((*process, *entry.get())),
-            Entry::Vacant(_) if is_full => full,
-            Entry::Vacant(entry) => {
-                self.threads += 1;
-                Ok((*process, *entry.insert(next)))
-            }
+        if let Some((own, threads)) = self.processes.get(&process)
+            && let Some(thread) = threads.get(&thread)
+        {
+            return Ok((*own, *thread));
         }
+        if self.threads == MOST_THREADS {
+            return Err("there are more than a million threads");
+        }
+        self.threads += 1;
+        let next = self.processes.len() as u32;
+        let (own, threads) = self.processes.entry(process).or_insert((next, BTreeMap::new()));
+        let next = threads.len() as u32;
+        threads.insert(thread, next);
+        Ok((*own, next))
     }
 }
 
-/// A reference of a row's fields.
 fn reference(address: &[u8], access: &[u8], size: &[u8]) -> Result<Reference, Fault> {
     let number = match address {
         [b'0', b'x' | b'X', ..] => hexadecimal(address),

@@ -1,26 +1,24 @@
-//! Bytes of a file, decompressed if it is compressed, in bounded memory.
+//! Bytes of a file, decompressed in bounded memory.
 
 use std::io::{BufReader, Cursor, Error, ErrorKind, Read, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How much is read at a time.
 const BUFFER_BYTES: usize = 1 << 16;
-/// Most memory that a decompressor may take.
+/// Memory limit of a decompressor.
 const XZ_MEMORY_BYTES: u64 = 1 << 27;
-/// The logarithm of the farthest that zstd may look back.
+/// log2 of zstd's largest window.
 const ZSTD_WINDOW_LOG: u32 = 26;
 
-/// Bytes of a file. Compressed data that are cut off end early.
+/// Bytes of a file; truncated compressed data ends early.
 pub(crate) struct Decompressed {
     stream: Box<dyn Read + Send>,
-    /// How many bytes of the file itself are read.
+    /// Bytes read of the file itself.
     read: Arc<AtomicU64>,
     is_compressed: bool,
     is_cut_off: bool,
 }
 
-/// Counts what is read of a file.
 struct Counted {
     stream: Box<dyn Read + Send>,
     read: Arc<AtomicU64>,
@@ -35,7 +33,7 @@ impl Read for Counted {
 }
 
 impl Decompressed {
-    /// Takes the bytes of a file, and decompresses them if they begin as gzip, xz or zstd do.
+    /// Decompresses files that start as gzip, xz or zstd.
     pub(crate) fn new(stream: Box<dyn Read + Send>) -> Result<BufReader<Self>> {
         let read = Arc::new(AtomicU64::new(0));
         let mut file = Counted { stream, read: Arc::clone(&read) };
@@ -62,12 +60,11 @@ impl Decompressed {
         Ok(BufReader::with_capacity(BUFFER_BYTES, file))
     }
 
-    /// How many bytes of the file itself are read.
     pub(crate) fn read_bytes(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// Where the file ends in the middle of compressed data.
+    /// Where the compressed data was truncated.
     pub(crate) fn cut_off(&self) -> Option<u64> {
         self.is_cut_off.then(|| self.read_bytes())
     }
@@ -79,7 +76,7 @@ impl Read for Decompressed {
             return Ok(0);
         }
         self.stream.read(buffer).or_else(|error| match error.kind() {
-            // What a decompressor says of a file that was cut off.
+            // A decompressor's error for truncated data.
             ErrorKind::UnexpectedEof if self.is_compressed => {
                 self.is_cut_off = true;
                 Ok(0)

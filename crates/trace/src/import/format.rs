@@ -1,4 +1,4 @@
-//! The formats of traces, and how a file's is told by its beginning.
+//! The formats of traces and their detection.
 
 use std::str::FromStr;
 
@@ -28,13 +28,11 @@ named! {
     }
 }
 
-/// How many lines or records are looked at.
 const LOOKED_AT: usize = 64;
-/// How many bytes are.
 pub(crate) const LOOKED_AT_BYTES: u64 = 1 << 15;
 
 impl Format {
-    /// How the records of another tool's format are read; `None` of the own.
+    /// How records are read; `None` for the own format.
     pub(crate) fn records(self) -> Option<Records> {
         let (bytes, take): (Option<usize>, Take) = match self {
             Self::Tlt => return None,
@@ -51,7 +49,7 @@ impl Format {
         Some(Records { bytes, take })
     }
 
-    /// The format of a file that begins with these bytes, decompressed.
+    /// Detects the format by the first bytes, decompressed.
     pub(crate) fn of(begin: &[u8]) -> Result<Self, TraceError> {
         let unknown = |reason: String| Err(TraceError::bad("byte 0", reason));
         if begin.is_empty() {
@@ -85,8 +83,7 @@ impl Format {
         }
     }
 
-    /// Whether a file that begins so can be of this other tool's format: most lines, or all
-    /// records, have to be right.
+    /// Whether a file may be of this format: most lines, or all records, are valid.
     fn fits(self, begin: &[u8]) -> bool {
         let Some(mut records) = self.records() else { return false };
         let mut told = Told::new();
@@ -103,7 +100,7 @@ impl Format {
                     is_right(number, record) == Some(true) && self.is_likely(record)
                 });
         }
-        // Without a line that may go on.
+        // Without an incomplete line.
         let whole = &begin[..memchr::memrchr(b'\n', begin).unwrap_or(begin.len())];
         let lines =
             whole.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
@@ -117,7 +114,7 @@ impl Format {
         2 * told.iter().filter(|is_right| **is_right).count() > told.len()
     }
 
-    /// Whether a record that can be right is not a mere coincidence.
+    /// Whether a valid record is more than a coincidence.
     fn is_likely(self, record: &[u8]) -> bool {
         match self {
             Self::OracleGeneral => {
@@ -132,7 +129,7 @@ impl Format {
 impl FromStr for Format {
     type Err = String;
 
-    /// A format by its name, in capital letters or small ones.
+    /// Case-insensitive.
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let is_it = |format: &&Self| format.name().eq_ignore_ascii_case(name);
         Self::ALL.iter().find(is_it).map_or_else(|| Self::named(name), |format| Ok(*format))

@@ -1,25 +1,21 @@
-//! Records of another tool, put together to blocks.
+//! Records of another tool, assembled into blocks.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use super::decompressed::Decompressed;
-use crate::filled::filled;
 use crate::{
-    Access, BadRecords, Block, Columns, Event, Notes, PageRun, REFERENCES_PER_BLOCK, Reference,
+    Access, BadRecords, Block, Event, Granularity, Notes, PageRun, REFERENCES_PER_BLOCK, Reference,
     Source, TraceError,
 };
 
-/// The longest line that is read, in bytes.
 const LONGEST_LINE_BYTES: usize = 4096;
 
-/// What a record says.
 pub(crate) enum Item {
     Reference(Reference),
     Event(Event),
 }
 
-/// What a record says, and of which thread.
 pub(crate) struct Record {
     pub(crate) process: u32,
     pub(crate) thread: u32,
@@ -27,35 +23,33 @@ pub(crate) struct Record {
 }
 
 impl From<Reference> for Record {
-    /// A reference of a program that has one thread, or whose threads are not told.
+    /// Of a program with one thread, or unknown threads.
     fn from(reference: Reference) -> Self {
         Self { process: 0, thread: 0, item: Item::Reference(reference) }
     }
 }
 
-/// What was told and is in no block yet.
+/// Records that are in no block yet.
 pub(crate) type Told = VecDeque<Record>;
-/// Why a record cannot be understood.
+/// Why a record is bad.
 pub(crate) type Fault = &'static str;
-/// Takes apart a record, given its number from 1. A line without a record says nothing.
+/// Parses a record, given its number from 1; may yield nothing.
 pub(crate) type Take = Box<dyn FnMut(&[u8], u64, &mut Told) -> Result<(), Fault> + Send>;
 
-/// The records of a format.
 pub(crate) struct Records {
-    /// How long each of them is; `None` if it is a line.
+    /// Their length; `None` for lines.
     pub(crate) bytes: Option<usize>,
     pub(crate) take: Take,
 }
 
-/// Bytes of a file, of which the first were looked at already.
+/// A file whose start was already read.
 pub(crate) type Supply = Chain<Cursor<Vec<u8>>, BufReader<Decompressed>>;
 
-/// Puts records together to blocks.
 pub(crate) struct Importer {
     supply: Supply,
     records: Records,
-    columns: Columns,
-    /// The record that was read last, its number from 1, and how many lines without one there were.
+    columns: Granularity,
+    /// The last record, its number from 1, and the count of empty lines.
     record: Vec<u8>,
     number: u64,
     empty: u64,
@@ -63,12 +57,11 @@ pub(crate) struct Importer {
     bad: BadRecords,
     cut_off: Option<String>,
     ended: bool,
-    /// References so far.
     first: u64,
 }
 
 impl Importer {
-    pub(crate) fn new(records: Records, supply: Supply, columns: Columns) -> Self {
+    pub(crate) fn new(records: Records, supply: Supply, columns: Granularity) -> Self {
         let (record, told, bad) = (Vec::new(), Told::new(), BadRecords::default());
         Self {
             supply,
@@ -85,20 +78,19 @@ impl Importer {
         }
     }
 
-    /// Reads on until something is told; `false` at the end. Records that cannot be understood are
-    /// counted.
+    /// Reads until there is a record; `false` at the end. Counts bad records.
     fn fill(&mut self) -> Result<bool, TraceError> {
         while self.told.is_empty() {
             if self.ended {
                 return Ok(false);
             }
-            // An error ends the trace, too.
+            // An error ends the trace too.
             self.ended = true;
             let Some(is_too_long) = self.cut()? else { return Ok(false) };
             self.number += 1;
             let mut outcome = (self.records.take)(&self.record, self.number, &mut self.told);
             let is_reference = |it: &Record| matches!(it.item, Item::Reference(_));
-            // A command line is cut short; the rest of a reference may be of another one.
+            // A cut command line is fine, a cut reference is not.
             if is_too_long && (outcome.is_err() || self.told.iter().any(is_reference)) {
                 self.told.clear();
                 outcome = Err("a line of more than 4096 bytes");
@@ -118,7 +110,7 @@ impl Importer {
         Ok(true)
     }
 
-    /// Reads the next record, and says whether it is a line that is too long; `None` at the end.
+    /// Reads a record; returns whether it is a too long line, `None` at the end.
     fn cut(&mut self) -> io::Result<Option<bool>> {
         self.record.clear();
         let Some(length) = self.records.bytes else {
@@ -134,8 +126,7 @@ impl Importer {
             self.record.pop_if(|byte| *byte == b'\r');
             return Ok(Some(is_too_long));
         };
-        self.record.resize(length, 0);
-        let read = filled(&mut self.supply, &mut self.record)?;
+        let read = (&mut self.supply).take(length as u64).read_to_end(&mut self.record)?;
         if (1..length).contains(&read) {
             self.cut_off = Some(format!("byte {}", self.number * length as u64));
         }
@@ -162,7 +153,7 @@ impl Source for Importer {
             match record.item {
                 Item::Reference(reference) => {
                     add(block, reference, open);
-                    if self.columns == Columns::References {
+                    if self.columns == Granularity::Reference {
                         block.references.push(reference);
                     }
                     (open, count) = (true, count + 1);
@@ -188,7 +179,7 @@ impl Source for Importer {
     }
 }
 
-/// Adds a reference to the last run of a block if that is open and of its page and kind.
+/// Adds a reference to an open run of its page and kind, or starts one.
 fn add(block: &mut Block, reference: Reference, open: bool) {
     let page = reference.page();
     let fetch = reference.access() == Access::Fetch;

@@ -1,10 +1,10 @@
-//! Formats of one reference a line.
+//! Formats with a line per reference.
 
 use super::importer::{Fault, Item, Record, Told};
 use crate::{Access, Event, MAX_SIZE_LOG2, Reference};
 
-/// Dinero's `din`: a label (0 read, 1 write, 2 instruction fetch) and a hexadecimal address. It
-/// tells no sizes; a reference is of one byte. What follows in a line is a comment.
+/// Dinero's `din`: label (0 read, 1 write, 2 fetch), hexadecimal address, comment. Sizes are
+/// unknown: one byte.
 pub(crate) fn din(line: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let access = match words.next() {
@@ -20,7 +20,7 @@ pub(crate) fn din(line: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> {
 }
 
 /// `valgrind --tool=lackey --trace-mem=yes`: `I  0401ab70,3`, ` L `, ` S `, ` M ` (reads and
-/// writes), between lines of valgrind itself, `==22505== …`, and of programs that share its output.
+/// writes), between other output such as `==22505== …`.
 pub(crate) fn lackey(line: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> {
     const COMMAND: &[u8] = b"== Command: ";
     let rest = line.get(3..).unwrap_or_default();
@@ -48,25 +48,24 @@ pub(crate) fn lackey(line: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> 
     Ok(())
 }
 
-/// A number in hexadecimal digits, with `0x` or without.
+/// With `0x` or without.
 pub(crate) fn hexadecimal(text: &[u8]) -> Option<u64> {
     let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")).unwrap_or(text);
     let is_number = digits.len() <= 16 && digits.iter().all(u8::is_ascii_hexdigit);
     u64::from_str_radix(str::from_utf8(digits).ok().filter(|_| is_number)?, 16).ok()
 }
 
-/// A number in decimal digits.
 pub(crate) fn decimal(text: &[u8]) -> Option<u64> {
     let is_number = text.iter().all(u8::is_ascii_digit);
     str::from_utf8(text).ok().filter(|_| is_number)?.parse().ok()
 }
 
-/// The logarithm of a size in bytes, rounded up to the next power of two.
+/// log2 of a size, rounded up.
 pub(crate) fn size_log2(size_bytes: u64) -> u8 {
     size_bytes.clamp(1, 1 << MAX_SIZE_LOG2).next_power_of_two().trailing_zeros() as u8
 }
 
-/// An address that a reference can have: of 59 bits, sign-extended.
+/// An address of at most 59 bits, sign-extended.
 pub(crate) fn fitting(address: u64) -> Option<u64> {
     let shortened = (address << 5).cast_signed() >> 5;
     (shortened.cast_unsigned() == address).then_some(address)

@@ -10,9 +10,8 @@ pub(crate) type Fault = &'static str;
 const BAD_PAGES: Fault = "the pages column is no such column";
 const BAD_RUNS: Fault = "the block has another number of runs than its head tells";
 
-/// Puts the runs of a block behind each other, and its references if their column is wanted and
-/// there. Each event, which comes with the number of references before it, then has the number of
-/// runs.
+/// Decodes runs, and references if their column is given. Events come with the number of references
+/// before them and leave with the number of runs.
 pub(crate) fn decode(
     head: &BlockHead,
     pages: &[u8],
@@ -26,7 +25,7 @@ pub(crate) fn decode(
         return Err("a fetch writes");
     }
     runs.clear();
-    // The last is for a run too many.
+    // One more, as decoding writes behind the last run.
     runs.resize(head.runs as usize + 1, NO_RUN);
     references.clear();
     let mut decoder = Decoder { table: EMPTY, more, runs, count: 0, open: NO_RUN, entry: NO_ENTRY };
@@ -53,18 +52,18 @@ const NO_ENTRY: u8 = 0xff;
 
 struct Decoder<'a> {
     table: [u64; RECENT],
-    /// What is not read yet of the new pages.
+    /// The undecoded new pages.
     more: &'a [u8],
     runs: &'a mut [PageRun],
-    /// Runs so far, with the open one.
+    /// Runs so far, including the open one.
     count: usize,
     open: PageRun,
-    /// The entry of the open run.
+    /// The open run's entry.
     entry: u8,
 }
 
 impl Decoder<'_> {
-    /// Gives the references between new pages and events to `each`.
+    /// Calls `each` for the references between new pages and events.
     fn decode(
         &mut self,
         entries: &[u8],
@@ -101,7 +100,7 @@ impl Decoder<'_> {
         if self.count + 1 == self.runs.len() { Ok(()) } else { Err(BAD_RUNS) }
     }
 
-    /// The reference before which the next new page comes; `last` is that of the one before.
+    /// The reference of the next new page; `last` is that of the one before.
     fn next_new_page(&mut self, last: usize) -> Result<Option<usize>, Fault> {
         if self.more.is_empty() {
             return Ok(None);
@@ -111,7 +110,7 @@ impl Decoder<'_> {
         last.checked_add(further).map(Some).ok_or(BAD_PAGES)
     }
 
-    /// Puts the new page that is told next into an entry.
+    /// Puts the next new page into an entry.
     fn enter_page(&mut self, entry: u8) -> Result<(), Fault> {
         let ((base, distance), more) =
             take_from_bytes::<(u8, i64)>(self.more).map_err(|_| BAD_PAGES)?;
@@ -129,7 +128,7 @@ impl Decoder<'_> {
         let (mut open, mut open_entry, mut count) = (self.open, self.entry, self.count);
         for entry in entries {
             let entry_now = entry & !WRITTEN;
-            // Neither a condition: it would become a branch that is hard to foresee.
+            // Arithmetic instead of unpredictable branches.
             let is_other = entry_now != open_entry;
             let goes_on = u32::from(is_other).wrapping_sub(1);
             open_entry = entry_now;
@@ -140,14 +139,14 @@ impl Decoder<'_> {
                 fetch: entry & FETCH != 0,
                 written: (entry & WRITTEN != 0) | (open.written & !is_other),
             };
-            // The first run stands behind one that is not counted.
+            // The first run comes after an uncounted one.
             *self.runs.get_mut(count.wrapping_sub(1)).ok_or(BAD_RUNS)? = open;
         }
         (self.open, self.entry, self.count) = (open, open_entry, count);
         Ok(())
     }
 
-    /// The same with single references.
+    /// With single references.
     fn all(&mut self, entries: &[u8], rest: &[u8], out: &mut [Reference]) -> Result<(), Fault> {
         self.pages(entries)?;
         for ((entry, rest), reference) in entries.iter().zip(rest.chunks_exact(2)).zip(out) {

@@ -1,38 +1,35 @@
-//! References to columns of bytes, many at a time, while a program runs.
+//! Encodes references into columns, in bulk while a program runs.
 //!
-//! A page that was used lately is named by its place in a table of such pages, which encoder and
-//! decoder keep in step, so a loop over some pages is the same bytes again and again whatever the
-//! pages are, and those compress.
+//! Recent pages are named by their place in a table that encoder and decoder keep in step, so a
+//! loop over some pages compresses well, whatever the pages.
 //!
-//! What is done for each reference has one branch, on a page that is not in the table: whether the
-//! page is another than before is as hard to foresee as the program itself, so nothing is made of
-//! that here. Runs of references to one page are found by who reads.
+//! The only branch per reference is for pages not in the table. Page changes are unpredictable, so
+//! runs are left to the reader.
 
 use super::events::put_event;
 use super::head::{BlockHead, MOST_EVENTS, PackedBlock, REFERENCES_PER_BLOCK};
 use super::table::{ADDRESS, EMPTY, FETCH, NewPages, PAGE_AT, RECENT, WRITTEN, entry_of};
-use crate::{Access, Columns, Event, PAGE_SHIFT, PageRun, Reference};
+use crate::{Access, Event, Granularity, PAGE_SHIFT, PageRun, Reference};
 
 /// Packs the references of one thread.
 #[derive(Clone, Debug)]
 pub struct Encoder {
-    columns: Columns,
-    /// What is packed so far. The pages column has a byte a reference: its page's entry of the
-    /// table, and whether it writes; the new pages follow in the end. The references column has two
-    /// bytes a reference: by how much its offset is greater than the one before in its entry, and
-    /// its size; it is empty if single references are not kept.
+    columns: Granularity,
+    /// The block so far. The pages column has a byte per reference (table entry, and whether it
+    /// writes), then the new pages. The references column has two (difference of offsets in the
+    /// entry, and size), or is empty.
     block: PackedBlock,
     table: Box<[u64; RECENT]>,
     new_pages: NewPages,
     /// References before the last event.
     event_at: usize,
-    /// Before which references an event or a new page ends the run, whatever the entries say.
+    /// References before which an event or a new page ends the run.
     breaks: Vec<usize>,
 }
 
 impl Encoder {
-    /// An encoder for the first thread. With [`Columns::Pages`] it keeps no single references.
-    pub fn new(columns: Columns) -> Self {
+    /// An encoder for the first thread. With [`Granularity::Page`] it keeps no single references.
+    pub fn new(columns: Granularity) -> Self {
         Self {
             columns,
             block: PackedBlock::default(),
@@ -43,32 +40,31 @@ impl Encoder {
         }
     }
 
-    /// Goes on with another thread.
+    /// Continues with another thread.
     ///
     /// # Panics
-    /// When there is something of the one before that was not finished.
+    /// When the last block was not finished.
     pub fn set_thread(&mut self, process: u32, thread: u32) {
         assert!(self.is_empty(), "a block is of one thread");
         (self.block.head.process, self.block.head.thread) = (process, thread);
     }
 
-    /// Adds a reference. `true` when the block is full and is to be finished. Where there are several
-    /// at hand, [`Self::push_all`] is quicker.
+    /// Adds a reference; `true` when the block is full. [`Self::push_all`] is faster for several.
     #[inline]
     #[must_use = "a full block is to be finished"]
     pub fn push_reference(&mut self, reference: Reference) -> bool {
         self.push_all([reference])
     }
 
-    /// Adds references, some thousand at most, so that the block does not become much more than
-    /// full; as [`Self::push_reference`].
+    /// Adds at most some thousand references, so that the block does not overflow much; as
+    /// [`Self::push_reference`].
     #[inline]
     #[must_use = "a full block is to be finished"]
     pub fn push_all<I>(&mut self, references: I) -> bool
     where
         I: IntoIterator<Item = Reference, IntoIter: ExactSizeIterator>,
     {
-        // Nothing waits in here: what packing costs is the instructions for each.
+        // The cost per reference is its instructions, not latency.
         let words = references.into_iter().map(Reference::bits);
         let PackedBlock { pages_column, references_column, .. } = &mut self.block;
         let begin = pages_column.len();
@@ -77,7 +73,7 @@ impl Encoder {
         let entries = pages_column[begin..].iter_mut();
         let (table, new_pages, breaks) = (&mut self.table, &mut self.new_pages, &mut self.breaks);
         let mut enter = |at: usize, word: u64| {
-            // Bit 4 is that of fetches.
+            // Bit 4 marks fetches.
             let half = (word << 2) as usize & usize::from(FETCH);
             let entry = (entry_of(word) | half) % RECENT;
             if (table[entry] ^ word) >> PAGE_AT != 0 {
@@ -88,7 +84,7 @@ impl Encoder {
             table[entry] = word & ADDRESS;
             (entry as u8 | (word << 4) as u8 & WRITTEN, further)
         };
-        if self.columns == Columns::Pages {
+        if self.columns == Granularity::Page {
             for (at, (entry, word)) in entries.zip(words).enumerate() {
                 *entry = enter(at, word).0;
             }
@@ -99,29 +95,29 @@ impl Encoder {
         for (at, ((entry, rest), word)) in entries.zip(rest).zip(words).enumerate() {
             let further;
             (*entry, further) = enter(at, word);
-            // The entry has no access and no size, so this has those of the reference. What is
-            // above the 12 bits of the difference is cut off.
+            // The entry has no access and size, so these are the reference's. The difference is cut
+            // to 12 bits.
             let further = further >> 2 & 0x7ff8 | further & 7;
             rest.copy_from_slice(&(further as u16).to_le_bytes());
         }
         self.is_full()
     }
 
-    /// Adds a run of at least one and at most 2^20 references to one page to an encoder that keeps
-    /// no single ones; as [`Self::push_reference`].
+    /// Adds a run of 1 to 2^20 references to an encoder without single references; as
+    /// [`Self::push_reference`].
     ///
     /// # Panics
-    /// When the encoder keeps single references, which a run does not tell.
+    /// When the encoder keeps single references.
     #[inline]
     #[must_use = "a full block is to be finished"]
     pub fn push_run(&mut self, run: PageRun) -> bool {
-        assert!(self.columns == Columns::Pages, "a run has no single references");
+        assert!(self.columns == Granularity::Page, "a run has no single references");
         let access = match (run.fetch, run.written) {
             (true, _) => Access::Fetch,
             (false, true) => Access::Store,
             (false, false) => Access::Load,
         };
-        // The bits of a page above the 47 that a reference has fall off.
+        // Pages are cut to the 47 bits of a reference.
         let is_full = self.push_reference(Reference::new(run.page << PAGE_SHIFT, access, 0));
         let entries = &mut self.block.pages_column;
         if let Some(entry) = entries.last().copied() {
@@ -130,8 +126,7 @@ impl Encoder {
         is_full || self.is_full()
     }
 
-    /// Adds an event, behind all references so far and before those to come. `true` when the
-    /// block is full and is to be finished.
+    /// Adds an event after the references so far; `true` when the block is full.
     #[must_use = "a full block is to be finished"]
     pub fn event(&mut self, event: &Event) -> bool {
         let at = self.block.pages_column.len();
@@ -170,12 +165,11 @@ impl Encoder {
         self.event_at = 0;
     }
 
-    /// How many runs a reader will find.
     fn runs(&mut self) -> u32 {
         let differ = |one: u8, other: u8| (one ^ other) & !WRITTEN != 0;
         let entries = &self.block.pages_column;
         let others = entries.get(1..).unwrap_or_default();
-        // As many as a byte can count, so that the sum is of bytes and many are added at once.
+        // In byte-sized sums, for vectorization.
         let pieces = entries.chunks(255).zip(others.chunks(255));
         let changes = pieces.map(|(ones, others)| {
             let changes =
@@ -183,7 +177,6 @@ impl Encoder {
             u32::from(changes.sum::<u8>())
         });
         let changes = changes.sum::<u32>();
-        // An event may end the block.
         self.breaks.dedup();
         let hidden = self.breaks.iter().filter(|at| {
             (1..entries.len()).contains(*at) && !differ(entries[**at - 1], entries[**at])

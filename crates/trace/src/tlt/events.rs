@@ -1,20 +1,18 @@
-//! The events column: for each event how many references further it stands, its kind, its fields.
-//! All are as [`postcard`] writes them (numbers of seven bits a byte), but for the flags of a
-//! mapping, which are bits of one byte.
+//! The events column: distance in references, kind and fields, in [`postcard`]'s encoding except
+//! for the flags of a mapping, which share a byte.
 
 use postcard::{take_from_bytes, to_io};
 
 use crate::{BlockHead, Event};
 
-/// Most bytes of an event's text; a longer one is shortened.
+/// Longer texts are cut.
 const LONGEST_TEXT_BYTES: usize = 1 << 16;
 const MAP: u8 = 5;
-/// A mapping's backing is a file.
+/// A mapping of a file.
 const FILE: u8 = 1;
-/// A mapping is shared.
 const SHARED: u8 = 2;
 
-/// Appends an event that stands `distance` references behind the one before.
+/// Appends an event `distance` references after the last.
 pub(crate) fn put_event(bytes: &mut Vec<u8>, distance: u32, event: &Event) {
     let shortened = |text: &str| {
         let mut ends = (0..=text.len().min(LONGEST_TEXT_BYTES)).rev();
@@ -36,7 +34,7 @@ pub(crate) fn put_event(bytes: &mut Vec<u8>, distance: u32, event: &Event) {
     debug_assert!(written.is_ok(), "a vector takes everything");
 }
 
-/// All events of a block, each with the references before it; `None` if that is not possible.
+/// All events with the references before each; `None` if malformed.
 pub(crate) fn take_events(mut bytes: &[u8], head: &BlockHead) -> Option<Vec<(u32, Event)>> {
     let (mut events, mut at) = (Vec::new(), 0_u64);
     for _ in 0..head.events {

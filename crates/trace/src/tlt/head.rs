@@ -1,12 +1,9 @@
-//! A block: its head in a file, and how large things may be, so that a broken file cannot make a
-//! reader take much memory.
+//! The head of a block, and limits that keep broken files from using much memory.
 
 use crate::TraceError;
 
-/// Its first four bytes.
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"TLTB";
 pub(crate) const HEAD_BYTES: usize = 64;
-/// `at_ns` of a block whose time is not known.
 const NO_TIME: u64 = u64::MAX;
 
 /// References of a block at which it is full.
@@ -14,8 +11,8 @@ pub const REFERENCES_PER_BLOCK: u32 = 1 << 16;
 const MOST_REFERENCES: u32 = 1 << 21;
 pub(crate) const MOST_EVENTS: u32 = 1 << 16;
 const MOST_EVENT_BYTES: u32 = 1 << 21;
-/// Most bytes of one reference in the pages column: its own, and of a new page a number, a base and
-/// a number.
+/// Most bytes per reference in the pages column: its own, and a new page's number, base and
+/// distance.
 const MOST_PAGE_BYTES: u64 = 1 + 5 + 1 + 10;
 
 /// What the head of a block tells.
@@ -33,12 +30,10 @@ pub struct BlockHead {
     pub events: u32,
     /// When it was finished, in nanoseconds from the beginning of the recording, if that is known.
     pub at_ns: Option<u64>,
-    /// Bytes of its pages column before compression.
-    pub pages_unpacked_bytes: u32,
+    pub(crate) pages_unpacked_bytes: u32,
     /// Bytes of its pages column.
     pub pages_bytes: u32,
-    /// Bytes of its events column before compression.
-    pub events_unpacked_bytes: u32,
+    pub(crate) events_unpacked_bytes: u32,
     /// Bytes of its events column.
     pub events_bytes: u32,
     /// Bytes of its references column; 0 if it has none.
@@ -50,8 +45,7 @@ pub struct BlockHead {
 /// A block as the encoder leaves it: columns of bytes, not yet compressed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PackedBlock {
-    /// Thread and counts. When it was finished is for its caller to set; sizes and checksums have
-    /// no meaning yet.
+    /// Thread and counts; the caller sets the time, and the writer sizes and checksums.
     pub head: BlockHead,
     pub(crate) pages_column: Vec<u8>,
     pub(crate) references_column: Vec<u8>,
@@ -59,7 +53,7 @@ pub struct PackedBlock {
 }
 
 impl BlockHead {
-    /// Its numbers but the time, and which words of the head they are.
+    /// All numbers but the time, with their word index.
     fn numbers(&mut self) -> impl Iterator<Item = (usize, &mut u32)> {
         let first = [
             &mut self.process,
@@ -92,7 +86,7 @@ impl BlockHead {
         bytes
     }
 
-    /// What [`Self::to_bytes`] made, if it can be.
+    /// The reverse of [`Self::to_bytes`].
     pub(crate) fn from_bytes(bytes: &[u8], place: &str) -> Result<Self, TraceError> {
         let broken = |what: &str| Err(TraceError::bad(place, what));
         let word =
@@ -129,12 +123,10 @@ impl BlockHead {
             && self.events_bytes <= self.events_unpacked_bytes
     }
 
-    /// Bytes of its references column before compression, if it has one.
     pub(crate) fn references_unpacked(&self) -> u32 {
         self.references * 2
     }
 
-    /// Bytes of its pages and events column in the file.
     pub(crate) fn first_bytes(&self) -> usize {
         self.pages_bytes as usize + self.events_bytes as usize
     }

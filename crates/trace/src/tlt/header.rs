@@ -1,4 +1,4 @@
-//! The head of a trace file: what was recorded of what, by what.
+//! The header of a trace file.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::TraceError;
 
-/// The first bytes of a trace; the last four find transfers that change ends of lines.
+/// The first bytes; the last four detect converted line ends.
 pub(crate) const MAGIC: &[u8; 8] = b"\x89TLT\r\n\x1a\n";
 const VERSION: u32 = 2;
 const LONGEST_BYTES: usize = 1 << 20;
-/// Bytes of magic, version and the description's length.
+/// Magic, version and length of the description.
 pub(crate) const FIXED_BYTES: usize = 16;
 
-/// How finely a trace tells references.
+/// How finely a trace has references, or a reader needs them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Granularity {
-    /// One by one, with offset, access and size.
+    /// Each, with address, access and size.
     #[default]
     Reference,
     /// Only runs of references to one page.
@@ -47,7 +47,6 @@ pub struct Header {
 }
 
 impl Header {
-    /// The bytes before the first block.
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, TraceError> {
         let json = serde_json::to_vec(self).map_err(std::io::Error::other)?;
         if json.len() > LONGEST_BYTES {
@@ -62,7 +61,7 @@ impl Header {
         Ok(bytes)
     }
 
-    /// How many bytes follow the first [`FIXED_BYTES`].
+    /// Bytes after the first [`FIXED_BYTES`].
     pub(crate) fn rest_bytes(fixed: &[u8]) -> Result<usize, TraceError> {
         let Some([version, length]) = fixed.strip_prefix(MAGIC).and_then(|rest| {
             let [a, b, c, d, e, f, g, h] = *rest.first_chunk()?;

@@ -1,20 +1,18 @@
-//! The index at the end of a file: where blocks begin, for programs that do not read it from its
-//! beginning. A file that was cut off has none.
+//! The index at the end of a file: where blocks begin. A truncated file has none.
 
-/// Its first four bytes.
 pub(crate) const INDEX_MAGIC: [u8; 4] = *b"TLTI";
-/// The last bytes of a file that is complete.
+/// The last bytes of a complete file.
 const END_MAGIC: [u8; 8] = *b"TLTEND\r\n";
-/// More blocks than this have only every second, fourth, … in the index.
+/// With more blocks, every second, fourth, … is indexed.
 const MOST_ENTRIES: usize = 1 << 16;
 
 #[derive(Default)]
 pub(crate) struct Index {
     blocks: u64,
     pub(crate) references: u64,
-    /// A block's first byte, and how many references and blocks stand before it.
+    /// A block's first byte, and the references and blocks before it.
     entries: Vec<[u64; 3]>,
-    /// The logarithm of how many blocks have one entry.
+    /// log2 of the blocks per entry.
     stride_log2: u32,
 }
 
@@ -26,14 +24,14 @@ impl Index {
                 let stride = 1 << self.stride_log2;
                 self.entries.retain(|[.., number]| number.is_multiple_of(stride));
             }
-            // Of an even number of entries half are left, so this one is due still.
+            // Half of an even number was removed, so this one is still due.
             self.entries.push([byte, self.references, self.blocks]);
         }
         self.blocks += 1;
         self.references += u64::from(references);
     }
 
-    /// The index and the end of the file, for an index that begins at this byte.
+    /// The index and the file's end, starting at this byte.
     pub(crate) fn to_bytes(&self, at_byte: u64) -> Vec<u8> {
         let mut bytes = INDEX_MAGIC.to_vec();
         bytes.extend((self.entries.len() as u32).to_le_bytes());

@@ -1,4 +1,4 @@
-//! Reads a trace block by block, and only the columns that are asked for.
+//! Reads a trace block by block, with only the required columns.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, copy, sink};
@@ -10,22 +10,19 @@ use super::events::take_events;
 use super::head::{BlockHead, HEAD_BYTES};
 use super::header::{FIXED_BYTES, MAGIC};
 use super::index::INDEX_MAGIC;
-use crate::filled::filled;
-use crate::{Block, Columns, Header, Notes, PackedBytes, Source, TraceError};
+use crate::{Block, Granularity, Header, Notes, PackedBytes, Source, TraceError};
 
 /// Reads a trace of thrashlab.
 pub struct Reader {
     input: Box<dyn Read + Send>,
-    /// The same, if bytes can be passed over in it, and its length in bytes.
+    /// The seekable input, if it is one, and its length in bytes.
     file: Option<(File, u64)>,
-    /// How many bytes are read or passed over.
     at_byte: u64,
-    columns: Columns,
+    columns: Granularity,
     header: Header,
     zstd: Decompressor<'static>,
-    /// The number of the next block.
+    /// The next block's number, and the references before it.
     number: u64,
-    /// How many references stand before it.
     first: u64,
     packed: PackedBytes,
     cut_off: Option<String>,
@@ -36,7 +33,7 @@ pub struct Reader {
 /// Memory that is used again for each block.
 #[derive(Default)]
 struct Buffers {
-    /// Columns as they are in the file.
+    /// Columns as in the file.
     packed: Vec<u8>,
     pages: Vec<u8>,
     references: Vec<u8>,
@@ -45,20 +42,23 @@ struct Buffers {
 
 impl Reader {
     /// Reads a file that stands at its beginning. Fails when it cannot be read or is no trace.
-    pub fn from_file(file: File, columns: Columns) -> Result<Self, TraceError> {
+    pub fn from_file(file: File, columns: Granularity) -> Result<Self, TraceError> {
         let length_bytes = file.metadata()?.len();
         Self::new(Box::new(file.try_clone()?), Some((file, length_bytes)), columns)
     }
 
     /// Reads a pipe. Fails when it cannot be read or is no trace.
-    pub fn from_stream(stream: Box<dyn Read + Send>, columns: Columns) -> Result<Self, TraceError> {
+    pub fn from_stream(
+        stream: Box<dyn Read + Send>,
+        columns: Granularity,
+    ) -> Result<Self, TraceError> {
         Self::new(stream, None, columns)
     }
 
     fn new(
         input: Box<dyn Read + Send>,
         file: Option<(File, u64)>,
-        columns: Columns,
+        columns: Granularity,
     ) -> Result<Self, TraceError> {
         let mut reader = Self {
             input,
@@ -86,8 +86,8 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Reads only the head of the next block and passes over the rest; `None` at the end. Fails
-    /// when the file cannot be read or is broken.
+    /// Reads the next block's head and skips the rest; `None` at the end. Fails when the file is
+    /// unreadable or broken.
     pub fn next_head(&mut self) -> Result<Option<BlockHead>, TraceError> {
         let Some((head, _)) = self.take_head()? else { return Ok(None) };
         let all = head.first_bytes() as u64 + u64::from(head.references_bytes);
@@ -99,20 +99,19 @@ impl Reader {
         Ok(Some(head))
     }
 
-    /// Reads so many bytes into the buffer; `false` if there are not so many.
+    /// Fills the buffer; `false` if the file is too short.
     fn fill(&mut self, count: usize) -> io::Result<bool> {
-        self.buffers.packed.resize(count, 0);
-        let read = filled(&mut self.input, &mut self.buffers.packed)?;
-        self.buffers.packed.truncate(read);
+        self.buffers.packed.clear();
+        let read = (&mut self.input).take(count as u64).read_to_end(&mut self.buffers.packed)?;
         self.at_byte += read as u64;
         Ok(read == count)
     }
 
-    /// Passes over so many bytes; `false` if there are not so many.
+    /// Skips bytes; `false` if the file is too short.
     fn skip(&mut self, count: u64) -> io::Result<bool> {
         let is_there = match &mut self.file {
             Some((_, length_bytes)) if self.at_byte.saturating_add(count) > *length_bytes => false,
-            // A file shorter than 2^63 bytes has no longer way.
+            // Files are shorter than 2^63 bytes.
             Some((file, _)) => file.seek(SeekFrom::Current(count.cast_signed())).map(|_| true)?,
             None => copy(&mut (&mut self.input).take(count), &mut sink())? == count,
         };
@@ -120,14 +119,13 @@ impl Reader {
         Ok(is_there)
     }
 
-    /// The trace is over, without its proper end.
+    /// The trace was truncated.
     fn end_early(&mut self) {
         self.ended = true;
         self.cut_off = Some(format!("byte {}", self.at_byte));
     }
 
-    /// The head of the next block, and where that stands; `None` at the end. An error ends the
-    /// trace.
+    /// The next block's head and its place; `None` at the end. Errors end the trace.
     fn take_head(&mut self) -> Result<Option<(BlockHead, String)>, TraceError> {
         if self.ended {
             return Ok(None);
@@ -156,13 +154,12 @@ impl Reader {
         self.packed.events += u64::from(head.events_bytes);
     }
 
-    /// Reads the columns of a block into the buffer, as they are in the file; `false` if the file
-    /// ends within.
+    /// Reads a block's packed columns; `false` if the file is truncated.
     fn read_columns(&mut self, head: &BlockHead) -> io::Result<bool> {
         let (first, references) = (head.first_bytes(), head.references_bytes);
         let is_whole = match self.columns {
-            Columns::Pages => self.fill(first)? && self.skip(references.into())?,
-            Columns::References => self.fill(first + references as usize)?,
+            Granularity::Page => self.fill(first)? && self.skip(references.into())?,
+            Granularity::Reference => self.fill(first + references as usize)?,
         };
         if !is_whole {
             self.end_early();
@@ -170,7 +167,6 @@ impl Reader {
         Ok(is_whole)
     }
 
-    /// Decompresses what is in the buffers and decodes it.
     fn unpack(&mut self, head: &BlockHead, block: &mut Block) -> Result<(), String> {
         let Buffers { packed, pages, references, events } = &mut self.buffers;
         let (first, rest) = packed.split_at(head.first_bytes());
@@ -192,14 +188,14 @@ impl Reader {
     }
 }
 
-/// A column of so many bytes as it was before compression.
+/// A column before compression.
 fn unpack<'a>(
     zstd: &mut Decompressor<'_>,
     packed: &'a [u8],
     length: u32,
     into: &'a mut Vec<u8>,
 ) -> Result<&'a [u8], String> {
-    // What did not become shorter stands there as it was.
+    // Incompressible columns are stored as they are.
     if packed.len() == length as usize {
         return Ok(packed);
     }

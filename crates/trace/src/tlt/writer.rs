@@ -16,11 +16,11 @@ pub const SMALL_LEVEL: i32 = 3;
 /// How much of a block is worth the time to compress it. A reader does not care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// All of its columns are compressed.
+    /// Compress all columns.
     Compress,
-    /// All but the references, which take more than half of the time and save less for it.
+    /// Compress all but the references, which cost most and save less.
     CompressPages,
-    /// They are written as they are, which is much quicker.
+    /// Compress nothing, which is much faster.
     Store,
 }
 
@@ -28,16 +28,15 @@ pub enum Effort {
 pub struct Writer<W: Write> {
     out: W,
     zstd: Compressor<'static>,
-    /// A block as it is in the file; memory that is used again.
+    /// The block as in the file; reused.
     bytes: Vec<u8>,
-    /// How many bytes are written.
     at_byte: u64,
     index: Index,
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes the head of a trace. Blocks are compressed at one of zstd's levels: [`QUICK_LEVEL`],
-    /// [`SMALL_LEVEL`]. Fails when it cannot be written, or there is no such level.
+    /// Writes the header. Blocks are compressed at a zstd level such as [`QUICK_LEVEL`]. Fails when
+    /// writing fails or the level is invalid.
     pub fn new(mut out: W, header: &Header, level: i32) -> Result<Self, TraceError> {
         let bytes = header.to_bytes()?;
         out.write_all(&bytes)?;
@@ -46,8 +45,8 @@ impl<W: Write> Writer<W> {
         Ok(Self { out, zstd, bytes, at_byte, index: Index::default() })
     }
 
-    /// Compresses and writes a block; an empty one is left out. Fails when it is larger than a
-    /// block may be or cannot be written.
+    /// Compresses and writes a block; skips an empty one. Fails when it is too large or writing
+    /// fails.
     pub fn add(&mut self, block: &PackedBlock, effort: Effort) -> Result<(), TraceError> {
         if block.head.references == 0 && block.head.events == 0 {
             return Ok(());
@@ -84,7 +83,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Appends a column; one that compression would not make shorter as it is.
+    /// Appends a column, compressed if that is shorter.
     fn append(&mut self, column: &[u8], compress: bool) -> Result<u32, TraceError> {
         let bytes = &mut self.bytes;
         let begin = bytes.len();
@@ -115,8 +114,7 @@ impl<W: Write> Writer<W> {
         self.at_byte
     }
 
-    /// Writes the index. Without it the trace is one that was cut off. Fails when it cannot be
-    /// written.
+    /// Writes the index, without which a trace counts as truncated. Fails when writing fails.
     pub fn finish(mut self) -> Result<W, TraceError> {
         self.out.write_all(&self.index.to_bytes(self.at_byte))?;
         self.out.flush()?;
@@ -124,7 +122,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// How many bytes there are, or more than a block can have.
+/// The length, or more than a block can have.
 fn length(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use trace::{Columns, Format};
+use trace::{Format, Granularity};
 
 use crate::support::{LACKEY, instruction, read, references, request};
 
@@ -30,7 +30,7 @@ fn oracle() -> Vec<u8> {
 }
 
 fn format_of(bytes: &[u8]) -> Result<Format, String> {
-    read(bytes, Columns::Pages, None).map(|(format, ..)| format)
+    read(bytes, Granularity::Page, None).map(|(format, ..)| format)
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_compressed_file_that_is_cut_off_is_a_shorter_trace() {
     let plain = champsim();
     for packed in [gzip(&plain), xz(&plain)] {
         let short = &packed[..packed.len() * 2 / 3];
-        let Ok((_, blocks, notes)) = read(short, Columns::References, Some(Format::ChampSim))
+        let Ok((_, blocks, notes)) = read(short, Granularity::Reference, Some(Format::ChampSim))
         else {
             panic!("it is refused");
         };
@@ -85,6 +85,6 @@ fn a_compressed_file_that_is_broken_is_refused_with_its_place() {
     let mut packed = xz(&champsim());
     let middle = packed.len() / 2;
     packed[middle] ^= 0x55;
-    let error = read(&packed, Columns::Pages, Some(Format::ChampSim)).unwrap_err();
+    let error = read(&packed, Granularity::Page, Some(Format::ChampSim)).unwrap_err();
     assert!(error.starts_with("byte ") && error.contains("compressed"), "{error}");
 }

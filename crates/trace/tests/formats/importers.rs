@@ -1,12 +1,12 @@
 //! Each format, with what real files have in them.
 
-use trace::{Access, Columns, Event, Format, Summary};
+use trace::{Access, Event, Format, Granularity, Summary};
 
 use crate::support::{LACKEY, fetch, instruction, load, read, references, request, store};
 
 #[test]
 fn lackey_as_valgrind_writes_it() {
-    let (format, blocks, notes) = read(LACKEY, Columns::References, None).unwrap();
+    let (format, blocks, notes) = read(LACKEY, Granularity::Reference, None).unwrap();
     assert_eq!(format, Format::Lackey);
     assert_eq!(notes.bad.count, 0);
     assert_eq!(blocks.len(), 1);
@@ -46,7 +46,7 @@ fn lackey_with_bad_lines() {
     let text =
         "I  0401ab70,3\n L 1fff000198\n L zz,8\nhello from the program\n S 1fff0001a0,512\r\n";
     let (_, blocks, notes) =
-        read(text.as_bytes(), Columns::References, Some(Format::Lackey)).unwrap();
+        read(text.as_bytes(), Granularity::Reference, Some(Format::Lackey)).unwrap();
     assert_eq!(blocks[0].references, [fetch(0x401_ab70, 2), store(0x1f_ff00_01a0, 6)]);
     let lines: Vec<String> = notes.bad.first.into_iter().map(|(place, _)| place).collect();
     assert_eq!(
@@ -58,7 +58,7 @@ fn lackey_with_bad_lines() {
 #[test]
 fn din_with_and_without_prefix_comment_and_faults() {
     let text = "2 408ed4\n2 408ed8\n2 408edc\n0 0x10019d94\n1 10019d88 a comment\n3 0\n\n0\n0 10019d8q\n 1 ffffffffff600000";
-    let (format, blocks, notes) = read(text.as_bytes(), Columns::References, None).unwrap();
+    let (format, blocks, notes) = read(text.as_bytes(), Granularity::Reference, None).unwrap();
     assert_eq!(format, Format::Din);
     assert_eq!(
         blocks[0].references,
@@ -85,7 +85,7 @@ fn champsim_fetches_reads_and_writes_in_this_order() {
     bytes.extend(instruction(0x40_000c, [0x1 << 62, 0], [0; 4]));
     bytes.extend(instruction(0x40_0010, [8, 0], [0; 4]));
     bytes.extend([0; 13]);
-    let (_, blocks, notes) = read(&bytes, Columns::References, Some(Format::ChampSim)).unwrap();
+    let (_, blocks, notes) = read(&bytes, Granularity::Reference, Some(Format::ChampSim)).unwrap();
     assert_eq!(
         blocks[0].references,
         [
@@ -116,7 +116,7 @@ fn cloudsuite_has_more_writes_and_address_spaces() {
     }
     assert_eq!(bytes.len(), 2 * 96);
     let format = Some(Format::ChampSimCloudsuite);
-    let (_, blocks, _) = read(&bytes, Columns::References, format).unwrap();
+    let (_, blocks, _) = read(&bytes, Granularity::Reference, format).unwrap();
     assert_eq!(blocks.iter().map(|block| block.process).collect::<Vec<_>>(), [0, 3]);
     assert_eq!(blocks[1].references, [fetch(0x40_0000, 0), load(0x5000, 0), store(0x2000, 0)]);
     assert_eq!(blocks[1].first, 3);
@@ -132,7 +132,7 @@ fn oracle_general_is_of_pages() {
         .flat_map(|(time, object, size, next)| request(*time, *object, *size, *next))
         .collect();
     let (format, blocks, notes) =
-        read(&bytes, Columns::Pages, Some(Format::OracleGeneral)).unwrap();
+        read(&bytes, Granularity::Page, Some(Format::OracleGeneral)).unwrap();
     assert_eq!(format, Format::OracleGeneral);
     assert!(blocks[0].references.is_empty());
     let pages: Vec<u64> = blocks[0].runs.iter().map(|run| run.page).collect();
@@ -148,7 +148,7 @@ fn csv_by_header_and_by_order() {
     let text = "size,Process, address,access,thread,colour\n8,70,0x1000,load,700,red\n\
                 3,70,8192,W,701,red\n1,71,0x7fffffffe000,i,700,\n8,70,0x1008,,700\n\
                 8,70,0x1008,jump,700\n8,70,1x,r,700\n0,70,1,r,700\n";
-    let (format, blocks, notes) = read(text.as_bytes(), Columns::References, None).unwrap();
+    let (format, blocks, notes) = read(text.as_bytes(), Granularity::Reference, None).unwrap();
     assert_eq!(format, Format::Csv);
     let told: Vec<_> = blocks
         .iter()
@@ -171,7 +171,7 @@ fn csv_by_header_and_by_order() {
 
 #[test]
 fn a_summary_counts_all() {
-    let (_, blocks, _) = read(LACKEY, Columns::References, None).unwrap();
+    let (_, blocks, _) = read(LACKEY, Granularity::Reference, None).unwrap();
     let mut summary = Summary::default();
     blocks.iter().for_each(|block| summary.add(block));
     summary.finish();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use trace::{Block, Columns, Event, Format, Reference};
+use trace::{Block, Event, Format, Granularity, Reference};
 
 use crate::support::{LACKEY, load, read, references, write};
 
@@ -14,7 +14,7 @@ fn blocks(references: &[Reference]) -> Vec<Block> {
         let access = format!("{:?}", reference.access()).to_lowercase();
         text += &format!("{:#x},{access},{}\n", reference.address(), reference.size_bytes());
     }
-    read(text.as_bytes(), Columns::References, Some(Format::Csv)).unwrap().1
+    read(text.as_bytes(), Granularity::Reference, Some(Format::Csv)).unwrap().1
 }
 
 /// Addresses of the lower half, as other formats know no signs, and little enough apart.
@@ -77,7 +77,7 @@ fn oracle_general_knows_a_far_future() {
 
 #[test]
 fn the_own_format_keeps_events_threads_and_times() {
-    let (_, mut wanted, _) = read(LACKEY, Columns::References, None).unwrap();
+    let (_, mut wanted, _) = read(LACKEY, Granularity::Reference, None).unwrap();
     let mut other = wanted[0].clone();
     (other.process, other.thread, other.at_ns) = (3, 2, Some(77));
     other.first = other.references.len() as u64;
@@ -85,7 +85,7 @@ fn the_own_format_keeps_events_threads_and_times() {
     other.events.push((last, Event::Missed { reason: "more".to_owned() }));
     wanted.push(other);
     let file = write(&wanted, Format::Tlt);
-    let (format, read_back, notes) = read(&file, Columns::References, None).unwrap();
+    let (format, read_back, notes) = read(&file, Granularity::Reference, None).unwrap();
     assert_eq!((format, notes.cut_off), (Format::Tlt, None));
     assert_eq!(read_back, wanted);
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Cursor;
 
-use trace::{Access, Block, Columns, Format, Header, Notes, Reference, create, open_stream};
+use trace::{Access, Block, Format, Granularity, Header, Notes, Reference, create, open_stream};
 
 /// What a valgrind of Debian 12 says of `/bin/true`, its beginning, a piece and its end; without
 /// blanks at the ends of lines.
@@ -12,7 +12,7 @@ pub(crate) const LACKEY: &[u8] = include_bytes!("../fixtures/true.lackey");
 /// All blocks of a trace and what was noticed, or why it cannot be read.
 pub(crate) fn read(
     bytes: &[u8],
-    columns: Columns,
+    columns: Granularity,
     format: Option<Format>,
 ) -> Result<(Format, Vec<Block>, Notes), String> {
     let stream = Box::new(Cursor::new(bytes.to_vec()));
@@ -28,7 +28,7 @@ pub(crate) fn read(
 
 /// References of a trace in order.
 pub(crate) fn references(bytes: &[u8], format: Option<Format>) -> Vec<Reference> {
-    let (_, blocks, _) = read(bytes, Columns::References, format).unwrap();
+    let (_, blocks, _) = read(bytes, Granularity::Reference, format).unwrap();
     blocks.into_iter().flat_map(|block| block.references).collect()
 }
 

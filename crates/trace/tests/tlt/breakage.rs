@@ -1,7 +1,7 @@
 //! Files that were cut off, broken or made up.
 
 use proptest::prelude::*;
-use trace::Columns;
+use trace::Granularity;
 
 use crate::support::{Stretch, blocks, read, reader, stretches, write};
 
@@ -10,8 +10,8 @@ proptest! {
 
     #[test]
     fn a_file_cut_off_at_any_byte_is_a_shorter_trace(stretches in stretches()) {
-        let (file, ends) = write(&stretches, Columns::References);
-        for wanted in [Columns::References, Columns::Pages] {
+        let (file, ends) = write(&stretches, Granularity::Reference);
+        for wanted in [Granularity::Reference, Granularity::Page] {
             let whole = blocks(&stretches, wanted);
             let filled: Vec<usize> = stretches
                 .iter()
@@ -39,11 +39,11 @@ proptest! {
         place: prop::sample::Index,
         change in 1_u8..,
     ) {
-        let (mut file, _) = write(&stretches, Columns::References);
+        let (mut file, _) = write(&stretches, Granularity::Reference);
         let place = place.index(file.len());
         file[place] ^= change;
-        let whole = blocks(&stretches, Columns::References);
-        let Ok(mut reader) = reader(&file, Columns::References) else { return Ok(()) };
+        let whole = blocks(&stretches, Granularity::Reference);
+        let Ok(mut reader) = reader(&file, Granularity::Reference) else { return Ok(()) };
         let (read, error) = read(&mut reader);
         // What comes before the change is right; what is behind it is not given out.
         prop_assert_eq!(&read[..], &whole[..read.len()]);
@@ -55,10 +55,10 @@ proptest! {
 
     #[test]
     fn any_bytes_are_refused_without_panic(bytes: Vec<u8>, stretches in stretches()) {
-        let (file, ends) = write(&stretches, Columns::References);
+        let (file, ends) = write(&stretches, Granularity::Reference);
         let mut made_up = file[..ends[0]].to_vec();
         made_up.extend(bytes);
-        for columns in [Columns::References, Columns::Pages] {
+        for columns in [Granularity::Reference, Granularity::Page] {
             if let Ok(mut reader) = reader(&made_up, columns) {
                 read(&mut reader);
             }
@@ -69,15 +69,15 @@ proptest! {
     fn columns_that_are_none_are_refused_with_their_place(
         stretches in stretches(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), 1_u8..), 1..6),
-        columns in prop_oneof![Just(Columns::References), Just(Columns::Pages)],
+        columns in prop_oneof![Just(Granularity::Reference), Just(Granularity::Page)],
     ) {
-        let whole = blocks(&stretches, Columns::References);
+        let whole = blocks(&stretches, Granularity::Reference);
         let Some(first) = stretches.iter().find(|stretch| !stretch.steps.is_empty()) else {
             return Ok(());
         };
         // One block that is stored as it is, whose checksums are those of what is changed.
         let stored = Stretch { process: 1, ..first.clone() };
-        let (mut file, ends) = write(&[stored], Columns::References);
+        let (mut file, ends) = write(&[stored], Granularity::Reference);
         let body = ends[0] + 64..ends[1];
         for (place, change) in changes {
             file[body.start + place.index(body.len())] ^= change;

@@ -5,7 +5,7 @@ use std::io::Cursor;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use trace::{
-    Access, Block, Columns, Effort, Encoder, Event, Header, PackedBlock, PageRun, Reader,
+    Access, Block, Effort, Encoder, Event, Granularity, Header, PackedBlock, PageRun, Reader,
     Reference, Source, Writer,
 };
 
@@ -98,7 +98,7 @@ pub(crate) fn header() -> Header {
 }
 
 /// The file of a trace, one block a stretch, and where its head and each block end.
-pub(crate) fn write(stretches: &[Stretch], columns: Columns) -> (Vec<u8>, Vec<usize>) {
+pub(crate) fn write(stretches: &[Stretch], columns: Granularity) -> (Vec<u8>, Vec<usize>) {
     let mut writer = Writer::new(Vec::new(), &header(), 1).unwrap();
     let mut ends = vec![writer.written_bytes() as usize];
     for stretch in stretches {
@@ -127,7 +127,7 @@ pub(crate) fn finished(encoder: &mut Encoder) -> PackedBlock {
 }
 
 /// What a reader has to tell of these stretches, without any packing.
-pub(crate) fn blocks(stretches: &[Stretch], columns: Columns) -> Vec<Block> {
+pub(crate) fn blocks(stretches: &[Stretch], columns: Granularity) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut first = 0;
     for stretch in stretches.iter().filter(|stretch| !stretch.steps.is_empty()) {
@@ -147,7 +147,7 @@ pub(crate) fn blocks(stretches: &[Stretch], columns: Columns) -> Vec<Block> {
                 }
             }
         }
-        if columns == Columns::Pages {
+        if columns == Granularity::Page {
             block.references.clear();
         }
         blocks.push(block);
@@ -168,7 +168,7 @@ fn add(block: &mut Block, reference: Reference, open: bool) {
     }
 }
 
-pub(crate) fn reader(file: &[u8], columns: Columns) -> Result<Reader, trace::TraceError> {
+pub(crate) fn reader(file: &[u8], columns: Granularity) -> Result<Reader, trace::TraceError> {
     Reader::from_stream(Box::new(Cursor::new(file.to_vec())), columns)
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Context, anyhow};
 use mmu::tlb::{Machine, Options, Outcome, Simulator};
 use model::units::format_size;
 use report::{TlbRun, tlb_document};
-use trace::{Block, Columns, Notes, Source};
+use trace::{Block, Granularity, Notes, Source};
 
 use super::RunArgs;
 use crate::mmu::noticed;
@@ -22,7 +22,7 @@ pub(super) fn run_trace(machine: &Machine, args: &RunArgs, what: &str) -> Result
     }
     let options = options(&args.set).map_err(Failure::WrongUse)?;
     let path = Path::new(what);
-    let source = trace::open(path, Columns::Pages).or_wrong(format!("trace {what}"))?;
+    let source = trace::open(path, Granularity::Page).or_wrong(format!("trace {what}"))?;
     let size_bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let mut source = ReadAhead::new(source);
     let outcome = simulate(machine, &options, &mut source, size_bytes)?;

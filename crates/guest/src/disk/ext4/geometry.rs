@@ -1,8 +1,7 @@
-//! Where everything lies in a file system of a given size.
+//! The layout of a file system of a given size.
 //!
-//! A group begins with a copy of the superblock and of the descriptors (some groups only), the two
-//! bitmaps and the inode table. In the first group the two directories follow, in the middle one
-//! the journal.
+//! A group starts with copies of superblock and descriptors (some groups), two bitmaps and the
+//! inode table. The first group also has the two directories, the middle one the journal.
 
 use std::io;
 
@@ -10,9 +9,9 @@ use super::{BLOCK_BYTES, GROUP_BLOCKS, INODE_BYTES, LOST_FOUND_BLOCKS, LOST_FOUN
 
 pub(super) const DESCRIPTOR_BYTES: usize = 32;
 const BLOCK_INODES: u32 = (BLOCK_BYTES / INODE_BYTES) as u32;
-/// The smallest file system, in blocks: 8 MiB, half of it journal.
+/// 8 MiB, half of it journal.
 const LEAST_BLOCKS: u64 = 2048;
-/// A last group with fewer blocks to use is left away.
+/// A last group with fewer usable blocks is dropped.
 const LEAST_TAIL_BLOCKS: u32 = 50;
 
 /// The places and numbers of one file system.
@@ -21,7 +20,6 @@ pub(super) struct Geometry {
     pub(super) blocks: u32,
     pub(super) inodes_per_group: u32,
     pub(super) groups: Vec<Group>,
-    /// At least one run.
     pub(super) journal: Vec<Run>,
     descriptor_blocks: u32,
 }
@@ -34,7 +32,7 @@ pub(super) struct Group {
     pub(super) used_blocks: u32,
     pub(super) used_inodes: u32,
     pub(super) has_superblock: bool,
-    /// The block bitmap; the inode bitmap and the inode table follow.
+    /// The block bitmap; inode bitmap and inode table follow.
     pub(super) bitmap_block: u32,
 }
 
@@ -93,7 +91,7 @@ impl Geometry {
         }
     }
 
-    /// In the middle of the disk, from where all of it is near.
+    /// In the middle of the disk, close to everything.
     fn with_journal(mut self) -> Self {
         let mut left_blocks = journal_blocks(self.blocks);
         let middle = (self.groups.len() - 1) / 2;
@@ -132,13 +130,13 @@ impl Group {
     }
 }
 
-/// One for each 4 KiB of a small disk and each 16 KiB of others, as `mke2fs` chooses.
+/// One per 4 KiB of a small disk or 16 KiB of others, as in `mke2fs`.
 fn inodes(blocks: u32) -> u32 {
     let small = u64::from(blocks) * (BLOCK_BYTES as u64) < 512 << 20;
     if small { blocks } else { blocks / 4 }
 }
 
-/// Blocks of the journal, as `mke2fs` chooses them, but at most 128 MiB.
+/// As in `mke2fs`, but at most 128 MiB.
 fn journal_blocks(blocks: u32) -> u32 {
     match blocks {
         0..0x8000 => 1 << 10,
@@ -149,7 +147,7 @@ fn journal_blocks(blocks: u32) -> u32 {
     }
 }
 
-/// The first two groups have a copy, and those whose number is a power of 3, 5 or 7.
+/// The first two groups, and powers of 3, 5 and 7.
 fn has_superblock(index: u32) -> bool {
     let is_power_of = |base: u32| {
         let mut rest = index;

@@ -1,5 +1,4 @@
-//! The records of the file system as bytes: superblock, descriptors, inodes, directories and the
-//! journal's superblock. Little-endian, but for the journal.
+//! The file system's records as bytes: little-endian, except for the journal.
 
 use super::geometry::{DESCRIPTOR_BYTES, Geometry, Run};
 use super::{
@@ -8,18 +7,17 @@ use super::{
 };
 
 const SUPERBLOCK_BYTES: usize = 1024;
-/// `has_journal`, `ext_attr`, `dir_index`; `filetype`, `extents`, which a kernel must know; and what
-/// it must know to write: `sparse_super`, `large_file`, `extra_isize`.
+/// `has_journal`, `ext_attr`, `dir_index`; `filetype`, `extents`, needed to read; `sparse_super`,
+/// `large_file`, `extra_isize`, needed to write.
 const FEATURES: [u32; 3] = [0x4 | 0x8 | 0x20, 0x2 | 0x40, 0x1 | 0x2 | 0x40];
-/// Bytes of an inode beyond the first 128 that hold something: finer times, time of making.
+/// Used bytes of an inode after the first 128: finer times, creation time.
 const EXTRA_INODE_BYTES: u16 = 32;
 const INODE_EXTENTS_AT: usize = 0x28;
-/// Bytes of the extents inside an inode: a header and room for four.
+/// A header and room for four extents.
 const EXTENTS_BYTES: usize = 60;
-/// Type of a directory in a directory's entry.
 const ENTRY_DIRECTORY: u8 = 2;
 
-/// The superblock (`super.rst`), or the copy of it in another group.
+/// The superblock (`super.rst`), or its copy in another group.
 pub(super) fn superblock(geometry: &Geometry, group: u32) -> Vec<u8> {
     let groups = &geometry.groups;
     let inodes = geometry.inodes_per_group * groups.len() as u32;
@@ -29,30 +27,30 @@ pub(super) fn superblock(geometry: &Geometry, group: u32) -> Vec<u8> {
     // A twentieth for root.
     let (blocks, free_blocks) = (geometry.blocks, geometry.blocks - used_blocks);
     put_words(&mut bytes, 0x0, &[inodes, blocks, blocks / 20, free_blocks, inodes - used_inodes]);
-    // Blocks, and clusters of one block each, of 2^(10 + 2) bytes.
+    // Blocks and clusters of 2^(10 + 2) bytes.
     put_words(&mut bytes, 0x18, &[2, 2, GROUP_BLOCKS, GROUP_BLOCKS, geometry.inodes_per_group]);
     put_words(&mut bytes, 0x30, &[TIME_S]);
-    // No check after so many mounts; the magic; clean; goes on after errors.
+    // No check by mount count; the magic; clean; continue after errors.
     for (at, half) in [(0x36, u16::MAX), (0x38, 0xef53), (0x3a, 1), (0x3c, 1)] {
         put_u16(&mut bytes, at, half);
     }
     put_words(&mut bytes, 0x40, &[TIME_S]);
-    // Revision 1: with features and inodes of any size.
+    // Revision 1: features and variable inode size.
     put_words(&mut bytes, 0x4c, &[1, 0, LOST_FOUND_INODE]);
     put_u16(&mut bytes, 0x58, INODE_BYTES as u16);
-    // Copies behind the 65535th group have a remainder here, as `mke2fs` does it.
+    // Truncated after group 65535, as in `mke2fs`.
     put_u16(&mut bytes, 0x5a, group as u16);
     put_words(&mut bytes, 0x5c, &FEATURES);
     put(&mut bytes, 0x68, &UUID);
     put_words(&mut bytes, 0xe0, &[JOURNAL_INODE]);
     put(&mut bytes, 0xec, &UUID);
-    // Directories are hashed by half MD4, of signed characters.
+    // Half MD4 of signed characters as directory hash.
     put(&mut bytes, 0xfc, &[1]);
     put_words(&mut bytes, 0x160, &[1]);
-    // Mounted with user_xattr and acl.
+    // Mount options user_xattr and acl.
     put_words(&mut bytes, 0x100, &[0x4 | 0x8]);
     put_words(&mut bytes, 0x108, &[TIME_S]);
-    // A copy of the journal's extents and size, should its inode be lost.
+    // A backup of the journal's inode.
     put(&mut bytes, 0xfd, &[1]);
     put(&mut bytes, 0x10c, &extents(&geometry.journal));
     put_words(&mut bytes, 0x14c, &[geometry.journal_blocks() * BLOCK_BYTES as u32]);
@@ -61,7 +59,7 @@ pub(super) fn superblock(geometry: &Geometry, group: u32) -> Vec<u8> {
     bytes
 }
 
-/// The descriptors of all groups (`group_descr.rst`), in whole blocks.
+/// All group descriptors (`group_descr.rst`), in whole blocks.
 pub(super) fn descriptors(geometry: &Geometry) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (index, group) in geometry.groups.iter().enumerate() {
@@ -78,7 +76,7 @@ pub(super) fn descriptors(geometry: &Geometry) -> Vec<u8> {
     bytes
 }
 
-/// The first block of the inode table, which has all inodes that are in use (`inodes.rst`).
+/// The first block of the inode table, with all used inodes (`inodes.rst`).
 pub(super) fn first_inodes(geometry: &Geometry) -> Vec<u8> {
     let root = Run { first_block: geometry.root_block(), blocks: 1 };
     let lost_found = Run { first_block: geometry.lost_found_block(), blocks: LOST_FOUND_BLOCKS };
@@ -98,7 +96,7 @@ fn inode(mode: u16, links: u16, runs: &[Run]) -> Vec<u8> {
     let mut bytes = vec![0; INODE_BYTES];
     put_u16(&mut bytes, 0x0, mode);
     put_words(&mut bytes, 0x4, &[size_bytes]);
-    // Times of access, of change, of the content, and of making.
+    // Access, change, modification and creation times.
     put_words(&mut bytes, 0x8, &[TIME_S, TIME_S, TIME_S]);
     put_words(&mut bytes, 0x90, &[TIME_S]);
     put_u16(&mut bytes, 0x1a, links);
@@ -110,7 +108,7 @@ fn inode(mode: u16, links: u16, runs: &[Run]) -> Vec<u8> {
     bytes
 }
 
-/// A tree of extents that fits into the inode (`ifork.rst`): a header and at most four runs.
+/// An extent tree inside the inode (`ifork.rst`): a header and at most four runs.
 fn extents(runs: &[Run]) -> [u8; EXTENTS_BYTES] {
     let mut bytes = [0; EXTENTS_BYTES];
     put_u16(&mut bytes, 0, 0xf30a);
@@ -127,7 +125,7 @@ fn extents(runs: &[Run]) -> [u8; EXTENTS_BYTES] {
     bytes
 }
 
-/// The block of the root directory (`directory.rst`).
+/// The root directory's block (`directory.rst`).
 pub(super) fn root_directory() -> Vec<u8> {
     let mut bytes = vec![0; BLOCK_BYTES];
     put_entry(&mut bytes, 0, ROOT_INODE, 12, b".");
@@ -136,7 +134,7 @@ pub(super) fn root_directory() -> Vec<u8> {
     bytes
 }
 
-/// The blocks of `lost+found`: those behind the first are one empty entry each.
+/// The blocks of `lost+found`: all but the first are one empty entry.
 pub(super) fn lost_found_directory() -> Vec<u8> {
     let mut bytes = vec![0; LOST_FOUND_BLOCKS as usize * BLOCK_BYTES];
     put_entry(&mut bytes, 0, LOST_FOUND_INODE, 12, b".");
@@ -154,9 +152,9 @@ fn put_entry(bytes: &mut [u8], at: usize, inode: u32, entry_bytes: usize, name: 
     put(bytes, at + 8, name);
 }
 
-/// The journal's superblock, version 2 (`journal.rst`): an empty journal. Big-endian.
+/// An empty journal's superblock, version 2 (`journal.rst`). Big-endian.
 pub(super) fn journal_superblock(blocks: u32) -> Vec<u8> {
-    // Magic, version, block's number, sizes; the first block of the log, its first sequence, empty.
+    // Magic, version, block number, sizes; first log block, first sequence, empty.
     let words = [0xc03b_3998, 4, 0, BLOCK_BYTES as u32, blocks, 1, 1, 0];
     let mut bytes: Vec<u8> = words.into_iter().flat_map(u32::to_be_bytes).collect();
     bytes.resize(BLOCK_BYTES, 0);
