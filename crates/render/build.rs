@@ -1,4 +1,4 @@
-//! Packs what draws the charts of a page: most of it is text, and the program has it embedded.
+//! Compresses the script that draws charts, which the program embeds.
 
 use std::error::Error;
 use std::fs::File;

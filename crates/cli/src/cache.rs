@@ -66,7 +66,7 @@ fn table(caption: String, contents: &Contents) -> String {
     };
     let rows =
         contents.iter().copied().chain([("together", sum)]).map(|(name, usage)| {
-            [Cell::from(name), usage.count.into(), Cell::size(usage.size_bytes)]
+            [Cell::from(name), usage.count.into(), Cell::Size(usage.size_bytes)]
         });
     let table = Table::of(caption, ["what", "count", "size"], rows);
     plain_text(&Document::of(vec![table.into()]))

@@ -134,7 +134,7 @@ fn checks_table(checks: &[RatioCheck]) -> Table {
         let ratios = ratios.map(|ratio| Cell::figure(format!("{ratio:.3}")));
         let verdict = match check.agrees {
             true => Cell::from("agrees"),
-            false => Cell::from("DIFFERS").toned(Tone::Bad),
+            false => Cell::Text("DIFFERS".to_owned(), Tone::Bad),
         };
         table.row([Cell::from(&check.test)].into_iter().chain(ratios).chain([verdict]));
     }

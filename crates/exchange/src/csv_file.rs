@@ -8,7 +8,7 @@ use frames::{Cell, Column};
 
 use crate::sink::{ExportError, Sink};
 
-/// A CSV file under way. An absent cell is empty, as is a text without characters.
+/// An open CSV file. Absent cells and empty texts are empty.
 pub struct CsvFile<W: Write> {
     writer: Writer<W>,
     text: String,
@@ -37,7 +37,7 @@ impl<W: Write> Sink for CsvFile<W> {
                     Cell::Number(value) => write!(self.text, "{value}"),
                     Cell::Flag(value) => write!(self.text, "{value}"),
                     Cell::Time(unix_ns) => {
-                        // Every number of this size is a time that is known.
+                        // Every number of this size is a valid time.
                         let time = jiff::Timestamp::from_nanosecond(unix_ns.into());
                         write!(self.text, "{:.9}", time.unwrap_or_default())
                     }

@@ -1,4 +1,4 @@
-//! Observations as Go benchmark lines, which benchstat and everything around it reads
+//! Observations as Go benchmark lines for benchstat and related tools
 //! (<https://go.googlesource.com/proposal/+/master/design/14313-benchmark-format.md>, and for
 //! `Unit` lines <https://pkg.go.dev/golang.org/x/perf/benchfmt>).
 
@@ -8,10 +8,10 @@ use std::io::{self, Write};
 use analysis::{Dataset, Response, Trial, Values};
 use model::units::split_time_name;
 
-/// What a line is one of.
+/// What a line contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Each {
-    /// A trial, by the median of its samples; samples where a cell has one trial only.
+    /// A trial by the median of its samples; a sample if a cell has only one trial.
     #[default]
     Usual,
     /// A trial.
@@ -20,23 +20,22 @@ pub enum Each {
     Sample,
 }
 
-/// Responses of which the first that is there is `ns/op`.
+/// Responses, the first of which that exists becomes `ns/op`.
 const PRIMARY: [&str; 5] = ["delay_ns", "elapsed_ns", "touch_ns", "elapsed_s", "real_ns"];
-/// Facts that differ from boot to boot and say nothing.
-const NAMES_ONLY: [&str; 1] = ["boot_id"];
-/// The factor of benchmarks that had a name of this kind before.
+/// A fact that differs from boot to boot and means nothing.
+const NAME_ONLY: &str = "boot_id";
+/// The factor of imported benchmark names.
 const BENCHMARK: &str = "benchmark";
-/// So many samples have a 99th percentile.
+/// Fewest samples for a 99th percentile.
 const FOR_P99: usize = 100;
 
-/// A response as Go spells it.
 struct Unit {
     name: String,
     factor: f64,
     more_is_better: bool,
 }
 
-/// Writes observations: facts that all trials share as configuration, then a line each.
+/// Writes the facts that all trials share as configuration, then the lines.
 pub fn write(set: &Dataset, each: Each, out: &mut dyn Write) -> io::Result<()> {
     let by_sample = match each {
         Each::Trial => false,
@@ -89,7 +88,6 @@ fn has_single_trials(set: &Dataset) -> bool {
     cells.values().any(|(trials, samples)| *trials == 1 && *samples > 1)
 }
 
-/// The facts of system and measure that all trials share, as keys and values of the format.
 fn shared_facts(set: &Dataset) -> BTreeMap<String, String> {
     let facts = |trial: &Trial| -> BTreeMap<String, String> {
         let all = trial.environment.iter().chain(&trial.meaning);
@@ -101,11 +99,11 @@ fn shared_facts(set: &Dataset) -> BTreeMap<String, String> {
         let others = facts(trial);
         shared.retain(|key, value| others.get(key) == Some(value));
     }
-    shared.retain(|key, value| !NAMES_ONLY.contains(&key.as_str()) && !value.trim().is_empty());
+    shared.retain(|key, value| key != NAME_ONLY && !value.trim().is_empty());
     shared.into_iter().map(|(fact, value)| (key(&fact), one_line(&value))).collect()
 }
 
-/// A fact's name as a key: in lower case and without blanks; the CPU has Go's own word.
+/// The name of a fact as a key: in lower case and without blanks; the CPU has Go's name.
 fn key(fact: &str) -> String {
     if fact == "cpu_model" {
         return "cpu".to_owned();
@@ -145,7 +143,7 @@ fn unit(name: &str, response: &Response, is_primary: bool) -> Unit {
     Unit { name, factor, more_is_better }
 }
 
-/// All units that will stand in lines, with their direction, but for those that Go knows.
+/// All units of lines with their directions, except those that Go knows.
 fn spelled(set: &Dataset, units: &BTreeMap<&str, Unit>, by_sample: bool) -> Vec<(String, bool)> {
     let mut all = BTreeMap::new();
     for values in set.trials.iter().flat_map(|trial| &trial.values) {
@@ -159,8 +157,8 @@ fn spelled(set: &Dataset, units: &BTreeMap<&str, Unit>, by_sample: bool) -> Vec<
     all.into_iter().filter(|(name, _)| name != "ns/op").collect()
 }
 
-/// `BenchmarkResponse/load=cpuload-2`: the measure, the levels, the part and the CPUs. What may
-/// not stand in a name is written as in an address (`%20`), so that no two names become one.
+/// `BenchmarkResponse/load=cpuload-2`: measure, levels, part and CPUs. Other characters are escaped
+/// as in URLs (`%20`), so that names stay distinct.
 fn name(set: &Dataset, trial: &Trial, part: Option<&str>) -> String {
     let mut name = String::from("Benchmark");
     match trial.levels.get(BENCHMARK) {
@@ -184,7 +182,7 @@ fn name(set: &Dataset, trial: &Trial, part: Option<&str>) -> String {
     let cpus = ["procs", "cpus_online"].iter().find_map(|fact| trial.environment.get(*fact));
     match cpus.and_then(|cpus| cpus.parse::<u32>().ok()) {
         Some(cpus) => name += &format!("-{cpus}"),
-        // A number at the end would be taken for the CPUs.
+        // A number at the end would be read as CPUs.
         None => {
             let number = name.rsplit_once('-').filter(|(_, end)| end.parse::<u32>().is_ok());
             if let Some((start, end)) = number {
@@ -195,7 +193,7 @@ fn name(set: &Dataset, trial: &Trial, part: Option<&str>) -> String {
     name
 }
 
-/// A text without blanks, control characters, `%`, `/` and `=`, but for those that may stay.
+/// Escapes blanks, control characters, `%`, `/`, `=` and `"`, except those in `stay`.
 fn encoded(text: &str, stay: &str) -> String {
     let mut name = String::new();
     for c in text.chars() {
@@ -210,7 +208,7 @@ fn encoded(text: &str, stay: &str) -> String {
     name
 }
 
-/// Mean, high percentile and most of a trial's samples.
+/// Mean, high percentile and maximum of a trial's samples.
 fn distribution(unit: &Unit, samples: &[f64]) -> Vec<(String, f64)> {
     let mut found = vec![("mean", samples.iter().sum::<f64>() / samples.len() as f64)];
     if samples.len() >= FOR_P99 {
@@ -221,7 +219,6 @@ fn distribution(unit: &Unit, samples: &[f64]) -> Vec<(String, f64)> {
     found.into_iter().map(named).collect()
 }
 
-/// Of a trial the medians, and of several samples how they are distributed.
 fn summary(values: &[(&Unit, &Values)]) -> Vec<(String, f64)> {
     let mut pairs = Vec::new();
     for (unit, one) in values {
@@ -243,7 +240,7 @@ fn sample(values: &[(&Unit, &Values)], index: usize) -> Vec<(String, f64)> {
     pairs.chain(is_bound.then(|| ("censored".to_owned(), 1.0))).collect()
 }
 
-/// `ns/op` stands first, as Go prints it.
+/// A line with `ns/op` first, as Go prints it.
 fn line(name: &str, count: usize, pairs: &[(String, f64)], out: &mut dyn Write) -> io::Result<()> {
     if pairs.is_empty() {
         return Ok(());

@@ -1,8 +1,7 @@
-//! Results in the formats of others: tables as CSV and Parquet, Go benchmark lines, OpenMetrics.
+//! Results in other programs' formats: CSV, Parquet, Go benchmark lines, OpenMetrics.
 //!
-//! **Invariant:** writers are functions of what they get: the same results give the same bytes.
-//! Tables are written batch by batch and held in pieces of bounded size, whatever the size of a
-//! run. Which tables run files have, and what stands in them, is declared by [`frames::Table`].
+//! **Invariant:** the same results give the same bytes. The tables of run files ([`frames::Table`])
+//! are written batch by batch in bounded memory.
 
 mod csv_file;
 pub mod go;

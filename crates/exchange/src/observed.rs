@@ -1,11 +1,11 @@
-//! Observations as a table: what `compare` sees, of runs and of other programs' results alike.
+//! Observations as a table, of runs and of other programs' results.
 
 use analysis::{Dataset, Trial, Values};
 use frames::{Cells, Column};
 
 use crate::sink::{ExportError, Sink};
 
-/// The columns of a dataset, and its rows, a value each, into the sink that is made for them.
+/// Writes a row per value into the sink that `sink` creates for these columns.
 pub fn observed<'a>(
     set: &Dataset,
     sink: impl FnOnce(&[Column]) -> Result<Box<dyn Sink + 'a>, ExportError>,
@@ -19,8 +19,8 @@ pub fn observed<'a>(
     sink.finish()
 }
 
-/// The rows of what a trial has of a response. `lower_bound` is 1 where this value is one,
-/// `lower_bounds` how many values of this trial, part and response are lower bounds only.
+/// The rows of a trial and response. `lower_bound` is 1 if the value is one, `lower_bounds` the number
+/// of lower bounds of this trial, part and response.
 fn columns(set: &Dataset, trial: &Trial, values: &Values) -> Vec<Column> {
     let rows = values.samples.len();
     let text = |name: &'static str, text: Option<&str>| Column::text(name, text, rows);

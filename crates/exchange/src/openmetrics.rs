@@ -1,5 +1,4 @@
-//! Observations as OpenMetrics: for a push gateway or the textfile collector of a node exporter,
-//! so that results of nightly runs stand beside everything else that is watched.
+//! Observations as OpenMetrics, for a push gateway or the textfile collector of a node exporter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +6,18 @@ use analysis::{Dataset, Response, Trial, Values};
 use model::units::split_time_name;
 use report::openmetrics::{Family, Kind, exposition, name};
 
-/// Quantiles of the delays of a trial, with the samples that each wants.
+/// Quantiles of the delays of a trial, with the fewest samples for each.
 const QUANTILES: [(&str, f64, usize); 4] =
     [("0.5", 0.5, 1), ("0.9", 0.9, 10), ("0.99", 0.99, 100), ("0.999", 0.999, 1000)];
 const PREFIX: &str = "thrashlab_";
-/// Families that every exposition may have.
 const LOWER_BOUNDS: &str = "thrashlab_lower_bounds";
 const START_TIME: &str = "thrashlab_start_time_seconds";
 const TRIAL: &str = "thrashlab_trial";
-/// Longest text of a fact in a label.
+/// Longest fact in a label.
 const MOST_CHARS: usize = 1024;
 
-/// Observations as one exposition: a summary or gauge for each response, and the facts of each
-/// trial. Times are in seconds.
+/// One exposition: a summary or gauge for each response, and the facts of each trial. Times are in
+/// seconds.
 pub fn text(set: &Dataset) -> String {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
     let mut censored =
@@ -54,7 +52,7 @@ pub fn text(set: &Dataset) -> String {
         }
         facts.push("_info", &borrowed(&with_facts(of_trial, trial)), 1.0);
     }
-    let others = [censored, started, facts].into_iter().filter(|family| !family.is_empty());
+    let others = [censored, started, facts].into_iter().filter(|family| !family.is_empty);
     let all: Vec<Family> = families.into_values().chain(others).collect();
     exposition(&all)
 }
@@ -63,16 +61,16 @@ struct Metric {
     name: String,
     kind: Kind,
     factor: f64,
-    /// Whether other responses are of the same family: the label `response` tells them apart.
+    /// Whether the family has several responses, which the label `response` distinguishes.
     is_shared: bool,
     help: String,
 }
 
 /// The metric of each response.
 ///
-/// Names that become equal (`a-b`, `a.b` and `a_b`; `delay_us` and `delay_ms`) share a family,
-/// since a family may stand only once in an exposition. A family with a name that another one has
-/// already, or one of its samples (`_count` and `_sum` of a summary), has `response_` in its own.
+/// Names that become equal (`a-b`, `a.b` and `a_b`; `delay_us` and `delay_ms`) share a family, which
+/// must be unique in an exposition. If its name, or that of its samples (`_count` and `_sum` of a
+/// summary), is taken, `response_` is added to it.
 fn metrics(set: &Dataset) -> BTreeMap<&str, Metric> {
     let mut sharing: BTreeMap<String, Vec<(&str, f64)>> = BTreeMap::new();
     for (response, meaning) in &set.responses {
@@ -114,7 +112,7 @@ fn metrics(set: &Dataset) -> BTreeMap<&str, Metric> {
     metrics
 }
 
-/// A metric's name, which ends in its unit, and by what values are multiplied.
+/// The name of a metric with its unit, and the factor of its values.
 fn metric(response: &str, meaning: &Response) -> (String, f64) {
     match (split_time_name(response), meaning.unit.as_str()) {
         (Some((stem, _, ns)), _) => (format!("{PREFIX}{}_seconds", name(stem)), ns / 1e9),
@@ -124,7 +122,7 @@ fn metric(response: &str, meaning: &Response) -> (String, f64) {
     }
 }
 
-/// The labels that tell trials apart: the input, the trial, its levels, its block and its seed.
+/// The labels that identify a trial: input, trial, levels, block and seed.
 fn labels(set: &Dataset, trial: &Trial) -> Vec<(String, String)> {
     let mut labels =
         vec![("input".to_owned(), set.name.clone()), ("trial".to_owned(), trial.name.clone())];
@@ -144,11 +142,11 @@ fn with_facts(mut labels: Vec<(String, String)>, trial: &Trial) -> Vec<(String, 
     labels
 }
 
-/// A label's name that none of these has, nor any label that is added later.
+/// A name of a label that differs from these and from all later ones.
 fn label(text: &str, others: &[(String, String)]) -> String {
     let ours = ["input", "trial", "block", "seed", "part", "response", "quantile"];
     let mut label = name(text);
-    // Names that begin with two underscores are the monitoring system's own.
+    // Names that begin with two underscores are reserved.
     while label.starts_with("__") {
         label.remove(0);
     }

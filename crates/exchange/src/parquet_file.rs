@@ -16,21 +16,20 @@ use parquet::schema::types::Type;
 
 use crate::sink::{ExportError, Sink};
 
-/// Rows that are held before they are written.
 const GROUP: usize = 1 << 18;
 
-/// A Parquet file under way.
+/// An open Parquet file.
 pub struct ParquetFile<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     columns: Vec<Held>,
     rows: usize,
 }
 
-/// The cells of a column that are held: those that are there, and of each row whether it has one.
 struct Held {
+    /// 1 for each present cell, else 0.
     present: Vec<i16>,
     values: Values,
-    /// Texts of this group, so that an equal one is held once.
+    /// Texts of this group, which are shared.
     texts: HashMap<String, ByteArray>,
 }
 
@@ -43,7 +42,7 @@ enum Values {
 }
 
 impl<W: Write + Send> ParquetFile<W> {
-    /// Begins a file.
+    /// Starts a file.
     pub fn new(columns: &[Column], out: W) -> Result<Self, ExportError> {
         let (fields, columns): (Vec<_>, Vec<_>) =
             columns.iter().map(held).collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
@@ -94,7 +93,6 @@ impl<W: Write + Send> Sink for ParquetFile<W> {
     }
 }
 
-/// A column as Parquet describes it, and place for its cells.
 fn held(column: &Column) -> Result<(Arc<Type>, Held), ExportError> {
     let whole = |bit_width| Some(LogicalType::integer(bit_width, false));
     let time = || Some(LogicalType::timestamp(true, TimeUnit::NANOS));
@@ -147,7 +145,6 @@ impl Held {
         }
     }
 
-    /// Writes the cells as the next column of a row group, and holds none.
     fn write<W: Write + Send>(
         &mut self,
         group: &mut SerializedRowGroupWriter<W>,
@@ -177,7 +174,7 @@ fn put<T: DataType, W: Write + Send>(
     Ok(())
 }
 
-/// A text that is held once, however often it occurs.
+/// A shared text.
 fn bytes(texts: &mut HashMap<String, ByteArray>, text: &str) -> ByteArray {
     if let Some(known) = texts.get(text) {
         return known.clone();

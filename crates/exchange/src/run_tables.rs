@@ -1,4 +1,4 @@
-//! The tables of run files, written in two readings: the first finds the names that are columns.
+//! Writes the tables of run files in two passes: the first one finds the names of columns.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,19 +7,17 @@ use frames::{Batch, Column, LoadError, RunFiles, RunRow, Table};
 
 use crate::sink::{ExportError, Sink};
 
-/// How much of a run file is read at a time: with more, more is held.
+/// Size of a chunk of a run file, which bounds the memory.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// Run files that are to be written as tables.
+/// Run files as tables.
 pub struct RunTables {
     files: RunFiles,
-    /// The names that are columns, by table.
     names: [BTreeSet<String>; Table::ALL.len()],
 }
 
 impl RunTables {
-    /// Finds the run files at a path, and reads them a first time. Fails when there is none, or one
-    /// of them cannot be read.
+    /// Finds and reads the run files at a path. Fails when there is none, or one is unreadable.
     pub fn find(path: PathBuf) -> Result<Self, LoadError> {
         let mut files = RunFiles::find(&[path])?;
         files.piece_bytes = PIECE_BYTES;
@@ -38,7 +36,7 @@ impl RunTables {
         Ok(Self { files, names })
     }
 
-    /// The columns of a table, without rows. Fails when two of them would have one name.
+    /// The columns of a table without rows. Fails when two would have the same name.
     pub fn columns(&self, table: Table) -> Result<Vec<Column>, ExportError> {
         let columns = self.whole(&RunRow::default(), table, self.files.empty(table));
         let mut seen = BTreeSet::new();
@@ -48,8 +46,8 @@ impl RunTables {
         }
     }
 
-    /// Reads the files again, and writes their rows into the sinks of these tables. Fails when they
-    /// cannot be written, or something cannot be read: a histogram, too.
+    /// Reads the files again, and writes their rows into the sinks of these tables. Fails when rows
+    /// cannot be written, or something, such as a histogram, is unreadable.
     pub fn write(&self, sinks: Vec<(Table, Box<dyn Sink + '_>)>) -> Result<(), ExportError> {
         let (wanted, mut sinks): (Vec<Table>, Vec<Box<dyn Sink>>) = sinks.into_iter().unzip();
         self.files.read(
@@ -70,7 +68,7 @@ impl RunTables {
         sinks.into_iter().try_for_each(Sink::finish)
     }
 
-    /// All columns of a batch, and in tables that are grouped as they are those of the run.
+    /// All columns of a batch, with those of the run in tables for grouping.
     fn whole(&self, run: &RunRow, table: Table, batch: Batch) -> Vec<Column> {
         let rows = batch.rows();
         let mut columns = batch.columns(&self.names[table as usize], table.prefix());

@@ -1,18 +1,17 @@
-//! Rows of one table in the making.
+//! A batch of rows of one table.
 
 use std::collections::BTreeSet;
 
 use crate::column::{Cells, Column, Source};
 
-/// The columns of a table as they are declared: their names, and where their cells come from.
 pub(crate) type Declared<R> = [(&'static str, Source<R>)];
 
-/// Rows of one table: the number of the run, the columns that are declared, and a column for each
-/// name that occurs in a map of numbers.
+/// Rows of one table: the number of the run, the declared columns, and a column for each name in a
+/// map of numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     columns: Vec<Column>,
-    /// Columns that come from maps; cells at their ends may be missing.
+    /// Columns from maps, which may be shorter.
     wide: Vec<Column>,
 }
 
@@ -27,17 +26,17 @@ impl Batch {
         Self { columns, wide: Vec::new() }
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, Column::len)
     }
 
-    /// The names that occur in the maps.
+    /// The names in the maps.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.wide.iter().map(|column| &*column.name)
     }
 
-    /// Its columns, those of maps for all these names, which have a prefix.
+    /// Its columns, with those of maps for all these names, prefixed.
     pub fn columns(mut self, names: &BTreeSet<String>, prefix: &str) -> Vec<Column> {
         let rows = self.rows();
         for (guess, name) in names.iter().enumerate() {
@@ -65,7 +64,7 @@ impl Batch {
     /// Sets the numbers of a map in the last row.
     pub(crate) fn set<'a>(&mut self, map: impl Iterator<Item = (&'a str, u64)>) {
         let row = self.rows().saturating_sub(1);
-        // Maps of one kind have their names in one order.
+        // Names usually occur in the same order.
         for (guess, (name, value)) in map.enumerate() {
             self.wide_column(guess, name).set_count(row, value);
         }
@@ -95,7 +94,7 @@ impl Batch {
         }
     }
 
-    /// The columns that are declared, and the number of the run.
+    /// The number of the run and the declared columns.
     pub(crate) fn declared(&mut self) -> &mut [Column] {
         &mut self.columns
     }

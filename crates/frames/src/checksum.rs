@@ -1,13 +1,12 @@
-//! The checksum of a file whose pieces are hashed by themselves, in any order.
-//!
-//! BLAKE3 is a tree: a piece of a power of two of bytes, at a multiple of its size, is a subtree.
+//! The checksum of a file from hashes of its chunks. In BLAKE3's tree, a chunk whose size is a power
+//! of two is a subtree if its offset is a multiple of its size.
 
 use blake3::Hasher;
 use blake3::hazmat::{
     ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root,
 };
 
-/// A piece that begins at `offset` of its file, hashed; `None` of no bytes.
+/// The hash of a chunk at this offset; `None` if it is empty.
 pub(crate) fn hashed(piece: &[u8], offset: u64) -> Option<Box<Hasher>> {
     let mut hasher = Box::new(Hasher::new());
     hasher.set_input_offset(offset);
@@ -15,7 +14,7 @@ pub(crate) fn hashed(piece: &[u8], offset: u64) -> Option<Box<Hasher>> {
     (!piece.is_empty()).then_some(hasher)
 }
 
-/// The hash of a file of these pieces, all but the last of one size, which is a power of two.
+/// The hash of a file of these chunks, whose sizes are the same power of two except the last.
 pub(crate) fn whole(pieces: &[Hasher]) -> blake3::Hash {
     if let [only] = pieces {
         return only.finalize();
@@ -34,8 +33,7 @@ fn subtree(parts: &[ChainingValue]) -> ChainingValue {
     }
 }
 
-/// The two subtrees of more than one part: the left one is the largest power of two that leaves
-/// something for the right one.
+/// The subtrees of more than one part: the left one has the largest possible power of two of them.
 fn halves(parts: &[ChainingValue]) -> Option<(&[ChainingValue], &[ChainingValue])> {
     let largest = parts.len().checked_sub(1)?.checked_ilog2()?;
     parts.split_at_checked(1 << largest)

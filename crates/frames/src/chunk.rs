@@ -1,4 +1,4 @@
-//! One piece of a run file: the lines that begin in it, as rows.
+//! A chunk of a run file: the lines that begin in it, as rows.
 
 use std::fs::File;
 use std::io;
@@ -16,17 +16,15 @@ use crate::sample_line::{Counter, SampleLine, Vocabulary};
 use crate::tables::{COUNTER, COUNTERS, EVENTS, Event, HISTOGRAMS, HistogramRow, PASSES, Readings};
 use crate::tables::{SAMPLES, SOURCE, Table, WORK};
 
-/// How much is read at once where a line goes on beyond its piece.
+/// How much is read at once of a line beyond its chunk.
 const BEYOND_BYTES: usize = 1 << 12;
-/// The source of counters that are totals of what was delivered.
 const TOTALS: &str = "totals";
 
-/// What a thread keeps from piece to piece.
 #[derive(Default)]
 pub(crate) struct Scratch {
     bytes: Vec<u8>,
     line: SampleLine,
-    /// How many samples and counters the last piece had: the next has about as many.
+    /// Numbers of samples and counters in the last chunk; the next has about as many.
     last: [usize; 2],
 }
 
@@ -35,31 +33,29 @@ pub(crate) struct Chunk<'a> {
     run: u32,
     wanted: &'a [Table],
     words: Vocabulary,
-    /// Rows of each table, in the order of [`Table::ALL`].
+    /// By table in the order of [`Table::ALL`].
     batches: [Batch; Table::ALL.len()],
-    /// How many whole lines begin in it.
+    /// Number of complete lines that begin in it.
     pub(crate) lines: usize,
     pub(crate) header: Option<Header>,
     pub(crate) delivered: Option<Delivered>,
-    /// The last line, if it is an `end`, and where it begins in the file.
+    /// The `end` line and its offset in the file.
     pub(crate) end: Option<(End, u64)>,
-    /// Why the delays of a histogram are not among the rows.
     pub(crate) unreadable: Option<HistogramError>,
-    /// Bytes of a line without its newline.
+    /// Size of a line without a newline.
     pub(crate) truncated_bytes: u64,
-    /// All of the piece that stands before an `end` line, for the checksum of the file.
+    /// The part before an `end` line, for the checksum of the file.
     pub(crate) hashed: Option<Box<Hasher>>,
 }
 
-/// What is wrong with a line; its number counts from the beginning of its piece.
+/// An error in a chunk, whose lines are counted from 1.
 pub(crate) enum Fault {
     Io(io::Error),
     Line(RunError),
 }
 
 impl<'a> Chunk<'a> {
-    /// Reads the lines that begin in `range` of a file that is `len` long, into rows of the wanted
-    /// tables.
+    /// Reads the lines that begin in `range` of a file of `len` bytes into the wanted tables.
     pub(crate) fn read(
         file: &File,
         range: Range<u64>,
@@ -74,7 +70,7 @@ impl<'a> Chunk<'a> {
         for (table, rows) in reserved.into_iter().zip(scratch.last) {
             chunk.batches[table as usize].reserve(rows + rows / 16);
         }
-        // What it expects are numbers of words, and each piece numbers its words itself.
+        // Its expectations are numbers of words, which differ in each chunk.
         scratch.line = SampleLine::default();
         let bytes = &mut scratch.bytes;
         if let Some(first) = fill(file, &range, len, bytes).map_err(Fault::Io)? {
@@ -82,13 +78,12 @@ impl<'a> Chunk<'a> {
         }
         scratch.last = reserved.map(|table| chunk.batches[table as usize].rows());
         let end = chunk.end.as_ref().map_or(range.end, |(_, begins)| *begins);
-        // The byte before the range was read too.
+        // The byte before the range was read, too.
         let first = usize::from(range.start > 0);
         chunk.hashed = hashed(&bytes[first..first + (end - range.start) as usize], range.start);
         Ok(chunk)
     }
 
-    /// Its rows by the tables that are wanted.
     pub(crate) fn into_batches(mut self) -> impl Iterator<Item = (Table, Batch)> + use<'a> {
         let counters = self.batches[Table::Counters as usize].declared();
         for (column, words) in [(SOURCE, self.words.sources), (COUNTER, self.words.counters)] {
@@ -139,7 +134,6 @@ impl<'a> Chunk<'a> {
         Ok(())
     }
 
-    /// Adds the rows of a line that is no header.
     fn other(&mut self, line: Line, offset: u64) {
         match line {
             Line::Sample(record) => {
@@ -173,7 +167,6 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Adds the sample that was just read from its line.
     fn sample_line(&mut self, line: &mut SampleLine) {
         if self.wanted.contains(&Table::Samples) {
             let samples = &mut self.batches[Table::Samples as usize];
@@ -189,7 +182,6 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Adds a row with the numbers of a map.
     fn row<R>(&mut self, table: Table, declared: &Declared<R>, row: &R, map: &Values) {
         if self.wanted.contains(&table) {
             let batch = &mut self.batches[table as usize];
@@ -243,9 +235,8 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// Reads from the byte before the range (the newline of another line, if a line begins with the
-/// range) to the end of the last line that begins in it. Answers where in `bytes` the first line
-/// begins, if one does.
+/// Reads from the byte before the range (a newline, if a line begins with the range) to the end of the
+/// last line that begins in it. Returns where in `bytes` the first line begins, if one does.
 fn fill(
     file: &File,
     range: &Range<u64>,

@@ -1,11 +1,10 @@
-//! A column of a table: plain vectors, which become those of Arrow and Parquet without a copy.
+//! A column of a table as plain vectors, which Arrow and Parquet take without a copy.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::words::Words;
-
-/// The cells of a column by their type. An absent cell has some value too.
+/// The cells of a column by type. Absent cells have some value, too.
 #[derive(Clone, Debug)]
 pub enum Cells {
     /// Whole numbers below 2^32.
@@ -16,15 +15,14 @@ pub enum Cells {
     Number(Vec<f64>),
     /// Yes or no.
     Flag(Vec<bool>),
-    /// Times of day, in ns since 1970 UTC.
+    /// Times in ns since 1970 UTC.
     Time(Vec<i64>),
     /// Texts.
     Text(Vec<String>),
-    /// Texts that occur again and again, as their numbers.
+    /// Repeated texts as numbers.
     Word(Vec<i32>, Arc<Words>),
 }
 
-/// The same for cells of every type.
 macro_rules! of_any_type {
     ($cells:expr, $values:ident => $result:expr) => {
         match $cells {
@@ -52,14 +50,14 @@ pub enum Cell<'a> {
     Number(f64),
     /// Yes or no.
     Flag(bool),
-    /// A time of day, in ns since 1970 UTC.
+    /// A time in ns since 1970 UTC.
     Time(i64),
     /// A text.
     Text(&'a str),
 }
 
-/// Where the cells of a column come from; the variant is the column's type, and whether any cell
-/// may be absent. A source is asked once for a group of rows.
+/// The source of cells for a group of rows; its variant decides the type of the column, and whether
+/// cells may be absent.
 pub(crate) enum Source<R> {
     Small(fn(&R) -> u32),
     OptionalSmall(fn(&R) -> Option<u32>),
@@ -69,11 +67,11 @@ pub(crate) enum Source<R> {
     Flag(fn(&R) -> Option<bool>),
     Time(fn(&R) -> Option<i64>),
     Text(fn(&R) -> Option<String>),
-    /// Words, of which these have the first numbers.
+    /// Words; these have the first numbers.
     Word(&'static [&'static str], fn(&R) -> Option<&str>),
     /// A count for each row of the group.
     EachCount(fn(&R, &mut Vec<u64>)),
-    /// A word for each row of the group, by its number in [`Words`] that are set at the end.
+    /// A word for each row of the group, by its number in [`Words`] set at the end.
     EachWord(fn(&R, &mut Vec<i32>)),
 }
 
@@ -84,9 +82,9 @@ pub struct Column {
     pub name: Cow<'static, str>,
     /// Its cells.
     pub cells: Cells,
-    /// Whether any cell may be absent, in this batch or in another one.
+    /// Whether cells may be absent, in this batch or another one.
     pub is_optional: bool,
-    /// Which cells are there; empty if all are.
+    /// Which cells are present; empty if all are.
     pub present: Vec<bool>,
 }
 
@@ -95,19 +93,19 @@ impl Column {
         Self { name: name.into(), cells, is_optional, present: Vec::new() }
     }
 
-    /// A column whose cells are all there.
+    /// A column without absent cells.
     pub fn whole(name: impl Into<Cow<'static, str>>, cells: Cells) -> Self {
         Self::new(name, cells, false)
     }
 
-    /// The same text in all rows, or none.
+    /// A column with the same text, or none, in all rows.
     pub fn text(name: impl Into<Cow<'static, str>>, text: Option<&str>, rows: usize) -> Self {
         let mut column = Self::new(name, Cells::Text(Vec::new()), true);
         column.take(&Source::Text(|text: &Option<&str>| text.map(str::to_owned)), &text, rows);
         column
     }
 
-    /// The same count in all rows, or none.
+    /// A column with the same count, or none, in all rows.
     pub fn count(name: impl Into<Cow<'static, str>>, count: Option<u64>, rows: usize) -> Self {
         let mut column = Self::new(name, Cells::Count(Vec::new()), true);
         column.take(&Source::OptionalCount(|count| *count), &count, rows);
@@ -160,13 +158,13 @@ impl Column {
                 read(group, values);
                 true
             }
-            // A column is made for its source.
+            // A column has the type of its source.
             _ => false,
         };
         self.mark(old, len, is_present);
     }
 
-    /// How many rows it has.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         of_any_type!(&self.cells, values => values.len())
     }
@@ -192,7 +190,6 @@ impl Column {
         }
     }
 
-    /// Adds a count, after absent cells up to a row.
     pub(crate) fn set_count(&mut self, row: usize, count: u64) {
         self.pad(row);
         self.take(&Source::Count(|count| *count), &count, 1);
@@ -202,7 +199,6 @@ impl Column {
         of_any_type!(&mut self.cells, values => values.reserve(rows));
     }
 
-    /// Adds absent cells up to a length.
     pub(crate) fn pad(&mut self, len: usize) {
         let old = self.len();
         if old < len {
@@ -211,7 +207,7 @@ impl Column {
         }
     }
 
-    /// Adds all rows of another one of the same type, whose words have the same numbers.
+    /// Adds the rows of a column with the same type and numbers of words.
     pub(crate) fn append(&mut self, other: Self) {
         let old = self.len();
         let all = old + other.len();
@@ -235,25 +231,23 @@ impl Column {
         }
     }
 
-    /// The words whose numbers its cells are.
     pub(crate) fn set_words(&mut self, found: Arc<Words>) {
         if let Cells::Word(_, words) = &mut self.cells {
             *words = found;
         }
     }
 
-    /// Takes the numbers that its words have elsewhere, where new ones are added.
+    /// Replaces the numbers of its words by those in `elsewhere`, which gets the new words.
     pub(crate) fn renumber(&mut self, elsewhere: &mut Words) {
         if let Cells::Word(values, words) = &mut self.cells {
             let numbers: Vec<i32> = words.all().iter().map(|it| elsewhere.number(it)).collect();
             for value in values {
-                // Absent ones have a number too, of which there need not be a word.
+                // The number of an absent cell may have no word.
                 *value = numbers.get(*value as usize).map_or(0, |number| *number);
             }
         }
     }
 
-    /// Notes whether the rows of a range are there.
     fn mark(&mut self, from: usize, to: usize, is_present: bool) {
         if !is_present || !self.present.is_empty() {
             self.present.resize(from, true);
@@ -262,9 +256,40 @@ impl Column {
     }
 }
 
-/// The same value up to a length; whether there is one.
+/// Fills with the same value up to a length; returns whether there is one.
 fn fill<T: Clone + Default>(values: &mut Vec<T>, len: usize, value: Option<T>) -> bool {
     let is_present = value.is_some();
     values.resize(len, value.unwrap_or_default());
     is_present
+}
+
+/// Words in the order of their first appearance; their indices are their numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Words {
+    words: Vec<Box<str>>,
+    numbers: HashMap<Box<str>, i32>,
+}
+
+impl Words {
+    /// The number of a word, which is added if it is new.
+    pub(crate) fn number(&mut self, word: &str) -> i32 {
+        if let Some(number) = self.numbers.get(word) {
+            return *number;
+        }
+        // All words are in memory, so there are fewer than 2^31.
+        let number = self.words.len() as i32;
+        self.words.push(word.into());
+        self.numbers.insert(word.into(), number);
+        number
+    }
+
+    /// The word of a number.
+    pub fn word(&self, number: i32) -> &str {
+        self.words.get(number as usize).map_or("", AsRef::as_ref)
+    }
+
+    /// All words in the order of their numbers.
+    pub fn all(&self) -> &[Box<str>] {
+        &self.words
+    }
 }

@@ -5,26 +5,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::batch::Batch;
-use crate::column::Column;
+use crate::column::{Column, Words};
 use crate::reading::{LoadError, RunFiles};
 use crate::tables::Table;
-use crate::words::Words;
 
-/// Fewer rows than this are copied together into one batch.
+/// Smaller batches are merged.
 const FEW_ROWS: usize = 1 << 14;
 
 /// A table in memory.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Which it is.
+    /// Its kind.
     pub table: Table,
-    /// Its columns, batch by batch: there is one at least, and all have the same names and types.
-    /// The words of a column have the same numbers in all of them.
+    /// The columns of its batches (at least one), with the same names, types and numbers of words.
     pub batches: Vec<Vec<Column>>,
 }
 
-/// Reads run files, and all run files in folders and below, into all tables, as [`RunFiles::read`]
-/// does. Fails as [`RunFiles::find`] and [`RunFiles::read`].
+/// Reads the run files at these paths into tables. Fails as [`RunFiles::find`] and
+/// [`RunFiles::read`].
 pub fn load(
     paths: &[PathBuf],
     threads: usize,
@@ -51,10 +49,9 @@ pub(crate) fn load_all(
     }))
 }
 
-/// Rows of a table that come batch by batch.
 struct Gathered {
     batches: Vec<Batch>,
-    /// Of each column the words of all batches.
+    /// The words of each column in all batches.
     words: Vec<Words>,
 }
 
@@ -68,7 +65,7 @@ impl Gathered {
         Self { words: words.collect(), batches: vec![empty] }
     }
 
-    /// Adds a batch; small ones are put together, for a folder may have many small runs.
+    /// Adds a batch; small ones are merged, since a folder may have many small runs.
     fn push(&mut self, mut batch: Batch) {
         for (column, words) in batch.declared().iter_mut().zip(&mut self.words) {
             column.renumber(words);

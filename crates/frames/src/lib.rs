@@ -1,10 +1,8 @@
-//! Run files as tables: the one reader of their lines into columns, and the one declaration of the
-//! columns ([`Table`]).
+//! Run files as tables ([`Table`]).
 //!
-//! What is a run file and what is damage is decided by [`model::Run::parse`]; this reader agrees
-//! with it (property test) and differs in speed only: files are read in pieces, by several threads,
-//! and a `sample` line of the usual form goes from its bytes into columns without anything in
-//! between. [`RunFiles::read`] hands on batch after batch in bounded memory; [`load`] keeps them.
+//! This reader accepts the same files as [`model::Run::parse`] (property test), but is faster: files
+//! are read in chunks by several threads, and the bytes of a usual `sample` line are parsed directly
+//! into columns. [`RunFiles::read`] passes on batches in bounded memory; [`load`] keeps them.
 
 mod batch;
 mod checksum;
@@ -15,15 +13,13 @@ mod reading;
 mod run_row;
 mod sample_line;
 mod tables;
-mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use batch::Batch;
-pub use column::{Cell, Cells, Column};
+pub use column::{Cell, Cells, Column, Words};
 pub use frame::{Frame, load};
 pub use reading::{LoadError, RunFiles};
 pub use run_row::RunRow;
 pub use tables::Table;
-pub use words::Words;

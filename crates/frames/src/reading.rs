@@ -1,4 +1,4 @@
-//! Run files to rows: which pieces are read by which thread, and handed on in their order.
+//! Reads run files into rows: several threads read chunks, which are passed on in order.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,49 +16,47 @@ use crate::chunk::{Chunk, Fault, Scratch};
 use crate::run_row::RunRow;
 use crate::tables::Table;
 
-/// How often the caller is asked whether to go on.
+/// How often the caller may stop the reader.
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// So many pieces a thread reads before the first of them is taken.
+/// Chunks that a thread reads ahead.
 const AHEAD: usize = 3;
 
 /// Run files that cannot be read into tables.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// A file that cannot be read, is not what it should be, or is not there.
+    /// A file that is missing, unreadable or invalid.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The caller did not want to go on.
+    /// The caller stopped the reader.
     #[error("stopped")]
     Stopped,
 }
 
 /// Run files in the order in which they are read.
 pub struct RunFiles {
-    /// How many threads read.
+    /// Number of threads.
     pub threads: usize,
-    /// How much of a file is read at a time: a power of two, for the checksum.
+    /// Size of a chunk of a file: a power of two, for the checksum.
     pub piece_bytes: u64,
     files: Vec<RunFile>,
     factors: Vec<String>,
 }
 
-/// A run file, and what its experiment planned for it.
 struct RunFile {
     path: PathBuf,
     levels: BTreeMap<String, String>,
     len: u64,
 }
 
-/// A piece of work: the lines of a file that begin in this piece of it.
+/// The lines of a file that begin in this range.
 struct Piece {
     file: usize,
     range: Range<u64>,
 }
 
 impl RunFiles {
-    /// Finds run files, and all run files in folders and below, in the order given and, within a
-    /// folder, of their names. Fails when there is none, or when the manifest of a folder cannot be
-    /// read.
+    /// Finds the run files at these paths and below, in this order and in folders by name. Fails when
+    /// there is none, or the manifest of a folder is unreadable.
     pub fn find(paths: &[PathBuf]) -> Result<Self, LoadError> {
         let mut found =
             Self { threads: 1, piece_bytes: 1 << 22, files: Vec::new(), factors: Vec::new() };
@@ -66,7 +64,7 @@ impl RunFiles {
         Ok(found)
     }
 
-    /// Adds the run files at a path, and the factors of their experiment in the order of its plan.
+    /// Adds the run files at a path, and the factors of their experiment.
     fn add(&mut self, path: &Path) -> Result<(), LoadError> {
         let manifest = if path.is_dir() { manifest::read(path)? } else { None };
         let mut planned = BTreeMap::new();
@@ -86,7 +84,7 @@ impl RunFiles {
         Ok(())
     }
 
-    /// A batch of a table without rows, which has its columns.
+    /// An empty batch of a table with its columns.
     pub fn empty(&self, table: Table) -> Batch {
         match table {
             Table::Runs => Batch::of(RunRow::default().row(&self.factors, 0)),
@@ -94,12 +92,11 @@ impl RunFiles {
         }
     }
 
-    /// Reads all lines, and hands on the rows of the tables that are wanted: batches in the order
-    /// of their lines, each with what is known of its run; that of the run itself is its last.
-    /// A file that was cut off is read up to there.
+    /// Reads all lines, and passes batches of the wanted tables in the order of the lines, with the
+    /// run so far, to `take`; the row of the run comes last. A truncated file is read to its end.
     ///
-    /// `go_on` is asked every now and then, and `take` gets the rows, both on the caller's thread.
-    /// Fails when a file is not a run file, with the line; when `go_on` says no; those of `take`.
+    /// Fails when a file is not a run file, `take` fails, or `go_on`, which is called regularly on
+    /// the caller's thread, returns false.
     pub fn read<E: From<LoadError>>(
         &self,
         wanted: &[Table],
@@ -108,13 +105,13 @@ impl RunFiles {
     ) -> Result<(), E> {
         let (threads, pieces) = (self.threads.max(1), self.pieces());
         std::thread::scope(|scope| {
-            // Of n threads, thread k reads pieces k, k + n, k + 2n, …, so it is known which has the next one.
+            // Thread k of n reads chunks k, k + n, k + 2n, …
             let done = (0..threads).map(|first| {
                 let (read, done) = sync_channel(AHEAD);
                 let mut own = pieces.iter().skip(first).step_by(threads);
                 scope.spawn(move || {
                     let mut scratch = Scratch::default();
-                    // Nobody takes them any more once something went wrong.
+                    // The receiver is gone after an error.
                     own.try_for_each(|piece| {
                         read.send(self.piece(piece, wanted, &mut scratch)).map_err(drop)
                     })
@@ -156,7 +153,7 @@ impl RunFiles {
 
     fn pieces(&self) -> Vec<Piece> {
         let of_file = |(file, RunFile { len, .. }): (usize, &RunFile)| {
-            // An empty file has a piece, too.
+            // An empty file has a chunk, too.
             let starts = (0..len.div_ceil(self.piece_bytes).max(1)).map(|at| at * self.piece_bytes);
             let range = |start: u64| start..(start + self.piece_bytes).min(*len);
             starts.map(|start| Piece { file, range: range(start) }).collect::<Vec<Piece>>()
@@ -165,7 +162,6 @@ impl RunFiles {
     }
 }
 
-/// The next piece of a thread, once it was read.
 fn next<T>(done: &Receiver<T>, go_on: &mut impl FnMut() -> bool) -> Result<T, LoadError> {
     loop {
         if !go_on() {
@@ -174,7 +170,7 @@ fn next<T>(done: &Receiver<T>, go_on: &mut impl FnMut() -> bool) -> Result<T, Lo
         match done.recv_timeout(ASK_EVERY) {
             Ok(read) => return Ok(read),
             Err(RecvTimeoutError::Timeout) => {}
-            // The thread panicked, which is told when all have ended.
+            // The thread panicked, which the scope reports.
             Err(RecvTimeoutError::Disconnected) => return Err(LoadError::Stopped),
         }
     }

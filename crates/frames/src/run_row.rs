@@ -1,4 +1,4 @@
-//! The table of runs: one row a file.
+//! The table of runs: a row per file.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::chunk::{Chunk, Fault};
 use crate::column::Source::{Flag, Number, OptionalCount, OptionalSmall, Text, Time};
 use crate::column::{Cells, Column, Source};
 
-/// The columns of [`crate::Table::Runs`] before the levels of an experiment.
+/// The columns of runs before the levels of an experiment.
 const BEFORE_LEVELS: &Declared<RunRow> = &[
     ("path", Text(|run| Some(run.path.to_string_lossy().into_owned()))),
     ("run_id", Text(|run| run.word(|it| &it.run_id))),
@@ -46,14 +46,14 @@ const BEFORE_LEVELS: &Declared<RunRow> = &[
     ("delivered", OptionalCount(|run| Some(run.delivered.as_ref()?.delivered))),
     ("delivered_elapsed_ns", OptionalCount(|run| Some(run.delivered.as_ref()?.elapsed_ns))),
 ];
-/// Those after the levels; the last three are JSON.
+/// The columns after the levels; the last three are JSON.
 const AFTER_LEVELS: &Declared<RunRow> = &[
     ("thrashlab", Text(|run| run.word(|it| &it.thrashlab))),
     ("spec", Text(|run| run.json(|it| &it.spec))),
     ("environment", Text(|run| run.json(|it| &it.environment))),
     ("missed", Text(|run| run.json(|it| &it.missed))),
 ];
-/// Those that rows of samples and work have too where each table stands by itself.
+/// The columns that rows of samples and work repeat in exported tables.
 const OF_RUN: [&str; 5] = ["run_id", "load", "measure", "block", "seed"];
 
 const fn measure_kind(measure: &Measure) -> &'static str {
@@ -63,16 +63,14 @@ const fn measure_kind(measure: &Measure) -> &'static str {
     }
 }
 
-/// A run file as far as it was read: its pieces come in order.
+/// A run file as far as it was read.
 #[derive(Default)]
 pub struct RunRow {
     number: u32,
     path: PathBuf,
-    /// Its level of each factor of an experiment.
     levels: BTreeMap<String, String>,
-    /// All before the `end` line, piece by piece.
+    /// Hashes of the chunks before the `end` line.
     hashed: Vec<Hasher>,
-    /// Whole lines so far.
     lines: usize,
     header: Option<Header>,
     delivered: Option<Delivered>,
@@ -86,7 +84,6 @@ impl RunRow {
         Self { number, path, levels, ..Self::default() }
     }
 
-    /// Adds the next piece of this file, or answers what is wrong with it.
     pub(crate) fn add(&mut self, chunk: &mut Chunk) -> Result<(), StoreError> {
         if self.end.is_some() && chunk.lines > 0 {
             return Err(self.wrong(Fault::Line(RunError { line: 1, fault: RunFault::AfterEnd })));
@@ -103,14 +100,14 @@ impl RunRow {
         Ok(())
     }
 
-    /// What is wrong with the next piece, in lines of the file.
+    /// The error of a fault in the next chunk, with the line number in the file.
     pub(crate) fn wrong(&self, fault: Fault) -> StoreError {
         let path = self.path.clone();
         let mut source = match fault {
             Fault::Io(source) => return StoreError::Io { path, source },
             Fault::Line(error) => error,
         };
-        // Of what comes after the end only the first line matters, and whether it is one.
+        // After the end, only the first line matters.
         let is_line = matches!(source.fault, RunFault::Line(_) | RunFault::NotUtf8 { .. });
         if self.end.is_some() && !(is_line && source.line == 1) {
             source = RunError { line: 1, fault: RunFault::AfterEnd };
@@ -119,28 +116,25 @@ impl RunRow {
         StoreError::Run { path, source }
     }
 
-    /// The run's name; empty if the file was cut off before it.
+    /// The run's name; empty if the file was truncated before it.
     pub fn run_id(&self) -> &str {
         self.header.as_ref().map_or("", |header| &header.run_id)
     }
 
-    /// Why the delays of a histogram are missing.
+    /// The error of an unreadable histogram.
     pub fn take_unreadable(&mut self) -> Option<HistogramError> {
         self.unreadable.take()
     }
 
-    /// What rows of samples and work say of their run, so that they can be grouped as they are.
+    /// The columns of the run that rows of samples and work repeat, for grouping.
     pub fn of_run(&self, rows: usize) -> Vec<Column> {
         let declared = |name: &&str| BEFORE_LEVELS.iter().find(|(known, _)| known == name);
         OF_RUN.iter().filter_map(declared).map(|column| self.column(column, rows)).collect()
     }
 
-    /// The run's row, with its level of each factor; or none, which has the columns alone.
+    /// The columns of the run with 1 or 0 rows.
     pub(crate) fn row(&self, factors: &[String], rows: usize) -> Vec<Column> {
-        let mut columns = vec![Column::whole(
-            "run",
-            Cells::Small(std::iter::repeat_n(self.number, rows).collect()),
-        )];
+        let mut columns = vec![Column::whole("run", Cells::Small(vec![self.number; rows]))];
         columns.extend(BEFORE_LEVELS.iter().map(|column| self.column(column, rows)));
         columns.extend(factors.iter().map(|factor| {
             let level = self.levels.get(factor).map(String::as_str);
@@ -156,7 +150,6 @@ impl RunRow {
         column
     }
 
-    /// As [`model::Run::checksum_ok`].
     fn checksum_ok(&self) -> Option<bool> {
         let end = self.end.as_ref()?;
         Some(whole(&self.hashed).to_hex().as_str() == end.blake3)
@@ -174,9 +167,8 @@ impl RunRow {
         self.header.as_ref().map(|header| read(header).to_owned())
     }
 
-    /// Something of the header that has a form of its own.
     fn json<T: Serialize>(&self, read: fn(&Header) -> &T) -> Option<String> {
-        // Plain structs of numbers, strings and maps with string keys cannot fail to serialise.
+        // Structs of numbers, strings and maps with string keys can always be serialised.
         let json = |header| serde_json::to_string(read(header)).unwrap_or_default();
         self.header.as_ref().map(json)
     }

@@ -1,18 +1,16 @@
-//! `sample` lines without a detour: from bytes to numbers, for all lines of the usual form.
+//! A fast parser of usual `sample` lines.
 //!
-//! **Invariant:** a line is either read exactly as [`model::Line::parse`] reads it, or not at all
-//! ([`None`]); then it is for that to read or to refuse. Not of the usual form is what writers do
-//! not write: escapes, other characters than ASCII, numbers of 20 digits, fields or counters twice
-//! or of other names, counters out of order.
+//! **Invariant:** a line is either parsed exactly as by [`model::Line::parse`], or not at all
+//! ([`None`]). Unusual is what writers do not write: escapes, other characters than ASCII, numbers of
+//! 20 digits, fields or counters that are repeated or unknown, and unsorted counters.
 
 use model::{Censored, SampleRecord};
 
-use crate::words::Words;
+use crate::column::Words;
 
-/// How many decimal digits fit whatever they are.
+/// Any number with so many digits fits into 64 bits.
 const DIGITS: usize = 19;
 
-/// A counter: numbers of its source and its name, and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counter {
     pub(crate) source: i32,
@@ -20,34 +18,28 @@ pub(crate) struct Counter {
     pub(crate) value: u64,
 }
 
-/// The words in the maps of samples.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Vocabulary {
-    /// Where counters were read from.
     pub(crate) sources: Words,
-    /// Names of counters, of whatever source.
     pub(crate) counters: Words,
-    /// Names of the parts of a sample; they become columns.
+    /// Names of the parts of a sample, which become columns.
     pub(crate) parts: Words,
 }
 
-/// What was read of one line, and what is expected of the next.
+/// The last line, and what is expected of the next one.
 #[derive(Debug, Default)]
 pub(crate) struct SampleLine {
-    /// The sample without its maps.
     pub(crate) record: SampleRecord,
-    /// Names of the parts and their values.
     pub(crate) parts: Vec<(i32, u64)>,
     pub(crate) before: Vec<Counter>,
     pub(crate) after: Vec<Counter>,
-    /// Sources and names of the last line's counters: those of the next are most likely the same.
+    /// Sources and names of the counters, which are usually the same in the next line.
     expected: Vec<(i32, i32)>,
-    /// Names of the last line's parts.
     expected_parts: Vec<i32>,
 }
 
 impl SampleLine {
-    /// Reads a line, without its newline. Whatever it answers, `words` may have new names.
+    /// Parses a line without its newline; `words` may get new names in any case.
     pub(crate) fn read(&mut self, line: &[u8], words: &mut Vocabulary) -> Option<()> {
         self.parts.clear();
         self.before.clear();
@@ -58,7 +50,7 @@ impl SampleLine {
             if index == 0 {
                 return (at.key()? == b"kind" && at.string()? == b"sample").then_some(());
             }
-            // Fields have an order, in which those that may be absent are left out.
+            // Fields are in order, but some may be absent.
             let field = at.field((u32::BITS - seen.leading_zeros()) as usize)?;
             let bit = 1 << field;
             (seen & bit == 0).then_some(())?;
@@ -103,7 +95,6 @@ impl SampleLine {
     }
 }
 
-/// The fields in the order of writers.
 const FIELDS: [&[u8]; 10] = [
     b"at_ns",
     b"index",
@@ -116,10 +107,9 @@ const FIELDS: [&[u8]; 10] = [
     b"before",
     b"after",
 ];
-/// Those that must be there, a bit each.
+/// The required fields, one bit each.
 const REQUIRED: u32 = 0b11_0000_0111;
 
-/// A place in a line.
 #[derive(Clone, Copy)]
 struct Cursor<'a> {
     rest: &'a [u8],
@@ -138,7 +128,7 @@ impl<'a> Cursor<'a> {
         self.byte_if(byte).then_some(())
     }
 
-    /// An object; `entry` reads a key, its colon and its value, and gets their number.
+    /// An object; `entry` parses a key, colon and value, and gets their index.
     #[inline]
     fn object(&mut self, mut entry: impl FnMut(&mut Self, usize) -> Option<()>) -> Option<()> {
         self.byte(b'{')?;
@@ -176,7 +166,6 @@ impl<'a> Cursor<'a> {
         Some(text)
     }
 
-    /// A string and the colon after it.
     #[inline]
     fn key(&mut self) -> Option<&'a [u8]> {
         let key = self.string()?;
@@ -200,13 +189,13 @@ impl<'a> Cursor<'a> {
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
             len += 1;
         }
-        // A fraction or an exponent is caught where a comma is expected.
+        // A fraction or an exponent fails where a comma is expected.
         let is_plain = len > 0 && len <= DIGITS && (len == 1 || self.rest.first() != Some(&b'0'));
         self.rest = self.rest.get(len..)?;
         is_plain.then_some(value)
     }
 
-    /// A key with its colon, as a field; most likely it is the one that is `expected`.
+    /// The field of a key with its colon, probably the `expected` one.
     #[inline]
     fn field(&mut self, expected: usize) -> Option<usize> {
         for (field, name) in FIELDS.iter().enumerate().skip(expected) {
@@ -222,8 +211,7 @@ impl<'a> Cursor<'a> {
         FIELDS.iter().position(|field| *field == key)
     }
 
-    /// A key with its colon, and its number among the names: the one that is expected, or whatever
-    /// it is.
+    /// The number of a key with its colon among the names, probably the `expected` one.
     #[inline]
     fn name(&mut self, expected: Option<i32>, names: &mut Words) -> Option<i32> {
         if let Some(number) = expected
@@ -236,12 +224,11 @@ impl<'a> Cursor<'a> {
             self.colon()?;
             return Some(number);
         }
-        // Plain ASCII.
         let name = std::str::from_utf8(self.key()?).ok()?;
         Some(names.number(name))
     }
 
-    /// A map of numbers whose names ascend.
+    /// A map of numbers with ascending names.
     #[inline]
     fn map(
         &mut self,
@@ -258,7 +245,6 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Sources, each with a map of its counters.
     fn counters(
         &mut self,
         found: &mut Vec<Counter>,
@@ -283,7 +269,6 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// [`None`] unless a name stands after the one before it, in the order in which maps are kept.
 #[inline]
 fn ascends(last: &mut Option<i32>, name: i32, names: &Words) -> Option<()> {
     match last.replace(name) {

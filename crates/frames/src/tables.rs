@@ -1,5 +1,4 @@
-//! The tables of run files: which there are, and of each column its name, its type and where its
-//! cells come from. Every reader and writer of tables takes them from here.
+//! The tables of run files: names, types and sources of their columns, for all readers and writers.
 
 use model::{Censored, PassRecord, SampleRecord, WorkRecord};
 
@@ -11,24 +10,24 @@ use crate::sample_line::Counter;
 /// A table of run files. Its first column is the number of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
-    /// One row a run: what was run, where, how it ended, what the load delivered.
+    /// A row per run.
     Runs,
-    /// One row a sample; the times of its parts are columns.
+    /// A row per sample; the times of its parts are columns.
     Samples,
-    /// One row a counter and reading.
+    /// A row per counter and reading.
     Counters,
-    /// One row a delay that occurred in an interval of a periodic probe, with its count.
+    /// A row per delay in an interval of a periodic probe, with its count.
     Histograms,
-    /// One row a piece of a job's work; what it used are columns.
+    /// A row per work item of a job; its resource usage is in columns.
     Work,
-    /// One row a pass of a worker through all pieces; what it used are columns.
+    /// A row per pass of a worker through all items; its resource usage is in columns.
     Passes,
-    /// One row a phase, a warning, a line of an unknown kind, or something that cannot be read.
+    /// A row per phase, warning, death, unknown line or unreadable record.
     Events,
 }
 
 impl Table {
-    /// All of them.
+    /// All tables.
     pub const ALL: [Self; 7] = [
         Self::Runs,
         Self::Samples,
@@ -44,12 +43,11 @@ impl Table {
         ["runs", "samples", "counters", "histograms", "work", "passes", "events"][self as usize]
     }
 
-    /// What stands before the names of columns that come from maps.
+    /// The prefix of columns from maps.
     pub const fn prefix(self) -> &'static str {
         if matches!(self, Self::Samples) { "part_" } else { "" }
     }
 
-    /// A batch without rows, of a table whose rows come from lines.
     pub(crate) fn batch(self) -> Batch {
         match self {
             Self::Runs => Batch::default(),
@@ -63,9 +61,7 @@ impl Table {
     }
 }
 
-/// When counters were read, by what stands in the run file around them.
 const WHENS: &[&str] = &["before", "after", "between", "delivered"];
-/// Why a sample has no completion.
 const CENSORS: &[&str] = &[
     Censored::Timeout.name(),
     Censored::ProbeDied.name(),
@@ -73,7 +69,6 @@ const CENSORS: &[&str] = &[
     Censored::RunEnded.name(),
 ];
 
-/// [`Table::Samples`].
 pub(crate) const SAMPLES: &Declared<SampleRecord> = &[
     ("sample", Small(|it| it.index)),
     ("at_ns", Count(|it| it.at_ns)),
@@ -85,7 +80,6 @@ pub(crate) const SAMPLES: &Declared<SampleRecord> = &[
     ("censored_at_ns", OptionalCount(|it| it.censored_at_ns)),
 ];
 
-/// [`Table::Counters`].
 pub(crate) const COUNTERS: &Declared<Readings> = &[
     ("sample", OptionalSmall(|it| it.sample)),
     ("at_ns", Count(|it| it.at_ns)),
@@ -94,11 +88,10 @@ pub(crate) const COUNTERS: &Declared<Readings> = &[
     ("counter", EachWord(|it, numbers| numbers.extend(it.found.iter().map(|it| it.name)))),
     ("value", EachCount(|it, values| values.extend(it.found.iter().map(|it| it.value)))),
 ];
-/// Where [`COUNTERS`] has columns of words that are set at the end.
+/// Indices of columns in [`COUNTERS`] whose words are set at the end.
 pub(crate) const SOURCE: usize = 4;
 pub(crate) const COUNTER: usize = 5;
 
-/// [`Table::Histograms`].
 pub(crate) const HISTOGRAMS: &Declared<HistogramRow> = &[
     ("from_ns", Count(|it| it.from_ns)),
     ("to_ns", Count(|it| it.to_ns)),
@@ -107,7 +100,6 @@ pub(crate) const HISTOGRAMS: &Declared<HistogramRow> = &[
     ("censored", Word(CENSORS, |it| it.censored.map(Censored::name))),
 ];
 
-/// [`Table::Work`].
 pub(crate) const WORK: &Declared<WorkRecord> = &[
     ("worker", Small(|it| it.worker)),
     ("pass", Small(|it| it.pass)),
@@ -118,7 +110,6 @@ pub(crate) const WORK: &Declared<WorkRecord> = &[
     ("failure", Text(|it| it.failure.clone())),
 ];
 
-/// [`Table::Passes`].
 pub(crate) const PASSES: &Declared<PassRecord> = &[
     ("worker", Small(|it| it.worker)),
     ("pass", Small(|it| it.pass)),
@@ -126,14 +117,12 @@ pub(crate) const PASSES: &Declared<PassRecord> = &[
     ("completed_ns", Count(|it| it.completed_ns)),
 ];
 
-/// [`Table::Events`].
 pub(crate) const EVENTS: &Declared<Event> = &[
     ("at_ns", OptionalCount(|it| it.at_ns)),
     ("event", Word(&["phase", "warning", "unreadable", "unknown", "death"], |it| Some(it.event))),
     ("text", Text(|it| Some(it.text.clone()))),
 ];
 
-/// Counters that were read at one time.
 pub(crate) struct Readings {
     pub(crate) sample: Option<u32>,
     pub(crate) at_ns: u64,
@@ -150,7 +139,7 @@ pub(crate) struct HistogramRow {
     pub(crate) censored: Option<Censored>,
 }
 
-/// What happened in a run besides measurements.
+/// An event in a run other than a measurement.
 pub(crate) struct Event {
     pub(crate) at_ns: Option<u64>,
     pub(crate) event: &'static str,

@@ -1,4 +1,4 @@
-//! Miss-ratio curves of references in an array, which is neither copied nor locked up.
+//! Miss-ratio curves of references in an array, which is not copied.
 
 use frames::{Cells, Column};
 use mmu::curve::{Profile, Profiled, Request, Sampling, Unit};
@@ -10,14 +10,14 @@ use trace::{Access, Block, PAGE_SHIFT, PageRun, Reference};
 
 use crate::frame::Frame;
 
-/// How many references are handed over at once; between them, signals are looked for.
+/// References between checks for signals.
 const BLOCK: usize = 1 << 16;
 
-/// Curves of the references in an array of addresses, or of numbers of pages of 4096 bytes.
-/// Answers the summary as JSON, and tables by their names.
+/// Curves of the references in an array of addresses, or of numbers of 4096-byte pages. Returns the
+/// summary as JSON, and tables by name.
 #[pyfunction]
 #[pyo3(signature = (references, *, pages, units, sets, ways, rate, keys, seed, window))]
-#[expect(clippy::too_many_arguments, reason = "its only caller is Python, which names them")]
+#[expect(clippy::too_many_arguments, reason = "Python, the only caller, names them")]
 pub(crate) fn curve<'py>(
     py: Python<'py>,
     references: PyReadonlyArray1<'py, u64>,
@@ -41,7 +41,7 @@ pub(crate) fn curve<'py>(
         return Err(PyValueError::new_err("numbers of pages have no curve of lines"));
     }
     let profile = Profile::new(&request).map_err(wrong)?;
-    // The array is borrowed for reading as long as `references` is here, also from other threads.
+    // `references` keeps the array borrowed for reading, also from other threads.
     let numbers = references.as_slice()?;
     let profiled = py.detach(|| count(profile, numbers, pages, needs_lines))?;
     let tables = PyDict::new(py);

@@ -1,4 +1,4 @@
-//! Tables in the layout of Arrow, and how run files become tables.
+//! Tables in Arrow's layout, and run files as tables.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
-/// A table in Arrow's memory layout, which pandas, polars, pyarrow and others take without a copy.
+/// A table in Arrow's memory layout, for pandas, polars, pyarrow and others without a copy.
 #[pyclass(frozen, module = "thrashlab._native")]
 pub(crate) struct Frame {
     schema: SchemaRef,
@@ -24,7 +24,6 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// A table of batches of the same columns.
     pub(crate) fn new(frame: Vec<Vec<Column>>) -> Result<Self, ArrowError> {
         let (mut schema, mut batches) = (None, Vec::new());
         // The words of a column are the same in all batches.
@@ -45,7 +44,7 @@ impl Frame {
     }
 }
 
-/// A column as an array; `words` is what an earlier batch had of the same column.
+/// A column as an array; `words` is that of the same column in an earlier batch.
 fn array(column: Column, words: &mut Option<ArrayRef>) -> Result<ArrayRef, ArrowError> {
     let Column { cells, present, .. } = column;
     let present = (!present.is_empty()).then(|| NullBuffer::from(present));
@@ -84,7 +83,7 @@ fn numbers<T: ArrowPrimitiveType>(
 
 #[pymethods]
 impl Frame {
-    /// The table by the Arrow PyCapsule interface; what is asked of its schema is left to who asks.
+    /// The table by the Arrow PyCapsule interface; a requested schema is ignored.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -110,7 +109,7 @@ impl Frame {
     }
 }
 
-/// Reads run files into tables, by their names.
+/// Reads run files into tables by name.
 #[pyfunction]
 pub(crate) fn load<'py>(
     py: Python<'py>,

@@ -1,49 +1,45 @@
-//! A result, whatever it is printed as.
+//! A result as a document, independent of output formats.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::table::{Table, Tone};
 
-/// Data that become JSON when they are asked for.
-type Data<'a> = dyn Fn() -> serde_json::Result<String> + 'a;
-
-/// A result: what was found, the tables and charts behind it, and its data.
-///
-/// The document of a small command is a list of blocks; that of a report has sections.
+/// A result: what was found, the tables and charts behind it, and its data. A small command has
+/// blocks only, a report has sections.
 #[derive(Default)]
 pub struct Document<'a> {
-    /// Its title; empty where the first table says what it is.
+    /// Its title; empty if the first table has one.
     pub title: String,
-    /// The results in a sentence each, the most important first.
+    /// One sentence per result, the most important first.
     pub verdicts: Vec<Verdict>,
-    /// Short facts by name: what was measured where, or what the letters of the tables stand for.
+    /// Short facts by name: what was measured where, or a legend of the tables.
     pub facts: Vec<(String, String)>,
-    /// What stands before the first section.
+    /// The blocks before the first section.
     pub blocks: Vec<Block>,
-    /// The parts with headings of their own.
+    /// The parts with headings.
     pub sections: Vec<Section>,
-    /// The data behind it, unrounded; without any, JSON has the contents of the tables.
-    pub data: Option<Box<Data<'a>>>,
+    /// Serialises the unrounded data; without it, JSON shows the tables.
+    pub data: Option<Box<dyn Fn() -> serde_json::Result<String> + 'a>>,
 }
 
-/// A sentence that says what was found.
+/// A result in one sentence.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     /// The sentence.
     pub text: String,
-    /// Whether it is good news.
+    /// Whether it is good or bad.
     pub tone: Tone,
 }
 
-/// A part of a document under a heading of its own.
+/// A part of a document under its own heading.
 #[derive(Debug)]
 pub struct Section {
-    /// Its name in a link, unique in the document.
+    /// Its anchor, unique in the document.
     pub id: String,
     /// Its heading.
     pub title: String,
-    /// What is in it.
+    /// Its contents.
     pub blocks: Vec<Block>,
 }
 
@@ -54,7 +50,7 @@ pub enum Block {
     Sentence(String),
     /// A list.
     List(Vec<String>),
-    /// What a reader should know of the tables above, a line each.
+    /// Remarks on the tables above, one line each.
     Notes(Vec<String>),
     /// A table.
     Table(Table),
@@ -62,9 +58,9 @@ pub enum Block {
     Chart(Box<Chart>),
     /// A command to type.
     Command(String),
-    /// Lines that are shown as they are.
+    /// Preformatted lines.
     Verbatim(String),
-    /// Something long, folded where the format can: what it is, and its blocks.
+    /// A title and long contents, collapsed if the format can.
     Folded(String, Vec<Block>),
 }
 
@@ -75,7 +71,7 @@ pub struct Chart {
     pub name: String,
     /// What it shows.
     pub title: String,
-    /// How to read it, in a sentence or two.
+    /// How to read it.
     pub reading: String,
     /// The Vega-Lite specification, data included.
     pub spec: Value,
@@ -89,23 +85,23 @@ impl<'a> Document<'a> {
         Self { blocks, ..Self::default() }
     }
 
-    /// The same document with these facts; those without a value are left out.
+    /// Adds these facts, except those with an empty value.
     pub fn with_facts<const N: usize>(mut self, facts: [(&str, String); N]) -> Self {
         let told = facts.into_iter().filter(|(_, value)| !value.is_empty());
         self.facts.extend(told.map(|(name, value)| (name.to_owned(), value)));
         self
     }
 
-    /// The same document with the data behind it: a reference or a value.
-    pub fn with_data(mut self, data: impl Serialize + 'a) -> Self {
-        self.data = Some(Box::new(move || serde_json::to_string_pretty(&data)));
-        self
+    /// Sets the data, a reference or a value.
+    pub fn with_data(self, data: impl Serialize + 'a) -> Self {
+        let data = move || serde_json::to_string_pretty(&data);
+        Self { data: Some(Box::new(data)), ..self }
     }
 
-    /// The same document with data that are made only if they are asked for.
-    pub fn with_json<T: Serialize>(mut self, make: impl Fn() -> T + 'a) -> Self {
-        self.data = Some(Box::new(move || serde_json::to_string_pretty(&make())));
-        self
+    /// Sets data that are computed only when JSON is written.
+    pub fn with_json<T: Serialize>(self, make: impl Fn() -> T + 'a) -> Self {
+        let data = move || serde_json::to_string_pretty(&make());
+        Self { data: Some(Box::new(data)), ..self }
     }
 
     /// Adds a block.
@@ -136,12 +132,6 @@ impl Section {
 impl From<Table> for Block {
     fn from(table: Table) -> Self {
         Self::Table(table)
-    }
-}
-
-impl From<Chart> for Block {
-    fn from(chart: Chart) -> Self {
-        Self::Chart(Box::new(chart))
     }
 }
 

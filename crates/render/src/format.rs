@@ -1,7 +1,5 @@
-//! Numbers as text: the one formatter of durations, ratios, intervals, percentages and counts.
-//!
-//! What can be typed on a command line is read and written in [`model::units`]; this module is for
-//! figures that were measured.
+//! Formats measured numbers: durations, ratios, intervals, percentages and counts. Amounts that
+//! can be typed on a command line are in [`model::units`].
 
 use model::Observation;
 pub use model::units::measured_duration as duration;
@@ -9,23 +7,23 @@ use model::units::{exact_duration, exact_size, format_duration, format_size};
 
 const LONGEST_LEVEL: usize = 7;
 
-/// A duration in ns, with a mark if it is a lower bound: `≥ 7.42ms`.
+/// A duration in ns, marked if it is a lower bound: `≥ 7.42ms`.
 pub fn observed(duration_ns: &Observation) -> String {
     format!("{}{}", duration_ns.mark(), duration(duration_ns.value))
 }
 
-/// A figure with its sign, as a difference: `+120ms`.
+/// A difference with its sign: `+120ms`.
 pub fn signed(figure: String) -> String {
     if figure.starts_with('-') { figure } else { format!("+{figure}") }
 }
 
-/// A ratio or its end, as [`factor`]; from a million on it has no limit: `1.49`, `∞`.
+/// A ratio or an end of its interval as [`factor`]; `∞` from a million on.
 pub fn ratio(ratio: f64) -> String {
     if ratio >= 1e6 { "∞".to_owned() } else { factor(ratio) }
 }
 
-/// A factor that was measured, however large, with three significant digits or two decimals,
-/// whichever is shorter: `1.49`, `14.9`, `149`, `1600000`.
+/// A measured factor with three significant digits, at most two decimals and all of its integer
+/// digits: `1.49`, `14.9`, `149`, `1600000`.
 pub fn factor(factor: f64) -> String {
     match factor.abs() {
         large if large >= 99.95 => format!("{factor:.0}"),
@@ -34,7 +32,7 @@ pub fn factor(factor: f64) -> String {
     }
 }
 
-/// A ratio with its sign: `×1.49`.
+/// A ratio with a multiplication sign: `×1.49`.
 pub fn times(value: f64) -> String {
     format!("×{}", ratio(value))
 }
@@ -44,26 +42,26 @@ pub fn interval(low: f64, high: f64, figure: impl Fn(f64) -> String) -> String {
     format!("[{}, {}]", figure(low), figure(high))
 }
 
-/// An interval of ratios in a table: `[0.90, 1.20]`; `–` if it is so wide that it says nothing.
+/// An interval of ratios in a table: `[0.90, 1.20]`; `–` if it is too wide to say anything.
 pub fn ratio_interval(ends: Option<(f64, f64)>) -> String {
     ends.map_or_else(|| "–".to_owned(), |(low, high)| interval(low, high, ratio))
 }
 
-/// A share as it was set, with at most one decimal: `5 %`, `12.5 %`.
+/// A share that was set, with at most one decimal: `5 %`, `12.5 %`.
 pub fn percent(share: f64) -> String {
-    // Adding 0 takes the sign from -0.
+    // Adding 0 turns -0 into 0.
     format!("{} %", (1000.0 * share).round() / 10.0 + 0.0)
 }
 
-/// A share that was measured, with one decimal below 10 %: `3.2 %`, `83 %`.
+/// A measured share, with one decimal below 10 %: `3.2 %`, `83 %`.
 pub fn share(share: f64) -> String {
     let percent = 100.0 * share;
     let decimals = usize::from(percent.abs() < 9.95 && percent != 0.0);
     format!("{percent:.decimals$} %")
 }
 
-/// A number with at most four significant digits, and none behind the point that are 0; a whole
-/// number has all of its digits: `0.01123`, `14790`.
+/// A number with at most four significant digits, without trailing zeros; a whole number has all of
+/// its digits: `0.01123`, `14790`.
 pub fn number(number: f64) -> String {
     if number == 0.0 || !number.is_finite() || number.fract() == 0.0 && number.abs() < 1e15 {
         return number.to_string();
@@ -76,8 +74,8 @@ pub fn number(number: f64) -> String {
     }
 }
 
-/// A level that was set or found, with its unit: as it is typed if that is short, else with four
-/// significant digits: `1028K`, `48.68M`, `16 MB`.
+/// A level with its unit, exactly as it is typed if that is short, else with four significant
+/// digits: `1028K`, `48.68M`, `16 MB`.
 pub fn level(level: f64, unit: &str) -> String {
     let whole = level.max(0.0).round() as u64;
     let (exact, short) = match unit {
@@ -96,13 +94,7 @@ fn size(size_bytes: f64) -> String {
     format!("{}{unit}", number(size))
 }
 
-/// A figure of a measurement in a table whose heading has the unit: durations in ns get their own
-/// unit.
-pub fn value(value: f64, unit: &str) -> String {
-    if unit == "ns" { duration(value) } else { number(value) }
-}
-
-/// A figure of a measurement with its unit: `7.42ms`, `16M`, `3 faults`.
+/// A measured value with its unit: `7.42ms`, `16M`, `3 faults`.
 pub fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "ns" => duration(value),
@@ -124,20 +116,14 @@ pub fn p_value(p: f64) -> String {
     }
 }
 
-/// A whole number with its thousands apart: `4,814`.
+/// A whole number with grouped thousands: `4,814`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
 }
 
-/// How many of something: `1 trial`, `5 trials`.
+/// A count with its noun: `1 trial`, `5 trials`.
 pub fn counted(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
@@ -154,7 +140,7 @@ pub fn and(items: &[String]) -> String {
     }
 }
 
-/// The letter of the `index`th of several things that a table compares: `A`, `B`, …, `Z`, `A1`.
+/// The letter of the `index`th compared item: `A`, `B`, …, `Z`, `A1`.
 pub fn letter(index: usize) -> String {
     let letter = char::from(b'A' + (index % 26) as u8);
     match index / 26 {
@@ -194,7 +180,6 @@ mod tests {
     fn numbers_have_four_digits_that_count() {
         let numbers = [0.0, 134.0, 14_790.4, 0.011_227, 5.0, -2.5, 0.353_553_391].map(number);
         assert_eq!(numbers, ["0", "134", "14790", "0.01123", "5", "-2.5", "0.3536"]);
-        assert_eq!([value(7.42e6, "ns"), value(3.0, "s")], ["7.42ms", "3"]);
         assert_eq!([quantity(1.6187, "s"), quantity(3.0, "faults")], ["1.62s", "3 faults"]);
         let p_values = [2.0 / 35.0, 0.05, 1e-6, 1.0].map(p_value);
         assert_eq!(p_values, ["0.0571", "0.05", "below 0.0001", "1"]);

@@ -1,4 +1,4 @@
-//! A document as one HTML file that needs nothing else: no network, no other file.
+//! A document as one HTML file that needs no network and no other file.
 
 use std::io::Read;
 
@@ -7,11 +7,11 @@ use model::shown::shown;
 use serde::ser::Error;
 
 use crate::document::{Block, Chart, Document, Section};
+use crate::json::specifications;
 use crate::output_format::OutputFormat;
 use crate::table::{Cell, Table, Tone};
-use crate::vega::specifications;
 
-/// One page that needs no other file and no network.
+/// One self-contained page.
 pub const FORMAT: OutputFormat = OutputFormat {
     name: "html",
     about: "one page that needs no other file and no network",
@@ -19,17 +19,16 @@ pub const FORMAT: OutputFormat = OutputFormat {
     write: |document, _| html(document),
 };
 
-/// The page, with `{{names}}` of what stands in it. Its policy forbids it to load or send anything
-/// at all, and its scripts to make code from text.
+/// The page, with `{{names}}` of its parts. Its policy forbids it to load or send anything, and its
+/// scripts to evaluate text as code.
 const PAGE: &str = include_str!("../../../web/report.html");
-/// Vega, Vega-Lite and Vega's interpreter of expressions, as published (`web/lock.json`), packed by
+/// Vega, Vega-Lite and Vega's expression interpreter as published (`web/lock.json`), compressed by
 /// `build.rs`.
 const VEGA: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vega.js.z"));
-/// What draws the charts of the page with them.
 const SCRIPT: &str = include_str!("../../../web/report.js");
 const STYLE: &str = include_str!("../../../web/report.css");
 
-/// A longer text of a cell may be broken into lines.
+/// Longer texts in cells may be wrapped.
 const LONG: usize = 24;
 
 fn html(document: &Document<'_>) -> serde_json::Result<String> {
@@ -48,9 +47,8 @@ fn html(document: &Document<'_>) -> serde_json::Result<String> {
             "links" => page.extend(document.sections.iter().map(link)),
             "summary" => page += &summary(document),
             "sections" => page.extend(document.sections.iter().map(section)),
-            // No text in the specifications can end the script that they stand in.
+            // No text in the specifications can end the script element around them.
             "charts" => page += &specifications(document).to_string().replace('<', "\\u003c"),
-            // What draws is not needed where nothing is drawn.
             "vega" if document.charts().next().is_none() => {}
             "vega" => {
                 ZlibDecoder::new(VEGA).read_to_string(&mut page).map_err(Error::custom)?;
@@ -162,7 +160,7 @@ fn table(table: &Table) -> String {
 fn cell(cell: &Cell, side: &str) -> String {
     let text = cell.text();
     let is_long = text.len() > LONG;
-    match cell.tone {
+    match cell.tone() {
         Tone::Plain if side.is_empty() && !is_long => {
             format!("<td class=\"short\">{}</td>", escaped(&text))
         }
@@ -178,7 +176,7 @@ fn cell(cell: &Cell, side: &str) -> String {
     }
 }
 
-/// Class, sign and word of a tone: it is never told by a colour alone.
+/// Class, mark and word of a tone: colour alone would not be accessible.
 fn tone(tone: Tone) -> (&'static str, &'static str, &'static str) {
     match tone {
         Tone::Plain => ("plain", "•", "note"),

@@ -1,34 +1,45 @@
-//! The data behind a document as JSON; of a document without data the contents of its tables.
+//! The data behind a document as JSON, or its contents if it has no data; and its charts alone, as
+//! Vega-Lite specifications by name.
 
 use model::shown::shown_json;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::document::{Block, Document};
-use crate::output_format::{OutputFormat, Style};
-use crate::table::{Cell, Content, Table};
+use crate::output_format::OutputFormat;
+use crate::table::{Cell, Table};
 
 pub(crate) const FORMAT: OutputFormat = OutputFormat {
     name: "json",
     about: "the data behind the result, unrounded",
     endings: &["json"],
-    write,
+    write: |document, _| match &document.data {
+        Some(json) => Ok(line(json()?)),
+        None => Ok(line(format!("{:#}", contents(document)))),
+    },
 };
 
-fn write(document: &Document<'_>, _: &Style) -> serde_json::Result<String> {
-    let json = match &document.data {
-        Some(json) => json()?,
-        None => format!("{:#}", contents(document)),
-    };
-    Ok(shown_json(&(json + "\n")).into_owned())
+pub(crate) const VEGA: OutputFormat = OutputFormat {
+    name: "vega",
+    about: "the charts by name, as Vega-Lite specifications",
+    endings: &[],
+    write: |document, _| Ok(line(format!("{:#}", specifications(document)))),
+};
+
+fn line(json: String) -> String {
+    shown_json(&(json + "\n")).into_owned()
+}
+
+pub(crate) fn specifications(document: &Document<'_>) -> Value {
+    document.charts().map(|chart| (chart.name.clone(), chart.spec.clone())).collect()
 }
 
 fn contents(document: &Document<'_>) -> Value {
     let verdicts = document.verdicts.iter().map(|verdict| verdict.text.as_str());
-    let facts = document.facts.iter().map(|(name, value)| (name.clone(), json!(value)));
+    let facts = document.facts.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     json!({
         "title": document.title,
         "verdicts": verdicts.collect::<Vec<_>>(),
-        "facts": facts.collect::<Map<_, _>>(),
+        "facts": facts.collect::<Value>(),
         "blocks": document.all_blocks().map(block).collect::<Vec<_>>(),
     })
 }
@@ -46,20 +57,19 @@ fn block(block: &Block) -> Value {
 }
 
 fn table(table: &Table) -> Value {
-    let row = |row: &Vec<Cell>| {
-        let named = table.head.iter().zip(row).map(|(name, cell)| (name.clone(), self::cell(cell)));
-        Value::Object(named.collect())
+    let row = |row: &Vec<Cell>| -> Value {
+        table.head.iter().zip(row).map(|(name, cell)| (name.as_str(), self::cell(cell))).collect()
     };
     json!({ "caption": table.caption, "rows": table.rows.iter().map(row).collect::<Vec<_>>() })
 }
 
 fn cell(cell: &Cell) -> Value {
-    match &cell.content {
-        Content::Text(text) | Content::Figure(text) => json!(text),
-        Content::Duration(duration_ns) => json!(duration_ns),
-        Content::Ratio(_, number) | Content::Share(number) => json!(number),
-        Content::Interval(ends) => json!(ends),
-        Content::Count(count) | Content::Size(count) => json!(count),
-        Content::Absent(_) => Value::Null,
+    match cell {
+        Cell::Text(text, _) | Cell::Figure(text) => json!(text),
+        Cell::Duration(duration_ns) => json!(duration_ns),
+        Cell::Ratio(_, number) | Cell::Share(number) => json!(number),
+        Cell::Interval(ends) => json!(ends),
+        Cell::Count(count) | Cell::Size(count) => json!(count),
+        Cell::Absent(_) => Value::Null,
     }
 }

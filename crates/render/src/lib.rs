@@ -1,28 +1,41 @@
 //! Results as documents, and documents as text.
 //!
-//! A command fills a [`Document`] with sentences, tables of typed cells, charts and the data behind
-//! them. It knows no output format: [`FORMATS`] has one entry for each, and every one of them can
-//! show every document. Numbers become text in [`format`] alone; control characters and the
-//! formats' special characters are handled where text is written, once.
+//! A command fills a [`Document`] with sentences, tables, charts and data; each of the [`FORMATS`]
+//! can show every document. Only [`mod@format`] turns numbers into text, and only the formats
+//! escape control and special characters.
 //!
-//! **Invariant:** strings out. Nothing here opens a file, prints, or knows a clock; the same input
+//! **Invariant:** strings out. Nothing here opens a file, prints, or reads a clock; the same input
 //! gives the same bytes.
 
 mod document;
 pub mod format;
-mod formats;
 mod html;
 mod json;
 mod markdown;
 mod output_format;
 mod table;
 mod text;
-mod vega;
 mod wrap;
 
+use std::path::Path;
+
 pub use document::{Block, Chart, Document, Section, Verdict};
-pub use formats::{FORMATS, format_named, format_of_file};
 pub use html::FORMAT as HTML;
 pub use output_format::{OutputFormat, Style};
 pub use table::{Cell, Table, Tone};
 pub use text::{aligned, plain_text};
+
+/// All formats; a terminal gets the first one.
+pub const FORMATS: &[OutputFormat] =
+    &[text::FORMAT, markdown::FORMAT, html::FORMAT, json::FORMAT, json::VEGA];
+
+/// The format of this name.
+pub fn format_named(name: &str) -> Option<&'static OutputFormat> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// The format of a file by its extension.
+pub fn format_of_file(path: &Path) -> Option<&'static OutputFormat> {
+    let ending = path.extension()?.to_str()?;
+    FORMATS.iter().find(|format| format.endings.contains(&ending))
+}

@@ -1,4 +1,4 @@
-//! A document as Markdown, for a pull request or a mail.
+//! A document as Markdown.
 
 use model::shown::shown;
 
@@ -13,10 +13,9 @@ pub(crate) const FORMAT: OutputFormat = OutputFormat {
     write: |document, _| Ok(markdown(document)),
 };
 
-/// Most rows of a chart's table; the page has them all.
+/// Rows of a chart's table; the page has all of them.
 const MOST_ROWS: usize = 40;
 
-/// The document in the Markdown of GitHub; what is long is folded away.
 fn markdown(document: &Document<'_>) -> String {
     let mut text = String::new();
     if !document.title.is_empty() {
@@ -42,8 +41,8 @@ fn markdown(document: &Document<'_>) -> String {
 }
 
 fn blocks(blocks: &[Block]) -> String {
-    let told = blocks.iter().map(block).filter(|block| !block.is_empty());
-    told.collect::<Vec<_>>().join("\n")
+    let shown = blocks.iter().map(block).filter(|block| !block.is_empty());
+    shown.collect::<Vec<_>>().join("\n")
 }
 
 fn block(block: &Block) -> String {
@@ -77,7 +76,7 @@ fn folded(name: &str, content: &str) -> String {
     format!("<details><summary>{}</summary>\n\n{content}\n</details>\n", escaped(name))
 }
 
-/// Text as it is, in a fence that it cannot end.
+/// Preformatted text in a fence that it cannot end.
 fn fenced(language: &str, content: &str) -> String {
     let mut fence = "```".to_owned();
     while content.contains(&fence) {
@@ -97,7 +96,7 @@ fn rows(table: &Table, most: usize) -> String {
 }
 
 fn cell(cell: &Cell) -> String {
-    match cell.tone {
+    match cell.tone() {
         Tone::Plain => escaped(&cell.text()),
         tone => format!("{} {}", mark(tone), escaped(&cell.text())),
     }
@@ -114,7 +113,6 @@ fn mark(tone: Tone) -> &'static str {
     }
 }
 
-/// Text that Markdown, tables and HTML take as it is.
 fn escaped(text: &str) -> String {
     let escaped = |letter: char| match letter {
         '\n' => " ".to_owned(),

@@ -7,10 +7,9 @@ use model::units::format_size;
 
 use crate::format;
 
-/// What stands where there is no figure.
 const ABSENT: &str = "-";
 
-/// What a figure means for the user of the machine.
+/// What a text means for the user of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Nothing.
@@ -39,32 +38,27 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// A cell of a table.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cell {
-    pub(crate) content: Content,
-    pub(crate) tone: Tone,
-}
-
-/// What is in a cell: the type decides how it is printed and on which side it stands.
+/// A cell of a table: its kind decides how it is printed and aligned.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Content {
-    Text(String),
+pub enum Cell {
+    /// A text, and what it means.
+    Text(String, Tone),
+    /// A duration in ns, which may be a lower bound.
     Duration(Observation),
-    /// With `≥ ` or `≤ ` before it where bounds leave it open.
+    /// A ratio after `≥ `, `≤ ` or nothing.
     Ratio(&'static str, f64),
+    /// An interval of ratios; `None` if it is too wide to say anything.
     Interval(Option<(f64, f64)>),
+    /// A whole number.
     Count(u64),
+    /// A part of a whole, 1 = all.
     Share(f64),
+    /// A size in bytes.
     Size(u64),
+    /// A figure of another kind, as it is printed.
     Figure(String),
+    /// No figure, and why; no reason where the table makes it plain.
     Absent(String),
-}
-
-impl Default for Content {
-    fn default() -> Self {
-        Self::Text(String::new())
-    }
 }
 
 impl Table {
@@ -77,7 +71,7 @@ impl Table {
         Self { caption: caption.into(), head, rows: Vec::new() }
     }
 
-    /// A table with a row for each of some things.
+    /// A table of these rows.
     pub fn of<S: Into<String>, C: Into<Cell>>(
         caption: impl Into<String>,
         head: impl IntoIterator<Item = S>,
@@ -93,111 +87,75 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Whether a column has figures only, and stands to the right.
+    /// Whether a column has figures only, and is right-aligned.
     pub fn is_numeric(&self, column: usize) -> bool {
         let cells = || self.rows.iter().filter_map(|row| row.get(column));
-        let is_absent = |cell: &Cell| matches!(cell.content, Content::Absent(_));
-        let is_text = |cell: &Cell| matches!(cell.content, Content::Text(_));
-        !cells().any(is_text) && cells().any(|cell| !is_absent(cell))
+        !cells().any(|cell| matches!(cell, Cell::Text(..)))
+            && cells().any(|cell| !matches!(cell, Cell::Absent(_)))
     }
 }
 
 impl Cell {
-    const fn of(content: Content) -> Self {
-        Self { content, tone: Tone::Plain }
-    }
-
     /// A duration in ns.
     pub const fn duration(duration_ns: f64) -> Self {
-        Self::of(Content::Duration(Observation::exact(duration_ns)))
-    }
-
-    /// A duration in ns, which may be a lower bound.
-    pub const fn observed(duration_ns: Observation) -> Self {
-        Self::of(Content::Duration(duration_ns))
+        Self::Duration(Observation::exact(duration_ns))
     }
 
     /// A ratio.
     pub const fn ratio(ratio: f64) -> Self {
-        Self::of(Content::Ratio("", ratio))
+        Self::Ratio("", ratio)
     }
 
-    /// A ratio that bounds leave open: `mark` is `≥ `, `≤ ` or empty.
-    pub const fn bounded_ratio(mark: &'static str, ratio: f64) -> Self {
-        Self::of(Content::Ratio(mark, ratio))
+    /// A figure as it is printed, if there is one.
+    pub fn figure(text: impl Into<Option<String>>) -> Self {
+        text.into().map(Self::Figure).into()
     }
 
-    /// An interval of ratios; `None` = so wide that it says nothing.
-    pub const fn interval(ends: Option<(f64, f64)>) -> Self {
-        Self::of(Content::Interval(ends))
+    /// An empty cell in a column of figures.
+    pub const fn blank() -> Self {
+        Self::Figure(String::new())
     }
 
-    /// A whole number.
-    pub const fn count(count: u64) -> Self {
-        Self::of(Content::Count(count))
-    }
-
-    /// A part of a whole, 1 = all.
-    pub const fn share(share: f64) -> Self {
-        Self::of(Content::Share(share))
-    }
-
-    /// A size in bytes.
-    pub const fn size(size_bytes: u64) -> Self {
-        Self::of(Content::Size(size_bytes))
-    }
-
-    /// A figure of another kind, as it is printed.
-    pub fn figure(text: impl Into<String>) -> Self {
-        Self::of(Content::Figure(text.into()))
-    }
-
-    /// A figure with so many digits behind the point, if there is one.
+    /// A figure with so many decimals, if there is one.
     pub fn decimals(value: impl Into<Option<f64>>, digits: usize) -> Self {
-        value.into().map(|value| Self::figure(format!("{value:.digits$}"))).into()
+        Self::figure(value.into().map(|value| format!("{value:.digits$}")))
     }
 
-    /// A whole number with its thousands apart.
+    /// A whole number with grouped thousands.
     pub fn grouped(count: u64) -> Self {
-        Self::figure(format::grouped(count))
+        Self::Figure(format::grouped(count))
     }
 
     /// A word of a file: a figure if it is a number, else text.
     pub fn parsed(text: &str) -> Self {
         match text {
-            "" | ABSENT => Self::of(Content::Figure(text.to_owned())),
-            _ if text.parse::<f64>().is_ok() => Self::figure(text),
+            "" | ABSENT => Self::Figure(text.to_owned()),
+            _ if text.parse::<f64>().is_ok() => Self::Figure(text.to_owned()),
             _ => Self::from(text),
         }
     }
 
     /// No figure, for a reason that the table makes plain.
     pub const fn absent() -> Self {
-        Self::of(Content::Absent(String::new()))
+        Self::Absent(String::new())
     }
 
-    /// No figure, and why.
-    pub fn absent_because(reason: impl Into<String>) -> Self {
-        Self::of(Content::Absent(reason.into()))
-    }
-
-    /// The same cell with what it means.
-    pub fn toned(self, tone: Tone) -> Self {
-        Self { tone, ..self }
+    pub(crate) fn tone(&self) -> Tone {
+        if let Self::Text(_, tone) = self { *tone } else { Tone::Plain }
     }
 
     /// Its text.
     pub fn text(&self) -> Cow<'_, str> {
-        let text = match &self.content {
-            Content::Text(text) | Content::Figure(text) => return Cow::Borrowed(text),
-            Content::Absent(reason) if reason.is_empty() => return Cow::Borrowed(ABSENT),
-            Content::Absent(reason) => return Cow::Borrowed(reason),
-            Content::Duration(duration_ns) => format::observed(duration_ns),
-            Content::Ratio(mark, ratio) => format!("{mark}{}", format::times(*ratio)),
-            Content::Interval(ends) => format::ratio_interval(*ends),
-            Content::Count(count) => count.to_string(),
-            Content::Share(share) => format::share(*share),
-            Content::Size(size_bytes) => format_size(*size_bytes),
+        let text = match self {
+            Self::Text(text, _) | Self::Figure(text) => return Cow::Borrowed(text),
+            Self::Absent(reason) if reason.is_empty() => return Cow::Borrowed(ABSENT),
+            Self::Absent(reason) => return Cow::Borrowed(reason),
+            Self::Duration(duration_ns) => format::observed(duration_ns),
+            Self::Ratio(mark, ratio) => format!("{mark}{}", format::times(*ratio)),
+            Self::Interval(ends) => format::ratio_interval(*ends),
+            Self::Count(count) => count.to_string(),
+            Self::Share(share) => format::share(*share),
+            Self::Size(size_bytes) => format_size(*size_bytes),
         };
         Cow::Owned(text)
     }
@@ -205,7 +163,7 @@ impl Cell {
 
 impl From<String> for Cell {
     fn from(text: String) -> Self {
-        Self::of(Content::Text(text))
+        Self::Text(text, Tone::Plain)
     }
 }
 
@@ -223,24 +181,24 @@ impl From<&String> for Cell {
 
 impl From<usize> for Cell {
     fn from(count: usize) -> Self {
-        Self::count(count as u64)
+        Self::Count(count as u64)
     }
 }
 
 impl From<u32> for Cell {
     fn from(count: u32) -> Self {
-        Self::count(count.into())
+        Self::Count(count.into())
     }
 }
 
 impl From<u64> for Cell {
     fn from(count: u64) -> Self {
-        Self::count(count)
+        Self::Count(count)
     }
 }
 
-impl From<Option<Self>> for Cell {
-    fn from(cell: Option<Self>) -> Self {
-        cell.unwrap_or_else(Self::absent)
+impl<C: Into<Self>> From<Option<C>> for Cell {
+    fn from(cell: Option<C>) -> Self {
+        cell.map_or_else(Self::absent, Into::into)
     }
 }

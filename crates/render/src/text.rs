@@ -17,10 +17,10 @@ pub(crate) const FORMAT: OutputFormat = OutputFormat {
     write: |document, style| Ok(text(document, style)),
 };
 
-/// Most rows of a chart's table; the page has them all.
+/// Rows of a chart's table; the page has all of them.
 const MOST_ROWS: usize = 60;
 
-/// Every sentence, and every table and chart in figures, with a blank line between them.
+/// All parts of the document with blank lines between them; charts as tables.
 fn text(document: &Document<'_>, style: &Style) -> String {
     let head = [style.title(&document.title), style.verdicts(&document.verdicts)].concat();
     let head = [head, style.facts(&document.facts)];
@@ -32,13 +32,13 @@ fn text(document: &Document<'_>, style: &Style) -> String {
     parts.join("\n")
 }
 
-/// A document as text without colours, its tables however wide.
+/// A document as text without colours and of unlimited width.
 pub fn plain_text(document: &Document<'_>) -> String {
     text(document, &Style::default())
 }
 
-/// Rows of cells as aligned text, the first row the heading: a column stands to the right if all
-/// cells below are numbers, empty or `-`. Rows may have different lengths.
+/// Aligned rows, the first row the heading: a column is right-aligned if all cells below are
+/// numbers, empty or `-`. Rows may have different lengths.
 pub fn aligned<S: AsRef<str>>(rows: &[Vec<S>]) -> String {
     let Some((head, rows)) = rows.split_first() else { return String::new() };
     let rows = rows.iter().map(|row| row.iter().map(|text| Cell::parsed(text.as_ref())));
@@ -46,7 +46,6 @@ pub fn aligned<S: AsRef<str>>(rows: &[Vec<S>]) -> String {
 }
 
 impl Style {
-    /// A heading and blocks, but for those that have nothing to say.
     fn parts(&self, head: impl IntoIterator<Item = String>, blocks: &[Block]) -> Vec<String> {
         let all = head.into_iter().chain(blocks.iter().map(|block| self.block(block)));
         all.filter(|part| !part.is_empty()).collect()

@@ -1,10 +1,10 @@
-//! Sentences in lines.
+//! Breaks sentences into lines.
 
-/// Columns of a terminal that does not say how many it has.
+/// Columns of a terminal of unknown width.
 pub(crate) const COLUMNS: usize = 80;
 
-/// A text in lines of at most `width` letters, broken between words; the first line begins with
-/// `first`, the others with `others`. Ends in a newline.
+/// A text in lines of at most `width` letters; the first line begins with `first`, the others with
+/// `others`. Ends in a newline.
 pub(crate) fn wrapped_to(width: usize, text: &str, first: &str, others: &str) -> String {
     let (mut lines, mut line, mut is_begun) = (String::new(), first.to_owned(), false);
     for word in words(text) {
@@ -21,7 +21,7 @@ pub(crate) fn wrapped_to(width: usize, text: &str, first: &str, others: &str) ->
     lines + &format!("{line}\n")
 }
 
-/// What is not broken: words, and intervals such as `[0.22, 6.39]`.
+/// Words, and intervals such as `[0.22, 6.39]`, which stay in one line.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
     let mut words = text.split_whitespace().peekable();
     std::iter::from_fn(move || {
@@ -34,7 +34,6 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The columns that a text takes.
 pub(crate) fn letters(text: &str) -> usize {
     text.chars().count()
 }

@@ -1,7 +1,6 @@
-//! An attribution as a document: tables, and sentences that each carry their figure.
+//! An attribution as a document: tables, and sentences with figures.
 
 mod causes;
-mod ledger;
 mod sentences;
 mod tables;
 mod words;
@@ -12,29 +11,29 @@ use render::{Block, Document};
 use serde_json::json;
 
 pub(crate) use sentences::sentences as conclusions;
-use words::Words;
+pub(crate) use words::Words;
 
-/// What caused the changes in experiments, and the conditions in which they differ.
+/// Attributions of experiments, and the ledger of conditions in which they differ.
 pub fn attribution_document<'a>(
     found: &'a [Attribution],
     ledger: Option<&'a Ledger>,
 ) -> Document<'a> {
-    let blocks = found.iter().flat_map(attribution_blocks);
-    let blocks = blocks.chain(ledger.into_iter().flat_map(ledger::blocks));
-    Document::of(blocks.collect()).with_data(json!({ "experiments": found, "ledger": ledger }))
+    let mut blocks: Vec<Block> = found.iter().flat_map(attribution_blocks).collect();
+    blocks.extend(ledger.into_iter().flat_map(tables::ledger));
+    Document::of(blocks).with_data(json!({ "experiments": found, "ledger": ledger }))
 }
 
 pub(crate) fn attribution_blocks(attribution: &Attribution) -> Vec<Block> {
     let words = Words::of(attribution);
-    let mut blocks = vec![Block::Notes(heading(attribution, &words))];
-    blocks.push(tables::cell_means(attribution, &words).into());
-    blocks.push(Block::Notes(scale(&attribution.overall)));
-    for (index, step) in attribution.steps.iter().enumerate() {
-        blocks.extend(step_blocks(step, &words, index > 0));
-    }
-    blocks.push("Conclusion".into());
-    blocks.push(Block::List(conclusions(attribution)));
-    // Sums of squares, because many ask for them.
+    let mut blocks = vec![
+        Block::Notes(heading(attribution, &words)),
+        tables::cell_means(attribution, &words).into(),
+        Block::Notes(scale(&attribution.overall)),
+    ];
+    let steps = attribution.steps.iter().enumerate();
+    blocks.extend(steps.flat_map(|(index, step)| step_blocks(step, &words, index > 0)));
+    blocks.extend(["Conclusion".into(), Block::List(conclusions(attribution))]);
+    // Sums of squares, because many readers ask for them.
     if attribution.factors.len() > 1 {
         let terms = &attribution.overall.fitting().terms;
         blocks.push(tables::variance(terms).into());
@@ -44,20 +43,10 @@ pub(crate) fn attribution_blocks(attribution: &Attribution) -> Vec<Block> {
         }
     }
     if !attribution.notes.is_empty() {
-        blocks.push("Notes".into());
-        blocks.push(Block::List(attribution.notes.iter().map(|it| format!("{it}.")).collect()));
+        let notes = attribution.notes.iter().map(|it| format!("{it}."));
+        blocks.extend(["Notes".into(), Block::List(notes.collect())]);
     }
     blocks
-}
-
-/// A figure of an attribution's response with its unit.
-pub(crate) fn quantity(attribution: &Attribution, value: f64) -> String {
-    Words::of(attribution).quantity(value)
-}
-
-/// The same without the unit.
-pub(crate) fn amount(attribution: &Attribution, value: f64) -> String {
-    Words::of(attribution).amount(value)
 }
 
 fn heading(attribution: &Attribution, words: &Words) -> Vec<String> {
@@ -84,7 +73,7 @@ fn scale(scales: &TwoScales) -> Vec<String> {
     if let Some(power) = scales.additive_power.filter(|_| !scales.profile.is_empty()) {
         let profile: Vec<String> =
             scales.profile.iter().map(|(power, f)| format!("{f:.2} at {power}")).collect();
-        // At an end of what was searched it is smallest nowhere; adding 0 makes 0 of -0.
+        // At an end of the searched range there is no minimum; adding 0 turns -0 into 0.
         let least = (power > -0.99 && power < 1.99)
             .then(|| format!("; it is smallest at {:.2}", (100.0 * power).round() / 100.0 + 0.0));
         lines.push(format!(
@@ -97,8 +86,7 @@ fn scale(scales: &TwoScales) -> Vec<String> {
     lines
 }
 
-/// With more factors, each one's effect at all levels of the others is a table that nobody reads; it
-/// is in the JSON.
+/// With more factors, the table of simple effects is too long to read; JSON has it.
 const MOST_FOR_SIMPLE_EFFECTS: usize = 3;
 
 fn step_blocks(step: &Step, words: &Words, again: bool) -> Vec<Block> {
@@ -122,21 +110,16 @@ fn step_blocks(step: &Step, words: &Words, again: bool) -> Vec<Block> {
     blocks
 }
 
-/// What the two scales predict for all changes together from each change alone.
 fn why_the_scale_matters(step: &Step, words: &Words) -> Option<String> {
-    // Cells are in the order of counting, so that of factor f alone stands at a power of two.
+    // Cells are in binary order, so the cell of factor f alone is at a power of two.
     let alone = (0..step.factors.len()).map(|f| step.scales.additive.cells[1 << f].mean);
     let alone = alone.collect::<Option<Vec<f64>>>()?;
     let sum = step.before + alone.iter().map(|mean| mean - step.before).sum::<f64>();
-    let product = (step.before > 0.0).then(|| {
-        let product = step.before * alone.iter().map(|mean| mean / step.before).product::<f64>();
-        format!(", multiplying {}", words.amount(product))
-    });
+    let product = step.before * alone.iter().map(|mean| mean / step.before).product::<f64>();
+    let [sum, product, after] = [sum, product, step.after].map(|value| words.amount(value));
+    let product = if step.before > 0.0 { format!(", multiplying {product}") } else { "".into() };
     Some(format!(
-        "It matters: from each change alone, adding predicts {} for all of them together{}; {} \
-         were measured.",
-        words.amount(sum),
-        product.unwrap_or_default(),
-        words.amount(step.after)
+        "It matters: from each change alone, adding predicts {sum} for all of them together\
+         {product}; {after} were measured."
     ))
 }

@@ -1,4 +1,4 @@
-//! What a bisection found.
+//! The result of a bisection.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,15 @@ const LEAST_SHOWN: f64 = 0.005;
 /// Width of a bar of probability 1, in characters.
 const BAR: usize = 40;
 
-/// What was found, the steps that were measured with their means, the probabilities of a noisy
-/// search, and what could not be built.
+/// The changed step, the measured steps, the probabilities of a noisy search, and the steps that could
+/// not be built.
 pub fn bisect_document(found: &Found, axis: &Axis) -> Document<'static> {
     let mut steps: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (step, values) in &found.values {
         steps.entry(*step).or_default().extend(values);
     }
-    let text = sentence(found, axis, &steps);
-    let mut document =
-        Document { verdicts: vec![Verdict { text, tone: Tone::Plain }], ..Document::default() };
+    let verdict = Verdict { text: sentence(found, axis, &steps), tone: Tone::Plain };
+    let mut document = Document { verdicts: vec![verdict], ..Document::default() };
     if !found.by_outcome && !steps.is_empty() {
         document.push(measured(&steps, axis));
     }
@@ -38,10 +37,8 @@ pub fn bisect_document(found: &Found, axis: &Axis) -> Document<'static> {
 
 fn measured(steps: &BTreeMap<usize, Vec<f64>>, axis: &Axis) -> Table {
     let rows = steps.iter().map(|(step, values)| {
-        let least = values.iter().copied().reduce(f64::min);
-        let most = values.iter().copied().reduce(f64::max);
-        let figures = [mean(values), least, most];
-        let figures = figures.map(|it| it.map(|it| Cell::figure(format::number(it))).into());
+        let [least, most] = [f64::min, f64::max].map(|end| values.iter().copied().reduce(end));
+        let figures = [mean(values), least, most].map(|it| Cell::figure(it.map(format::number)));
         [Cell::parsed(&axis.steps[*step]), values.len().into()].into_iter().chain(figures)
     });
     Table::of(&axis.response, [axis.name.as_str(), "values", "mean", "least", "most"], rows)
@@ -62,7 +59,6 @@ fn probabilities(posterior: &Posterior, axis: &Axis) -> Table {
     Table::of("", [format!("first changed {}", axis.name), "probability".into(), "".into()], rows)
 }
 
-/// Which step is the first that fails or differs.
 fn sentence(found: &Found, axis: &Axis, values: &BTreeMap<usize, Vec<f64>>) -> String {
     let Axis { name, steps, response } = axis;
     let of = format!("{} measurements of {} steps", found.measurements, steps.len());
@@ -97,16 +93,15 @@ fn sentence(found: &Found, axis: &Axis, values: &BTreeMap<usize, Vec<f64>>) -> S
     }
 }
 
-/// That the last step does not fail, which one would expect of it.
+/// A remark if the last step, unexpectedly, does not fail.
 fn last_alive(found: &Found, axis: &Axis, last: usize) -> String {
     let end = axis.steps.len() - 1;
-    match last < end && found.failed.iter().all(|(failed, _)| *failed != end) {
-        true => format!("; {}, the last one, does not fail", axis.steps[end]),
-        false => String::new(),
+    if last == end || found.failed.iter().any(|(failed, _)| *failed == end) {
+        return String::new();
     }
+    format!("; {}, the last one, does not fail", axis.steps[end])
 }
 
-/// Mean of all values before the change, and after it.
 fn change(steps: &BTreeMap<usize, Vec<f64>>, first: usize, last: usize) -> Option<(f64, f64)> {
     let before: Vec<f64> = steps.range(..first).flat_map(|(_, values)| values).copied().collect();
     let after: Vec<f64> = steps.range(last..).flat_map(|(_, values)| values).copied().collect();

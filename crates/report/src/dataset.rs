@@ -1,19 +1,16 @@
-//! Observations as a document: what was understood of a file.
+//! Observations as a document: how a file was interpreted.
 
 use std::collections::BTreeSet;
 
-use analysis::distinct;
-use analysis::{Dataset, Trial};
+use analysis::{Dataset, Trial, distinct};
 use model::Observation;
 use render::{Block, Cell, Document, Table, format};
 
-/// Factors, responses, a row a trial and part, and the notes.
-///
-/// Of several samples the row shows how many there are and their median.
+/// Factors, responses, a row for each trial and part, and the notes.
 pub fn dataset_document(set: &Dataset) -> Document<'_> {
     let factors = set.factors.iter().map(|it| [it.name.clone(), it.levels.join(", ")]);
     let responses = set.responses.iter().map(|(name, response)| {
-        let unit = (!response.unit.is_empty()).then(|| Cell::from(&response.unit));
+        let unit = (!response.unit.is_empty()).then_some(&response.unit);
         let better = if response.more_is_better { "more" } else { "less" };
         [Cell::from(name), unit.into(), better.into()]
     });
@@ -21,21 +18,19 @@ pub fn dataset_document(set: &Dataset) -> Document<'_> {
         set.trials.iter().flat_map(|trial| &trial.environment).collect();
     let facts = facts.into_iter().map(|(fact, value)| format!("{fact}: {value}"));
     let notes = facts.chain(set.notes.iter().map(|note| format!("Note: {note}.")));
-    Document {
-        title: format!("{}: {}", set.name, format::counted(set.trials.len(), "trial")),
-        ..Document::of(vec![
-            Table::of("", ["factor", "levels"], factors).into(),
-            Table::of("", ["response", "unit", "better"], responses).into(),
-            trials(set).into(),
-            Block::Notes(notes.collect()),
-        ])
-    }
-    .with_data(set)
+    let blocks = vec![
+        Table::of("", ["factor", "levels"], factors).into(),
+        Table::of("", ["response", "unit", "better"], responses).into(),
+        trials(set).into(),
+        Block::Notes(notes.collect()),
+    ];
+    let title = format!("{}: {}", set.name, format::counted(set.trials.len(), "trial"));
+    Document { title, ..Document::of(blocks) }.with_data(set)
 }
 
 fn trials(set: &Dataset) -> Table {
-    let has_parts =
-        set.trials.iter().flat_map(|trial| &trial.values).any(|values| values.part.is_some());
+    let mut values = set.trials.iter().flat_map(|trial| &trial.values);
+    let has_parts = values.any(|values| values.part.is_some());
     let has_problems = set.trials.iter().any(|trial| trial.remark().is_some());
     let mut table = Table::new("", ["trial"]);
     table.head.extend(set.factors.iter().map(|factor| factor.name.clone()));
@@ -57,20 +52,15 @@ fn trials(set: &Dataset) -> Table {
     table
 }
 
-/// A single figure, or the median of several with their number; absent where there is none.
+/// A single figure, or the median of several with their number.
 fn figure(trial: &Trial, part: Option<&str>, response: &str) -> Cell {
-    match trial.samples(part, response) {
-        None | Some([]) => Cell::absent(),
-        Some([single]) => Cell::figure(observed(single)),
-        Some(several) => stats::bounded_median(several)
-            .map(|median| {
-                Cell::figure(format!("{} (median of {})", observed(&median), several.len()))
-            })
-            .into(),
-    }
+    let samples = trial.samples(part, response).unwrap_or_default();
+    Cell::figure(stats::bounded_median(samples).map(|median| match samples.len() {
+        1 => observed(&median),
+        count => format!("{} (median of {count})", observed(&median)),
+    }))
 }
 
-/// A value with all of its digits, and a mark if it is a lower bound.
 fn observed(observed: &Observation) -> String {
     format!("{}{}", observed.mark(), observed.value)
 }

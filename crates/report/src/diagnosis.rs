@@ -1,22 +1,18 @@
-//! What the doctor says, as a document, JSON and OpenMetrics.
+//! Diagnoses as documents, JSON and OpenMetrics.
 
 mod costs;
 mod metrics;
-mod pmegs;
-mod price;
 
-use doctor::{Diagnosis, Finding, Price, Scope, Severity};
+use doctor::{Denominator, Diagnosis, Finding, LostTime, Price, Scope, Severity};
 use model::units::format_duration;
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
 use serde_json::{Value, json};
 
-pub use costs::{rules_document, unit_costs_document};
+pub use costs::{pmeg_estimate_document, rules_document, unit_costs_document};
 pub use metrics::doctor_metrics;
-pub use pmegs::pmeg_estimate_document;
-pub(crate) use price::{bound_prefix, price_text, whose_time};
 
-/// Findings in the order of the time that they cost, the first `top` of them; what was ruled out,
-/// with `verbose` why; and what could not be asked.
+/// The `top` findings by time lost; the conditions ruled out, with reasons if `verbose`; and those
+/// that could not be judged.
 pub fn doctor_document(found: &Diagnosis, top: usize, verbose: bool) -> Document<'_> {
     let findings = found.findings.iter().take(top).enumerate();
     let mut sections: Vec<Section> =
@@ -31,9 +27,8 @@ pub fn doctor_document(found: &Diagnosis, top: usize, verbose: bool) -> Document
         sections.push(Section::new("ruled-out", "Ruled out", vec![block]));
     }
     if !found.unable.is_empty() {
-        let lines = found.unable.iter().map(|it| format!("{}: {}", it.rule, it.reason));
-        let lines = Block::Notes(lines.collect());
-        sections.push(Section::new("unable", "Could not be judged", vec![lines]));
+        let lines = found.unable.iter().map(|it| format!("{}: {}", it.rule, it.reason)).collect();
+        sections.push(Section::new("unable", "Could not be judged", vec![Block::Notes(lines)]));
     }
     Document { verdicts: vec![heading(found, top)], sections, ..Document::default() }
         .with_data(doctor_json(found))
@@ -82,9 +77,8 @@ fn section(number: usize, finding: &Finding) -> Section {
     let evidence = finding.evidence.iter().map(|line| {
         let agrees =
             line.threshold.map_or("", |least| if line.value >= least { "yes" } else { "no" });
-        let least = line.threshold.map(|least| Cell::figure(figure(least)));
-        let value = Cell::figure(figure(line.value));
-        [Cell::from(&line.counter), value, least.into(), Cell::from(agrees)]
+        let [value, least] = [Some(line.value), line.threshold].map(|it| it.map(figure));
+        [Cell::from(&line.counter), Cell::figure(value), Cell::figure(least), agrees.into()]
     });
     let blocks = vec![
         Block::Notes(notes),
@@ -111,7 +105,56 @@ fn scope_text(scope: &Scope) -> String {
     }
 }
 
-/// A figure with three significant digits, and thousands whole.
+/// `9.62s lost (96 % of a thread's time)`, `at most …`, or `price not known, at least …`.
+pub(crate) fn price_text(price: &Price) -> String {
+    match price {
+        Price::Known(lost) => format!("{}{}", bound_prefix(price), lost_text(lost)),
+        Price::Unknown { at_least: Some(lost), .. } => {
+            format!("price not known, {}{}", bound_prefix(price), lost_text(lost))
+        }
+        Price::Unknown { at_least: None, .. } => "price not known".to_owned(),
+    }
+}
+
+pub(crate) fn bound_prefix(price: &Price) -> String {
+    match bound_word(price) {
+        "exact" => String::new(),
+        bound => bound.replace('-', " ") + " ",
+    }
+}
+
+fn lost_text(lost: &LostTime) -> String {
+    let share = 100.0 * lost.lost_share;
+    format!("{} lost ({share:.0} % of {})", format_duration(lost.lost_ns), whose_time(lost))
+}
+
+pub(crate) fn whose_time(lost: &LostTime) -> String {
+    match lost.lost_of {
+        Denominator::Threads(0 | 1) => "a thread's time".to_owned(),
+        Denominator::Threads(count) => format!("the time of {count} threads"),
+        Denominator::Cpus(0 | 1) => "the time that a CPU was wanted".to_owned(),
+        Denominator::Cpus(count) => format!("the time that {count} CPUs were wanted"),
+        Denominator::Wall => "the wall time".to_owned(),
+    }
+}
+
+fn bound_word(price: &Price) -> &'static str {
+    match price {
+        Price::Known(lost) if lost.is_bound => "at-most",
+        Price::Known(_) => "exact",
+        Price::Unknown { .. } => "at-least",
+    }
+}
+
+fn denominator_word(lost: &LostTime) -> &'static str {
+    match lost.lost_of {
+        Denominator::Threads(_) => "threads",
+        Denominator::Cpus(_) => "cpus",
+        Denominator::Wall => "wall",
+    }
+}
+
+/// A figure with three significant digits, or all integer digits.
 fn figure(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),
@@ -121,7 +164,7 @@ fn figure(value: f64) -> String {
     }
 }
 
-/// The diagnosis as JSON; each finding has its severity.
+/// The diagnosis as JSON, with the severity of each finding.
 pub fn doctor_json(found: &Diagnosis) -> Value {
     let mut value = json!(found);
     let findings = value["findings"].as_array_mut().into_iter().flatten();
@@ -133,7 +176,7 @@ pub fn doctor_json(found: &Diagnosis) -> Value {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use doctor::{Confidence, Evidence, Family, LostTime, Unable};
+    use doctor::{Confidence, Evidence, Family, Unable};
 
     use super::*;
 
@@ -238,5 +281,25 @@ pub(crate) mod tests {
         assert_eq!(json["findings"][0]["scope"]["group"], "/a");
         assert_eq!(json["findings"][0]["lost_of"]["threads"], 1);
         assert_eq!(json["findings"][0]["lost_share"], 0.962);
+    }
+
+    #[test]
+    fn a_share_is_told_with_whose_it_is() {
+        let text = |lost: LostTime| price_text(&Price::Known(lost));
+        let threads = LostTime::of_threads(6.4e9, 64, 64e9);
+        assert_eq!(text(threads), "6.40s lost (10 % of the time of 64 threads)");
+        let one = LostTime::of_threads(9e8, 1, 1e9).at_most();
+        assert_eq!(text(one), "at most 900ms lost (90 % of a thread's time)");
+        let cpus = LostTime::of_cpus(1e9, 4, 4e9);
+        assert_eq!(text(cpus), "1.00s lost (25 % of the time that 4 CPUs were wanted)");
+    }
+
+    #[test]
+    fn what_has_no_price_says_so_and_what_is_known() {
+        let unknown = |at_least| Price::Unknown { price_unknown: String::new(), at_least };
+        assert_eq!(price_text(&unknown(None)), "price not known");
+        let least = unknown(Some(LostTime::of_wall(1e8, 1_000_000_000)));
+        let text = "price not known, at least 100ms lost (10 % of the wall time)";
+        assert_eq!((price_text(&least).as_str(), bound_word(&least)), (text, "at-least"));
     }
 }

@@ -1,16 +1,15 @@
-//! An experiment: its plan, what its cells came to, what runs died of, and how much noise there is.
+//! Experiments: plan, results by cell, deaths of runs, and the comparison of something with itself.
 
 use std::collections::BTreeMap;
 
 use analysis::{AgainstItself, Dataset, Factor, Standing, Trial};
 use model::{DeathRecord, Line, Manifest, Observation, Run};
-use render::{Block, Cell, Document, Table, Tone, format};
+use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 use stats::{bounded_median, bounded_quantile};
 
 use crate::comparison_document;
 
-/// The plan of an experiment: factors, order of the runs block by block, and what cannot be told
-/// apart.
+/// The plan of an experiment: factors, aliased effects, and the order of the runs.
 pub fn plan_document(manifest: &Manifest) -> Document<'_> {
     let factors = manifest.factors.iter();
     let factors = factors.map(|factor| [factor.name.clone(), factor.levels.join(", ")]);
@@ -21,15 +20,15 @@ pub fn plan_document(manifest: &Manifest) -> Document<'_> {
         document.push(Block::List(manifest.aliases.clone()));
     }
     let runs = manifest.runs.iter().map(|run| {
-        [Cell::count(u64::from(run.block) + 1), run.seed.into(), Cell::from(&run.run_id)]
+        [Cell::Count(u64::from(run.block) + 1), run.seed.into(), Cell::from(&run.run_id)]
     });
     let caption = format!("{} runs, in this order", manifest.runs.len());
     document.push(Table::of(caption, ["block", "seed", "run"], runs));
     document.with_data(manifest)
 }
 
-/// What the cells came to: for each combination of levels and each response of the whole, how many
-/// runs, their median and range.
+/// For each combination of levels and each response of the whole the number of runs, their median and
+/// range.
 pub fn cells_document(dataset: &Dataset) -> Document<'_> {
     let mut document = Document::default().with_data(dataset);
     let varied: Vec<&Factor> =
@@ -48,8 +47,8 @@ pub fn cells_document(dataset: &Dataset) -> Document<'_> {
         document.blocks.extend((!table.rows.is_empty()).then_some(Block::Table(table)));
     }
     let problems = dataset.trials.iter();
-    let problems: Vec<String> =
-        problems.filter_map(|trial| Some(format!("{}: {}", trial.name, trial.remark()?))).collect();
+    let problems = problems.filter_map(|it| Some(format!("{}: {}", it.name, it.remark()?)));
+    let problems: Vec<String> = problems.collect();
     if !problems.is_empty() {
         document.push("Runs that did not end as they should:");
         document.push(Block::List(problems));
@@ -58,7 +57,6 @@ pub fn cells_document(dataset: &Dataset) -> Document<'_> {
     document
 }
 
-/// A combination of levels; `None` without trials.
 fn row(dataset: &Dataset, response: &str, varied: &[&Factor], cell: &[usize]) -> Option<Vec<Cell>> {
     let levels: Vec<(&String, &String)> =
         varied.iter().zip(cell).map(|(it, level)| (&it.name, &it.levels[*level])).collect();
@@ -66,7 +64,7 @@ fn row(dataset: &Dataset, response: &str, varied: &[&Factor], cell: &[usize]) ->
         levels.iter().all(|(factor, level)| trial.levels.get(*factor) == Some(level))
     };
     let trials: Vec<&Trial> = dataset.trials.iter().filter(is_of).collect();
-    // A run with many samples counts with their median.
+    // A run counts once, with the median of its samples.
     let counts = trials.iter().filter(|trial| trial.standing() == Standing::Counts);
     let values: Vec<Observation> =
         counts.filter_map(|trial| bounded_median(trial.samples(None, response)?)).collect();
@@ -74,17 +72,16 @@ fn row(dataset: &Dataset, response: &str, varied: &[&Factor], cell: &[usize]) ->
     let mut row: Vec<Cell> = levels.iter().map(|(_, level)| Cell::parsed(level)).collect();
     row.push(trials.len().into());
     row.extend([0.5, 0.0, 1.0].map(|share| {
-        let found = bounded_quantile(&values, share);
         let figure = |it: Observation| format!("{}{}", it.mark(), format::number(it.value));
-        Cell::from(found.map(|it| Cell::figure(figure(it))))
+        Cell::figure(bounded_quantile(&values, share).map(figure))
     }));
-    let failed = (failed > 0).then(|| Cell::figure(format!("{failed} of {}", trials.len())));
-    row.push(failed.into());
+    let failed = (failed > 0).then(|| format!("{failed} of {}", trials.len()));
+    row.push(Cell::figure(failed));
     (!trials.is_empty()).then_some(row)
 }
 
-/// Each cause of death once: the runs that died of it, and the kernel's last lines in the first of
-/// them. Nothing if none died.
+/// For each cause of death the runs that died of it, and the last lines of the kernel in the first
+/// one.
 pub fn death_blocks(runs: &[Run]) -> Vec<Block> {
     let mut causes: BTreeMap<&str, (Vec<&str>, &DeathRecord)> = BTreeMap::new();
     for run in runs {
@@ -95,7 +92,7 @@ pub fn death_blocks(runs: &[Run]) -> Vec<Block> {
             }
         }
     }
-    let told = causes.into_iter().flat_map(|(cause, (names, DeathRecord { log, .. }))| {
+    let blocks = causes.into_iter().flat_map(|(cause, (names, DeathRecord { log, .. }))| {
         let text = format!("{} died: {cause}.", names.join(", "));
         if log.is_empty() {
             return vec![text.into()];
@@ -104,17 +101,16 @@ pub fn death_blocks(runs: &[Run]) -> Vec<Block> {
         let lines = log.iter().map(|line| format!("  {line}\n"));
         vec![(text + &last).into(), Block::Verbatim(lines.collect())]
     });
-    told.collect()
+    blocks.collect()
 }
 
-/// The comparison of something with itself, the noise of each cell, and how often noise alone raises
-/// an alarm.
+/// The comparison of something with itself, the noise of each cell, and the rate of false alarms.
 pub fn against_itself_document(found: &AgainstItself) -> Document<'_> {
     let mut document = comparison_document(&found.comparison);
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
     let floors = found.floors.iter().map(|floor| {
-        let noise = floor.noise.map(|noise| Cell::figure(format!("±{}", percent(noise))));
-        [Cell::from(&floor.response), Cell::from(&floor.label), noise.into()]
+        let noise = floor.noise.map(|noise| format!("±{}", percent(noise)));
+        [Cell::from(&floor.response), Cell::from(&floor.label), Cell::figure(noise)]
     });
     let caption = "Noise floor: smaller differences than these are not seen here";
     document.push(Table::of(caption, ["response", "cell", "noise"], floors));
@@ -131,7 +127,7 @@ pub fn against_itself_document(found: &AgainstItself) -> Document<'_> {
     document.with_data(found)
 }
 
-fn conclusion(found: &AgainstItself) -> render::Verdict {
+fn conclusion(found: &AgainstItself) -> Verdict {
     let cells = &found.comparison.cells;
     let is_exact = found.comparison.arms.iter().all(|arm| arm.deterministic);
     let (text, tone) = match (found.is_alarm(), is_exact) {
@@ -148,7 +144,7 @@ fn conclusion(found: &AgainstItself) -> render::Verdict {
         ),
         (false, false) => ("No alarm: what is the same was not called different.", Tone::Good),
     };
-    render::Verdict { text: text.to_owned(), tone }
+    Verdict { text: text.to_owned(), tone }
 }
 
 #[cfg(test)]

@@ -10,11 +10,10 @@ use model::units::{format_duration, format_size};
 use render::{Block, Cell, Document, Table};
 use serde_json::json;
 
-/// What was looked at and how, a row a process, the kinds of mappings, what could be saved, and
-/// what was left out.
+/// The method, a row per process, the kinds of mappings, possible savings, and what was left out.
 ///
-/// Pages could become active in `window_ns`, `None` if nothing was cleared. The processes that are
-/// `shown` stand there by their places in the footprint; the totals are of all.
+/// Pages could become active in `window_ns`, `None` if nothing was cleared. `shown` has indices of
+/// processes; the totals are of all.
 pub fn footprint_document(
     found: &Footprint,
     window_ns: Option<u64>,
@@ -30,9 +29,8 @@ pub fn footprint_document(
     if !shown.is_empty() {
         document.push(processes(found, &shown));
         let rest = found.processes.len() - shown.len();
-        let rest = (rest > 0).then(|| format!("and {rest} more"));
-        let legend = LEGEND.map(str::to_owned);
-        document.push(Block::Notes(rest.into_iter().chain(legend).collect()));
+        let rest = (rest > 0).then(|| format!("and {rest} more")).into_iter();
+        document.push(Block::Notes(rest.chain(LEGEND.map(str::to_owned)).collect()));
         document.push(kinds(found));
     }
     for process in shown.iter().filter(|process| !process.mappings.is_empty()) {
@@ -88,7 +86,6 @@ fn share(percent: f64) -> String {
     if percent < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") }
 }
 
-/// The cells that pages and regions have in every table.
 fn count_cells(counts: &Counts, geometry: &Geometry) -> [Cell; 6] {
     let active_share = |(least, most)| match (share(least), share(most)) {
         (least, most) if least == most => least,
@@ -97,10 +94,10 @@ fn count_cells(counts: &Counts, geometry: &Geometry) -> [Cell; 6] {
     [
         counts.present_pages.into(),
         counts.regions.into(),
-        counts.full_percent(geometry).map(|percent| Cell::figure(share(percent))).into(),
-        counts.active_pages.map(Cell::count).into(),
-        counts.active_regions.map(|regions| Cell::figure(bounds(regions))).into(),
-        counts.active_percent(geometry).map(|ends| Cell::figure(active_share(ends))).into(),
+        Cell::figure(counts.full_percent(geometry).map(share)),
+        counts.active_pages.into(),
+        Cell::figure(counts.active_regions.map(bounds)),
+        Cell::figure(counts.active_percent(geometry).map(active_share)),
     ]
 }
 
@@ -114,7 +111,6 @@ const LEGEND: [&str; 3] = [
      has the same table, page for page.",
 ];
 
-/// A table with some columns before and after those of [`count_cells`].
 fn counts_table(
     caption: &str,
     before: &[&str],
@@ -132,7 +128,7 @@ fn processes(found: &Footprint, shown: &[&ProcessFootprint]) -> Table {
     };
     let rows = shown.iter().map(|it| row(it.pid.into(), &it.name, &it.counts, &it.tables));
     let all = found.total.counts.as_ref().filter(|_| found.processes.len() > 1);
-    let all = all.map(|counts| row(Cell::figure(""), "all", counts, &found.total.tables));
+    let all = all.map(|counts| row(Cell::blank(), "all", counts, &found.total.tables));
     counts_table("", &["pid", "program"], &after, rows.chain(all))
 }
 
@@ -150,8 +146,7 @@ fn table_cells(tables: &Tables, found: &Footprint) -> [Cell; 5] {
 fn kinds(found: &Footprint) -> Table {
     let mut sums: BTreeMap<Kind, Counts> = BTreeMap::new();
     for (kind, counts) in found.processes.iter().flat_map(|process| &process.kinds) {
-        let sum = sums.remove(kind).map_or(*counts, |sum| sum + *counts);
-        sums.insert(*kind, sum);
+        sums.entry(*kind).and_modify(|sum| *sum = *sum + *counts).or_insert(*counts);
     }
     let rows = sums.iter().map(|(kind, counts)| {
         let cells = [kind.name().into()].into_iter().chain(count_cells(counts, &found.geometry));
@@ -164,11 +159,8 @@ fn mappings(process: &ProcessFootprint, geometry: &Geometry) -> Table {
     let caption = format!("{} {}", process.pid, process.name);
     let before = ["address", "rights", "kind"];
     let rows = process.mappings.iter().map(|mapping| {
-        let first = [
-            format!("{:x}", mapping.start).into(),
-            Cell::from(&mapping.rights),
-            mapping.kind.name().into(),
-        ];
+        let address = format!("{:x}", mapping.start);
+        let first = [address.into(), Cell::from(&mapping.rights), mapping.kind.name().into()];
         let last = [mapping.counts.shared_pages.into(), Cell::from(&mapping.name)];
         first.into_iter().chain(count_cells(&mapping.counts, geometry)).chain(last)
     });
@@ -226,23 +218,23 @@ fn summary(total: &Totals, counts: &Counts, found: &Footprint) -> Vec<String> {
 fn sharing(total: &Totals, geometry: &Geometry) -> String {
     let SharedTables { repeats, repeats_until_written, unknown } = total.sharing;
     let size = format_size(repeats * geometry.page_bytes);
-    let mut text = format!(
-        "Shared page tables: {repeats} tables are repeats ({size}); {repeats_until_written} more \
-         are until one of them is written."
-    );
-    if unknown > 0 {
-        text += &format!(
+    let unknown = (unknown > 0).then(|| {
+        format!(
             " Of {unknown} tables not all pages could be distinguished: only root sees their \
              numbers."
-        );
-    }
-    text
+        )
+    });
+    format!(
+        "Shared page tables: {repeats} tables are repeats ({size}); {repeats_until_written} more \
+         are until one of them is written.{}",
+        unknown.unwrap_or_default()
+    )
 }
 
 fn left_out(found: &Footprint) -> Vec<String> {
     let mut reasons: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for left in &found.left_out {
-        // A path has the process's number in it; of many the reason behind it is enough.
+        // A path contains the process number, which differs.
         let reason = match left.reason.split_once(": ") {
             Some((path, reason)) if path.starts_with('/') && found.left_out.len() > 1 => reason,
             _ => &left.reason,

@@ -1,6 +1,6 @@
-//! Results as text.
+//! Results as documents and text.
 //!
-//! **Invariant:** strings out. Nothing here opens a file, prints, or knows a clock; the same input
+//! **Invariant:** strings out. Nothing here opens a file, prints, or reads a clock; the same input
 //! gives the same bytes.
 
 mod attribution_text;
@@ -12,7 +12,6 @@ mod diagnosis;
 mod experiment;
 mod footprint_document;
 mod matrix_document;
-mod matrix_resp1;
 mod memory_job;
 mod miss_ratio_text;
 pub mod openmetrics;
@@ -39,10 +38,10 @@ pub use diagnosis::{
 pub use experiment::{against_itself_document, cells_document, death_blocks, plan_document};
 pub use footprint_document::footprint_document;
 pub use matrix_document::matrix_document;
-pub use matrix_resp1::{resp1_table, verbose_lines};
 pub use memory_job::memory_job_document;
 pub use miss_ratio_text::{miss_ratio_csv, miss_ratio_document};
 pub use program_run::{ProgramRunView, program_run_document};
+pub use resp1::{resp1_table, verbose_lines};
 pub use session::session_document;
 pub use sweep_text::{SweepRow, SweepView, place_of, sweep_document, sweep_so_far};
 pub use tlb_text::{TlbRun, tlb_document};

@@ -1,6 +1,6 @@
 //! The responsiveness matrix as a document.
 
-use analysis::responsiveness::{DELIVERED_AT_LEAST, Matrix, Row, STALL_FACTOR, WhySlow, claims};
+use analysis::responsiveness::{DELIVERED_AT_LEAST, Matrix, Row, STALL_FACTOR, claims};
 use analysis::{HOST, seeds_text};
 use model::BASELINE;
 use model::units::{format_duration, format_size};
@@ -12,25 +12,22 @@ use crate::why_slow::{why_slow_blocks, worst_item};
 
 const FULL_CONFIDENCE: f64 = 0.9499;
 
-/// The whole result: what was found, the table of the loads, why slow responses were slow, the
-/// `worst` slowest of each load, and what a reader must know.
+/// The reading, the table of loads, why slow responses were slow, the `worst` slowest of each load,
+/// and remarks.
 pub fn matrix_document(matrix: &Matrix, worst: Option<usize>, verbose: bool) -> Document<'static> {
     let setup = &matrix.setup;
-    let mut document = Document {
-        title: format!("Responsiveness under load: {}", setup.place()),
-        verdicts: vec![Verdict { text: matrix.reading.clone(), tone: Tone::Plain }],
-        ..Document::default()
-    };
+    let title = format!("Responsiveness under load: {}", setup.place());
+    let verdicts = vec![Verdict { text: matrix.reading.clone(), tone: Tone::Plain }];
+    let mut document = Document { title, verdicts, ..Document::default() };
     let (probe, points, profile) = (&setup.probe, setup.points, &setup.profile);
     let (interval, seeds) = (format_duration(setup.interval_ns), seeds_text(&setup.seeds));
     let caption =
         format!("probe {probe}, {points} points {interval} apart ({profile} profile), {seeds}");
     let mut table = matrix_table(matrix, caption);
     for (load, reason) in &matrix.remarks.skipped {
-        let mut row = vec![Cell::from(load), Cell::from(0_usize)];
-        row.extend(std::iter::repeat_n(Cell::absent(), 7));
-        row.push(Cell::from(format!("skipped: {reason}")));
-        table.row(row);
+        let [first, last] = [load.clone(), format!("skipped: {reason}")].map(Cell::from);
+        let absent = std::iter::repeat_n(Cell::absent(), 7);
+        table.row([first, Cell::Count(0)].into_iter().chain(absent).chain([last]));
     }
     document.push(table);
     document.blocks.extend(why_slow_blocks(matrix));
@@ -42,11 +39,10 @@ pub fn matrix_document(matrix: &Matrix, worst: Option<usize>, verbose: bool) -> 
 }
 
 fn worst_blocks(matrix: &Matrix, most: usize) -> Vec<Block> {
-    let worst = |load: &WhySlow| {
-        let worst = load.worst.iter().take(most);
-        worst.map(|sample| worst_item(&load.load, sample)).collect::<Vec<String>>()
-    };
-    match matrix.why_slow.iter().flat_map(worst).collect::<Vec<String>>() {
+    let loads = matrix.why_slow.iter();
+    let worst =
+        loads.flat_map(|it| it.worst.iter().take(most).map(|one| worst_item(&it.load, one)));
+    match worst.collect::<Vec<String>>() {
         none if none.is_empty() => vec!["No response was slow.".into()],
         slowest => vec!["Slowest responses".into(), Block::List(slowest)],
     }
@@ -65,18 +61,16 @@ fn cells(row: &Row, reference_ns: Option<f64>) -> Vec<Cell> {
             let short = if found.confidence < FULL_CONFIDENCE { "*" } else { "" };
             let interval = match found.says_nothing() {
                 true => format!("– ({})", found.needs_text()),
-                false => {
-                    format!("{}{short}", format::ratio_interval(Some((found.low, found.high))))
-                }
+                false => format::interval(found.low, found.high, format::ratio) + short,
             };
-            (Cell::bounded_ratio(found.mark(), found.ratio), Cell::figure(interval))
+            (Cell::Ratio(found.mark(), found.ratio), Cell::Figure(interval))
         }
         None if row.load == BASELINE && !row.delays_ns.is_empty() => {
-            (Cell::ratio(1.0), Cell::figure(""))
+            (Cell::ratio(1.0), Cell::blank())
         }
         None => (Cell::absent(), Cell::absent()),
     };
-    let [median, p90, max] = row.quantiles_ns().map(|delay| delay.map(Cell::observed).into());
+    let [median, p90, max] = row.quantiles_ns().map(|delay| delay.map(Cell::Duration).into());
     let (_, tone) = tile_verdict(row, reference_ns);
     vec![
         Cell::from(&row.load),
@@ -86,9 +80,9 @@ fn cells(row: &Row, reference_ns: Option<f64>) -> Vec<Cell> {
         max,
         ratio,
         interval,
-        row.stalled_share().map(Cell::share).into(),
-        row.delivered.map(Cell::share).into(),
-        Cell::from(&row.reading).toned(tone),
+        row.stalled_share().map(Cell::Share).into(),
+        row.delivered.map(Cell::Share).into(),
+        Cell::Text(row.reading.clone(), tone),
     ]
 }
 
@@ -103,7 +97,7 @@ fn notes(matrix: &Matrix) -> Vec<String> {
     let short = any(|row| row.ratio.is_some_and(|ratio| ratio.confidence < FULL_CONFIDENCE));
     let weak = any(|row| row.delivered.is_some_and(|part| part < DELIVERED_AT_LEAST));
     let memory = format_size(matrix.setup.memory_bytes);
-    let told = [
+    let remarks = [
         (matrix.setup.subject == HOST).then(|| {
             format!(
                 "On the host the loads are sized for {memory}, so that they do not thrash it: a \
@@ -122,6 +116,6 @@ fn notes(matrix: &Matrix) -> Vec<String> {
             )
         }),
     ];
-    notes.extend(told.into_iter().flatten());
+    notes.extend(remarks.into_iter().flatten());
     notes
 }

@@ -1,4 +1,4 @@
-//! What a memory job cost under each load, in Irlam's columns.
+//! The cost of a memory job under each load, in Irlam's columns.
 
 use analysis::{MemoryJob, MemoryJobRow, seeds_text};
 use model::units::{format_duration, format_size};
@@ -7,19 +7,18 @@ use render::{Cell, Document, Table};
 
 use crate::remarks::{remarks, skipped};
 
-/// The whole result: heading, a row a run, and what a reader must know.
+/// A row per run, and remarks.
 pub fn memory_job_document(result: &MemoryJob, verbose: bool) -> Document<'static> {
     let name = result.job.as_ref().map_or("memory job", |job| job.name.as_str());
     let settings = result.job.as_ref().map_or_else(String::new, settings);
-    let mut document =
-        Document { title: format!("{name}: {}", result.place), ..Document::default() };
-    document.push(table(result, format!("{settings}, {}", seeds_text(&result.seeds))));
+    let table = table(result, format!("{settings}, {}", seeds_text(&result.seeds)));
+    let title = format!("{name}: {}", result.place);
+    let mut document = Document { title, ..Document::of(vec![table.into()]) };
     document.blocks.extend(skipped(&result.remarks));
     document.blocks.extend(remarks(notes(result), &result.remarks, verbose));
     document
 }
 
-/// The job's parameters that say what is done.
 fn settings(job: &JobSpec) -> String {
     let size = |name: &str| job.params.get(name).map(|bytes| format_size(*bytes));
     let choice = |name: &str| job.choices.get(name).map_or("", String::as_str);
@@ -30,10 +29,8 @@ fn settings(job: &JobSpec) -> String {
             let plural = if processes == 1 { "" } else { "es" };
             let [backing, pattern, access, pages] =
                 ["backing", "pattern", "access", "pages"].map(choice);
-            format!(
-                "{processes} process{plural}, {footprint} {backing}, {pattern} {access}s, {pages} \
-                 pages"
-            )
+            let what = format!("{footprint} {backing}, {pattern} {access}s, {pages} pages");
+            format!("{processes} process{plural}, {what}")
         }
         _ => String::new(),
     }
@@ -44,25 +41,24 @@ fn table(result: &MemoryJob, caption: String) -> Table {
     let mut head = vec!["load", "seed", "relative speed", "ns/touch", "touches", "elapsed s"];
     head.extend(["user s", "system s", "faults", "major", "swap-ins"]);
     head.extend(has_walks.then_some("page walks (loads)"));
-    let count = |value: Option<u64>| Cell::from(value.map(Cell::count));
     let seconds = |ns: Option<u64>| Cell::decimals(ns.map(|ns| ns as f64 / 1e9), 3);
     let rows = result.rows.iter().map(|row| {
         let work = row.work.as_ref();
         let faults = used(row, &["minor_faults", "major_faults"]);
         let mut cells = vec![
             Cell::from(&row.load),
-            Cell::count(row.seed),
+            Cell::Count(row.seed),
             Cell::decimals(row.relative_speed, 2),
             Cell::decimals(row.touch_ns, 2),
-            count(work.map(|work| work.touches)),
+            work.map(|work| work.touches).into(),
             seconds(work.map(|work| work.elapsed_ns)),
             seconds(used(row, &["user_ns"])),
             seconds(used(row, &["system_ns"])),
-            count(faults.or_else(|| used(row, &["translation_faults"]))),
-            count(used(row, &["major_faults"])),
-            count(row.swap_ins),
+            faults.or_else(|| used(row, &["translation_faults"])).into(),
+            used(row, &["major_faults"]).into(),
+            row.swap_ins.into(),
         ];
-        cells.extend(has_walks.then(|| count(used(row, &["page_walks"]))));
+        cells.extend(has_walks.then(|| used(row, &["page_walks"]).into()));
         cells
     });
     Table::of(caption, head, rows)

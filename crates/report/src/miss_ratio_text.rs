@@ -8,21 +8,19 @@ use render::{Block, Cell, Document, Table};
 
 use crate::sweep_text::{Amounts, chart, knee_sentence};
 
-/// Sizes that translation caches have, and powers of two beyond.
+/// Sizes of translation caches, and larger powers of two.
 const ENTRIES: [u64; 19] = [
     16, 32, 64, 96, 128, 256, 512, 1024, 1536, 2048, 3072, 4096, 8192, 16_384, 32_768, 65_536,
     262_144, 1_048_576, 4_194_304,
 ];
-/// Numbers of ways that have a column.
 const WAYS: [usize; 11] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64];
-/// Units below this are lines.
+/// Smaller units are called lines.
 const PAGE_BYTES: u64 = 4096;
 const BARS: usize = 24;
 const BAR: u64 = 40;
 
-/// The curves of the trace `name` with their sets and working sets, and their knees, in the order of
-/// the units: miss ratio over entries. `least_rise` is the factor that counted as leaving the
-/// plateau, and the `notes` are what a reader must know.
+/// The curves of the trace `name` (miss ratio over entries) with knees, sets and working sets in the
+/// order of the units. `least_rise` is the minimum rise of a knee, as a factor.
 pub fn miss_ratio_document(
     name: &str,
     profiled: &Profiled,
@@ -53,7 +51,6 @@ pub fn miss_ratio_document(
     document
 }
 
-/// How many units there are, and what is known of a sample.
 fn about(unit: &UnitCurves) -> Vec<String> {
     let curve = &unit.curve;
     let about = if curve.sample.is_some() { "about " } else { "" };
@@ -64,13 +61,15 @@ fn about(unit: &UnitCurves) -> Vec<String> {
         format_size(curve.cold_misses.saturating_mul(unit.unit_bytes)),
         number(share),
     )];
-    lines.extend(curve.sample.as_ref().map(|sample| {
-        let (rate, units, references) =
-            (number(100.0 * sample.rate), sample.units, sample.references);
-        let (percent, least) = (format::percent(sample.confidence), sample.smallest_entries);
+    lines.extend(curve.sample.as_ref().map(|it| {
         format!(
-            "sampled: {rate} % of them, {units} with {references} references; {percent} intervals; \
-             sizes below {least} entries have no estimate"
+            "sampled: {} % of them, {} with {} references; {} intervals; sizes below {} entries \
+             have no estimate",
+            number(100.0 * it.rate),
+            it.units,
+            it.references,
+            format::percent(it.confidence),
+            it.smallest_entries
         )
     }));
     lines
@@ -82,7 +81,7 @@ fn unit_name(unit: &UnitCurves) -> String {
     format!("{kind} of {}", exact_size(unit.unit_bytes))
 }
 
-/// Sizes that there are, and the first that holds everything.
+/// Usual sizes, and the first one without capacity misses.
 fn table(unit: &UnitCurves) -> Block {
     let MissRatioCurve { points, sample, cold_misses, .. } = &unit.curve;
     let caption = format!("LRU cache of {}", unit_name(unit));
@@ -93,11 +92,10 @@ fn table(unit: &UnitCurves) -> Block {
     let named = points.iter().filter(|point| ENTRIES.contains(&point.entries));
     let smaller = named.filter(|point| point.entries < last.entries);
     let rows = smaller.chain([last]).map(|point: &CurvePoint| {
-        let interval = point
-            .low
-            .zip(point.high)
-            .map(|(low, high)| Cell::figure(format::interval(low, high, number)));
-        let reach = Cell::size(point.entries.saturating_mul(unit.unit_bytes));
+        let interval = point.low.zip(point.high);
+        let interval =
+            interval.map(|(low, high)| Cell::figure(format::interval(low, high, number)));
+        let reach = Cell::Size(point.entries.saturating_mul(unit.unit_bytes));
         let cells = [point.entries.into(), reach, point.misses.into(), figure(point.miss_ratio)];
         cells.into_iter().chain(interval)
     });
@@ -108,17 +106,15 @@ fn figure(value: f64) -> Cell {
     Cell::figure(number(value))
 }
 
-/// Set-associative caches: a row for each number of sets.
 fn sets(unit: &UnitCurves) -> Table {
     let most = unit.sets.iter().map(|curve| curve.misses.len()).max().unwrap_or(0);
     let ways = || WAYS.into_iter().filter(|ways| *ways <= most);
     let references = unit.curve.references.max(1) as f64;
     let rows = unit.sets.iter().map(|curve| {
         let ratios = ways().map(|ways| {
-            let misses = curve.misses.get(ways - 1);
-            Cell::from(misses.map(|misses| figure(*misses as f64 / references)))
+            curve.misses.get(ways - 1).map(|misses| figure(*misses as f64 / references)).into()
         });
-        [Cell::count(curve.sets)].into_iter().chain(ratios)
+        [Cell::Count(curve.sets)].into_iter().chain(ratios)
     });
     let head = ["sets".to_owned()].into_iter().chain(ways().map(|ways| counted(ways, "way")));
     let unit = unit_name(unit);
@@ -126,19 +122,17 @@ fn sets(unit: &UnitCurves) -> Table {
     Table::of(caption, head, rows)
 }
 
-/// The mean working set by length of the window.
 fn means(unit: &UnitCurves, working_set: &WorkingSets) -> Table {
     let powers = working_set.means.iter().filter(|mean| {
         mean.window.is_power_of_two() && mean.window.trailing_zeros().is_multiple_of(2)
     });
     let rows = powers.map(|mean| {
         let size_bytes = (mean.units * unit.unit_bytes as f64).round() as u64;
-        [mean.window.into(), figure(mean.units), Cell::size(size_bytes)]
+        [mean.window.into(), figure(mean.units), Cell::Size(size_bytes)]
     });
     Table::of("Mean working set by window", ["window", "mean units", "size"], rows)
 }
 
-/// What is in use from window to window, with a bar for each piece of time.
 fn windows(unit: &UnitCurves, working_set: &WorkingSets) -> Table {
     let windows = &working_set.windows;
     let each = windows.len().div_ceil(BARS).max(1);
@@ -152,32 +146,29 @@ fn windows(unit: &UnitCurves, working_set: &WorkingSets) -> Table {
         let most = |of: fn(&Window) -> u64| group.iter().map(of).max().unwrap_or(0);
         let units = most(|window| window.units);
         [
-            Cell::count(group[0].first),
-            Cell::count(units),
-            Cell::size(units.saturating_mul(unit.unit_bytes)),
-            Cell::count(group.iter().map(|window| window.new_units).sum()),
-            Cell::count(most(|window| window.regions)),
+            Cell::Count(group[0].first),
+            Cell::Count(units),
+            Cell::Size(units.saturating_mul(unit.unit_bytes)),
+            Cell::Count(group.iter().map(|window| window.new_units).sum()),
+            Cell::Count(most(|window| window.regions)),
             Cell::from("█".repeat((units * BAR).div_ceil(largest) as usize)),
         ]
     });
     Table::of(caption, ["from", "units", "size", "new", "2M regions", ""], rows)
 }
 
-/// All points of all curves as CSV, with a heading.
+/// All points of all curves as CSV with a heading.
 pub fn miss_ratio_csv(profiled: &Profiled) -> String {
     let head = "unit_bytes,entries,reach_bytes,references,misses,miss_ratio,low,high\n";
     let mut text = head.to_owned();
-    for (unit, point) in
-        profiled.units.iter().flat_map(|unit| unit.curve.points.iter().map(move |it| (unit, it)))
-    {
-        let CurvePoint { entries, misses, miss_ratio, .. } = point;
-        let (unit_bytes, references) = (unit.unit_bytes, unit.curve.references);
-        let reach_bytes = entries.saturating_mul(unit_bytes);
-        let [low, high] =
-            [point.low, point.high].map(|end| end.map_or_else(String::new, |end| end.to_string()));
-        text += &format!(
-            "{unit_bytes},{entries},{reach_bytes},{references},{misses},{miss_ratio},{low},{high}\n"
-        );
+    for UnitCurves { unit_bytes, curve, .. } in &profiled.units {
+        let references = curve.references;
+        for CurvePoint { entries, misses, miss_ratio, low, high, .. } in &curve.points {
+            let reach_bytes = entries.saturating_mul(*unit_bytes);
+            let [low, high] = [low, high].map(|end| end.map_or(String::new(), |it| it.to_string()));
+            text += &format!("{unit_bytes},{entries},{reach_bytes},{references},{misses},");
+            text += &format!("{miss_ratio},{low},{high}\n");
+        }
     }
     text
 }

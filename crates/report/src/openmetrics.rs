@@ -1,28 +1,28 @@
-//! The text format of OpenMetrics (specification 1.0), as monitoring reads it: families of samples
-//! with labels.
+//! The text format of OpenMetrics 1.0: families of samples with labels.
 
-/// What kind of figures a family has.
+/// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A figure as it is now.
+    /// A current value.
     Gauge,
-    /// Facts in labels; its samples end in `_info` and have the value 1.
+    /// Facts in labels; the names of its samples end in `_info`, their values are 1.
     Info,
-    /// Quantiles, sum and number of something.
+    /// Quantiles, sum and count.
     Summary,
 }
 
-/// A family under way.
+/// A family of samples.
 #[derive(Clone, Debug)]
 pub struct Family {
     name: String,
     text: String,
-    samples: usize,
+    /// Whether it has no sample.
+    pub is_empty: bool,
 }
 
 impl Family {
-    /// A family without samples. A name ends in its unit where it has one (`_seconds`, `_bytes`,
-    /// `_ratio`), which is then told as such.
+    /// A family without samples. A name that ends in `_seconds`, `_bytes` or `_ratio` declares its
+    /// unit.
     pub fn new(name: &str, kind: Kind, help: &str) -> Self {
         let kind = match kind {
             Kind::Gauge => "gauge",
@@ -34,28 +34,26 @@ impl Family {
             _ => String::new(),
         };
         let text = format!("# TYPE {name} {kind}\n{unit}# HELP {name} {}\n", escaped(help));
-        Self { name: name.to_owned(), text, samples: 0 }
+        Self { name: name.to_owned(), text, is_empty: true }
     }
 
-    /// Adds a sample; `suffix` is what its name has behind the family's (`_count`, `_sum`, `_info`,
-    /// or nothing).
+    /// Adds a sample; `suffix` of its name is `_count`, `_sum`, `_info` or empty.
     pub fn push(&mut self, suffix: &str, labels: &[(&str, &str)], value: f64) {
-        self.text += &format!("{}{suffix}{} {value}\n", self.name, of(labels));
-        self.samples += 1;
-    }
-
-    /// Whether it has no sample.
-    pub fn is_empty(&self) -> bool {
-        self.samples == 0
+        let labels: Vec<String> =
+            labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+        let labels = labels.join(",");
+        let labels = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
+        self.text += &format!("{}{suffix}{labels} {value}\n", self.name);
+        self.is_empty = false;
     }
 }
 
-/// Families as a whole exposition; with samples or without.
+/// Families as one exposition.
 pub fn exposition(families: &[Family]) -> String {
     families.iter().map(|family| family.text.as_str()).collect::<String>() + "# EOF\n"
 }
 
-/// Any text as a name of a metric or label: what may not stand there is an underscore.
+/// A text as a name of a metric or label, with underscores for other characters.
 pub fn name(text: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = text.chars().map(fits).collect();
@@ -65,13 +63,6 @@ pub fn name(text: &str) -> String {
     }
 }
 
-fn of(labels: &[(&str, &str)]) -> String {
-    let pairs: Vec<String> =
-        labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
-    if pairs.is_empty() { String::new() } else { format!("{{{}}}", pairs.join(",")) }
-}
-
-/// A label's value: backslash, quote and newline are escaped.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,19 +1,17 @@
-//! A program on a simulated machine, in the columns of 1990, beside a published table if there is
-//! one.
+//! A program on a simulated machine in the columns of 1990, beside a published table if there is one.
 
 mod acceptance;
 
 use std::collections::BTreeMap;
 
 use analysis::published::{Beside, BesideRow, best};
+use analysis::seeds_text;
 use analysis::sweep::{Curve, Found, Point};
-
 use render::{Block, Cell, Document, Table};
 
 use crate::sweep_text::{Amounts, knee_sentence, movers, other_sentences};
-use analysis::seeds_text;
 
-/// What is told of a program's runs.
+/// The runs of a program.
 #[derive(Clone, Debug)]
 pub struct ProgramRunView<'a> {
     /// The machine in words.
@@ -22,18 +20,17 @@ pub struct ProgramRunView<'a> {
     pub program: String,
     /// The seeds of each level.
     pub seeds: Vec<u64>,
-    /// The measurements, a run each.
+    /// The measurements, one per run.
     pub curve: &'a Curve,
-    /// What they say.
+    /// Their analysis.
     pub found: &'a Found,
-    /// The published table beside it: its title and source, and the comparison.
+    /// Title and source of the published table, and the comparison with it.
     pub beside: Option<(String, &'a Beside)>,
-    /// Factor of the cost that counted as leaving the plateau.
+    /// Minimum rise of the cost above the plateau, as a factor.
     pub least_rise: f64,
 }
 
-/// A column of the published tables: heading, figure, what makes the printed unit of it, and how
-/// many digits stand behind the point.
+/// The columns of published tables: heading, name, divisor and number of decimals.
 const COLUMNS: [(&str, &str, f64, usize); 5] = [
     ("elapsed s", "elapsed_ns", 1e9, 1),
     ("user s", "user_ns", 1e9, 1),
@@ -42,7 +39,7 @@ const COLUMNS: [(&str, &str, f64, usize); 5] = [
     ("swap-ins", "swap_ins", 1.0, 0),
 ];
 
-/// The simulated table, the published one beside it, and what the curve says.
+/// The simulated table, the published one beside it, and the knee.
 pub fn program_run_document(view: &ProgramRunView<'_>) -> Document<'static> {
     let amounts = Amounts::of(view.curve);
     let program = format!("{}, {}", view.program, seeds_text(&view.seeds));
@@ -97,13 +94,12 @@ fn simulated(view: &ProgramRunView<'_>, amounts: &Amounts<'_>) -> Table {
     Table::of("", head, rows)
 }
 
-/// The published table, with the simulated figure over the published one behind each column.
+/// The published table, with the ratio of simulated to published figures after each column.
 fn published(beside: &Beside, amounts: &Amounts<'_>) -> Table {
     let has = |row: &BesideRow, name: &str| row.published.figures.contains_key(name);
-    let columns: Vec<_> = COLUMNS
-        .into_iter()
-        .filter(|(_, name, ..)| beside.rows.iter().any(|row| has(row, name)))
-        .collect();
+    let is_published =
+        |(_, name, ..): &(&str, &str, _, _)| beside.rows.iter().any(|it| has(it, name));
+    let columns: Vec<_> = COLUMNS.into_iter().filter(is_published).collect();
     let is_judged = beside.rows.iter().any(|row| !row.ratios.is_empty());
     let figures = columns.iter().flat_map(|(heading, ..)| [*heading, "ratio"]);
     let head = ["memory"].into_iter().chain(figures).chain(is_judged.then_some("accepted"));

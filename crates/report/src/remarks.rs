@@ -1,18 +1,16 @@
-//! What a reader must know of the runs; of what was unavailable, only what costs the reader a figure
-//! or an explanation.
+//! Remarks on runs; unavailable capabilities only if a figure or an explanation depends on them.
 
 use analysis::Remarks;
 use render::Block;
 
-/// Facts of the machine's description, of which no figure depends.
+/// Prefix of facts that only describe the machine.
 const DESCRIPTION: &str = "environment.";
-/// Capabilities that no figure or explanation in the tables is taken from.
+/// Capabilities that no table depends on.
 const WITHOUT_EFFECT: [&str; 3] = ["psi/irq", "memcg", "load_task_stat"];
-/// A capability, and the one without which it cannot be there either.
+/// A capability, and the one that it depends on.
 const FOLLOWS: (&str, &str) = ("taskstats", "delay accounting");
 
-/// What stands below a table: its own notes, warnings, and what was unavailable; with `verbose` all
-/// of that.
+/// The notes of a table, warnings, and unavailable capabilities, with `verbose` all of them.
 pub(crate) fn remarks(mut notes: Vec<String>, remarks: &Remarks, verbose: bool) -> Vec<Block> {
     notes.extend(remarks.warnings.iter().map(|warning| format!("warning: {warning}")));
     let (heading, unavailable) = unavailable(&remarks.missed, verbose);
@@ -20,7 +18,6 @@ pub(crate) fn remarks(mut notes: Vec<String>, remarks: &Remarks, verbose: bool) 
     vec![Block::Notes(notes), Block::List(unavailable)]
 }
 
-/// Loads without results, a sentence each.
 pub(crate) fn skipped(remarks: &Remarks) -> impl Iterator<Item = Block> {
     remarks.skipped.iter().map(|(load, reason)| format!("{load} skipped: {reason}").into())
 }

@@ -1,15 +1,18 @@
 //! The printed formats of the resp1 response benchmark.
 //!
-//! A blank and the test stand to the left, in at least 11 columns. Low, high, median and average in
-//! ms follow to the right with 11 columns each; then, with 8 each, the S.D. in s and the ratio in the
-//! first format, or the raw ratio and that of the 1-S.D. averages in the second. Numbers have three
-//! decimals and a blank before them, so that one that is too wide shifts the rest of its line and
-//! never touches its neighbour; `-` is not known.
+//! After a blank and the test in at least 11 columns follow low, high, median and average in ms with
+//! 11 columns each; then, with 8 each, the S.D. in s and the ratio in the first format, or the raw
+//! ratio and that of the 1-S.D. averages in the second. Numbers have three decimals after a blank, so
+//! that wide ones shift the rest of the line; unknown ones are `-`.
 //!
-//! As published, group names, column names and rows begin with a blank: `grep '^ '` yields the base
-//! output. Everything optional (the title line, verbose lines) begins in column 1.
+//! As published, group names, column names and rows begin with a blank, so `grep '^ '` yields the
+//! base output. Everything optional (title, verbose lines) begins in column 1.
 
-use model::resp1::{Resp1Format, Resp1Table};
+use analysis::responsiveness::{Matrix, Row};
+use model::BASELINE;
+use model::resp1::{Resp1Format, Resp1Row, Resp1Table};
+use model::units::format_size;
+use stats::{mean, one_sd_mean, quantile, standard_deviation};
 
 const DELAY_HEADING: &str = "_____________ delay ms. ____________";
 const RATIO_HEADING: &str = "___ Ratio ___";
@@ -19,11 +22,7 @@ const DELAY_WIDTH: usize = 10;
 /// Width of an S.D. or a ratio, without the blank before it.
 const RATIO_WIDTH: usize = 7;
 
-/// The table in the format that it has: delays in ms; then the S.D. in s and the ratio, or the raw
-/// ratio and that of the 1-S.D. averages. Ends in a newline.
-///
-/// The title stands first, then the heading, the rows and the extras. A value that a row does not
-/// have is `-`.
+/// The table in its format: title, heading, rows and extras. Ends in a newline.
 pub fn printed(table: &Resp1Table) -> String {
     let is_first = table.format == Resp1Format::First;
     let names = if is_first { ["S.D.", "ratio"] } else { ["raw", "S.D."] };
@@ -52,7 +51,6 @@ pub fn printed(table: &Resp1Table) -> String {
     text
 }
 
-/// One line of the base output, newline included.
 fn line(test: &str, width: usize, delays: [String; 4], ratios: [String; 2]) -> String {
     let delays = delays.map(|cell| format!(" {cell:>DELAY_WIDTH$}")).concat();
     let ratios = ratios.map(|cell| format!(" {cell:>RATIO_WIDTH$}")).concat();
@@ -63,7 +61,7 @@ fn decimals(value: f64) -> String {
     format!("{value:.3}")
 }
 
-/// The title line with the facts that are known, in the published wording; `None` if none is.
+/// The title line with the known facts in the published wording; `None` if none is known.
 fn title(table: &Resp1Table) -> Option<String> {
     let facts = [
         table.cpus.map(|cpus| format!(" {cpus} CPU")),
@@ -76,10 +74,81 @@ fn title(table: &Resp1Table) -> Option<String> {
     is_known.then(|| format!("Starting{}", facts.into_iter().flatten().collect::<String>()))
 }
 
+/// The matrix as resp1 would have printed it, without loads that were not measured.
+pub fn resp1_table(matrix: &Matrix, format: Resp1Format, mut extras: Vec<String>) -> Resp1Table {
+    let base = matrix.rows.iter().find(|row| row.load == BASELINE).map(at_bounds);
+    let base_mean = base.as_deref().and_then(mean);
+    let base_one_sd = base.as_deref().and_then(one_sd_mean);
+    let censored = matrix.rows.iter().filter(|row| row.censored > 0);
+    extras.extend(censored.map(|row| {
+        let (load, count) = (&row.load, row.censored);
+        format!("{load}: responses given up, counted with the time that they had taken: {count}")
+    }));
+    let rows = matrix.rows.iter();
+    let rows = rows.filter_map(|row| resp1_row(row, format, base_mean, base_one_sd)).collect();
+    let setup = &matrix.setup;
+    Resp1Table {
+        cpus: setup.cpus_milli.and_then(|milli| u32::try_from(milli.div_ceil(1000)).ok()),
+        memory_mb: Some(setup.memory_bytes >> 20),
+        minimum_points: Some(setup.points),
+        interval_s: Some(setup.interval_ns as f64 / 1e9),
+        format,
+        rows,
+        extras,
+    }
+}
+
+/// Delays in ns, with lower bounds as values: resp1 has no columns for bounds.
+fn at_bounds(row: &Row) -> Vec<f64> {
+    row.delays_ns.iter().map(|delay| delay.value).collect()
+}
+
+fn resp1_row(
+    row: &Row,
+    format: Resp1Format,
+    base_mean: Option<f64>,
+    base_one_sd: Option<f64>,
+) -> Option<Resp1Row> {
+    let delays_ns = &at_bounds(row);
+    let average_ns = mean(delays_ns)?;
+    let sd_s = standard_deviation(delays_ns).map(|sd_ns| sd_ns / 1e9);
+    let ratio_sd = one_sd_mean(delays_ns).zip(base_one_sd).map(|(load, base)| load / base);
+    Some(Resp1Row {
+        test: row.load.clone(),
+        low_ms: quantile(delays_ns, 0.0)? / 1e6,
+        high_ms: row.max_ns? / 1e6,
+        median_ms: row.median_ns? / 1e6,
+        average_ms: average_ns / 1e6,
+        sd_s: sd_s.filter(|_| format == Resp1Format::First),
+        ratio_raw: average_ns / base_mean?,
+        ratio_sd: ratio_sd.filter(|_| format == Resp1Format::Second),
+    })
+}
+
+/// The additions of resp1's verbose option: S.D., size written, loops and circles per second.
+pub fn verbose_lines(matrix: &Matrix) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in &matrix.rows {
+        let per_second = |name: &str| {
+            let amount = *row.totals.get(name)? as f64;
+            let elapsed_ns = *row.totals.get("elapsed_ns").filter(|elapsed_ns| **elapsed_ns > 0)?;
+            Some(format!("{:.1} {name} per second", amount * 1e9 / elapsed_ns as f64))
+        };
+        let sd_ns = standard_deviation(&at_bounds(row));
+        let written = row.totals.get("written_bytes");
+        let texts = [
+            sd_ns.map(|sd_ns| format!("S.D. {:.3} ms", sd_ns / 1e6)),
+            written.map(|written_bytes| format!("{} written", format_size(*written_bytes))),
+            per_second("loops"),
+            per_second("circles"),
+        ];
+        lines.extend(texts.into_iter().flatten().map(|text| format!("{}: {text}", row.load)));
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
-    use model::resp1::Resp1Row;
-
     use super::*;
 
     fn row(test: &str, delays: [f64; 4], sd_s: Option<f64>, raw: f64, sd: Option<f64>) -> Resp1Row {

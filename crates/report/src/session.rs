@@ -4,11 +4,11 @@ use analysis::session::{CPU, CommandRow, Figures};
 use analysis::{Session, seeds_text};
 use model::units::format_duration;
 use model::{EndStatus, Tools};
-use render::{Block, Cell, Document, Table, Tone, Verdict, format};
+use render::{Cell, Document, Table, Tone, Verdict, format};
 
 use crate::remarks::{remarks, skipped};
 
-/// Columns of the figures, with the names whose means they sum, and what they are divided by.
+/// The columns of figures: heading, names whose means are added, and divisor.
 const COLUMNS: [(&str, &[&str], f64); 7] = [
     ("user ms", &["user_ns"], 1e6),
     ("system ms", &["system_ns"], 1e6),
@@ -19,15 +19,12 @@ const COLUMNS: [(&str, &[&str], f64); 7] = [
     ("written", &["written_blocks"], 1.0),
 ];
 
-/// The whole result: the performance measure, a table a load, the first passes, and what a reader
-/// must know; `verbose` adds every user by himself.
+/// The performance measure, a table per load, the first passes, and remarks; `verbose` adds rows for
+/// each user.
 pub fn session_document(session: &Session, verbose: bool) -> Document<'static> {
-    let mut document = Document {
-        title: format!("Session: {}", session.setup.place),
-        verdicts: vec![Verdict { text: session.reading.clone(), tone: Tone::Plain }],
-        ..Document::default()
-    };
-    document.push(Block::Sentence(setup(session)));
+    let title = format!("Session: {}", session.setup.place);
+    let verdicts = vec![Verdict { text: session.reading.clone(), tone: Tone::Plain }];
+    let mut document = Document { title, verdicts, ..Document::of(vec![setup(session).into()]) };
     for measure in &session.measures {
         let rows: Vec<&CommandRow> =
             session.commands.iter().filter(|row| row.load == measure.load).collect();
@@ -52,7 +49,7 @@ fn setup(session: &Session) -> String {
     format!("script {script} (version {version}), {users}, think time {think}, {tools}, {seeds}")
 }
 
-/// A row a command and kind of invocation, in the script's order, and their sum.
+/// A row for each command and kind of invocation in script order, and their sum.
 fn command_table(load: &str, rows: &[&CommandRow], verbose: bool) -> Table {
     let head = ["command", "invocation", "n", "failed", "wall ms"].into_iter();
     let mut table = Table::new(load, head.chain(COLUMNS.map(|(name, ..)| name)));
@@ -71,7 +68,7 @@ fn command_table(load: &str, rows: &[&CommandRow], verbose: bool) -> Table {
             }
         }
     }
-    // All commands once; a sum without one of its parts would be another sum.
+    // All commands once; there is no sum if a part is missing.
     let firsts = || rows.iter().map(|row| &row.first);
     let [count, failed] = [|it: &Figures| it.count, |it: &Figures| it.failed];
     let counts = [firsts().map(count).sum(), firsts().map(failed).sum()];
@@ -94,7 +91,7 @@ fn cells(
     names.map(Cell::from).into_iter().chain(counts.map(Cell::from)).chain([wall]).chain(figures)
 }
 
-/// A row a run: its users, and their mean, which is the performance measure.
+/// A row per run: its users, and their mean, which is the performance measure.
 fn pass_table(session: &Session) -> Table {
     let users = || 0..session.setup.users;
     let head = ["load", "run"].map(str::to_owned).into_iter();
@@ -117,7 +114,7 @@ fn pass_table(session: &Session) -> Table {
             row(run, &of_user, measure.runs_ns.get(*run).copied());
         }
         if runs.len() > 1 {
-            row("all", &|_| Cell::figure(""), measure.mean_ns);
+            row("all", &|_| Cell::blank(), measure.mean_ns);
         }
     }
     table
@@ -132,19 +129,17 @@ fn notes(session: &Session) -> Vec<String> {
          I/O. Read, written: blocks of 512 bytes."
             .to_owned(),
     ];
-    for measure in session.measures.iter().filter(|row| row.status != EndStatus::Complete) {
-        notes.push(format!("{}: a run ended as {:?}", measure.load, measure.status));
-    }
-    for row in &session.commands {
-        let all = row.first.count + row.later.count;
-        let failed = row.first.failed + row.later.failed;
-        if all > 0 && all == failed {
-            notes.push(format!(
-                "{}: {} never worked: its figures are those of a failure",
-                row.load, row.command
-            ));
-        }
-    }
+    let ended = session.measures.iter().filter(|row| row.status != EndStatus::Complete);
+    notes.extend(ended.map(|row| format!("{}: a run ended as {:?}", row.load, row.status)));
+    let is_failed = |it: &&CommandRow| {
+        let all = it.first.count + it.later.count;
+        all > 0 && all == it.first.failed + it.later.failed
+    };
+    notes.extend(session.commands.iter().filter(is_failed).map(
+        |CommandRow { load, command, .. }| {
+            format!("{load}: {command} never worked: its figures are those of a failure")
+        },
+    ));
     if session.commands.iter().all(|row| row.first.mean(&CPU).is_none()) {
         notes.push("No command was finished.".to_owned());
     }

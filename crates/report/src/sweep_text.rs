@@ -1,9 +1,10 @@
-//! A sweep as a document: what was measured, the knee, the table of its levels, the curve, and what
-//! lies under it.
+//! A sweep as a document: facts, knee, table of levels, curve, and the counters under the knee.
 
 mod chart;
 mod sentences;
 mod tables;
+
+use std::collections::BTreeSet;
 
 use analysis::Setup;
 use analysis::sweep::{Curve, Found, Grid};
@@ -15,35 +16,34 @@ pub use sentences::sweep_so_far;
 pub(crate) use sentences::{knee as knee_sentence, others as other_sentences};
 pub(crate) use tables::{movers, span};
 
-/// Everything that is told of a sweep.
+/// A sweep.
 #[derive(Clone, Debug)]
 pub struct SweepView<'a> {
-    /// Where it was measured, if that is known.
+    /// The subject, if known.
     pub place: String,
     /// Parameters that were the same everywhere.
     pub settings: Vec<(String, String)>,
-    /// What the rows are levels of, if there are several.
+    /// The second parameter, if there is one.
     pub by: Option<String>,
-    /// The curves.
+    /// The curves, one for each level of the second parameter.
     pub rows: Vec<SweepRow<'a>>,
     /// The rows side by side.
     pub grid: Option<Grid>,
-    /// Factor of the cost that counted as leaving the plateau.
+    /// Minimum rise of the cost above the plateau, as a factor.
     pub least_rise: f64,
 }
 
-/// One curve and what it says.
+/// One curve and its analysis.
 #[derive(Clone, Debug)]
 pub struct SweepRow<'a> {
     /// Its level of the second parameter; empty if there is none.
     pub label: String,
     /// The measurements.
     pub curve: &'a Curve,
-    /// What they say.
+    /// The analysis.
     pub found: Found,
 }
 
-/// The units of a curve.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Amounts<'a> {
     level_unit: &'a str,
@@ -63,14 +63,14 @@ impl<'a> Amounts<'a> {
         format::quantity(cost, self.cost_unit)
     }
 
-    /// The ends of an interval of levels, whichever was given first.
+    /// An interval of levels, its ends in any order.
     fn interval(&self, one: f64, other: f64) -> String {
         format::interval(one.min(other), one.max(other), |level| self.level(level))
     }
 }
 
 impl SweepView<'_> {
-    /// Where the knee of each curve is.
+    /// A sentence on the knee of each curve.
     pub(crate) fn knees(&self) -> impl Iterator<Item = String> {
         self.rows.iter().map(|row| {
             let knee = knee_sentence(row.curve, &row.found, self.least_rise);
@@ -82,7 +82,6 @@ impl SweepView<'_> {
         })
     }
 
-    /// All that was found, a sentence each.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let rows =
             self.knees().zip(&self.rows).flat_map(|(knee, SweepRow { curve, found, .. })| {
@@ -94,23 +93,17 @@ impl SweepView<'_> {
     }
 }
 
-/// The whole result.
+/// The whole sweep.
 pub fn sweep_document(view: &SweepView<'_>) -> Document<'static> {
     let Some(SweepRow { curve, .. }) = view.rows.first() else { return Document::default() };
-    let unit = match curve.cost_unit.as_str() {
-        "" => String::new(),
-        unit => format!(" ({unit})"),
-    };
-    let verdict = |text| Verdict { text, tone: Tone::Plain };
-    Document {
-        title: format!("Sweep: {}{unit} over {}", curve.response, curve.parameter),
-        verdicts: view.knees().map(verdict).collect(),
-        ..Document::of(sweep_blocks(view))
-    }
-    .with_facts(sweep_facts(view))
+    let Curve { response, parameter, cost_unit, .. } = curve;
+    let unit = if cost_unit.is_empty() { String::new() } else { format!(" ({cost_unit})") };
+    let title = format!("Sweep: {response}{unit} over {parameter}");
+    let verdicts = view.knees().map(|text| Verdict { text, tone: Tone::Plain }).collect();
+    Document { title, verdicts, ..Document::of(sweep_blocks(view)) }.with_facts(sweep_facts(view))
 }
 
-/// What was measured, where, with what, and how often.
+/// What was measured, the subject, settings and numbers of measurements.
 pub(crate) fn sweep_facts(view: &SweepView<'_>) -> [(&'static str, String); 4] {
     let settings = view.settings.iter().map(|(name, value)| format!("{name} {value}"));
     let points = || view.rows.iter().flat_map(|row| &row.curve.points);
@@ -129,7 +122,7 @@ pub(crate) fn sweep_facts(view: &SweepView<'_>) -> [(&'static str, String); 4] {
     ]
 }
 
-/// The tables and curves of a sweep, and what they say beside the knees.
+/// The tables and curves of a sweep, and results besides the knees.
 pub(crate) fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for SweepRow { label, curve, found } in &view.rows {
@@ -150,8 +143,8 @@ pub(crate) fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The subject in words, as far as it is the same in all runs: what is swept may be a part of it.
-/// Empty without runs.
+/// The subject as far as it is the same in all runs, since a part of it may be swept. Empty without
+/// runs.
 pub fn place_of(headers: &[Header]) -> String {
     let places: Vec<String> =
         headers.iter().map(|header| Setup::new(header, Vec::new()).place()).collect();
@@ -161,10 +154,8 @@ pub fn place_of(headers: &[Header]) -> String {
     }
     let everywhere =
         |part: &&str| places.iter().all(|place| place.split(", ").any(|other| other == *part));
-    let kinds = headers.iter().map(|header| header.spec.subject.kind());
-    let mut parts: Vec<&str> = kinds.collect();
-    parts.sort_unstable();
-    parts.dedup();
+    let kinds: BTreeSet<&str> = headers.iter().map(|it| it.spec.subject.kind()).collect();
+    let mut parts: Vec<&str> = kinds.into_iter().collect();
     parts.extend(first.split(", ").filter(everywhere));
     parts.join(", ")
 }

@@ -1,28 +1,28 @@
-//! What a trace came to on a machine with TLBs.
+//! The simulation of a trace on a machine with TLBs.
 
 use mmu::tlb::{Outcome, WalkOutcome};
 use render::format::grouped;
 use render::{Block, Cell, Document, Table};
 use serde::Serialize;
 
-/// A run on TLBs.
+/// A simulation of TLBs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TlbRun<'a> {
-    /// What the machine is.
+    /// The machine.
     pub machine: &'a str,
-    /// What ran: a trace's file, a command.
+    /// The file of the trace, or the command.
     pub subject: &'a str,
-    /// What was set otherwise than by default, as `name=value`.
+    /// Settings that are not the default, as `name=value`.
     pub set: &'a [String],
-    /// Records of the trace that could not be read.
+    /// Number of unreadable records of the trace.
     pub bad_records: u64,
-    /// Whether the trace was read to its proper end.
+    /// Whether the trace was read to its end.
     pub complete: bool,
-    /// What was counted.
+    /// The counts.
     pub outcome: &'a Outcome,
 }
 
-/// A row a TLB, page walks by level of table, walk caches, and cycles.
+/// A row per TLB, page walks by level, walk caches, and cycles.
 pub fn tlb_document<'a>(run: &'a TlbRun<'a>) -> Document<'a> {
     let outcome = run.outcome;
     let references = grouped(outcome.references);
@@ -67,7 +67,7 @@ fn tlbs(outcome: &Outcome) -> Table {
     let rows = outcome.tlbs.iter().map(|tlb| {
         [
             Cell::from(&tlb.name),
-            Cell::count(tlb.level.into()),
+            Cell::Count(tlb.level.into()),
             tlb.serves.into(),
             tlb.pages.join("+").into(),
             tlb.entries.into(),
@@ -117,7 +117,7 @@ fn costs(outcome: &Outcome) -> Table {
     Table::of("", ["cycles of translation", "per reference", "all"], rows)
 }
 
-/// A share with two decimals; `-` of nothing.
+/// A percentage with two decimals, or `-`.
 fn percent(part: u64, whole: u64) -> String {
     match whole {
         0 => "-".to_owned(),
@@ -125,7 +125,7 @@ fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// A quotient with two decimals, rounded half up; exact whatever the platform.
+/// A quotient with two decimals, rounded half up, equal on all platforms.
 fn ratio(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();

@@ -1,16 +1,15 @@
-//! What is in a memory trace.
+//! The contents of a memory trace.
 
 use std::collections::BTreeMap;
 
 use model::units::format_size;
 use render::{Block, Cell, Document, Table, format};
-use serde_json::json;
+use serde_json::{Value, json};
 use trace::{EventCounts, Format, Granularity, Header, Notes, PAGE_SHIFT, PackedBytes, Summary};
 
 const MOST_THREADS: usize = 20;
 
-/// Header, references, pages, threads, order, events, size, and what is missing, of the file `name`
-/// that was read to its end.
+/// Header, references, pages, threads, order, events, size and gaps of the file `name`.
 pub fn trace_document(
     name: &str,
     format: Format,
@@ -30,13 +29,10 @@ pub fn trace_document(
     if more > MOST_THREADS {
         document.push(Block::Notes(vec![format!("and {} more threads", more - MOST_THREADS)]));
     }
-    let mut missing = Vec::new();
-    if summary.events.missed > 0 {
-        missing.push(format!("not recorded: {}", summary.events.missed));
-        missing.extend(summary.missed.iter().map(|reason| format!("  {reason}")));
-    }
-    missing.extend(trace_notes(notes));
-    document.push(Block::Notes(missing));
+    let missed = Some(summary.events.missed).filter(|missed| *missed > 0);
+    let missed = missed.map(|missed| format!("not recorded: {missed}")).into_iter();
+    let missed = missed.chain(summary.missed.iter().map(|reason| format!("  {reason}")));
+    document.push(Block::Notes(missed.chain(trace_notes(notes)).collect()));
     let Notes { header, packed, bad, cut_off, .. } = notes;
     let first = bad.first.iter();
     let first = first.map(|(place, reason)| json!({ "place": place, "reason": reason }));
@@ -47,13 +43,12 @@ pub fn trace_document(
         "header": header,
         "summary": summary,
         "packed_bytes": packed,
-        "bad_records": { "count": bad.count, "first": first.collect::<Vec<_>>() },
+        "bad_records": { "count": bad.count, "first": first.collect::<Value>() },
         "cut_off": cut_off,
     }))
 }
 
-/// What could not be read of a file: bad records with their places, and where it was cut off.
-/// Empty if all was well.
+/// The unreadable parts of a file: bad records with their places, and where it was cut off.
 pub fn trace_notes(notes: &Notes) -> Vec<String> {
     let (bad, mut lines) = (&notes.bad, Vec::new());
     if bad.count > 0 {
@@ -67,7 +62,6 @@ pub fn trace_notes(notes: &Notes) -> Vec<String> {
     lines
 }
 
-/// What the file says of itself.
 fn header(header: &Header) -> [(&'static str, String); 3] {
     let architecture = header.architecture.as_ref().map(|name| format!(" ({name})"));
     let program = format!("{}{}", header.program, architecture.unwrap_or_default());
@@ -86,9 +80,9 @@ fn header(header: &Header) -> [(&'static str, String); 3] {
 
 fn references(summary: &Summary) -> Table {
     let all = summary.references;
-    let blank = || Cell::figure("");
+    let blank = || Cell::blank();
     let row = |name: &str, count: u64| {
-        let share = (all > 0).then(|| Cell::share(count as f64 / all as f64));
+        let share = (all > 0).then(|| Cell::Share(count as f64 / all as f64));
         [name.into(), count.into(), share.into(), blank()]
     };
     let mut rows = vec![["references".into(), all.into(), blank(), blank()]];
@@ -105,7 +99,7 @@ fn references(summary: &Summary) -> Table {
         ("  written", summary.written_pages),
         ("  of instructions", summary.fetched_pages),
     ];
-    let size = |pages: u64| Cell::size(pages << PAGE_SHIFT);
+    let size = |pages: u64| Cell::Size(pages << PAGE_SHIFT);
     rows.extend(pages.map(|(name, pages)| [name.into(), pages.into(), blank(), size(pages)]));
     Table::of("", ["", "number", "of all", "size"], rows)
 }
@@ -119,7 +113,7 @@ fn threads(summary: &Summary) -> Table {
             (*process).into(),
             (*thread).into(),
             (*count).into(),
-            Cell::share(*count as f64 / summary.references.max(1) as f64),
+            Cell::Share(*count as f64 / summary.references.max(1) as f64),
             names.map_or_else(String::new, |names| names.join(", then ")).into(),
         ]
     });

@@ -1,10 +1,10 @@
-//! What remedies would bring on a simulated machine, each alone and the best of them together.
+//! The gains of remedies on a simulated machine, each alone and the best ones together.
 
 use analysis::seeds_text;
 use render::{Block, Cell, Document, Table, format};
 use serde::Serialize;
 
-/// What remedies bring.
+/// The gains of remedies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WhatIf {
     /// The machine in words.
@@ -13,39 +13,39 @@ pub struct WhatIf {
     pub program: String,
     /// The seeds of each figure.
     pub seeds: Vec<u64>,
-    /// Elapsed time without any remedy, median, in ns.
+    /// Median elapsed time without any remedy, in ns.
     pub elapsed_ns: f64,
     /// Each remedy alone, the greatest speed-up first.
     pub alone: Vec<Tried>,
-    /// Remedies on top of each other, in the order in which they are worth having.
+    /// Remedies added one by one, the best first.
     pub together: Vec<Tried>,
-    /// Remedies that are not available or change nothing, with the reasons.
+    /// Remedies that are unavailable or change nothing, with the reasons.
     pub left_out: Vec<(String, String)>,
 }
 
 /// A remedy that was tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tried {
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// What is done.
+    /// What it does.
     pub about: String,
     /// The settings that it changes.
     pub settings: String,
-    /// What it costs.
+    /// Its cost.
     pub price: String,
-    /// Elapsed time with it, median, in ns.
+    /// Median elapsed time with it, in ns.
     pub elapsed_ns: f64,
-    /// Elapsed time before over that with it.
+    /// Elapsed time without it over that with it.
     pub gain: Gain,
     /// Elapsed time without any remedy over that with all so far.
     pub total: Gain,
 }
 
-/// A ratio of elapsed times over seeds (Hodges and Lehmann) with its interval.
+/// A ratio of elapsed times over seeds (Hodges-Lehmann) with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Gain {
-    /// Its estimate.
+    /// The estimate.
     pub ratio: f64,
     /// Lower end of the interval.
     pub low: f64,
@@ -53,11 +53,11 @@ pub struct Gain {
     pub high: f64,
 }
 
-/// Both tables, and what was left out.
+/// The tables of remedies alone and together, and what was left out.
 pub fn whatif_document(found: &WhatIf) -> Document<'_> {
     let row = |tried: &Tried, last: Cell| {
         let Tried { name, price, elapsed_ns, gain, .. } = tried;
-        let interval = Cell::interval(Some((gain.low, gain.high)));
+        let interval = Cell::Interval(Some((gain.low, gain.high)));
         let figures = [Cell::duration(*elapsed_ns), Cell::ratio(gain.ratio), interval, last];
         [Cell::from(name), Cell::from(price)].into_iter().chain(figures)
     };

@@ -1,11 +1,10 @@
-//! What a mix of users or a trace counted on a simulated machine.
+//! The counts of a mix of users or a trace on a simulated machine.
 
 use std::collections::BTreeMap;
 
 use analysis::seeds_text;
 use render::{Cell, Document, Table};
 
-/// What is told, in this order, if it was counted.
 const ROWS: [(&str, &str); 16] = [
     ("elapsed_ns", "elapsed"),
     ("user_ns", "user"),
@@ -25,38 +24,33 @@ const ROWS: [(&str, &str); 16] = [
     ("swap_ins", "swap-ins"),
 ];
 
-/// What was run at a place in words, and what each seed came to: median, least and most. Counts are
-/// by name, in the order of the seeds; times end in `_ns`.
+/// Median, least and largest counts over the seeds; times end in `_ns`.
 pub fn whole_run_document(
     place: String,
     name: &str,
     seeds: &[u64],
     counts: &[BTreeMap<&'static str, u64>],
 ) -> Document<'static> {
-    let row =
-        |told: &str, value: &dyn Fn(&BTreeMap<&str, u64>) -> Option<f64>, cell: fn(f64) -> Cell| {
-            let values: Vec<f64> = counts.iter().map(value).collect::<Option<_>>()?;
-            let ends = [f64::min, f64::max].map(|end| values.iter().copied().reduce(end));
-            let figures = [stats::median(&values), ends[0], ends[1]];
-            let figures = figures.map(|value| value.map(cell).into());
-            Some([Cell::from(told)].into_iter().chain(figures))
-        };
-    let mut rows: Vec<_> = ROWS
-        .iter()
-        .filter_map(|(name, told)| {
-            let cell = match name.ends_with("_ns") {
-                true => Cell::duration,
-                false => |count| Cell::decimals(count, 0),
-            };
-            row(told, &|counts| counts.get(name).map(|value| *value as f64), cell)
-        })
-        .collect();
-    let of_steals = |counts: &BTreeMap<&str, u64>| {
+    let row = |title: &str, values: Option<Vec<f64>>, cell: fn(f64) -> Cell| {
+        let values = values?;
+        let [least, most] = [f64::min, f64::max].map(|end| values.iter().copied().reduce(end));
+        let figures = [stats::median(&values), least, most].map(|value| value.map(cell).into());
+        Some([Cell::from(title)].into_iter().chain(figures))
+    };
+    let rows = ROWS.iter().filter_map(|(name, title)| {
+        let values = counts.iter().map(|counts| Some(*counts.get(name)? as f64)).collect();
+        match name.ends_with("_ns") {
+            true => row(title, values, Cell::duration),
+            false => row(title, values, |count| Cell::decimals(count, 0)),
+        }
+    });
+    let of_steals = counts.iter().map(|counts| {
         let steals = counts.get("steals").filter(|steals| **steals > 0)?;
         Some(*counts.get("translation_faults")? as f64 / *steals as f64)
-    };
-    let decimal = |value| Cell::decimals(value, 1);
-    rows.extend(row("faults for each pmeg stolen", &of_steals, decimal));
+    });
+    let of_steals =
+        row("faults for each pmeg stolen", of_steals.collect(), |value| Cell::decimals(value, 1));
+    let rows = rows.chain(of_steals);
     Document::of(vec![Table::of("", ["", "median", "min", "max"], rows).into()])
         .with_facts([("machine", place), ("workload", format!("{name}, {}", seeds_text(seeds)))])
 }

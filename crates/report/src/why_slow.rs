@@ -1,4 +1,4 @@
-//! Why slow responses were slow: a table by load, and the slowest ones by themselves.
+//! Why slow responses were slow: a table by load, and the slowest responses.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use model::BASELINE;
 use model::units::format_duration;
 use render::{Block, Cell, Table, format};
 
-/// A part below this share is not shown.
+/// Smaller parts are not shown.
 const SHOWN_FROM: f64 = 0.005;
 
-/// The table: a line a load that had slow responses; nothing if nothing is known about any.
+/// A table with a row per load that had slow responses, and a note; nothing if there were none.
 pub(crate) fn why_slow_blocks(matrix: &Matrix) -> Vec<Block> {
     let (slow, mut calm): (Vec<&WhySlow>, Vec<&WhySlow>) =
         matrix.why_slow.iter().partition(|load| load.slow.samples > 0);
@@ -23,15 +23,11 @@ pub(crate) fn why_slow_blocks(matrix: &Matrix) -> Vec<Block> {
     }
     let unknown =
         unknown(|part| slow.iter().all(|load| load.slow.parts_ns.get(part) == Some(&None)));
-    let mut note = String::new();
-    if !unknown.is_empty() {
-        note += &format!("Unknown here: {unknown}. ");
-    }
-    if !calm.is_empty() {
-        let names: Vec<&str> = calm.iter().map(|load| load.load.as_str()).collect();
-        note += &format!("None was slow under {}. ", names.join(", "));
-    }
-    note += "The worst ones with their counters: --worst N.";
+    let calm: Vec<&str> = calm.iter().map(|load| load.load.as_str()).collect();
+    let notes = [("Unknown here: ", unknown), ("None was slow under ", calm.join(", "))];
+    let notes = notes.into_iter().filter(|(_, names)| !names.is_empty());
+    let note: String = notes.map(|(what, names)| format!("{what}{names}. ")).collect();
+    let note = note + "The worst ones with their counters: --worst N.";
     vec![Block::Table(table(&slow, first.limit_ns)), Block::Sentence(note)]
 }
 
@@ -49,7 +45,7 @@ fn table(slow: &[&WhySlow], limit_ns: f64) -> Table {
     let head =
         ["load", "slow", "explained"].into_iter().chain(parts.iter().map(|part| part.title()));
     let share =
-        |share: Option<f64>| share.map_or_else(|| Cell::absent_because("unknown"), Cell::share);
+        |it: Option<f64>| it.map_or_else(|| Cell::Absent("unknown".to_owned()), Cell::Share);
     let rows = slow.iter().map(|load| {
         let count = format!("{} of {}", load.slow.samples, load.responses);
         let first = [Cell::from(&load.load), Cell::figure(count), share(load.explained)];
@@ -63,7 +59,7 @@ fn unknown(is_unknown: impl Fn(&Part) -> bool) -> String {
     unknown.collect::<Vec<_>>().join(", ")
 }
 
-/// A slow response with its parts, what is unknown of it, and what was counted meanwhile.
+/// A slow response with its parts, the unknown ones, and the counters meanwhile.
 pub(crate) fn worst_item(load: &str, sample: &WorstSample) -> String {
     let WorstSample { run_id, seed, index, explained, .. } = sample;
     let delay_ns = explained.delay_ns.max(1) as f64;
@@ -86,7 +82,6 @@ pub(crate) fn worst_item(load: &str, sample: &WorstSample) -> String {
     text
 }
 
-/// The parts that matter, the largest first.
 fn parts(parts_ns: &BTreeMap<Part, Option<u64>>, delay_ns: f64) -> Vec<String> {
     let mut known: Vec<(Part, u64)> =
         parts_ns.iter().filter_map(|(part, ns)| Some((*part, (*ns)?))).collect();

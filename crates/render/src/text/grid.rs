@@ -1,7 +1,5 @@
-//! A table as aligned columns that fit the width of the terminal.
-//!
-//! A table that is too wide first gets its columns of words broken into lines; if that is not
-//! enough, it is continued below with other columns beside the same names.
+//! A table as aligned columns that fit the terminal. If it is too wide, cells with text are wrapped;
+//! if that is not enough, further columns follow below, beside the same names.
 
 use model::shown::one_line;
 
@@ -10,17 +8,16 @@ use crate::table::{Cell, Table, Tone};
 use crate::wrap::{letters, words, wrapped_to};
 
 const GAP: usize = 2;
-/// A column of words is not broken into shorter lines than this.
+/// Texts are not wrapped to less than this.
 const LEAST_WIDTH: usize = 16;
 
-/// One column with all its cells, the heading first.
 struct Column {
     cells: Vec<(String, Tone)>,
     is_numeric: bool,
     width: usize,
 }
 
-/// The table with a line a row, or several where it had to be broken.
+/// The table with one line per row, or several where cells are wrapped.
 pub(super) fn grid(table: &Table, style: &Style) -> String {
     let count = table.rows.iter().map(Vec::len).chain([table.head.len()]).max().unwrap_or(0);
     let mut columns: Vec<Column> = (0..count).map(|index| Column::of(table, index)).collect();
@@ -40,7 +37,7 @@ pub(super) fn grid(table: &Table, style: &Style) -> String {
 impl Column {
     fn of(table: &Table, index: usize) -> Self {
         let head = table.head.get(index).map(|name| (one_line(name).into_owned(), Tone::Plain));
-        let cell = |cell: &Cell| (one_line(&cell.text()).into_owned(), cell.tone);
+        let cell = |cell: &Cell| (one_line(&cell.text()).into_owned(), cell.tone());
         let below = table.rows.iter().map(|row| row.get(index).map(cell).unwrap_or_default());
         let cells: Vec<(String, Tone)> =
             [head.unwrap_or_default()].into_iter().chain(below).collect();
@@ -48,7 +45,7 @@ impl Column {
         Self { cells, is_numeric: table.is_numeric(index), width }
     }
 
-    /// The narrowest that it may be: a longest word is never broken.
+    /// The least width, at which no word is broken.
     fn least_width(&self) -> usize {
         let words = self.cells.iter().flat_map(|(text, _)| words(text));
         words.map(|word| letters(&word)).max().unwrap_or(0).max(LEAST_WIDTH).min(self.width)
@@ -60,7 +57,7 @@ fn total(columns: &[Column], indices: &[usize]) -> usize {
     widths + GAP * indices.len().saturating_sub(1)
 }
 
-/// Takes width from the widest columns of words until all fit, or none has any to give.
+/// Narrows the widest columns of text until all columns fit, or none can be narrowed.
 fn narrow(columns: &mut [Column], width: usize) {
     let all: Vec<usize> = (0..columns.len()).collect();
     while let Some(excess) = total(columns, &all).checked_sub(width).filter(|it| *it > 0) {
@@ -68,12 +65,12 @@ fn narrow(columns: &mut [Column], width: usize) {
             |column: &&mut Column| !column.is_numeric && column.width > column.least_width();
         let widest = columns.iter_mut().filter(can_give).max_by_key(|column| column.width);
         let Some(widest) = widest else { return };
-        // Step by step, so that two wide columns share what is taken.
+        // In small steps, so that two wide columns share the loss.
         widest.width -= excess.min(4).min(widest.width - widest.least_width());
     }
 }
 
-/// Which columns stand beside each other: those of the names in every part.
+/// The columns of each part; every part has the names.
 fn split(columns: &[Column], names: &[usize], width: usize) -> Vec<Vec<usize>> {
     let mut parts: Vec<Vec<usize>> = vec![names.to_vec()];
     for index in names.len()..columns.len() {
@@ -87,7 +84,6 @@ fn split(columns: &[Column], names: &[usize], width: usize) -> Vec<Vec<usize>> {
     parts
 }
 
-/// These columns beside each other, without blanks at the end of a line.
 fn part(columns: &[Column], indices: &[usize], style: &Style) -> String {
     let rows = columns.first().map_or(0, |column| column.cells.len());
     (0..rows).map(|row| lines(columns, indices, row, style)).collect()
@@ -190,7 +186,7 @@ mod tests {
     #[test]
     fn colours_take_no_room() {
         let mut table = Table::new("", ["what", "found"]);
-        table.row([Cell::from("a"), Cell::from("slow").toned(Tone::Bad)]);
+        table.row([Cell::from("a"), Cell::Text("slow".to_owned(), Tone::Bad)]);
         table.row([Cell::from("long"), Cell::from("x")]);
         let text = grid(&table, &Style { width: Some(80), has_colour: true });
         assert_eq!(text, "what  found\na     \u{1b}[31mslow\u{1b}[0m\nlong  x\n");

@@ -1,4 +1,4 @@
-//! Where a change comes from: parts of the work, a counter at its price, and what stays open.
+//! The causes of a change: parts of the work, a counter at its price, and what remains open.
 
 use analysis::attribution::{
     Attribution, CostOrigin, FactorPart, Mediated, MediationOutcome, Noise, Step,
@@ -10,7 +10,7 @@ use super::words::{Words, counts, noun, number, percent, times_of};
 /// Parts are named until they make up this percentage.
 pub(super) const MOST: f64 = 90.0;
 
-/// "95.9 % of the loss came with pl1 list (58.7 %, 2.76 times) and …".
+/// "95.9 % of the loss came with pl1 list (58.7 %, 2.76 times) and …"
 pub(super) fn parts(step: &Step, words: &Words) -> Vec<String> {
     let change = step.after - step.before;
     if step.parts.is_empty() || !counts(&step.scales.additive.total, 0.0) {
@@ -33,35 +33,30 @@ pub(super) fn parts(step: &Step, words: &Words) -> Vec<String> {
     });
     let rest: Vec<String> = rest.collect();
     let (percent, kind, size) = (percent(sum), words.change(change), words.quantity(change.abs()));
-    let mut told = vec![format!("{percent} of the {kind} of {size} came with {}.", and(&named))];
-    if !rest.is_empty() {
-        told.push(format!("The rest is small: {}.", and(&rest)));
-    }
-    told
+    let named = format!("{percent} of the {kind} of {size} came with {}.", and(&named));
+    let rest = (!rest.is_empty()).then(|| format!("The rest is small: {}.", and(&rest)));
+    [named].into_iter().chain(rest).collect()
 }
 
-/// "40,000 page faults × 8 ms / 6 users explain 53.3 s of 65.8 s: 81 %. …", one for each step
-/// whose change is told apart from none.
+/// "40,000 page faults × 8 ms / 6 users explain 53.3 s of 65.8 s: 81 %. …" for each step with a
+/// significant change.
 pub(super) fn mediation(attribution: &Attribution, words: &Words) -> Vec<String> {
     let Some(found) = &attribution.mediation else { return Vec::new() };
     let steps = attribution.steps.iter().zip(&found.steps);
-    steps
-        .filter(|(step, _)| counts(&step.scales.additive.total, 0.0))
-        .map(|(_, mediated)| explained(found, mediated, words))
-        .collect()
+    let steps = steps.filter(|(step, _)| counts(&step.scales.additive.total, 0.0));
+    steps.map(|(_, mediated)| explained(found, mediated, words)).collect()
 }
 
 fn explained(found: &MediationOutcome, step: &Mediated, words: &Words) -> String {
     let counter = noun(&found.mediator, "faults");
     let each = step.cost_of_all.filter(|cost| *cost > 0.0).map(|cost| words.price(cost));
-    let range = found
-        .unit_cost_interval
-        .map(|(low, high)| format!("{} to {}", words.price(low), words.price(high)));
+    let range = found.unit_cost_interval;
+    let range = range.map(|(low, high)| format!("{} to {}", words.price(low), words.price(high)));
     let origin = match (found.cost_origin, range) {
         (CostOrigin::Given, _) => "as given".to_owned(),
         (CostOrigin::Fact, _) => "as published".to_owned(),
         (CostOrigin::Estimated, None) => "as estimated".to_owned(),
-        // A price that may as well be nothing explains nothing.
+        // A price that may be 0 explains nothing.
         (CostOrigin::Estimated, Some(range))
             if found.unit_cost_interval.is_some_and(|(low, _)| low <= 0.0) =>
         {
@@ -104,18 +99,16 @@ fn explained(found: &MediationOutcome, step: &Mediated, words: &Words) -> String
     )
 }
 
-/// What these data do not say.
+/// What these data do not explain.
 pub(super) fn still_open(attribution: &Attribution, words: &Words) -> Vec<String> {
-    let mut told = Vec::new();
-    let step = attribution.steps.first();
-    if let Some(step) = step.filter(|step| step.parts.is_empty() && attribution.mediation.is_none())
-    {
+    let mut sentences = Vec::new();
+    let step = attribution.steps.first().filter(|_| attribution.mediation.is_none());
+    if let Some(step) = step.filter(|step| step.parts.is_empty()) {
         let main = step.scales.additive.main.iter().filter(|main| counts(&main.figure, 0.0));
-        let open: Vec<String> = main
-            .map(|main| format!("{} ({})", main.factor, words.difference(main.figure.value)))
-            .collect();
+        let open = main.map(|it| format!("{} ({})", it.factor, words.difference(it.figure.value)));
+        let open: Vec<String> = open.collect();
         if !open.is_empty() {
-            told.push(format!(
+            sentences.push(format!(
                 "How {} {} this about remains unexplained: no part of the work and no counter was \
                  measured beside the {}.",
                 and(&open),
@@ -125,11 +118,9 @@ pub(super) fn still_open(attribution: &Attribution, words: &Words) -> Vec<String
         }
     }
     if attribution.noise == Noise::Absent {
-        told.push(
-            "Nothing was repeated, so none of this can be told from chance; repeat the trials, or \
-             run more seeds."
-                .to_owned(),
-        );
+        let text = "Nothing was repeated, so none of this can be told from chance; repeat the \
+                    trials, or run more seeds.";
+        sentences.push(text.to_owned());
     }
-    told
+    sentences
 }

@@ -1,5 +1,5 @@
-//! What follows from an attribution, in sentences, each with its figures. They are rules over the
-//! figures (`docs/attribution.md`).
+//! The conclusions of an attribution as sentences, by rules over its figures
+//! (`docs/attribution.md`).
 
 use analysis::attribution::{
     Attribution, Effects, Neighbour, Revert, Scale, Share, SimpleEffect, Step, TwoScales,
@@ -10,20 +10,20 @@ use render::format::and;
 use super::causes;
 use super::words::{Words, counts, interval_of_ratio, percent, ratio, times};
 
-/// A change by less than this part is slight.
+/// Smaller changes are slight.
 const SLIGHT: f64 = 0.05;
-/// Differences within this factor of each other are about the same.
+/// Values within this factor are about the same.
 const ABOUT_THE_SAME: f64 = 1.5;
 
-/// All sentences, in the order of the questions: has it changed, by what, does that add up, where,
-/// what would help, and what is still open.
+/// All sentences in the order of the questions: did it change, by what, does that add up, where,
+/// what would help, and what remains open.
 pub(crate) fn sentences(attribution: &Attribution) -> Vec<String> {
     let words = &Words::of(attribution);
     let mut told = Vec::new();
     for (index, step) in attribution.steps.iter().enumerate() {
         let several = step.factors.len() > 1;
         if index > 0 && several {
-            // The questions are the same; only what another level makes of the answers is news.
+            // Only what another level changes in the answers is new.
             told.push(instead(step, &attribution.steps[0], words));
             continue;
         }
@@ -43,7 +43,7 @@ pub(crate) fn sentences(attribution: &Attribution) -> Vec<String> {
     told
 }
 
-/// "From one on 17.11 to two on 18.9 …".
+/// "From one on 17.11 to two on 18.9 …"
 fn whole(step: &Step, words: &Words) -> String {
     let levels = |index: usize| {
         let named = step.factors.iter().map(|f| format!("{} {}", f.name, f.levels[index]));
@@ -65,7 +65,7 @@ fn whole(step: &Step, words: &Words) -> String {
     format!("From {from} to {to} the {noun} {verb} from {before} to {after}: {times}{difference}.")
 }
 
-/// "With system 18.11 instead of 18.9: …".
+/// "With system 18.11 instead of 18.9: …"
 fn instead(step: &Step, first: &Step, words: &Words) -> String {
     let other = step.factors.iter().zip(&first.factors);
     let other = other.map(|(here, there)| (&here.name, &here.levels[1], &there.levels[1]));
@@ -77,7 +77,7 @@ fn instead(step: &Step, first: &Step, words: &Words) -> String {
     format!("With {}: {figures}{shares}", and(&other))
 }
 
-/// "pl1_version two against one costs 2.96 times the page faults [2.89, 3.03]; …".
+/// "pl1_version two against one costs 2.96 times the page faults [2.89, 3.03]; …"
 fn factors(scales: &TwoScales, words: &Words, again: bool) -> String {
     let effects = scales.log.as_ref().unwrap_or(&scales.additive);
     let (noun, verb) = (&words.noun, words.verb());
@@ -101,21 +101,20 @@ fn factors(scales: &TwoScales, words: &Words, again: bool) -> String {
     format!("{}.", told.collect::<Vec<_>>().join("; "))
 }
 
-/// What figures of no effect are on a scale.
+/// The figure of no effect on a scale.
 fn none(scale: Scale) -> f64 {
     if scale == Scale::Log { 1.0 } else { 0.0 }
 }
 
-/// "Of the loss of 4,814 page faults 87.0 % is …".
+/// "Of the loss of 4,814 page faults 87.0 % is …"
 fn shares(step: &Step, words: &Words) -> Option<String> {
     let (shares, scale) = match step.scales.scale {
         Scale::Additive => (&step.shares, ""),
         Scale::Log => (&step.log_shares, ", as ratios,"),
     };
     let told = shares.iter();
-    let told: Vec<String> = told
-        .filter_map(|share| Some(format!("{} is {}'s", percent(share.percent?), share.factor)))
-        .collect();
+    let told = told.filter_map(|it| Some(format!("{} is {}'s", percent(it.percent?), it.factor)));
+    let told: Vec<String> = told.collect();
     if told.is_empty() || !counts(&step.scales.additive.total, 0.0) {
         return None;
     }
@@ -129,10 +128,10 @@ fn shares(step: &Step, words: &Words) -> Option<String> {
     Some(format!("Of the {kind} of {size}{scale} {told}{bounds}."))
 }
 
-/// Whether a factor costs the same beside each level of another, as a difference or as a ratio.
-fn adds_or_multiplies(step: &Step, words: &Words) -> Vec<String> {
+/// Whether a factor's effect is the same at both levels of another, as a difference or as a ratio.
+fn adds_or_multiplies(step: &Step, words: &Words) -> Option<String> {
     if step.factors.len() != 2 {
-        return Vec::new();
+        return None;
     }
     let told = |factor: usize| {
         let name = &step.factors[factor].name;
@@ -161,11 +160,11 @@ fn adds_or_multiplies(step: &Step, words: &Words) -> Vec<String> {
             _ => None,
         }
     };
-    // The factor that was named last is the one that a new system is: it is asked first.
-    told(1).or_else(|| told(0)).into_iter().collect()
+    // The factor that was named last is usually the new system.
+    told(1).or_else(|| told(0))
 }
 
-/// Whether all have one sign and sizes within [`ABOUT_THE_SAME`].
+/// Whether all values have the same sign and similar sizes.
 fn alike(values: &[f64]) -> bool {
     let sizes = || values.iter().map(|value| value.abs());
     let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
@@ -174,7 +173,6 @@ fn alike(values: &[f64]) -> bool {
         && most <= ABOUT_THE_SAME * least
 }
 
-/// What is left over when effects are added (or multiplied) on the scale that fits.
 fn together(step: &Step, words: &Words) -> Vec<String> {
     let effects = step.scales.fitting();
     let none = none(effects.scale);
@@ -193,7 +191,7 @@ fn together(step: &Step, words: &Words) -> Vec<String> {
     told.collect()
 }
 
-/// "Reverting the compiler alone would regain …".
+/// "Reverting the compiler alone would regain …"
 fn reverts(step: &Step, words: &Words) -> Option<String> {
     let told = |(index, revert): (usize, &Revert)| {
         let change = revert.change.value;

@@ -1,12 +1,12 @@
-//! The tables of an attribution: cell means, effects on both scales, shares, reverts, parts.
+//! The tables of an attribution, and the ledger of conditions.
 
-use analysis::attribution::{self, Attribution, Effects, Figure, Step, Term};
-use render::format::{counted, p_value};
-use render::{Cell, Table};
+use analysis::attribution::{self, Attribution, Effects, Figure, Ledger, Step, Term};
+use render::format::{and, counted, p_value};
+use render::{Block, Cell, Table};
 
 use super::words::{Words, counts, percent, ratio, ratio_with_interval};
 
-/// Cell means: the levels of the last factor side by side, as experiments are published.
+/// Cell means, the levels of the last factor side by side as in publications.
 pub(super) fn cell_means(attribution: &Attribution, words: &Words) -> Table {
     let Some((across, down)) = attribution.factors.split_last() else { return Table::default() };
     let cells = &attribution.overall.additive.cells;
@@ -21,7 +21,7 @@ pub(super) fn cell_means(attribution: &Attribution, words: &Words) -> Table {
     let head = down.iter().map(|factor| factor.name.clone()).chain(levels);
     let mean = |cell: &attribution::Cell| {
         let count = if is_equal { "" } else { &format!(" ({})", counted(cell.count, "trial")) };
-        cell.mean.map(|mean| Cell::figure(format!("{}{count}", words.amount(mean)))).into()
+        Cell::figure(cell.mean.map(|mean| format!("{}{count}", words.amount(mean))))
     };
     let rows = cells.chunks(across.levels.len()).map(|line| {
         let levels = line[0].levels[..down.len()].iter().map(Cell::from);
@@ -30,34 +30,31 @@ pub(super) fn cell_means(attribution: &Attribution, words: &Words) -> Table {
     Table::of(format!("Mean {}{unit}{each}", words.noun), head, rows)
 }
 
-/// A row of a table of effects: on the scale of ratios, and as a difference.
 fn effect(name: String, log: Option<&Figure>, difference: &Figure, words: &Words) -> [Cell; 3] {
-    let times = log.map(|figure| Cell::figure(ratio_with_interval(figure)));
-    [name.into(), times.into(), Cell::figure(words.difference_with_interval(difference))]
+    let times = Cell::figure(log.map(ratio_with_interval));
+    [name.into(), times, Cell::figure(words.difference_with_interval(difference))]
 }
 
 const EFFECT_HEAD: [&str; 3] = ["effect", "times", "difference"];
 
-/// Main effects and interactions as ratios and as differences.
 pub(super) fn effects(step: &Step, words: &Words) -> Table {
-    let Effects { main, interactions, total, .. } = &step.scales.additive;
-    let log = step.scales.log.as_ref();
-    let mut rows = Vec::new();
-    for (index, found) in main.iter().enumerate() {
-        let name = format!("{} {} against {}", found.factor, found.level, found.against);
-        let times = log.and_then(|log| Some(&log.main.get(index)?.figure));
-        rows.push(effect(name, times, &found.figure, words));
-    }
-    for (index, found) in interactions.iter().enumerate() {
-        let ((one, other), (level, of_other)) = (&found.factors, &found.levels);
-        let name = format!("interaction of {one} {level} and {other} {of_other}");
-        let times = log.and_then(|log| Some(&log.interactions.get(index)?.figure));
-        rows.push(effect(name, times, &found.figure, words));
-    }
-    if !interactions.is_empty() {
-        let times = log.map(|log| &log.total);
-        rows.push(effect("all together".to_owned(), times, total, words));
-    }
+    let all = |effects: &Effects| {
+        let main = effects
+            .main
+            .iter()
+            .map(|it| (format!("{} {} against {}", it.factor, it.level, it.against), it.figure));
+        let interactions = effects.interactions.iter().map(|it| {
+            let ((one, other), (level, of_other)) = (&it.factors, &it.levels);
+            (format!("interaction of {one} {level} and {other} {of_other}"), it.figure)
+        });
+        let has_total = !effects.interactions.is_empty();
+        let total = has_total.then(|| ("all together".to_owned(), effects.total));
+        main.chain(interactions).chain(total).collect::<Vec<(String, Figure)>>()
+    };
+    let log = step.scales.log.as_ref().map(all).unwrap_or_default();
+    let rows = all(&step.scales.additive).into_iter().enumerate().map(|(index, (name, figure))| {
+        effect(name, log.get(index).map(|(_, times)| times), &figure, words)
+    });
     let levels = |index: usize| {
         let levels = step.factors.iter().map(|factor| factor.levels[index].as_str());
         levels.collect::<Vec<_>>().join(", ")
@@ -82,14 +79,13 @@ pub(super) fn simple_effects(step: &Step, words: &Words) -> Table {
 }
 
 fn part(percentage: Option<f64>) -> Cell {
-    percentage.map(|it| Cell::figure(percent(it))).into()
+    Cell::figure(percentage.map(percent))
 }
 
 fn range(ends: Option<(f64, f64)>) -> Cell {
-    ends.map(|(low, high)| Cell::figure(format!("{low:.1} to {high:.1} %"))).into()
+    Cell::figure(ends.map(|(low, high)| format!("{low:.1} to {high:.1} %")))
 }
 
-/// Shares with what the order of counting makes of them, and what single reverts give back.
 pub(super) fn shares(step: &Step, words: &Words) -> Table {
     let change = words.difference(step.after - step.before);
     let caption = format!("Shares of {change} (Shapley: the mean over all orders of counting)");
@@ -103,27 +99,27 @@ pub(super) fn shares(step: &Step, words: &Words) -> Table {
             range(share.interval),
             range(share.order_bounds),
             part(step.log_shares.get(index).and_then(|share| share.percent)),
-            revert.map(|it| Cell::figure(words.difference(it.change.value))).into(),
+            Cell::figure(revert.map(|it| words.difference(it.change.value))),
             part(revert.and_then(|revert| revert.percent)),
         ]
     });
     Table::of(caption, head, rows)
 }
 
-/// What each part of the work adds, and through which factor. Of a change that is not told from
-/// none nothing has a share.
+/// What each part of the work adds, and by which factor. There are no shares of an insignificant
+/// change.
 pub(super) fn parts(step: &Step, words: &Words) -> Table {
     let is_told = counts(&step.scales.additive.total, 0.0);
     let several = step.factors.len() > 1;
     let head = ["part", "before", "after", "times", "change", "share", "trials"].map(str::to_owned);
     let by = step.factors.iter().filter(|_| several).map(|factor| format!("by {}", factor.name));
     let rows = step.parts.iter().map(|found| {
-        let times = (found.before > 0.0).then(|| Cell::figure(ratio(found.after / found.before)));
+        let times = (found.before > 0.0).then(|| ratio(found.after / found.before));
         let cells = [
             Cell::from(&found.part),
             Cell::figure(words.amount(found.before)),
             Cell::figure(words.amount(found.after)),
-            times.into(),
+            Cell::figure(times),
             Cell::figure(words.difference(found.after - found.before)),
             part(found.percent.filter(|_| is_told)),
             range(found.bounds.filter(|_| is_told)),
@@ -136,16 +132,38 @@ pub(super) fn parts(step: &Step, words: &Words) -> Table {
 }
 
 pub(super) fn variance(terms: &[Term]) -> Table {
-    let rows = terms.iter().map(|term| {
-        [
-            Cell::from(&term.name),
-            term.df.into(),
-            Cell::decimals(term.f, 2),
-            term.p.map(|p| Cell::figure(p_value(p))).into(),
-            part(term.percent),
-        ]
+    let rows = terms.iter().map(|Term { name, df, f, p, percent, .. }| {
+        let [f, p] = [Cell::decimals(*f, 2), Cell::figure(p.map(p_value))];
+        [name.into(), (*df).into(), f, p, part(*percent)]
     });
     let caption = "Analysis of variance (a large effect makes all others look small in its last \
                    column)";
     Table::of(caption, ["term", "df", "F", "p", "sum of squares"], rows)
+}
+
+pub(super) fn ledger(ledger: &Ledger) -> Vec<Block> {
+    let plain = |name: &String| name.replace('_', " ");
+    let head = ["condition".to_owned()].into_iter().chain(ledger.names.iter().cloned());
+    let rows = ledger.differing.iter().map(|condition| {
+        let values = condition.values.iter().map(|value| value.as_ref().map(Cell::from).into());
+        [Cell::from(plain(&condition.name))].into_iter().chain(values)
+    });
+    let caption = "Conditions in which the experiments differ (- = not told)";
+    let mut blocks = vec![Table::of(caption, head, rows).into()];
+    if !ledger.common.is_empty() {
+        let common = ledger.common.iter().map(|(name, value)| format!("{} {value}", plain(name)));
+        let common: Vec<String> = common.collect();
+        blocks.push(format!("The same in all: {}.", common.join("; ")).into());
+    }
+    let distances = ledger.distances.iter().map(|distance| {
+        let (a, b) = (&ledger.names[distance.between.0], &ledger.names[distance.between.1]);
+        let named: Vec<String> = distance.conditions.iter().map(plain).collect();
+        match named.as_slice() {
+            [] => format!("{a} and {b} differ in nothing that is told."),
+            [one] => format!("{a} and {b} differ in {one} alone: what they disagree on is its."),
+            all => format!("{a} and {b} differ in {} conditions: {}.", all.len(), and(all)),
+        }
+    });
+    blocks.push(Block::List(distances.collect()));
+    blocks
 }

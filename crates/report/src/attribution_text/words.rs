@@ -1,21 +1,19 @@
-//! How quantities, ratios and their intervals are written.
+//! Quantities, ratios and their intervals as text.
 
 use analysis::attribution::{Attribution, Figure};
 use render::format::{self, duration, grouped, signed};
 
 use crate::comparison::usable;
 
-/// A response in words: what it is called and how its quantities are written.
-pub(super) struct Words {
+pub(crate) struct Words {
     /// `page faults`, `CPU time`.
     pub(super) noun: String,
     unit: String,
-    /// Whether more of it is a loss.
     more_is_worse: bool,
 }
 
 impl Words {
-    pub(super) fn of(attribution: &Attribution) -> Words {
+    pub(crate) fn of(attribution: &Attribution) -> Words {
         let unit = attribution.measured.unit.as_str();
         Words {
             noun: noun(&attribution.response, unit),
@@ -25,7 +23,7 @@ impl Words {
     }
 
     /// `4,814 page faults`, `65.8 s`, `12.0ms`.
-    pub(super) fn quantity(&self, value: f64) -> String {
+    pub(crate) fn quantity(&self, value: f64) -> String {
         let amount = self.amount(value);
         match self.unit.as_str() {
             "ns" => amount,
@@ -34,17 +32,15 @@ impl Words {
         }
     }
 
-    /// As `quantity`, without the unit where a table or sentence has it already.
-    pub(super) fn amount(&self, value: f64) -> String {
+    /// As `quantity`, without the unit.
+    pub(crate) fn amount(&self, value: f64) -> String {
         self.amount_like(value, value)
     }
 
-    /// As `amount`, with the decimals of another amount.
     fn amount_like(&self, value: f64, model: f64) -> String {
         if self.unit == "ns" { duration(value.trunc()) } else { number_like(value, model) }
     }
 
-    /// What one count of something costs, in the unit of time that suits it.
     pub(super) fn price(&self, value: f64) -> String {
         let is_time = matches!(self.unit.as_str(), "s" | "ms" | "us");
         format::quantity(value, if is_time { &self.unit } else { "ns" })
@@ -54,12 +50,11 @@ impl Words {
         signed(self.amount(value))
     }
 
-    /// What a level does with the response: it costs time, but gives a rate.
+    /// The verb for the effect of a level: it costs time, but gives a rate.
     pub(super) fn verb(&self) -> &'static str {
         if self.more_is_worse { "costs" } else { "gives" }
     }
 
-    /// Whether a change by this much is for the worse.
     pub(super) fn is_loss(&self, difference: f64) -> bool {
         (difference > 0.0) == self.more_is_worse
     }
@@ -70,16 +65,15 @@ impl Words {
 
     pub(super) fn difference_with_interval(&self, figure: &Figure) -> String {
         let Some((low, high)) = figure.interval else { return self.difference(figure.value) };
-        // A value near 0 has no more decimals than its interval is worth.
+        // A value near 0 has no more decimals than its interval supports.
         let model = figure.value.abs().max((high - low) / 2.0);
         let amount = |value| signed(self.amount_like(value, model));
         format!("{} {}", amount(figure.value), format::interval(low, high, amount))
     }
 }
 
-/// A response's name as a noun: without its unit, with blanks.
+/// The name of a response without its unit, unless that is its noun (`page_faults`).
 pub(super) fn noun(response: &str, unit: &str) -> String {
-    // "page_faults" is a noun with its unit; "cpu_s" is not.
     let bare = match unit {
         "faults" => response,
         unit => response.strip_suffix(unit).and_then(|r| r.strip_suffix('_')).unwrap_or(response),
@@ -90,12 +84,11 @@ pub(super) fn noun(response: &str, unit: &str) -> String {
     }
 }
 
-/// Three significant digits at least, all digits before the point, thousands apart.
+/// At least three significant digits, all integer digits, grouped thousands.
 pub(super) fn number(value: f64) -> String {
     number_like(value, value)
 }
 
-/// As `number`, with the decimals of another number.
 fn number_like(value: f64, model: f64) -> String {
     let decimals = match model.abs() {
         size if size >= 99.95 => 0,
@@ -111,12 +104,12 @@ fn number_like(value: f64, model: f64) -> String {
     format!("{sign}{}{rest}", whole.parse().map_or_else(|_| whole.to_owned(), grouped))
 }
 
-/// Whether an effect is told apart from none.
+/// Whether an effect differs significantly from none.
 pub(super) fn counts(figure: &Figure, none: f64) -> bool {
     figure.interval.is_none_or(|(low, high)| none < low || none > high)
 }
 
-/// Two decimals, or three where a ratio is so near 1 that they matter.
+/// Two decimals, or three near 1.
 pub(super) fn ratio(value: f64) -> String {
     ratio_like(value, value)
 }
@@ -135,7 +128,7 @@ pub(super) fn times_of(before: f64, after: f64) -> String {
     if before > 0.0 { format!(", {} times", ratio(after / before)) } else { String::new() }
 }
 
-/// The interval of a ratio with the blank before it, `–` if it says nothing, or nothing.
+/// The interval of a ratio after a blank, `–` if it is too wide, or nothing.
 pub(super) fn interval_of_ratio(figure: &Figure) -> String {
     let end = |end| ratio_like(end, figure.value);
     let text = |(low, high)| match usable(low, high) {

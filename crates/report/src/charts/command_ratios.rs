@@ -1,4 +1,4 @@
-//! The forest plot of a session: the time of each command under each load, to that without.
+//! The forest plot of a session: the time of each command under each load relative to no load.
 
 use model::BASELINE;
 use serde_json::{Value, json};
@@ -11,20 +11,16 @@ use super::strips::panel;
 use crate::comparison::usable;
 use render::Table;
 
-/// Chance that any of the intervals misses its ratio.
+/// Probability that any of the intervals misses its ratio.
 const ERROR: f64 = 0.05;
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let all = invocations(data);
-    let pairs: Vec<(&Invocations<'_>, &Invocations<'_>)> = all
-        .iter()
-        .filter(|one| one.load != BASELINE)
-        .filter_map(|one| {
-            let quiet = all.iter().find(|it| it.panel == one.panel && it.load == BASELINE)?;
-            Some((quiet, one))
-        })
-        .collect();
-    // Bonferroni: all of them hold together.
+    let pairs = all.iter().filter(|one| one.load != BASELINE).filter_map(|one| {
+        Some((all.iter().find(|it| it.panel == one.panel && it.load == BASELINE)?, one))
+    });
+    let pairs: Vec<(&Invocations<'_>, &Invocations<'_>)> = pairs.collect();
+    // Bonferroni: all intervals hold together.
     let confidence = 1.0 - ERROR / pairs.len().max(1) as f64;
     let found = pairs.iter().filter_map(|(quiet, one)| {
         let [quiet_ns, loaded_ns] = [quiet, one]

@@ -1,4 +1,4 @@
-//! What each command of a session took under each load: every invocation, and the median.
+//! The time of each command of a session under each load: every invocation, and the median.
 
 use model::{Line, Observation, WorkRecord};
 use serde_json::{Value, json};
@@ -7,25 +7,22 @@ use stats::{bounded_median, bounded_quantile};
 use super::Data;
 use super::scale::{domain, rounded, ticks};
 use super::strips::{MOST_PANELS, panel};
-use crate::page::{JobRuns, LoadSamples, SamplePoint};
+use crate::page::{JobRuns, thinned};
 use analysis::distinct;
 use render::{Cell, Table};
 
-/// Most points of all panels together.
 const MOST_POINTS: usize = 2400;
-/// Most points of one command under one load.
 const MOST_OF_ONE: usize = 80;
 
-/// One command under one load.
 pub(super) struct Invocations<'a> {
-    /// The command, and whose session it is where there are several.
+    /// The command, and its session if there are several.
     pub(super) panel: String,
     pub(super) load: &'a str,
     works: Vec<&'a WorkRecord>,
 }
 
 impl Invocations<'_> {
-    /// Times from start to end in ns, in the order in which they were recorded.
+    /// Elapsed times in ns in the order of the records.
     pub(super) fn times_ns(&self) -> Vec<Observation> {
         let time_ns = |work: &&WorkRecord| {
             let end_ns = work.completed_ns.or(work.censored_at_ns).unwrap_or(work.at_ns);
@@ -34,18 +31,9 @@ impl Invocations<'_> {
         };
         self.works.iter().map(time_ns).collect()
     }
-
-    fn which(&self, index: usize) -> &'static str {
-        let work = self.works[index];
-        match (work.completed_ns, work.pass) {
-            (None, _) => "not finished",
-            (Some(_), 0) => "first time",
-            _ => "again",
-        }
-    }
 }
 
-/// The commands of all sessions in the order of their scripts, each under all loads.
+/// The commands of all sessions in script order, each under all loads.
 pub(super) fn invocations<'a>(data: &'a Data<'_>) -> Vec<Invocations<'a>> {
     let sessions = data.jobs.iter().filter(|jobs| !jobs.is_of_memory());
     sessions.flat_map(|jobs| of_session(jobs, &data.job_label(jobs))).collect()
@@ -56,14 +44,13 @@ fn of_session<'a>(jobs: &JobRuns<'a>, label: &str) -> Vec<Invocations<'a>> {
     let loads = jobs.by_load();
     let mut all = Vec::new();
     for command in commands {
-        for (load, runs) in &loads {
+        all.extend(loads.iter().map(|(load, runs)| {
             let works = runs.iter().flat_map(|run| &run.lines).filter_map(|line| match line {
                 Line::Work(work) if work.item == command.name => Some(&**work),
                 _ => None,
             });
-            let panel = panel(&command.name, label);
-            all.push(Invocations { panel, load, works: works.collect() });
-        }
+            Invocations { panel: panel(&command.name, label), load, works: works.collect() }
+        }));
     }
     all.retain(|one| !one.works.is_empty());
     all
@@ -83,7 +70,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
         let times_ns = one.times_ns();
         every_ns.extend(times_ns.iter().map(|time| time.value));
         values.extend(drawn(one, &times_ns, most));
-        let quantile = |part| Cell::from(bounded_quantile(&times_ns, part).map(Cell::observed));
+        let quantile = |part| Cell::from(bounded_quantile(&times_ns, part).map(Cell::Duration));
         let unfinished = times_ns.iter().filter(|time| time.is_lower_bound).count();
         let (panel, load) = (Cell::from(&one.panel), Cell::from(one.load));
         let counts = [times_ns.len().into(), unfinished.into()];
@@ -98,20 +85,18 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     vec![(parts, table)]
 }
 
-/// The points of one command under one load, and their median.
 fn drawn(one: &Invocations<'_>, times_ns: &[Observation], most: usize) -> Vec<Value> {
-    let points = times_ns.iter().enumerate().map(|(index, time)| SamplePoint {
-        number: index,
-        delay_ns: time.value,
-        censored: time.is_lower_bound,
-    });
-    let all = LoadSamples { load: one.load.to_owned(), points: points.collect() };
-    let point = |point: SamplePoint| {
-        let work = one.works[point.number];
-        json!({ "panel": one.panel, "load": one.load, "time": rounded(point.delay_ns),
-                "which": one.which(point.number), "who": format!("user {}", work.worker) })
+    let point = |index: usize| {
+        let work = one.works[index];
+        let which = match (work.completed_ns, work.pass) {
+            (None, _) => "not finished",
+            (Some(_), 0) => "first time",
+            _ => "again",
+        };
+        json!({ "panel": one.panel, "load": one.load, "time": rounded(times_ns[index].value),
+                "which": which, "who": format!("user {}", work.worker) })
     };
-    let mut values: Vec<Value> = all.thinned(most).into_iter().map(point).collect();
+    let mut values: Vec<Value> = thinned(times_ns, most).into_iter().map(point).collect();
     values.extend(bounded_median(times_ns).map(
         |median| json!({ "panel": one.panel, "load": one.load, "median": rounded(median.value) }),
     ));

@@ -1,19 +1,16 @@
-//! Counters over time: the runs one after the other, as they were made.
+//! Counters over time, run after run.
 
 use serde_json::{Value, json};
 
 use super::Data;
-use super::scale::{largest_of_pieces, rounded};
+use super::scale::{largest_of_chunks, rounded};
 use crate::page::{Input, SERIES, Timeline};
 use render::{Cell, Table, format};
 
-/// Most runs that are drawn; of more, the one with the slowest response of each load.
 const MOST_RUNS: usize = 30;
-/// Most series that are drawn.
 const MOST_SERIES: usize = 8;
-/// Most points of one series; of more, the largest of each piece of time.
 const MOST_POINTS: usize = 240;
-/// A rate that never exceeds this is nothing to look at.
+/// Rates that never exceed this are not drawn.
 const LEAST: f64 = 0.5;
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
@@ -37,24 +34,22 @@ fn chosen<'i>(input: &'i Input<'_>) -> Vec<&'i Timeline> {
     worst
 }
 
-/// The points of a series over the runs laid end to end, in seconds.
+/// The points of a series over consecutive runs, in seconds.
 fn laid(runs: &[&Timeline], series: usize) -> Vec<(f64, f64)> {
-    let mut begun_ns = 0;
-    let mut points = Vec::new();
+    let (mut begun_ns, mut points) = (0, Vec::new());
     for run in runs {
         let of_run = run.series.get(series).into_iter().flatten();
         points.extend(of_run.map(|(at_ns, value)| ((begun_ns + at_ns) as f64 / 1e9, *value)));
         begun_ns += run.length_ns;
     }
-    largest_of_pieces(&points, MOST_POINTS)
+    largest_of_chunks(&points, MOST_POINTS)
 }
 
 fn of_input(input: &Input<'_>, several: bool) -> (Value, Table) {
     let runs = chosen(input);
-    let mut values = Vec::new();
-    let mut titles = Vec::new();
+    let (mut values, mut titles) = (Vec::new(), Vec::new());
     let mut table = Table::new("", ["counter", "median", "largest", "largest under"]);
-    for (index, series) in SERIES.iter().enumerate() {
+    for (index, (title, ..)) in SERIES.into_iter().enumerate() {
         let points = laid(&runs, index);
         let mut sizes: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
         sizes.sort_by(f64::total_cmp);
@@ -62,22 +57,21 @@ fn of_input(input: &Input<'_>, several: bool) -> (Value, Table) {
         if !moves || titles.len() == MOST_SERIES {
             continue;
         }
-        titles.push(series.title.to_owned());
+        titles.push(title);
         values.extend(points.iter().map(|(at_s, value)| {
             let (at, value) = (rounded(*at_s), rounded(*value));
-            json!({ "series": series.title, "at": at, "value": value })
+            json!({ "series": title, "at": at, "value": value })
         }));
         let largest = sizes.last().copied().unwrap_or(0.0);
         let under = runs.iter().find(|run| {
             run.series.get(index).into_iter().flatten().any(|(_, value)| *value == largest)
         });
-        let figures = [sizes[sizes.len() / 2], largest];
-        let figures = figures.map(|value| Cell::figure(format::number(value)));
-        let under = Cell::from(under.map_or("", |run| run.load.as_str()));
-        table.row([Cell::from(series.title)].into_iter().chain(figures).chain([under]));
+        let [median, largest] =
+            [sizes[sizes.len() / 2], largest].map(|value| Cell::figure(format::number(value)));
+        let under = under.map_or("", |run| run.load.as_str());
+        table.row([title.into(), median, largest, Cell::from(under)]);
     }
-    let mut begun_s = 0.0;
-    let mut bands = Vec::new();
+    let (mut begun_s, mut bands) = (0.0, Vec::new());
     let (mut names, mut middles) = (serde_json::Map::new(), Vec::new());
     for (index, run) in runs.iter().enumerate() {
         let end_s = begun_s + run.length_ns as f64 / 1e9;

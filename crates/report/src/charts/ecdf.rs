@@ -1,4 +1,4 @@
-//! Empirical distribution functions: which part of the responses took at most how long.
+//! Empirical distribution functions of response times.
 
 use model::Observation;
 use serde_json::{Value, json};
@@ -9,40 +9,33 @@ use crate::page::Measurement;
 use analysis::distinct;
 use render::{Cell, Table};
 
-/// Most steps of one line; of more samples these are exact quantiles, the smallest and largest kept.
+/// Steps of one line; of more samples they are exact quantiles, including smallest and largest.
 const MOST_STEPS: usize = 80;
-/// Fewest steps that a line is thinned to.
 const FEWEST_STEPS: usize = 24;
-/// Most steps of all lines together.
-const MOST_TOGETHER_STEPS: usize = 2400;
-/// Quantiles that the table tells.
+const MOST_STEPS_OF_ALL: usize = 2400;
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 1.0];
-/// Most measurements that are drawn into the same panels; of more, each has panels of its own.
+/// More measurements than this have their own panels.
 const MOST_TOGETHER: usize = 5;
-/// The line of the load itself, where the baseline is beside it.
 const LOADED: &str = "this load";
-/// The line of the baseline.
-const BASELINE: &str = "without load";
+const UNLOADED: &str = "without load";
 
 struct Line {
     panel: String,
     name: String,
-    /// Delays in ns: those that are known, in ascending order, then the lower bounds.
+    /// Delays in ns: exact ones in ascending order, then the lower bounds.
     sorted: Vec<Observation>,
 }
 
-/// The function's steps: a value, and the part of all that is known to be at most that.
+/// The steps of the function: a value, and the share of samples known to be at most that.
 fn steps(sorted: &[Observation], most: usize) -> Vec<(f64, f64)> {
     let count = sorted.partition_point(|delay| !delay.is_lower_bound);
     let at = |rank: usize| (sorted[rank].value, (rank + 1) as f64 / sorted.len() as f64);
     if count <= most {
         return (0..count).map(at).collect();
     }
-    let last = most - 1;
-    (0..most).map(|step| at(step * (count - 1) / last)).collect()
+    (0..most).map(|step| at(step * (count - 1) / (most - 1))).collect()
 }
 
-/// The delays under a load, as a line has them.
 fn sorted(one: &Measurement, load: &str) -> Vec<Observation> {
     let row = one.matrix.rows.iter().find(|row| row.load == load);
     let delays = row.into_iter().flat_map(|row| &row.delays_ns);
@@ -55,8 +48,8 @@ fn sorted(one: &Measurement, load: &str) -> Vec<Observation> {
     delays
 }
 
-/// For each part the smallest value that has at least this part of all at or below it; a lower bound
-/// if the true values behind the bounds may move it.
+/// For each share the smallest value with at least this share of samples at or below it; a lower
+/// bound if the true values of bounds may increase it.
 fn quantiles<const N: usize>(sorted: &[Observation], parts: [f64; N]) -> [Option<Observation>; N] {
     let mut values: Vec<f64> = sorted.iter().map(|delay| delay.value).collect();
     values.sort_by(f64::total_cmp);
@@ -74,7 +67,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let mut table = Table::new("", ["load", "responses", "median", "p90", "p95", "p99", "worst"]);
     let order: Vec<String> = distinct(lines.iter().map(|line| line.panel.clone()));
     let mut values: Vec<Value> = Vec::new();
-    let most = (MOST_TOGETHER_STEPS / lines.len().max(1)).clamp(FEWEST_STEPS, MOST_STEPS);
+    let most = (MOST_STEPS_OF_ALL / lines.len().max(1)).clamp(FEWEST_STEPS, MOST_STEPS);
     for line in &lines {
         values.extend(steps(&line.sorted, most).into_iter().map(|(delay, part)| {
             json!({ "panel": line.panel, "line": line.name, "delay": rounded(delay),
@@ -84,7 +77,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
             let label = if together { &line.name } else { "" };
             let start = [Cell::from(strips::panel(&line.panel, label)), line.sorted.len().into()];
             let found = quantiles(&line.sorted, QUANTILES);
-            table.row(start.into_iter().chain(found.map(|it| it.map(Cell::observed).into())));
+            table.row(start.into_iter().chain(found.map(|it| it.map(Cell::Duration).into())));
         }
     }
     let sorted = lines.iter().flat_map(|line| &line.sorted);
@@ -98,7 +91,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     vec![(parts, table)]
 }
 
-/// A panel a load, with a line a measurement.
+/// One panel per load, with one line per measurement.
 fn side_by_side(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
     let lines = strips::drawn(data).into_iter().map(|(one, samples, _)| Line {
         panel: samples.load.clone(),
@@ -109,7 +102,7 @@ fn side_by_side(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
     (lines.filter(|line| !line.sorted.is_empty()).collect(), names)
 }
 
-/// A panel a load and measurement, with the line of its baseline.
+/// One panel per load and measurement, with the line of its baseline.
 fn beside_baseline(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
     let shown = strips::drawn(data);
     let mut lines = Vec::new();
@@ -122,11 +115,11 @@ fn beside_baseline(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
         match samples.load == model::BASELINE {
             true if shown.len() > 1 => {}
             true => lines.push(line(own)),
-            false => lines.extend([own, (BASELINE, model::BASELINE)].map(line)),
+            false => lines.extend([own, (UNLOADED, model::BASELINE)].map(line)),
         }
     }
     lines.retain(|line| !line.sorted.is_empty());
-    (lines, [LOADED, BASELINE].map(str::to_owned).into())
+    (lines, [LOADED, UNLOADED].map(str::to_owned).into())
 }
 
 #[cfg(test)]

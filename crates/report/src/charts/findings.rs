@@ -1,4 +1,4 @@
-//! What the doctor finds in the runs, by time lost.
+//! The doctor's findings in the runs by time lost.
 
 use doctor::{Finding, LostTime, Severity};
 use serde_json::{Value, json};
@@ -8,23 +8,18 @@ use super::scale::rounded;
 use crate::diagnosis::{bound_prefix, price_text, severity_word, whose_time};
 use render::{Cell, Table, Tone, format};
 
-/// Most findings that are drawn.
 const MOST: usize = 16;
 
-/// A finding and the load under which it was found.
-#[derive(Clone, Debug)]
 pub(crate) struct Found<'d> {
-    /// The load, with its input where there are several.
+    /// The load, and its input if there are several.
     pub(crate) load: String,
     /// The finding that ranks first among those of its runs.
     pub(crate) finding: &'d Finding,
-    /// In how many runs of the load it was found.
-    pub(crate) runs: usize,
-    /// Of how many.
-    pub(crate) of: usize,
+    /// Number of runs with the finding, and of all runs of the load.
+    runs: usize,
+    of: usize,
 }
 
-/// What a severity means.
 pub(crate) fn tone(severity: Severity) -> Tone {
     match severity {
         Severity::Severe => Tone::Bad,
@@ -33,7 +28,7 @@ pub(crate) fn tone(severity: Severity) -> Tone {
     }
 }
 
-/// All findings, each rule and load once, the most costly first.
+/// All findings, one per rule and load, the most expensive first.
 pub(crate) fn found<'d>(data: &'d Data<'_>) -> Vec<Found<'d>> {
     let mut all: Vec<Found<'d>> = Vec::new();
     let several = data.material.inputs.len() > 1;
@@ -45,17 +40,15 @@ pub(crate) fn found<'d>(data: &'d Data<'_>) -> Vec<Found<'d>> {
             };
             let of = input.diagnoses.iter().filter(|other| other.load == one.load).count();
             for finding in &one.diagnosis.findings {
-                let known = all
-                    .iter_mut()
-                    .find(|known| known.load == load && known.finding.rule == finding.rule);
-                match known {
-                    Some(known) => {
-                        known.runs += 1;
-                        if finding.rank() < known.finding.rank() {
-                            known.finding = finding;
-                        }
+                let is_same =
+                    |known: &&mut Found| known.load == load && known.finding.rule == finding.rule;
+                if let Some(known) = all.iter_mut().find(is_same) {
+                    known.runs += 1;
+                    if finding.rank() < known.finding.rank() {
+                        known.finding = finding;
                     }
-                    None => all.push(Found { load: load.clone(), finding, runs: 1, of }),
+                } else {
+                    all.push(Found { load: load.clone(), finding, runs: 1, of });
                 }
             }
         }
@@ -68,8 +61,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let all = found(data);
     let mut table =
         Table::new("", ["condition", "load", "time lost", "share", "severity", "runs", "evidence"]);
-    let mut values = Vec::new();
-    let mut order = Vec::new();
+    let (mut values, mut order) = (Vec::new(), Vec::new());
     for one in &all {
         let finding = one.finding;
         let bound = bound_prefix(&finding.price);
@@ -81,17 +73,15 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
         let runs = format!("{} of {}", one.runs, one.of);
         let evidence =
             format!("{} of {} counters", finding.confidence.agreeing, finding.confidence.asked);
-        let or_unknown = |text: Option<String>| match text {
-            Some(text) => Cell::figure(text),
-            None => Cell::absent_because("not known"),
-        };
+        let unknown = || Cell::Absent("not known".to_owned());
+        let or_unknown = |text: Option<String>| text.map_or_else(unknown, Cell::Figure);
         table.row([
             Cell::from(finding.rule),
             Cell::from(&one.load),
             or_unknown(lost.clone()),
             or_unknown(share),
-            Cell::from(word).toned(tone(finding.severity())),
-            Cell::figure(&runs),
+            Cell::Text(word.to_owned(), tone(finding.severity())),
+            Cell::figure(runs.clone()),
             Cell::from(&evidence),
         ]);
         if values.len() < MOST {

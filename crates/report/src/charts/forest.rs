@@ -1,4 +1,4 @@
-//! The forest plot of a responsiveness matrix: the ratio of each load to none, with its interval.
+//! The forest plot of a responsiveness matrix: the ratio of each load to no load, with intervals.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use crate::page::Measurement;
 use analysis::responsiveness::Row;
 use render::{Cell, Table, format};
 
-/// Most lines that are drawn of something long; the others are in the table.
+/// Lines of long plots; the table has the others.
 pub(super) const MOST: usize = 60;
 
 pub(super) struct Line {
     pub(super) label: String,
     pub(super) verdict: &'static str,
-    /// Estimate, low and high end; without an interval that says something, the estimate alone.
+    /// Estimate and interval, unless the interval is too wide to say anything.
     pub(super) ratio: (f64, Option<(f64, f64)>),
     pub(super) more: String,
 }
@@ -28,14 +28,14 @@ impl Line {
     }
 }
 
-/// From the lowest to the highest end that is a ratio, with 1 among them.
+/// The range of all positive finite ends, with some room around 1.
 fn span(lines: &[Line]) -> (f64, f64) {
     let ends = lines.iter().flat_map(|line| [line.ratio.0, line.ends().0, line.ends().1]);
     let finite = ends.filter(|end| end.is_finite() && *end > 0.0);
     finite.fold((0.9, 1.1), |(low, high): (f64, f64), end| (low.min(end), high.max(end)))
 }
 
-/// What fills the template of a forest plot besides `parts`.
+/// A forest plot of these lines; `parts` fills the rest of its template.
 pub(super) fn filling(lines: &[Line], most: usize, mut parts: Value) -> Vec<(Value, Table)> {
     let drawn = &lines[..lines.len().min(most)];
     let (low, high) = span(drawn);
@@ -45,7 +45,7 @@ pub(super) fn filling(lines: &[Line], most: usize, mut parts: Value) -> Vec<(Val
     parts["ticks"] = json!(ticks(low, high));
     let mut table = Table::new("", ["what", "ratio", "interval", "verdict"]);
     for Line { label, ratio: (ratio, interval), verdict, .. } in lines {
-        let figures = [Cell::ratio(*ratio), Cell::interval(*interval)];
+        let figures = [Cell::ratio(*ratio), Cell::Interval(*interval)];
         table.row([Cell::from(label)].into_iter().chain(figures).chain([(*verdict).into()]));
     }
     vec![(parts, table)]
@@ -59,7 +59,7 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
     candidates.into_iter().filter(|tick| (low / 1.05..=high * 1.25).contains(tick)).collect()
 }
 
-/// The data of a line. An interval without an end is drawn as far as any.
+/// The values of a line; intervals are clipped to the range of all.
 fn value(line: &Line, least: f64, most: f64) -> Value {
     let ratio = line.ratio.0;
     let drawn = |ratio: f64| rounded(ratio.clamp(least, most));
@@ -74,10 +74,8 @@ fn value(line: &Line, least: f64, most: f64) -> Value {
 }
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
-    let mut lines: Vec<(usize, Line)> = Vec::new();
-    for one in &data.measurements {
-        lines.extend(of_measurement(one, &data.label(one)));
-    }
+    let lines = data.measurements.iter();
+    let mut lines: Vec<_> = lines.flat_map(|one| of_measurement(one, &data.label(one))).collect();
     // Load by load, so that what is to be compared stands together.
     lines.sort_by_key(|(load, _)| *load);
     let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
@@ -87,9 +85,9 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     filling(&lines, usize::MAX, json!({ "over": over.join(" or ") }))
 }
 
-/// The lines of one measurement, each with the number of its load.
+/// The lines of one measurement, with the indices of their loads.
 fn of_measurement(one: &Measurement, label: &str) -> Vec<(usize, Line)> {
-    let reference_ns = one.reference_ns();
+    let reference_ns = one.matrix.reference_ns();
     let line = |(load, row): (usize, &Row)| {
         let ratio = row.ratio?;
         let (verdict, _) = matrix::verdict(row, reference_ns);

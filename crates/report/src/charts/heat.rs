@@ -1,4 +1,4 @@
-//! Two parameters at once: a map of the cost, with the knee of each row.
+//! A map of the cost over two parameters, with the knee of each row.
 
 use analysis::sweep::Grid;
 use serde_json::{Value, json};
@@ -21,10 +21,9 @@ fn of_grid(grid: &Grid, amounts: &Amounts<'_>) -> (Value, Table) {
     let columns: Vec<String> = grid.columns.iter().map(|level| amounts.level(*level)).collect();
     let head = std::iter::once(grid.row_parameter.clone()).chain(columns.clone());
     let mut table = Table::new("", head);
-    let mut values = Vec::new();
-    let mut knees = Vec::new();
+    let (mut values, mut knees) = (Vec::new(), Vec::new());
     for row in &grid.rows {
-        let cost = |cost: &Option<f64>| cost.map(|cost| Cell::figure(amounts.cost(cost))).into();
+        let cost = |cost: &Option<f64>| Cell::figure(cost.map(|cost| amounts.cost(cost)));
         table.row([Cell::from(&row.level)].into_iter().chain(row.costs.iter().map(cost)));
         for (column, cost) in columns.iter().zip(&row.costs) {
             let Some(cost) = cost else { continue };
@@ -35,12 +34,9 @@ fn of_grid(grid: &Grid, amounts: &Amounts<'_>) -> (Value, Table) {
             }));
         }
         if let Shape::Knee(knee) = &row.shape {
-            let at = amounts.level(knee.beyond);
-            knees.push(json!({
-                "row": row.level, "column": at,
-                "tip": format!("{} {}: knee at {}", grid.row_parameter, row.level,
-                    amounts.level(knee.level)),
-            }));
+            let [at, beyond] = [knee.level, knee.beyond].map(|level| amounts.level(level));
+            let tip = format!("{} {}: knee at {at}", grid.row_parameter, row.level);
+            knees.push(json!({ "row": row.level, "column": beyond, "tip": tip }));
         }
     }
     let mut costs = grid.rows.iter().flat_map(|row| row.costs.iter().flatten());

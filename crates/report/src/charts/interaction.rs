@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 
 use super::Data;
 use super::scale::{domain, ticks};
-use crate::attribution_text::quantity;
+use crate::attribution_text::Words;
 use render::{Cell, Table};
 
-/// Most pairs of factors that are drawn.
 const MOST_PAIRS: usize = 3;
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
@@ -24,9 +23,10 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
 }
 
 fn of_pair(attribution: &Attribution, (first, second): (usize, usize)) -> (Value, Table) {
+    let words = Words::of(attribution);
     let (x, line) = (&attribution.factors[first], &attribution.factors[second]);
     let effects = attribution.overall.fitting();
-    // Over the levels of further factors: their mean, in the scale on which effects add.
+    // Means over the levels of further factors, on the scale on which effects add.
     let mut cells: BTreeMap<(&String, &String), Vec<f64>> = BTreeMap::new();
     for cell in &effects.cells {
         cells.entry((&cell.levels[first], &cell.levels[second])).or_default().extend(cell.mean);
@@ -37,34 +37,28 @@ fn of_pair(attribution: &Attribution, (first, second): (usize, usize)) -> (Value
         true => (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp(),
         false => values.iter().sum::<f64>() / values.len() as f64,
     };
-    let mut table = Table::new("", [&line.name]);
-    table.head.extend(x.levels.iter().map(|level| format!("{} {level}", x.name)));
+    let columns = x.levels.iter().map(|level| format!("{} {level}", x.name));
+    let mut table = Table::new("", [line.name.clone()].into_iter().chain(columns));
     let (mut values, mut means) = (Vec::new(), Vec::new());
     for level in &line.levels {
-        let mut cells_of_row = vec![Cell::from(level)];
-        for at in &x.levels {
-            let Some(value) = cells.get(&(at, level)).map(|values| mean(values)) else {
-                cells_of_row.push(Cell::absent());
-                continue;
-            };
-            let text = quantity(attribution, value);
+        let figures = x.levels.iter().map(|at| {
+            let value = mean(cells.get(&(at, level))?);
+            let text = words.quantity(value);
+            let tip = format!("{} {at}, {} {level}: {text}", x.name, line.name);
             means.push(value);
-            values.push(json!({
-                "x": at, "line": level, "mean": value,
-                "tip": format!("{} {at}, {} {level}: {text}", x.name, line.name),
-            }));
-            cells_of_row.push(Cell::figure(text));
-        }
-        table.row(cells_of_row);
+            values.push(json!({ "x": at, "line": level, "mean": value, "tip": tip }));
+            Some(text)
+        });
+        table.row([Cell::from(level)].into_iter().chain(figures.map(Cell::figure)));
     }
     let is_time = attribution.measured.unit == "ns";
-    let is_log_time = is_time && is_log;
+    let log_time = (is_time && is_log).then_some(&means);
     let parts = json!({
         "values": values, "response": attribution.response, "line": line.name, "across": x.name,
         "levels": line.levels, "columns": x.levels, "time": is_time,
         "log": is_log, "linear": !is_log,
         "why": if is_log { ", logarithmic, because the effects multiply" } else { "" },
-        "domain": is_log_time.then(|| domain(&means)), "ticks": is_log_time.then(|| ticks(&means)),
+        "domain": log_time.map(|it| domain(it)), "ticks": log_time.map(|it| ticks(it)),
     });
     (parts, table)
 }

@@ -18,12 +18,10 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
 fn of_sweep(view: &SweepView<'_>) -> Option<(Value, Table)> {
     let first = view.rows.first()?;
     let amounts = Amounts::of(first.curve);
-    let mut values = Vec::new();
-    let mut table = Table::new("", ["level", "measurements", "cost", "relative speed"]);
     let several = view.rows.len() > 1;
-    if several {
-        table.head.insert(0, view.by.clone().unwrap_or_default());
-    }
+    let by = several.then(|| view.by.as_deref().unwrap_or_default());
+    let head = ["level", "measurements", "cost", "relative speed"];
+    let (mut values, mut table) = (Vec::new(), Table::new("", by.into_iter().chain(head)));
     for row in &view.rows {
         for level in &row.found.rows {
             let Some(cost) = level.cost else { continue };
@@ -35,10 +33,9 @@ fn of_sweep(view: &SweepView<'_>) -> Option<(Value, Table)> {
                 "low": level.lowest_cost, "high": level.highest_cost,
                 "tip": format!("{who}{at}: {text} (median of {})", level.measurements),
             }));
-            let speed = level.relative_speed.map(|speed| Cell::figure(format!("{speed:.2}")));
-            let figures = [Cell::figure(at), level.measurements.into(), Cell::figure(text)];
-            let label = several.then(|| Cell::from(&row.label)).into_iter();
-            table.row(label.chain(figures).chain([speed.into()]));
+            let speed = Cell::decimals(level.relative_speed, 2);
+            let figures = [Cell::figure(at), level.measurements.into(), Cell::figure(text), speed];
+            table.row(several.then(|| Cell::from(&row.label)).into_iter().chain(figures));
         }
     }
     let mut parts = axes(view);
@@ -69,7 +66,6 @@ fn knees(view: &SweepView<'_>, amounts: &Amounts<'_>) -> Vec<Value> {
     found
 }
 
-/// What the axes of levels and costs are, with their units.
 fn axes(view: &SweepView<'_>) -> Value {
     let curve = view.rows[0].curve;
     let rows = view.rows.iter().flat_map(|row| &row.found.rows);

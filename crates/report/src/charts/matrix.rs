@@ -1,4 +1,4 @@
-//! The responsiveness matrix: load × what was measured, coloured by verdict.
+//! The responsiveness matrix: loads × measurements, coloured by verdict.
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,8 @@ use analysis::responsiveness::{Feeling, Ratio, Row};
 use render::format::{observed, times};
 use render::{Cell, Table, Tone};
 
-/// A verdict in a word or two, and what it means; each has a colour in `shared.json`, which people
-/// who confuse red and green can tell apart.
+/// A verdict in a word or two, and its tone; its colour in `shared.json` is safe for colour-blind
+/// readers.
 pub(crate) fn verdict(row: &Row, reference_ns: Option<f64>) -> (&'static str, Tone) {
     match Feeling::new(row, reference_ns) {
         Feeling::NotMeasured | Feeling::NoReference => ("not measured", Tone::Unknown),
@@ -25,7 +25,7 @@ pub(crate) fn verdict(row: &Row, reference_ns: Option<f64>) -> (&'static str, To
     }
 }
 
-/// Only of several measurements: one alone is told by its table.
+/// The matrix of several measurements; of one, the table suffices.
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     if data.measurements.len() < 2 {
         return Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let tiles = data.measurements.iter().zip(&columns);
     let values =
         tiles.flat_map(|(one, column)| one.matrix.rows.iter().map(|row| tile(one, row, column)));
-    let values: Vec<Value> = values.collect();
+    let values: Value = values.collect();
     let parts = json!({ "values": values, "columns": columns, "loads": loads });
     vec![(parts, table(data, &columns, &loads))]
 }
@@ -44,35 +44,28 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
 fn tile(one: &Measurement, row: &Row, column: &str) -> Value {
     let [median, ..] = row.quantiles_ns();
     let median = median.map_or_else(|| "-".to_owned(), |median| observed(&median));
-    let text = match row.ratio {
-        Some(ratio) => ratio_text(&ratio),
-        None => median.clone(),
-    };
-    let (word, _) = verdict(row, one.reference_ns());
+    let text = row.ratio.as_ref().map_or_else(|| median.clone(), ratio_text);
+    let (word, _) = verdict(row, one.matrix.reference_ns());
     json!({
-        "load": row.load,
-        "column": column,
-        "verdict": word,
+        "load": row.load, "column": column, "verdict": word,
         "text": format!("{text} {word}"),
         "tip": format!("{}, {column}: {}; median {median}", row.load, row.reading),
     })
 }
 
 fn table(data: &Data<'_>, columns: &[String], loads: &[&str]) -> Table {
-    let mut table = Table::new("", ["load"]);
-    table.head.extend(columns.iter().cloned());
-    for load in loads {
+    let rows = loads.iter().map(|load| {
         let cell = |one: &Measurement| {
             let Some(row) = one.matrix.rows.iter().find(|row| row.load == *load) else {
-                return Cell::from("not measured").toned(Tone::Unknown);
+                return Cell::Text("not measured".to_owned(), Tone::Unknown);
             };
-            let (word, tone) = verdict(row, one.reference_ns());
+            let (word, tone) = verdict(row, one.matrix.reference_ns());
             let ratio = row.ratio.map_or_else(String::new, |ratio| ratio_text(&ratio) + " ");
-            Cell::from(format!("{ratio}{word}")).toned(tone)
+            Cell::Text(format!("{ratio}{word}"), tone)
         };
-        table.row([Cell::from(*load)].into_iter().chain(data.measurements.iter().map(cell)));
-    }
-    table
+        [Cell::from(*load)].into_iter().chain(data.measurements.iter().map(cell))
+    });
+    Table::of("", ["load"].into_iter().chain(columns.iter().map(String::as_str)), rows)
 }
 
 /// A ratio with the mark of its bounds: `≥ ×6.73`.

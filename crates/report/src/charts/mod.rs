@@ -1,8 +1,8 @@
-//! Charts as Vega-Lite specifications (<https://vega.github.io/vega-lite/>): of each kind a template
+//! Charts as Vega-Lite specifications (<https://vega.github.io/vega-lite/>): for each kind a template
 //! in `crates/report/charts`, and a file that fills it.
 //!
-//! A specification carries its data, which is bounded however many samples there were, and names no
-//! theme: the renderer adds one. What a mark means for readers of a screen is its description.
+//! A specification contains a bounded amount of data and no theme, which the renderer adds. The
+//! descriptions of marks are for screen readers.
 
 mod command_ratios;
 mod commands;
@@ -32,14 +32,10 @@ pub(crate) use strips::panel;
 use crate::page::{JobRuns, Material, Measurement};
 use render::{Chart, Table};
 
-/// What charts are made of.
 #[derive(Debug)]
 pub(crate) struct Data<'a> {
-    /// The results.
     pub(crate) material: &'a Material<'a>,
-    /// What probes measured in them.
     pub(crate) measurements: Vec<Measurement>,
-    /// The runs of jobs in them.
     pub(crate) jobs: Vec<JobRuns<'a>>,
 }
 
@@ -48,20 +44,20 @@ pub(crate) struct Data<'a> {
 pub struct Kind {
     /// Its name.
     pub name: &'static str,
-    /// The section of the report in which it stands: its place in a link.
+    /// The id of its section in a report.
     pub(crate) section: &'static str,
     /// What it shows.
     pub title: &'static str,
     template: &'static str,
-    /// Of each chart what fills the template, and the same as a table; one without a value is none.
+    /// The parts that fill the template of each chart, and its table; one without values is left out.
     make: fn(&Data<'_>) -> Vec<(Value, Table)>,
 }
 
-/// The kinds: each with its file here, its name, which is that of its template, its section, and
-/// what it shows.
+/// The kinds: each with its file here, its name, which is that of its template, its section and its
+/// title.
 macro_rules! kinds {
     ($($file:ident $name:literal $section:literal $title:literal;)*) => {
-        /// All kinds, in the order in which a report shows them.
+        /// All kinds in the order of a report.
         pub const ALL: &[Kind] = &[$(Kind {
             name: $name,
             section: $section,
@@ -81,10 +77,10 @@ kinds! {
     split "delay-split" "delays" "What slow responses consist of";
     knee "knee" "sweep" "Cost over level, and the knee";
     heat "map" "sweep" "Cost over two parameters";
-    waterfall "waterfall" "attribution" "What the change is to be put down to";
+    waterfall "waterfall" "attribution" "What caused the change";
     interaction "interaction" "attribution" "How the effect of one factor depends on another";
     command_ratios "command-ratios" "work" "Commands: times the time without load";
-    commands "commands" "work" "What each command took, under each load";
+    commands "commands" "work" "What each command took under each load";
     touch_cost "touch-cost" "work" "What a touch of memory costs, by load and level";
     touches "touches" "work" "What a touch of memory costs, pass by pass";
     findings "findings" "findings" "Conditions by the time that they cost";
@@ -92,7 +88,7 @@ kinds! {
 }
 
 impl Kind {
-    /// The charts of this kind, each with a name of its own.
+    /// The charts of this kind, with unique names.
     pub(crate) fn charts(&self, data: &Data<'_>) -> Vec<Chart> {
         let chart = |(index, (parts, table))| {
             let (reading, mut spec) = template::filled(self.template, &parts);
@@ -119,7 +115,7 @@ impl Kind {
 }
 
 impl Data<'_> {
-    /// What a measurement is called beside the others; empty if it is the only one.
+    /// The name of a measurement among the others; empty if it is the only one.
     pub(crate) fn label(&self, measurement: &Measurement) -> String {
         let several_inputs = self.material.inputs.len() > 1;
         let same_input = |other: &&Measurement| other.input == measurement.input;
@@ -133,7 +129,7 @@ impl Data<'_> {
         }
     }
 
-    /// What runs of a job are called beside the others; empty if there are none.
+    /// The name of a job's runs among the others; empty if they are the only ones.
     pub(crate) fn job_label(&self, jobs: &JobRuns<'_>) -> String {
         let several_inputs = self.material.inputs.len() > 1;
         let several_jobs = self.jobs.iter().any(|other| other.job.name != jobs.job.name);

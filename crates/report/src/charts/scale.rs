@@ -1,19 +1,16 @@
-//! Numbers of scales and axes.
+//! Numbers on scales and axes.
 
-/// A number with at most six significant digits: more are not drawn, and cost room.
+/// A number with at most six significant digits, to save space.
 pub(super) fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
     let digits = (5 - value.abs().log10().floor() as i32).clamp(-300, 300);
     let factor = 10_f64.powi(digits.abs());
-    match digits >= 0 {
-        true => (value * factor).round() / factor,
-        false => (value / factor).round() * factor,
-    }
+    if digits >= 0 { (value * factor).round() / factor } else { (value / factor).round() * factor }
 }
 
-/// The smallest and largest value, with some room on a logarithmic axis.
+/// The extent of the values with some room on a logarithmic axis.
 pub(super) fn domain(values: &[f64]) -> [f64; 2] {
     let (low, high) = range(values);
     [rounded(low / 1.15), rounded(high * 1.15)]
@@ -26,8 +23,8 @@ fn range(values: &[f64]) -> (f64, f64) {
     if low > high { (1.0, 10.0) } else { (low, high) }
 }
 
-/// Round values for ticks of a logarithmic axis: 1, 2, 5 in each decade, more of a part of a decade,
-/// or less of many.
+/// Ticks of a logarithmic axis: 1, 2, 5 per decade, more for less than two decades and fewer for
+/// many.
 pub(super) fn ticks(values: &[f64]) -> Vec<f64> {
     let (low, high) = range(values);
     let (low, high) = (low / 1.15, high * 1.15);
@@ -47,7 +44,7 @@ pub(super) fn ticks(values: &[f64]) -> Vec<f64> {
     multiples(powers, steps, low, high).map(rounded).collect()
 }
 
-/// Ticks for sizes: powers of two, with the steps between them where there are few.
+/// Ticks for sizes: powers of two, with steps between them if there are few.
 pub(super) fn powers_of_two(values: &[f64]) -> Vec<f64> {
     let (low, high) = range(values);
     let octaves = (high / low).log2();
@@ -60,10 +57,10 @@ pub(super) fn powers_of_two(values: &[f64]) -> Vec<f64> {
     multiples(powers.map(|power| 2_f64.powi(power)), steps, low, high).collect()
 }
 
-/// Of many points the largest of each piece, so that there are at most so many.
-pub(super) fn largest_of_pieces<T: Copy>(points: &[(T, f64)], most: usize) -> Vec<(T, f64)> {
-    let pieces = points.chunks(points.len().div_ceil(most).max(1));
-    pieces.filter_map(|piece| piece.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))).collect()
+/// At most `most` points: the largest of each chunk.
+pub(super) fn largest_of_chunks<T: Copy>(points: &[(T, f64)], most: usize) -> Vec<(T, f64)> {
+    let chunks = points.chunks(points.len().div_ceil(most).max(1));
+    chunks.filter_map(|chunk| chunk.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))).collect()
 }
 
 fn multiples(

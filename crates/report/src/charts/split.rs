@@ -1,4 +1,4 @@
-//! The delay split: what the slow responses under each load consist of.
+//! The delay split: the parts of the slow responses under each load.
 
 use analysis::explained::{Account, Part};
 use serde_json::{Value, json};
@@ -8,18 +8,16 @@ use super::{Data, strips};
 use analysis::responsiveness::WhySlow;
 use render::{Cell, Table, format};
 
-/// Parts that are drawn in a dark colour.
 const DARK: [Part; 5] = [Part::User, Part::BlockIo, Part::Thrashing, Part::Reclaim, Part::Irq];
-/// From this share on a part has its name on it.
 const NAMED_FROM: f64 = 0.11;
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let mut rows: Vec<(String, &WhySlow)> = Vec::new();
     for one in &data.measurements {
         let label = data.label(one);
-        let told = one.matrix.why_slow.iter().filter(|load| load.slow.samples > 0);
-        let told = told.filter(|load| load.has_sources());
-        rows.extend(told.map(|load| (strips::panel(&load.load, &label), load)));
+        let loads = one.matrix.why_slow.iter();
+        let loads = loads.filter(|load| load.slow.samples > 0 && load.has_sources());
+        rows.extend(loads.map(|load| (strips::panel(&load.load, &label), load)));
     }
     rows.truncate(strips::MOST_PANELS);
     let named = rows.iter().map(|(panel, load)| {
@@ -37,20 +35,18 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
 
 fn segments(panel: &str, name: &str, slow: &Account) -> Vec<Value> {
     let whole_ns = slow.delay_ns.max(1) as f64;
-    let mut from = 0.0;
-    let mut values = Vec::new();
+    let (mut from, mut values) = (0.0, Vec::new());
     for part in Part::ALL.iter().copied() {
-        let Some(Some(time_ns)) = slow.parts_ns.get(&part) else { continue };
-        let share = *time_ns as f64 / whole_ns;
-        if share <= 0.0 {
+        let time_ns = part_ns(slow, part);
+        if time_ns == 0 {
             continue;
         }
+        let share = time_ns as f64 / whole_ns;
         let text = match share >= NAMED_FROM {
             true => format!("{} {:.0} %", part.title(), 100.0 * share),
             false => String::new(),
         };
-        let each_ns = *time_ns as f64 / slow.samples as f64;
-        let each = format::duration(each_ns);
+        let each = format::duration(time_ns as f64 / slow.samples as f64);
         values.push(json!({
             "load": name, "part": part.title(), "ink": if DARK.contains(&part) { "#ffffff" } else { "#000000" },
             "text": text,
@@ -65,19 +61,15 @@ fn segments(panel: &str, name: &str, slow: &Account) -> Vec<Value> {
 fn table(rows: &[(String, &WhySlow)]) -> Table {
     let known = |part: &Part| rows.iter().any(|(_, load)| part_ns(&load.slow, *part) > 0);
     let parts: Vec<Part> = Part::ALL.iter().copied().filter(known).collect();
-    let mut table = Table::new("", ["load", "slow responses", "mean delay"]);
-    table.head.extend(parts.iter().map(|part| part.title().to_owned()));
-    for (panel, load) in rows {
-        let slow = &load.slow;
+    let head = ["load", "slow responses", "mean delay"].into_iter();
+    let rows = rows.iter().map(|(panel, WhySlow { slow, .. })| {
         let mean_ns = slow.delay_ns as f64 / slow.samples as f64;
-        let mut cells = vec![Cell::from(panel), slow.samples.into(), Cell::duration(mean_ns)];
-        cells.extend(parts.iter().map(|part| match slow.share(*part) {
-            Some(share) => Cell::share(share),
-            None => Cell::absent_because("not counted"),
-        }));
-        table.row(cells);
-    }
-    table
+        let first = [Cell::from(panel), slow.samples.into(), Cell::duration(mean_ns)];
+        let not_counted = || Cell::Absent("not counted".to_owned());
+        let shares = parts.iter().map(|part| slow.share(*part));
+        first.into_iter().chain(shares.map(move |it| it.map_or_else(not_counted, Cell::Share)))
+    });
+    Table::of("", head.chain(parts.iter().map(|part| part.title())), rows)
 }
 
 fn part_ns(slow: &Account, part: Part) -> u64 {

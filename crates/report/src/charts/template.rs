@@ -1,29 +1,28 @@
 //! Specifications from templates: `crates/report/charts/NAME.vl.json`.
 //!
-//! A template is Vega-Lite in JSON, with some more:
-//! - `"$name"` stands for a part that the chart's code gives, else for a fragment: the template's
-//!   own field `$name`, or a field of `shared.json`. Where there is none, what has it is left out.
-//! - `"$": "name"` gives an object the fields of a fragment or part, or `"$": […]` of several.
-//! - `"$if": "name"` leaves an object out unless there is such a part, and it is not false.
-//! - `"$present": "field"` makes a scale of those of its `pairs` whose name a value has there.
-//! - `{name}` in a text stands for a part.
+//! A template is Vega-Lite in JSON with these additions:
+//! - `"$name"` is replaced by a part from the chart's code, or by a fragment: the template's own
+//!   field `$name`, or a field of `shared.json`. If there is none, the field is left out.
+//! - `"$": "name"` adds the fields of a fragment or part to an object, `"$": […]` those of several.
+//! - `"$if": "name"` leaves an object out if there is no such part, or it is false.
+//! - `"$present": "field"` builds a scale of those `pairs` whose name occurs in this field.
+//! - `{name}` in a text is replaced by a part.
 //! - `description` is a list of sentences.
 
 use serde_json::{Map, Value, json};
 
 type Fields = Map<String, Value>;
 
-/// The fragments of all templates.
 const SHARED: &str = include_str!("../../charts/shared.json");
 
-/// Expression of Vega for a duration of so many ns (an expression too) as text.
+/// The Vega expression of a duration as text; `value_ns` is an expression, too.
 pub(super) fn duration(value_ns: &str) -> String {
     let shared = fields(SHARED);
     shared["duration"].as_str().unwrap_or_default().replace("datum.value", value_ns)
 }
 
-/// How to read the chart, and its specification but for what all have in common; the values of the
-/// data are the part `values`.
+/// The description of the chart, and its own part of the specification; its data are the part
+/// `values`.
 pub(super) fn filled(template: &str, parts: &Value) -> (String, Fields) {
     let (own, mut fragments) = (fields(template), fields(SHARED));
     let named = own.iter().filter_map(|(key, it)| Some((key.strip_prefix('$')?, it.clone())));
@@ -37,7 +36,7 @@ pub(super) fn filled(template: &str, parts: &Value) -> (String, Fields) {
     (texts.collect::<Vec<_>>().join(" "), spec)
 }
 
-/// Fields of JSON that is our own, and an object: a test reads all of it.
+/// The fields of a template; a test reads all of them.
 fn fields(text: &str) -> Fields {
     serde_json::from_str(text).unwrap_or_default()
 }
@@ -88,7 +87,7 @@ impl Filling<'_> {
         Some(made)
     }
 
-    /// Names and what stands for them, as domain and range unless those are given.
+    /// Replaces `pairs` by domain and range, unless those are given.
     fn keep_present(&self, field: &str, scale: &mut Fields) {
         let values = self.parts["values"].as_array().into_iter().flatten();
         let pairs = scale.remove("pairs").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Work on memory, side by side: what a touch costs in the steady state at each level and load.
+//! Memory jobs: the cost of a touch in the steady state by level and load.
 
 use analysis::MemoryWork;
 use model::BASELINE;
@@ -11,22 +11,22 @@ use super::strips::panel;
 use analysis::distinct;
 use render::{Cell, Table, format};
 
-/// Most rows that are drawn; the others are in the table.
+/// Drawn rows; the table has all.
 const MOST: usize = 60;
 
 struct Row {
     label: String,
     load: String,
-    /// Cost of a touch in ns, of each run in ascending order.
+    /// Costs of a touch in the runs, ascending.
     costs_ns: Vec<f64>,
     median_ns: f64,
-    /// Its median to that without load.
+    /// Of the medians with and without load.
     ratio: Option<f64>,
 }
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let rows = rows(data);
-    // One row says nothing that its table does not.
+    // Of one row, the table suffices.
     if rows.len() < 2 {
         return Vec::new();
     }
@@ -41,7 +41,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let ends: Vec<f64> = drawn.iter().flat_map(Row::ends_ns).collect();
     let high_ns = ends.iter().copied().fold(0.0, f64::max);
     let low_ns = ends.iter().copied().fold(f64::INFINITY, f64::min);
-    // The text of the longest bar stands to the right of it.
+    // For the text to the right of the longest bar.
     let room = (high_ns / low_ns).powf(0.3).max(1.3);
     let parts = json!({
         "values": drawn.iter().map(Row::value).collect::<Vec<_>>(),

@@ -1,28 +1,25 @@
-//! Work on memory, pass by pass: what a touch costs, and from where on that is steady.
+//! Memory jobs: the cost of a touch pass by pass, and the steady state.
 
 use analysis::MemoryWork;
 use model::Run;
 use serde_json::{Value, json};
 
 use super::Data;
-use super::scale::{domain, largest_of_pieces, rounded, ticks};
+use super::scale::{domain, largest_of_chunks, rounded, ticks};
 use super::strips::{MOST_PANELS, panel};
 use analysis::distinct;
 use render::{Cell, Table, format};
 
-/// Most runs that are drawn.
 const MOST_RUNS: usize = 120;
-/// Most points of all runs together.
 const MOST_POINTS: usize = 2400;
-/// Most points of one run.
 const MOST_OF_ONE: usize = 120;
 
 struct Drawn<'a> {
-    /// Its job and levels, where there are several.
+    /// Its job and levels, if there are several.
     panel: String,
     load: &'a str,
     seed: u64,
-    /// Number of the pass from 1, and the cost of a touch in it in ns.
+    /// Pass number from 1, and cost of a touch in ns.
     passes: Vec<(usize, f64)>,
     work: MemoryWork,
 }
@@ -68,7 +65,6 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
 }
 
 impl<'a> Drawn<'a> {
-    /// A run, if it has several passes.
     fn of(run: &Run, load: &'a str, label: &str) -> Option<Self> {
         let costs = MemoryWork::pass_costs_ns(run).into_iter().enumerate();
         let passes: Vec<(usize, f64)> =
@@ -85,7 +81,7 @@ impl<'a> Drawn<'a> {
                     "cost": rounded(cost_ns),
                     "tip": format!("{who}, pass {pass}: {}", format::duration(cost_ns)) })
         };
-        let points = largest_of_pieces(&self.passes, most).into_iter().map(point);
+        let points = largest_of_chunks(&self.passes, most).into_iter().map(point);
         let mut values: Vec<Value> = points.collect();
         if let (Some(from), Some(cost_ns)) = (self.work.steady_from, self.work.cost_ns()) {
             values.push(json!({ "panel": self.panel, "load": self.load, "run": number,

@@ -1,4 +1,4 @@
-//! The forest plot of a comparison: each cell's ratio with its interval, beside the margin.
+//! The forest plot of a comparison: the ratio and interval of each cell, and the margin.
 
 use analysis::comparison::{Cell, Comparison, Overall};
 use serde_json::{Value, json};
@@ -9,7 +9,6 @@ use super::scale::rounded;
 use crate::comparison::{label, usable, verdict};
 use render::Table;
 
-/// What the effect over all cells is called.
 fn overall_label(comparison: &Comparison, overall: &Overall, arm: &str) -> String {
     let arm = (comparison.arms.len() > 2).then(|| arm.to_owned());
     let response = (comparison.responses.len() > 1).then(|| overall.response.clone());

@@ -1,11 +1,11 @@
-//! The waterfall of shares: from the reference to the other levels, factor by factor.
+//! The waterfall of shares: from the reference to the other levels by factor.
 
 use analysis::attribution::{Attribution, Step};
 use serde_json::{Value, json};
 
 use super::Data;
 use super::scale::rounded;
-use crate::attribution_text::{amount, quantity};
+use crate::attribution_text::Words;
 use render::{Cell, Table};
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
@@ -16,7 +16,6 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     shared.map(|(attribution, step)| of_step(attribution, step)).collect()
 }
 
-/// The levels of one end of a step, in words.
 fn end(step: &Step, last: bool) -> String {
     let level = |factor: &analysis::Factor| {
         let level = if last { factor.levels.last() } else { factor.levels.first() };
@@ -27,17 +26,16 @@ fn end(step: &Step, last: bool) -> String {
 
 fn of_step(attribution: &Attribution, step: &Step) -> (Value, Table) {
     let mut table = Table::new("", ["factor", "contribution", "share", "interval"]);
-    let mut values = vec![whole(attribution, &end(step, false), step.before)];
+    let words = Words::of(attribution);
+    let mut values = vec![whole(&words, &end(step, false), step.before)];
     let mut from = step.before;
     for share in &step.shares {
         let to = from + share.contribution;
         let percent = share.percent.map_or_else(String::new, |percent| format!("{percent:.1} %"));
-        let interval = share
-            .interval
-            .map_or_else(|| "-".to_owned(), |(low, high)| format!("{low:.1} to {high:.1} %"));
+        let interval = share.interval.map(|(low, high)| format!("{low:.1} to {high:.1} %"));
         let sign = if share.contribution >= 0.0 { "+" } else { "" };
-        let text = format!("{sign}{}", amount(attribution, share.contribution));
-        let inside = if interval == "-" { String::new() } else { format!(" [{interval}]") };
+        let text = format!("{sign}{}", words.amount(share.contribution));
+        let inside = interval.as_ref().map_or_else(String::new, |it| format!(" [{it}]"));
         values.push(json!({
             "bar": share.factor, "from": rounded(from), "to": rounded(to),
             "top": rounded(from.max(to)),
@@ -45,11 +43,12 @@ fn of_step(attribution: &Attribution, step: &Step) -> (Value, Table) {
             "text": format!("{text} ({percent})"),
             "tip": format!("{}: {text}, {percent} of the change{inside}", share.factor),
         }));
-        let figures = [text, percent, interval].map(Cell::figure);
+        let interval = interval.unwrap_or_else(|| "-".to_owned());
+        let figures = [text, percent, interval].map(Cell::Figure);
         table.row([Cell::from(&share.factor)].into_iter().chain(figures));
         from = to;
     }
-    values.push(whole(attribution, &end(step, true), step.after));
+    values.push(whole(&words, &end(step, true), step.after));
     let order: Vec<&Value> = values.iter().map(|value| &value["bar"]).collect();
     let parts = json!({
         "before": end(step, false), "after": end(step, true), "response": attribution.response,
@@ -58,8 +57,8 @@ fn of_step(attribution: &Attribution, step: &Step) -> (Value, Table) {
     (parts, table)
 }
 
-fn whole(attribution: &Attribution, name: &str, value: f64) -> Value {
-    let text = quantity(attribution, value);
+fn whole(words: &Words, name: &str, value: f64) -> Value {
+    let text = words.quantity(value);
     json!({ "bar": name, "from": 0, "to": rounded(value), "top": rounded(value), "kind": "whole",
             "text": text, "tip": format!("{name}: {text}") })
 }

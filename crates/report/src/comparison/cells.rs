@@ -1,7 +1,7 @@
-//! The tables of a comparison: a row a cell.
+//! The tables of a comparison with a row per cell, and of the effects over all cells.
 
 use analysis::comparison::{
-    Cell, EndCount, Ends, Outcome, PairedBy, Share, Stalls, Unit, method_words,
+    Cell, EndCount, Ends, Outcome, Overall, PairedBy, Share, Stalls, Unit, method_words,
 };
 use model::Observation;
 use render::{Cell as TableCell, Table, format};
@@ -20,10 +20,10 @@ pub(super) fn verdicts(view: &View) -> Table {
             Outcome::Ends(ends) => [&ends.first, &ends.second].map(failed),
             _ => [&cell.first, &cell.second].map(|side| observed(side.median.as_ref(), unit)),
         };
-        let ratio = cell.ratio().map(|ratio| TableCell::bounded_ratio(cell.ratio_mark(), ratio));
+        let ratio = cell.ratio().map(|ratio| TableCell::Ratio(cell.ratio_mark(), ratio));
         let interval = cell
             .judged()
-            .map(|found| TableCell::interval(usable(found.adjusted_low, found.adjusted_high)));
+            .map(|found| TableCell::Interval(usable(found.adjusted_low, found.adjusted_high)));
         let verdict = verdict_cell(cell.verdict);
         let figures = [ratio.into(), interval.into(), verdict, reason(cell).into()];
         view.place(cell).into_iter().chain(medians).chain(figures)
@@ -31,8 +31,8 @@ pub(super) fn verdicts(view: &View) -> Table {
     Table::of("", head.chain(figures), rows)
 }
 
-/// The headings of a figure of the reference and of the other arm, which has a name of its own if it
-/// is the only one.
+/// The headings of a figure of the reference and of the other arm, which is named if it is the only
+/// one.
 fn sides(view: &View, of_several: [&str; 2], what: &str) -> [String; 2] {
     match view.several_arms() {
         true => of_several.map(str::to_owned),
@@ -41,10 +41,10 @@ fn sides(view: &View, of_several: [&str; 2], what: &str) -> [String; 2] {
 }
 
 fn failed(count: &EndCount) -> TableCell {
-    TableCell::figure(format!("failed {} of {}", count.failed, count.trials))
+    TableCell::Figure(format!("failed {} of {}", count.failed, count.trials))
 }
 
-/// What the verdict rests on, or why there is none.
+/// The basis of a verdict, or why there is none.
 fn reason(cell: &Cell) -> String {
     let how = match cell.paired_by {
         Some(PairedBy::Block) => ", by blocks",
@@ -68,7 +68,6 @@ fn reason(cell: &Cell) -> String {
     }
 }
 
-/// What runs died of, and what decided.
 fn ended(ends: &Ends) -> String {
     let causes = ends.second.causes.iter().chain(&ends.first.causes);
     let mut parts: Vec<String> = causes.map(|(cause, _)| cause.clone()).collect();
@@ -101,7 +100,6 @@ fn judged(cell: &Cell, found: &CellResult) -> String {
     text.to_owned()
 }
 
-/// How often a probe stalled, and how long.
 pub(super) fn stalls(view: &View) -> Option<Table> {
     let found =
         || view.comparison.cells.iter().filter_map(|cell| Some((cell, cell.stalls.as_ref()?)));
@@ -120,7 +118,7 @@ pub(super) fn stalls(view: &View) -> Option<Table> {
     let rows = found().map(|(cell, Stalls { first, second, limit_ns, p, p_adjusted, .. })| {
         let limit = format!("> {}", format::duration(limit_ns.trunc()));
         let [p, p_adjusted] = [*p, *p_adjusted].map(format::p_value);
-        let figures = [limit, share(first), share(second), p, p_adjusted].map(TableCell::figure);
+        let figures = [limit, share(first), share(second), p, p_adjusted].map(TableCell::Figure);
         let longest = both(first.largest_ns, second.largest_ns);
         let times = [both(first.median_ns, second.median_ns), longest];
         view.place(cell).into_iter().chain(figures).chain(times)
@@ -135,11 +133,9 @@ fn share(share: &Share) -> String {
 }
 
 fn both(first_ns: Option<Observation>, second_ns: Option<Observation>) -> TableCell {
-    if first_ns.is_none() && second_ns.is_none() {
-        return TableCell::absent();
-    }
     let text = |it: Option<Observation>| it.as_ref().map_or("-".to_owned(), format::observed);
-    TableCell::figure(format!("{} : {}", text(first_ns), text(second_ns)))
+    let both = format!("{} : {}", text(first_ns), text(second_ns));
+    TableCell::figure(first_ns.or(second_ns).map(|_| both))
 }
 
 pub(super) fn seeds(view: &View) -> Option<Table> {
@@ -160,4 +156,38 @@ pub(super) fn seeds(view: &View) -> Option<Table> {
         place.chain(ratios).chain(counts.map(TableCell::from))
     });
     Some(Table::of(caption, head, rows))
+}
+
+/// The effect of each arm over all cells, the primary estimate of a comparison; `None` without any.
+pub(super) fn overall(view: &View) -> Option<Table> {
+    let caption = "Over all cells, each counting once: the primary estimate";
+    let arm: Vec<String> = view.several_arms().then(|| view.factor()).into_iter().collect();
+    let columns = ["response", "cells", "ratio", "interval", "verdict", "reason"];
+    let head = arm.into_iter().chain(columns.map(str::to_owned));
+    let rows = view.comparison.overall.iter().map(|overall| {
+        let arm = view.several_arms().then(|| TableCell::from(view.arm(overall.arm)));
+        let effect = overall.effect.as_ref();
+        let interval = effect.map(|found| TableCell::Interval(usable(found.low, found.high)));
+        let figures = [
+            TableCell::from(&overall.response),
+            overall.cells.into(),
+            TableCell::Ratio(overall.ratio_mark, overall.ratio),
+            interval.into(),
+            verdict_cell(overall.verdict),
+            judged_by(overall).into(),
+        ];
+        arm.into_iter().chain(figures)
+    });
+    Some(Table::of(caption, head, rows)).filter(|table| !table.rows.is_empty())
+}
+
+fn judged_by(overall: &Overall) -> String {
+    let tests = overall.effect.as_ref().map(|effect| match (effect.mixed, effect.permutation) {
+        (Some(_), Some(_)) => "mixed model and permutation test, the wider",
+        (Some(_), None) => "mixed model",
+        (None, Some(_)) => "permutation test",
+        (None, None) => "all values are the same",
+    });
+    let parts = [overall.reason.clone(), tests.map(str::to_owned)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }

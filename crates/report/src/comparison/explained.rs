@@ -1,4 +1,4 @@
-//! What the differences of mean delays consist of: a line a cell.
+//! The parts of the differences of mean delays, cell by cell.
 
 use analysis::comparison::Cell;
 use analysis::distinct;
@@ -8,10 +8,10 @@ use render::{Block, Cell as TableCell, Table, format};
 use super::View;
 
 const MOST_PARTS: usize = 4;
-/// A part below this share of all differences together is not shown.
-const TOLD_FROM: f64 = 0.02;
+/// Parts below this share of the sum of all differences are not shown.
+const SHOWN_FROM: f64 = 0.02;
 
-/// The table, and what is unknown; nothing if no cell has explained samples on both sides.
+/// The table and the unknown parts, if any cell has explained samples on both sides.
 pub(super) fn explained(view: &View) -> Vec<Block> {
     let found = || view.comparison.cells.iter().filter_map(|cell| Some((cell, of(cell)?)));
     let Some((_, first)) = found().next() else { return Vec::new() };
@@ -24,7 +24,7 @@ pub(super) fn explained(view: &View) -> Vec<Block> {
         let [first, second] = [explained.delay.first_ns, explained.delay.second_ns]
             .map(|mean_ns| format::duration(mean_ns.trunc()));
         let figures = [format!("{first} : {second}"), difference(&explained.delay)];
-        let place = view.place(cell).into_iter().chain(figures.map(TableCell::figure));
+        let place = view.place(cell).into_iter().chain(figures.map(TableCell::Figure));
         place.chain([parts(explained).into()])
     });
     let head = view.place_head().into_iter().chain(head);
@@ -37,26 +37,24 @@ pub(super) fn explained(view: &View) -> Vec<Block> {
     blocks
 }
 
-/// What is known of a cell, unless both arms are the same.
+/// The explanation of a cell, unless both delays are 0.
 fn of(cell: &Cell) -> Option<&ExplainedDifference> {
     let explained = cell.explained.as_ref()?;
     (explained.delay.first_ns > 0.0 || explained.delay.second_ns > 0.0).then_some(explained)
 }
 
-/// The parts with the largest differences, and the others together.
+/// The parts with the largest differences, and the sum of the others.
 fn parts(explained: &ExplainedDifference) -> String {
     let mut parts: Vec<_> = explained.parts.iter().collect();
     parts.sort_by(|a, b| b.1.difference_ns.abs().total_cmp(&a.1.difference_ns.abs()));
     let all_ns: f64 = parts.iter().map(|(_, found)| found.difference_ns.abs()).sum();
-    let told = parts
-        .iter()
-        .take(MOST_PARTS)
-        .take_while(|(_, found)| found.difference_ns.abs() >= TOLD_FROM * all_ns && all_ns > 0.0)
-        .count();
-    let texts = parts[..told].iter();
+    let is_shown = |(_, found): &&(_, &PartDifference)| {
+        all_ns > 0.0 && found.difference_ns.abs() >= SHOWN_FROM * all_ns
+    };
+    let shown = parts.iter().take(MOST_PARTS).take_while(is_shown);
     let mut texts: Vec<String> =
-        texts.map(|(part, found)| format!("{} {}", part.title(), difference(found))).collect();
-    let others_ns: f64 = parts[told..].iter().map(|(_, found)| found.difference_ns).sum();
+        shown.map(|(part, found)| format!("{} {}", part.title(), difference(found))).collect();
+    let others_ns: f64 = parts[texts.len()..].iter().map(|(_, found)| found.difference_ns).sum();
     if others_ns.abs() >= 1.0 {
         texts.push(format!("others {}", signed(others_ns)));
     }

@@ -1,14 +1,12 @@
-//! What a reader of a comparison must know.
-
-use std::collections::BTreeSet;
+//! The footnotes of a comparison.
 
 use analysis::comparison::{Cell, Overall, Unit, method_words};
+use analysis::distinct;
 use render::{Block, Cell as TableCell, Table, format};
 use stats::{CellResult, Method};
 
 use super::{View, usable};
 
-/// All of it, a line each.
 pub(super) fn footnotes(view: &View) -> Vec<String> {
     let comparison = view.comparison;
     let judged = || comparison.cells.iter().filter_map(Cell::judged);
@@ -26,18 +24,16 @@ pub(super) fn footnotes(view: &View) -> Vec<String> {
     lines.extend(family.map(|it| format!("Ratios above 1 are worse; margin {margin}; {it}.")));
     lines.extend(detectable(&comparison.cells));
     lines.extend(comparison.overall.iter().map(|mean| summary(mean, view)));
-    lines.extend(super::overall::explanation(view));
+    lines.extend(explanation(view));
     let note = |note: &String| format!("Note: {note}.");
     lines.extend(comparison.cells.iter().flat_map(|cell| &cell.notes).map(note));
     lines.extend(comparison.warnings.iter().map(|warning| format!("Warning: {warning}.")));
     lines.extend(comparison.left_out.iter().map(|left| format!("Left out: {left}.")));
     lines.extend(comparison.notes.iter().map(note));
-    let mut said: BTreeSet<String> = BTreeSet::new();
-    lines.retain(|line| said.insert(line.clone()));
-    lines
+    distinct(lines)
 }
 
-/// A geometric mean with its leave-one-out range.
+/// A geometric mean and its leave-one-out range.
 fn summary(mean: &Overall, view: &View) -> String {
     let Overall { cells, response, ratio, .. } = mean;
     let ((low_cell, low), (high_cell, high)) = (&mean.lowest_without, &mean.highest_without);
@@ -53,7 +49,7 @@ fn summary(mean: &Overall, view: &View) -> String {
     format!("Geometric mean of {cells} {response} ratios of {arm}: {ratio}{interval}; {range}.")
 }
 
-/// That the rank test could not have told, and what it would need.
+/// Why the rank test could not decide, and what it needs.
 fn rank(found: &CellResult, view: &View) -> String {
     let (test, sizes, needs) = match found.method {
         Method::SignedRank | Method::PairedLog => {
@@ -79,20 +75,17 @@ fn rank(found: &CellResult, view: &View) -> String {
     )
 }
 
-/// Of few values also what other tests say: a sentence for one cell, a table for several.
+/// The results of other tests on few values: a sentence for one cell, a table for several.
 pub(super) fn few(view: &View) -> Option<Block> {
-    let cells = view.comparison.cells.iter();
-    let found: Vec<(&Cell, &CellResult, f64)> = cells
-        .filter_map(|cell| Some((cell, cell.judged()?, cell.judged()?.permutation_p?)))
-        .collect();
-    let p_cell = |p: f64| TableCell::figure(format::p_value(p));
-    let log = |found: &CellResult| match found.log_ratio {
-        None => [TableCell::absent(), TableCell::absent(), TableCell::absent()],
-        Some(welch) => [
-            TableCell::ratio(welch.ratio),
-            TableCell::interval(usable(welch.low, welch.high)),
-            p_cell(welch.p),
-        ],
+    let found = view.comparison.cells.iter();
+    let found = found.filter_map(|it| Some((it, it.judged()?, it.judged()?.permutation_p?)));
+    let found: Vec<(&Cell, &CellResult, f64)> = found.collect();
+    let p_cell = |p: f64| TableCell::Figure(format::p_value(p));
+    let log = |found: &CellResult| -> [TableCell; 3] {
+        let welch = found.log_ratio;
+        let interval = welch.map(|it| TableCell::Interval(usable(it.low, it.high)));
+        let ratio = welch.map(|it| TableCell::ratio(it.ratio));
+        [ratio.into(), interval.into(), welch.map(|it| p_cell(it.p)).into()]
     };
     if let [(_, result, permutation)] = found[..]
         && view.comparison.cells.len() == 1
@@ -105,15 +98,16 @@ pub(super) fn few(view: &View) -> Option<Block> {
     }
     let head = ["few values", "n", "t on log", "interval", "p", "permutation p", "least rank p"];
     let rows = found.iter().map(|(cell, result, permutation)| {
-        let sizes = TableCell::figure(format!("{} v {}", result.n_first, result.n_second));
-        let first =
-            [TableCell::from(super::label(view.comparison, cell, &view.arm(cell.arm))), sizes];
-        first.into_iter().chain(log(result)).chain([*permutation, result.smallest_p].map(p_cell))
+        let sizes = TableCell::Figure(format!("{} v {}", result.n_first, result.n_second));
+        let label = super::label(view.comparison, cell, &view.arm(cell.arm));
+        [label.into(), sizes]
+            .into_iter()
+            .chain(log(result))
+            .chain([*permutation, result.smallest_p].map(p_cell))
     });
     (!found.is_empty()).then(|| Table::of("", head, rows).into())
 }
 
-/// The smallest effects that would have been seen.
 fn detectable(cells: &[Cell]) -> Option<String> {
     let mut effects: Vec<f64> =
         cells.iter().filter_map(|cell| cell.judged()?.minimum_detectable).collect();
@@ -129,4 +123,49 @@ fn detectable(cells: &[Cell]) -> Option<String> {
     Some(format!(
         "Smallest effect that so many {units} would show to be a regression (chance 80 %): {range}."
     ))
+}
+
+fn explanation(view: &View) -> Vec<String> {
+    let comparison = view.comparison;
+    let effects = comparison.overall.iter();
+    let effects: Vec<_> = effects.filter_map(|it| Some((it, it.effect.as_ref()?))).collect();
+    if effects.is_empty() {
+        return Vec::new();
+    }
+    let chance = format::percent(comparison.alpha);
+    let adjusted = match effects.len() {
+        1 => String::new(),
+        count => format!(", adjusted over {count} effects"),
+    };
+    let mut lines = vec![format!(
+        "Over all cells: additive on logarithms, cells as blocks, trials and arm by cell random; a \
+         verdict is wrong with a chance of at most {chance}{adjusted}, beside those of the cells."
+    )];
+    for (overall, effect) in effects {
+        let mixed = effect.mixed.map(|found| {
+            let (ratios, p) = (ratios(found.low, found.high), format::p_value(found.p));
+            let freedom = found.degrees_of_freedom;
+            format!("mixed model {ratios} (t, {freedom:.1} degrees of freedom, p {p})")
+        });
+        let permutation = effect.permutation.map(|found| {
+            let (ratios, p) = (ratios(found.low, found.high), format::p_value(found.p));
+            let (count, how) = (found.arrangements, if found.exact { "all" } else { "drawn" });
+            format!("permutation test {ratios} ({count} arrangements, {how}, p {p})")
+        });
+        let absent = effect.permutation.is_none() && mixed.is_some();
+        let absent = absent.then(|| {
+            "no permutation test: too few arrangements, or trials that lack some of their cells"
+                .to_owned()
+        });
+        let both: Vec<String> = [mixed, permutation, absent].into_iter().flatten().collect();
+        if !both.is_empty() {
+            let (arm, response) = (view.arm(overall.arm), &overall.response);
+            lines.push(format!("{response} of {arm} over all cells: {}.", both.join(", ")));
+        }
+    }
+    lines
+}
+
+fn ratios(low: f64, high: f64) -> String {
+    format::ratio_interval(usable(low, high))
 }

@@ -1,18 +1,15 @@
-//! A comparison as a document: the verdicts first, then what they rest on.
-//!
-//! `thrashlab compare` prints it whole; a report shows [`blocks`] with its charts among them.
+//! A comparison as a document: the verdicts first, then their basis. `thrashlab compare` prints all
+//! of it, a report shows [`blocks`] with charts among them.
 
 mod cells;
 mod explained;
 mod footnotes;
-mod overall;
 mod trials;
 
 use analysis::comparison::{Arm, Cell, Comparison, Difference};
 use render::{Block, Cell as TableCell, Document, Table, Tone, Verdict, format};
 use stats::Verdict as Judged;
 
-/// Longest name of a level that stands in the heading of a column.
 const LONGEST_NAME: usize = 12;
 
 /// The whole comparison.
@@ -22,33 +19,29 @@ pub fn comparison_document(comparison: &Comparison) -> Document<'_> {
     all.extend(blocks(comparison, Vec::new()));
     let of = comparison.factor.as_ref();
     let of = of.map(|factor| format!(" of {factor} in {}", comparison.inputs.join(", ")));
-    Document {
-        title: format!("Comparison{}", of.unwrap_or_default()),
-        verdicts: vec![conclusion(comparison)],
-        facts: view.legend(),
-        ..Document::of(all)
-    }
-    .with_data(comparison)
+    let title = format!("Comparison{}", of.unwrap_or_default());
+    let (verdicts, facts) = (vec![conclusion(comparison)], legend(comparison));
+    Document { title, verdicts, facts, ..Document::of(all) }.with_data(comparison)
 }
 
-/// The tables of a comparison, with its charts behind the primary estimates.
+/// The tables of a comparison, with its charts after the primary estimates.
 pub(crate) fn blocks(comparison: &Comparison, charts: Vec<Block>) -> Vec<Block> {
-    let view = View { comparison };
-    let primary = overall::overall(&view).map(Block::Table).into_iter().chain(charts);
-    let tables = [cells::verdicts(&view)].into_iter().chain(trials::trials(&view));
-    let tables = tables.chain(cells::stalls(&view)).map(Block::Table);
-    let explained = explained::explained(&view).into_iter();
-    let rest = explained.chain(cells::seeds(&view).map(Block::Table)).chain(footnotes::few(&view));
-    let notes = Block::Notes(footnotes::footnotes(&view));
-    primary.chain(tables).chain(rest).chain([notes]).collect()
+    let view = &View { comparison };
+    let mut blocks: Vec<Block> = cells::overall(view).map(Block::Table).into_iter().collect();
+    blocks.extend(charts);
+    blocks.push(cells::verdicts(view).into());
+    blocks.extend(trials::trials(view).into_iter().chain(cells::stalls(view)).map(Block::Table));
+    blocks.extend(explained::explained(view));
+    blocks.extend(cells::seeds(view).map(Block::Table).into_iter().chain(footnotes::few(view)));
+    blocks.push(Block::Notes(footnotes::footnotes(view)));
+    blocks
 }
 
-/// What was found, in a sentence.
 pub(crate) fn conclusion(comparison: &Comparison) -> Verdict {
     let cells = || comparison.cells.iter().map(|cell| cell.verdict);
     let overall = || comparison.overall.iter().map(|overall| overall.verdict);
     let has = |verdict: Judged| cells().chain(overall()).any(|other| other == verdict);
-    // Cells that cannot tell are no worry where all of them together can.
+    // Undecided cells do not matter if the overall effects are decided.
     let decided = overall().next().is_some() && !overall().any(|one| one == Judged::CannotTell);
     let tone = match () {
         () if has(Judged::Regression) => Tone::Bad,
@@ -59,10 +52,15 @@ pub(crate) fn conclusion(comparison: &Comparison) -> Verdict {
     Verdict { text: comparison.conclusion.clone(), tone }
 }
 
-/// What the letters of the tables stand for, or the names of their columns: each arm with its
-/// trials.
+/// The legend of the tables: each arm with its trials.
 pub(crate) fn legend(comparison: &Comparison) -> Vec<(String, String)> {
-    View { comparison }.legend()
+    let view = View { comparison };
+    let line = |(index, arm): (usize, &Arm)| {
+        let trials = format::counted(arm.trials, "trial");
+        let text = if view.has_letters() { format!("{}, {trials}", arm.name) } else { trials };
+        (view.arm(index), text)
+    };
+    comparison.arms.iter().enumerate().map(line).collect()
 }
 
 pub(crate) const fn verdict(verdict: Judged) -> (&'static str, Tone) {
@@ -76,21 +74,20 @@ pub(crate) const fn verdict(verdict: Judged) -> (&'static str, Tone) {
 
 fn verdict_cell(judged: Judged) -> TableCell {
     let (word, tone) = verdict(judged);
-    TableCell::from(word).toned(tone)
+    TableCell::Text(word.to_owned(), tone)
 }
 
-/// The ends of an interval of ratios, unless they are so wide that they say nothing.
+/// An interval of ratios, unless it is too wide to say anything.
 pub(crate) fn usable(low: f64, high: f64) -> Option<(f64, f64)> {
     (!stats::says_nothing(low, high)).then_some((low, high))
 }
 
-/// A comparison and how its arms are named in tables.
 struct View<'a> {
     comparison: &'a Comparison,
 }
 
 impl View<'_> {
-    /// The name of an arm in a table: the level's own if there are two short ones, else a letter.
+    /// The name of an arm: that of the level if there are two short ones, else a letter.
     fn arm(&self, index: usize) -> String {
         match self.has_letters() {
             true => format::letter(index),
@@ -108,25 +105,14 @@ impl View<'_> {
         self.comparison.arms.len() > 2
     }
 
-    /// What the arms are: levels of a factor, or inputs.
+    /// The factor whose levels are the arms, or `input`.
     fn factor(&self) -> String {
         self.comparison.factor.clone().unwrap_or_else(|| "input".to_owned())
     }
 
-    fn legend(&self) -> Vec<(String, String)> {
-        let line = |(index, arm): (usize, &Arm)| {
-            let trials = format::counted(arm.trials, "trial");
-            let text = if self.has_letters() { format!("{}, {trials}", arm.name) } else { trials };
-            (self.arm(index), text)
-        };
-        self.comparison.arms.iter().enumerate().map(line).collect()
-    }
-
-    /// How the systems differ, as far as it was recorded.
     fn differences(&self) -> Vec<Block> {
         let Comparison { arms, differences, not_recorded, .. } = self.comparison;
-        let mut blocks = Vec::new();
-        let mut notes = Vec::new();
+        let (mut blocks, mut notes) = (Vec::new(), Vec::new());
         if differences.is_empty() {
             notes.push("The systems differ in no fact that was recorded.".to_owned());
         } else {
@@ -141,7 +127,7 @@ impl View<'_> {
         blocks
     }
 
-    /// The headings of the columns that say which cell a row is about.
+    /// The headings of the columns that identify the cell of a row.
     fn place_head(&self) -> Vec<String> {
         let cells = &self.comparison.cells;
         let arm = self.several_arms().then(|| self.factor()).into_iter();
@@ -158,7 +144,7 @@ impl View<'_> {
         row.map(TableCell::from).collect()
     }
 
-    /// Whether rows say their response: there are several, or nothing else to tell a row by.
+    /// Whether rows name their response: there are several, or nothing else identifies a row.
     fn has_response(&self) -> bool {
         let Comparison { responses, cells, arms, .. } = self.comparison;
         responses.len() > 1 || cells.len() == arms.len() - 1
@@ -169,8 +155,8 @@ impl View<'_> {
     }
 }
 
-/// Which cell, in words: the arm if there are several, levels and part, and the response if there
-/// are several.
+/// A cell in words: its arm if there are several, levels and part, and its response if there are
+/// several.
 pub(crate) fn label(comparison: &Comparison, cell: &Cell, arm: &str) -> String {
     let arm = (comparison.arms.len() > 2).then(|| arm.to_owned());
     let response = (comparison.responses.len() > 1).then(|| cell.response.clone());
@@ -186,7 +172,7 @@ pub(crate) fn label(comparison: &Comparison, cell: &Cell, arm: &str) -> String {
 
 fn difference(difference: &Difference) -> Vec<TableCell> {
     let values = difference.values.iter().map(|values| match values.len() {
-        0 => TableCell::absent_because("not recorded"),
+        0 => TableCell::Absent("not recorded".to_owned()),
         1..=3 => TableCell::from(values.join(" | ")),
         several => TableCell::from(format!("{} | … ({several} values)", values[0])),
     });

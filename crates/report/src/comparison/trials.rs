@@ -1,4 +1,4 @@
-//! The values one by one, as RFC-17 of Project MAC printed them.
+//! The single values, as RFC-17 of Project MAC printed them.
 
 use analysis::comparison::{Cell, Comparison};
 use model::Observation;
@@ -9,7 +9,7 @@ use super::View;
 const FEW: usize = 12;
 const FEW_ROWS: usize = 40;
 
-/// If the values are few: a table a response, with a row a trial and a column an arm.
+/// Tables of few values: one per response, with a row per trial and a column per arm.
 pub(super) fn trials(view: &View) -> Vec<Table> {
     let most = |cell: &Cell| cell.first.values.len().max(cell.second.values.len());
     let Comparison { cells, responses, .. } = view.comparison;
@@ -22,7 +22,7 @@ pub(super) fn trials(view: &View) -> Vec<Table> {
     if rows <= FEW_ROWS { tables } else { Vec::new() }
 }
 
-/// The values of one response; `None` if there are none, or if arms share no reference.
+/// The values of one response; `None` if there are none, or the arms have different references.
 fn of_response(view: &View, response: &str) -> Option<Table> {
     let Comparison { arms, cells, responses, .. } = view.comparison;
     let unit = &responses[response].unit;
@@ -30,7 +30,7 @@ fn of_response(view: &View, response: &str) -> Option<Table> {
     let mut places: Vec<&Cell> = Vec::new();
     for cell in of_response() {
         match places.iter().find(|place| is_same_place(place, cell)) {
-            // Pairs may leave out other trials of the reference for each arm.
+            // Pairing may leave out different reference trials for each arm.
             Some(place) if place.first.values != cell.first.values => return None,
             Some(_) => {}
             None => places.push(cell),
@@ -51,10 +51,10 @@ fn of_response(view: &View, response: &str) -> Option<Table> {
         for index in 0..most {
             let value = |values: &&[Observation]| match values.get(index) {
                 Some(value) => observed(Some(value), unit),
-                None => TableCell::figure(""),
+                None => TableCell::blank(),
             };
-            let label = is_labelled
-                .then(|| TableCell::from(if index == 0 { label(place) } else { String::new() }));
+            let label = if index == 0 { label(place) } else { String::new() };
+            let label = is_labelled.then(|| TableCell::from(label));
             let row = label.into_iter().chain([TableCell::from(index + 1)]);
             table.row(row.chain(sides.iter().map(value)));
         }
@@ -62,7 +62,6 @@ fn of_response(view: &View, response: &str) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// Which part of which levels a group of rows is about.
 fn label(place: &Cell) -> String {
     let label = place.label();
     let is_whole = label.is_empty() || place.part.is_none() && place.levels.is_empty();
@@ -73,11 +72,10 @@ fn is_same_place(first: &Cell, second: &Cell) -> bool {
     first.levels == second.levels && first.part == second.part
 }
 
-/// A value of a response with this unit, which may be a lower bound; absent without one.
 pub(super) fn observed(value: Option<&Observation>, unit: &str) -> TableCell {
     match value {
         None => TableCell::absent(),
-        Some(value) if unit == "ns" => TableCell::observed(*value),
-        Some(it) => TableCell::figure(format!("{}{}", it.mark(), format::number(it.value))),
+        Some(value) if unit == "ns" => TableCell::Duration(*value),
+        Some(it) => TableCell::Figure(format!("{}{}", it.mark(), format::number(it.value))),
     }
 }

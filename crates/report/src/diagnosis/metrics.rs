@@ -2,8 +2,7 @@
 
 use doctor::{Diagnosis, Finding, Price, Scope};
 
-use super::price::{bound_word, denominator_word};
-use super::severity_word;
+use super::{bound_word, denominator_word, severity_word};
 use crate::openmetrics::{Family, Kind, exposition};
 
 const FAMILIES: [(&str, &str); 6] = [
@@ -15,8 +14,8 @@ const FAMILIES: [(&str, &str); 6] = [
     ("rule_unable", "Rules that lacked a counter."),
 ];
 
-/// Diagnoses as gauges, one for each finding. Each has the name of its run, which is a label;
-/// the running machine has none.
+/// Diagnoses as gauges, one per finding. Each diagnosis has its run as a label, except that of the
+/// running machine.
 pub fn doctor_metrics(found: &[(Option<&str>, &Diagnosis)]) -> String {
     let family = |(name, help): (&str, &str)| {
         Family::new(&format!("thrashlab_doctor_{name}"), Kind::Gauge, help)
@@ -53,7 +52,6 @@ pub fn doctor_metrics(found: &[(Option<&str>, &Diagnosis)]) -> String {
     exposition(&families)
 }
 
-/// Kind and name of what a finding is about.
 fn scope(finding: &Finding) -> (&'static str, String) {
     match &finding.scope {
         Scope::Machine => ("machine", String::new()),

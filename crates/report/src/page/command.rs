@@ -1,5 +1,5 @@
-//! The commands that make the results of a report again, the files that they read, and what no run
-//! file tells of them.
+//! The commands that reproduce the results of a report, the files that they read, and what the run
+//! files do not record.
 
 mod machine;
 
@@ -12,19 +12,17 @@ use render::Block;
 use serde_json::json;
 use workloads::Kind;
 
-/// Where the kernel's table of swap areas counts in pages of this size, the first of which is not
-/// counted.
+/// The header page of a swap area, which the kernel's table of them does not count.
 const SWAP_HEADER_BYTES: u64 = 4096;
 
-/// The commands that make runs like these: one for each combination of subject, measure, times and
-/// dose; each with its loads and seeds. `machines` are those that are known by their names.
+/// The commands that reproduce these runs: one for each combination of subject, measure, timing and
+/// load volume, with all its loads and seeds. `machines` are those that have names.
 pub(super) fn blocks<'a>(
     headers: impl Iterator<Item = &'a Header>,
     machines: &[MachineSpec],
 ) -> Vec<Block> {
-    let mut found: Vec<Wanted> = Vec::new();
+    let (mut found, mut gaps): (Vec<RunCommand>, _) = (Vec::new(), BTreeSet::new());
     let mut files = Files::default();
-    let mut gaps = BTreeSet::new();
     let is_baseline = |header: &&Header| header.spec.load.name == BASELINE;
     let (baselines, loaded): (Vec<&Header>, Vec<&Header>) = headers.partition(is_baseline);
     for header in loaded.into_iter().chain(baselines) {
@@ -32,40 +30,39 @@ pub(super) fn blocks<'a>(
         gaps.extend(missing(header));
         let what = [subject(header, machines, &mut files), measure(&spec.measure, &mut files)];
         let how = (timing(&spec.timing, &spec.measure), spec.load.intensity.to_string());
-        // The baseline's points are spread over several runs, so its times are its own. It has no
-        // dose, and every command with loads measures without them too.
-        let is_same = |it: &Wanted| it.what == what && (is_baseline || it.how == how);
-        let place = found.iter().position(is_same).unwrap_or_else(|| {
-            found.push(Wanted { what, how, ..Wanted::default() });
+        // The points of the baseline are spread over several runs, so its timing differs. It has no
+        // load volume, and every command with loads measures it too.
+        let is_same = |it: &RunCommand| it.what == what && (is_baseline || it.how == how);
+        let index = found.iter().position(is_same).unwrap_or_else(|| {
+            found.push(RunCommand { what, how, ..RunCommand::default() });
             found.len() - 1
         });
-        let wanted = &mut found[place];
-        if is_baseline && !wanted.loads.is_empty() {
+        let command = &mut found[index];
+        if is_baseline && !command.loads.is_empty() {
             continue;
         }
-        wanted.seeds.insert(spec.seed);
-        if !is_baseline && !wanted.loads.contains(&spec.load.name) {
-            wanted.loads.push(spec.load.name.clone());
+        command.seeds.insert(spec.seed);
+        if !is_baseline && !command.loads.contains(&spec.load.name) {
+            command.loads.push(spec.load.name.clone());
         }
     }
-    let commands = found.iter().map(|wanted| Block::Command(wanted.text()));
+    let commands = found.iter().map(|command| Block::Command(command.text()));
     let files = files.0.into_iter();
     let files = files.map(|(name, text)| Block::Folded(name, vec![Block::Verbatim(text)]));
     commands.chain(files).chain(gaps.into_iter().map(Block::Sentence)).collect()
 }
 
-/// What a command asks for.
 #[derive(Debug, Default)]
-struct Wanted {
-    /// Words of the subject and the measure.
+struct RunCommand {
+    /// Options of the subject and the measure.
     what: [Vec<String>; 2],
-    /// Words of the times, and the dose.
+    /// Options of the timing, and the load's intensity.
     how: (Vec<String>, String),
     loads: Vec<String>,
     seeds: BTreeSet<u64>,
 }
 
-impl Wanted {
+impl RunCommand {
     fn text(&self) -> String {
         let (timing, intensity) = &self.how;
         let mut words = vec!["thrashlab run".to_owned()];
@@ -73,7 +70,7 @@ impl Wanted {
         if !self.loads.is_empty() {
             words.push(option("load", &self.loads.join(",")));
         } else if self.what[1].iter().any(|word| word.starts_with("--probe ")) {
-            // A probe without any is under all loads.
+            // Without the option, a probe runs under all loads.
             words.push(option("load", BASELINE));
         }
         words.extend(timing.clone());
@@ -82,7 +79,7 @@ impl Wanted {
         }
         let seeds: Vec<String> = self.seeds.iter().map(ToString::to_string).collect();
         words.push(match (self.seeds.first(), self.seeds.last()) {
-            (Some(first), Some(last)) if last == first => option("seed", &first.to_string()),
+            (Some(_), Some(_)) if seeds.len() == 1 => option("seed", &seeds[0]),
             (Some(first), Some(last)) if last - first + 1 == seeds.len() as u64 => {
                 option("seeds", &format!("{first}..{last}"))
             }
@@ -92,13 +89,11 @@ impl Wanted {
     }
 }
 
-/// Files that the commands read, by their names, each with its text.
 #[derive(Debug, Default)]
 struct Files(Vec<(String, String)>);
 
 impl Files {
-    /// The name of a file with this text: `stem.toml`, or with a number where another text has that
-    /// name.
+    /// Adds a file and returns its name: `stem.toml`, with a number if another text has that name.
     fn add(&mut self, stem: &str, text: String) -> String {
         let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' };
         let stem: String = stem.chars().map(plain).collect();
@@ -115,7 +110,6 @@ impl Files {
     }
 }
 
-/// Where a run was made, with the swap file that was made for it.
 fn subject(header: &Header, machines: &[MachineSpec], files: &mut Files) -> Vec<String> {
     let spec = &header.spec;
     let (kind, settings) = match &spec.subject {
@@ -144,8 +138,8 @@ fn subject(header: &Header, machines: &[MachineSpec], files: &mut Files) -> Vec<
     [option("subject", &subject)].into_iter().chain(swap).collect()
 }
 
-/// Size of the swap file that `--swap` made, if it is among these swap areas (the fact `swaps`,
-/// such as `/var/tmp/thrashlab-0/swap-123 file 1048572kB priority -2`).
+/// Size of the swap file of `--swap`, if it is among these areas (the fact `swaps`, such as
+/// `/var/tmp/thrashlab-0/swap-123 file 1048572kB priority -2`).
 fn swap_file_bytes(swaps: &str) -> Option<u64> {
     let of = |area: &str| -> Option<u64> {
         let mut words = area.split_whitespace();
@@ -158,7 +152,7 @@ fn swap_file_bytes(swaps: &str) -> Option<u64> {
     swaps.split("; ").find_map(of)
 }
 
-/// What is measured; a script that does not ship becomes a file.
+/// The probe or job; a script that does not ship becomes a file.
 fn measure(measure: &Measure, files: &mut Files) -> Vec<String> {
     let job = match measure {
         Measure::Probe(probe) => return vec![option("probe", &probe.name)],
@@ -176,7 +170,6 @@ fn set(name: &str, value: &str) -> String {
     option("set", &format!("{name}={value}"))
 }
 
-/// A parameter as it is typed, so that the same number is read.
 fn typed(job: &JobSpec, name: &str, value: u64) -> String {
     let number = workloads::find_job(&job.name).and_then(|known| known.number(name));
     match number.map(|number| number.kind) {
@@ -187,7 +180,7 @@ fn typed(job: &JobSpec, name: &str, value: u64) -> String {
     }
 }
 
-/// The script: of the one that ships what was changed of it, any other one as a file.
+/// The script: the changes to the one that ships, or a file.
 fn session(script: &Script, files: &mut Files) -> Vec<String> {
     let shipped = workloads::parse_script(workloads::DEFAULT_SCRIPT).ok();
     let (shipped, after) = (json!(shipped), json!(script));
@@ -201,13 +194,13 @@ fn session(script: &Script, files: &mut Files) -> Vec<String> {
         _ => None,
     });
     words.collect::<Option<Vec<String>>>().unwrap_or_else(|| {
-        // No script that was read has no text; the command would say what is missing.
+        // Every script that was read has a text.
         let file = workloads::script_text(script).map(|text| files.add(&script.name, text));
         vec![option("script", &file.unwrap_or_else(|_| script.name.clone()))]
     })
 }
 
-/// What the command of a run cannot ask for, because no run file tells it, or no option does.
+/// What the command cannot reproduce, for lack of a record or of an option.
 fn missing(header: &Header) -> Vec<String> {
     let (spec, facts) = (&header.spec, &header.environment);
     let fact = |name: &str| facts.get(name).map(String::as_str);
@@ -250,14 +243,14 @@ fn timing(timing: &Timing, measure: &Measure) -> Vec<String> {
             warmup,
             option("timeout", &exact_duration(timing.timeout_ns)),
         ],
-        // A job has its own times, but its load becomes warm as any other.
+        // A job has its own timing, but its load warms up as any other.
         ("custom", Measure::Job(_)) => vec![warmup],
-        // The one that a subject has by itself.
+        // The subject's default.
         _ => Vec::new(),
     }
 }
 
-/// An option and its value, which a shell takes for one word whatever is in it.
+/// An option and its value, quoted for a shell.
 fn option(name: &'static str, value: &str) -> String {
     format!("--{name} {}", quoted(value))
 }
@@ -271,7 +264,7 @@ mod tests {
         let hostile = "cpuload;reboot".to_owned();
         let measure = vec![option("probe", "$(id)")];
         let (what, how) = ([Vec::new(), measure], (Vec::new(), "1".to_owned()));
-        let text = Wanted { what, how, loads: vec![hostile], seeds: [1].into() }.text();
+        let text = RunCommand { what, how, loads: vec![hostile], seeds: [1].into() }.text();
         assert_eq!(text, "thrashlab run --probe '$(id)' --load 'cpuload;reboot' --seed 1");
     }
 

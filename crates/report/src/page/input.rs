@@ -1,21 +1,21 @@
-//! One of the results that a report tells of: a folder of runs, a run, a published result.
+//! The inputs of a report: folders of runs, runs, published results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::attribution::Attribution;
 use analysis::comparison::Comparison;
-use analysis::grouped;
+use analysis::responsiveness::Matrix;
+use analysis::{by_load, grouped};
 use doctor::{Diagnosis, Interval, UnitCosts, diagnose, from_run};
 use model::{BASELINE, CounterSet, Header, JobSpec, Line, MachineSpec, Measure, Run};
 
 use super::samples::LoadSamples;
 use super::timeline::Timeline;
 use crate::SweepView;
-use analysis::responsiveness::Matrix;
 
-/// Sources of counters that are needed after a run was read: of samples, what explains them.
+/// Sources of counters that explain samples, which are kept whole.
 const KEPT_SOURCES: [&str; 5] = ["rusage", "schedstat", "taskstats", "task_stat", "cpu_cgroup"];
-/// Names that are kept of other sources.
+/// Prefixes of the counters that are kept of other sources.
 const KEPT_NAMES: [&str; 9] = [
     "pswp",
     "workingset_refault",
@@ -33,52 +33,51 @@ const KEPT_NAMES: [&str; 9] = [
 pub struct Material<'a> {
     /// The results, in the order in which they were named.
     pub inputs: Vec<Input<'a>>,
-    /// What the results differ in, or the levels of an experiment's only factor.
+    /// The comparison of the results, or of the levels of an experiment's only factor.
     pub comparison: Option<Comparison>,
-    /// What could not be told, and why.
+    /// What is missing from the report, and why.
     pub notes: Vec<String>,
-    /// Machines that a command can name, as they are without further settings.
+    /// Machines that a command can name, with their default settings.
     pub machines: Vec<MachineSpec>,
 }
 
-/// One of the results that a report tells of.
+/// One result in a report.
 #[derive(Debug, Default)]
 pub struct Input<'a> {
     /// Its name.
     pub name: String,
-    /// What names it on a command line.
+    /// Its name on a command line.
     pub typed: String,
-    /// The runs, with the counters of their samples only as far as they explain delays.
+    /// The runs, without counters that explain no delay.
     pub runs: Vec<Run>,
-    /// Of each run, in words, the levels of its experiment's factors; empty without.
+    /// The factor levels of each run in words; empty without an experiment.
     pub cells: Vec<String>,
-    /// What the counters of each run say over time.
+    /// The counters of each run over time.
     pub timelines: Vec<Timeline>,
-    /// What the doctor says of each run that has counters at two moments.
+    /// The diagnosis of each run that has counters at two times.
     pub diagnoses: Vec<Diagnosed>,
-    /// What caused the change between levels, of an experiment.
+    /// The attribution of an experiment.
     pub attribution: Option<Attribution>,
-    /// Curve and knee, of a sweep.
+    /// Curves and knees of a sweep.
     pub sweep: Option<SweepView<'a>>,
-    /// The plan, of an experiment or a sweep: which command carries it out, and its text.
+    /// The command and text of the plan of an experiment or a sweep.
     pub plan: Option<(String, String)>,
 }
 
-/// What the doctor says of a run.
+/// The diagnosis of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnosed {
     /// The run.
     pub run_id: String,
     /// Its load.
     pub load: String,
-    /// Findings, what was ruled out, and what could not be told.
+    /// The diagnosis.
     pub diagnosis: Diagnosis,
 }
 
 /// What one probe measured at one combination of levels.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Measurement {
-    /// Which of the inputs it belongs to.
     pub(crate) input: usize,
     /// Probe, and levels if there are any.
     pub(crate) label: String,
@@ -89,7 +88,6 @@ pub(crate) struct Measurement {
 /// The runs of one job at one combination of levels.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct JobRuns<'a> {
-    /// Which of the inputs they belong to.
     pub(crate) input: usize,
     pub(crate) job: &'a JobSpec,
     /// The levels in words; empty without any.
@@ -104,30 +102,25 @@ impl Input<'_> {
         Self { typed: name.clone(), name, ..Self::default() }
     }
 
-    /// Adds a run that was made at these levels (in words; empty without an experiment).
+    /// Adds a run with these factor levels in words.
     pub fn add(&mut self, cell: String, mut run: Run) {
         self.timelines.push(Timeline::of(&run));
         if let (Ok((before, after)), Some(header)) = (from_run(&run), &run.header) {
-            // Costs of this machine say nothing of the one that was measured.
-            let costs = UnitCosts::default();
-            self.diagnoses.push(Diagnosed {
-                run_id: header.run_id.clone(),
-                load: header.spec.load.name.clone(),
-                diagnosis: diagnose(&Interval::new(&before, &after), &costs),
-            });
+            // The costs of this machine are not those of the measured one.
+            let diagnosis = diagnose(&Interval::new(&before, &after), &UnitCosts::default());
+            let (run_id, load) = (header.run_id.clone(), header.spec.load.name.clone());
+            self.diagnoses.push(Diagnosed { run_id, load, diagnosis });
         }
         slim(&mut run);
         self.runs.push(run);
         self.cells.push(cell);
     }
 
-    /// The headers of the runs.
-    pub fn headers(&self) -> impl Iterator<Item = &Header> {
+    pub(crate) fn headers(&self) -> impl Iterator<Item = &Header> {
         self.runs.iter().filter_map(|run| run.header.as_ref())
     }
 
-    /// The facts of the systems on which the runs were made, each value once.
-    pub fn environment(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+    pub(crate) fn environment(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let mut facts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for (fact, value) in self.headers().flat_map(|header| &header.environment) {
             facts.entry(fact).or_default().insert(value);
@@ -135,8 +128,8 @@ impl Input<'_> {
         facts
     }
 
-    /// The runs of probes, by probe and levels; `index` is the input's own number. None of a sweep,
-    /// whose curve tells them.
+    /// The runs of probes by probe and levels; `index` is that of the input. None of a sweep, whose
+    /// curve shows them.
     pub(crate) fn measurements(&self, index: usize) -> Vec<Measurement> {
         let runs = self.runs.iter().zip(&self.cells).filter(|_| self.sweep.is_none());
         let probes = runs.filter_map(|(run, cell)| match &run.header.as_ref()?.spec.measure {
@@ -146,14 +139,13 @@ impl Input<'_> {
         let groups = grouped(probes.map(|(label, run)| (label.trim_end().to_owned(), run)));
         let measurement = |(label, runs): (String, Vec<&Run>)| {
             let matrix = Matrix::from_runs(runs.iter().copied(), BTreeMap::new());
-            let loads: Vec<&str> = matrix.rows.iter().map(|row| row.load.as_str()).collect();
-            let samples = LoadSamples::of(&runs, &loads);
+            let samples = matrix.rows.iter().map(|row| LoadSamples::of(&runs, &row.load)).collect();
             Measurement { input: index, label, samples, matrix }
         };
         groups.into_iter().map(measurement).collect()
     }
 
-    /// The runs of jobs; `index` is the input's own number. None of a sweep, whose curve tells them.
+    /// The runs of jobs; `index` is that of the input. None of a sweep, whose curve shows them.
     pub(crate) fn jobs(&self, index: usize) -> Vec<JobRuns<'_>> {
         let mut groups: BTreeMap<(&str, &str), JobRuns<'_>> = BTreeMap::new();
         let runs = self.runs.iter().zip(&self.cells).filter(|_| self.sweep.is_none());
@@ -170,28 +162,20 @@ impl Input<'_> {
 }
 
 impl<'a> JobRuns<'a> {
-    /// Whether it is work on memory; else it is a session.
+    /// Whether it is a memory job, not a session.
     pub(crate) fn is_of_memory(&self) -> bool {
         self.job.script.is_none()
     }
 
-    /// The runs by load, that without load first.
+    /// The runs by load, the baseline first.
     pub(crate) fn by_load(&self) -> Vec<(&'a str, Vec<&'a Run>)> {
-        let load = |run: &&'a Run| Some((run.header.as_ref()?.spec.load.name.as_str(), *run));
-        let mut loads = grouped(self.runs.iter().filter_map(load));
+        let mut loads = by_load(&self.runs);
         loads.sort_by_key(|(load, _)| *load != BASELINE);
         loads
     }
 }
 
-impl Measurement {
-    pub(crate) fn reference_ns(&self) -> Option<f64> {
-        self.matrix.reference_ns()
-    }
-}
-
-/// Forgets counters that were used already, and would fill the memory of a report on thousands of
-/// runs.
+/// Drops counters that are no longer needed, so that reports on thousands of runs fit into memory.
 fn slim(run: &mut Run) {
     for line in &mut run.lines {
         let sets = match line {
@@ -204,12 +188,10 @@ fn slim(run: &mut Run) {
 }
 
 fn slim_set(set: &mut CounterSet) {
-    for (source, counters) in set.iter_mut() {
-        if !KEPT_SOURCES.contains(&source.as_str()) {
-            let is_kept = |name: &str| KEPT_NAMES.iter().any(|kept| name.starts_with(kept));
-            let all = std::mem::take(counters).into_iter();
-            *counters = all.filter(|(name, _)| is_kept(name)).collect();
-        }
+    let is_kept = |name: &str| KEPT_NAMES.iter().any(|kept| name.starts_with(kept));
+    for (_, counters) in set.iter_mut().filter(|(it, _)| !KEPT_SOURCES.contains(&it.as_str())) {
+        let all = std::mem::take(counters).into_iter();
+        *counters = all.filter(|(name, _)| is_kept(name)).collect();
     }
     set.retain(|_, counters| !counters.is_empty());
 }

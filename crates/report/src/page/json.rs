@@ -1,4 +1,4 @@
-//! The results behind a report as data.
+//! The data behind a report.
 
 use std::collections::BTreeMap;
 
@@ -11,29 +11,24 @@ use analysis::{MemoryJob, Session, is_of_job, is_of_memory_job};
 
 const SCHEMA: u32 = 1;
 
-/// Everything that a report is made of, unrounded.
 pub(super) fn data(material: &Material<'_>, title: &str, verdicts: &[Verdict]) -> Value {
-    let inputs = material.inputs.iter().enumerate();
-    let inputs = inputs.map(|(index, input)| of_input(index, input));
+    let inputs = material.inputs.iter().enumerate().map(of_input);
     json!({
         "schema": SCHEMA,
         "title": title,
-        "verdicts": verdicts.iter().map(|verdict| &verdict.text).collect::<Vec<_>>(),
-        "inputs": inputs.collect::<Vec<_>>(),
+        "verdicts": verdicts.iter().map(|verdict| verdict.text.as_str()).collect::<Value>(),
+        "inputs": inputs.collect::<Value>(),
         "comparison": material.comparison,
         "notes": material.notes,
     })
 }
 
-fn of_input(index: usize, input: &Input<'_>) -> Value {
-    let measurements = input.measurements(index);
-    let measurements =
-        measurements.iter().map(|one| json!({ "what": one.label, "matrix": one.matrix }));
-    let sweeps = input
-        .sweep
-        .iter()
-        .flat_map(|view| &view.rows)
-        .map(|row| json!({ "level": row.label, "curve": row.curve, "found": row.found }));
+fn of_input((index, input): (usize, &Input<'_>)) -> Value {
+    let measurements = input.measurements(index).into_iter();
+    let measurements = measurements.map(|one| json!({ "what": one.label, "matrix": one.matrix }));
+    let sweeps = input.sweep.iter().flat_map(|view| &view.rows);
+    let sweeps =
+        sweeps.map(|row| json!({ "level": row.label, "curve": row.curve, "found": row.found }));
     let diagnoses = input.diagnoses.iter().map(|one| {
         json!({ "run_id": one.run_id, "load": one.load, "diagnosis": doctor_json(&one.diagnosis) })
     });
@@ -43,12 +38,12 @@ fn of_input(index: usize, input: &Input<'_>) -> Value {
     });
     json!({
         "name": input.name,
-        "measurements": measurements.collect::<Vec<_>>(),
+        "measurements": measurements.collect::<Value>(),
         "job": job,
-        "sweep": sweeps.collect::<Vec<_>>(),
+        "sweep": sweeps.collect::<Value>(),
         "grid": input.sweep.as_ref().and_then(|view| view.grid.as_ref()),
         "attribution": input.attribution,
-        "diagnoses": diagnoses.collect::<Vec<_>>(),
+        "diagnoses": diagnoses.collect::<Value>(),
         "environment": input.environment(),
     })
 }

@@ -10,7 +10,7 @@ mod timeline;
 
 pub use input::{Diagnosed, Input, Material};
 pub(crate) use input::{JobRuns, Measurement};
-pub(crate) use samples::{LoadSamples, SamplePoint};
+pub(crate) use samples::{LoadSamples, outcome, thinned};
 pub use sections::report;
 pub(crate) use timeline::SERIES;
 pub use timeline::Timeline;

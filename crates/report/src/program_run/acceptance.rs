@@ -1,11 +1,12 @@
-//! Whether a simulation is what a published table asks it to be, condition by condition.
+//! Whether a simulation meets the conditions of a published table.
 
+use analysis::distinct;
 use analysis::published::{Beside, Condition, ConditionKind, Judged};
 use model::units::format_duration;
 
 use crate::sweep_text::{Amounts, span};
 
-/// A line a condition, and the sum; empty without conditions.
+/// One line per condition, and the summary; empty without conditions.
 pub(super) fn lines(beside: &Beside, amounts: &Amounts<'_>) -> Vec<String> {
     let all = beside.judged.len();
     let missed = beside.judged.iter().filter(|judged| !judged.holds).count();
@@ -20,8 +21,8 @@ pub(super) fn lines(beside: &Beside, amounts: &Amounts<'_>) -> Vec<String> {
 
 fn line(judged: &Judged, amounts: &Amounts<'_>) -> String {
     let condition = &judged.condition;
-    let tried: Vec<f64> = judged.values.iter().map(|(level, _)| *level).collect();
-    let levels = span(&tried, amounts);
+    let measured: Vec<f64> = judged.values.iter().map(|(level, _)| *level).collect();
+    let levels = span(&measured, amounts);
     let figure = name(&condition.figure);
     let [from, to] = [condition.from, condition.to].map(|level| amounts.level(level));
     let bounds = bounds(condition);
@@ -38,7 +39,7 @@ fn line(judged: &Judged, amounts: &Amounts<'_>) -> String {
         ConditionKind::Knee => format!("knee between {from} and {to}"),
         ConditionKind::NoKnee => format!("no knee from {from} to {to}"),
     };
-    let found = match (condition.kind, &tried[..]) {
+    let found = match (condition.kind, &measured[..]) {
         (ConditionKind::Knee | ConditionKind::NoKnee, [capacity, beyond]) => {
             format!("between {} and {}", amounts.level(*capacity), amounts.level(*beyond))
         }
@@ -73,30 +74,21 @@ pub(super) fn bounds(condition: &Condition) -> String {
     }
 }
 
-/// What a reader must know of printed figures that were cut off.
 fn cut(condition: &Condition) -> String {
-    match condition.printed_above > 0.0 {
-        true => format!(
-            " (cut off when printed: up to {} more)",
-            format_duration(condition.printed_above as u64)
-        ),
-        false => String::new(),
+    match condition.printed_above as u64 {
+        0 => String::new(),
+        most => format!(" (cut off when printed: up to {} more)", format_duration(most)),
     }
 }
 
-/// A figure as it is called in the tables.
 fn name(figure: &str) -> String {
     let stem = figure.strip_suffix("_ns").unwrap_or(figure);
     stem.replace('_', " ").replace("hat.pmgstolen ctx", "pmegs stolen from holders of a context")
 }
 
-/// The least and the largest of what was found, with so many digits behind the point.
 fn values(judged: &Judged, digits: usize) -> String {
     let values = || judged.values.iter().map(|(_, value)| *value);
-    let ends = values().reduce(f64::min).zip(values().reduce(f64::max));
-    let text = |value: f64| format!("{value:.digits$}");
-    ends.map_or_else(String::new, |(least, most)| match text(least) == text(most) {
-        true => text(least),
-        false => format!("{} to {}", text(least), text(most)),
-    })
+    let ends = [values().reduce(f64::min), values().reduce(f64::max)];
+    let ends = ends.into_iter().flatten().map(|value| format!("{value:.digits$}"));
+    distinct(ends).join(" to ")
 }

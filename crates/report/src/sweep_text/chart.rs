@@ -1,4 +1,6 @@
-//! The curve of a sweep in letters: log cost over level, with the interval of the knee.
+//! The curve of a sweep as text: log cost over level, with the interval of the knee.
+
+use std::ops::RangeInclusive;
 
 use analysis::sweep::{Found, Row};
 use render::Block;
@@ -6,33 +8,28 @@ use stats::Shape;
 
 use super::Amounts;
 
-/// Width of the plot, without its scale, in letters.
 const WIDTH: usize = 78;
 const HEIGHT: usize = 14;
 const SCALE: usize = 9;
-/// Ends of the levels this far apart, as a ratio, are drawn in equal ratios.
+/// Levels with a larger ratio of their ends have a logarithmic axis.
 const FAR_APART: f64 = 4.0;
-/// The scale spans at least this ratio, so that noise does not look like a mountain.
+/// The scale spans at least this ratio, so that noise looks small.
 const LEAST_SPAN: f64 = 2.0;
 const FEWEST: usize = 3;
 
-/// Where values stand along an axis of so many letters.
 struct Axis {
     first: f64,
     last: f64,
-    in_ratios: bool,
+    is_log: bool,
     length: usize,
 }
 
 impl Axis {
-    /// Levels from left to right.
     fn across(rows: &[&Row]) -> Self {
         let (first, last) = (rows[0].level, rows[rows.len() - 1].level);
-        let in_ratios = first > 0.0 && last / first >= FAR_APART;
-        Self { first, last, in_ratios, length: WIDTH }
+        Self { first, last, is_log: first > 0.0 && last / first >= FAR_APART, length: WIDTH }
     }
 
-    /// Costs from the bottom.
     fn up(rows: &[&Row]) -> Self {
         let lowest = rows.iter().filter_map(|row| row.lowest_cost.or(row.cost));
         let highest = rows.iter().filter_map(|row| row.highest_cost.or(row.cost));
@@ -42,11 +39,11 @@ impl Axis {
             let (middle, half) = ((first * last).sqrt(), LEAST_SPAN.sqrt());
             (first, last) = (middle / half, middle * half);
         }
-        Self { first, last, in_ratios: true, length: HEIGHT }
+        Self { first, last, is_log: true, length: HEIGHT }
     }
 
     fn place(&self, value: f64) -> usize {
-        let part = match self.in_ratios {
+        let part = match self.is_log {
             true => (value / self.first).ln() / (self.last / self.first).ln(),
             false => (value - self.first) / (self.last - self.first),
         };
@@ -54,20 +51,19 @@ impl Axis {
     }
 }
 
-/// The plot; nothing if there are too few levels to draw. Rounded to letters, so that no library of
-/// mathematics shows.
+/// The plot, unless there are too few levels. Rounding to characters hides differences between math
+/// libraries.
 pub(crate) fn chart(found: &Found, amounts: &Amounts<'_>) -> Option<Block> {
     let rows: Vec<&Row> = found.rows.iter().filter(|row| row.cost.is_some()).collect();
     if rows.len() < FEWEST {
         return None;
     }
     let (across, up) = (Axis::across(&rows), Axis::up(&rows));
-    let knee = match &found.shape {
-        Shape::Knee(knee) => {
-            let (one, other) = (across.place(knee.low), across.place(knee.high));
-            Some(one.min(other)..=one.max(other))
-        }
-        _ => None,
+    let knee = if let Shape::Knee(knee) = &found.shape {
+        let (one, other) = (across.place(knee.low), across.place(knee.high));
+        Some(one.min(other)..=one.max(other))
+    } else {
+        None
     };
     let plot = plot(&rows, &across, &up, knee.clone());
     let mut text = String::new();
@@ -92,13 +88,13 @@ pub(crate) fn chart(found: &Found, amounts: &Amounts<'_>) -> Option<Block> {
     Some(Block::Verbatim(text))
 }
 
-/// The lines of the plot from the bottom: the knee's interval, dots between two medians, and each
-/// level with its range.
+/// The lines of the plot from the bottom: the knee's interval, dots between medians, and each level
+/// with its range.
 fn plot(
     rows: &[&Row],
     across: &Axis,
     up: &Axis,
-    knee: Option<std::ops::RangeInclusive<usize>>,
+    knee: Option<RangeInclusive<usize>>,
 ) -> Vec<Vec<char>> {
     let mut plot = vec![vec![' '; WIDTH]; HEIGHT];
     if let Some(knee) = knee {
@@ -123,7 +119,7 @@ fn plot(
     plot
 }
 
-/// The levels below their columns, as many as there is room for: the ends, then from the left.
+/// The levels below their columns, as far as they fit: the ends, then from the left.
 fn levels(rows: &[&Row], across: &Axis, amounts: &Amounts<'_>) -> String {
     let mut line = vec![' '; WIDTH];
     for row in rows.iter().take(1).chain(rows.iter().rev().take(1)).chain(rows) {

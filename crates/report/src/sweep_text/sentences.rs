@@ -1,4 +1,4 @@
-//! What a sweep found, in sentences.
+//! The results of a sweep as sentences.
 
 use analysis::sweep::{Curve, End, FaultCost, Found, Headroom, Hysteresis, KneeOf};
 use render::format::{duration, factor, number, share};
@@ -6,15 +6,14 @@ use stats::{Knee, KneeKind, NoKnee, Shape, WhyNoKnee};
 
 use super::Amounts;
 
-/// What is known of the knee so far, in a line.
+/// The knee found so far, in one line.
 pub fn sweep_so_far(curve: &Curve, found: &Found) -> String {
     let amounts = Amounts::of(curve);
-    let [level, low, high] = match &found.shape {
-        Shape::Knee(knee) => [knee.level, knee.low, knee.high].map(|level| amounts.level(level)),
-        _ => Default::default(),
-    };
     let so_far = match &found.shape {
-        Shape::Knee(_) => format!("a knee at {level}, between {low} and {high}"),
+        Shape::Knee(knee) => {
+            let [at, low, high] = [knee.level, knee.low, knee.high].map(|it| amounts.level(it));
+            format!("a knee at {at}, between {low} and {high}")
+        }
         Shape::NoKnee(_) => format!("no knee {}", reach(curve, &amounts)),
         Shape::TooFew(why) => format!("too few: {why}"),
     };
@@ -23,12 +22,11 @@ pub fn sweep_so_far(curve: &Curve, found: &Found) -> String {
     format!("after {count} measurements {so_far}{}", budget.unwrap_or_default())
 }
 
-/// That the search could have gone on.
 fn out_of_budget(budget: usize) -> String {
     format!("the budget of {budget} measurements ended the search early: a higher one continues it")
 }
 
-/// How far a curve goes, in the direction in which it was measured first: `up to 96M`.
+/// The extent of a curve in the direction of its first pass: `up to 96M`.
 fn reach(curve: &Curve, amounts: &Amounts<'_>) -> String {
     let levels = || curve.points.iter().filter(|point| point.cost.is_some()).map(|p| p.level);
     let (low, high) = (levels().fold(f64::INFINITY, f64::min), levels().fold(0.0, f64::max));
@@ -38,7 +36,7 @@ fn reach(curve: &Curve, amounts: &Amounts<'_>) -> String {
     }
 }
 
-/// Where the knee is, or that there is none.
+/// The knee, or that there is none.
 pub(crate) fn knee(curve: &Curve, found: &Found, least_rise: f64) -> String {
     let amounts = &Amounts::of(curve);
     match &found.shape {
@@ -51,7 +49,7 @@ pub(crate) fn knee(curve: &Curve, found: &Found, least_rise: f64) -> String {
 fn knee_text(knee: &Knee, amounts: &Amounts<'_>, plateau: End) -> String {
     let side = if plateau == End::Low { "beyond" } else { "below" };
     let steepness = factor(knee.steepness);
-    // Of a step only its ends were measured, and it may be steeper between them.
+    // Only the ends of a step were measured; between them it may be steeper.
     let (kind, steepness) = match knee.kind {
         KneeKind::Step => ("a step", format!("at least as steep as level^{steepness}")),
         KneeKind::Hinge => ("a bend", format!("{side} it the cost goes with level^{steepness}")),
@@ -83,18 +81,17 @@ fn knee_text(knee: &Knee, amounts: &Amounts<'_>, plateau: End) -> String {
 }
 
 fn no_knee(none: &NoKnee, reach: &str, amounts: &Amounts<'_>, least_rise: f64) -> String {
-    // With the level as it is written everywhere else.
-    let why = none.why.to_string();
-    let (answer, why) = match none.why {
-        WhyNoKnee::LastLevelOnce { level } | WhyNoKnee::FirstLevelOnce { level } => (
-            "It cannot be told whether there is a knee",
-            why.replace(&level.to_string(), &amounts.level(level)),
-        ),
-        WhyNoKnee::OneLevel { level } | WhyNoKnee::Returns { level } => {
-            ("No knee", why.replace(&level.to_string(), &amounts.level(level)))
+    let (answer, level) = match none.why {
+        WhyNoKnee::LastLevelOnce { level } | WhyNoKnee::FirstLevelOnce { level } => {
+            ("It cannot be told whether there is a knee", Some(level))
         }
-        WhyNoKnee::NeverRises | WhyNoKnee::GrowsSteadily | WhyNoKnee::Noise => ("No knee", why),
+        WhyNoKnee::OneLevel { level } | WhyNoKnee::Returns { level } => ("No knee", Some(level)),
+        WhyNoKnee::NeverRises | WhyNoKnee::GrowsSteadily | WhyNoKnee::Noise => ("No knee", None),
     };
+    let mut why = none.why.to_string();
+    if let Some(level) = level {
+        why = why.replace(&level.to_string(), &amounts.level(level));
+    }
     format!(
         "{answer} {reach}: {why}. The cost goes with level^{}; the most expensive level costs {} \
          times the cheapest one ({} times would count).",
@@ -104,7 +101,6 @@ fn no_knee(none: &NoKnee, reach: &str, amounts: &Amounts<'_>, least_rise: f64) -
     )
 }
 
-/// Everything else that was found out, a sentence each.
 pub(crate) fn others(found: &Found, amounts: &Amounts<'_>) -> Vec<String> {
     let level = |level| amounts.level(level);
     let capacity = found
@@ -128,9 +124,8 @@ pub(crate) fn others(found: &Found, amounts: &Amounts<'_>) -> Vec<String> {
 }
 
 fn verification(found: &Found, amounts: &Amounts<'_>) -> Option<String> {
-    let (verification, Shape::Knee(knee)) = (found.verification.as_ref()?, &found.shape) else {
-        return None;
-    };
+    let Shape::Knee(knee) = &found.shape else { return None };
+    let verification = found.verification.as_ref()?;
     let [capacity, beyond] = [&verification.capacity, &verification.beyond].map(Vec::len);
     if capacity < 2 && beyond < 2 {
         return None;
@@ -168,11 +163,10 @@ fn fault_cost(cost: &FaultCost) -> Option<String> {
     else {
         return None;
     };
+    let [cost, margin] = [*cost_ns, (high_ns - low_ns) / 2.0].map(duration);
     Some(format!(
-        "A fault costs {} ± {} of system time (regression on {faults} over {measurements} \
-         measurements, R² {r_squared:.4}).",
-        duration(*cost_ns),
-        duration((high_ns - low_ns) / 2.0)
+        "A fault costs {cost} ± {margin} of system time (regression on {faults} over \
+         {measurements} measurements, R² {r_squared:.4})."
     ))
 }
 

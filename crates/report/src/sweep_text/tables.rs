@@ -1,5 +1,5 @@
-//! The tables of a sweep: its levels in the columns of 1990, two parameters at once as a map of
-//! shades, and the counters that moved under a knee.
+//! The tables of a sweep: its levels in the columns of 1990, a map of two parameters, and the counters
+//! under a knee.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use render::{Block, Cell, Table, format};
 
 use super::Amounts;
 
-/// Columns of figures: heading, and names of which the first that a row has is taken.
+/// Columns of figures: heading, and alternative names.
 const FIGURES: [(&str, &[&str]); 9] = [
     ("elapsed", &["elapsed_ns"]),
     ("user", &["user_ns"]),
@@ -20,14 +20,13 @@ const FIGURES: [(&str, &[&str]); 9] = [
     ("page walks (loads)", &["page_walks"]),
     ("page tables", &["page_table_bytes"]),
 ];
-/// From cheap to dear.
 const SHADES: [char; 5] = ['·', '░', '▒', '▓', '█'];
 const MOST_COLUMNS: usize = 11;
-/// A cost of this many times the cheapest one has the darkest shade, unless there are dearer ones.
+/// The ratio of costs with the darkest shade, unless there are larger ones.
 const DARKEST: f64 = 4.0;
 
-/// The levels from low to high; columns that nobody measured are left out. Medians over the
-/// measurements of a level.
+/// The levels from low to high, with medians over their measurements; columns without data are left
+/// out.
 pub(super) fn levels(found: &Found, amounts: &Amounts<'_>) -> Table {
     let figure = |row: &Row, names: &[&str]| {
         names.iter().find_map(|name| Some(counted(name, *row.figures.get(*name)?)))
@@ -42,23 +41,22 @@ pub(super) fn levels(found: &Found, amounts: &Amounts<'_>) -> Table {
             Cell::figure(amounts.level(row.level)),
             row.measurements.into(),
             Cell::decimals(row.relative_speed, 2),
-            row.cost.map(|cost| Cell::figure(amounts.cost(cost))).into(),
+            Cell::figure(row.cost.map(|cost| amounts.cost(cost))),
         ];
         first.into_iter().chain(columns.iter().map(|(_, names)| figure(row, names).into()))
     });
     Table::of("", head, rows)
 }
 
-/// A counter by its name, which ends in its unit: of a unit of work it may be very small.
+/// A counter, whose name ends in its unit. Per unit of work it may be very small.
 fn counted(name: &str, value: f64) -> Cell {
     match name.rsplit_once('_') {
         Some((_, "ns")) => Cell::duration(value),
-        Some((_, "bytes")) if value >= 1.0 => Cell::size(value.round() as u64),
+        Some((_, "bytes")) if value >= 1.0 => Cell::Size(value.round() as u64),
         _ => Cell::figure(format::number(value)),
     }
 }
 
-/// What was said of measurements, each once with its levels.
 pub(super) fn problems(rows: &[Row], amounts: &Amounts<'_>) -> Vec<String> {
     let mut levels: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for row in rows {
@@ -75,7 +73,7 @@ pub(super) fn problems(rows: &[Row], amounts: &Amounts<'_>) -> Vec<String> {
     levels.into_iter().map(line).collect()
 }
 
-/// The map: rows are levels of the second parameter, cells costs in multiples of the cheapest one.
+/// The map: rows are levels of the second parameter, cells costs as multiples of the cheapest one.
 pub(super) fn map(grid: &Grid) -> Vec<Block> {
     let costs = || grid.rows.iter().flat_map(|row| row.costs.iter().flatten().copied());
     let Some(cheapest) = costs().reduce(f64::min).filter(|cost| *cost > 0.0) else {
@@ -114,7 +112,7 @@ fn shaded(cost: f64, cheapest: f64, highest: f64) -> Cell {
     Cell::figure(format!("{shade}{shade}{number:>4}"))
 }
 
-/// The columns of the map: those that the most rows have, and of these not too many, evenly.
+/// The columns of the map: evenly spaced ones of those that the most rows have.
 fn chosen(grid: &Grid) -> Vec<usize> {
     let filled =
         |column: &usize| grid.rows.iter().filter(|row| row.costs[*column].is_some()).count();
@@ -126,7 +124,7 @@ fn chosen(grid: &Grid) -> Vec<usize> {
     (0..places).map(step).collect()
 }
 
-/// What lies under a knee: the counters, what stayed still, and the conclusion.
+/// The counters that changed under a knee, those that did not, and the conclusion.
 pub(crate) fn movers(moved: &Moved, amounts: &Amounts<'_>) -> Vec<Block> {
     let per = if moved.per == "work" { "unit of work" } else { &moved.per };
     let [before, after] = [&moved.plateau, &moved.beyond].map(|levels| span(levels, amounts));
@@ -142,7 +140,6 @@ pub(crate) fn movers(moved: &Moved, amounts: &Amounts<'_>) -> Vec<Block> {
     vec![first, Block::Notes(notes)]
 }
 
-/// Levels from the lowest to the highest.
 pub(crate) fn span(levels: &[f64], amounts: &Amounts<'_>) -> String {
     let ends = levels.iter().copied().reduce(f64::min).zip(levels.iter().copied().reduce(f64::max));
     match ends {
@@ -157,12 +154,11 @@ fn mover(mover: &Mover) -> [Cell; 6] {
         [] => mover.name.clone(),
         also => format!("{} (also {})", mover.name, also.join(", ")),
     };
-    let new = || Cell::figure("new");
     [
         name.into(),
         counted(&mover.name, mover.before),
         counted(&mover.name, mover.after),
-        mover.factor.map_or_else(new, |factor| Cell::figure(format::factor(factor))),
+        Cell::figure(mover.factor.map_or("new".to_owned(), format::factor)),
         Cell::decimals(mover.association, 2),
         mover.meaning.clone().unwrap_or_default().into(),
     ]

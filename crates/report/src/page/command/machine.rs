@@ -4,11 +4,11 @@ use model::{MachineSpec, VmSpec};
 
 use super::Files;
 
-/// Timing profiles that the command itself names.
+/// Timing profiles that the command names itself.
 const OWN_PROFILES: [&str; 3] = ["quick", "classic", "custom"];
 
-/// What stands behind `vm:`. A machine is named, with what is different from those of `machines`;
-/// one that is not among them, or that cannot be reached by adding settings, becomes a file.
+/// The settings after `vm:`. A machine is written as its name and what differs from the one of that
+/// name in `machines`; if that is not possible, it becomes a file.
 pub(super) fn settings(
     vm: &VmSpec,
     profile: &str,
@@ -31,10 +31,10 @@ pub(super) fn settings(
     words.collect::<Vec<_>>().join(",")
 }
 
-/// What makes a machine of another one, if settings can.
+/// The settings that turn `base` into `machine`, if any can.
 fn changes(base: &MachineSpec, machine: &MachineSpec) -> Option<Vec<(String, String)>> {
     let (before, after) = (base.settings(), machine.settings());
-    // One that is as the kernel has it cannot be asked for; delays of disks take each other's place.
+    // The kernel's own value cannot be set; delays of disks replace each other.
     if before.keys().any(|name| !after.contains_key(name) && !name.starts_with("disk.")) {
         return None;
     }
@@ -43,12 +43,11 @@ fn changes(base: &MachineSpec, machine: &MachineSpec) -> Option<Vec<(String, Str
     changed.iter().all(|(_, value)| is_one_setting(value)).then_some(changed)
 }
 
-/// Whether a value stays one where settings are separated by commas.
+/// Whether a value stays whole where commas separate settings.
 fn is_one_setting(value: &str) -> bool {
     value.split(',').skip(1).all(|piece| !piece.is_empty() && !piece.contains('='))
 }
 
-/// The description of a machine (TOML, `docs/vm.md`).
 fn description(machine: &MachineSpec, profile: &str) -> String {
     let is_bare = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     let key = |part: &str| if part.chars().all(is_bare) { part.to_owned() } else { text(part) };
@@ -62,7 +61,7 @@ fn description(machine: &MachineSpec, profile: &str) -> String {
     profile.into_iter().chain(lines).collect()
 }
 
-/// A TOML string: that of JSON, where a character that TOML wants escaped is escaped as well.
+/// A TOML string: as in JSON, with the one more escape of TOML.
 fn text(value: &str) -> String {
     serde_json::Value::from(value).to_string().replace('\x7f', "\\u007f")
 }

@@ -1,38 +1,34 @@
-//! The sections of a report: those for which there are data, verdicts first.
+//! The sections of a report that have data, verdicts first.
 
-mod findings;
-mod responsiveness;
 mod results;
 mod verdicts;
 
-use super::{Input, Material, command, environment, json};
-use analysis::distinct;
+use std::collections::BTreeMap;
+
+use analysis::{Remarks, distinct};
 use model::shown::quoted;
 use render::{Block, Document, Section};
 
+use super::{Input, Material, command, environment, json};
 use crate::charts::{self, Data};
-use std::collections::BTreeMap;
-
-use analysis::Remarks;
 
 const MOST_NOTES: usize = 60;
 
-/// Makes a report.
+/// The report on some results.
 pub fn report<'a>(material: &'a Material<'a>) -> Document<'a> {
-    let inputs = material.inputs.iter().enumerate();
-    let measurements = inputs.flat_map(|(index, input)| input.measurements(index)).collect();
-    let inputs = material.inputs.iter().enumerate();
-    let jobs = inputs.flat_map(|(index, input)| input.jobs(index)).collect();
+    let inputs = || material.inputs.iter().enumerate();
+    let measurements = inputs().flat_map(|(index, input)| input.measurements(index)).collect();
+    let jobs = inputs().flat_map(|(index, input)| input.jobs(index)).collect();
     let data = Data { material, measurements, jobs };
     let names: Vec<&str> = material.inputs.iter().map(|input| input.name.as_str()).collect();
     let sections = [
         results::comparison(&data),
-        responsiveness::section(&data),
-        responsiveness::delays(&data),
+        results::responsiveness(&data),
+        results::delays(&data),
         results::sweep(&data),
         results::attribution(&data),
         results::work(&data),
-        findings::section(&data),
+        results::findings(&data),
         section("counters", "Counters over time", charts_of(&data, "counters")),
         environment_section(material),
         reproduce(material),
@@ -41,20 +37,20 @@ pub fn report<'a>(material: &'a Material<'a>) -> Document<'a> {
     let sections = sections.into_iter().flatten().collect();
     let (title, verdicts) = (names.join(" · "), verdicts::verdicts(&data));
     let facts = verdicts::facts(&data);
-    let shown = Document { title, verdicts, facts, sections, ..Document::default() };
-    let (title, verdicts) = (shown.title.clone(), shown.verdicts.clone());
-    // It takes longer than the page, and is asked for by one format.
-    shown.with_json(move || json::data(material, &title, &verdicts))
+    let document = Document { sections, facts, ..Document::default() };
+    let document = Document { title: title.clone(), verdicts: verdicts.clone(), ..document };
+    // The data take longer than the page, and only JSON needs them.
+    document.with_json(move || json::data(material, &title, &verdicts))
 }
 
 fn section(id: &str, title: &str, blocks: Vec<Block>) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section::new(id, title, blocks))
 }
 
-/// The charts of a section, in the order of the table of all kinds.
+/// The charts of a section, in the order of the table of kinds.
 fn charts_of(data: &Data<'_>, section: &str) -> Vec<Block> {
-    let wanted = charts::ALL.iter().filter(|kind| kind.section == section);
-    wanted.flat_map(|kind| kind.charts(data)).map(|chart| Block::Chart(Box::new(chart))).collect()
+    let kinds = charts::ALL.iter().filter(|kind| kind.section == section);
+    kinds.flat_map(|kind| kind.charts(data)).map(|chart| Block::Chart(Box::new(chart))).collect()
 }
 
 fn environment_section(material: &Material<'_>) -> Option<Section> {
@@ -70,7 +66,6 @@ fn environment_section(material: &Material<'_>) -> Option<Section> {
     section("environment", "Environment", blocks)
 }
 
-/// How the results, and the report on them, are reproduced.
 fn reproduce(material: &Material<'_>) -> Option<Section> {
     let mut blocks = Vec::new();
     let several = material.inputs.len() > 1;
@@ -84,9 +79,7 @@ fn reproduce(material: &Material<'_>) -> Option<Section> {
                 let plan = vec![Block::Verbatim(plan.clone())];
                 blocks.push(Block::Folded("plan.toml".to_owned(), plan));
             }
-            None => {
-                blocks.extend(command::blocks(input.headers(), &material.machines));
-            }
+            None => blocks.extend(command::blocks(input.headers(), &material.machines)),
         }
     }
     let headers = material.inputs.iter().flat_map(Input::headers);
@@ -101,20 +94,16 @@ fn reproduce(material: &Material<'_>) -> Option<Section> {
     section("reproduce", "How to reproduce", blocks)
 }
 
-/// Warnings, what was missed, and what could not be told.
+/// Warnings, unavailable capabilities, and what is missing from the report.
 fn notes(data: &Data<'_>) -> Option<Section> {
     let several = data.material.inputs.len() > 1;
     let mut all: Vec<String> = data.material.notes.clone();
     for input in &data.material.inputs {
+        let name = if several { format!("{}: ", input.name) } else { String::new() };
         let Remarks { warnings, missed, .. } =
             Remarks::new(&input.runs.iter().collect::<Vec<_>>(), BTreeMap::new());
-        let own = warnings.into_iter().map(|text| format!("Warning: {text}"));
-        let lacks = missed.into_iter().map(|text| format!("Not available: {text}"));
-        let told = own.chain(lacks).map(|text| match several {
-            true => format!("{}: {text}", input.name),
-            false => text,
-        });
-        all.extend(told);
+        all.extend(warnings.into_iter().map(|text| format!("{name}Warning: {text}")));
+        all.extend(missed.into_iter().map(|text| format!("{name}Not available: {text}")));
     }
     let more = all.len().saturating_sub(MOST_NOTES);
     all.truncate(MOST_NOTES);

@@ -1,18 +1,29 @@
-//! Sections with what the commands show: `compare`, `sweep`, `attribute`, and `show` of jobs.
+//! The sections of a report with results, in the words of `compare`, `sweep`, `attribute`, `show` and
+//! the doctor.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use analysis::{MemoryJob, Session};
-use render::{Block, Section};
+use analysis::responsiveness::{STALL_FACTOR, WorstSample, claims};
+use analysis::{MemoryJob, Session, distinct};
+use render::{Block, Section, Table};
 
+use super::super::Measurement;
 use super::{charts_of, section};
 use crate::attribution_text::{attribution_blocks, conclusions};
-use crate::charts::Data;
+use crate::charts::{Data, found, panel};
 use crate::comparison::{blocks, legend};
+use crate::matrix_document::matrix_table;
 use crate::sweep_text::{sweep_blocks, sweep_facts};
+use crate::why_slow::worst_item;
 use crate::{memory_job_document, session_document};
 
-/// All that `thrashlab compare` shows, with the charts.
+const MOST_TABLES: usize = 8;
+const MOST_WORST: usize = 12;
+const MOST_WORST_OF_LOAD: usize = 4;
+const MOST_FINDINGS: usize = 8;
+
+/// The output of `thrashlab compare` with the charts.
 pub(super) fn comparison(data: &Data<'_>) -> Option<Section> {
     let comparison = data.material.comparison.as_ref()?;
     let arms: Vec<String> =
@@ -22,7 +33,52 @@ pub(super) fn comparison(data: &Data<'_>) -> Option<Section> {
     section("comparison", "Comparison", all)
 }
 
-/// The charts of all sweeps, the knees, and what else was found.
+pub(super) fn responsiveness(data: &Data<'_>) -> Option<Section> {
+    let mut blocks = charts_of(data, "responsiveness");
+    let shown = data.measurements.iter().take(MOST_TABLES);
+    blocks.extend(shown.map(|one| Block::Table(measurement_table(one, &data.label(one)))));
+    let more = data.measurements.len().saturating_sub(MOST_TABLES);
+    if more > 0 {
+        blocks.push(format!("And {more} more, which are in the chart above.").into());
+    }
+    section("responsiveness", "Responsiveness", blocks)
+}
+
+fn measurement_table(one: &Measurement, label: &str) -> Table {
+    let probe = if label.is_empty() { &one.label } else { label };
+    let rows = one.matrix.rows.iter();
+    let ratios = rows.filter_map(|row| Some((row.load.as_str(), row.ratio?)));
+    let caption = format!(
+        "{probe}: delays from the intended start; stalled: more than {STALL_FACTOR} times the \
+         median without load. {}",
+        claims(ratios).join(" ")
+    );
+    matrix_table(&one.matrix, caption)
+}
+
+/// Why slow responses were slow, and the slowest of them.
+pub(super) fn delays(data: &Data<'_>) -> Option<Section> {
+    let mut blocks = charts_of(data, "delays");
+    let mut worst: Vec<(String, &WorstSample)> = Vec::new();
+    for one in &data.measurements {
+        let label = data.label(one);
+        for load in one.matrix.why_slow.iter().filter(|load| load.has_sources()) {
+            let place = panel(&load.load, &label);
+            let slowest = load.worst.iter().take(MOST_WORST_OF_LOAD);
+            worst.extend(slowest.map(|sample| (place.clone(), sample)));
+        }
+    }
+    worst.sort_by_key(|(_, sample)| Reverse(sample.explained.delay_ns));
+    worst.truncate(MOST_WORST);
+    if !worst.is_empty() && !blocks.is_empty() {
+        let items = worst.iter().map(|(place, sample)| worst_item(place, sample));
+        blocks.push("The slowest responses:".into());
+        blocks.push(Block::List(items.collect()));
+    }
+    section("delays", "Why slow responses were slow", blocks)
+}
+
+/// The charts, knees and further results of all sweeps.
 pub(super) fn sweep(data: &Data<'_>) -> Option<Section> {
     let mut blocks = charts_of(data, "sweep");
     for view in data.material.inputs.iter().filter_map(|input| input.sweep.as_ref()) {
@@ -30,13 +86,13 @@ pub(super) fn sweep(data: &Data<'_>) -> Option<Section> {
         let all = "All that thrashlab sweep says".to_owned();
         let facts = sweep_facts(view).into_iter().filter(|(_, value)| !value.is_empty());
         let facts = facts.map(|(name, value)| format!("{name}: {value}")).collect();
-        let whole = [Block::Notes(facts)].into_iter().chain(sweep_blocks(view)).collect();
-        blocks.push(Block::Folded(all, whole));
+        let facts = vec![Block::Notes(facts)];
+        blocks
+            .push(Block::Folded(all, [facts, sweep_blocks(view)].into_iter().flatten().collect()));
     }
     section("sweep", "The cliff", blocks)
 }
 
-/// The charts and sentences of all experiments.
 pub(super) fn attribution(data: &Data<'_>) -> Option<Section> {
     let mut blocks = charts_of(data, "attribution");
     for attribution in data.material.inputs.iter().filter_map(|input| input.attribution.as_ref()) {
@@ -44,10 +100,10 @@ pub(super) fn attribution(data: &Data<'_>) -> Option<Section> {
         let all = "All that thrashlab attribute says".to_owned();
         blocks.push(Block::Folded(all, attribution_blocks(attribution)));
     }
-    section("attribution", "What it is to be put down to", blocks)
+    section("attribution", "What caused the change", blocks)
 }
 
-/// Charts, and the tables of all jobs, as `thrashlab show` prints them.
+/// Charts, and all jobs as `thrashlab show` prints them.
 pub(super) fn work(data: &Data<'_>) -> Option<Section> {
     let mut blocks = charts_of(data, "work");
     for of_job in &data.jobs {
@@ -59,10 +115,47 @@ pub(super) fn work(data: &Data<'_>) -> Option<Section> {
             true => memory_job_document(&MemoryJob::from_runs(runs, none), false),
             false => session_document(&Session::from_runs(runs, none), false),
         };
-        let said = found.verdicts.into_iter().map(|verdict| verdict.text);
-        let mut all: Vec<Block> = [found.title].into_iter().chain(said).map(Block::from).collect();
-        all.extend(found.blocks);
-        blocks.push(Block::Folded(title.join(" · "), all));
+        let verdicts = found.verdicts.into_iter().map(|verdict| verdict.text);
+        let head = [found.title].into_iter().chain(verdicts).map(Block::from);
+        blocks.push(Block::Folded(title.join(" · "), head.chain(found.blocks).collect()));
     }
     section("work", "Work that was timed", blocks)
+}
+
+/// The findings by time lost, and the conditions ruled out in all runs.
+pub(super) fn findings(data: &Data<'_>) -> Option<Section> {
+    let diagnoses = || data.material.inputs.iter().flat_map(|input| &input.diagnoses);
+    diagnoses().next()?;
+    let all = found(data);
+    let mut blocks = charts_of(data, "findings");
+    if all.is_empty() {
+        blocks.push("Nothing was found that costs 1 % of anybody's time.".into());
+    }
+    let rules = distinct(all.iter().map(|one| one.finding.rule));
+    let items = rules.iter().take(MOST_FINDINGS).filter_map(|rule| {
+        let mut of_rule = all.iter().filter(|one| one.finding.rule == *rule);
+        let worst = of_rule.next()?;
+        let also = match of_rule.map(|one| one.load.as_str()).collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => none,
+            loads => format!(" (also under {loads})"),
+        };
+        let finding = worst.finding;
+        let what_if = finding.counterfactual.as_ref().map(|text| format!(" What if: {text}."));
+        let what_if = what_if.unwrap_or_default();
+        Some(format!(
+            "{rule} under {}{also}: {}.{what_if} Remedy: {}. Confirm: {}",
+            worst.load, finding.condition, finding.remedy, finding.confirm
+        ))
+    });
+    let items: Vec<String> = items.collect();
+    if !items.is_empty() {
+        blocks.push(Block::List(items));
+    }
+    let out = diagnoses().flat_map(|one| &one.diagnosis.ruled_out).map(|(rule, _)| *rule);
+    let mut out = distinct(out.filter(|rule| !rules.contains(rule)));
+    out.sort_unstable();
+    if !out.is_empty() {
+        blocks.push(format!("Ruled out: {}.", out.join(", ")).into());
+    }
+    section("findings", "What the time was lost to", blocks)
 }

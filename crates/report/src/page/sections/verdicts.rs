@@ -1,6 +1,6 @@
-//! What was found, in a sentence a result, and what was measured where.
+//! The verdicts and facts at the head of a report.
 
-use analysis::distinct;
+use analysis::{Setup, distinct, seeds, seeds_text};
 use doctor::{Finding, Price, Severity};
 use render::{Tone, Verdict};
 
@@ -8,26 +8,22 @@ use super::super::Input;
 use crate::charts::{Data, found, tile_verdict, tone};
 use crate::comparison::conclusion;
 use crate::diagnosis::price_text;
-use analysis::{Setup, seeds, seeds_text};
 
 const MOST_READINGS: usize = 6;
 
-/// The results, the most important first.
 pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
-    let mut all = Vec::new();
-    if let Some(comparison) = &data.material.comparison {
-        all.push(conclusion(comparison));
-    }
+    let mut all: Vec<Verdict> = data.material.comparison.iter().map(conclusion).collect();
     let prefixed = |prefix: &str, text: &str| match prefix {
         "" => text.to_owned(),
         prefix => format!("{prefix}: {text}"),
     };
     for one in data.measurements.iter().take(MOST_READINGS) {
-        let tones =
-            one.matrix.rows.iter().map(|row| tile_verdict(row, one.matrix.reference_ns()).1);
-        let tones: Vec<Tone> = tones.collect();
-        let worst = [Tone::Bad, Tone::Doubtful, Tone::Unknown].into_iter();
-        let tone = worst.into_iter().find(|tone| tones.contains(tone)).unwrap_or(Tone::Good);
+        let reference_ns = one.matrix.reference_ns();
+        let has = |tone: &Tone| {
+            one.matrix.rows.iter().any(|it| tile_verdict(it, reference_ns).1 == *tone)
+        };
+        let worst = [Tone::Bad, Tone::Doubtful, Tone::Unknown].into_iter().find(has);
+        let tone = worst.unwrap_or(Tone::Good);
         all.push(Verdict { text: prefixed(&data.label(one), &one.matrix.reading), tone });
     }
     for input in &data.material.inputs {
@@ -39,20 +35,19 @@ pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
         let sentences = input.attribution.as_ref().map(crate::attribution_text::conclusions);
         all.extend(sentences.into_iter().flatten().take(3).map(plain));
     }
-    let is_more_than_a_note = |finding: &Finding| finding.severity() != Severity::Note;
-    if let Some(worst) = found(data).first().filter(|worst| is_more_than_a_note(worst.finding)) {
+    let worst = found(data).into_iter().next();
+    all.extend(worst.filter(|it| it.finding.severity() != Severity::Note).map(|worst| {
         let Finding { rule, price, .. } = worst.finding;
         let what = match price {
             Price::Known(_) => "Most time was lost to",
             Price::Unknown { .. } => "What costs most may be",
         };
         let text = format!("{what} {rule} under {}: {}.", worst.load, price_text(price));
-        all.push(Verdict { text, tone: tone(worst.finding.severity()) });
-    }
+        Verdict { text, tone: tone(worst.finding.severity()) }
+    }));
     all
 }
 
-/// What was measured where.
 pub(super) fn facts(data: &Data<'_>) -> Vec<(String, String)> {
     let several = data.material.inputs.len() > 1;
     let name = |input: &Input<'_>, fact: &str| match several {
@@ -86,7 +81,7 @@ pub(super) fn facts(data: &Data<'_>) -> Vec<(String, String)> {
         }
         let seeds = seeds_text(&seeds(headers.iter().copied()));
         facts.push((name(input, "runs"), format!("{}, {seeds}", headers.len())));
-        // In virtual time the day means nothing.
+        // The date of virtual time means nothing.
         if !first.is_deterministic() {
             facts.push((name(input, "begun"), date(first.started_unix_ns)));
         }
