@@ -2,15 +2,31 @@
 
 use std::collections::BTreeSet;
 
-use workloads::Workload;
+use workloads::{Setting, Work, Workload};
 
 use crate::pattern;
 
 /// Names of a workload that stand in run files: its parameters, what it counts, its dose's unit.
-fn words(workload: &Workload) -> impl Iterator<Item = &'static str> {
+fn words(workload: &Workload) -> Vec<String> {
+    let setting = Setting {
+        memory_bytes: 256 << 20,
+        cpus_milli: 2000,
+        swap_bytes: 1 << 30,
+        work_dir: "/".into(),
+        free_disk_bytes: 2 << 30,
+        interval_ns: 1,
+        intensity: 1.0,
+        ..Setting::default()
+    };
+    let plan = match workload.work {
+        Work::Load(load) | Work::Provocation(load) => (load.plan)(&setting).unwrap_or_default(),
+        Work::Probe(probe) => (probe.plan)(&setting),
+        Work::Job => Default::default(),
+    };
     let unit = Some(workload.dose_unit).filter(|unit| !unit.is_empty());
-    let params = workload.params.iter().map(|param| param.name);
-    workload.measures.iter().copied().chain(params).chain(unit)
+    let own = workload.params.iter().map(|param| param.name).chain(unit);
+    let names = workload.measures.iter().copied().chain(own).map(str::to_owned);
+    names.chain(plan.params.into_keys()).collect()
 }
 
 /// Names that stand on one side only.
@@ -34,6 +50,7 @@ pub(crate) fn unequal<'a>(
 pub(crate) fn gaps(workload: &Workload, path: &str, page: &str) -> Vec<String> {
     let name = workload.name;
     let mut gaps: Vec<String> = words(workload)
+        .into_iter()
         .filter(|word| !page.contains(&format!("`{word}`")))
         .map(|word| format!("{path}: {name:?} has `{word}`, which is not explained"))
         .collect();
@@ -94,8 +111,7 @@ mod tests {
             ]
         );
         let cpuload = words(workloads::find_load("cpuload").unwrap());
-        let expected = ["cpu_ns", "passes", "processes", "array_bytes", "cpu_ns"];
-        assert_eq!(cpuload.collect::<Vec<_>>(), expected);
+        assert_eq!(cpuload, ["cpu_ns", "passes", "cpu_ns", "array_bytes", "processes"]);
     }
 
     #[test]

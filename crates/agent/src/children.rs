@@ -1,4 +1,4 @@
-//! What forked children have in common: entering the sandbox, one pipe to the observer, their end.
+//! What forked children have in common: entering the sandbox and one pipe to the observer.
 
 use std::fs;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use model::whole_lines;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sys::process::{signal, signals, wait};
 
 /// Moves the calling process into control groups; fails with the path of one that refuses it.
 pub(crate) fn enter_groups(groups: &[PathBuf]) -> io::Result<()> {
@@ -21,42 +20,28 @@ pub(crate) fn enter_groups(groups: &[PathBuf]) -> io::Result<()> {
 
 /// Makes the calling process the OOM killer's first choice.
 pub(crate) fn prefer_as_oom_victim() {
-    // Raising one's own score is always allowed; without /proc there is nothing to be done.
+    // Raising one's own score is always allowed.
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
-}
-
-/// Kills children, all at once, and waits for them.
-pub(crate) fn end(pids: impl IntoIterator<Item = u32>) {
-    let pids: Vec<u32> = pids.into_iter().collect();
-    for pid in &pids {
-        // One that is gone already is what we want.
-        let _ = signal(*pid, signals::KILL);
-    }
-    for pid in pids {
-        let _ = wait(pid, true);
-    }
 }
 
 /// Buffer of a pipe to the observer in bytes, should it be late.
 const PIPE_BYTES: usize = 1 << 20;
 
-/// The observer's end.
-pub(crate) struct Words {
+pub(crate) struct Messages {
     pipe: PipeReader,
     rest: Vec<u8>,
-    /// Whether all who could say something are gone.
+    /// Whether all writers are gone.
     pub(crate) ended: bool,
 }
 
-impl Words {
-    /// A pipe; its writing end is for the children.
+impl Messages {
     pub(crate) fn pipe() -> io::Result<(Self, PipeWriter)> {
         let (pipe, writer) = wide_pipe()?;
         rustix::io::ioctl_fionbio(&pipe, true)?;
         Ok((Self { pipe, rest: Vec::new(), ended: false }, writer))
     }
 
-    /// What was said since the last look.
+    /// The messages since the last call.
     pub(crate) fn read<T: DeserializeOwned>(&mut self) -> io::Result<Vec<T>> {
         match self.pipe.read_to_end(&mut self.rest) {
             Ok(_) => self.ended = true,
@@ -70,22 +55,22 @@ impl Words {
     }
 }
 
-impl AsFd for Words {
+impl AsFd for Messages {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pipe.as_fd()
     }
 }
 
-pub(crate) fn say(mut writer: &PipeWriter, word: &impl Serialize) -> io::Result<()> {
-    let mut line = serde_json::to_vec(word)?;
+pub(crate) fn send(mut writer: &PipeWriter, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     writer.write_all(&line)
 }
 
-/// A pipe to the observer, whose buffer holds hours of short words.
+/// A pipe to the observer with room for hours of short messages.
 pub(crate) fn wide_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
-    // A refusal (the user's pipe quota) only means that children wait sooner for a late observer.
+    // A refusal (the user's pipe quota) only means that children wait earlier for a late observer.
     let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
     Ok((reader, writer))
 }

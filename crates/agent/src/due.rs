@@ -25,7 +25,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// That of a probe with these parameters; `None` if the one that it needs is not among them.
+    /// The schedule of a probe with these parameters; `None` without the one that it needs.
     pub(crate) fn new(spec: &Spec, rhythm: Rhythm, params: &BTreeMap<String, u64>) -> Option<Self> {
         Some(match rhythm {
             Rhythm::Interval => Self::by_interval(&spec.timing),
@@ -69,16 +69,14 @@ impl Iterator for Schedule {
 pub struct Due {
     rhythm: Rhythm,
     timeout_ns: u64,
-    origin_ns: u64,
-    /// With their numbers, from 0.
+    pub(crate) origin_ns: u64,
     starts: Peekable<Enumerate<Schedule>>,
-    /// When a line said that measuring had ended; nothing is due after that.
+    /// When a line ended measuring; nothing is due after that.
     ended_ns: Option<u64>,
 }
 
 impl Due {
-    /// The schedule of a run whose measuring phase begins at `measuring_ns`, if it has one. `spec`
-    /// is that of the header.
+    /// The starts of a run with this header's spec, measured from `measuring_ns` on, if it has any.
     pub fn new(spec: &Spec, measuring_ns: u64) -> Option<Self> {
         let Measure::Probe(probe) = &spec.measure else { return None };
         let rhythm = workloads::find_probe(&probe.name)?.as_probe()?.rhythm;
@@ -102,10 +100,6 @@ impl Due {
         }
     }
 
-    pub(crate) fn origin_ns(&self) -> u64 {
-        self.origin_ns
-    }
-
     /// The next start without a completion; `None` after the last one.
     pub(crate) fn next_ns(&mut self) -> Option<u64> {
         self.starts.peek().map(|(_, offset_ns)| self.origin_ns.saturating_add(*offset_ns))
@@ -117,7 +111,7 @@ impl Due {
             .saturating_add(self.starts.clone().last().map_or(0, |(_, offset_ns)| offset_ns))
     }
 
-    /// Takes the next start, which has its line: its number and its time.
+    /// Takes the next start, which has its line now: its number and its time.
     pub(crate) fn take(&mut self) -> Option<(u32, u64)> {
         let start_ns = self.next_ns()?;
         self.starts.next().map(|(index, _)| (index as u32, start_ns))
@@ -129,25 +123,21 @@ impl Due {
             Line::Sample(sample) => {
                 self.take();
                 let ends = sample.censored.is_some_and(|why| why != Censored::Failed);
-                self.end_at(sample.censored_at_ns.filter(|_| ends));
+                let ended_ns = sample.censored_at_ns.filter(|_| ends);
+                self.ended_ns = self.ended_ns.or(ended_ns);
             }
             Line::Histogram(record) => {
                 let censored = record.censored.as_ref();
                 let count = record.count + censored.map_or(0, |censored| censored.count);
                 let _ = (0..count).try_for_each(|_| self.take().map(drop));
-                self.end_at(censored.map(|_| record.at_ns));
+                self.ended_ns = self.ended_ns.or(censored.map(|_| record.at_ns));
             }
             _ => {}
         }
     }
 
-    fn end_at(&mut self, ended_ns: Option<u64>) {
-        self.ended_ns = self.ended_ns.or(ended_ns);
-    }
-
-    /// The lines of all starts that are due at `at_ns`, when the run ended. Of a
-    /// [`Censored::Timeout`], starts that waited less are cut off by the end of the run. Fails when
-    /// a histogram cannot hold a bound.
+    /// The lines of all starts that are due at `at_ns`, when the run ended. Starts that waited less
+    /// than a [`Censored::Timeout`] are cut off. Fails when a histogram cannot hold a bound.
     pub fn censored(mut self, why: Censored, at_ns: u64) -> Result<Vec<Line>, HistogramError> {
         let until_ns = self.ended_ns.map_or(at_ns, |ended_ns| ended_ns.min(at_ns));
         let mut due = Vec::new();

@@ -11,7 +11,7 @@ mod assignment;
 mod children;
 mod due;
 mod load;
-mod memory_board;
+mod memory_counters;
 mod memory_group;
 mod memory_job;
 mod memory_measure;

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use counters::{SUMMED_TASKS_MAX, TaskSum};
 use model::{CounterSet, LoadSpec, Missed, Values};
-use sys::board::Board;
 use sys::clock::monotonic_ns;
-use sys::process::{Exit, fork_child, wait};
+use sys::process::{Exit, end, fork_child, wait};
+use sys::shared_counters::SharedCounters;
 use workloads::{Dose, Load, Plan, Progress, Setting, Worker, Workload};
 
 use crate::assignment::{AgentError, Assignment};
-use crate::children::{end, enter_groups, prefer_as_oom_victim};
+use crate::children::{enter_groups, prefer_as_oom_victim};
 
-/// A load with what it was resolved to for this subject.
+/// A load as resolved for this subject.
 pub(crate) struct LoadPlan {
     pub(crate) workload: &'static Workload,
     pub(crate) load: Load,
@@ -20,7 +20,6 @@ pub(crate) struct LoadPlan {
     pub(crate) plan: Plan,
 }
 
-/// The subject as workloads see it.
 pub(crate) fn setting(assignment: &Assignment) -> Setting {
     let spec = &assignment.spec;
     Setting {
@@ -76,33 +75,33 @@ impl LoadPlan {
 /// A running load. Dropping it kills and reaps all its workers.
 pub(crate) struct LoadGroup<'a> {
     load: &'a LoadPlan,
-    board: Board,
+    shared: SharedCounters,
     workers: Vec<(usize, u32)>,
     tasks: TaskSum,
-    /// Totals and time at the beginning of the span over which the dose is reported.
+    /// Totals and time at the beginning of the reported span.
     span: (Vec<u64>, u64),
 }
 
 impl<'a> LoadGroup<'a> {
-    /// Prepares the load and forks its workers.
     pub(crate) fn start(load: &'a LoadPlan, enter: &[PathBuf]) -> Result<Self, String> {
         let (setting, plan) = (&load.setting, &load.plan);
-        let board = Board::new(plan.workers).map_err(|error| format!("map the board: {error}"))?;
+        let shared = SharedCounters::new(plan.workers)
+            .map_err(|error| format!("map the shared counters: {error}"))?;
         let span = (vec![0; load.workload.measures.len()], monotonic_ns());
-        let mut group = Self { load, board, workers: Vec::new(), tasks: TaskSum::default(), span };
+        let mut group = Self { load, shared, workers: Vec::new(), tasks: TaskSum::default(), span };
         (load.load.prepare)(setting).map_err(|error| error.to_string())?;
         for number in 0..plan.workers {
-            let board = &group.board;
+            let shared = &group.shared;
             let pid = fork_child(|| {
                 prefer_as_oom_victim();
                 let message = match enter_groups(enter) {
                     Err(error) => error.to_string(),
-                    Ok(()) => match (load.load.work)(&Worker { setting, plan, number, board }) {
+                    Ok(()) => match (load.load.work)(&Worker { setting, plan, number, shared }) {
                         Err(error) => error.to_string(),
                         Ok(never) => match never {},
                     },
                 };
-                board.fail(number, &message);
+                shared.fail(number, &message);
                 1
             })
             .map_err(|error| format!("start worker {number}: {error}"))?;
@@ -120,11 +119,10 @@ impl<'a> LoadGroup<'a> {
         let (position, exit) =
             workers.find_map(|(position, (_, pid))| Some((position, exit_of(*pid)?)))?;
         let (worker, _) = self.workers.remove(position);
-        let text = self.board.failure(worker).unwrap_or_else(|| exit.to_string());
+        let text = self.shared.failure(worker).unwrap_or_else(|| exit.to_string());
         Some((format!("worker {worker} of {}: {text}", self.load.workload.name), exit))
     }
 
-    /// Whether the load is in the state in which it is to be measured.
     pub(crate) fn warm(&self) -> bool {
         let totals = self.totals();
         (self.load.workload.is_warm)(&self.progress(&totals, &totals))
@@ -134,7 +132,7 @@ impl<'a> LoadGroup<'a> {
         self.span = (self.totals(), monotonic_ns());
     }
 
-    /// Dose and totals by name since the span began, over how many ns.
+    /// Load volume, elapsed ns, and totals by name since the span began.
     pub(crate) fn delivered(&self) -> (Dose, u64, Values) {
         let now = self.totals();
         let span: Vec<u64> = now.iter().zip(&self.span.0).map(|(now, then)| now - then).collect();
@@ -148,7 +146,6 @@ impl<'a> LoadGroup<'a> {
         Progress { setting, plan, totals, since_start, elapsed_ns }
     }
 
-    /// The totals since the start by name, as counters.
     pub(crate) fn counters(&self) -> Values {
         self.named(&self.totals())
     }
@@ -163,13 +160,13 @@ impl<'a> LoadGroup<'a> {
     }
 
     fn totals(&self) -> Vec<u64> {
-        (0..self.load.workload.measures.len()).map(|slot| self.board.total(slot)).collect()
+        (0..self.load.workload.measures.len()).map(|slot| self.shared.total(slot)).collect()
     }
 }
 
 impl Drop for LoadGroup<'_> {
     fn drop(&mut self) {
-        end(self.workers.drain(..).map(|(_, pid)| pid));
+        let _ = end(self.workers.drain(..).map(|(_, pid)| pid));
         (self.load.load.finish)(&self.load.setting);
     }
 }

@@ -11,7 +11,7 @@ use crate::assignment::{AgentError, Assignment};
 use crate::load::LoadPlan;
 use crate::memory_group::MemoryGroup;
 use crate::memory_measure::MemoryMeasuring;
-use crate::observer::{Observer, become_observer};
+use crate::observer::Observer;
 use crate::output::Output;
 use crate::page_policy;
 use crate::waiter::{End, Waiter};
@@ -29,16 +29,15 @@ pub(crate) fn run(
     let output = Output::new(out);
     // Before the first child: from here on a request to stop is never lost.
     let waiter = Waiter::new()?;
-    let mut missed = assignment.missed.clone();
-    let mut observer = Observer::new(assignment, output, waiter, None, &mut missed);
+    let mut missed = Vec::new();
     // Before this process is locked into memory, so that children have little to copy.
     let mut group = MemoryGroup::start(assignment, work, &mut missed)
         .map_err(|error| AgentError::Job(format!("start its processes: {error}")))?;
-    become_observer(assignment, &mut missed);
     let refused = page_policy::unavailable(work);
     missed.extend(refused.clone());
+    let mut observer = Observer::new(assignment, output, waiter, None, missed);
     let measure = Measure::Job(Box::new(JobSpec { version: job.version, ..asked.clone() }));
-    observer.write_header(&load, measure, missed, &[])?;
+    observer.write_header(&load, measure, &[])?;
     let made = match refused {
         Some(missed) => {
             Err(End::Failed(format!("{} are not available: {}", missed.capability, missed.reason)))
@@ -50,7 +49,7 @@ pub(crate) fn run(
     };
     let status = match made {
         Ok(loops) => observer.under_load(&load, |observer, load, _| {
-            MemoryMeasuring::new(observer, load, &mut group, work, loops).until_it_is_steady()
+            MemoryMeasuring::new(observer, load, &mut group, work, loops).until_steady()
         })?,
         Err(end) => observer.not_ready(AgentError::Job, end)?,
     };
@@ -66,7 +65,7 @@ fn file_bytes(work: &MemoryJob) -> u64 {
     }
 }
 
-/// Whether there is room. Everywhere but on the host the subject's limit protects.
+/// Whether there is room. Everywhere but on the host the subject's limit protects the machine.
 fn check_room(
     assignment: &Assignment,
     asked: &JobSpec,
@@ -85,7 +84,7 @@ fn check_room(
     match assignment.spec.subject {
         SubjectSpec::Host { memory_bytes } if need_bytes > memory_bytes => Err(format!(
             "{} needs {} of memory and mem={} is what this host may spend: take less of it, or \
-             say that more is safe with --subject host:mem={}M",
+             send that more is safe with --subject host:mem={}M",
             asked.name,
             format_size(need_bytes),
             format_size(memory_bytes),

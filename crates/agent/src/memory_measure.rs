@@ -11,15 +11,15 @@ use sys::process::Usage;
 use workloads::{MemoryJob, TouchPlan};
 
 use crate::load::LoadGroup;
-use crate::memory_board::{Totals, Word, last_end_ns, totals};
+use crate::memory_counters::{Message, Totals, last_end_ns, totals};
 use crate::memory_group::MemoryGroup;
 use crate::observer::Observer;
 use crate::record::named_usage;
 use crate::waiter::{End, Woken};
 
-/// Windows in the time that is to be measured.
+/// Windows in the time to be measured.
 const WINDOWS: u64 = 10;
-/// Shortest window, in ns: processes note what they did every few ms.
+/// Shortest window, in ns: processes update their counters every few ms.
 const WINDOW_NS: u64 = 20_000_000;
 
 pub(crate) struct MemoryMeasuring<'m, 'a, 's, W> {
@@ -30,16 +30,16 @@ pub(crate) struct MemoryMeasuring<'m, 'a, 's, W> {
     loops: Option<u64>,
     /// Time of each pass in ns, and its time per touch.
     passes: Vec<(u64, f64)>,
-    /// How many of the passes were begun before each place had been touched once.
+    /// How many passes began before each place had been touched once.
     cold: usize,
-    /// Whether it was said that page walks are no longer counted.
+    /// Whether a warning reported that page walks are no longer counted.
     walks_lost: bool,
     under_way: Option<UnderWay>,
 }
 
 struct UnderWay {
     started_ns: u64,
-    /// What was done before it; nothing of a round, whose board begins at 0.
+    /// Totals before it; 0 for a round, which clears the counters.
     before: Totals,
     walks: Option<u64>,
 }
@@ -57,12 +57,12 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
     }
 
     /// Runs the job and returns how it ended. Its work is in the passes then, unless it died.
-    pub(crate) fn until_it_is_steady(mut self) -> io::Result<EndStatus> {
+    pub(crate) fn until_steady(mut self) -> io::Result<EndStatus> {
         let end = match self.work {
             MemoryJob::Vmtest(_) => self.rounds(),
             MemoryJob::Touch(plan) => self.windows(plan),
         };
-        // Of a job that died, not all processes worked in the pass under way: its death is told.
+        // When a job dies, not all processes worked in the pass under way.
         if !matches!(end, Err(End::Died(_) | End::Io(_))) {
             self.write_cut_pass("when the run ended")?;
         }
@@ -73,13 +73,13 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         let until_ns = monotonic_ns().saturating_add(self.work.limit_ns());
         while monotonic_ns() < until_ns {
             let (started_ns, walks) = (monotonic_ns(), self.page_walks()?);
-            // The board counts from 0 in each round.
+            // The counters begin at 0 in each round.
             self.under_way = Some(UnderWay { started_ns, before: Totals::default(), walks });
             self.group.begin();
-            let Some(words) = self.wait(until_ns)? else { break };
+            let Some(messages) = self.wait(until_ns)? else { break };
             let page_walks = self.walks_since(walks)?;
-            for word in words {
-                if let Word::Round { started_ns, completed_ns, touches, usage } = word {
+            for message in messages {
+                if let Message::Round { started_ns, completed_ns, touches, usage } = message {
                     let done = Totals { touches, first: 0, usage: Usage(usage) };
                     self.write_pass(started_ns, completed_ns, &done, page_walks)?;
                 }
@@ -92,11 +92,11 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         Ok(self.warn_unsteady()?)
     }
 
-    /// Writes the pass that was under way at the end, if one was: what was done until then counts.
+    /// Writes the pass that was under way at the end, if there was one.
     fn write_cut_pass(&mut self, when: &str) -> io::Result<()> {
         let Some(pass) = self.under_way.take() else { return Ok(()) };
         let page_walks = self.walks_since(pass.walks)?;
-        let done = totals(&self.group.board).since(&pass.before);
+        let done = totals(&self.group.shared).since(&pass.before);
         self.write_pass(pass.started_ns, monotonic_ns(), &done, page_walks)?;
         let what = if self.is_touch() { "window" } else { "round" };
         self.observer.output.warning(format!(
@@ -107,7 +107,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
 
     fn windows(&mut self, plan: &TouchPlan) -> Result<(), End> {
         let window_ns = (plan.time_ns / WINDOWS).max(WINDOW_NS);
-        let (mut before, mut walks) = (totals(&self.group.board), self.page_walks()?);
+        let (mut before, mut walks) = (totals(&self.group.shared), self.page_walks()?);
         let mut started_ns = monotonic_ns();
         let until_ns = started_ns.saturating_add(plan.limit_ns);
         let mut next_ns = started_ns + window_ns;
@@ -115,21 +115,22 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         self.group.begin();
         loop {
             self.under_way = Some(UnderWay { started_ns, before, walks });
-            if let Some(words) = self.wait(next_ns.min(until_ns))? {
-                working -= words.iter().filter(|word| **word == Word::Done).count() as u64;
+            if let Some(messages) = self.wait(next_ns.min(until_ns))? {
+                working -=
+                    messages.iter().filter(|message| **message == Message::Done).count() as u64;
                 if working > 0 {
                     continue;
                 }
             }
-            let after = totals(&self.group.board);
+            let after = totals(&self.group.shared);
             let now_ns = monotonic_ns();
             if after.touches == before.touches && now_ns < until_ns && working > 0 {
-                // All stalled: the window stays open, so that it has a cost per touch.
+                // All stalled: extend the window, so that it has a cost per touch.
                 next_ns = now_ns + window_ns;
                 continue;
             }
             let completed_ns = match working {
-                0 => last_end_ns(&self.group.board, plan.processes as usize),
+                0 => last_end_ns(&self.group.shared, plan.processes as usize),
                 _ => now_ns,
             };
             let page_walks = self.walks_since(walks)?;
@@ -147,9 +148,9 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
                 return Ok(self.warn_unsteady()?);
             }
             (before, started_ns) = match plan.work {
-                // Reading the counters took the processes' time: that belongs to no window.
-                0 => (totals(&self.group.board), monotonic_ns()),
-                // Of work that is to be done every touch counts, and all of its time.
+                // Reading the counters took time of the processes, which belongs to no window.
+                0 => (totals(&self.group.shared), monotonic_ns()),
+                // Of a fixed amount of work every touch counts, and all of its time.
                 _ => (after, completed_ns),
             };
             walks = self.page_walks()?;
@@ -157,18 +158,18 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         }
     }
 
-    /// Waits until the processes say something; `None` if a moment has come before.
-    fn wait(&mut self, until_ns: u64) -> Result<Option<Vec<Word>>, End> {
+    /// Waits for messages of the processes; `None` when the time is up.
+    fn wait(&mut self, until_ns: u64) -> Result<Option<Vec<Message>>, End> {
         loop {
-            let fd = Some(self.group.words.as_fd());
+            let fd = Some(self.group.messages.as_fd());
             let woken = self.observer.wait(self.load, fd, until_ns)?;
             if woken == Woken::Time {
                 return Ok(None);
             }
             if woken == Woken::Readable {
-                let words: Vec<Word> = self.group.words.read()?;
-                if !words.is_empty() {
-                    return Ok(Some(words));
+                let messages: Vec<Message> = self.group.messages.read()?;
+                if !messages.is_empty() {
+                    return Ok(Some(messages));
                 }
             }
             if let Some(death) = self.group.dead() {
@@ -181,7 +182,6 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         matches!(self.work, MemoryJob::Touch(_))
     }
 
-    /// Writes a pass and the counters after it; no other is under way then.
     fn write_pass(
         &mut self,
         started_ns: u64,
@@ -238,7 +238,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         ))
     }
 
-    /// Page walks so far; a counter that can no longer be read is told of once.
+    /// Page walks so far; a warning reports once that they cannot be read any more.
     fn page_walks(&mut self) -> io::Result<Option<u64>> {
         match self.group.page_walks() {
             Some(Ok(walks)) => Ok(Some(walks)),

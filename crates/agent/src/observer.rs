@@ -8,7 +8,7 @@ use std::path::Path;
 use counters::{Reader, Roots, TaskReader};
 use model::units::format_size;
 use model::{
-    CounterRecord, CounterSet, Delivered, EndStatus, Header, Line, Measure, Missed, Phase,
+    CounterRecord, CounterSet, Delivered, EndStatus, Header, Line, Measure, Missed, Phase, Spec,
 };
 use sys::clock::{monotonic_ns, realtime_ns};
 use sys::process::{Exit, signals};
@@ -18,20 +18,20 @@ use crate::load::{LoadGroup, LoadPlan};
 use crate::output::Output;
 use crate::waiter::{Death, End, Waiter, Woken};
 
-/// How often the load is asked whether it is warm, in ns.
+/// Time between two checks whether the load is warm, in ns.
 const WARM_TICK_NS: u64 = 20_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct OomKills {
-    /// In the control group if it counts them, else on the machine.
+    /// In the control group if it counts them, else of the machine.
     kills: Option<u64>,
-    /// How often the group could reclaim nothing at its limit; with version 1, was at it.
+    /// How often the group could reclaim nothing at its limit, or with version 1 was there.
     at_limit: Option<u64>,
 }
 
 impl OomKills {
     fn read(machine: &mut Reader) -> Self {
-        let set = machine.read();
+        let set = machine.read(true);
         let counter = |source: &str, name: &str| set.get(source)?.get(name).copied();
         Self {
             kills: counter("memcg", "events_oom_kill").or_else(|| counter("vmstat", "oom_kill")),
@@ -42,7 +42,7 @@ impl OomKills {
 
 /// Locks this process into memory, and in a guest gives it priority: the observer must not wait
 /// with the processes that it observes. What is refused goes to `missed`.
-pub(crate) fn become_observer(assignment: &Assignment, missed: &mut Vec<Missed>) {
+fn become_observer(assignment: &Assignment, missed: &mut Vec<Missed>) {
     if let Err(error) = sys::memory::lock_all() {
         missed.push(Missed {
             capability: "locked observer".to_owned(),
@@ -59,54 +59,32 @@ pub(crate) fn become_observer(assignment: &Assignment, missed: &mut Vec<Missed>)
     }
 }
 
-fn header(
-    assignment: &Assignment,
-    load: &LoadPlan,
-    measure: Measure,
-    mut missed: Vec<Missed>,
-) -> Header {
-    let mut spec = assignment.spec.clone();
-    spec.load = load.spec(&spec.load);
-    spec.measure = measure;
-    let roots = Roots::system(Some(assignment.work_dir.clone()));
-    let (mut facts, facts_missed) = counters::environment(&roots);
-    facts.extend(assignment.environment.clone());
-    missed.extend(facts_missed);
-    missed.extend(load.missed());
-    Header {
-        schema: assignment.spec.subject.schema(),
-        run_id: assignment.run_id.clone(),
-        thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
-        started_unix_ns: realtime_ns(),
-        spec,
-        environment: facts,
-        missed,
-    }
-}
-
-/// The state of a run under way.
 pub(crate) struct Observer<'a, W> {
     pub(crate) assignment: &'a Assignment,
     pub(crate) output: Output<W>,
     pub(crate) waiter: Waiter,
+    /// Unavailable capabilities, for the header.
+    pub(crate) missed: Vec<Missed>,
     /// All counters but those of the prober and of the load.
     machine: Reader,
-    /// Those of the prober; a job has no process that stands for it.
+    /// Those of the prober; a job has none.
     task: Option<TaskReader>,
     load_died: bool,
-    /// Kills for want of memory that are before this run or have been attributed.
+    /// OOM kills that were before this run or have been attributed.
     oom_kills: OomKills,
 }
 
 impl<'a, W: Write> Observer<'a, W> {
-    /// An observer of what was just started. Capabilities that are unavailable go to `missed`.
+    /// Observes new processes. `missed` are their unavailable capabilities.
     pub(crate) fn new(
         assignment: &'a Assignment,
         output: Output<W>,
         waiter: Waiter,
         prober: Option<u32>,
-        missed: &mut Vec<Missed>,
+        missed: Vec<Missed>,
     ) -> Self {
+        let mut missed = [assignment.missed.clone(), missed].concat();
+        become_observer(assignment, &mut missed);
         let (mut machine, machine_missed) = Reader::open(&assignment.sources);
         missed.extend(machine_missed);
         let task = prober.map(|pid| {
@@ -115,19 +93,31 @@ impl<'a, W: Write> Observer<'a, W> {
             task
         });
         let oom_kills = OomKills::read(&mut machine);
-        Self { assignment, output, waiter, machine, task, load_died: false, oom_kills }
+        Self { assignment, output, waiter, missed, machine, task, load_died: false, oom_kills }
     }
 
-    /// Writes the first line, and where the subject forced another choice than the usual one.
+    /// Writes the header, and where the subject forced a choice.
     pub(crate) fn write_header(
         &mut self,
         load: &LoadPlan,
         measure: Measure,
-        missed: Vec<Missed>,
         notes: &[String],
     ) -> io::Result<()> {
-        let header = header(self.assignment, load, measure, missed);
-        self.output.line(&Line::Header(Box::new(header)))?;
+        let assignment = self.assignment;
+        let roots = Roots::system(Some(assignment.work_dir.clone()));
+        let (mut environment, facts_missed) = counters::environment(&roots);
+        environment.extend(assignment.environment.clone());
+        let missed = self.missed.drain(..).chain(facts_missed).chain(load.missed()).collect();
+        let asked = &assignment.spec;
+        self.output.line(&Line::Header(Box::new(Header {
+            schema: asked.subject.schema(),
+            run_id: assignment.run_id.clone(),
+            thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
+            started_unix_ns: realtime_ns(),
+            spec: Spec { load: load.spec(&asked.load), measure, ..asked.clone() },
+            environment,
+            missed,
+        })))?;
         let mut notes = load.plan.notes.iter().chain(notes);
         notes.try_for_each(|note| self.output.warning(note))
     }
@@ -184,7 +174,6 @@ impl<'a, W: Write> Observer<'a, W> {
         Ok(())
     }
 
-    /// Waits as [`Waiter::wait`]; fails as [`Self::check`].
     pub(crate) fn wait(
         &mut self,
         load: &mut LoadGroup<'_>,
@@ -198,7 +187,7 @@ impl<'a, W: Write> Observer<'a, W> {
         Ok(woken)
     }
 
-    /// Fails if somebody asks to stop, or the load has died.
+    /// Fails on a request to stop, or when the load has died.
     pub(crate) fn check(&mut self, load: &mut LoadGroup<'_>) -> Result<(), End> {
         if self.waiter.stop_requested() {
             return Err(End::Interrupted);
@@ -223,7 +212,7 @@ impl<'a, W: Write> Observer<'a, W> {
         Ok(true)
     }
 
-    /// The status of a run that ended so. Writes what a process died of whose work is measured.
+    /// The status of a run that ended; writes the death of a measured process.
     pub(crate) fn status(&mut self, end: Result<(), End>) -> io::Result<EndStatus> {
         match end {
             Ok(()) => Ok(EndStatus::Complete),
@@ -269,7 +258,7 @@ impl<'a, W: Write> Observer<'a, W> {
         death.exit.is_some_and(|exit| self.waiter.is_stopped_too(exit))
     }
 
-    /// What a process died of whose work is measured, and the status of the run.
+    /// The cause of death of a measured process, and the status of the run.
     fn death_cause(&mut self, death: &Death) -> (EndStatus, String) {
         let Death { who, how, exit } = death;
         let killed = *exit == Some(Exit::Signal(signals::KILL));
@@ -284,7 +273,7 @@ impl<'a, W: Write> Observer<'a, W> {
         }
     }
 
-    /// Which memory was too little, if there was an OOM kill that is not attributed yet.
+    /// Which memory was too small, if there was a new OOM kill.
     fn attribute_oom_kill(&mut self) -> Option<String> {
         let now = OomKills::read(&mut self.machine);
         let before = std::mem::replace(&mut self.oom_kills, now);
@@ -299,20 +288,13 @@ impl<'a, W: Write> Observer<'a, W> {
         })
     }
 
-    /// All counters as they are now, the load's own among them.
-    pub(crate) fn read_counters(&mut self, load: &mut LoadGroup<'_>) -> CounterSet {
-        let set = self.machine.read();
-        self.with_own(set, load)
-    }
-
-    /// The same before a sample: without `interrupts`, which no reading of a single sample needs.
-    pub(crate) fn read_counters_before(&mut self, load: &mut LoadGroup<'_>) -> CounterSet {
-        let set = self.machine.read_short();
-        self.with_own(set, load)
-    }
-
-    /// Adds the counters of the prober and of the load.
-    fn with_own(&mut self, mut set: CounterSet, load: &mut LoadGroup<'_>) -> CounterSet {
+    /// The counters of machine, prober and load; single samples do not need `interrupts`.
+    pub(crate) fn read_counters(
+        &mut self,
+        load: &mut LoadGroup<'_>,
+        with_long: bool,
+    ) -> CounterSet {
+        let mut set = self.machine.read(with_long);
         set.extend(self.task.as_mut().map(TaskReader::read).unwrap_or_default());
         set.extend(load.task_counters());
         let own = load.counters();
@@ -322,9 +304,9 @@ impl<'a, W: Write> Observer<'a, W> {
         set
     }
 
-    /// Writes all counters of this moment, outside any sample.
+    /// Writes all counters, outside any sample.
     pub(crate) fn write_counters(&mut self, load: &mut LoadGroup<'_>) -> io::Result<()> {
-        let counters = self.read_counters(load);
+        let counters = self.read_counters(load, true);
         let at_ns = self.output.now_ns();
         self.output.line(&Line::Counters(Box::new(CounterRecord { at_ns, counters })))
     }

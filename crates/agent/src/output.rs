@@ -17,17 +17,15 @@ impl<W: Write> Output<W> {
         Self { writer, encoder: RunEncoder::default(), origin_ns: monotonic_ns() }
     }
 
-    /// The time since the start of the run, in ns.
     pub(crate) fn now_ns(&self) -> u64 {
         self.relative_ns(monotonic_ns())
     }
 
-    /// A moment of the monotonic clock as time since the start of the run, in ns.
+    /// A monotonic time as time since the start of the run, in ns.
     pub(crate) fn relative_ns(&self, moment_ns: u64) -> u64 {
         moment_ns.saturating_sub(self.origin_ns)
     }
 
-    /// The reverse of [`Self::relative_ns`].
     pub(crate) fn moment_ns(&self, relative_ns: u64) -> u64 {
         self.origin_ns.saturating_add(relative_ns)
     }
@@ -42,7 +40,7 @@ impl<W: Write> Output<W> {
         self.writer.flush()
     }
 
-    /// Writes that a phase begins now; the time of its line.
+    /// Writes that a phase begins now; returns the time of its line.
     pub(crate) fn phase(&mut self, phase: Phase) -> io::Result<u64> {
         let at_ns = self.now_ns();
         self.line(&Line::Phase(PhaseRecord { at_ns, phase }))?;
@@ -53,7 +51,7 @@ impl<W: Write> Output<W> {
         self.line(&Line::Warning(Warning { at_ns: self.now_ns(), text: text.into() }))
     }
 
-    /// Writes what a process of the run died of.
+    /// Writes the death of a process of the run.
     pub(crate) fn death(&mut self, cause: String) -> io::Result<()> {
         let at_ns = self.now_ns();
         self.line(&Line::Death(Box::new(DeathRecord { at_ns, cause, log: Vec::new() })))

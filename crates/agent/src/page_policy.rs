@@ -5,11 +5,11 @@ use std::fs;
 use model::Missed;
 use workloads::{Backing, MemoryJob, Pages, TouchPlan};
 
-/// What the kernel does with advice to take huge pages for anonymous memory, and for shared.
+/// The kernel's policies for transparent huge pages of anonymous and of shared memory.
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const SHARED_THP: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
 
-/// Why the pages of a job are not available, if they are not, and what to do.
+/// Why the pages of a job are unavailable, if they are, and what to do.
 pub(crate) fn unavailable(work: &MemoryJob) -> Option<Missed> {
     let MemoryJob::Touch(plan) = work else { return None };
     let (capability, reason) = match plan.pages {
@@ -46,12 +46,11 @@ fn hugetlb_refused(plan: &TouchPlan) -> Option<String> {
     })
 }
 
-/// Size of the huge pages that are used by default, in bytes.
 pub(crate) fn huge_bytes() -> Option<u64> {
     meminfo("Hugepagesize").map(|size_kb| size_kb << 10)
 }
 
-/// A number of `/proc/meminfo`, as it stands there.
+/// A number of `/proc/meminfo` in its own unit.
 fn meminfo(name: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;

@@ -6,10 +6,10 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
-use sys::process::{Exit, fork_child, usage, wait};
+use sys::process::{Exit, end, fork_child, usage, wait};
 use workloads::{Interaction, Parts, Plan, Probe, Rhythm, Setting};
 
-use crate::children::{end, enter_groups, wide_pipe};
+use crate::children::{enter_groups, wide_pipe};
 use crate::due::Schedule;
 use crate::record::{Kind, RECORD_BYTES, Record};
 use crate::waiter::{Death, End, Waiter, Woken};
@@ -17,7 +17,6 @@ use crate::waiter::{Death, End, Waiter, Woken};
 /// How long a prober may take to become ready, in ns.
 const READY_NS: u64 = 30_000_000_000;
 
-/// The observer's end of a running prober.
 pub(crate) struct Prober {
     pub(crate) pid: u32,
     pub(crate) records: File,
@@ -39,7 +38,12 @@ impl Prober {
         let (start_reader, start) = io::pipe()?;
         let pid = fork_child(|| {
             let mut prober = Side { probe, writer: &writer };
-            match prober.make(setting, plan, enter) {
+            // The delay must be the system's, without the default timer slack.
+            let _ = set_timer_slack_ns(1);
+            let entered = enter_groups(enter).map_err(|error| error.to_string());
+            let made = entered
+                .and_then(|()| (probe.make)(setting, plan).map_err(|error| error.to_string()));
+            match made {
                 Ok(interaction) => prober.follow(interaction, schedule, &start_reader),
                 Err(message) => prober.send(&Record::word(Kind::NotReady, message)),
             }
@@ -60,19 +64,18 @@ impl Prober {
         }
     }
 
-    /// The next record; `None` if the prober is gone.
     pub(crate) fn read_record(&mut self) -> Option<Record> {
         let mut bytes = [0; RECORD_BYTES];
         self.records.read_exact(&mut bytes).ok()?;
         Record::decode(&bytes)
     }
 
-    /// Lets the schedule begin at a moment of the monotonic clock.
+    /// Starts the schedule at a monotonic time.
     pub(crate) fn begin(&mut self, at_ns: u64) -> io::Result<()> {
         self.start.write_all(&at_ns.to_le_bytes())
     }
 
-    /// Whether its process ended before the end of its schedule.
+    /// Whether its process ended before its schedule did.
     pub(crate) fn has_died(&mut self) -> bool {
         if self.exit.is_none() {
             self.exit = wait(self.pid, false).ok().flatten();
@@ -80,7 +83,7 @@ impl Prober {
         self.exit.is_some_and(|exit| exit != Exit::Code(0))
     }
 
-    /// Waits for the end of a process that has closed its pipe, which it does as it ends.
+    /// Waits for the end of a process that has closed its pipe.
     pub(crate) fn await_death(&mut self) -> Death {
         self.exit = self.exit.or_else(|| wait(self.pid, true).ok().flatten());
         match self.exit {
@@ -97,7 +100,7 @@ impl Prober {
 impl Drop for Prober {
     fn drop(&mut self) {
         if self.exit.is_none() {
-            end([self.pid]);
+            let _ = end([self.pid]);
         }
     }
 }
@@ -108,18 +111,6 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
-    fn make(
-        &mut self,
-        setting: &Setting,
-        plan: &Plan,
-        enter: &[PathBuf],
-    ) -> Result<Box<dyn Interaction>, String> {
-        enter_groups(enter).map_err(|error| error.to_string())?;
-        // The delay is to be the system's, not the tolerance that timers have by default.
-        let _ = set_timer_slack_ns(1);
-        (self.probe.make)(setting, plan).map_err(|error| error.to_string())
-    }
-
     fn send(&mut self, record: &Record) -> io::Result<()> {
         self.writer.write_all(&record.encode())
     }
@@ -134,11 +125,11 @@ impl Side<'_> {
         let mut at_bytes = [0; 8];
         start.read_exact(&mut at_bytes)?;
         let origin_ns = u64::from_le_bytes(at_bytes);
-        for (index, offset_ns) in schedule.enumerate() {
+        for offset_ns in schedule {
             let intended_ns = origin_ns + offset_ns;
             match self.probe.rhythm {
                 Rhythm::Interval => {
-                    let record = timed(interaction.as_mut(), index as u32, intended_ns);
+                    let record = timed(interaction.as_mut(), intended_ns);
                     // Settling may only delay a start that is due already.
                     self.send(&record)?;
                     interaction.settle();
@@ -146,10 +137,7 @@ impl Side<'_> {
                 Rhythm::Periodic => {
                     sleep_until_ns(intended_ns);
                     let delay_ns = monotonic_ns().saturating_sub(intended_ns);
-                    let mut bytes = [0; crate::record::SHORT_BYTES];
-                    bytes[..8].copy_from_slice(&intended_ns.to_le_bytes());
-                    bytes[8..].copy_from_slice(&delay_ns.to_le_bytes());
-                    self.writer.write_all(&bytes)?;
+                    self.writer.write_all(&delay_ns.to_le_bytes())?;
                 }
             }
         }
@@ -158,7 +146,7 @@ impl Side<'_> {
 }
 
 /// Sleeps until the intended start and interacts; if that has passed, at once.
-fn timed(interaction: &mut dyn Interaction, index: u32, intended_ns: u64) -> Record {
+fn timed(interaction: &mut dyn Interaction, intended_ns: u64) -> Record {
     let mut parts = Parts::default();
     let before = usage();
     sleep_until_ns(intended_ns);
@@ -170,7 +158,7 @@ fn timed(interaction: &mut dyn Interaction, index: u32, intended_ns: u64) -> Rec
         Ok(()) => (Kind::Sample, String::new()),
         Err(error) => (Kind::Failed, error.to_string()),
     };
-    Record { kind, index, intended_ns, started_ns, completed_ns, parts, before, after, message }
+    Record { kind, started_ns, completed_ns, parts, before, after, message }
 }
 
 #[cfg(test)]
@@ -179,7 +167,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use model::Timing;
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use sys::clock::is_readable;
     use workloads::Workload;
 
     use super::*;
@@ -198,9 +186,7 @@ mod tests {
         }
 
         fn settle(&mut self) {
-            let mut fds = [PollFd::new(&self.records, PollFlags::IN)];
-            let none = Timespec { tv_sec: 0, tv_nsec: 0 };
-            self.sent.store(poll(&mut fds, Some(&none)).unwrap_or(0) > 0, Ordering::Relaxed);
+            self.sent.store(is_readable(&self.records, 0), Ordering::Relaxed);
         }
     }
 

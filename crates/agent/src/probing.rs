@@ -6,25 +6,24 @@ use std::os::fd::AsFd;
 use model::{Censored, CounterSet, EndStatus, HistogramRecord, Line, Measure, ProbeSpec};
 use model::{SampleRecord, Values, histogram};
 use sys::clock::{monotonic_ns, sleep_until_ns};
-use sys::process::{fork_child, signal, signals};
+use sys::process::{end, fork_child, signal, signals};
 use workloads::{Rhythm, Workload};
 
 use crate::assignment::{AgentError, Assignment, Freeze};
-use crate::children::end;
 use crate::due::{Due, Schedule};
 use crate::load::{LoadGroup, LoadPlan, setting};
-use crate::observer::{Observer, become_observer};
+use crate::observer::Observer;
 use crate::output::Output;
 use crate::prober::Prober;
 use crate::record::{Kind, Record, named_usage};
 use crate::waiter::{End, Waiter, Woken};
 
-/// The counters before a sample are read this long before its intended start, in ns.
+/// Time from reading the counters to the intended start of a sample, in ns.
 const LEAD_NS: u64 = 10_000_000;
 /// Time between two histograms of a periodic probe, in ns.
 const TICK_NS: u64 = 1_000_000_000;
 
-/// Name of what the prober itself used, among the counters of a sample.
+/// The prober's own usage among the counters of a sample.
 const OWN_USAGE: &str = "rusage";
 
 pub(crate) fn run(
@@ -47,15 +46,13 @@ pub(crate) fn run(
     let waiter = Waiter::new()?;
     let mut prober = Prober::start(probe, &setting, &plan, schedule.clone(), &assignment.enter)
         .map_err(|error| AgentError::Probe(format!("start its process: {error}")))?;
-    let mut missed = assignment.missed.clone();
-    become_observer(assignment, &mut missed);
-    let mut observer = Observer::new(assignment, output, waiter, Some(prober.pid), &mut missed);
+    let mut observer = Observer::new(assignment, output, waiter, Some(prober.pid), Vec::new());
     let measure = Measure::Probe(ProbeSpec {
         name: workload.name.to_owned(),
         version: workload.version,
         params: plan.params.clone(),
     });
-    observer.write_header(&load, measure, missed, &plan.notes)?;
+    observer.write_header(&load, measure, &plan.notes)?;
     let status = match prober.await_ready(&observer.waiter) {
         Ok(()) => observer.under_load(&load, |observer, load, measuring_ns| {
             let freezer =
@@ -80,7 +77,7 @@ struct Measuring<'m, 'a, 's, W> {
     load: &'m mut LoadGroup<'s>,
     probe: &'static Workload,
     rhythm: Rhythm,
-    /// The starts that have no line yet.
+    /// The starts without a line.
     due: Due,
     /// The counters before the next line, if they were read.
     before: Option<CounterSet>,
@@ -96,13 +93,12 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
     }
 
     fn measure(&mut self) -> Result<(), End> {
-        let origin_ns = self.observer.output.moment_ns(self.due.origin_ns());
+        let origin_ns = self.observer.output.moment_ns(self.due.origin_ns);
         self.prober.begin(origin_ns).map_err(|_| End::Gone)?;
         match self.rhythm {
             Rhythm::Interval => self.samples()?,
             Rhythm::Periodic => self.histograms(origin_ns)?,
         }
-        // A load that died meanwhile is reported.
         if self.observer.load_died(self.load)? { Err(End::LoadDied) } else { Ok(()) }
     }
 
@@ -117,7 +113,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
                 }
             }
             Rhythm::Periodic => {
-                let (delays_ns, _) = self.read_short_records()?;
+                let (delays_ns, _) = self.read_delays()?;
                 self.write_histogram(&delays_ns)?;
             }
         }
@@ -128,11 +124,11 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         };
         let lines = self.due.censored(why, ended_ns).map_err(io::Error::other)?;
         for mut line in lines {
-            // The first of them was under way; those behind it had not begun, and have no counters.
+            // The first of them was under way; the others have no counters.
             let counters = self
                 .before
                 .take()
-                .map(|before| (before, self.observer.read_counters(self.load)))
+                .map(|before| (before, self.observer.read_counters(self.load, true)))
                 .unwrap_or_default();
             let at_ns = self.observer.output.now_ns();
             match &mut line {
@@ -156,9 +152,9 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         while let Some(start_ns) = self.due.next_ns() {
             let intended_ns = self.observer.output.moment_ns(start_ns);
             self.sleep_until(intended_ns.saturating_sub(LEAD_NS))?;
-            // A start missed while the sample before was under way begins where that ended.
+            // A missed start begins where the sample before ended.
             if self.before.is_none() || monotonic_ns() < intended_ns {
-                self.before = Some(self.observer.read_counters_before(self.load));
+                self.before = Some(self.observer.read_counters(self.load, false));
             }
             let record = self.await_record(intended_ns)?;
             self.write_sample(&record)?;
@@ -166,7 +162,6 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         Ok(())
     }
 
-    /// Waits for a moment, unless measuring ends before.
     fn sleep_until(&mut self, until_ns: u64) -> Result<(), End> {
         loop {
             self.observer.check(self.load)?;
@@ -179,8 +174,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         }
     }
 
-    /// Waits for the record of the sample that was to start at `intended_ns`, unless measuring ends
-    /// before, even if the load dies meanwhile.
+    /// Waits for the sample of `intended_ns`, unless measuring ends, even if the load dies.
     fn await_record(&mut self, intended_ns: u64) -> Result<Record, End> {
         let until_ns = intended_ns + self.observer.assignment.spec.timing.timeout_ns;
         loop {
@@ -197,10 +191,9 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         }
     }
 
-    /// Writes the next sample, which has a record.
     fn write_sample(&mut self, record: &Record) -> io::Result<()> {
         let Some((index, intended_ns)) = self.due.take() else { return Ok(()) };
-        let mut after = self.observer.read_counters(self.load);
+        let mut after = self.observer.read_counters(self.load, true);
         let mut before = self.before.take().unwrap_or_default();
         let output = &mut self.observer.output;
         let ended_ns = output.relative_ns(record.completed_ns);
@@ -243,15 +236,15 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         let last_ns = self.observer.output.moment_ns(self.due.last_ns());
         let until_ns = last_ns + self.observer.assignment.spec.timing.timeout_ns;
         rustix::io::ioctl_fionbio(&self.prober.records, true).map_err(io::Error::from)?;
-        self.before = Some(self.observer.read_counters(self.load));
+        self.before = Some(self.observer.read_counters(self.load, true));
         let mut tick_ns = origin_ns;
         while self.due.next_ns().is_some() {
             tick_ns = (tick_ns + TICK_NS).min(until_ns);
-            // The last wake-ups arrive between two ticks: look again soon after the last start.
+            // The last wake-ups arrive between two ticks: read again soon after the last start.
             let look_ns =
                 if tick_ns > last_ns { monotonic_ns().max(last_ns) + LEAD_NS } else { tick_ns };
             self.sleep_until(look_ns)?;
-            let (delays_ns, gone) = self.read_short_records()?;
+            let (delays_ns, gone) = self.read_delays()?;
             self.write_histogram(&delays_ns)?;
             if self.due.next_ns().is_some() {
                 if gone {
@@ -265,8 +258,8 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         Ok(())
     }
 
-    /// The delays reported since the last look, in ns, and whether the prober has ended.
-    fn read_short_records(&mut self) -> io::Result<(Vec<u64>, bool)> {
+    /// The delays reported since the last call, in ns, and whether the prober has ended.
+    fn read_delays(&mut self) -> io::Result<(Vec<u64>, bool)> {
         // A second of a quick probe has some hundred records.
         let mut bytes = Vec::with_capacity(1 << 13);
         let gone = match self.prober.records.read_to_end(&mut bytes) {
@@ -274,19 +267,19 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
             Err(error) => return Err(error),
         };
-        // Short records are written whole: intended start and delay.
-        let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
-        Ok((words.skip(1).step_by(2).collect(), gone))
+        // Each is written whole.
+        let delays_ns = bytes.as_chunks().0.iter().map(|delay_ns| u64::from_le_bytes(*delay_ns));
+        Ok((delays_ns.collect(), gone))
     }
 
-    /// Writes the delays of the next starts, if there are any.
+    /// Writes the delays of the next starts.
     fn write_histogram(&mut self, delays_ns: &[u64]) -> io::Result<()> {
         let starts: Vec<u64> =
             delays_ns.iter().map_while(|_| self.due.take()).map(|(_, start_ns)| start_ns).collect();
         let (Some(first_ns), Some(last_ns)) = (starts.first(), starts.last()) else {
             return Ok(());
         };
-        let after = self.observer.read_counters(self.load);
+        let after = self.observer.read_counters(self.load, true);
         let before = self.before.take().unwrap_or_default();
         let output = &mut self.observer.output;
         let line = Line::Histogram(Box::new(HistogramRecord {
@@ -335,7 +328,7 @@ impl Freezer {
 
 impl Drop for Freezer {
     fn drop(&mut self) {
-        end([self.pid]);
+        let _ = end([self.pid]);
         let _ = signal(self.prober, signals::CONT);
     }
 }

@@ -1,14 +1,14 @@
 //! What the prober tells the observer: records of a fixed size, smaller than a pipe's atomic write.
 
+use std::array;
+
 use model::Values;
 use sys::process::Usage;
 use workloads::{MAX_PARTS, Parts};
 
 const WORDS: usize = 64;
 pub(crate) const RECORD_BYTES: usize = WORDS * 8;
-/// Size of the short record of a periodic probe in bytes: intended start and delay.
-pub(crate) const SHORT_BYTES: usize = 16;
-const FIXED_WORDS: usize = 5 + MAX_PARTS + 2 * Usage::NAMES.len();
+const FIXED_WORDS: usize = 3 + MAX_PARTS + 2 * Usage::NAMES.len();
 const MESSAGE_BYTES: usize = (WORDS - FIXED_WORDS) * 8 - 8;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,12 +26,10 @@ pub(crate) enum Kind {
 
 const KINDS: [Kind; 4] = [Kind::Ready, Kind::NotReady, Kind::Sample, Kind::Failed];
 
-/// One record; all times are moments of the monotonic clock.
+/// One record; all times are monotonic.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) kind: Kind,
-    pub(crate) index: u32,
-    pub(crate) intended_ns: u64,
     pub(crate) started_ns: u64,
     pub(crate) completed_ns: u64,
     pub(crate) parts: Parts,
@@ -41,23 +39,16 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// A record without times.
     pub(crate) fn word(kind: Kind, message: String) -> Self {
         Self { kind, message, ..Self::default() }
     }
 
-    /// The record as bytes (a message that is too long is cut).
+    /// The record as bytes (a long message is cut).
     pub(crate) fn encode(&self) -> [u8; RECORD_BYTES] {
         let kind = KINDS.iter().position(|kind| *kind == self.kind).unwrap_or(0) as u64;
         let message = &self.message.as_bytes()[..self.message.len().min(MESSAGE_BYTES)];
-        let head =
-            [kind, u64::from(self.index), self.intended_ns, self.started_ns, self.completed_ns];
-        let words = head
-            .into_iter()
-            .chain(self.parts)
-            .chain(self.before.0)
-            .chain(self.after.0)
-            .chain([message.len() as u64]);
+        let words = [kind, self.started_ns, self.completed_ns].into_iter().chain(self.parts);
+        let words = words.chain(self.before.0).chain(self.after.0).chain([message.len() as u64]);
         let mut bytes = [0; RECORD_BYTES];
         for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
             *to = word.to_le_bytes();
@@ -66,34 +57,20 @@ impl Record {
         bytes
     }
 
-    /// Reads a record; `None` if the bytes are not one.
     pub(crate) fn decode(bytes: &[u8; RECORD_BYTES]) -> Option<Self> {
         let mut words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
         let mut next = || words.next().unwrap_or(0);
         let kind = *KINDS.get(usize::try_from(next()).ok()?)?;
-        let index = u32::try_from(next()).ok()?;
-        let (intended_ns, started_ns, completed_ns) = (next(), next(), next());
-        let parts = std::array::from_fn(|_| next());
-        let before = Usage(std::array::from_fn(|_| next()));
-        let after = Usage(std::array::from_fn(|_| next()));
+        let (started_ns, completed_ns) = (next(), next());
+        let parts = array::from_fn(|_| next());
+        let [before, after] = array::from_fn(|_| Usage(array::from_fn(|_| next())));
         let length = usize::try_from(next()).ok()?;
         let text = bytes.get((FIXED_WORDS + 1) * 8..(FIXED_WORDS + 1) * 8 + length)?;
         let message = String::from_utf8_lossy(text).into_owned();
-        Some(Self {
-            kind,
-            index,
-            intended_ns,
-            started_ns,
-            completed_ns,
-            parts,
-            before,
-            after,
-            message,
-        })
+        Some(Self { kind, started_ns, completed_ns, parts, before, after, message })
     }
 }
 
-/// A usage by the names of a run file.
 pub(crate) fn named_usage(usage: &Usage) -> Values {
     Usage::NAMES.iter().map(|name| (*name).into()).zip(usage.0).collect()
 }
@@ -106,14 +83,12 @@ mod tests {
     proptest! {
         #[test]
         fn records_survive_the_pipe(
-            index in any::<u32>(), times in any::<[u64; 3]>(), parts in any::<Parts>(),
+            times in any::<[u64; 2]>(), parts in any::<Parts>(),
             usage in any::<[u64; 8]>(), message in "[a-z ]{0,400}",
         ) {
             let record = Record {
-                index,
-                intended_ns: times[0],
-                started_ns: times[1],
-                completed_ns: times[2],
+                started_ns: times[0],
+                completed_ns: times[1],
                 parts,
                 before: Usage(usage),
                 after: Usage(usage.map(|word| word.wrapping_add(1))),

@@ -8,9 +8,8 @@ use workloads::{MemoryJob, find_job, find_load, find_probe};
 use crate::assignment::{AgentError, Assignment};
 use crate::{memory_job, probing, session};
 
-/// Runs an assignment and writes its lines to `out`. The calling process becomes the observer and
-/// must have a single thread. Fails when nothing could be measured; whatever happens after the
-/// header is a line of the run.
+/// Runs an assignment and writes its lines to `out`. The calling process, with a single thread,
+/// becomes the observer. Fails when nothing could be measured; later errors are lines of the run.
 pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentError> {
     let unknown = |kind, name: &str| AgentError::Unknown(kind, name.to_owned());
     let load = &assignment.spec.load.name;

@@ -10,9 +10,9 @@ use workloads::{CORPUS_BYTES, Resolved, Workload, resolve, search_path};
 
 use crate::assignment::{AgentError, Assignment};
 use crate::load::{LoadGroup, LoadPlan};
-use crate::observer::{Observer, become_observer};
+use crate::observer::Observer;
 use crate::output::Output;
-use crate::users::{COMMAND, PASS, STARTED_NS, Users, Word};
+use crate::users::{COMMAND, Message, PASS, STARTED_NS, Users};
 use crate::waiter::{End, Waiter, Woken};
 
 /// Time that a user may lose between commands in one pass, in ns.
@@ -38,15 +38,13 @@ pub(crate) fn run(
     let waiter = Waiter::new()?;
     let mut users = Users::start(assignment, &resolved, &path)
         .map_err(|error| AgentError::Job(format!("start the users: {error}")))?;
-    let mut missed = assignment.missed.clone();
-    become_observer(assignment, &mut missed);
-    let mut observer = Observer::new(assignment, output, waiter, None, &mut missed);
+    let mut observer = Observer::new(assignment, output, waiter, None, Vec::new());
     let measure = Measure::Job(Box::new(JobSpec {
         version: job.version,
         script: Some(resolved.script.clone()),
         ..asked.clone()
     }));
-    observer.write_header(&load, measure, missed, &notes(assignment, &resolved, kept_bytes))?;
+    observer.write_header(&load, measure, &notes(assignment, &resolved, kept_bytes))?;
     let status = match users.await_ready(&observer.waiter) {
         Ok(()) => observer.under_load(&load, |observer, load, measuring_ns| {
             let allowed_ns = script.longest_pass_ns().saturating_add(SLACK_NS);
@@ -71,7 +69,7 @@ pub(crate) fn run(
     Ok(status)
 }
 
-/// Where the subject forced another choice than the usual one, or may spoil the job.
+/// Choices that the subject forced, and what may fail.
 fn notes(assignment: &Assignment, resolved: &Resolved, kept_bytes: u64) -> Vec<String> {
     let mut notes: Vec<String> = resolved.note.iter().cloned().collect();
     if assignment.free_disk_bytes < kept_bytes {
@@ -90,11 +88,10 @@ struct Working<'m, 'a, 's, W> {
     users: &'m mut Users,
     script: &'m Script,
     until_ns: u64,
-    /// Users that have finished their first pass.
     done: BTreeSet<u32>,
-    /// Commands of which it was said that they fail.
+    /// Commands whose failure was reported.
     failing: BTreeSet<String>,
-    /// Commands of first passes that have their line, each with its user.
+    /// Commands of first passes that have their line, with their users.
     finished: BTreeSet<(u32, String)>,
 }
 
@@ -106,7 +103,7 @@ impl<W: Write> Working<'_, '_, '_, W> {
             Err(end) => end,
             Ok(()) => return Ok(EndStatus::Complete),
         };
-        // The board before the pipe: a command that ends in between has its line from the pipe.
+        // Counters before the pipe: the line of a command that ends in between is in the pipe.
         let ended_ns = monotonic_ns();
         let under_way = self.under_way();
         self.listen()?;
@@ -143,7 +140,7 @@ impl<W: Write> Working<'_, '_, '_, W> {
     fn work(&mut self) -> Result<(), End> {
         self.users.begin().map_err(|_| End::Gone)?;
         while self.done.len() < self.users.count() {
-            let fd = Some(self.users.words.as_fd());
+            let fd = Some(self.users.messages.as_fd());
             match self.observer.wait(self.load, fd, self.until_ns)? {
                 Woken::Readable => self.listen()?,
                 Woken::Time => return Err(End::Timeout),
@@ -158,18 +155,18 @@ impl<W: Write> Working<'_, '_, '_, W> {
     }
 
     fn listen(&mut self) -> io::Result<()> {
-        for word in self.users.words.read()? {
-            match word {
-                // Nothing is done after the last first pass: it would be there or not by chance.
+        for message in self.users.messages.read()? {
+            match message {
+                // After the last first pass work would be there or not by chance.
                 _ if self.done.len() == self.users.count() => {}
-                Word::Work(work) => {
+                Message::Work(work) => {
                     if work.pass == 0 {
                         self.finished.insert((work.worker, work.item.clone()));
                     }
                     self.write_work(work)?;
                 }
-                Word::Pass(pass) => self.write_pass(pass)?,
-                Word::Ready | Word::NotReady(_) => {}
+                Message::Pass(pass) => self.write_pass(pass)?,
+                Message::Ready | Message::NotReady(_) => {}
             }
         }
         Ok(())
@@ -200,13 +197,13 @@ impl<W: Write> Working<'_, '_, '_, W> {
 
     /// The commands of first passes that are under way: user, command, and start.
     fn under_way(&self) -> Vec<(u32, String, u64)> {
-        let board = &self.users.board;
+        let shared = &self.users.shared;
         (0..self.users.count())
-            .filter(|user| board.get(*user, PASS) == 0)
+            .filter(|user| shared.get(*user, PASS) == 0)
             .filter_map(|user| {
-                let number = board.get(user, COMMAND) as usize;
+                let number = shared.get(user, COMMAND) as usize;
                 let command = self.script.commands.get(number.checked_sub(1)?)?;
-                Some((user as u32, command.name.clone(), board.get(user, STARTED_NS)))
+                Some((user as u32, command.name.clone(), shared.get(user, STARTED_NS)))
             })
             .collect()
     }

@@ -8,13 +8,13 @@ use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
 use sys::memory::Mapping;
 use sys::process::{usage, wait_any};
 use workloads::{
-    Access, Backing, Chain, InOrder, Layout, Pattern, Shuffled, TouchPlan, Uniform, Zipf,
+    Access, Backing, Chain, Layout, Pattern, TouchPlan, Zipf, in_order, shuffled, uniform,
 };
 
-use crate::memory_board::{Noted, Side, Word};
+use crate::memory_counters::{Message, Recorder, Side};
 use crate::touched_memory::{chain_of, private, shared};
 
-/// The parent: makes what all share, forks all, and looks after them.
+/// The parent: prepares the shared memory, forks all, and watches them.
 pub(crate) fn live(side: &Side<'_>, plan: &TouchPlan) -> io::Result<Infallible> {
     let layout = plan.layout(side.assignment.spec.seed);
     let common = match plan.backing {
@@ -25,7 +25,7 @@ pub(crate) fn live(side: &Side<'_>, plan: &TouchPlan) -> io::Result<Infallible> 
         let process = Process { side, plan, layout: &layout, row };
         match process.live(common.as_ref()) {
             Ok(()) => return 0,
-            Err(error) => side.board.fail(row, &error.to_string()),
+            Err(error) => side.shared.fail(row, &error.to_string()),
         }
         1
     })?;
@@ -34,7 +34,7 @@ pub(crate) fn live(side: &Side<'_>, plan: &TouchPlan) -> io::Result<Infallible> 
             side.ended(rows.get(&pid), exit)?;
         }
     }
-    // All have done their work; the observer makes an end of this process.
+    // All work is done; the observer ends this process.
     loop {
         sleep_until_ns(u64::MAX);
     }
@@ -57,92 +57,82 @@ impl Process<'_> {
                 &own
             }
         };
-        // A thought is to be as long as it is meant to be, not as the tolerance of timers has it.
+        // Think time must not include the default timer slack.
         let _ = set_timer_slack_ns(1);
-        // What making the memory took is not what touching it takes.
-        self.side.note_usage(self.row, &usage());
-        self.side.say(&Word::Ready { loops: None })?;
+        // Preparing the memory is not counted.
+        self.side.record_usage(self.row, &usage());
+        self.side.send(&Message::Ready { loops: None })?;
         self.side.await_start()?;
         self.touch(mapping);
-        self.side.note_end(self.row);
-        self.side.say(&Word::Done)
+        self.side.record_end(self.row);
+        self.side.send(&Message::Done)
     }
 
     /// Touches until the work is done, or until this process is killed.
     fn touch(&self, mapping: &Mapping) {
-        let places = self.layout.places();
-        let seed = self.side.assignment.spec.seed;
-        let (row, rows) = (self.row as u64, self.plan.processes);
-        let skew = self.plan.skew_milli as f64 / 1000.0;
-        // Of places that are drawn some would come for the first time very late.
-        let shuffled = || Shuffled::new(places, seed, row);
-        match self.plan.pattern {
-            Pattern::Sequential | Pattern::Strided => {
-                let stride =
-                    if self.plan.pattern == Pattern::Strided { self.plan.stride } else { 1 };
-                self.follow(mapping, None, InOrder::new(places, stride, row, rows));
-            }
-            Pattern::Uniform => {
-                self.follow(mapping, Some(shuffled()), Uniform::new(places, seed, row));
-            }
+        let (plan, places) = (self.plan, self.layout.places());
+        let (seed, row) = (self.side.assignment.spec.seed, self.row as u64);
+        let ordered = |stride| in_order(places, stride, row, plan.processes);
+        match plan.pattern {
+            Pattern::Sequential => self.follow(mapping, ordered(1)),
+            Pattern::Strided => self.follow(mapping, ordered(plan.stride)),
+            Pattern::Uniform => self.follow(mapping, uniform(places, seed, row)),
             Pattern::Zipf => {
-                self.follow(mapping, Some(shuffled()), Zipf::new(places, skew, seed, row));
+                let skew = plan.skew_milli as f64 / 1000.0;
+                self.follow(mapping, Zipf::new(places, skew, seed, row));
             }
             Pattern::Chase => self.chase(mapping, places, seed),
         }
     }
 
-    /// Touches in an order; the first time that each place is touched in another one, if there is.
-    fn follow(
-        &self,
-        mapping: &Mapping,
-        first: Option<Shuffled>,
-        mut order: impl Iterator<Item = u64>,
-    ) {
-        let mut noted = Noted::new(self.side, self.row, 1);
-        match first {
-            Some(mut first) => self.in_order(mapping, &mut noted, true, &mut first),
-            None => self.in_order(mapping, &mut noted, true, &mut order),
+    /// Touches in an order, but random places first in another one: some would come very late.
+    fn follow(&self, mapping: &Mapping, mut order: impl Iterator<Item = u64>) {
+        let mut recorder = Recorder::new(self.side, self.row, 1);
+        if self.plan.is_random() {
+            let (seed, row) = (self.side.assignment.spec.seed, self.row as u64);
+            let mut first = shuffled(self.layout.places(), seed, row);
+            self.in_order(mapping, &mut recorder, true, &mut first);
+        } else {
+            self.in_order(mapping, &mut recorder, true, &mut order);
         }
-        self.in_order(mapping, &mut noted, false, &mut order);
+        self.in_order(mapping, &mut recorder, false, &mut order);
     }
 
     fn in_order(
         &self,
         mapping: &Mapping,
-        noted: &mut Noted<'_>,
+        recorder: &mut Recorder<'_>,
         is_first: bool,
         order: &mut impl Iterator<Item = u64>,
     ) {
         let mut offsets = order.map(|place| self.layout.offset(place));
-        match self.plan.access {
-            Access::Read => self.pieces(noted, is_first, |count| {
-                black_box(mapping.read_each(offsets.by_ref().take(count as usize)));
-            }),
-            Access::Write => self.pieces(noted, is_first, |count| {
-                mapping.write_each(offsets.by_ref().take(count as usize), 1);
-            }),
-        }
+        self.pieces(recorder, is_first, |count| {
+            let offsets = offsets.by_ref().take(count as usize);
+            match self.plan.access {
+                Access::Read => {
+                    black_box(mapping.read_each(offsets));
+                }
+                Access::Write => mapping.write_each(offsets, 1),
+            }
+        });
     }
 
     fn chase(&self, mapping: &Mapping, places: u64, seed: u64) {
         let chain = Chain::new(places, seed, chain_of(self.plan, self.row as u64));
         let mut at = self.layout.offset(chain.first(self.row as u64, self.plan.processes));
-        let mut noted = Noted::new(self.side, self.row, 1);
+        let mut recorder = Recorder::new(self.side, self.row, 1);
         for is_first in [true, false] {
-            match self.plan.access {
-                Access::Read => self.pieces(&mut noted, is_first, |count| {
-                    at = mapping.follow(at, count);
-                }),
-                Access::Write => self.pieces(&mut noted, is_first, |count| {
-                    at = mapping.follow_and_write(at, count);
-                }),
-            }
+            self.pieces(&mut recorder, is_first, |count| {
+                at = match self.plan.access {
+                    Access::Read => mapping.follow(at, count),
+                    Access::Write => mapping.follow_and_write(at, count),
+                };
+            });
         }
     }
 
-    /// The first touches of all places, or all that follow, with the thoughts between them.
-    fn pieces(&self, noted: &mut Noted<'_>, is_first: bool, mut touch: impl FnMut(u64)) {
+    /// The first touches of all places, or all others, with think time between batches.
+    fn pieces(&self, recorder: &mut Recorder<'_>, is_first: bool, mut touch: impl FnMut(u64)) {
         let batch = match (self.plan.think_ns, self.plan.batch) {
             (0, _) => u64::MAX,
             (_, 0) => self.layout.places(),
@@ -155,12 +145,12 @@ impl Process<'_> {
         };
         let mut left_of_batch = batch;
         while left > 0 {
-            let count = noted.piece(left.min(left_of_batch), is_first, &mut touch);
+            let count = recorder.piece(left.min(left_of_batch), is_first, &mut touch);
             left -= count;
             left_of_batch -= count;
             if left_of_batch == 0 && left > 0 {
                 sleep_until_ns(monotonic_ns().saturating_add(self.plan.think_ns));
-                noted.go_on();
+                recorder.go_on();
                 left_of_batch = batch;
             }
         }

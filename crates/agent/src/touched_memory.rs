@@ -9,7 +9,7 @@ use sys::memory::{Advice, Mapping};
 use sys::sysv::SharedSegment;
 use workloads::{Backing, Chain, Layout, PAGE_BYTES, Pages, Pattern, TouchPlan};
 
-use crate::memory_board::Side;
+use crate::memory_counters::Side;
 use crate::page_policy::huge_bytes;
 
 const PAGES_AT_ONCE: u64 = 256;
@@ -52,7 +52,7 @@ fn anonymous(plan: &TouchPlan, layout: &Layout, shared: bool) -> io::Result<Mapp
     with_policy(plan, mapping)
 }
 
-/// A segment without a key: from here on nobody but those who have it can find it.
+/// A segment that is removed as soon as it is attached.
 fn segment(key: i32, plan: &TouchPlan, layout: &Layout) -> io::Result<Mapping> {
     let huge = plan.pages == Pages::Hugetlb;
     let size_bytes = addressable(layout.size_bytes())?;
@@ -92,7 +92,7 @@ fn fill(side: &Side<'_>, plan: &TouchPlan, layout: &Layout, mapping: &Mapping, r
     }
 }
 
-/// A file of the footprint, written to the disk and out of the cache, and its mapping.
+/// The mapping of a file that was written to the disk and evicted.
 fn file(side: &Side<'_>, plan: &TouchPlan, layout: &Layout) -> io::Result<Mapping> {
     let path = side.assignment.work_dir.join("touched.dat");
     let at = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));
@@ -109,7 +109,6 @@ fn file(side: &Side<'_>, plan: &TouchPlan, layout: &Layout) -> io::Result<Mappin
     Ok(mapping)
 }
 
-/// Writes the pages of the footprint and nothing between them.
 fn write_file(file: &File, plan: &TouchPlan, layout: &Layout, chain: &Chain) -> io::Result<()> {
     file.set_len(layout.size_bytes())?;
     let at_once = if plan.spread_bytes > PAGE_BYTES { 1 } else { PAGES_AT_ONCE };
@@ -117,7 +116,7 @@ fn write_file(file: &File, plan: &TouchPlan, layout: &Layout, chain: &Chain) -> 
     for first in (0..layout.pages()).step_by(at_once as usize) {
         let end = (first + at_once).min(layout.pages());
         bytes.clear();
-        // Not zeros, which some file systems do not store.
+        // Some file systems do not store zeros.
         bytes.resize(((end - first) * PAGE_BYTES) as usize, 1);
         if plan.pattern == Pattern::Chase {
             let step = plan.step_bytes;
@@ -143,7 +142,7 @@ fn whole_huge_pages(size_bytes: usize) -> io::Result<usize> {
     Ok(size_bytes.next_multiple_of(huge_bytes.max(1)))
 }
 
-/// Which chain a process follows: its own, if its memory is.
+/// The number of a process's chain: its own in private memory.
 pub(crate) fn chain_of(plan: &TouchPlan, row: u64) -> u64 {
     if plan.backing == Backing::Private { row } else { 0 }
 }

@@ -12,46 +12,46 @@ use keep::marked::{self, end_marked};
 use model::{PassRecord, WorkRecord};
 use rustix::fs::{MemfdFlags, SealFlags};
 use serde::{Deserialize, Serialize};
-use sys::board::Board;
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
-use sys::process::wait_usage;
-use sys::process::{Exit, all_usage, fork_child, signal_group, signals, spawn_bound, wait};
-use workloads::{Order, Resolved, Seat, TOOL_COMMAND, fill};
+use sys::process::{Exit, all_usage, end, fork_child, signal_group, signals, spawn_bound};
+use sys::process::{wait, wait_usage};
+use sys::shared_counters::SharedCounters;
+use workloads::{Order, Resolved, TOOL_COMMAND, arguments, fill};
 
 use crate::assignment::Assignment;
-use crate::children::{Words, end, enter_groups, say};
+use crate::children::{Messages, enter_groups, send};
 use crate::record::named_usage;
 use crate::waiter::{Death, End, Waiter, Woken};
 
 /// How long the users may take to fill their directories, in ns.
 const READY_NS: u64 = 60_000_000_000;
 
-/// The observer's end of all users. Dropping it ends them and whatever they started.
+/// The running users. Dropping it ends them and whatever they started.
 pub(crate) struct Users {
     pids: Vec<u32>,
-    /// What each does at the moment; slots below.
-    pub(crate) board: Board,
-    pub(crate) words: Words,
+    /// What each does now, in the slots below.
+    pub(crate) shared: SharedCounters,
+    pub(crate) messages: Messages,
     start: PipeWriter,
     mark: String,
 }
 
 impl Users {
-    /// Forks all users of a script; each fills its directory and says that it is ready.
+    /// Forks all users; each fills its directory and reports that it is ready.
     pub(crate) fn start(
         assignment: &Assignment,
         resolved: &Resolved,
         path: &OsStr,
     ) -> io::Result<Self> {
         let count = resolved.script.users;
-        let (words, writer) = Words::pipe()?;
+        let (messages, writer) = Messages::pipe()?;
         let (start_reader, start) = io::pipe()?;
-        let board = Board::new(count as usize)?;
+        let shared = SharedCounters::new(count as usize)?;
         let mark = assignment.work_dir.display().to_string();
         let program = std::env::current_exe()?;
-        let mut users = Self { pids: Vec::new(), board, words, start, mark };
+        let mut users = Self { pids: Vec::new(), shared, messages, start, mark };
         for user in 0..count {
-            let board = &users.board;
+            let shared = &users.shared;
             let pid = fork_child(|| {
                 let dir = assignment.work_dir.join(format!("user{user:02}"));
                 let (program, writer, complaints) = (&program, &writer, None);
@@ -61,7 +61,7 @@ impl Users {
                     user,
                     path,
                     program,
-                    board,
+                    shared,
                     writer,
                     dir,
                     complaints,
@@ -78,11 +78,11 @@ impl Users {
         let late = "the users' directories are not filled after 60 s";
         let mut ready = 0;
         while ready < self.pids.len() {
-            let woken = waiter.until_ready(self.words.as_fd(), until_ns, late);
-            // What a user said before it died explains more than its death.
-            for word in self.words.read().map_err(|error| End::Failed(error.to_string()))? {
-                match word {
-                    Word::NotReady(why) => return Err(End::Failed(why)),
+            let woken = waiter.until_ready(self.messages.as_fd(), until_ns, late);
+            // A message before a death explains more than the death.
+            for message in self.messages.read().map_err(|error| End::Failed(error.to_string()))? {
+                match message {
+                    Message::NotReady(why) => return Err(End::Failed(why)),
                     _ => ready += 1,
                 }
             }
@@ -96,7 +96,6 @@ impl Users {
     }
 
     pub(crate) fn begin(&mut self) -> io::Result<()> {
-        // A byte for each.
         self.start.write_all(&vec![1; self.pids.len()])
     }
 
@@ -104,7 +103,7 @@ impl Users {
         self.pids.len()
     }
 
-    /// The death of a user's process, if one died: none ends by itself.
+    /// The death of a user's process; none ends by itself.
     pub(crate) fn dead_user(&mut self) -> Option<Death> {
         let (user, exit) = self
             .pids
@@ -112,7 +111,7 @@ impl Users {
             .enumerate()
             .find_map(|(user, pid)| Some((user, wait(*pid, false).ok()??)))?;
         let who = format!("the process of user {user}");
-        Some(match self.board.failure(user) {
+        Some(match self.shared.failure(user) {
             Some(how) => Death { who, how, exit: None },
             None => Death::from_exit(who, exit),
         })
@@ -121,7 +120,7 @@ impl Users {
 
 impl Drop for Users {
     fn drop(&mut self) {
-        end(self.pids.drain(..));
+        let _ = end(self.pids.drain(..));
         // What their commands started may live on. Removal of the directory retries.
         let _ = end_marked(&self.mark);
     }
@@ -129,40 +128,38 @@ impl Drop for Users {
 
 /// A message of a user to the observer: one line of JSON, shorter than a pipe's atomic write.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Word {
+pub(crate) enum Message {
     /// The user waits for the start.
     Ready,
     /// The user cannot start, with the reason.
     NotReady(String),
-    /// A command is over; moments are those of the monotonic clock.
+    /// A command is over; times are monotonic.
     Work(WorkRecord),
-    /// A pass is over; moments are those of the monotonic clock.
+    /// A pass is over; times are monotonic.
     Pass(PassRecord),
 }
 
-/// Slots of the board: the number of the command under way from 1 (0 is none), its start, its pass.
+/// Slots: the number of the running command from 1 (0 is none), its start, its pass.
 pub(crate) const COMMAND: usize = 0;
 pub(crate) const STARTED_NS: usize = 1;
 pub(crate) const PASS: usize = 2;
 
-/// What of a command's complaints is kept, in bytes.
+/// How much of a command's standard error is kept, in bytes.
 const COMPLAINT_BYTES: u64 = 4096;
-/// Longest text of a failure, in characters: a word of a user is written in one piece.
+/// Longest text of a failure in characters: a message is written in one piece.
 const FAILURE_CHARS: usize = 200;
 
 struct UserSide<'a> {
     assignment: &'a Assignment,
     resolved: &'a Resolved,
     user: u32,
-    /// Where programs are looked for.
     path: &'a OsStr,
     /// This program, for our own tools.
     program: &'a Path,
-    board: &'a Board,
+    shared: &'a SharedCounters,
     writer: &'a PipeWriter,
-    /// The user's own directory.
     dir: PathBuf,
-    /// What commands complain of.
+    /// The standard error of commands.
     complaints: Option<File>,
 }
 
@@ -170,27 +167,27 @@ impl UserSide<'_> {
     /// Works until it is killed; returns only if it cannot.
     fn live(&mut self, mut start: &PipeReader) -> i32 {
         if let Err(error) = self.make() {
-            let _ = say(self.writer, &Word::NotReady(format!("user {}: {error}", self.user)));
+            let _ = send(self.writer, &Message::NotReady(format!("user {}: {error}", self.user)));
             return 1;
         }
-        let worked = say(self.writer, &Word::Ready).and_then(|()| {
+        let worked = send(self.writer, &Message::Ready).and_then(|()| {
             start.read_exact(&mut [0])?;
             self.work()
         });
         if let Err(error) = worked {
-            self.board.fail(self.user as usize, &error.to_string());
+            self.shared.fail(self.user as usize, &error.to_string());
         }
         1
     }
 
     fn make(&mut self) -> io::Result<()> {
         enter_groups(&self.assignment.enter)?;
-        // Think time is to be that of the script, not that with the tolerance of timers.
+        // Think time must not include the default timer slack.
         let _ = set_timer_slack_ns(1);
         fs::create_dir(&self.dir)?;
         fill(&self.dir, self.assignment.spec.seed, self.user)?;
         std::env::set_current_dir(&self.dir)?;
-        // The corpus is not to be written back while commands are timed.
+        // The corpus must not be written back while commands are timed.
         Ok(rustix::fs::syncfs(File::open(&self.dir)?)?)
     }
 
@@ -203,14 +200,14 @@ impl UserSide<'_> {
             for index in order.next_pass() {
                 sleep_until_ns(monotonic_ns() + order.next_think_ns(script.think_ns));
                 let work = self.issue(index, pass);
-                say(self.writer, &Word::Work(work))?;
-                // Not before: the observer finds each command on the board or in the pipe.
-                self.board.set(self.user as usize, COMMAND, 0);
+                send(self.writer, &Message::Work(work))?;
+                // Not earlier: the observer finds each command here or in the pipe.
+                self.shared.set(self.user as usize, COMMAND, 0);
             }
             let usage = named_usage(&all_usage().since(&before));
             let (worker, completed_ns) = (self.user, monotonic_ns());
             let done = PassRecord { at_ns: 0, worker, pass, started_ns, completed_ns, usage };
-            say(self.writer, &Word::Pass(done))?;
+            send(self.writer, &Message::Pass(done))?;
         }
         Ok(())
     }
@@ -219,13 +216,13 @@ impl UserSide<'_> {
         let script = &self.resolved.script;
         let described = &script.commands[index];
         let (words, is_own) = self.resolved.words(described);
-        let words = Seat { dir: &self.dir, user: self.user }.arguments(script, words);
+        let words = arguments(script, &self.dir, self.user, words);
         let mut command = self.command(&words, is_own);
         let user = self.user as usize;
         let started_ns = monotonic_ns();
-        self.board.set(user, STARTED_NS, started_ns);
-        self.board.set(user, PASS, u64::from(pass));
-        self.board.set(user, COMMAND, index as u64 + 1);
+        self.shared.set(user, STARTED_NS, started_ns);
+        self.shared.set(user, PASS, u64::from(pass));
+        self.shared.set(user, COMMAND, index as u64 + 1);
         let (worker, item) = (self.user, described.name.clone());
         let mut work = WorkRecord { worker, pass, item, started_ns, ..WorkRecord::default() };
         self.await_end(&mut command, &mut work, script.limit_ns);
@@ -254,7 +251,7 @@ impl UserSide<'_> {
         command
     }
 
-    /// Starts a command, waits until it ends or its time is up, and notes how it ended.
+    /// Runs a command until it ends or its time is up, and records how it ended.
     fn await_end(&self, command: &mut Command, work: &mut WorkRecord, limit_ns: u64) {
         let mut given_up = |failure: String| {
             work.censored_at_ns = Some(monotonic_ns());
@@ -272,7 +269,7 @@ impl UserSide<'_> {
                 Some(usage)
             }
             Ok(None) => {
-                // Its number cannot be another's yet: it was not waited for.
+                // It was not reaped, so its number is still its own.
                 let _ = signal_group(pid, signals::KILL);
                 let ended = wait_usage(pid, u64::MAX).ok().flatten();
                 given_up("not done within the limit".to_owned());
@@ -283,7 +280,7 @@ impl UserSide<'_> {
         work.usage = usage.as_ref().map(named_usage).unwrap_or_default();
     }
 
-    /// What is wrong with how a command ended, with the last line of its complaints.
+    /// How a command failed, with the last line of its standard error.
     fn failure(&self, exit: Exit) -> Option<String> {
         let how = match exit {
             Exit::Code(0) => return None,
@@ -301,7 +298,7 @@ impl UserSide<'_> {
     }
 }
 
-/// A file in memory for complaints; it cannot grow, however many there are.
+/// A file in memory of a fixed size.
 fn complaints() -> io::Result<File> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = File::from(rustix::fs::memfd_create("complaints", flags)?);
@@ -310,7 +307,7 @@ fn complaints() -> io::Result<File> {
     Ok(file)
 }
 
-/// The file as the standard error of the next command, empty again.
+/// The emptied file as the standard error of the next command.
 fn listener(complaints: &mut Option<File>) -> Option<File> {
     let file = complaints.as_mut()?;
     let mut byte = [0];

@@ -5,23 +5,22 @@ use std::hint::black_box;
 use std::io;
 
 use sys::clock::{monotonic_ns, sleep_until_ns};
-use sys::memory::{Advice, Mapping};
+use sys::memory::Mapping;
 use sys::process::{all_usage, usable_cpus, usage, wait_any};
 use workloads::VmtestPlan;
 
-use crate::memory_board::{Noted, Side, Word, last_end_ns, totals};
+use crate::memory_counters::{Message, Recorder, Side, last_end_ns, totals};
 
-/// Calibration steps through the segment for at least this time, in ns.
+/// Shortest calibration, in ns.
 const CALIBRATED_NS: u64 = 5_000_000;
-/// How often it does; the best counts.
+/// Number of calibrations, the best of which counts.
 const TRIES: u32 = 3;
 
-/// The parent: makes rounds whenever the observer asks for one.
+/// The parent: runs a round whenever the observer asks for one.
 pub(crate) fn live(side: &Side<'_>, plan: &VmtestPlan) -> io::Result<Infallible> {
     let too_large = |_| io::Error::other("process_size is more than this machine can address");
-    let segment = Mapping::anonymous(usize::try_from(plan.process_bytes).map_err(too_large)?)?;
-    // The program of 1990 is about small pages; a kernel without huge ones refuses the advice.
-    let _ = segment.advise(Advice::Small);
+    // The program of 1990 is about small pages.
+    let segment = Mapping::small_pages(usize::try_from(plan.process_bytes).map_err(too_large)?)?;
     let step_bytes = plan.step_bytes as usize;
     segment.touch(step_bytes, 0);
     let loops = match plan.loops {
@@ -32,14 +31,13 @@ pub(crate) fn live(side: &Side<'_>, plan: &VmtestPlan) -> io::Result<Infallible>
         loops => loops,
     };
     let round = Round { side, plan, segment: &segment, loops };
-    side.say(&Word::Ready { loops: Some(loops) })?;
+    side.send(&Message::Ready { loops: Some(loops) })?;
     loop {
         side.await_start()?;
-        side.say(&round.make()?)?;
+        side.send(&round.make()?)?;
     }
 }
 
-/// The time of one loop of one process alone, in ns.
 fn loop_ns(segment: &Mapping, step_bytes: usize) -> f64 {
     let took_ns = |loops| {
         let started_ns = monotonic_ns();
@@ -64,14 +62,14 @@ struct Round<'a> {
 }
 
 impl Round<'_> {
-    fn make(&self) -> io::Result<Word> {
+    fn make(&self) -> io::Result<Message> {
         let (side, processes) = (self.side, self.side.processes);
         side.clear();
         let before = all_usage();
         let own_before = usage();
-        // Without the children, who note what they use themselves.
-        let note_own = || side.note_usage(processes, &usage().since(&own_before));
-        note_own();
+        // Children record their own usage.
+        let record_own = || side.record_usage(processes, &usage().since(&own_before));
+        record_own();
         let started_ns = monotonic_ns();
         let rows = side.fork_all(|row| self.step(row))?;
         let mut left = processes;
@@ -83,27 +81,27 @@ impl Round<'_> {
                 left -= 1;
                 side.ended(rows.get(&pid), exit)?;
             }
-            note_own();
+            record_own();
         }
-        Ok(Word::Round {
+        Ok(Message::Round {
             started_ns,
-            // Not when it was noticed, which would be in steps of the parent's sleep.
-            completed_ns: last_end_ns(side.board, processes),
-            touches: totals(side.board).touches,
+            // Not when the sleeping parent noticed it.
+            completed_ns: last_end_ns(side.shared, processes),
+            touches: totals(side.shared).touches,
             usage: all_usage().since(&before).0,
         })
     }
 
     fn step(&self, row: usize) -> i32 {
         let step_bytes = self.plan.step_bytes as usize;
-        let mut noted = Noted::new(self.side, row, self.plan.touches_a_loop());
+        let mut recorder = Recorder::new(self.side, row, self.plan.touches_a_loop());
         let mut left = self.loops;
         while left > 0 {
-            left -= noted.piece(left, false, |loops| {
+            left -= recorder.piece(left, false, |loops| {
                 black_box(self.segment.step_through(step_bytes, loops));
             });
         }
-        self.side.note_end(row);
+        self.side.record_end(row);
         0
     }
 }

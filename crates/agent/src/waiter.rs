@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::{flag, low_level::pipe};
-use sys::clock::monotonic_ns;
+use sys::clock::{monotonic_ns, timespec};
 use sys::process::{Exit, signals};
 
 /// The signals that ask to stop.
@@ -22,26 +22,25 @@ const TOGETHER_NS: u64 = 200_000_000;
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
-    /// The descriptor can be read.
+    /// The descriptor is readable.
     Readable,
-    /// A signal came: a child ended, or somebody asks to stop.
+    /// A child ended, or a process asks to stop.
     Signal,
-    /// The moment has come.
+    /// The time has come.
     Time,
 }
 
 /// Why a run does not go on.
 pub(crate) enum End {
-    /// An interaction took longer than allowed, or the time of a session is up.
     Timeout,
-    /// There is a request to stop.
+    /// A process asked to stop.
     Interrupted,
     LoadDied,
-    /// A process whose work is measured died.
+    /// A measured process died.
     Died(Death),
-    /// What is measured does not listen or speak any more.
+    /// A measured process closed its pipe.
     Gone,
-    /// What is measured did not become ready, with the reason.
+    /// A measured process did not become ready, with the reason.
     Failed(String),
     Io(io::Error),
 }
@@ -52,17 +51,16 @@ impl From<io::Error> for End {
     }
 }
 
-/// The death of a process whose work is measured: none of them ends by itself.
+/// The death of a measured process; none of them ends by itself.
 pub(crate) struct Death {
-    /// Whose, such as `the probe`.
+    /// The process, such as `the probe`.
     pub(crate) who: String,
     pub(crate) how: String,
-    /// How its process ended, where that is known.
     pub(crate) exit: Option<Exit>,
 }
 
 impl Death {
-    /// A death of which no more is known than how the process ended.
+    /// A death of which only the exit is known.
     pub(crate) fn from_exit(who: impl Into<String>, exit: Exit) -> Self {
         Self { who: who.into(), how: exit.to_string(), exit: Some(exit) }
     }
@@ -94,12 +92,11 @@ impl Waiter {
     }
 
     /// Whether a process ended because all are asked to stop. `systemctl stop` (systemd.kill(5))
-    /// and a terminal signal all processes one by one, so this one may get its signal a little
-    /// later.
+    /// and terminals signal one after the other, so this process may get its signal later.
     pub fn is_stopped_too(&self, exit: Exit) -> bool {
         let until_ns = monotonic_ns() + TOGETHER_NS;
         let by_request = matches!(exit, Exit::Signal(number) if STOP.contains(&number));
-        // Nothing is taken from the pipe, so that the next wait finds the request.
+        // Takes nothing from the pipe, so that the next wait finds the request.
         while by_request && !self.stop_requested() && monotonic_ns() < until_ns {
             thread::sleep(Duration::from_millis(1));
         }
@@ -112,14 +109,10 @@ impl Waiter {
         fds.extend(fd.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         loop {
             let left_ns = until_ns.saturating_sub(monotonic_ns());
-            let timeout = Timespec {
-                tv_sec: (left_ns / 1_000_000_000) as i64,
-                tv_nsec: (left_ns % 1_000_000_000) as _,
-            };
-            match poll(&mut fds, Some(&timeout)) {
+            match poll(&mut fds, Some(&timespec(left_ns))) {
                 Ok(0) => return Woken::Time,
                 Ok(_) if !fds[0].revents().is_empty() => {
-                    // All pending wake-ups; then there are none for now.
+                    // Drains all pending wake-ups.
                     let _ = (&self.wakes).read_to_end(&mut Vec::new());
                     return Woken::Signal;
                 }
@@ -131,7 +124,7 @@ impl Waiter {
         }
     }
 
-    /// Waits for children to become ready; fails with `late` when the time is up, or to stop.
+    /// Waits for children to become ready; fails with `late` at the deadline, or to stop.
     pub(crate) fn until_ready(
         &self,
         fd: BorrowedFd<'_>,

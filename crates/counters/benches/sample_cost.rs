@@ -23,14 +23,14 @@ fn main() {
     println!("| counters | files | values | median µs | p99 µs | open and read µs | ratio |");
     println!("|---|---:|---:|---:|---:|---:|---:|");
     let (mut machine, _) = Reader::open(&Sources::machine("/proc"));
-    print_row("machine", reads, &open_files(), || machine.read());
+    print_row("machine", reads, &open_files(), || machine.read(true));
     drop(machine);
     let (mut task, _) = TaskReader::open(Path::new("/proc"), std::process::id());
     print_row("task", reads, &open_files(), || task.read());
     drop(task);
     if let Some(sources) = sandbox(&arguments) {
         let (mut sandbox, _) = Reader::open(&sources);
-        print_row("sandbox", reads, &open_files(), || sandbox.read());
+        print_row("sandbox", reads, &open_files(), || sandbox.read(true));
     }
 }
 

@@ -32,28 +32,25 @@ impl Roots {
     }
 }
 
-/// Facts of one file each: name, file, and the brackets of the chosen word (empty: the whole text).
-/// These are listed as missed …
-const WANTED: [(&str, &str, &str); 8] = [
-    ("kernel", "proc/sys/kernel/osrelease", ""),
-    ("cmdline", "proc/cmdline", ""),
-    ("overcommit_memory", "proc/sys/vm/overcommit_memory", ""),
-    ("swappiness", "proc/sys/vm/swappiness", ""),
-    ("thp", "sys/kernel/mm/transparent_hugepage/enabled", "[]"),
-    ("lru_gen", "sys/kernel/mm/lru_gen/enabled", ""),
-    ("governor", "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", ""),
-    ("clocksource", "sys/devices/system/clocksource/clocksource0/current_clocksource", ""),
-];
-/// … and these not.
-const OTHERS: [(&str, &str, &str); 8] = [
-    ("kernel_version", "proc/sys/kernel/version", ""),
-    ("hostname", "proc/sys/kernel/hostname", ""),
-    ("boot_id", "proc/sys/kernel/random/boot_id", ""),
-    ("task_delayacct", "proc/sys/kernel/task_delayacct", ""),
-    ("dirty_ratio", "proc/sys/vm/dirty_ratio", ""),
-    ("dirty_background_ratio", "proc/sys/vm/dirty_background_ratio", ""),
-    ("thp_defrag", "sys/kernel/mm/transparent_hugepage/defrag", "[]"),
-    ("preempt", "sys/kernel/debug/sched/preempt", "()"),
+/// Facts of one file each: name, file, the brackets of the chosen word (empty: the whole text), and
+/// whether an expert would ask for it.
+const FACTS: [(&str, &str, &str, bool); 16] = [
+    ("kernel", "proc/sys/kernel/osrelease", "", true),
+    ("cmdline", "proc/cmdline", "", true),
+    ("overcommit_memory", "proc/sys/vm/overcommit_memory", "", true),
+    ("swappiness", "proc/sys/vm/swappiness", "", true),
+    ("thp", "sys/kernel/mm/transparent_hugepage/enabled", "[]", true),
+    ("lru_gen", "sys/kernel/mm/lru_gen/enabled", "", true),
+    ("governor", "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "", true),
+    ("clocksource", "sys/devices/system/clocksource/clocksource0/current_clocksource", "", true),
+    ("kernel_version", "proc/sys/kernel/version", "", false),
+    ("hostname", "proc/sys/kernel/hostname", "", false),
+    ("boot_id", "proc/sys/kernel/random/boot_id", "", false),
+    ("task_delayacct", "proc/sys/kernel/task_delayacct", "", false),
+    ("dirty_ratio", "proc/sys/vm/dirty_ratio", "", false),
+    ("dirty_background_ratio", "proc/sys/vm/dirty_background_ratio", "", false),
+    ("thp_defrag", "sys/kernel/mm/transparent_hugepage/defrag", "[]", false),
+    ("preempt", "sys/kernel/debug/sched/preempt", "()", false),
 ];
 
 /// Reads the facts of the machine (keys: `docs/run-format.md`, `header`).
@@ -63,19 +60,16 @@ const OTHERS: [(&str, &str, &str); 8] = [
 /// `Documentation/filesystems/proc.rst` and `Documentation/ABI/`.
 pub fn environment(roots: &Roots) -> (Environment, Vec<Missed>) {
     let mut facts = Facts { roots, found: Environment::new(), missed: Vec::new() };
-    for (name, file, choice) in WANTED {
-        facts.want(name, file, |text| {
-            chosen(text, choice).ok_or(format!(": no choice in {text:?}"))
-        });
-    }
-    for (name, file, choice) in OTHERS {
-        let text = read(&roots.path(file)).ok();
-        facts.add(name, text.and_then(|text| chosen(&text, choice)));
+    for (name, file, choice, is_wanted) in FACTS {
+        let find = |text: &str| chosen(text, choice).ok_or(format!(": no choice in {text:?}"));
+        match is_wanted {
+            true => facts.want(name, file, find),
+            false => facts.add(name, read(&roots.path(file)).ok().and_then(|it| find(&it).ok())),
+        }
     }
     facts.add("swaps", read(&roots.path("proc/swaps")).ok().map(|table| swaps(&table)));
-    let meminfo = read(&roots.path("proc/meminfo"));
     for (fact, name) in [("memory_bytes", "MemTotal_kb"), ("swap_bytes", "SwapTotal_kb")] {
-        facts.want_of(fact, "proc/meminfo", meminfo.as_ref(), |text| {
+        facts.want(fact, "proc/meminfo", |text| {
             let values = parse::colon_keyed(text).map_err(|error| format!(": {error}"))?;
             // Its kB are 1024 bytes.
             let size = values.iter().find(|(known, _)| known == name);
@@ -83,15 +77,15 @@ pub fn environment(roots: &Roots) -> (Environment, Vec<Missed>) {
             size.ok_or(format!(" has no {name}"))
         });
     }
-    let cpuinfo = read(&roots.path("proc/cpuinfo"));
-    facts.want_of("cpu_model", "proc/cpuinfo", cpuinfo.as_ref(), |text| {
+    facts.want("cpu_model", "proc/cpuinfo", |text| {
         cpu_model(text).ok_or(" names no model".to_owned())
     });
     facts.want("cpus_online", "sys/devices/system/cpu/online", |list| {
         let count = count_list(list).ok_or_else(|| format!(": {list:?} is not a list of CPUs"))?;
         Ok(count.to_string())
     });
-    facts.add("hypervisor", cpuinfo.ok().and_then(|cpuinfo| hypervisor(roots, &cpuinfo)));
+    let cpuinfo = read(&roots.path("proc/cpuinfo")).ok();
+    facts.add("hypervisor", cpuinfo.and_then(|cpuinfo| hypervisor(roots, &cpuinfo)));
     let auxv = roots.path("proc/self/auxv");
     let page_bytes = fs::read(&auxv)
         .map_err(|error| format!("cannot read {}: {error}", auxv.display()))
@@ -104,7 +98,6 @@ pub fn environment(roots: &Roots) -> (Environment, Vec<Missed>) {
 }
 
 impl Roots {
-    /// A file of procfs (`proc/…`) or sysfs (`sys/…`).
     fn path(&self, file: &str) -> PathBuf {
         match file.strip_prefix("proc/") {
             Some(file) => self.proc_root.join(file),
@@ -120,38 +113,23 @@ struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// Keeps a fact that nobody would ask for, if it is there.
     fn add(&mut self, name: &str, fact: Option<String>) {
         self.found.extend(fact.map(|fact| (name.to_owned(), fact)));
     }
 
-    /// Keeps a fact, or the reason why it is not there.
     fn keep(&mut self, name: &str, fact: Result<String, String>) {
         let missed = |reason| Missed { capability: format!("environment.{name}"), reason };
         let fact = fact.map_err(|reason| self.missed.push(missed(reason)));
         self.add(name, fact.ok());
     }
 
-    /// Keeps what a function finds in a file, or the reason why not, which follows the path.
+    /// Keeps what `find` returns for a file; its error follows the path.
     fn want(&mut self, name: &str, file: &str, find: impl Fn(&str) -> Result<String, String>) {
-        self.want_of(name, file, read(&self.roots.path(file)).as_ref(), find);
-    }
-
-    /// The same of a file that was read.
-    fn want_of(
-        &mut self,
-        name: &str,
-        file: &str,
-        text: Result<&String, &String>,
-        find: impl Fn(&str) -> Result<String, String>,
-    ) {
         let path = self.roots.path(file);
         let reason = |reason| format!("{}{reason}", path.display());
-        let fact = text.map_err(String::clone).and_then(|text| find(text).map_err(reason));
-        self.keep(name, fact);
+        self.keep(name, read(&path).and_then(|text| find(&text).map_err(reason)));
     }
 
-    /// Keeps the facts of the disk beneath the work directory, if there is one.
     fn add_disk(&mut self) {
         let Some(work_dir) = &self.roots.work_dir else { return };
         let dir = fs::canonicalize(work_dir).unwrap_or_else(|_| work_dir.clone());
@@ -176,14 +154,14 @@ impl Facts<'_> {
     }
 }
 
-/// A file's text without white space around it, or the reason why not, with its path.
+/// A trimmed file, or the reason with its path.
 fn read(path: &Path) -> Result<String, String> {
     let bytes =
         fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
 }
 
-/// What stands between two brackets; all of a text without any.
+/// The text between two brackets; all of it without any.
 fn chosen(text: &str, brackets: &str) -> Option<String> {
     let mut brackets = brackets.chars();
     let (Some(open), Some(close)) = (brackets.next(), brackets.next()) else {
@@ -193,7 +171,7 @@ fn chosen(text: &str, brackets: &str) -> Option<String> {
     Some(rest.split_once(close)?.0.to_owned())
 }
 
-/// `/proc/swaps` in one line: device, kind, size and priority of each, without the amount used.
+/// `/proc/swaps` in one line, without the amount used.
 fn swaps(table: &str) -> String {
     let row = |row: &str| match row.split_ascii_whitespace().collect::<Vec<_>>()[..] {
         [device, kind, size_kb, _, priority, ..] => {
@@ -205,7 +183,6 @@ fn swaps(table: &str) -> String {
     if rows.is_empty() { "none".to_owned() } else { rows.join("; ") }
 }
 
-/// The value of the first line of `/proc/cpuinfo` with this key.
 fn field<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
     cpuinfo.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -213,7 +190,7 @@ fn field<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// The processor's name; 64-bit ARM has numbers instead of a name.
+/// The processor's name; 64-bit ARM has only numbers.
 fn cpu_model(cpuinfo: &str) -> Option<String> {
     let of = |key| field(cpuinfo, key);
     let named = ["model name", "Model", "cpu", "uarch"].into_iter().find_map(of);
@@ -222,7 +199,7 @@ fn cpu_model(cpuinfo: &str) -> Option<String> {
     })
 }
 
-/// What the kernel runs on: `none` is the bare machine; `None` if nothing says so.
+/// The hypervisor; `none` on the bare machine, `None` if unknown.
 fn hypervisor(roots: &Roots, cpuinfo: &str) -> Option<String> {
     if let Ok(kind) = read(&roots.path("sys/hypervisor/type")) {
         return Some(kind);
@@ -238,7 +215,7 @@ fn hypervisor(roots: &Roots, cpuinfo: &str) -> Option<String> {
     Some(if dmi.is_empty() { "unknown".to_owned() } else { dmi.join(" ") })
 }
 
-/// How many numbers are in a list such as `0-3,8`.
+/// The number of elements of a list such as `0-3,8`.
 fn count_list(list: &str) -> Option<u64> {
     list.split(',').try_fold(0_u64, |count, range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -247,7 +224,7 @@ fn count_list(list: &str) -> Option<u64> {
     })
 }
 
-/// The page size in the auxiliary vector of a process: pairs of machine words, key and value.
+/// The page size in an auxiliary vector: pairs of machine words, key and value.
 fn page_size_bytes(auxv: &[u8]) -> Option<usize> {
     let (words, _) = auxv.as_chunks();
     let (pairs, _) = words.as_chunks::<2>();
@@ -255,16 +232,14 @@ fn page_size_bytes(auxv: &[u8]) -> Option<usize> {
     pairs.into_iter().find_map(|[key, value]| (key == AT_PAGESZ).then_some(value))
 }
 
-/// The mount of a path: the longest mount point above it, the last of several (it hides the
-/// others).
+/// The mount of a path: the longest mount point above it, of several the last.
 fn mount_of(mountinfo: &str, path: &Path) -> Option<Mount> {
     mounts(mountinfo)
         .filter(|mount| path.starts_with(&mount.point))
         .max_by_key(|mount| mount.point.components().count())
 }
 
-/// The request queue of the disk, or of a partition's disk; by device name where the file system
-/// has numbers of its own (btrfs).
+/// The request queue of a disk or of a partition's disk, by number or (btrfs) by name.
 fn queue_dir(sys_root: &Path, mount: &Mount) -> Option<PathBuf> {
     let by_numbers = sys_root.join("dev/block").join(&mount.numbers);
     let name = mount.device.strip_prefix("/dev/").filter(|name| !name.contains('/'));

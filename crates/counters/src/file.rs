@@ -10,22 +10,38 @@ use model::{CounterSet, Missed, Name, Values};
 
 use crate::parse::{Pairs, ParseError};
 
-/// Size that a buffer begins with, in bytes: most files fit and are read in one call.
+/// First size of the buffer, in bytes; most files fit.
 const BUFFER_BYTES: usize = 16 << 10;
 
-/// Size that no counter file reaches, in bytes; a larger one is not a counter file.
+/// Larger files, in bytes, are no counter files.
 const FILE_BYTES_MAX: usize = 16 << 20;
 
 /// A shorter first read, in bytes, is the whole file: the kernel fills at least a page unless the
 /// next record does not fit (`Documentation/filesystems/seq_file.rst`). Not so with long records.
 const WHOLE_BYTES: usize = 3 << 10;
 
-/// How a file is read.
 pub(crate) type Parse = fn(&str) -> Result<Pairs, ParseError>;
 
-/// A counter file: its name, the source that its counters belong to, how it is read, and what
-/// stands before each name (`events` and `max` make `events_max`), or is the name of the only number.
-pub(crate) type Row = (&'static str, &'static str, Parse, &'static str);
+/// A counter file and the source of its counters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) file: &'static str,
+    pub(crate) source: &'static str,
+    pub(crate) parse: Parse,
+    /// Begins each name (`events` and `max` make `events_max`), or is the name of the only number.
+    pub(crate) prefix: &'static str,
+    /// Records may be longer than a page.
+    pub(crate) is_long: bool,
+}
+
+pub(crate) const fn row(
+    file: &'static str,
+    source: &'static str,
+    parse: Parse,
+    prefix: &'static str,
+) -> Row {
+    Row { file, source, parse, prefix, is_long: false }
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct CounterFiles {
@@ -36,7 +52,7 @@ pub(crate) struct CounterFiles {
 impl CounterFiles {
     /// Opens a file of a directory and reads it once: some files open, but refuse to be read.
     pub(crate) fn open(&mut self, dir: &Path, row: Row) -> Result<(), Refused> {
-        let path = dir.join(row.0);
+        let path = dir.join(row.file);
         let refused = |doing| {
             let path = path.display();
             move |error: io::Error| Refused {
@@ -47,7 +63,7 @@ impl CounterFiles {
         let file = File::open(&path).map_err(refused("open"))?;
         let opened = CounterFile { file, row, order: Vec::new() };
         let length = opened.fill(&mut self.buffer).map_err(refused("read"))?;
-        row.2(&text_of(&self.buffer[..length])).map_err(|error| Refused {
+        (row.parse)(&text_of(&self.buffer[..length])).map_err(|error| Refused {
             reason: format!("cannot understand {}: {error}", path.display()),
             is_absent: false,
         })?;
@@ -55,20 +71,19 @@ impl CounterFiles {
         Ok(())
     }
 
-    /// Reads the files that are wanted. What cannot be read any more is absent, as is a source
-    /// without counters.
-    pub(crate) fn read(&mut self, is_wanted: impl Fn(&str) -> bool) -> CounterSet {
+    /// Reads the files. What cannot be read any more is absent, as is a source without counters.
+    pub(crate) fn read(&mut self, with_long: bool) -> CounterSet {
         let mut set = CounterSet::new();
-        for file in self.files.iter_mut().filter(|file| is_wanted(file.row.1)) {
+        for file in self.files.iter_mut().filter(|file| with_long || !file.row.is_long) {
             let Ok(length) = file.fill(&mut self.buffer) else { continue };
-            let Ok(pairs) = file.row.2(&text_of(&self.buffer[..length])) else { continue };
+            let Ok(pairs) = (file.row.parse)(&text_of(&self.buffer[..length])) else { continue };
             if pairs.is_empty() {
                 continue;
             }
             let values = file.sorted(pairs);
-            match set.get_mut(file.row.1) {
+            match set.get_mut(file.row.source) {
                 Some(there) => there.extend(values),
-                None => drop(set.insert(file.row.1.into(), values)),
+                None => drop(set.insert(file.row.source.into(), values)),
             }
         }
         set
@@ -91,7 +106,7 @@ struct CounterFile {
 impl CounterFile {
     /// The counters with their full names, in the order of last time if there are as many.
     fn sorted(&mut self, mut pairs: Pairs) -> Values {
-        let prefix = self.row.3;
+        let prefix = self.row.prefix;
         if !prefix.is_empty() {
             for (name, _) in &mut pairs {
                 *name = match name.as_str() {
@@ -104,20 +119,19 @@ impl CounterFile {
             self.order = (0..pairs.len()).collect();
             self.order.sort_by(|one, other| pairs[*one].0.cmp(&pairs[*other].0));
         }
-        // A map sorts what it is made of, which costs next to nothing if it is sorted already.
+        // Building a map from sorted entries costs next to nothing.
         self.order.iter().map(|at| std::mem::take::<(Name, u64)>(&mut pairs[*at])).collect()
     }
 
-    /// The whole file, from its beginning, into the buffer; returns the number of bytes.
+    /// Reads the whole file into the buffer; returns its length.
     fn fill(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
-        let has_short_records = self.row.0 != "interrupts";
         buffer.resize(buffer.len().max(BUFFER_BYTES), 0);
         let mut length = 0;
         loop {
             match self.file.read_at(&mut buffer[length..], length as u64) {
                 Ok(0) => return Ok(length),
-                // Most files are short, and each read costs more than what it returns.
-                Ok(count) if length == 0 && count < WHOLE_BYTES && has_short_records => {
+                // Each read costs more than the bytes that it returns.
+                Ok(count) if length == 0 && count < WHOLE_BYTES && !self.row.is_long => {
                     return Ok(count);
                 }
                 Ok(count) => length += count,
@@ -134,13 +148,11 @@ impl CounterFile {
     }
 }
 
-/// The text of a file, invalid bytes replaced for the parser to report. A check first is several
-/// times faster than to replace nothing.
+/// The text of a file with invalid bytes replaced; a check is faster than to replace nothing.
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// Why a counter file cannot be used.
 #[derive(Debug)]
 pub(crate) struct Refused {
     reason: String,
@@ -148,13 +160,12 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    /// An entry in the list of what was missed.
     pub(crate) fn missed(self, capability: String) -> Missed {
         Missed { capability, reason: self.reason }
     }
 }
 
-/// What an answer of the kernel means here, where its words alone do not tell.
+/// What an error of the kernel means here, where its text is not clear.
 fn hint(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::Unsupported => " (this kernel has it, but it is switched off)",

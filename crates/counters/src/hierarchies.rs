@@ -23,8 +23,7 @@ pub struct Hierarchies {
 }
 
 impl Hierarchies {
-    /// The hierarchies of the running system. Fails when `/proc/self/{mountinfo,cgroup}` is
-    /// unreadable.
+    /// The hierarchies of the running system. Fails when its files in `/proc/self` are unreadable.
     pub fn read() -> std::io::Result<Self> {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
         let groups = std::fs::read_to_string("/proc/self/cgroup")?;
@@ -68,8 +67,7 @@ pub fn group_of<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
     })
 }
 
-/// The directory of a group under a mount of `root`, or the mount itself where that is invisible,
-/// as in a container.
+/// The directory of a group under a mount of `root`, or the mount where it is invisible.
 fn own_dir(mount_dir: &Path, root: &Path, group: Option<&str>) -> PathBuf {
     let relative = group
         .map(Path::new)

@@ -2,24 +2,20 @@
 
 use std::path::PathBuf;
 
-/// A mount, as far as it matters here.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Mount {
-    /// Major and minor number of its device, `8:1`.
+    /// Major and minor number of the device, `8:1`.
     pub(crate) numbers: String,
-    /// What of the file system is its root.
+    /// The part of the file system that is mounted.
     pub(crate) root: PathBuf,
     pub(crate) point: PathBuf,
     pub(crate) options: String,
     pub(crate) filesystem: String,
-    /// What is mounted, usually a device.
     pub(crate) device: String,
-    /// Options of the file system; empty if it has none.
     pub(crate) super_options: String,
 }
 
-/// Reads `/proc/self/mountinfo` (`Documentation/filesystems/proc.rst`, 3.5), skipping unknown
-/// lines.
+/// Reads `/proc/self/mountinfo` (`Documentation/filesystems/proc.rst`, 3.5).
 pub(crate) fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount> {
     mountinfo.lines().filter_map(|line| {
         let (left, right) = line.split_once(" - ")?;
@@ -37,7 +33,6 @@ pub(crate) fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount> {
     })
 }
 
-/// Undoes the kernel's octal escapes.
 fn unescaped(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\043", "#"), ("\\134", "\\")]
         .iter()

@@ -5,20 +5,19 @@ use std::path::PathBuf;
 use model::{CounterSet, Missed};
 use serde::{Deserialize, Serialize};
 
-use crate::file::{CounterFiles, Row};
+use crate::file::{CounterFiles, Row, row};
 use crate::parse::{
     colon_keyed, cpu_stat_v1, flat_keyed, interrupts, limit, pressure, proc_stat, single_value,
 };
 
 /// Where the counters are. A test points these at a folder that looks like the kernel's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sources {
     /// Where procfs is mounted; the machine's counters come from here.
     pub proc_root: PathBuf,
     /// The machine's pressure files, usually `pressure` in procfs.
     pub psi_dir: PathBuf,
-    /// The sandbox's directory of version 2. Beside version 1 it may lack controllers, but has
-    /// pressure.
+    /// The sandbox's directory of version 2, which beside version 1 may lack controllers.
     pub cgroup_v2_dir: Option<PathBuf>,
     /// The sandbox's directory of the version 1 `memory` controller.
     pub cgroup_v1_memory_dir: Option<PathBuf>,
@@ -32,14 +31,7 @@ impl Sources {
     /// The machine's own counters and no sandbox.
     pub fn machine(proc_root: impl Into<PathBuf>) -> Self {
         let proc_root = proc_root.into();
-        Self {
-            psi_dir: proc_root.join("pressure"),
-            proc_root,
-            cgroup_v2_dir: None,
-            cgroup_v1_memory_dir: None,
-            cgroup_v1_cpu_dir: None,
-            cgroup_v1_cpuacct_dir: None,
-        }
+        Self { psi_dir: proc_root.join("pressure"), proc_root, ..Self::default() }
     }
 }
 
@@ -47,48 +39,47 @@ impl Sources {
 type Table<'a> = (Option<&'a PathBuf>, &'a [Row], bool);
 
 const PROC: [Row; 4] = [
-    ("vmstat", "vmstat", flat_keyed, ""),
-    ("stat", "stat", proc_stat, ""),
-    ("meminfo", "meminfo", colon_keyed, ""),
-    ("interrupts", "interrupts", interrupts, ""),
+    row("vmstat", "vmstat", flat_keyed, ""),
+    row("stat", "stat", proc_stat, ""),
+    row("meminfo", "meminfo", colon_keyed, ""),
+    Row { is_long: true, ..row("interrupts", "interrupts", interrupts, "") },
 ];
 const PSI: [Row; 4] = [
-    ("cpu", "psi", pressure, "cpu"),
-    ("io", "psi", pressure, "io"),
-    ("memory", "psi", pressure, "memory"),
-    ("irq", "psi", pressure, "irq"),
+    row("cpu", "psi", pressure, "cpu"),
+    row("io", "psi", pressure, "io"),
+    row("memory", "psi", pressure, "memory"),
+    row("irq", "psi", pressure, "irq"),
 ];
 const V2_MEMORY: [Row; 6] = [
-    ("memory.stat", "memcg", flat_keyed, ""),
-    ("memory.current", "memcg", single_value, "current_bytes"),
-    ("memory.swap.current", "memcg", single_value, "swap_current_bytes"),
-    ("memory.events", "memcg", flat_keyed, "events"),
-    ("memory.max", "memcg", limit, "limit_bytes"),
-    ("memory.high", "memcg", limit, "high_bytes"),
+    row("memory.stat", "memcg", flat_keyed, ""),
+    row("memory.current", "memcg", single_value, "current_bytes"),
+    row("memory.swap.current", "memcg", single_value, "swap_current_bytes"),
+    row("memory.events", "memcg", flat_keyed, "events"),
+    row("memory.max", "memcg", limit, "limit_bytes"),
+    row("memory.high", "memcg", limit, "high_bytes"),
 ];
-const V2_CPU: [Row; 1] = [("cpu.stat", "cpu_cgroup", flat_keyed, "")];
+const V2_CPU: [Row; 1] = [row("cpu.stat", "cpu_cgroup", flat_keyed, "")];
 const V2_PRESSURE: [Row; 3] = [
-    ("cpu.pressure", "memcg_psi", pressure, "cpu"),
-    ("io.pressure", "memcg_psi", pressure, "io"),
-    ("memory.pressure", "memcg_psi", pressure, "memory"),
+    row("cpu.pressure", "memcg_psi", pressure, "cpu"),
+    row("io.pressure", "memcg_psi", pressure, "io"),
+    row("memory.pressure", "memcg_psi", pressure, "memory"),
 ];
 const V1_MEMORY: [Row; 5] = [
-    ("memory.stat", "memcg", flat_keyed, ""),
-    ("memory.usage_in_bytes", "memcg", single_value, "usage_in_bytes"),
-    ("memory.max_usage_in_bytes", "memcg", single_value, "max_usage_in_bytes"),
-    ("memory.failcnt", "memcg", single_value, "failcnt"),
-    ("memory.limit_in_bytes", "memcg", limit, "limit_bytes"),
+    row("memory.stat", "memcg", flat_keyed, ""),
+    row("memory.usage_in_bytes", "memcg", single_value, "usage_in_bytes"),
+    row("memory.max_usage_in_bytes", "memcg", single_value, "max_usage_in_bytes"),
+    row("memory.failcnt", "memcg", single_value, "failcnt"),
+    row("memory.limit_in_bytes", "memcg", limit, "limit_bytes"),
 ];
-const V1_CPU: [Row; 1] = [("cpu.stat", "cpu_cgroup", cpu_stat_v1, "")];
-const V1_CPUACCT: [Row; 1] = [("cpuacct.usage", "cpu_cgroup", single_value, "usage_ns")];
+const V1_CPU: [Row; 1] = [row("cpu.stat", "cpu_cgroup", cpu_stat_v1, "")];
+const V1_CPUACCT: [Row; 1] = [row("cpuacct.usage", "cpu_cgroup", single_value, "usage_ns")];
 
 /// Open counter files of the machine and of one sandbox.
 #[derive(Debug)]
 pub struct Reader(CounterFiles);
 
 impl Reader {
-    /// Opens and tries every file; each unavailable one is in the list (`psi/irq`), unless the
-    /// other version of control groups replaces it.
+    /// Opens and tries every file; lists what neither version of control groups has.
     pub fn open(sources: &Sources) -> (Self, Vec<Missed>) {
         let machine: [Table<'_>; 2] =
             [(Some(&sources.proc_root), &PROC, false), (Some(&sources.psi_dir), &PSI, false)];
@@ -105,12 +96,14 @@ impl Reader {
         for (dir, rows, optional) in tables {
             let Some(dir) = dir else { continue };
             for row in rows {
-                let (name, source, ..) = *row;
-                let capability =
-                    || if source == name { name.to_owned() } else { format!("{source}/{name}") };
+                let Row { file, source, .. } = *row;
                 match files.open(dir, *row) {
                     Err(why) if !(optional && why.is_absent) => {
-                        missed.push(why.missed(capability()));
+                        missed.push(why.missed(if source == file {
+                            file.to_owned()
+                        } else {
+                            format!("{source}/{file}")
+                        }))
                     }
                     _ => {}
                 }
@@ -119,15 +112,11 @@ impl Reader {
         (Self(files), missed)
     }
 
-    /// Reads every open file once. What cannot be read any more is absent.
-    pub fn read(&mut self) -> CounterSet {
-        self.0.read(|_| true)
-    }
-
-    /// The same without `interrupts`, which on two CPUs takes a third of the kernel's time for all
-    /// counters (103 of 294 µs).
-    pub fn read_short(&mut self) -> CounterSet {
-        self.0.read(|source| source != "interrupts")
+    /// Reads every open file once; what cannot be read any more is absent. `interrupts` only
+    /// `with_long`: on two CPUs it takes a third of the kernel's time for all counters (103 of 294
+    /// µs).
+    pub fn read(&mut self, with_long: bool) -> CounterSet {
+        self.0.read(with_long)
     }
 }
 

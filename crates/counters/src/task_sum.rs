@@ -8,7 +8,7 @@ use crate::task::TaskReader;
 
 /// Most processes that are read one by one: more would cost more than they tell.
 pub const SUMMED_TASKS_MAX: usize = 16;
-/// What of a process is no counter, and so has no sum: it is left out.
+/// Values that are no counters and are left out.
 const NOT_SUMMED: [&str; 1] = ["starttime_ticks"];
 
 /// Open counters of several processes.
@@ -28,8 +28,7 @@ impl TaskSum {
     }
 
     /// The sums of `task_stat`, `schedstat` and `taskstats` as `load_task_stat` and so on, with the
-    /// number of processes as `tasks`. A source that one of them lacks (it has ended) is absent, so
-    /// no sum ever shrinks.
+    /// number of processes as `tasks`. A source that an ended process lacks is absent.
     pub fn read(&mut self) -> CounterSet {
         let tasks = self.readers.len() as u64;
         let mut sets = self.readers.iter_mut().map(TaskReader::read);

@@ -10,7 +10,6 @@ use crate::parse;
 use crate::task::{TASK_STAT, TASKSTATS, delay_accounting_enabled, no_schedstat, open_taskstats};
 use crate::taskstats::Taskstats;
 
-/// Sources of a process's counters: name, file in `/proc/PID`, and how it is read.
 const SOURCES: [(&str, &str, Parse); 3] = [
     (TASK_STAT, "stat", parse::task_stat),
     ("task_status", "status", parse::task_status_counters),
@@ -37,12 +36,10 @@ impl Tasks {
     pub fn open(proc_root: &Path) -> (Self, Vec<Missed>) {
         let mut missed = Vec::from_iter(no_schedstat(proc_root));
         let counts_time = missed.is_empty();
-        let opened = open_taskstats(delay_accounting_enabled(proc_root), std::process::id());
-        // Who may not read taskstats may still read the waits for block I/O, if they are counted.
-        let counts_delays = opened.is_ok() || delay_accounting_enabled(proc_root) == Some(true);
-        let taskstats = opened
-            .map_err(|reason| missed.push(Missed { capability: TASKSTATS.to_owned(), reason }))
-            .ok();
+        let enabled = delay_accounting_enabled(proc_root);
+        let taskstats = open_taskstats(enabled, std::process::id(), &mut missed);
+        // Without access to taskstats the waits for block I/O may still be counted.
+        let counts_delays = taskstats.is_some() || enabled == Some(true);
         let tasks = Self { proc_root: proc_root.to_owned(), counts_time, counts_delays, taskstats };
         (tasks, missed)
     }
@@ -59,7 +56,7 @@ impl Tasks {
         }
         let Some(values) = set.get_mut(TASK_STAT) else { return CounterSet::new() };
         if !self.counts_delays {
-            // Delay accounting is what counts these ticks; without it they would be 0.
+            // Without delay accounting it would be 0.
             values.remove("blkio_delay_ticks");
         }
         let has_threads = values.get("threads").is_some_and(|threads| *threads > 1);
@@ -73,7 +70,7 @@ impl Tasks {
         set
     }
 
-    /// The counters of each thread of a process: sources with the numbers of threads as names.
+    /// The counters of each thread: sources with thread numbers as names.
     fn threads(&self, dir: &Path) -> CounterSet {
         let mut set = CounterSet::new();
         let mut add = |source: &str, thread: &str, value: Option<&u64>| {
@@ -99,7 +96,6 @@ impl Tasks {
     }
 }
 
-/// The counters in a file of a process, if it is there and can be understood.
 fn values(path: &Path, parse: Parse) -> Option<Values> {
     Some(parse(&fs::read_to_string(path).ok()?).ok()?.into_iter().collect())
 }

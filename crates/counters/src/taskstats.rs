@@ -14,7 +14,7 @@ use model::Values;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netlink, socket_with};
 
-/// How long the kernel may take to answer; it answers within the call, so this never happens.
+/// The kernel answers within the call, so this time never passes.
 const TIMEOUT: Duration = Duration::from_millis(200);
 /// Room for one reply, in bytes; `struct taskstats` has 560 in Linux 6.18.
 const REPLY_BYTES: usize = 8192;
@@ -75,14 +75,12 @@ fn delays(bytes: &[u8]) -> Option<Values> {
     Some(pairs.filter_map(|(name, at)| Some((name.into(), value(at)?))).collect())
 }
 
-/// The delays among the attributes of an answer.
 fn delays_in(attributes: &[u8]) -> Option<Values> {
     let kinds = [TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_AGGR_TGID];
     let nested = kinds.into_iter().find_map(|kind| attribute(attributes, kind))?;
     delays(attribute(nested, TASKSTATS_TYPE_STATS)?)
 }
 
-/// The number of the family among the attributes of an answer to `CTRL_CMD_GETFAMILY`.
 fn family_in(attributes: &[u8]) -> Option<u16> {
     number_at(attribute(attributes, CTRL_ATTR_FAMILY_ID)?, 0).map(u16::from_ne_bytes)
 }
@@ -117,10 +115,9 @@ pub(crate) struct Taskstats {
 }
 
 impl Taskstats {
-    /// Opens a socket and asks for the family, which needs no privilege. Not found without
-    /// `CONFIG_TASKSTATS`.
+    /// Opens a socket and asks for the family. Not found without `CONFIG_TASKSTATS`.
     pub(crate) fn open() -> io::Result<Self> {
-        // Never connected, so that a plain write goes to the kernel (port 0).
+        // Not connected, so a plain write goes to the kernel (port 0).
         let (family, protocol) = (AddressFamily::NETLINK, Some(netlink::GENERIC));
         let socket = socket_with(family, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?;
         set_socket_timeout(&socket, Timeout::Recv, Some(TIMEOUT))?;
@@ -132,8 +129,7 @@ impl Taskstats {
         Ok(opened)
     }
 
-    /// The delays of one thread, or of all threads of a process, past ones included. Denied without
-    /// `CAP_NET_ADMIN`; `ESRCH` without such a task.
+    /// The delays of one thread, or of a process. Needs `CAP_NET_ADMIN`; `ESRCH` without the task.
     pub(crate) fn read(&mut self, pid: u32, of_all_threads: bool) -> io::Result<Values> {
         let attribute =
             if of_all_threads { TASKSTATS_CMD_ATTR_TGID } else { TASKSTATS_CMD_ATTR_PID };
@@ -141,7 +137,6 @@ impl Taskstats {
         self.ask(&message, delays_in)
     }
 
-    /// Makes a request of one attribute, with a sequence number of its own.
     fn request(&mut self, family: u16, command: u8, attribute: u16, payload: &[u8]) -> Vec<u8> {
         self.sequence = self.sequence.wrapping_add(1);
         let attribute_bytes = ATTRIBUTE_HEADER_BYTES + payload.len();
@@ -163,7 +158,7 @@ impl Taskstats {
         message
     }
 
-    /// Sends a request and waits for its answer; late answers to earlier requests are dropped.
+    /// Sends a request and waits for its answer; late answers are dropped.
     fn ask<T>(&mut self, message: &[u8], find: fn(&[u8]) -> Option<T>) -> io::Result<T> {
         self.socket.write_all(message)?;
         let deadline = Instant::now() + TIMEOUT;
@@ -182,7 +177,7 @@ impl Taskstats {
     }
 }
 
-/// The payload of the first attribute of a type; `None` if there is none, or it is cut off.
+/// The payload of the first attribute of a type, if it is complete.
 fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     loop {
         let length = usize::from(number_at(attributes, 0).map(u16::from_ne_bytes)?);
@@ -195,7 +190,6 @@ fn attribute(mut attributes: &[u8], wanted: u16) -> Option<&[u8]> {
     }
 }
 
-/// The `N` bytes of a number from an offset on, if there are so many.
 fn number_at<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
     bytes.get(offset..)?.first_chunk().copied()
 }

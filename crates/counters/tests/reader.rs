@@ -34,12 +34,12 @@ fn a_machine_with_both_versions_gives_every_source() {
     let [irq] = missed.as_slice() else { panic!("missed more than one: {missed:?}") };
     assert_eq!(irq.capability, "psi/irq");
     assert!(irq.reason.contains("pressure/irq: No such file"), "{}", irq.reason);
-    let set = reader.read();
+    let set = reader.read(true);
     assert_eq!(
         set.keys().collect::<Vec<_>>(),
         ["cpu_cgroup", "interrupts", "memcg", "memcg_psi", "meminfo", "psi", "stat", "vmstat"]
     );
-    let mut short = reader.read_short();
+    let mut short = reader.read(false);
     assert_eq!(short.get("interrupts"), None, "its text is long");
     short.insert("interrupts".into(), set["interrupts"].clone());
     assert_eq!(short, set, "all else is in both");
@@ -52,7 +52,7 @@ fn a_machine_with_both_versions_gives_every_source() {
     assert!(set["cpu_cgroup"].contains_key("throttled_time_ns"));
     assert_eq!(set["psi"].len(), 6);
     assert!(set["memcg_psi"].contains_key("memory_full_us"));
-    assert_eq!(reader.read(), set, "files are read again from their beginning");
+    assert_eq!(reader.read(true), set, "files are read again from their beginning");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn version_2_alone_gives_every_sandbox_source() {
     };
     let (mut reader, missed) = Reader::open(&sources);
     assert_eq!(missed.len(), 1, "only irq pressure: {missed:?}");
-    let set = reader.read();
+    let set = reader.read(true);
     assert_eq!(set["memcg"]["current_bytes"], 411_041_792);
     assert_eq!(set["memcg"]["swap_current_bytes"], 52_428_800);
     assert_eq!(set["memcg"]["events_max"], 4120);
@@ -88,7 +88,7 @@ fn what_cannot_be_had_is_missed_once_and_absent() {
     assert!(reasons[1].starts_with("cannot read ") && reasons[1].contains("directory"));
     assert_eq!(missed.len(), 3 + 4 + 10, "{missed:?}");
     assert_eq!((&*missed[1].capability, &*missed[3].capability), ("meminfo", "psi/cpu"));
-    assert_eq!(reader.read().into_keys().collect::<Vec<_>>(), ["vmstat"]);
+    assert_eq!(reader.read(true).into_keys().collect::<Vec<_>>(), ["vmstat"]);
 }
 
 #[test]
@@ -101,12 +101,12 @@ fn a_file_that_goes_bad_takes_only_its_own_counters() {
         ..Sources::machine("/nowhere")
     };
     let (mut reader, _) = Reader::open(&sources);
-    assert_eq!(reader.read()["memcg"].len(), 2);
+    assert_eq!(reader.read(true)["memcg"].len(), 2);
     write(&dir, "memory.failcnt", "");
-    let set = reader.read();
+    let set = reader.read(true);
     assert_eq!(set["memcg"].keys().collect::<Vec<_>>(), ["usage_in_bytes"]);
     write(&dir, "memory.usage_in_bytes", "");
-    assert!(reader.read().is_empty(), "a source without counters is absent");
+    assert!(reader.read(true).is_empty(), "a source without counters is absent");
 }
 
 #[test]
@@ -116,9 +116,9 @@ fn a_file_that_grows_is_read_whole() {
     let (mut reader, _) = Reader::open(&Sources::machine(dir.path()));
     let long: String = (0..9000).map(|index| format!("counter_{index} {index}\n")).collect();
     write(&dir, "vmstat", &long);
-    assert_eq!(reader.read()["vmstat"].len(), 9000);
+    assert_eq!(reader.read(true)["vmstat"].len(), 9000);
     write(&dir, "vmstat", "short 1\n");
-    assert_eq!(reader.read()["vmstat"].len(), 1, "nothing is left of the longer text");
+    assert_eq!(reader.read(true)["vmstat"].len(), 1, "nothing is left of the longer text");
 }
 
 #[test]
@@ -174,6 +174,6 @@ fn counters_that_come_or_go_between_two_reads_are_where_they_belong() {
     for look in looks {
         write(&dir, "vmstat", look);
         let expected = counters::parse::flat_keyed(look).unwrap().into_iter().collect();
-        assert_eq!(reader.read()["vmstat"], expected, "{look}");
+        assert_eq!(reader.read(true)["vmstat"], expected, "{look}");
     }
 }

@@ -72,7 +72,6 @@ impl Description<'_> {
     }
 }
 
-/// Where the value at a path is, or what is around it.
 fn span(text: &str, path: &str) -> Option<Range<usize>> {
     let root = DeTable::parse(text).ok()?;
     let root = DeValue::Table(root.into_inner());

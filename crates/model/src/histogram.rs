@@ -9,10 +9,9 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
 /// Decimal digits that a histogram keeps of each delay.
 const DIGITS: u8 = 3;
-/// Most delays of a line listed one by one: an hour of every 4 ms. More are read as [`counts`].
+/// Most delays listed one by one: an hour of every 4 ms.
 pub(crate) const MOST_DELAYS: u64 = 1 << 20;
-/// The V2 encoding begins with its kind, the size of its counts, an offset (0 here) and its digits,
-/// of 4 bytes each; three values of 8 follow.
+/// The V2 encoding begins with its kind, size of counts, offset (0), digits, and three u64 values.
 const COOKIE: u32 = 0x1c84_9313;
 const HEAD_BYTES: usize = 40;
 
@@ -40,7 +39,7 @@ pub fn encode(delays_ns: &[u64]) -> Result<String, HistogramError> {
     Ok(STANDARD.encode(bytes))
 }
 
-/// As [`counts`], where the line of the histogram says how many delays it holds.
+/// As [`counts`], checked against the count of the histogram's line.
 pub(crate) fn claimed_counts(text: &str, claimed: u64) -> Result<Vec<(u64, u64)>, HistogramError> {
     let counts = counts(text)?;
     match counts.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count)) {
@@ -52,8 +51,7 @@ pub(crate) fn claimed_counts(text: &str, claimed: u64) -> Result<Vec<(u64, u64)>
 }
 
 /// The delays in ns of an encoded histogram, ascending, each to three significant digits and with
-/// its count, in no more memory than a histogram. Fails when the text is no base64 of an
-/// HdrHistogram V2.
+/// its count. Fails when the text is no base64 of an HdrHistogram V2.
 pub fn counts(text: &str) -> Result<Vec<(u64, u64)>, HistogramError> {
     let bytes = STANDARD
         .decode(text)
@@ -70,7 +68,7 @@ pub fn counts(text: &str) -> Result<Vec<(u64, u64)>, HistogramError> {
         .collect())
 }
 
-/// That a histogram is of our kind and size: its reader believes the claims in its head.
+/// Checks kind and size: the decoder believes the claims of the head.
 fn check_head(bytes: &[u8]) -> Result<(), HistogramError> {
     let word = |at: usize| {
         let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok());

@@ -66,8 +66,7 @@ impl Header {
     }
 }
 
-/// Facts of the system under test (`kernel`, `cpu_model`, `thp`, …); each subject has others. A
-/// fact that cannot be read is absent.
+/// Facts of the system under test (`kernel`, `thp`, …); one that cannot be read is absent.
 pub type Environment = BTreeMap<String, String>;
 
 /// The fact that a run was made on another machine: its address (`ssh://HOST`).
@@ -120,8 +119,7 @@ pub struct WorkRecord {
     /// Why it failed or was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// What it used, from its first instruction to its last, under the names of
-    /// `sys::process::Usage`.
+    /// What it used in all, under the names of `sys::process::Usage`.
     pub usage: Values,
 }
 
@@ -233,8 +231,7 @@ impl Line {
         }
     }
 
-    /// The counter sets of the line, and when they were read, in ns from the start of the run; no
-    /// empty ones.
+    /// The counter sets of the line that are not empty, with their times in ns of the run.
     pub fn readings(&self) -> impl Iterator<Item = (u64, &CounterSet)> {
         let two = match self {
             Self::Counters(record) => [Some((record.at_ns, &record.counters)), None],

@@ -28,7 +28,7 @@ impl Line {
         Self::read(text, Source::Text(text))
     }
 
-    /// Reads one line and leaves its counters, which are most of its bytes, empty. Fails as
+    /// Reads one line, but leaves its counters empty, which are most of it. Fails as
     /// [`Line::parse`].
     pub fn parse_without_counters(text: &str) -> Result<Self, LineError> {
         let none: &RawValue = from_text("{}")?;
@@ -71,16 +71,13 @@ impl Line {
 
     /// The line as JSON, without its newline; `kind` stands first.
     pub fn to_json(&self) -> String {
-        // Plain structs of numbers, strings and maps with string keys cannot fail to serialise.
+        // Structs of numbers, strings and maps cannot fail to serialise.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// Where the fields of a line come from.
 enum Source<'a> {
-    /// From the line as it is.
     Text(&'a str),
-    /// From its fields, each as it is written.
     Fields(BTreeMap<String, &'a RawValue>),
 }
 
@@ -110,7 +107,7 @@ fn kind(text: &str) -> Result<Cow<'_, str>, LineError> {
     }
 }
 
-/// Whether this build knows the format of a header, before anything else is said of it.
+/// Refuses a newer format before any other error.
 fn check_schema(text: &str) -> Result<(), LineError> {
     #[derive(Deserialize)]
     struct Schema {
@@ -131,7 +128,7 @@ fn from_text<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, LineError> {
     serde_json::from_str(text).map_err(|error| LineError::syntax(&error))
 }
 
-/// An error in words without a place: which line it is, the reader of the file says.
+/// An error without its place: the reader of the file knows the line.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

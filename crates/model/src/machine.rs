@@ -119,33 +119,30 @@ impl MachineSpec {
 
     /// Its settings as they are typed behind `vm:` (`docs/vm.md`), without the kernel's defaults.
     pub fn settings(&self) -> BTreeMap<String, String> {
-        let mut settings = vec![
-            ("accel", self.accel.name().to_owned()),
-            ("mem", exact_size(self.memory_bytes)),
-            ("kernel_mem", exact_size(self.kernel_memory_bytes)),
-            ("shift", self.icount_shift.to_string()),
-            ("swap", exact_size(self.swap_bytes)),
-            ("disk.size", exact_size(self.disk.size_bytes)),
-            ("disk.rate", exact_size(self.disk.spindle_bytes_per_s.unwrap_or(0))),
+        let (disk, size) = (&self.disk, |bytes| Some(exact_size(bytes)));
+        let switch = |on: Option<bool>| on.map(|on| if on { "on" } else { "off" }.to_owned());
+        let read_delay = if disk.needs_mapper() { "disk.read_delay" } else { "disk.delay" };
+        let write_delay = disk.needs_mapper().then(|| exact_duration(disk.write_delay_ns));
+        let settings = [
+            ("accel", Some(self.accel.name().to_owned())),
+            ("mem", size(self.memory_bytes)),
+            ("kernel_mem", size(self.kernel_memory_bytes)),
+            ("shift", Some(self.icount_shift.to_string())),
+            ("swap", size(self.swap_bytes)),
+            ("disk.size", size(disk.size_bytes)),
+            ("disk.rate", size(disk.spindle_bytes_per_s.unwrap_or(0))),
+            (read_delay, Some(exact_duration(disk.read_delay_ns))),
+            ("disk.write_delay", write_delay),
+            ("cmdline", Some(self.cmdline.clone()).filter(|text| !text.is_empty())),
+            ("thp", self.thp.clone()),
+            ("thp_defrag", self.thp_defrag.clone()),
+            ("lru_gen", switch(self.lru_gen)),
+            ("zswap", switch(self.zswap)),
         ];
-        let delay = exact_duration(self.disk.read_delay_ns);
-        if self.disk.needs_mapper() {
-            settings.push(("disk.read_delay", delay));
-            settings.push(("disk.write_delay", exact_duration(self.disk.write_delay_ns)));
-        } else {
-            settings.push(("disk.delay", delay));
-        }
-        if !self.cmdline.is_empty() {
-            settings.push(("cmdline", self.cmdline.clone()));
-        }
-        let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
-        settings.extend(self.thp.clone().map(|thp| ("thp", thp)));
-        settings.extend(self.thp_defrag.clone().map(|defrag| ("thp_defrag", defrag)));
-        settings.extend(self.lru_gen.map(|on| ("lru_gen", switch(on))));
-        settings.extend(self.zswap.map(|on| ("zswap", switch(on))));
-        let sysctls = self.sysctls.iter().map(|(name, value)| (format!("sysctl.{name}"), value));
-        let settings = settings.into_iter().map(|(name, value)| (name.to_owned(), value));
-        settings.chain(sysctls.map(|(name, value)| (name, value.clone()))).collect()
+        let settings = settings.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?)));
+        let sysctls = self.sysctls.iter();
+        let sysctls = sysctls.map(|(name, value)| (format!("sysctl.{name}"), value.clone()));
+        settings.chain(sysctls).collect()
     }
 
     /// Whether equal inputs give equal bytes.

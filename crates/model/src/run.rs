@@ -2,8 +2,7 @@
 
 use crate::{End, EndStatus, Header, Line, LineError, SampleRecord, whole_lines};
 
-/// A run file as read. One that was cut off at any byte is a valid, interrupted run of its whole
-/// lines.
+/// A run file as read; cut off at any byte, it is a valid, interrupted run of its whole lines.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Run {
     /// The first line; `None` if the run was cut off before its header was whole.

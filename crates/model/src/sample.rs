@@ -93,9 +93,8 @@ pub struct HistogramRecord {
 }
 
 impl HistogramRecord {
-    /// All delays in ns: those of the completed starts, ascending, each to three significant
-    /// digits, then the lower bounds of the others. Fails when a histogram is unreadable, or its
-    /// count is wrong.
+    /// All delays in ns, to three significant digits: those of completed starts, ascending, then
+    /// lower bounds. Fails when a histogram is unreadable, or its count is wrong.
     pub fn delays_ns(&self) -> Result<Vec<Observation>, HistogramError> {
         let counts = [self.count, self.censored.as_ref().map_or(0, |it| it.count)];
         if let Some(many) = counts.into_iter().find(|count| *count > MOST_DELAYS) {

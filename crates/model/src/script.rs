@@ -45,8 +45,7 @@ named! {
     /// Whose programs the commands of a script run.
     #[derive(Default)]
     pub enum Tools {
-        /// The subject's if it has all that are named, else our own wherever there is one; never a
-        /// mixture.
+        /// The subject's if it has all of them, else our own wherever there is one.
         #[default]
         Auto = "auto",
         /// Those of the subject.

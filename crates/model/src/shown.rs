@@ -2,17 +2,16 @@
 
 use std::borrow::Cow;
 
-/// What stands for a character that would act instead of being shown.
+/// Replaces a character that would act on a terminal.
 const INSTEAD: char = '\u{fffd}';
 
-/// Text to be shown: replaces control characters and changes of text direction, but not line feeds
-/// and tabs.
+/// Text in which control characters and changes of text direction are replaced.
 pub fn shown(text: &str) -> Cow<'_, str> {
     let acts = |letter: char| acts(letter) && letter != '\n' && letter != '\t';
     if !text.contains(acts) {
         return Cow::Borrowed(text);
     }
-    // A carriage return acts, but for the one before the end of a line.
+    // A carriage return acts, except before a line feed.
     let line = |line: &str| line.chars().map(|it| if acts(it) { INSTEAD } else { it }).collect();
     Cow::Owned(text.split("\r\n").map(line).collect::<Vec<String>>().join("\r\n"))
 }
@@ -65,7 +64,7 @@ pub fn quoted(word: &str) -> String {
     format!("$'{escaped}'")
 }
 
-/// Whether a character does something instead of being seen.
+/// Whether a character acts on a terminal.
 fn acts(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -21,8 +21,7 @@ pub struct Spec {
     pub measure: Measure,
     /// When the interactions start and how long anything may take.
     pub timing: Timing,
-    /// Kernel parameters (`vm.swappiness` = `60`) of this host during the run; a machine has its
-    /// own.
+    /// Kernel parameters of this host (`vm.swappiness` = `60`); a machine has its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctls: BTreeMap<String, String>,
     /// Seed of everything random in load and probe.
@@ -39,14 +38,14 @@ pub struct Spec {
 pub enum SubjectSpec {
     /// The machine as it is. Memory loads are sized by `memory_bytes`, a stated safe amount.
     Host {
-        /// What the loads take for the size of memory, in bytes.
+        /// The size of memory for the loads, in bytes.
         memory_bytes: u64,
     },
     /// Processes confined by control groups.
     Sandbox(SandboxSpec),
     /// A kernel in a machine of its own.
     Vm(Box<VmSpec>),
-    /// A simulated machine: no process runs, and time is reckoned.
+    /// A simulated machine with simulated time.
     Mmu(Box<MmuSpec>),
 }
 
@@ -84,10 +83,7 @@ impl SubjectSpec {
 
     /// The lowest format number that has this subject, so that older readers can read it.
     pub fn schema(&self) -> u32 {
-        match self {
-            Self::Host { .. } | Self::Sandbox(_) | Self::Vm(_) => 1,
-            Self::Mmu(_) => 2,
-        }
+        if matches!(self, Self::Mmu(_)) { 2 } else { 1 }
     }
 }
 

@@ -11,14 +11,13 @@ pub struct UnitError {
 
 const SIZE_HINT: &str = "write a number and B, K, M, G or T (powers of 1024), such as 512M";
 const DURATION_HINT: &str = "write a number and ns, us, ms, s or m, such as 20s";
-/// The largest value read: printed and rounded to 1T it is below 2^63 and can be read again.
+/// The largest value read; rounded to 1T it can still be read.
 const LARGEST: u64 = (1 << 63) - (1 << 40);
 
 const SIZES: [(&str, u64); 4] = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
 const DURATIONS: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
 
-/// Reads a size such as `512M`, `1.5G`, `4096` in powers of 1024. Fails when the number or unit is
-/// unknown, negative, or above 63 bits.
+/// Reads a size such as `512M`, `1.5G`, `4096`. Fails for other texts, and above 63 bits.
 pub fn parse_size_bytes(text: &str) -> Result<u64, UnitError> {
     let (number, unit) = split(text);
     let unit = unit.to_ascii_uppercase();
@@ -28,8 +27,7 @@ pub fn parse_size_bytes(text: &str) -> Result<u64, UnitError> {
     factor.and_then(|factor| scale(number, factor)).ok_or_else(error)
 }
 
-/// Reads a duration such as `20s`, `300ms`, `2m`; a bare number is seconds. Fails as
-/// [`parse_size_bytes`].
+/// Reads a duration such as `20s`, `300ms`, `2m`, or in bare seconds. Fails likewise.
 pub fn parse_duration_ns(text: &str) -> Result<u64, UnitError> {
     let (number, unit) = split(text);
     let factor = match unit {
@@ -50,8 +48,7 @@ fn factor(units: &[(&str, u64)], unit: &str) -> Option<u64> {
 /// Units of time as they end names, and how many ns they are.
 pub const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// Splits the name of a time: `delay_us` into `delay`, `us` and 1000 (ns). `None` of other names,
-/// such as `per_s`.
+/// Splits `delay_us` into `delay`, `us` and 1000 (ns). `None` of other names, such as `per_s`.
 pub fn split_time_name(name: &str) -> Option<(&str, &'static str, f64)> {
     TIME_UNITS.into_iter().find_map(|(unit, ns)| {
         let stem = name.strip_suffix(unit)?.strip_suffix('_')?;
@@ -59,7 +56,6 @@ pub fn split_time_name(name: &str) -> Option<(&str, &'static str, f64)> {
     })
 }
 
-/// Splits a text into its leading number and the unit behind it.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -83,8 +79,7 @@ pub fn format_size(size_bytes: u64) -> String {
     }
 }
 
-/// Writes a size exactly, such as `24M`, `1536K`, `4097B`: [`parse_size_bytes`] reads the same
-/// size.
+/// Writes a size so that [`parse_size_bytes`] reads the same one: `24M`, `1536K`, `4097B`.
 pub fn exact_size(size_bytes: u64) -> String {
     exactly(size_bytes, &SIZES, "B")
 }
@@ -94,7 +89,6 @@ pub fn exact_duration(duration_ns: u64) -> String {
     exactly(duration_ns, &DURATIONS, "ns")
 }
 
-/// A value in the largest unit of which it is a whole multiple.
 fn exactly(value: u64, units: &[(&str, u64)], smallest: &str) -> String {
     match units.iter().find(|(_, factor)| value > 0 && value.is_multiple_of(*factor)) {
         Some((unit, factor)) => format!("{}{unit}", value / factor),
@@ -125,8 +119,7 @@ pub fn format_duration_ns(time_ns: f64) -> String {
     }
 }
 
-/// A measured duration in ns with three significant digits: `7.42ms`, `12.0s`, `-250ns`; below 100
-/// ns with its fraction, if it has one: `0.53ns`.
+/// A measured duration in ns with three digits: `7.42ms`, `-250ns`, below 100 ns also `0.53ns`.
 pub fn measured_duration(duration_ns: f64) -> String {
     let (sign, size_ns) = if duration_ns < 0.0 { ("-", -duration_ns) } else { ("", duration_ns) };
     let text = match size_ns {
@@ -136,7 +129,6 @@ pub fn measured_duration(duration_ns: f64) -> String {
     format!("{sign}{text}")
 }
 
-/// A number with at most one decimal, and none if it is whole.
 fn trimmed(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)

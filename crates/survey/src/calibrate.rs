@@ -11,12 +11,10 @@ mod shootdown;
 mod switches;
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::PathBuf;
 
 use rustix::time::{ClockId, clock_gettime};
-use sys::memory::{Advice, Mapping};
-use sys::process::{signal, signals, wait};
+use sys::memory::Mapping;
 
 use doctor::{Operation, UnitCost, UnitCosts};
 
@@ -99,15 +97,7 @@ fn each_ns<T>(clock: ClockId, count: usize, act: impl FnOnce() -> T) -> (f64, T)
 }
 
 fn small_pages(size_bytes: usize) -> Result<Mapping, String> {
-    let mapping = Mapping::anonymous(size_bytes).map_err(refused("map memory"))?;
-    // A kernel that does not know the advice has small pages only.
-    let _ = mapping.advise(Advice::Small);
-    Ok(mapping)
-}
-
-fn end(child: u32) -> io::Result<()> {
-    signal(child, signals::KILL)?;
-    wait(child, true).map(|_| ())
+    Mapping::small_pages(size_bytes).map_err(refused("map memory"))
 }
 
 /// Bytes of a small page of this machine: mappings are asked for small pages.

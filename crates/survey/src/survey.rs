@@ -51,7 +51,7 @@ impl Survey {
         });
         let groups = groups.collect();
         let page_bytes = Some(sys::pagemap::page_bytes());
-        Snapshot { at_ns, page_bytes, machine: self.machine.read(), groups, tasks }
+        Snapshot { at_ns, page_bytes, machine: self.machine.read(true), groups, tasks }
     }
 
     fn processes(&self) -> Vec<u32> {
@@ -97,7 +97,7 @@ impl Survey {
             cgroup_v1_cpuacct_dir: cpuacct,
             ..Sources::machine(&self.proc_root)
         };
-        Reader::open_group(&sources).0.read()
+        Reader::open_group(&sources).0.read(true)
     }
 }
 

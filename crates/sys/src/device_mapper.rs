@@ -13,11 +13,11 @@ const CONTROL: &str = "/dev/mapper/control";
 const DM_IOCTL: u32 = 0xc138_fd00;
 const DM_DEV_CREATE: u32 = DM_IOCTL | 3;
 const DM_DEV_REMOVE: u32 = DM_IOCTL | 4;
-/// Without a flag it resumes, which takes the loaded table into use.
+/// Without a flag it resumes, which activates the loaded table.
 const DM_DEV_SUSPEND: u32 = DM_IOCTL | 6;
 const DM_TABLE_LOAD: u32 = DM_IOCTL | 9;
 
-/// Bytes of `struct dm_ioctl`, and the offsets of what is used of it.
+/// Bytes of `struct dm_ioctl`, and offsets in it.
 const HEADER_BYTES: usize = 312;
 const VERSION_AT: usize = 0;
 const DATA_SIZE_AT: usize = 12;
@@ -64,15 +64,14 @@ pub struct Delay {
 }
 
 /// Creates a device of segments, `/dev/dm-<minor>` under devtmpfs. Fails without `CAP_SYS_ADMIN` or
-/// the device mapper, when the name is taken or longer than 127 bytes, or when the kernel refuses a
-/// segment; nothing is left then.
+/// the device mapper, for a bad or used name, or for a refused segment; nothing is left then.
 pub fn create(name: &str, segments: &[Segment]) -> io::Result<DeviceNumber> {
     let table = table(segments)?;
     let reply = call(DM_DEV_CREATE, name, 0, &[])?;
     let loaded = call(DM_TABLE_LOAD, name, segments.len() as u32, &table)
         .and_then(|_| call(DM_DEV_SUSPEND, name, 0, &[]));
     if let Err(error) = loaded {
-        // What it failed with is the news, not how the rest went.
+        // The first error is the interesting one.
         let _ = remove(name);
         return Err(error);
     }
@@ -84,7 +83,6 @@ pub fn remove(name: &str) -> io::Result<()> {
     call(DM_DEV_REMOVE, name, 0, &[]).map(drop)
 }
 
-/// Makes one call about the device `name` and returns the `struct dm_ioctl` that comes back.
 fn call(operation: u32, name: &str, target_count: u32, data: &[u8]) -> io::Result<Vec<u8>> {
     let mut request = request(name, target_count, data)?;
     let control = File::options().read(true).write(true).open(CONTROL).map_err(|error| {
@@ -96,7 +94,6 @@ fn call(operation: u32, name: &str, target_count: u32, data: &[u8]) -> io::Resul
     if code == 0 { Ok(request) } else { Err(io::Error::last_os_error()) }
 }
 
-/// A `struct dm_ioctl` with the data behind it.
 fn request(name: &str, target_count: u32, data: &[u8]) -> io::Result<Vec<u8>> {
     if name.is_empty() || name.len() >= NAME_BYTES || name.contains('\0') {
         let text = format!("a mapped device cannot have the name {name:?}");
@@ -148,7 +145,7 @@ fn sectors(bytes: u64) -> io::Result<u64> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, text))
 }
 
-/// The device of a reply, as the kernel's `huge_encode_dev` writes it.
+/// The device of a reply (`huge_encode_dev` of the kernel).
 fn device_number(reply: &[u8]) -> DeviceNumber {
     let code = u64::from_ne_bytes(reply.as_chunks().0[DEVICE_AT / 8]);
     let major = (code >> 8 & 0xfff) as u32;

@@ -5,7 +5,6 @@
 #![allow(unsafe_code)]
 
 pub mod block_device;
-pub mod board;
 pub mod clock;
 pub mod device_mapper;
 pub mod entropy;
@@ -15,17 +14,18 @@ mod pages;
 pub mod perf;
 pub mod port_io;
 pub mod process;
+pub mod shared_counters;
 pub mod shared_words;
 pub mod swap;
 pub mod sysv;
 pub mod touch;
 
-/// What a system call answered that returns 0 or fails.
+/// The outcome of a system call that returns 0 or fails.
 fn done(code: libc::c_int) -> std::io::Result<()> {
     if code == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// The same of a system call that is repeated if a signal interrupts it.
+/// The same, repeated while a signal interrupts it.
 fn done_in_the_end(mut call: impl FnMut() -> libc::c_int) -> std::io::Result<()> {
     loop {
         match done(call()) {

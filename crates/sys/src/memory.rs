@@ -23,7 +23,7 @@ pub enum Advice {
     Huge,
     /// Small pages only (`MADV_NOHUGEPAGE`).
     Small,
-    /// Nothing is read ahead, as neighbours of a page are of no use (`MADV_RANDOM`).
+    /// No read-ahead (`MADV_RANDOM`).
     Random,
 }
 
@@ -33,9 +33,9 @@ pub enum Placement {
     /// The policy of the process. Without one the kernel takes pages of the node that first touches
     /// them, and may move them later (`kernel.numa_balancing`).
     OfProcess,
-    /// The node that first touches them; the kernel moves none, those there already neither.
+    /// The node that first touches them; the kernel never moves them.
     Local,
-    /// This node, from 0 to 63, as far as there is one and it has free memory.
+    /// This node, from 0 to 63, as long as it has free memory.
     Prefer(u32),
 }
 
@@ -50,9 +50,8 @@ impl Mapping {
         Self::map_memory(size_bytes, true, 0)
     }
 
-    /// Maps the first `size_bytes` of a file, shared and writable. A page beyond the end of the
-    /// file raises SIGBUS when touched. Fails when the size is 0 or larger than the file, or the
-    /// kernel refuses.
+    /// Maps the first `size_bytes` of a file, shared and writable; pages beyond its end raise
+    /// SIGBUS. Fails when the size is 0 or larger than the file, or the kernel refuses.
     pub fn file_shared(file: &File, size_bytes: usize) -> io::Result<Self> {
         check_length(file, size_bytes)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -65,7 +64,6 @@ impl Mapping {
         Self::map(size_bytes, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd())
     }
 
-    /// Maps fresh anonymous memory with further flags.
     pub(crate) fn map_memory(
         size_bytes: usize,
         shared: bool,
@@ -152,7 +150,6 @@ impl Mapping {
         }
     }
 
-    /// Start of the mapping, aligned to a page, for this crate's own typed views.
     pub(crate) fn start(&self) -> NonNull<u8> {
         self.start
     }
@@ -174,7 +171,7 @@ fn check_length(file: &File, size_bytes: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Memory that must be lockable beyond what a process has when it locks itself, in bytes.
+/// Memory that a locked process must be able to allocate, in bytes.
 const ROOM_BYTES: usize = 256 << 20;
 
 /// Locks all present and future pages of this process into memory. Fails without the privilege, or
@@ -183,7 +180,7 @@ const ROOM_BYTES: usize = 256 << 20;
 pub fn lock_all() -> io::Result<()> {
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // Memory without access costs nothing but counts against the limit.
+    // Inaccessible memory costs nothing, but counts against the limit.
     Mapping::map(ROOM_BYTES, libc::PROT_NONE, flags, -1).map(drop).inspect_err(|_| {
         let _ = munlockall();
     })

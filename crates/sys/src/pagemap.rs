@@ -58,8 +58,7 @@ struct PageRegion {
 /// The stretches of an address range whose page-table entries hold a page in memory or in swap.
 /// Ranges without page tables cost nothing. `pagemap` is an open `/proc/PID/pagemap`.
 ///
-/// Fails on kernels before 6.7 and on other files (`ENOTTY`), when the process has ended, and when
-/// the range does not consist of whole pages.
+/// Fails before Linux 6.7, for other files (`ENOTTY`), ended processes and parts of pages.
 pub fn occupied(pagemap: &File, addresses: Range<u64>) -> io::Result<Vec<Stretch>> {
     let mut found = Vec::new();
     let mut start = addresses.start;
@@ -75,7 +74,7 @@ pub fn occupied(pagemap: &File, addresses: Range<u64>) -> io::Result<Vec<Stretch
             return_mask: PAGE_IS_PFNZERO | PAGE_IS_HUGE,
             ..Request::default()
         };
-        // The address as an integer must be one that the kernel may write to.
+        // The kernel writes through the address as an integer.
         let _ = regions.as_mut_ptr().expose_provenance();
         // SAFETY: the kernel writes to `request` and at most `vec_len` elements of `regions`, which
         // outlive the call; any other file refuses it.
@@ -88,7 +87,7 @@ pub fn occupied(pagemap: &File, addresses: Range<u64>) -> io::Result<Vec<Stretch
             zeros: region.categories & PAGE_IS_PFNZERO != 0,
             huge: region.categories & PAGE_IS_HUGE != 0,
         }));
-        // It always goes on; if it did not, this would never end.
+        // Without progress this would never end.
         if request.walk_end <= start {
             return Err(io::Error::other("the scan of page tables does not go on"));
         }

@@ -10,10 +10,17 @@ use crate::memory::{Advice, Mapping, Placement};
 const MASK_BITS: libc::c_ulong = 64 + 1;
 
 impl Mapping {
-    /// Maps anonymous memory without reserving swap (`MAP_NORESERVE`), shared with later children
-    /// or not.
+    /// Maps anonymous memory without reserving swap (`MAP_NORESERVE`).
     pub fn unreserved(size_bytes: usize, shared: bool) -> io::Result<Self> {
         Self::map_memory(size_bytes, shared, libc::MAP_NORESERVE)
+    }
+
+    /// Maps anonymous private memory of small pages only, whatever the system's policy.
+    pub fn small_pages(size_bytes: usize) -> io::Result<Self> {
+        let mapping = Self::anonymous(size_bytes)?;
+        // A kernel that does not know the advice has small pages only.
+        let _ = mapping.advise(Advice::Small);
+        Ok(mapping)
     }
 
     /// Maps reserved huge pages (`MAP_HUGETLB`). Fails when too few of them are free.
@@ -63,8 +70,8 @@ impl Mapping {
         done(unsafe { libc::mprotect(start, length, protection) })
     }
 
-    /// Sets where the kernel takes pages of a part from now on. Fails as [`Mapping::advise_part`],
-    /// for a node above 63, or without NUMA support.
+    /// Sets where pages of a part come from. Fails as [`Mapping::advise_part`], or without this
+    /// node.
     pub fn place(&self, part: Range<usize>, placement: Placement) -> io::Result<()> {
         let (mode, nodes) = match placement {
             Placement::OfProcess => (libc::MPOL_DEFAULT, 0),
@@ -85,7 +92,6 @@ impl Mapping {
         })
     }
 
-    /// A part of the mapping as the system takes it.
     pub(crate) fn part(&self, part: Range<usize>) -> io::Result<(*mut libc::c_void, usize)> {
         if part.start > part.end || part.end > self.size_bytes() {
             let text = format!("{part:?} is no part of {} bytes", self.size_bytes());

@@ -10,7 +10,7 @@ pub struct PerfCounter {
     file: File,
 }
 
-/// The first published form of `struct perf_event_attr`, which every kernel takes.
+/// The first version of `struct perf_event_attr`, which every kernel accepts.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -27,7 +27,7 @@ struct Attributes {
 }
 
 const INHERIT: u64 = 1 << 1;
-/// Always on its CPU, never by turns with others: what is read is a count and not an estimate.
+/// Never multiplexed: the value is a count and not an estimate.
 const PINNED: u64 = 1 << 2;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
@@ -79,7 +79,7 @@ impl PerfCounter {
     /// The count so far, dead processes included; fails if others took its place on the CPU.
     pub fn read(&self) -> io::Result<u64> {
         let mut word = [0; 8];
-        // Of a counter that had to leave its CPU nothing can be read.
+        // Fails for a counter that had to leave its CPU.
         (&self.file).read_exact(&mut word)?;
         Ok(u64::from_ne_bytes(word))
     }

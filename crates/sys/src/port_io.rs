@@ -23,8 +23,7 @@ pub struct PortAccess {
 }
 
 impl PortAccess {
-    /// Gains `count` ports from `first`. Fails without `CAP_SYS_RAWIO` or `ioperm`, for ports that
-    /// do not exist, and on other machines than x86.
+    /// Gains `count` ports from `first`. Fails without `CAP_SYS_RAWIO`, `ioperm`, or these ports.
     pub fn gain(first: u16, count: u16) -> io::Result<Self> {
         if count == 0 || u32::from(first) + u32::from(count) > 1 << 16 {
             let text = format!("{count} I/O ports from {first:#x} on do not exist");
@@ -96,7 +95,7 @@ fn permit(first: u16, count: u16) -> io::Result<()> {
     crate::done(unsafe { libc::syscall(libc::SYS_ioperm, first, count, 1) as libc::c_int })
 }
 
-/// Permission is never given where there are no ports, so that nothing is read or written.
+/// Without permission nothing is read or written.
 #[cfg(not(target_arch = "x86_64"))]
 fn permit(_first: u16, _count: u16) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::Unsupported, "this machine has no I/O ports"))

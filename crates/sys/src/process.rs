@@ -18,7 +18,7 @@ use rustix::process::{
 use crate::clock::timespec;
 use crate::done;
 
-/// Longest time between two looks at a child that is waited for, in ns.
+/// Longest time between two checks of a child, in ns.
 const LOOK_NS: u64 = 1_000_000_000;
 
 /// How a child ended.
@@ -67,7 +67,6 @@ pub fn fork_child(body: impl FnOnce() -> i32) -> io::Result<u32> {
     exit_now(code);
 }
 
-/// Refuses a process of several threads, and one of which it is not known.
 fn has_one_thread(tasks: &Path) -> io::Result<()> {
     let count = std::fs::read_dir(tasks).map_err(|error| {
         let text = format!("fork refused: the threads in {} are unknown: {error}", tasks.display());
@@ -79,7 +78,7 @@ fn has_one_thread(tasks: &Path) -> io::Result<()> {
     }
 }
 
-/// A refused fork in words that lead on: the system only says "temporarily unavailable".
+/// Adds a way out to a refused fork: the system only says "temporarily unavailable".
 fn explained(error: io::Error) -> io::Error {
     if error.raw_os_error() != Some(libc::EAGAIN) {
         return error;
@@ -154,9 +153,9 @@ impl Program {
         Ok(Self { strings })
     }
 
-    /// Forks and executes the program with `output` as its standard output and error and an empty
-    /// environment. It dies with this process. Fails when the fork is refused. A program that
-    /// cannot be executed ends with code 127.
+    /// Forks and executes the program with `output` as its standard output and error and no
+    /// environment; it dies with this process. Fails when the fork is refused; a failed execution
+    /// ends with code 127.
     pub fn start(&self, output: BorrowedFd<'_>) -> io::Result<u32> {
         let mut pointers = [std::ptr::null(); 8];
         for (to, from) in pointers[..7].iter_mut().zip(&self.strings[1..]) {
@@ -189,6 +188,14 @@ impl Program {
 /// Waits for a child; fails if there is none. Without `block`, `None` while it runs.
 pub fn wait(pid: u32, block: bool) -> io::Result<Option<Exit>> {
     Ok(wait_for(Some(process(pid)?), block)?.map(|(_, exit)| exit))
+}
+
+/// Kills children, all at once, and waits for them. Fails with the first error, after trying all.
+pub fn end(pids: impl IntoIterator<Item = u32>) -> io::Result<()> {
+    let pids: Vec<u32> = pids.into_iter().collect();
+    let killed = pids.iter().map(|pid| signal(*pid, libc::SIGKILL)).collect::<Vec<_>>();
+    let waited = pids.iter().map(|pid| wait(*pid, true).map(drop)).collect::<Vec<_>>();
+    killed.into_iter().chain(waited).collect()
 }
 
 /// Waits for any child, if there is one, and takes it; without `block`, `None` while all run.
@@ -246,8 +253,7 @@ pub mod signals {
 pub struct Usage(pub [u64; Usage::NAMES.len()]);
 
 impl Usage {
-    /// Names of the numbers: CPU time, page faults without and with I/O, voluntary and involuntary
-    /// context switches, and blocks of 512 bytes.
+    /// Names of the numbers; switches are voluntary or not, and blocks have 512 bytes.
     pub const NAMES: [&str; 8] = [
         "user_ns",
         "system_ns",
@@ -315,11 +321,10 @@ pub fn all_usage() -> Usage {
 /// Waits for a child until the monotonic clock reads `until_ns`: how it ended, and what it and its
 /// own reaped children used (`wait4(2)`); `None` if it still runs. Fails without such a child.
 ///
-/// Prompt in a process with a single thread; in others, where another thread may take the signal,
-/// it may notice the end up to a second late.
+/// Beside other threads it may notice the end up to a second late.
 pub fn wait_usage(pid: u32, until_ns: u64) -> io::Result<Option<(Exit, Usage)>> {
     let child = SignalSet::of(libc::SIGCHLD);
-    // Blocked before the first look, the signal of a child that ends after it is kept.
+    // Blocked before the first check, so that no later signal is lost.
     child.change(libc::SIG_BLOCK)?;
     let outcome = loop {
         match reap(pid) {
@@ -336,7 +341,6 @@ pub fn wait_usage(pid: u32, until_ns: u64) -> io::Result<Option<(Exit, Usage)>> 
     outcome
 }
 
-/// Takes a child that has ended; `None` while it runs.
 fn reap(pid: u32) -> io::Result<Option<(Exit, Usage)>> {
     let mut status = 0;
     // SAFETY: rusage is plain integers, for which all zeroes is valid; the call fills both.
@@ -372,7 +376,6 @@ impl SignalSet {
         if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
     }
 
-    /// Waits for the signal, which is blocked, for `left_ns` at most.
     fn await_one(&self, left_ns: u64) {
         let time = timespec(left_ns);
         let timeout = libc::timespec { tv_sec: time.tv_sec as _, tv_nsec: time.tv_nsec as _ };

@@ -54,7 +54,7 @@ pub fn wake(word: &AtomicU64) {
     unsafe { libc::syscall(libc::SYS_futex, low_half(word), libc::FUTEX_WAKE, 1) };
 }
 
-/// Where the low 32 bits of a word are, which is what the kernel looks at.
+/// The kernel compares the low 32 bits.
 fn low_half(word: &AtomicU64) -> *mut u32 {
     word.as_ptr().cast::<u32>().wrapping_add(usize::from(cfg!(target_endian = "big")))
 }

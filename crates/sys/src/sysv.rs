@@ -4,8 +4,7 @@ use std::io;
 
 use crate::memory::Mapping;
 
-/// A SysV message queue, known by its key. It stays until [`MessageQueue::remove`], whoever calls
-/// it.
+/// A SysV message queue, known by its key, until [`MessageQueue::remove`].
 #[derive(Clone, Copy, Debug)]
 pub struct MessageQueue {
     id: libc::c_int,
@@ -63,8 +62,7 @@ impl MessageQueue {
     }
 }
 
-/// A SysV shared memory segment, known by its key. It stays until [`SharedSegment::remove`] and its
-/// last detach.
+/// A SysV shared memory segment, known by its key, until [`SharedSegment::remove`].
 #[derive(Clone, Copy, Debug)]
 pub struct SharedSegment {
     id: libc::c_int,
@@ -73,9 +71,8 @@ pub struct SharedSegment {
 
 impl SharedSegment {
     /// Creates a segment under an unused key, for this user only, without reserving swap; with
-    /// `huge` of reserved huge pages (`SHM_HUGETLB`), whose multiple the size is. Fails when the
-    /// key is in use, the size exceeds `kernel.shmmax` or `kernel.shmall`, or huge pages or SysV
-    /// IPC are missing.
+    /// `huge` of whole reserved huge pages (`SHM_HUGETLB`). Fails when the key is in use, the size
+    /// exceeds `kernel.shmmax` or `kernel.shmall`, or huge pages or SysV IPC are missing.
     pub fn create(key: i32, size_bytes: usize, huge: bool) -> io::Result<Self> {
         let pages = if huge { libc::SHM_HUGETLB } else { 0 };
         let flags = libc::IPC_CREAT | libc::IPC_EXCL | libc::SHM_NORESERVE | pages | 0o600;
@@ -105,8 +102,8 @@ impl SharedSegment {
         unsafe { Mapping::of_raw(start, self.size_bytes) }
     }
 
-    /// Removes the segment; its memory goes with the last who has attached it. Fails when it is
-    /// gone or another user's.
+    /// Removes the segment, for those who have it at their end. Fails when it is not there or not
+    /// ours.
     pub fn remove(&self) -> io::Result<()> {
         // SAFETY: IPC_RMID takes no buffer.
         crate::done(unsafe { libc::shmctl(self.id, libc::IPC_RMID, std::ptr::null_mut()) })

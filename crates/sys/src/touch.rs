@@ -36,8 +36,7 @@ impl Mapping {
         offsets.for_each(|offset| self.write(offset, value));
     }
 
-    /// Stores a pointer to `to` at `from`, unless that is no multiple of eight or outside the
-    /// mapping.
+    /// Stores a pointer to `to` at `from`, if that is a multiple of eight inside the mapping.
     pub fn set_pointer(&self, from: usize, to: usize) {
         if let Some(pointer) = self.pointer(from) {
             // SAFETY: `pointer` says that it may be written; see there.
@@ -63,8 +62,7 @@ impl Mapping {
         }
     }
 
-    /// Follows `steps` pointers of a chain, each load waiting for the one before; returns the last
-    /// offset, or the one that is no pointer's.
+    /// Follows `steps` pointers, each load waiting for the one before; returns where it ends.
     pub fn follow(&self, from: usize, steps: u64) -> usize {
         self.follow_each(from, steps, |_, _| {})
     }

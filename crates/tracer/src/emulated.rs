@@ -21,12 +21,12 @@ use crate::takers::BlockTaker;
 use crate::{Ended, Request, TracerError, wire};
 
 pub(crate) struct Emulated {
-    // The first to be dropped: nothing uses the shared memory after that.
+    // Dropped first: nothing uses the shared memory after that.
     running: Running,
     shared: Shared,
     slots: Slots,
     pub(crate) version: String,
-    // The last to be dropped: it is told to end what is left.
+    // Dropped last: it ends what is left.
     _cleanup: CleanupProcess,
 }
 
@@ -46,7 +46,7 @@ impl Emulated {
         let name = if program.is_interpreter { program.path.as_os_str() } else { name };
         let words = settings.emulator_words(emulator.as_os_str(), name, &program);
         let mark = format!("trace/{}", unique::token());
-        // The kernel ends the first process by itself (PR_SET_PDEATHSIG), but not those that it forked.
+        // PR_SET_PDEATHSIG ends the first process, but not its forks.
         let cleanup = std::env::current_exe()
             .and_then(|program| CleanupProcess::start(&program, &Duty::Marked(mark.clone())))
             .map_err(at("start the cleanup process"))?;
@@ -56,9 +56,9 @@ impl Emulated {
         Ok(Self { shared, slots: Slots::default(), running, version, _cleanup: cleanup })
     }
 
-    /// Waits for the command and says how it ended. What is not read yet is lost.
+    /// Waits for the command; what was not read is lost.
     pub(crate) fn finish(mut self) -> Result<Ended, TracerError> {
-        // What is recorded already still comes; the command goes on without being recorded.
+        // What is recorded already still comes.
         self.shared.header(wire::HEADER_STOP).store(1, Ordering::Relaxed);
         let mut rest = Block::default();
         while self
@@ -82,8 +82,7 @@ impl Emulated {
         Ok(Ended { exit, processes, threads, missed, interrupted })
     }
 
-    /// Passes on the next references and events of one thread without much waiting; `false` at the
-    /// end.
+    /// Passes on the next references and events of one thread; `false` at the end.
     pub(crate) fn fill(&mut self, taker: &mut impl Taker) -> io::Result<bool> {
         let Some(first) = self.turn()? else { return Ok(false) };
         taker.begin(first.process, first.thread);
@@ -101,7 +100,7 @@ impl Emulated {
         Ok(true)
     }
 
-    /// Whose references come next; waits for them. `None` when all have ended.
+    /// Waits for the references that come next; `None` when all have ended.
     fn turn(&mut self) -> io::Result<Option<Turn>> {
         loop {
             self.running.heed_signals()?;
@@ -111,7 +110,7 @@ impl Emulated {
             if self.running.exit.is_some() && self.slots.are_over() {
                 return Ok(None);
             }
-            // In this order: what it wrote before it ended is found by the next look.
+            // In this order: the next look finds what it wrote before it ended.
             self.running.has_ended(false)?;
             self.slots.sleep(&self.shared);
         }

@@ -8,13 +8,13 @@ use trace::TraceError;
 /// Why a program cannot be recorded.
 #[derive(Debug, Error)]
 pub enum TracerError {
-    /// There is no such program, or it is not for the emulator.
+    /// There is no such program, or the emulator cannot run it.
     #[error("{0}")]
     NoProgram(String),
-    /// What records it is not there or did not come up.
+    /// The recorder is unavailable or did not start.
     #[error("{0}")]
     NoRecorder(String),
-    /// The trace cannot be written, or what comes from the program not be read.
+    /// The trace cannot be written, or the program's references not be read.
     #[error("the trace: {0}")]
     Trace(#[from] TraceError),
     /// The system refused something.
@@ -27,7 +27,7 @@ pub enum TracerError {
     },
 }
 
-/// Says what was tried when the system refused.
+/// Adds what was tried to an error of the system.
 pub(crate) fn at<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> TracerError {
     move |source| TracerError::System { what, source: source.into() }
 }

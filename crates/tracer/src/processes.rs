@@ -4,24 +4,22 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use sys::clock::is_readable;
 
-/// A process that is recorded.
-#[derive(Debug)]
 pub(crate) struct Process {
-    /// What tells when it ends; `None` if it had ended before it was met.
+    /// `None` if it ended before its first reference was read.
     watch: Option<OwnedFd>,
-    /// How many programs it has been before this one.
+    /// How many programs it has executed before this one.
     image: u64,
-    /// Of which of them `next_thread` is.
+    /// The image that `next_thread` counts for.
     counted_image: u64,
     next_thread: u32,
 }
 
-/// All processes that are recorded and not forgotten.
-#[derive(Debug, Default)]
+/// All recorded processes that are not forgotten.
+#[derive(Default)]
 pub(crate) struct Processes {
     pub(crate) known: BTreeMap<u32, Process>,
     /// How many processes and threads there were.
@@ -30,7 +28,7 @@ pub(crate) struct Processes {
 }
 
 impl Processes {
-    /// Notes that a process has a thread.
+    /// Records that a process has a thread.
     pub(crate) fn meet(&mut self, number: u32, pid: u32, image: u64) -> io::Result<()> {
         if let Some(process) = self.known.get_mut(&number) {
             process.image = process.image.max(image);
@@ -66,13 +64,8 @@ impl Processes {
 
     /// Those that have ended, the youngest first: children mostly end before their parents.
     pub(crate) fn gone(&self) -> Vec<u32> {
-        let has_ended = |process: &Process| match &process.watch {
-            None => true,
-            Some(watch) => {
-                let mut look = [PollFd::new(watch, PollFlags::IN)];
-                matches!(poll(&mut look, Some(&Timespec::default())), Ok(count) if count > 0)
-            }
-        };
+        let has_ended =
+            |process: &Process| process.watch.as_ref().is_none_or(|watch| is_readable(watch, 0));
         let gone = self.known.iter().rev().filter(|(_, process)| has_ended(process));
         gone.map(|(number, _)| *number).collect()
     }

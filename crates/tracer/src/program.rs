@@ -9,8 +9,7 @@ use std::process::{Command, Stdio};
 use crate::TracerError;
 use crate::launch::{Program, resolve};
 
-/// The program of a command as the shell would find it, by an absolute path; the command's first
-/// word, and its arguments.
+/// The program of a command by an absolute path; the command's first word, and its arguments.
 pub(crate) fn split(command: &[OsString]) -> Result<(Program, &OsStr, &[OsString]), TracerError> {
     let none = |word: &OsStr| {
         let word = word.display();
@@ -37,25 +36,23 @@ pub(crate) fn split(command: &[OsString]) -> Result<(Program, &OsStr, &[OsString
     Err(none(word))
 }
 
-/// Where a program may be: in each directory of `PATH`.
 fn below_path(name: impl AsRef<Path>) -> impl Iterator<Item = PathBuf> {
-    // Without a PATH there is no folder; an empty text would be the current one.
+    // Without a PATH there is none; an empty text would be the current directory.
     let path = env::var_os("PATH");
     let folders = path.iter().flat_map(env::split_paths);
     folders.map(|folder| folder.join(&name)).collect::<Vec<_>>().into_iter()
 }
 
-/// Name of QEMU user mode for programs of this machine's own architecture.
+/// The name of QEMU user mode for this architecture.
 pub(crate) fn qemu() -> String {
     format!("qemu-{}", env::consts::ARCH)
 }
 
-/// A program that is in a directory of `PATH`.
 pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
     below_path(name).find(|path| path.is_file())
 }
 
-/// A program that records others, with its name and version.
+/// A program that records others, and its name and version.
 pub(crate) fn recorder(name: &str) -> Result<(PathBuf, String), TracerError> {
     let path = in_path(name).ok_or_else(|| {
         let how = "apt-get install qemu-user (or valgrind, which is slow)";

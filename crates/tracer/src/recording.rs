@@ -11,6 +11,8 @@ use crate::{Ended, Request, Tool, TracerError};
 
 /// A program that runs and is recorded.
 pub struct Recording {
+    /// What records it.
+    pub tool: Tool,
     runner: Runner,
     pub(crate) pages: bool,
     references: u64,
@@ -33,15 +35,7 @@ impl Recording {
             Tool::Qemu => Runner::Emulated(Box::new(Emulated::start(request)?)),
             Tool::Valgrind => Runner::Watched(Box::new(Watched::start(request)?)),
         };
-        Ok(Self { runner, pages: request.pages, references: 0 })
-    }
-
-    /// What records it.
-    pub fn tool(&self) -> Tool {
-        match self.runner {
-            Runner::Emulated(_) => Tool::Qemu,
-            Runner::Watched(_) => Tool::Valgrind,
-        }
+        Ok(Self { tool, runner, pages: request.pages, references: 0 })
     }
 
     /// Name and version of that.
@@ -61,8 +55,7 @@ impl Recording {
         }
     }
 
-    /// Passes on the next references and events of one thread without much waiting; `false` at the
-    /// end.
+    /// Passes on the next references and events of one thread; `false` at the end.
     pub(crate) fn fill(&mut self, taker: &mut impl Taker) -> Result<bool, TraceError> {
         match &mut self.runner {
             Runner::Emulated(emulated) => Ok(emulated.fill(taker)?),

@@ -22,7 +22,7 @@ pub struct Request<'a> {
 pub enum Tool {
     /// QEMU user mode with our plugin.
     Qemu,
-    /// Valgrind's tool lackey: a hundred times slower, and of the first process only.
+    /// Valgrind's tool lackey: a hundred times slower, and only the first process.
     Valgrind,
 }
 

@@ -13,31 +13,30 @@ use sys::process::{Exit, signal, signals, spawn_bound_in_group, wait};
 use crate::TracerError;
 use crate::error::at;
 
-/// The command as it runs; dropped before it has ended, it is killed.
+/// The running command; killed if it is dropped before it has ended.
 pub(crate) struct Running {
     child: Child,
-    /// How its processes are marked; `None`: there is one.
+    /// The mark of its processes; `None`: there is one.
     mark: Option<String>,
     /// How it ended, as soon as that is known.
     pub(crate) exit: Option<Exit>,
     /// Whether a signal to this process ended it.
     pub(crate) interrupted: bool,
-    /// Ctrl-C: the command's own affair, the first time.
+    /// The first Ctrl-C is for the command.
     interrupt: Arc<AtomicBool>,
     was_interrupted: bool,
-    /// Somebody wants this process to end.
+    /// A signal asks this process to end.
     end: Arc<AtomicBool>,
 }
 
 impl Running {
-    /// Starts a command, and catches signals from now on.
     pub(crate) fn start(
         command: &mut Command,
         mark: Option<String>,
         what: &'static str,
     ) -> Result<Self, TracerError> {
         let (interrupt, end) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
-        // Also Ctrl-\: it ends the command, not us.
+        // Ctrl-\ also ends the command, not us.
         let signals =
             [(SIGINT, &interrupt), (SIGQUIT, &interrupt), (SIGTERM, &end), (SIGHUP, &end)];
         for (number, caught) in signals {
@@ -48,8 +47,7 @@ impl Running {
         Ok(Self { child, mark, exit, interrupted, interrupt, was_interrupted, end })
     }
 
-    /// Ends the traced processes on request, or by Ctrl-C if the command has ended or ignored the
-    /// first.
+    /// Ends the traced processes on request, or by a Ctrl-C that the command does not obey.
     pub(crate) fn heed_signals(&mut self) -> io::Result<()> {
         let again = self.interrupt.swap(false, Ordering::Relaxed)
             && (std::mem::replace(&mut self.was_interrupted, true) || self.exit.is_some());

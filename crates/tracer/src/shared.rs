@@ -11,13 +11,12 @@ use sys::shared_words::{SharedWords, wait, wake};
 
 use crate::wire;
 
-/// The plugin as `build.rs` made it.
+/// The plugin that `build.rs` built.
 static PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/trace_plugin.so"));
-/// Longest sleep: how late the end of a process may be noticed.
+/// Longest sleep, and so the delay of noticing the end of a process.
 const SLEEP: Duration = Duration::from_millis(10);
 
 /// Plugin and shared memory, both in files without a name.
-#[derive(Debug)]
 pub(crate) struct Shared {
     plugin: File,
     file: File,
@@ -35,7 +34,7 @@ impl Shared {
         Ok(Self { plugin, file, words })
     }
 
-    /// Paths of plugin and memory, for other processes of this user as long as this one lives.
+    /// Paths of plugin and memory for other processes of this user.
     pub(crate) fn paths(&self) -> (String, String) {
         let path = |file: &File| format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
         (path(&self.plugin), path(&self.file))
@@ -49,21 +48,19 @@ impl Shared {
         &self.words.words()[wire::HEADER_WORDS + index * wire::SLOT_WORDS..][..wire::SLOT_WORDS]
     }
 
-    /// Gives the memory of a slot's ring back.
     pub(crate) fn forget_ring(&self, index: usize) {
         let first = wire::HEADER_WORDS + index * wire::SLOT_WORDS + wire::SLOT_RING;
         let bytes = |words: usize| (words * size_of::<u64>()) as u64;
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        // Without it the memory is kept for the next thread.
         let _ = fallocate(&self.file, flags, bytes(first), bytes(wire::RING_WORDS));
     }
 
-    /// How often the doorbell was rung, or the low bits of that.
+    /// The low bits of the number of rings.
     pub(crate) fn rings(&self) -> u32 {
         self.header(wire::HEADER_DOORBELL).load(Ordering::SeqCst) as u32
     }
 
-    /// Sleeps until the doorbell is rung, unless it was since `rings`; not for long.
+    /// Sleeps briefly, until the doorbell is rung after `rings`.
     pub(crate) fn sleep(&self, rings: u32) {
         self.header(wire::HEADER_SLEEPING).store(1, Ordering::SeqCst);
         if self.rings() == rings {
@@ -73,7 +70,7 @@ impl Shared {
     }
 }
 
-/// Tells a thread how far its ring was read, and wakes it if it waits for room.
+/// Frees a ring up to `tail`, and wakes its thread if it waits for room.
 pub(crate) fn set_tail(slot: &[AtomicU64], tail: u64) {
     slot[wire::SLOT_TAIL].store(tail, Ordering::SeqCst);
     if slot[wire::SLOT_WAITING].swap(0, Ordering::SeqCst) != 0 {

@@ -15,10 +15,10 @@ use crate::wire;
 
 /// Words read between two looks whether the taker is full; an encoder accepts 4096 references more.
 const MOST_WORDS: u64 = 1 << 11;
-/// How long a forked process may take until it is seen; one that is killed at once never is.
+/// How long a forked process may take to appear; one that is killed at once never does.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How much of what is missed is kept for the end.
+/// Most entries of `missed`.
 const MOST_MISSED: usize = 20;
 
 #[derive(Debug, Default)]
@@ -32,36 +32,34 @@ struct Seat {
     stream: Stream,
 }
 
-/// All threads that are recorded.
-#[derive(Debug, Default)]
+/// All recorded threads, by the order in which they claimed their slots.
+#[derive(Default)]
 pub(crate) struct Slots {
-    /// By the order in which they were taken.
     seats: BTreeMap<u64, Seat>,
     pub(crate) processes: Processes,
-    /// How many slots were ever taken.
+    /// Number of slots claimed so far.
     claims: u64,
-    /// What is still to be read in this pass: seat and cursor.
+    /// Rest of this pass: seat and cursor.
     pass: VecDeque<(u64, u64)>,
-    /// Processes that have ended and whose references are all read.
+    /// Ended processes whose references are all read.
     ended: VecDeque<u32>,
-    /// Processes that were forked and not seen yet, with when they are given up.
+    /// Forked processes that have not appeared, with their deadlines.
     awaited: BTreeMap<u32, Instant>,
-    /// What could not be recorded, the first of it.
+    /// What could not be recorded, with reasons.
     pub(crate) missed: Vec<String>,
     rings: u32,
 }
 
-/// Whose references come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Turn {
     pub process: u32,
     pub thread: u32,
-    /// What is to be read: seat and cursor; `None` for the end of a process.
+    /// Seat and cursor to be read; `None` for the end of a process.
     part: Option<(u64, u64)>,
 }
 
 impl Slots {
-    /// Whose turn it is; `None` if there is nothing to read just now.
+    /// The next turn; `None` if there is nothing to read now.
     pub(crate) fn turn(&mut self, shared: &Shared) -> io::Result<Option<Turn>> {
         if self.pass.is_empty() && self.ended.is_empty() {
             self.begin_pass(shared)?;
@@ -112,22 +110,22 @@ impl Slots {
         }
     }
 
-    /// Whether there is nobody who could write something.
+    /// Whether nothing can be written any more.
     pub(crate) fn are_over(&mut self) -> bool {
         self.awaited.retain(|_, until| Instant::now() < *until);
         self.seats.is_empty() && self.ended.is_empty() && self.awaited.is_empty()
     }
 
-    /// Sleeps until there is much to read, but not for long; whether there is.
+    /// Sleeps briefly until there is much to read; returns whether there is.
     pub(crate) fn sleep(&self, shared: &Shared) -> bool {
         shared.sleep(self.rings);
         shared.rings() != self.rings
     }
 
-    /// Finds new threads, and how far each has come.
+    /// Finds new threads, and the cursors of all.
     fn begin_pass(&mut self, shared: &Shared) -> io::Result<()> {
         self.rings = shared.rings();
-        // What has ended by now has written all that it ever will.
+        // Before reading the cursors: an ended process has written everything.
         let gone = self.processes.gone();
         if shared.header(wire::HEADER_CLAIMS).load(Ordering::Acquire) != self.claims {
             self.find_new(shared)?;
@@ -163,14 +161,14 @@ impl Slots {
             self.seats.insert(claim, Seat { index, process, image, ..Seat::default() });
         }
         self.claims += found;
-        // Numbers of threads go by the order in which slots were taken.
+        // Threads are numbered in the order of their claims.
         for seat in self.seats.values_mut().rev().take(found as usize).rev() {
             seat.thread = self.processes.next_thread(seat.process, seat.image);
         }
         Ok(())
     }
 
-    /// Frees the slots of threads that have ended; all that they wrote is read.
+    /// Frees the slots of ended threads that are all read.
     fn clear_away(&mut self, shared: &Shared, gone: &[u32]) {
         let processes = &self.processes;
         self.seats.retain(|_, seat| {
@@ -178,7 +176,7 @@ impl Slots {
             let has_ended = slot[wire::SLOT_STATE].load(Ordering::Acquire) == wire::ENDED
                 || gone.contains(&seat.process)
                 || processes.image(seat.process) > seat.image;
-            // Between the two looks it may have written on.
+            // It may have written between the two looks.
             let is_read = !seat.is_before(slot[wire::SLOT_CURSOR].load(Ordering::Acquire));
             if has_ended && is_read {
                 shared.forget_ring(seat.index);
@@ -204,7 +202,7 @@ impl Turn {
 }
 
 impl Seat {
-    /// Whether there is something to read before a cursor; a new thread has at least begun.
+    /// Whether there is something to read before a cursor; a new thread has its start.
     fn is_before(&self, cursor: u64) -> bool {
         self.tail < cursor || !self.begun
     }

@@ -6,32 +6,31 @@ use trace::{Event, Reference, ReferenceWords};
 
 use crate::wire;
 
-/// What takes a thread's references and events in their order.
+/// Receives a thread's references and events in their order.
 pub(crate) trait Taker {
-    /// What follows is of this process and thread.
     fn begin(&mut self, process: u32, thread: u32);
     fn references(&mut self, words: ReferenceWords<'_>);
-    /// So many fetches from one page, the first at an address.
+    /// `count` fetches from one page, the first at an address.
     fn fetches(&mut self, address: u64, count: u32);
     fn event(&mut self, event: Event);
-    /// Whether it wants nothing more just now.
+    /// Whether it wants no more now.
     fn is_full(&self) -> bool;
 }
 
-/// The event that the words are in.
+/// The words of an incomplete event.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
     code: u64,
     left_bytes: usize,
     words: Vec<u64>,
     bytes: usize,
-    /// Forks and what is missed, for the reader of the stream.
+    /// Forks and missed events, for the reader of the stream.
     pub(crate) noted: Vec<Event>,
 }
 
-/// References that are handed over at a time.
+/// References per call of a taker.
 const BATCH: usize = 512;
-/// Longest event, in bytes; a longer one is not the plugin's.
+/// Longest event of the plugin, in bytes.
 const LONGEST_EVENT: usize = 64 << 20;
 
 impl Stream {
@@ -49,7 +48,7 @@ impl Stream {
         }
     }
 
-    /// The same where some are no references.
+    /// The same with words that are no references among them.
     fn take_mixed(&mut self, mut words: &[u64], taker: &mut impl Taker) {
         let is_other = |word: &u64| Reference::from_bits(*word).is_none();
         while let Some((first, rest)) = words.split_first() {
@@ -72,7 +71,7 @@ impl Stream {
             self.words.push(word);
             self.left_bytes = self.left_bytes.saturating_sub(size_of::<u64>());
         } else if word & wire::NO_ACCESS != wire::NO_ACCESS {
-            // A size that there is not: no word of the plugin's.
+            // Not a word of the plugin.
             return;
         } else if word & 7 == wire::FETCHES {
             let count = (word >> 5 & wire::MOST_FETCHES) as u32;
@@ -93,7 +92,6 @@ impl Stream {
         }
     }
 
-    /// The event that is complete now; `None` if there is no such.
     fn event(&self) -> Option<Event> {
         let number = |index: usize| self.words.get(index).copied();
         Some(match self.code {

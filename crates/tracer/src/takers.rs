@@ -7,28 +7,27 @@ use trace::{Block, Encoder, Event, Granularity, PAGE_SHIFT, PackedBlock, PageRun
 use crate::stream::Taker;
 use crate::wire;
 
-/// References at which a block is full.
+/// References of a full block.
 const MOST_REFERENCES: usize = 1 << 16;
-/// Events at which it is.
+/// Events of a full block.
 const MOST_EVENTS: usize = 1 << 12;
-/// Bits of a word below the address.
+/// Position of the address in a word.
 const ADDRESS_SHIFT: u32 = 5;
-/// Bit of a word that is 1 in a store.
+/// The bit of a store in a word.
 const STORE: u64 = 1 << 3;
 
 pub(crate) struct BlockTaker<'a> {
     block: &'a mut Block,
     pages: bool,
     references: usize,
-    /// Whether the last run may go on.
+    /// Whether the last run may continue.
     is_open: bool,
 }
 
-/// A run of no references.
 const NO_RUN: PageRun = PageRun { page: 0, count: 0, fetch: false, written: false };
 
 impl<'a> BlockTaker<'a> {
-    /// Begins a block before which there are `first` references; with `pages` without single ones.
+    /// Begins a block after `first` references; with `pages` without single ones.
     pub(crate) fn new(block: &'a mut Block, first: u64, pages: bool) -> Self {
         block.first = first;
         block.runs.clear();
@@ -37,12 +36,12 @@ impl<'a> BlockTaker<'a> {
         Self { block, pages, references: 0, is_open: false }
     }
 
-    /// Ends the block; how many references it has.
+    /// Ends the block; returns its number of references.
     pub(crate) fn finish(self) -> u64 {
         self.references as u64
     }
 
-    /// Adds runs, each of which goes on with the one before if that is of its page and kind.
+    /// Appends runs; one of the same page and kind continues the last.
     #[inline(always)]
     fn add(&mut self, more: impl ExactSizeIterator<Item = PageRun>) {
         let runs = &mut self.block.runs;
@@ -50,7 +49,7 @@ impl<'a> BlockTaker<'a> {
         let mut count = runs.len();
         runs.resize(count + more.len(), NO_RUN);
         for run in more {
-            // No condition: whether the page is another is as hard to foresee as the program.
+            // Branch-free: page changes are unpredictable.
             let is_other = (run.page != open.page) | (run.fetch != open.fetch) | (open.count == 0);
             let goes_on = u32::from(is_other).wrapping_sub(1);
             count += usize::from(is_other);
@@ -59,7 +58,7 @@ impl<'a> BlockTaker<'a> {
                 written: run.written | (open.written & !is_other),
                 ..run
             };
-            // Its run, which is the first at least.
+            // The first run has none before it.
             if let Some(place) = runs.get_mut(count.wrapping_sub(1)) {
                 *place = open;
             }
@@ -109,17 +108,16 @@ impl Taker for BlockTaker<'_> {
     }
 }
 
-/// Packs what is in a range of the references; of what stands before it, the events.
+/// Packs a range of the references, and the events before it too.
 pub(crate) struct EncoderTaker {
     encoder: Encoder,
     range: Range<u64>,
-    /// How many references there were, whether in the range or not.
+    /// References so far, inside the range or not.
     seen: u64,
     is_full: bool,
 }
 
 impl EncoderTaker {
-    /// A packer, with `pages` of pages only.
     pub(crate) fn new(pages: bool, range: Range<u64>) -> Self {
         let columns = if pages { Granularity::Page } else { Granularity::Reference };
         Self { encoder: Encoder::new(columns), range, seen: 0, is_full: false }
@@ -130,7 +128,7 @@ impl EncoderTaker {
         self.is_full = false;
     }
 
-    /// Counts references; which of them are in the range.
+    /// Counts references; returns which of them are in the range.
     #[inline]
     fn wanted(&mut self, count: u64) -> Range<u64> {
         let inside = |edge: u64| edge.saturating_sub(self.seen).min(count);
@@ -139,7 +137,7 @@ impl EncoderTaker {
         wanted
     }
 
-    /// Whether all references to come are behind the range.
+    /// Whether the range is complete.
     pub(crate) fn is_done(&self) -> bool {
         self.seen >= self.range.end
     }
@@ -147,7 +145,7 @@ impl EncoderTaker {
 
 impl Taker for EncoderTaker {
     fn begin(&mut self, process: u32, thread: u32) {
-        // What was packed before was finished.
+        // The caller has finished the previous block.
         self.encoder.set_thread(process, thread);
     }
 

@@ -1,47 +1,42 @@
 //! A long file written past the page cache, where gigabytes that nobody reads would evict other
-//! data and cost more time than they took to compute. If the disk cannot keep up, the rest goes
-//! through the page cache.
+//! data and cost time. If the disk cannot keep up, the rest goes through the page cache.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, open};
 
-/// What is kept in memory like any file: somebody will read a short one soon.
+/// A shorter file stays in the page cache: it is read soon.
 const KEPT_BYTES: u64 = 64 << 20;
-/// How much goes to the disk at a time; less would be as many commands more.
+/// Bytes of a write; less would mean more commands.
 const BUFFER_BYTES: usize = 1 << 20;
-/// Where a disk wants memory and file to begin.
+/// Alignment of a disk's memory and file offsets.
 const ALIGNMENT: usize = 1 << 12;
-/// Which part of the time the disk may take; with more it is what everybody waits for.
+/// The part of the time that the disk may take.
 const MOST_OF_TIME: f64 = 0.9;
-/// After how many bytes its speed is known.
+/// Bytes after which its speed is known.
 const ENOUGH_BYTES: u64 = 128 << 20;
 
-/// A file that is written from its beginning.
-#[derive(Debug)]
 pub(crate) struct UncachedFile {
     file: File,
-    written_bytes: u64,
-    /// The way past the page cache; none before it is worth it, and where there is none.
+    pub(crate) written_bytes: u64,
+    /// `None` before it is worthwhile, and where it is impossible.
     direct: Option<Direct>,
-    /// Whether it is to be tried.
     is_open: bool,
 }
 
-/// The file past the page cache, and what is not in it yet.
-#[derive(Debug)]
+/// The file without the page cache, and the buffer for it.
 struct Direct {
     file: File,
     memory: Vec<u8>,
-    /// Where in the memory the buffer begins, and how much is in it.
+    /// Where the buffer begins in the memory, and its length.
     begin: usize,
     length: usize,
-    /// Where in the file it belongs; a multiple of [`ALIGNMENT`].
+    /// Its offset in the file, a multiple of [`ALIGNMENT`].
     at_byte: u64,
-    /// How much of it is in the file all the same.
+    /// How much of it was written through the page cache.
     flushed: usize,
     begun: Instant,
     taken_bytes: u64,
@@ -54,34 +49,25 @@ impl UncachedFile {
         Self { file, written_bytes: 0, direct: None, is_open }
     }
 
-    pub(crate) fn written_bytes(&self) -> u64 {
-        self.written_bytes
-    }
-
-    /// Begins to write past the page cache where that is possible now.
-    fn try_direct(&mut self) {
-        let is_due = self.is_open && self.written_bytes >= KEPT_BYTES;
-        if is_due && self.written_bytes.is_multiple_of(ALIGNMENT as u64) {
-            self.direct = Direct::new(&self.file, self.written_bytes).ok();
-            self.is_open = false;
-        }
-    }
-
-    /// Goes on as usual, with what is in the buffer.
+    /// Continues through the page cache, with the contents of the buffer.
     fn leave_direct(&mut self) -> io::Result<()> {
         self.flush()?;
         self.direct = None;
-        io::Seek::seek(&mut self.file, io::SeekFrom::Start(self.written_bytes)).map(|_| ())
+        self.file.seek(SeekFrom::Start(self.written_bytes)).map(drop)
     }
 }
 
 impl Write for UncachedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.try_direct();
+        let is_due = self.is_open && self.written_bytes >= KEPT_BYTES;
+        if is_due && self.written_bytes.is_multiple_of(ALIGNMENT as u64) {
+            self.direct = Direct::new(&self.file, self.written_bytes).ok();
+            self.is_open = false;
+        }
         let count = match &mut self.direct {
             Some(direct) => direct.add(bytes),
-            None if self.is_open && self.written_bytes >= KEPT_BYTES => {
-                // Up to where a disk can go on.
+            None if is_due && self.is_open => {
+                // Up to the next aligned offset.
                 let left = ALIGNMENT - self.written_bytes as usize % ALIGNMENT;
                 self.file.write(&bytes[..left.min(bytes.len())])?
             }
@@ -94,7 +80,7 @@ impl Write for UncachedFile {
         Ok(count)
     }
 
-    /// Everything is in the file then, as other processes see it.
+    /// Afterwards other processes see everything in the file.
     fn flush(&mut self) -> io::Result<()> {
         if let Some(direct) = &mut self.direct {
             direct.flush(&self.file)?;
@@ -106,7 +92,7 @@ impl Write for UncachedFile {
 impl Direct {
     fn new(file: &File, at_byte: u64) -> io::Result<Self> {
         use std::os::fd::AsRawFd;
-        // The same file again, as the flag is not to hold for the usual way.
+        // Opened again: the flag must not affect the other descriptor.
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let file = open(path, OFlags::WRONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty())?;
         let memory = vec![0; BUFFER_BYTES + ALIGNMENT];
@@ -129,7 +115,7 @@ impl Direct {
         &self.memory[self.begin..self.begin + self.length]
     }
 
-    /// Takes as much as there is room for, which is some.
+    /// Appends as much as fits, at least a byte.
     fn add(&mut self, bytes: &[u8]) -> usize {
         let count = bytes.len().min(BUFFER_BYTES - self.length);
         let from = self.begin + self.length;
@@ -144,7 +130,7 @@ impl Direct {
             return true;
         }
         let begun = Instant::now();
-        // If it was for another reason than the way, the usual way says so.
+        // The page cache's write reports a persistent error.
         if self.file.write_all_at(self.buffer(), self.at_byte).is_err() {
             return false;
         }
@@ -156,7 +142,7 @@ impl Direct {
         self.taken_bytes < ENOUGH_BYTES || self.taken < most
     }
 
-    /// Writes what is in the buffer as usual; it stays, because the disk takes whole ones.
+    /// Writes the buffer through the page cache and keeps it, because the disk takes whole ones.
     fn flush(&mut self, file: &File) -> io::Result<()> {
         let new = self.buffer().get(self.flushed..).unwrap_or_default();
         file.write_all_at(new, self.at_byte + self.flushed as u64)?;
@@ -167,7 +153,7 @@ impl Direct {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Seek};
+    use std::io::Read;
 
     use super::*;
 
@@ -186,7 +172,7 @@ mod tests {
         let mut out = UncachedFile::new(file.try_clone().unwrap());
         let bytes: Vec<u8> = (0..5_000_000_u32).map(|index| ((index * 7) >> 5) as u8).collect();
         file.set_len(KEPT_BYTES).unwrap();
-        out.file.seek(io::SeekFrom::Start(KEPT_BYTES)).unwrap();
+        out.file.seek(SeekFrom::Start(KEPT_BYTES)).unwrap();
         // As if much were written before.
         out.written_bytes = KEPT_BYTES;
         let mut rest = bytes.as_slice();
@@ -198,14 +184,14 @@ mod tests {
                 out.flush().unwrap();
                 let written = bytes.len() - rest.len();
                 assert!(all(&mut file)[KEPT_BYTES as usize..] == bytes[..written], "{length}");
-                out.file.seek(io::SeekFrom::Start(KEPT_BYTES + written as u64)).unwrap();
+                out.file.seek(SeekFrom::Start(KEPT_BYTES + written as u64)).unwrap();
             }
         }
         // The usual way goes on where the other ended.
         out.leave_direct().unwrap();
         out.write_all(rest).unwrap();
         out.flush().unwrap();
-        assert_eq!(out.written_bytes(), KEPT_BYTES + bytes.len() as u64);
+        assert_eq!(out.written_bytes, KEPT_BYTES + bytes.len() as u64);
         assert!(all(&mut file)[KEPT_BYTES as usize..] == bytes);
     }
 

@@ -16,7 +16,6 @@ use crate::running::Running;
 use crate::stream::Taker;
 use crate::{Ended, Request, TracerError};
 
-/// What a trace of lackey's lacks.
 const MISSED: &str =
     "threads, further processes and mappings: valgrind's lackey does not tell them";
 
@@ -42,7 +41,7 @@ impl Watched {
             .arg(name)
             .args(arguments);
         let running = Running::start(&mut command, None, "start valgrind")?;
-        // Valgrind alone has the writing end now, so the lines end when it ends.
+        // Only valgrind holds the writing end now, so the lines end when it ends.
         drop(log);
         let (_, lines) =
             open_stream(Box::new(lines), Granularity::Reference, Some(Format::Lackey))?;
@@ -50,7 +49,7 @@ impl Watched {
         Ok(Self { lines, block, running, fetches, is_begun: false, version })
     }
 
-    /// Gives a taker a block's references and events; `false` at the end.
+    /// Passes on a block's references and events; `false` at the end.
     pub(crate) fn fill(&mut self, taker: &mut impl Taker) -> Result<bool, TraceError> {
         self.running.heed_signals()?;
         taker.begin(0, 0);
@@ -74,7 +73,7 @@ impl Watched {
     }
 
     pub(crate) fn finish(mut self) -> Result<Ended, TracerError> {
-        // It waits for somebody to read its lines.
+        // It blocks until its lines are read.
         while self.lines.next(&mut self.block)? {}
         self.running.has_ended(true).map_err(at("wait for the command"))?;
         let Running { exit, interrupted, .. } = &self.running;

@@ -15,13 +15,13 @@ use crate::takers::EncoderTaker;
 use crate::uncached::UncachedFile;
 use crate::{Recording, TracerError};
 
-/// Packed blocks that may wait for the thread that compresses.
+/// Packed blocks that may wait for compression.
 const WAITING_BLOCKS: usize = 32;
-/// Of them, how many make it leave blocks as they are.
+/// From so many on, blocks are stored uncompressed.
 const TOO_MANY_BLOCKS: usize = 16;
 /// Lower priority of that thread than of the command and of packing, which cannot do less work.
 const NICENESS: i32 = 5;
-/// How old may be what is not in the file yet.
+/// Oldest unwritten data.
 const FLUSH_AFTER: Duration = Duration::from_millis(100);
 
 /// What was written.
@@ -51,7 +51,7 @@ impl Recording {
             let compressing = scope.spawn(move || {
                 compress(&mut writer, &to_compress, waiting, &empty)?;
                 let references = writer.references();
-                let size_bytes = writer.finish()?.written_bytes();
+                let size_bytes = writer.finish()?.written_bytes;
                 Ok::<_, TraceError>((references, size_bytes))
             });
             let packed = self.pack(range, &full, waiting, &used);
@@ -64,7 +64,6 @@ impl Recording {
         })
     }
 
-    /// Packs what comes. Ends early if nobody compresses any more.
     fn pack(
         &mut self,
         range: Range<u64>,
@@ -87,7 +86,7 @@ impl Recording {
     }
 }
 
-/// Compresses and writes blocks as they come; `waiting` counts those that do not wait for it only.
+/// Compresses and writes blocks; `waiting` counts those in the queue.
 fn compress(
     writer: &mut Writer<UncachedFile>,
     blocks: &Receiver<PackedBlock>,
@@ -95,7 +94,7 @@ fn compress(
     empty: &Sender<PackedBlock>,
 ) -> Result<(), TraceError> {
     let mut flushed = Instant::now();
-    // Who may not does it as it is.
+    // Without the privilege it has normal priority.
     let _ = setpriority_process(Some(gettid()), NICENESS);
     loop {
         let block = match blocks.recv_timeout(FLUSH_AFTER) {
@@ -104,14 +103,14 @@ fn compress(
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };
         if let Some(block) = block {
-            // What is compressed while others wait makes the command slow in the end.
+            // Compressing while others wait would slow down the command.
             let effort = match waiting.fetch_sub(1, Ordering::Relaxed) - 1 {
                 0 => Effort::Compress,
                 1..TOO_MANY_BLOCKS => Effort::CompressPages,
                 _ => Effort::Store,
             };
             writer.add(&block, effort)?;
-            // Nobody who wants it is nobody who has more.
+            // The receiver may have ended.
             let _ = empty.send(block);
         }
         if flushed.elapsed() >= FLUSH_AFTER {

@@ -20,7 +20,6 @@ impl Workload {
             match param.value {
                 Value::Number(number) => drop(job.params.insert(name, number.default)),
                 Value::Choice(names) => drop(job.choices.insert(name, names[0].to_owned())),
-                Value::Resolved => {}
             }
         }
         job
@@ -48,7 +47,6 @@ impl Workload {
             Value::Choice(names) => {
                 return Err(format!("{value:?} is none of {}", names.join(", ")));
             }
-            Value::Resolved => return Err(format!("{name} follows from the subject")),
         }
         Ok(())
     }

@@ -10,9 +10,8 @@
 //!
 //! **Invariant:** a load touches only its own memory, directory and message queue, within the sizes
 //! of its plan. The timed region of a probe is one call of [`Interaction::interact`]; nothing in it
-//! allocates, logs, locks or prints, except the allocation that the probe exists to time. What a
-//! user of a session does is a function of the script, the seed and the user's number. A version
-//! changes when the meaning changes.
+//! allocates, logs, locks or prints, unless the probe exists to time it. What a user of a session
+//! does is a function of script, seed and user number. A version changes when the meaning changes.
 
 mod catalogue;
 mod job;
@@ -35,15 +34,15 @@ pub use catalogue::{
 pub use job::longest_ns;
 pub use load::{Dose, Load, Progress, Worker};
 pub use memory::{
-    Access, Backing, Chain, InOrder, Layout, MemoryJob, PAGE_BYTES, Pages, Pattern, Permutation,
-    Shuffled, TOUCH, TouchPlan, Uniform, VMTEST, VmtestPlan, Zipf,
+    Access, Backing, Chain, Layout, MemoryJob, PAGE_BYTES, Pages, Pattern, TOUCH, TouchPlan,
+    VMTEST, VmtestPlan, Zipf, in_order, shuffled, uniform,
 };
 pub use param::{Kind, Number, Param, Value};
 pub(crate) use probe::Made;
 pub use probe::{Interaction, MAX_PARTS, Parts, Probe, Rhythm};
 pub use session::{
-    CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Order, Resolved, SESSION, Seat, fill, parse_script,
-    resolve, script_text, search_path, set,
+    CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Order, Resolved, SESSION, arguments, fill,
+    parse_script, resolve, script_text, search_path, set,
 };
 pub(crate) use setting::{Endless, at, emptied, page_bytes, scaled};
 pub use setting::{Plan, Setting, WorkloadError};

@@ -2,7 +2,7 @@
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
-use sys::board::Board;
+use sys::shared_counters::SharedCounters;
 
 use crate::setting::{Endless, Plan, Setting, WorkloadError};
 
@@ -41,13 +41,12 @@ pub struct Worker<'a> {
     /// Number of this worker, from 0.
     pub number: usize,
     /// Where it counts.
-    pub board: &'a Board,
+    pub shared: &'a SharedCounters,
 }
 
 impl Worker<'_> {
-    /// Counts, in a slot of the load's totals.
     pub(crate) fn add(&self, slot: usize, amount: u64) {
-        self.board.add(self.number, slot, amount);
+        self.shared.add(self.number, slot, amount);
     }
 
     pub(crate) fn random(&self) -> Pcg64Mcg {
@@ -70,17 +69,15 @@ pub struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// The total of a slot over the span.
     pub(crate) fn total(&self, slot: usize) -> u64 {
         self.totals.get(slot).copied().unwrap_or(0)
     }
 
-    /// The total of a slot since the load was started.
     pub(crate) fn since_start(&self, slot: usize) -> u64 {
         self.since_start.get(slot).copied().unwrap_or(0)
     }
 
-    /// The dose of processes busy for the share `duty_ppm`, or always; a slot has their time.
+    /// The volume of processes busy for the share `duty_ppm`, or always; `slot` has their time.
     pub(crate) fn busy(&self, processes: u64, slot: usize) -> Dose {
         let duty = self.plan.params.get("duty_ppm").map_or(1.0, |ppm| *ppm as f64 / 1e6);
         let intended = self.elapsed_ns as f64 * processes as f64 * duty;

@@ -1,8 +1,8 @@
-//! The parameters of workloads: numbers with limits, choices, and what follows from the subject.
+//! The parameters of jobs: numbers with limits, and choices.
 
 use model::units::{format_duration, format_size, parse_duration_ns, parse_size_bytes};
 
-/// A parameter of a workload.
+/// A parameter of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Param {
     /// Its name.
@@ -18,8 +18,6 @@ pub enum Value {
     Number(Number),
     /// One of these names; the first one unless another is chosen.
     Choice(&'static [&'static str]),
-    /// A number that follows from the subject, with its unit last in its name.
-    Resolved,
 }
 
 /// A number that can be set.
@@ -49,7 +47,6 @@ pub enum Kind {
 }
 
 impl Param {
-    /// A number: its default, and the limits of what is allowed.
     pub(crate) const fn number(
         name: &'static str,
         kind: Kind,
@@ -58,14 +55,8 @@ impl Param {
         Self { name, value: Value::Number(Number { kind, default, least, most }) }
     }
 
-    /// A choice among named things, the default first.
     pub(crate) const fn choice(name: &'static str, names: &'static [&'static str]) -> Self {
         Self { name, value: Value::Choice(names) }
-    }
-
-    /// A number that follows from the subject.
-    pub(crate) const fn resolved(name: &'static str) -> Self {
-        Self { name, value: Value::Resolved }
     }
 }
 

@@ -17,7 +17,6 @@ pub struct Probe {
     pub make: fn(&Setting, &Plan) -> Made,
 }
 
-/// A probe that is ready, or why it cannot be.
 pub(crate) type Made = Result<Box<dyn Interaction>, WorkloadError>;
 
 /// How often a probe interacts.
@@ -37,6 +36,6 @@ pub trait Interaction {
     /// Does the interaction; this call is the timed region.
     fn interact(&mut self, parts: &mut Parts) -> Result<(), WorkloadError>;
 
-    /// Tidies up after an interaction, outside the timed region.
+    /// Cleans up after an interaction, outside the timed region.
     fn settle(&mut self) {}
 }

@@ -33,12 +33,12 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// How many CPUs the subject has: a part of one counts as one.
+    /// The number of CPUs, rounded up.
     pub(crate) fn cpus(&self) -> u64 {
         self.cpus_milli.div_ceil(1000).max(1)
     }
 
-    /// Size of whole pages that make up a share of the memory.
+    /// The whole pages of a share of the memory.
     pub(crate) fn pages_of_memory(&self, share: f64) -> u64 {
         scaled(self.memory_bytes, share) / page_bytes() as u64
     }
@@ -48,7 +48,7 @@ impl Setting {
         if size_bytes > self.memory_bytes { Err(needed()) } else { Ok(()) }
     }
 
-    /// Refuses a file of which the disk would be full.
+    /// Refuses a file that would fill the disk.
     pub(crate) fn needs_disk(&self, file_bytes: u64) -> Result<(), String> {
         if file_bytes <= self.free_disk_bytes / 10 * 9 {
             return Ok(());
@@ -76,7 +76,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan of workers with parameters.
     pub(crate) fn new<const N: usize>(workers: u64, params: [(&str, u64); N]) -> Self {
         let params = params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Self { workers: workers as usize, params, ..Self::default() }
@@ -96,25 +95,23 @@ pub struct WorkloadError {
     source: io::Error,
 }
 
-/// What a worker returns, who works until it is killed or cannot go on.
+/// A worker never returns, unless it cannot go on.
 pub(crate) type Endless = Result<Infallible, WorkloadError>;
 
-/// A closure for `map_err` that names the step; of a constant one it allocates nothing.
+/// Adds the step to an error; a constant one allocates nothing.
 pub(crate) fn at(step: impl Into<Cow<'static, str>>) -> impl FnOnce(io::Error) -> WorkloadError {
     move |source| WorkloadError { step: step.into(), source }
 }
 
-/// A file of a workload's own, empty, for reading and writing.
+/// An empty file of a workload's own, for reading and writing.
 pub(crate) fn emptied(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).create(true).truncate(true).open(path)
 }
 
-/// `value × factor`, as a whole number.
 pub(crate) fn scaled(value: u64, factor: f64) -> u64 {
     (value as f64 * factor).round() as u64
 }
 
-/// Bytes of a small page of this machine.
 pub(crate) fn page_bytes() -> usize {
     rustix::param::page_size()
 }

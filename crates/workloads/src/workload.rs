@@ -13,7 +13,7 @@ pub struct Workload {
     pub version: u32,
     /// One line for `--help`.
     pub about: &'static str,
-    /// Its parameters: those that can be set, and those that follow from the subject.
+    /// The parameters of a job; those of loads and probes follow from the subject.
     pub params: &'static [Param],
     /// What it counts, with units: totals of a load by slot, parts of a probe, numbers of a pass.
     pub measures: &'static [&'static str],
@@ -57,7 +57,7 @@ impl Workload {
     pub fn number(&self, name: &str) -> Option<&'static Number> {
         self.params.iter().find(|param| param.name == name).and_then(|param| match &param.value {
             Value::Number(number) => Some(number),
-            _ => None,
+            Value::Choice(_) => None,
         })
     }
 

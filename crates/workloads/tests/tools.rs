@@ -5,15 +5,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use workloads::{DEFAULT_SCRIPT, Seat, fill, parse_script, run_tool, tool_names};
+use workloads::{DEFAULT_SCRIPT, arguments, fill, parse_script, run_tool, tool_names};
 
 /// Issues all commands of the default script with our own tools; what they said.
 fn issue_all(dir: &Path, order: impl Iterator<Item = usize>) -> Vec<(usize, String)> {
     let script = parse_script(DEFAULT_SCRIPT).unwrap();
-    let place = Seat { dir, user: 0 };
     let mut said = Vec::new();
     for index in order {
-        let words = place.arguments(&script, &script.commands[index].builtin);
+        let words = arguments(&script, dir, 0, &script.commands[index].builtin);
         let mut out = Vec::new();
         run_tool(&words[0], &words[1..], &mut out).unwrap();
         said.push((index, String::from_utf8(out).unwrap()));

@@ -96,7 +96,7 @@ pub(crate) fn start(request: &Request<'_>) -> Result<Recording, Failure> {
         let error = anyhow::Error::new(error);
         if is_of_user { Failure::WrongUse(error) } else { Failure::NotMeasured(error) }
     })?;
-    if recording.tool() == Tool::Valgrind {
+    if recording.tool == Tool::Valgrind {
         complain(
             "recording with valgrind: some hundred times slower than with QEMU \
              (apt-get install qemu-user), and the first process only",
@@ -107,7 +107,7 @@ pub(crate) fn start(request: &Request<'_>) -> Result<Recording, Failure> {
 
 fn header(recording: &Recording, args: &RecordArgs) -> Header {
     let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
-    let name = match recording.tool() {
+    let name = match recording.tool {
         Tool::Qemu => "qemu",
         Tool::Valgrind => "valgrind",
     };

@@ -5,7 +5,6 @@ use model::Name;
 use super::words::{Word, Words, is_name, lines};
 use super::{Pairs, ParseError};
 
-/// What version 2 writes for no limit.
 const UNLIMITED: &str = "max";
 /// From here on version 1 has no limit: 63 bits rounded down to the largest page size (64 KiB).
 const UNLIMITED_BYTES: u64 = (1 << 63) - (64 << 10);
@@ -13,9 +12,8 @@ const UNLIMITED_BYTES: u64 = (1 << 63) - (64 << 10);
 /// Reads a flat keyed file: `/proc/vmstat`, and `memory.stat`, `memory.events` and `cpu.stat` of a
 /// control group, with the kernel's names and units (`docs/run-format.md`).
 ///
-/// Follows `Documentation/admin-guide/cgroup-v2.rst` ("Flat keyed") and
-/// `Documentation/admin-guide/cgroup-v1/memory.rst` section 5.2. Fails when the file is empty, or a
-/// line is not a name and a number.
+/// Follows `Documentation/admin-guide/cgroup-v2.rst` ("Flat keyed") and `cgroup-v1/memory.rst`
+/// section 5.2. Fails when the file is empty, or a line is not a name and a number.
 pub fn flat_keyed(text: &str) -> Result<Pairs, ParseError> {
     let mut pairs = Pairs::with_capacity(text.len() / 24);
     for (number, line) in lines(text) {
@@ -27,14 +25,13 @@ pub fn flat_keyed(text: &str) -> Result<Pairs, ParseError> {
     not_empty(pairs)
 }
 
-/// The version 1 `cpu.stat`: gives `throttled_time` and `burst_time` their unit, which is ns.
+/// The version 1 `cpu.stat`: `throttled_time` and `burst_time` get their unit, ns.
 pub(crate) fn cpu_stat_v1(text: &str) -> Result<Pairs, ParseError> {
     let unit = |name: Name| if name.ends_with("_time") { name + "_ns" } else { name };
     Ok(flat_keyed(text)?.into_iter().map(|(name, value)| (unit(name), value)).collect())
 }
 
-/// Reads a colon keyed file: `/proc/meminfo`, whose units become part of the names (`MemFree_kb`,
-/// of 1024 bytes).
+/// Reads `/proc/meminfo`, whose units become part of the names (`MemFree_kb`, of 1024 bytes).
 ///
 /// Follows `Documentation/filesystems/proc.rst`, section "meminfo". Fails when the file is empty,
 /// or a line is not a name, a colon, a number and perhaps a unit.
@@ -71,9 +68,8 @@ pub(super) fn with_unit(
     Ok((key, value))
 }
 
-/// Reads a pressure file, `/proc/pressure/*` or `*.pressure`: `some avg10=0.00 … total=123` is
-/// `some_us` = 123; the averages are skipped. Before Linux 5.13 `cpu` has no `full` line; `irq` has
-/// no `some` line.
+/// Reads a pressure file: `some avg10=0.00 … total=123` is `some_us` = 123. Before Linux 5.13 `cpu`
+/// has no `full` line; `irq` has no `some` line.
 ///
 /// Follows `Documentation/accounting/psi.rst`. Fails when the file is empty, a line has no
 /// `total=`, or a word after the first is not `key=value`.

@@ -3,8 +3,7 @@
 use super::words::{Words, lines};
 use super::{Pairs, ParseError};
 
-/// The columns of the `cpu` line; older kernels lack `steal` (2.6.11), `guest` and `guest_nice`
-/// (2.6.33).
+/// The columns of the `cpu` line; before Linux 2.6.33 the last ones are missing.
 const CPU_COLUMNS: [&str; 10] = [
     "cpu_user_ticks",
     "cpu_nice_ticks",
@@ -24,8 +23,7 @@ const CPU_COLUMNS_MIN: usize = 4;
 /// machines; `cpu_user_ticks` includes `cpu_guest_ticks`), `intr_total` (interrupts), `ctxt`
 /// (context switches), `processes` (forks), `procs_running` and `procs_blocked` (tasks now).
 ///
-/// Follows `Documentation/filesystems/proc.rst`, section 1.7. Fails without a line of all CPUs, or
-/// when a known line lacks a number.
+/// Follows `Documentation/filesystems/proc.rst`, section 1.7. Fails for a missing line or number.
 pub fn proc_stat(text: &str) -> Result<Pairs, ParseError> {
     let mut pairs = Pairs::with_capacity(CPU_COLUMNS.len() + 5);
     let mut has_cpu = false;

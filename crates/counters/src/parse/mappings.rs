@@ -60,7 +60,6 @@ pub fn smaps(text: &str) -> Result<Vec<Mapping>, ParseError> {
     Ok(mappings)
 }
 
-/// Reads the line of one mapping; `number` counts from 1.
 fn mapping(line: &str, number: usize) -> Result<Mapping, ParseError> {
     let mut columns = Words::new(line, number, 0);
     let range = columns.field("address range")?;
@@ -75,7 +74,7 @@ fn mapping(line: &str, number: usize) -> Result<Mapping, ParseError> {
         .filter(|(start, end)| start < end)
         .ok_or_else(|| range.unfit("an address range"))?;
     let [read, write, execute, shared] = flags(rights)?;
-    // The name is all the rest of the line: a path may have blanks.
+    // A path may have blanks.
     let behind_inode = inode.column - 1 + inode.text.len();
     Ok(Mapping {
         start,
@@ -104,7 +103,7 @@ fn flags(word: Word<'_>) -> Result<[bool; 4], ParseError> {
     Ok(std::array::from_fn(|index| letters[index] == LETTERS[index][0]))
 }
 
-/// Up to sixteen hexadecimal digits and nothing else.
+/// 1 to 16 hexadecimal digits.
 fn hexadecimal(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if digits { u64::from_str_radix(text, 16).ok() } else { None }

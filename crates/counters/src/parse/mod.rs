@@ -1,6 +1,5 @@
-//! The kernel's text formats as pure functions: one parser per format, as named in
-//! `Documentation/admin-guide/cgroup-v2.rst`, section "Interface Files"; and of processes [`smaps`]
-//! and [`task_status`].
+//! The kernel's text formats as pure functions: one parser per format of
+//! `Documentation/admin-guide/cgroup-v2.rst`, and of processes [`smaps`] and [`task_status`].
 //!
 //! **Invariant:** no I/O, no panic on any text. Lines and columns that a newer kernel adds are kept
 //! or skipped; anything else that does not fit is an error with its place. So is an empty file,

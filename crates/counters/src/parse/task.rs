@@ -3,7 +3,7 @@
 use super::words::{Word, Words, lines};
 use super::{Pairs, ParseError};
 
-/// The columns of `/proc/PID/stat` that are counters: their number in proc(5), from 1, and our name.
+/// The counters of `/proc/PID/stat`: their column in proc(5), from 1, and our name.
 const COLUMNS: [(usize, &str); 13] = [
     (10, "minflt"),
     (11, "cminflt"),
@@ -23,7 +23,7 @@ const COLUMNS: [(usize, &str); 13] = [
 /// Number of the first column behind the name (the state).
 const FIRST_COLUMN: usize = 3;
 
-/// Columns up to here are in every kernel since 2.6; those behind it may be missing.
+/// Since Linux 2.6; later columns may be missing.
 const LAST_CERTAIN_COLUMN: usize = 24;
 
 /// Reads `/proc/PID/stat`: page faults, CPU time in ticks of 1/`USER_HZ` s (with `c` those of
@@ -45,7 +45,7 @@ pub fn task_stat(text: &str) -> Result<Pairs, ParseError> {
     let line_start = text[..close].rfind('\n').map_or(0, |newline| newline + 1);
     let tail = text[close + 1..].trim_end_matches('\n');
     let columns: Vec<Word<'_>> = Words::new(tail, line, close + 1 - line_start).collect();
-    // One letter; anything else means that the columns have slipped.
+    // Anything but one letter means that the columns have slipped.
     let state = columns.first().ok_or_else(|| ParseError::missing(line, "state"))?;
     if state.text.len() != 1 || !state.text.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return Err(state.unfit("the name of a counter"));
@@ -61,11 +61,9 @@ pub fn task_stat(text: &str) -> Result<Pairs, ParseError> {
     Ok(pairs)
 }
 
-/// Reads `/proc/PID/schedstat`: time on a CPU (`run_ns`) and on a run queue (`wait_ns`), and
-/// `timeslices`.
+/// Reads `/proc/PID/schedstat`: time on a CPU and on a run queue, and `timeslices`.
 ///
-/// Follows `Documentation/scheduler/sched-stats.rst`. Fails when one of the three is missing or no
-/// number.
+/// Follows `Documentation/scheduler/sched-stats.rst`. Fails without the three numbers.
 pub fn schedstat(text: &str) -> Result<Pairs, ParseError> {
     let (number, line) = lines(text).next().ok_or_else(ParseError::empty)?;
     let mut words = Words::new(line, number, 0);
@@ -82,15 +80,13 @@ pub struct TaskStatus {
     pub state: String,
     /// Its effective user.
     pub user: u32,
-    /// Size of its page tables in kB of 1024 bytes; `None` without memory (kernel threads, ended
-    /// processes).
+    /// Size of its page tables in kB of 1024 bytes; `None` if it has no memory.
     pub vm_pte_kb: Option<u64>,
     /// Size of its page middle directories before Linux 4.15; since then part of `vm_pte_kb`.
     pub vm_pmd_kb: Option<u64>,
 }
 
-/// Reads `/proc/PID/status` (`Documentation/filesystems/proc.rst`, table 1-2). Fails without a
-/// name, state or user, or for a wrong number.
+/// Reads `/proc/PID/status` (proc.rst, table 1-2). Fails without a name, state or user.
 pub fn task_status(text: &str) -> Result<TaskStatus, ParseError> {
     if text.trim_ascii().is_empty() {
         return Err(ParseError::empty());
@@ -118,8 +114,7 @@ pub fn task_status(text: &str) -> Result<TaskStatus, ParseError> {
     lacks.first().map_or(Ok(status), |name| Err(ParseError::missing(last, name)))
 }
 
-/// The counters of `/proc/PID/status`: sizes as `VmRSS_kb`, numbers by their own names; other lines
-/// are skipped. Fails when the text is empty.
+/// The counters of `/proc/PID/status`: `VmRSS_kb`, `Threads`, …. Fails when the text is empty.
 pub fn task_status_counters(text: &str) -> Result<Pairs, ParseError> {
     if text.trim_ascii().is_empty() {
         return Err(ParseError::empty());

@@ -1,6 +1,6 @@
 //! Words of a line with their columns, so that every error can say where it is.
 
-/// Longest piece of a bad text that is repeated in an error, in characters.
+/// Longest quotation in an error, in characters.
 const QUOTED_CHARS_MAX: usize = 40;
 
 /// The kernel separates with spaces and tabs only.
@@ -19,7 +19,6 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// A field that every kernel writes is not there.
     pub(super) fn missing(line: usize, field: &str) -> Self {
         Self { line, place: format!("field {field}"), reason: "missing".to_owned() }
     }
@@ -29,7 +28,6 @@ impl ParseError {
     }
 }
 
-/// A word and where it stands: line and column count from 1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
@@ -48,12 +46,10 @@ impl<'a> Word<'a> {
         value.filter(|_| digits.len() > 0).ok_or_else(|| self.unfit("a counter value"))
     }
 
-    /// The word, if the kernel could have written it as the name of a counter.
     pub(super) fn name(self) -> Result<&'a str, ParseError> {
         if is_name(self.text) { Ok(self.text) } else { Err(self.unfit("the name of a counter")) }
     }
 
-    /// Something else stands here than should.
     pub(super) fn unfit(self, wanted: &str) -> ParseError {
         self.error("is not", wanted)
     }
@@ -75,22 +71,20 @@ pub(super) fn is_name(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// The words of one line that are still to be read.
 pub(super) struct Words<'a> {
     text: &'a str,
     line: usize,
-    /// Bytes of the line before the text, and bytes of the text that were read.
+    /// Bytes of the line before the text, and bytes of the text read so far.
     before: usize,
     read: usize,
 }
 
 impl<'a> Words<'a> {
-    /// The words of a line's rest that begins behind `before` bytes; `line` counts from 1.
+    /// The words of a line behind `before` bytes; `line` counts from 1.
     pub(super) fn new(text: &'a str, line: usize, before: usize) -> Self {
         Self { text, line, before, read: 0 }
     }
 
-    /// The next word, which must be there.
     pub(super) fn field(&mut self, field: &str) -> Result<Word<'a>, ParseError> {
         self.next().ok_or_else(|| ParseError::missing(self.line, field))
     }

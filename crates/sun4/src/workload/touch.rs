@@ -5,8 +5,8 @@
 //! job. `limit` is not looked at: the work is finite.
 
 use workloads::{
-    Access, Backing, Chain, InOrder, Layout, PAGE_BYTES, Pages, Pattern, Shuffled, TouchPlan,
-    Uniform, Zipf,
+    Access, Backing, Chain, Layout, PAGE_BYTES, Pages, Pattern, TouchPlan, Zipf, in_order,
+    shuffled, uniform,
 };
 
 use super::image::{FIRST_FILE, Image, LOWER_END, Shape};
@@ -123,8 +123,8 @@ impl Process<'_> {
         match self.plan.first_touches() {
             0 => {}
             first if matches!(self.plan.pattern, Pattern::Uniform | Pattern::Zipf) => {
-                let shuffled = Shuffled::new(self.layout.places(), self.seed, self.row);
-                steps.push(self.touch(&mut (Box::new(shuffled) as Order<'_>), first));
+                let order = shuffled(self.layout.places(), self.seed, self.row);
+                steps.push(self.touch(&mut (Box::new(order) as Order<'_>), first));
             }
             first => steps.push(self.touch(&mut order, first)),
         }
@@ -137,9 +137,9 @@ impl Process<'_> {
         let (places, seed, row) = (self.layout.places(), self.seed, self.row);
         let processes = self.plan.processes;
         match self.plan.pattern {
-            Pattern::Sequential => Box::new(InOrder::new(places, 1, row, processes)),
-            Pattern::Strided => Box::new(InOrder::new(places, self.plan.stride, row, processes)),
-            Pattern::Uniform => Box::new(Uniform::new(places, seed, row)),
+            Pattern::Sequential => Box::new(in_order(places, 1, row, processes)),
+            Pattern::Strided => Box::new(in_order(places, self.plan.stride, row, processes)),
+            Pattern::Uniform => Box::new(uniform(places, seed, row)),
             Pattern::Zipf => {
                 Box::new(Zipf::new(places, self.plan.skew_milli as f64 / 1000.0, seed, row))
             }

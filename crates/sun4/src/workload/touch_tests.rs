@@ -61,9 +61,9 @@ fn touches_are_those_of_the_real_job_with_the_same_seed() {
         let (layout, scene) = (plan.layout(7), scene(&plan, &setup(), 7).unwrap());
         for row in 0..2 {
             let places: Vec<u64> = match pattern {
-                "sequential" => InOrder::new(256, 1, row, 2).take(700).collect(),
-                "strided" => InOrder::new(256, 16, row, 2).take(700).collect(),
-                "uniform" => Uniform::new(256, 7, row).take(700).collect(),
+                "sequential" => workloads::in_order(256, 1, row, 2).take(700).collect(),
+                "strided" => workloads::in_order(256, 16, row, 2).take(700).collect(),
+                "uniform" => uniform(256, 7, row).take(700).collect(),
                 "zipf" => Zipf::new(256, 0.99, 7, row).take(700).collect(),
                 _ => {
                     let chain = Chain::new(256, 7, row);

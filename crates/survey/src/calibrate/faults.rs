@@ -4,9 +4,9 @@ use std::io;
 
 use sys::clock::sleep_until_ns;
 use sys::memory::{Advice, Mapping};
-use sys::process::fork_child;
+use sys::process::{end, fork_child};
 
-use super::{CPU, Measured, PIECE_PAGES, cost, each_ns, end, page_bytes, refused, small_pages};
+use super::{CPU, Measured, PIECE_PAGES, cost, each_ns, page_bytes, refused, small_pages};
 
 const TOUCHED_BYTES: usize = 8 << 20;
 /// Memory of the process that forks, in bytes.
@@ -42,7 +42,7 @@ pub(super) fn fork_page() -> Measured {
     let forks = || {
         let all = (0..FORKS).map(|_| {
             let (taken_ns, child) = each_ns(CPU, 1, sleeper);
-            end(child?).map(|()| taken_ns)
+            end([child?]).map(|()| taken_ns)
         });
         all.collect::<io::Result<Vec<f64>>>().map_err(refused("fork"))
     };
@@ -64,7 +64,7 @@ pub(super) fn copy_on_write() -> Measured {
     held.touch(page_bytes(), 1);
     let child = sleeper().map_err(refused("fork"))?;
     let each = touched_by_pieces(&held);
-    end(child).map_err(refused("end a child"))?;
+    end([child]).map_err(refused("end a child"))?;
     cost(each)
 }
 

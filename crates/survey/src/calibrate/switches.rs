@@ -3,9 +3,9 @@
 use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
 
 use rustix::time::ClockId;
-use sys::process::fork_child;
+use sys::process::{end, fork_child};
 
-use super::{Measured, cost, each_ns, end, refused};
+use super::{Measured, cost, each_ns, refused};
 
 const PIECE_TRIPS: usize = 50;
 const PIECES: usize = 60;
@@ -30,7 +30,7 @@ pub(super) fn context_switch() -> Measured {
         outcome.map(|()| ns)
     });
     let each = pieces.collect::<io::Result<_>>().map_err(refused(step));
-    end(child).map_err(refused("end a child"))?;
+    end([child]).map_err(refused("end a child"))?;
     cost(each?)
 }
 

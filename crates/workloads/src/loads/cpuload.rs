@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use rand::RngExt;
 
-use crate::{Dose, Endless, Load, Param, Plan, Progress, Setting, Work, Worker, Workload, scaled};
+use crate::{Dose, Endless, Load, Plan, Progress, Setting, Work, Worker, Workload, scaled};
 
 /// Numbers in each process's array: 256 KiB, about a second-level cache.
 const ARRAY_LENGTH: usize = 32 * 1024;
@@ -17,7 +17,6 @@ const PASSES: usize = 1;
 pub(crate) const LOAD: Workload = Workload {
     name: "cpuload",
     about: "CPUs + 1 floating-point processes",
-    params: &[Param::resolved("processes"), Param::resolved("array_bytes")],
     measures: &["cpu_ns", "passes"],
     dose_unit: "cpu_ns",
     is_warm: |progress| progress.since_start(CPU_NS) >= WARM_CPU_NS * progress.plan.workers as u64,
@@ -41,7 +40,7 @@ fn work(worker: &Worker<'_>) -> Endless {
             black_box(&mut array);
         }
         worker.add(PASSES, 64);
-        worker.board.set(worker.number, CPU_NS, sys::process::usage().cpu_ns());
+        worker.shared.set(worker.number, CPU_NS, sys::process::usage().cpu_ns());
     }
 }
 

@@ -8,8 +8,8 @@ use rand::Rng;
 use sys::clock::monotonic_ns;
 
 use crate::{
-    Endless, Load, Param, Plan, Progress, Setting, Work, Worker, Workload, WorkloadError, at,
-    emptied, scaled,
+    Endless, Load, Plan, Progress, Setting, Work, Worker, Workload, WorkloadError, at, emptied,
+    scaled,
 };
 
 /// The file is this many times as large as memory.
@@ -22,10 +22,9 @@ const FILES: usize = 1;
 const BUSY_NS: usize = 2;
 const NO_SPACE: usize = 3;
 
-/// What both loads are, but for their names and plans.
+/// Both loads without their names and plans.
 pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Workload {
     Workload {
-        params: const { &[Param::resolved("buffer_bytes"), Param::resolved("file_bytes")] },
         measures: &["written_bytes", "files", "busy_ns", "no_space"],
         dose_unit: "busy_ns",
         is_warm,
@@ -35,7 +34,6 @@ pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Work
     }
 }
 
-/// Plans one writer with a buffer of `buffer_bytes`.
 pub(super) fn plan(setting: &Setting, buffer_bytes: u64) -> Result<Plan, String> {
     let wanted_bytes = scaled(FILE_PER_MEMORY * setting.memory_bytes, setting.intensity);
     let possible_bytes = scaled(setting.free_disk_bytes, DISK_SHARE);
@@ -61,8 +59,7 @@ pub(super) fn plan(setting: &Setting, buffer_bytes: u64) -> Result<Plan, String>
     Ok(plan)
 }
 
-/// Writes the file buffer by buffer, over and over. When the file system is full, that is counted,
-/// and the file truncated and begun again.
+/// Writes the file over and over. A full file system is counted, and the file begun again.
 fn work(worker: &Worker<'_>) -> Endless {
     let path = worker.setting.work_dir.join("written.dat");
     let failed = |error| at(format!("write {}", path.display()))(error);
@@ -90,7 +87,6 @@ fn work(worker: &Worker<'_>) -> Endless {
     }
 }
 
-/// Whether the file system, or this user's part of it, is full.
 fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
@@ -106,7 +102,7 @@ fn filled_buffer(worker: &Worker<'_>) -> Result<Vec<u8>, WorkloadError> {
     Ok(buffer)
 }
 
-/// Writes all bytes; what each call wrote and how long it took is counted as it happens.
+/// Writes all bytes; counts what each call wrote and its time immediately.
 fn write_counted(worker: &Worker<'_>, file: &mut File, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let start_ns = monotonic_ns();
@@ -124,7 +120,7 @@ fn write_counted(worker: &Worker<'_>, file: &mut File, mut bytes: &[u8]) -> io::
     Ok(())
 }
 
-/// Warm when as much as the memory holds (or the whole file) has been written once.
+/// Warm when the size of memory, or the whole file, has been written once.
 fn is_warm(progress: &Progress<'_>) -> bool {
     let enough = progress.setting.memory_bytes.min(progress.plan.param("file_bytes"));
     progress.since_start(WRITTEN_BYTES) >= enough || progress.since_start(FILES) > 0

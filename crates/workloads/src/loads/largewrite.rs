@@ -5,7 +5,7 @@ use model::units::format_size;
 use super::file_writer;
 use crate::{Plan, Setting, Workload, scaled};
 
-/// Memory left to the rest of the system before the buffer takes half, in bytes.
+/// Memory for the rest of the system, in bytes.
 const LEFT_BYTES: u64 = 20 << 20;
 
 pub(crate) const LOAD: Workload = Workload {

@@ -9,10 +9,10 @@ use std::time::Duration;
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, Program, fork_child, wait};
 
-use crate::{Endless, Load, Param, Plan, Setting, Work, Worker, Workload, at};
+use crate::{Endless, Load, Plan, Setting, Work, Worker, Workload, at};
 
 const WARM_LOOPS: u64 = 20;
-/// Pause after a refused fork, so that a full process table is not fought for.
+/// Pause after a refused fork.
 const REFUSED_PAUSE: Duration = Duration::from_millis(10);
 
 const LOOPS: usize = 0;
@@ -22,11 +22,10 @@ const REFUSED: usize = 2;
 pub(crate) const LOAD: Workload = Workload {
     name: "spawnload",
     about: "fork a process that forks and executes a shell that runs a command, in a loop",
-    params: &[Param::resolved("loops_at_once"), Param::resolved("duty_ppm")],
     measures: &["loops", "busy_ns", "refused"],
     dose_unit: "busy_ns",
     is_warm: |progress| progress.since_start(LOOPS) >= WARM_LOOPS * progress.plan.workers as u64,
-    // Loops that were refused a process are not delivered.
+    // Loops whose fork was refused are not delivered.
     ..Workload::new(Work::Load(Load::new(plan, work, |progress| {
         progress.busy(progress.plan.workers as u64, BUSY_NS)
     })))

@@ -1,7 +1,6 @@
 //! What `8ctx-mem` and `2ctx-mem` share: processes that exceed memory and pass tokens in a ring.
 
 use std::io::{self, Write};
-use std::rc::Rc;
 
 use model::units::format_size;
 use rand::Rng;
@@ -10,7 +9,7 @@ use sys::memory::Mapping;
 use sys::sysv::MessageQueue;
 
 use crate::{
-    Dose, Endless, Load, Param, Plan, Progress, Setting, Work, Worker, Workload, WorkloadError, at,
+    Dose, Endless, Load, Plan, Progress, Setting, Work, Worker, Workload, WorkloadError, at,
     emptied, scaled,
 };
 
@@ -20,7 +19,7 @@ const MEMORY_SHARE: f64 = 1.2;
 const SWAP_SHARE: f64 = 0.35;
 /// Share of the free disk space that files in place of swap may take.
 const DISK_SHARE: f64 = 0.8;
-/// Part of the memory that is anonymous where there is no swap for it.
+/// Anonymous part of the memory where there is no swap for it.
 const ANONYMOUS_SHARE: f64 = 0.6;
 /// Anonymous and file-backed memory alternate in chunks of this size, in bytes.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -30,18 +29,9 @@ const CIRCLES: usize = 1;
 const TRIPS: usize = 2;
 const ROUNDS: usize = 3;
 
-/// What both loads are, but for their names and plans.
+/// Both loads without their names and plans.
 pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Workload {
     Workload {
-        params: const {
-            &[
-                Param::resolved("processes"),
-                Param::resolved("tokens"),
-                Param::resolved("anonymous_bytes_each"),
-                Param::resolved("file_bytes_each"),
-                Param::resolved("stride_bytes"),
-            ]
-        },
         measures: &["filled_bytes", "circles", "trips", "rounds"],
         dose_unit: "bytes",
         // When all memory has been filled and the ring turns.
@@ -110,7 +100,6 @@ fn prepare(setting: &Setting) -> Result<(), WorkloadError> {
 
 fn finish(setting: &Setting) {
     if let Ok(queue) = MessageQueue::open(setting.queue_key) {
-        // Gone already is as good as removed.
         let _ = queue.remove();
     }
 }
@@ -146,32 +135,23 @@ fn work(worker: &Worker<'_>) -> Endless {
     }
 }
 
-/// The memory of one process: anonymous and file-mapped chunks by turns while there are both.
+/// The memory of one process: anonymous and file-mapped chunks alternate while there are both.
 struct Memory {
-    chunks: Vec<(Rc<Mapping>, usize)>,
+    mappings: [Option<Mapping>; 2],
+    /// The offset of each chunk, and the index of its mapping.
+    chunks: Vec<(usize, usize)>,
 }
 
 impl Memory {
     /// Maps the memory and writes all of it once, with seeded bytes.
     fn filled(worker: &Worker<'_>) -> Result<Self, WorkloadError> {
         let mut random = worker.random();
-        let anonymous = filled_anonymous(worker, &mut random)?;
-        let file = filled_file(worker, &mut random)?;
-        let chunks_of = |mapping: Option<Mapping>| {
-            let mapping = mapping.map(Rc::new);
-            let count = mapping.as_ref().map_or(0, |mapping| mapping.size_bytes() / CHUNK_BYTES);
-            (0..count).filter_map(move |chunk| Some((mapping.clone()?, chunk * CHUNK_BYTES)))
-        };
-        let (mut one, mut other) = (chunks_of(anonymous), chunks_of(file));
-        let mut chunks = Vec::new();
-        loop {
-            let before = chunks.len();
-            chunks.extend(one.next());
-            chunks.extend(other.next());
-            if chunks.len() == before {
-                return Ok(Self { chunks });
-            }
-        }
+        let mappings = [filled_anonymous(worker, &mut random)?, filled_file(worker, &mut random)?];
+        let sizes = mappings.each_ref().map(|one| one.as_ref().map_or(0, Mapping::size_bytes));
+        let starts = |which| (0..sizes[which]).step_by(CHUNK_BYTES).map(move |at| (at, which));
+        let mut chunks: Vec<(usize, usize)> = starts(0).chain(starts(1)).collect();
+        chunks.sort_unstable();
+        Ok(Self { mappings, chunks })
     }
 
     fn size_bytes(&self) -> usize {
@@ -179,7 +159,9 @@ impl Memory {
     }
 
     fn write(&self, offset: usize, value: u8) {
-        if let Some((mapping, start)) = self.chunks.get(offset / CHUNK_BYTES) {
+        if let Some((start, which)) = self.chunks.get(offset / CHUNK_BYTES)
+            && let Some(mapping) = &self.mappings[*which]
+        {
             mapping.write(start + offset % CHUNK_BYTES, value);
         }
     }

@@ -16,9 +16,9 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A place in each `step_bytes` of `footprint_bytes`; each page lies at random in a stretch of
-    /// `spread_bytes` of its own (one page: memory is dense), because pages at equal distances
-    /// would all fall into one set of a TLB.
+    /// A place in each `step_bytes` of `footprint_bytes`; each page lies at random in
+    /// `spread_bytes` of its own, because pages at equal distances would all fall into one set of a
+    /// TLB.
     pub fn new(footprint_bytes: u64, step_bytes: u64, spread_bytes: u64, seed: u64) -> Self {
         let choices = (spread_bytes / PAGE_BYTES).max(1);
         let spread_bytes = choices * PAGE_BYTES;

@@ -9,21 +9,21 @@ mod vmtest;
 mod zipf;
 
 pub use layout::Layout;
-pub use permutation::Permutation;
 pub use plan::MemoryJob;
-pub use sequence::{Chain, InOrder, Shuffled, Uniform};
+pub use sequence::{Chain, in_order, shuffled, uniform};
 pub use touch::{Access, Backing, Pages, Pattern, TOUCH, TouchPlan};
 pub use vmtest::{VMTEST, VmtestPlan};
 pub use zipf::Zipf;
 
 use model::JobSpec;
+use permutation::Permutation;
 use serde::de::value::{Error, StrDeserializer};
 use serde::{Deserialize, de::IntoDeserializer};
 
 /// Size of a small page in bytes.
 pub const PAGE_BYTES: u64 = 4096;
 
-/// The generator of one process: equal seeds and numbers give equal ones, others are kept apart.
+/// The generator of one process: a function of seed and number.
 fn generator(seed: u64, process: u64) -> rand_pcg::Pcg64Mcg {
     use rand::SeedableRng;
     // 2^64 divided by the golden ratio.

@@ -8,7 +8,7 @@ use rand::{Rng, RngExt};
 /// themselves; results that are too large go in again, on average at most once ("cycle walking": J.
 /// Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
 #[derive(Clone, Debug)]
-pub struct Permutation {
+pub(super) struct Permutation {
     count: u64,
     mask: u64,
     fold: u32,
@@ -18,8 +18,7 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// A random permutation of the numbers below `count`.
-    pub fn new(count: u64, random: &mut impl Rng) -> Self {
+    pub(super) fn new(count: u64, random: &mut impl Rng) -> Self {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
         let mask = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
         let factors: [u64; 3] = std::array::from_fn(|_| random.random::<u64>() | 1);
@@ -35,7 +34,7 @@ impl Permutation {
 
     /// The number at a position; `position` is below the count.
     #[inline]
-    pub fn at(&self, position: u64) -> u64 {
+    pub(super) fn at(&self, position: u64) -> u64 {
         let mut number = position;
         loop {
             number = number.wrapping_add(self.shift) & self.mask;
@@ -51,7 +50,7 @@ impl Permutation {
 
     /// The position at which a number stands; `number` is below the count.
     #[inline]
-    pub fn position(&self, number: u64) -> u64 {
+    pub(super) fn position(&self, number: u64) -> u64 {
         let mut position = number;
         loop {
             for factor in self.inverses.into_iter().rev() {

@@ -6,11 +6,11 @@ use super::PAGE_BYTES;
 use super::touch::{Pages, TOUCH, TouchPlan};
 use super::vmtest::{VMTEST, VmtestPlan};
 
-/// What the kernel keeps for a process beside its page tables, about, in bytes.
+/// Kernel memory of a process beside its page tables, about, in bytes.
 const PROCESS_BYTES: u64 = 64 << 10;
-/// Time that any memory may take to be made, in ns: it may be swapped out at once, to a slow disk.
+/// Longest preparation of any memory in ns, which may be swapped out at once to a slow disk.
 const MAKING_NS: u64 = 300_000_000_000;
-/// Memory that is made in a second at the least, in bytes.
+/// Slowest preparation of memory.
 const MADE_BYTES_PER_S: u64 = 16 << 20;
 
 /// A job that works on memory, as its spec asks for it.
@@ -87,8 +87,7 @@ impl MemoryJob {
     }
 }
 
-/// Page tables of pages `spread_bytes` apart: on each level 8 bytes per entry in whole tables, at
-/// most one per page.
+/// Page tables of pages `spread_bytes` apart: whole tables on each level, at most one per page.
 fn table_bytes(mapped_bytes: u64, spread_bytes: u64) -> u64 {
     let pages = mapped_bytes.div_ceil(PAGE_BYTES);
     let space_bytes = pages.saturating_mul(spread_bytes.max(PAGE_BYTES));

@@ -1,97 +1,45 @@
 //! Orders of touches: one after the other, uniform at random, and a chain of pointers.
 
+use std::iter::repeat_with;
+
 use rand::Rng;
-use rand_pcg::Pcg64Mcg;
 
 use super::{Permutation, below, generator};
 
-/// Places in order, each once a round: with a stride of several places all of them from the first
-/// on, then all from the second on, and so forth.
-#[derive(Clone, Debug)]
-pub struct InOrder {
+/// Places in order, each once a round: with a stride all from the first on, then all from the
+/// second on, and so forth. Process `process` of `processes` begins at its part of them.
+pub fn in_order(
     places: u64,
     stride: u64,
-    lane: u64,
-    next: u64,
-}
-
-impl InOrder {
-    /// Places `stride` apart; process `process` of `processes` begins at its part of them.
-    pub fn new(places: u64, stride: u64, process: u64, processes: u64) -> Self {
-        let (places, stride) = (places.max(1), stride.clamp(1, places.max(1)));
-        let first = part(places, process, processes);
-        Self { places, stride, lane: first % stride, next: first }
-    }
-}
-
-impl Iterator for InOrder {
-    type Item = u64;
-
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        let place = self.next;
-        self.next += self.stride;
-        if self.next >= self.places {
-            self.lane += 1;
-            if self.lane >= self.stride {
-                self.lane = 0;
-            }
-            self.next = self.lane;
+    process: u64,
+    processes: u64,
+) -> impl Iterator<Item = u64> {
+    let (places, stride) = (places.max(1), stride.clamp(1, places.max(1)));
+    let mut next = part(places, process, processes);
+    let mut lane = next % stride;
+    repeat_with(move || {
+        let place = next;
+        next += stride;
+        if next >= places {
+            lane = if lane + 1 < stride { lane + 1 } else { 0 };
+            next = lane;
         }
-        Some(place)
-    }
+        place
+    })
 }
 
-/// Places at random, each as likely as any other and whatever was before.
-///
-/// A touch costs one step of a generator (PCG, a 128-bit multiplication) and one multiplication.
-#[derive(Clone, Debug)]
-pub struct Uniform {
-    places: u64,
-    random: Pcg64Mcg,
+/// The touches of one process at random, each place as likely as any other: one step of a generator
+/// (PCG, a 128-bit multiplication) and one multiplication each.
+pub fn uniform(places: u64, seed: u64, process: u64) -> impl Iterator<Item = u64> {
+    let mut random = generator(seed, process);
+    repeat_with(move || below(random.next_u64(), places.max(1)))
 }
 
-impl Uniform {
-    /// The touches of one process.
-    pub fn new(places: u64, seed: u64, process: u64) -> Self {
-        Self { places: places.max(1), random: generator(seed, process) }
-    }
-}
-
-impl Iterator for Uniform {
-    type Item = u64;
-
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        Some(below(self.random.next_u64(), self.places))
-    }
-}
-
-/// All places in random order, each once a round.
-#[derive(Clone, Debug)]
-pub struct Shuffled {
-    places: u64,
-    order: Permutation,
-    next: u64,
-}
-
-impl Shuffled {
-    /// The touches of one process.
-    pub fn new(places: u64, seed: u64, process: u64) -> Self {
-        let places = places.max(1);
-        Self { places, order: Permutation::new(places, &mut generator(seed, process)), next: 0 }
-    }
-}
-
-impl Iterator for Shuffled {
-    type Item = u64;
-
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        let place = self.order.at(self.next);
-        self.next = if self.next + 1 == self.places { 0 } else { self.next + 1 };
-        Some(place)
-    }
+/// The touches of one process: all places in random order, each once a round.
+pub fn shuffled(places: u64, seed: u64, process: u64) -> impl Iterator<Item = u64> {
+    let places = places.max(1);
+    let order = Permutation::new(places, &mut generator(seed, process));
+    (0..places).cycle().map(move |position| order.at(position))
 }
 
 /// A chain of places in random order that comes back to its beginning after all of them.
@@ -137,7 +85,7 @@ mod tests {
         fn in_order_each_place_comes_once_a_round(
             places in 1..2000_u64, stride in 1..3000_u64, process in 0..5_u64,
         ) {
-            let mut order = InOrder::new(places, stride, process, 5);
+            let mut order = in_order(places, stride, process, 5);
             for _ in 0..3 {
                 let round: BTreeSet<u64> = order.by_ref().take(places as usize).collect();
                 prop_assert_eq!(round, (0..places).collect::<BTreeSet<_>>());
@@ -146,7 +94,7 @@ mod tests {
 
         #[test]
         fn shuffled_each_place_comes_once_a_round(places in 1..2000_u64, seed in any::<u64>()) {
-            let mut order = Shuffled::new(places, seed, 1);
+            let mut order = shuffled(places, seed, 1);
             for _ in 0..2 {
                 let round: BTreeSet<u64> = order.by_ref().take(places as usize).collect();
                 prop_assert_eq!(round, (0..places).collect::<BTreeSet<_>>());
@@ -170,7 +118,7 @@ mod tests {
 
         #[test]
         fn random_places_are_those_of_the_seed(places in 1..u64::MAX, seed in any::<u64>()) {
-            let ten = |process| Uniform::new(places, seed, process).take(10).collect::<Vec<_>>();
+            let ten = |process| uniform(places, seed, process).take(10).collect::<Vec<_>>();
             prop_assert!(ten(0).iter().all(|place| *place < places));
             prop_assert_eq!(ten(0), ten(0));
             prop_assert!(places < 1000 || ten(0) != ten(1));
@@ -179,14 +127,14 @@ mod tests {
 
     #[test]
     fn a_stride_is_the_distance_of_two_touches() {
-        let six: Vec<u64> = InOrder::new(10, 4, 0, 1).take(12).collect();
+        let six: Vec<u64> = in_order(10, 4, 0, 1).take(12).collect();
         assert_eq!(six, [0, 4, 8, 1, 5, 9, 2, 6, 3, 7, 0, 4]);
     }
 
     #[test]
     fn uniform_touches_are_uniform() {
         let mut counts = [0_u32; 64];
-        for place in Uniform::new(64, 3, 0).take(64_000) {
+        for place in uniform(64, 3, 0).take(64_000) {
             counts[place as usize] += 1;
         }
         // Chi squared with 63 degrees of freedom is above 104 once in a thousand times.

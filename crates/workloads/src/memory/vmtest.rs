@@ -10,9 +10,8 @@ const MOST_PROCESSES: u64 = 1 << 16;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// A parent touches its data segment and forks a child for each `process_size` of `size`, which
-/// steps through the segment `loops` times; the parent sleeps and looks for ended children, which
-/// causes the context switches (Gordon Irlam, "A Guide to Sun-4 Virtual Memory Performance", 1990,
-/// section 6).
+/// steps through the segment `loops` times; the parent's periodic checks cause context switches
+/// (Gordon Irlam, "A Guide to Sun-4 Virtual Memory Performance", 1990, section 6).
 pub const VMTEST: Workload = Workload {
     name: "vmtest",
     about: "processes that step through shared pages, each a small part of the virtual memory",

@@ -5,9 +5,9 @@ use rand_pcg::Pcg64Mcg;
 
 use super::{Permutation, below, generator};
 
-/// Ranks up to here are drawn with their own weight each.
+/// Ranks up to here have a bucket each.
 const EXACT: u64 = 128;
-/// Above, so many buckets share the ranks from one power of two to the next.
+/// Buckets above from one power of two to the next.
 const BUCKETS_PER_OCTAVE: f64 = 64.0;
 
 /// Places at random, the one of rank k with a probability as k^−s (Zipf's law); ranks are assigned
@@ -26,7 +26,7 @@ pub struct Zipf {
 
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
-    /// The part of 2^32 in which this bucket is taken, and not the other one.
+    /// The part of 2^32 that takes this bucket and not the other one.
     threshold: u32,
     other: u32,
     first: u64,
@@ -40,7 +40,7 @@ impl Zipf {
         let (bounds, weights) = buckets(places, skew);
         Self {
             buckets: aliases(&bounds, &weights),
-            // Process 0's stream after its touches would be the same: one of its own.
+            // Not process 0's own stream of touches.
             places: Permutation::new(places, &mut generator(!seed, 0)),
             random: generator(seed, process),
         }

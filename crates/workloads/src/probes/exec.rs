@@ -5,20 +5,18 @@ use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 
-use sys::clock::monotonic_ns;
+use sys::clock::{is_readable, monotonic_ns};
 use sys::process::{Program, wait};
 
 use super::elf;
 use crate::{
-    Interaction, Made, Param, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
-    at,
+    Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError, at,
 };
 
 pub(crate) const PROBE: Workload = Workload {
     name: "exec",
     about: "fork and execute a tiny static program, until its first write",
     measures: &["fork_ns", "first_write_ns"],
-    params: &[Param::resolved("program_bytes")],
     ..Workload::new(Work::Probe(Probe { rhythm: Rhythm::Interval, plan, make }))
 };
 
@@ -70,7 +68,7 @@ impl Interaction for Exec {
 
     fn settle(&mut self) {
         if let Some(child) = self.child.take() {
-            // The child ends by itself right after its write.
+            // The child ends right after its write.
             let _ = wait(child, true);
         }
     }
@@ -79,24 +77,16 @@ impl Interaction for Exec {
 impl Exec {
     /// Waits for the child's first byte; fails if it ends without writing.
     fn await_byte(&mut self, child: u32, byte: &mut [u8; 1]) -> Result<(), WorkloadError> {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let (short, none) =
-            (Timespec { tv_sec: 0, tv_nsec: 100_000_000 }, Timespec { tv_sec: 0, tv_nsec: 0 });
         let mut ended = false;
         loop {
-            let ready = {
-                let mut fds = [PollFd::new(&self.reader, PollFlags::IN)];
-                poll(&mut fds, Some(if ended { &none } else { &short })).unwrap_or(0)
-            };
-            if ready > 0 {
+            if is_readable(&self.reader, if ended { 0 } else { 100_000_000 }) {
                 return self.reader.read_exact(byte).map_err(at("read the first write"));
             }
             if ended {
                 let silent = std::io::Error::other("the program ended without writing");
                 return Err(at("execute the tiny program")(silent));
             }
-            // It may have written just before it ended: look once more, or the next interaction
-            // gets its byte.
+            // It may have written before: look once more, or the next interaction gets its byte.
             ended = matches!(wait(child, false), Ok(Some(_)));
             if ended {
                 self.child = None;

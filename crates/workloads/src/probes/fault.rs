@@ -4,8 +4,7 @@ use sys::clock::monotonic_ns;
 use sys::memory::Mapping;
 
 use crate::{
-    Interaction, Made, Param, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
-    at,
+    Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError, at,
 };
 
 const MAP_BYTES: u64 = 4 << 20;
@@ -16,7 +15,6 @@ pub(crate) const PROBE: Workload = Workload {
     name: "fault",
     about: "map, touch and unmap 4 MiB of anonymous memory",
     measures: &["map_ns", "touch_ns", "unmap_ns"],
-    params: &[Param::resolved("map_bytes")],
     ..Workload::new(Work::Probe(Probe { rhythm: Rhythm::Interval, plan, make }))
 };
 

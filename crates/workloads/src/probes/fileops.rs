@@ -10,8 +10,8 @@ use rustix::fs::{Advice, fadvise};
 use sys::clock::monotonic_ns;
 
 use crate::{
-    Interaction, Made, Param, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
-    at, emptied,
+    Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError, at,
+    emptied,
 };
 
 const WRITE_BYTES: usize = 64 << 10;
@@ -21,7 +21,6 @@ pub(crate) const PROBE: Workload = Workload {
     name: "fileops",
     about: "create, write 64 KiB, fsync, stat, read 256 KiB cold, unlink",
     measures: &["create_ns", "write_ns", "fsync_ns", "stat_ns", "cold_read_ns", "unlink_ns"],
-    params: &[Param::resolved("write_bytes"), Param::resolved("cold_bytes")],
     ..Workload::new(Work::Probe(Probe { rhythm: Rhythm::Interval, plan, make }))
 };
 
@@ -72,7 +71,7 @@ impl Interaction for FileOps {
         Ok(())
     }
 
-    /// Drops the cold file from the cache; if the kernel does not, the counters say so.
+    /// Drops the cold file from the cache; the counters show whether the kernel did.
     fn settle(&mut self) {
         let _ = fadvise(&self.cold, 0, None, Advice::DontNeed);
     }

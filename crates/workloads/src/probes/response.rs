@@ -15,8 +15,8 @@ use sys::clock::monotonic_ns;
 use sys::memory::Mapping;
 
 use crate::{
-    Interaction, Made, Param, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
-    at, emptied,
+    Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError, at,
+    emptied,
 };
 
 /// Size of each array in a memory of at least 256 MiB, in bytes.
@@ -34,11 +34,6 @@ pub(crate) const PROBE: Workload = Workload {
     name: "response",
     about: "after idling: scan a resident array, then allocate, touch and scan a fresh one",
     measures: &["resident_scan_ns", "fresh_touch_ns", "fresh_scan_ns", "fresh_free_ns"],
-    params: &[
-        Param::resolved("array_bytes"),
-        Param::resolved("resident_slices"),
-        Param::resolved("resident_anonymous"),
-    ],
     ..Workload::new(Work::Probe(Probe { rhythm: Rhythm::Interval, plan, make }))
 };
 

@@ -2,7 +2,7 @@
 //! how late the process runs; a late wake-up counts from its own intended time.
 
 use crate::{
-    Interaction, Made, Param, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
+    Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
 };
 
 /// One wake-up in each period of this length, in ns.
@@ -11,7 +11,6 @@ const PERIOD_NS: u64 = 4_000_000;
 pub(crate) const PROBE: Workload = Workload {
     name: "wake",
     about: "wake up at an absolute moment, once every 4 ms, at a random phase",
-    params: &[Param::resolved("period_ns")],
     ..Workload::new(Work::Probe(Probe { rhythm: Rhythm::Periodic, plan, make }))
 };
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sys::process::usage;
 
 use super::{counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Worker, Workload};
+use crate::{Endless, Plan, Setting, Worker, Workload};
 
 /// CPU time of one operation, about: steps of the computation.
 const STEPS: u64 = 200_000;
@@ -21,7 +21,6 @@ pub(crate) const LOAD: Workload = Workload {
     name: "provoke-cpu-denied",
     about: "a process for each CPU computes all the time (at 0 for less than the quota)",
     measures: &["operations", "busy_ns", "cpu_ns"],
-    params: &[Param::resolved("processes"), Param::resolved("duty_ppm")],
     is_warm: |progress| progress.since_start(CPU_NS) >= WARM_CPU_NS * progress.plan.workers as u64,
     ..provocation(plan, work)
 };

@@ -1,14 +1,13 @@
-//! `provoke-fork-storm`: a large process forks repeatedly and goes on writing: its pages are
-//! copied.
+//! `provoke-fork-storm`: a large process forks and goes on writing, which copies its pages.
 
 use std::io;
 
 use sys::clock::{monotonic_ns, sleep_until_ns};
-use sys::memory::{Advice, Mapping};
-use sys::process::{fork_child, signal, signals, wait};
+use sys::memory::Mapping;
+use sys::process::{end, fork_child};
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, page_bytes};
+use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes};
 
 const RESIDENT_BYTES: u64 = 64 << 20;
 /// Time from one fork to the next at an intensity of 1, in ns.
@@ -18,7 +17,6 @@ const WARM_PASSES: u64 = 20;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-fork-storm",
     about: "a process of 64 MiB forks every 100 ms and goes on writing (at 0 never)",
-    params: &[Param::resolved("resident_bytes"), Param::resolved("fork_every_ns")],
     is_warm: |progress| {
         let pages = progress.plan.param("resident_bytes") / page_bytes() as u64;
         progress.since_start(OPERATIONS) >= WARM_PASSES * pages
@@ -36,10 +34,8 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
 
 fn work(worker: &Worker<'_>) -> Endless {
     let failed = |error| at("fork and write")(error);
-    let mapping =
-        Mapping::anonymous(worker.plan.param("resident_bytes") as usize).map_err(failed)?;
-    // A kernel that does not know the advice has small pages only.
-    let _ = mapping.advise(Advice::Small);
+    let resident_bytes = worker.plan.param("resident_bytes") as usize;
+    let mapping = Mapping::small_pages(resident_bytes).map_err(failed)?;
     mapping.touch(page_bytes(), 1);
     let pages = (mapping.size_bytes() / page_bytes()) as u64;
     let every_ns = worker.plan.param("fork_every_ns");
@@ -57,7 +53,7 @@ fn work(worker: &Worker<'_>) -> Endless {
     }
 }
 
-/// Forks a child that does nothing, and acts while it holds all pages as they were.
+/// Acts while an idle child holds all pages as they were.
 fn beside_a_copy(act: impl FnOnce()) -> io::Result<()> {
     let child = fork_child(|| {
         loop {
@@ -65,6 +61,5 @@ fn beside_a_copy(act: impl FnOnce()) -> io::Result<()> {
         }
     })?;
     act();
-    signal(child, signals::KILL)?;
-    wait(child, true).map(|_| ())
+    end([child])
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use rand::RngExt;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, page_bytes};
+use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes};
 
 /// Size of the file for memory of 1 at an intensity of 0, which fits.
 const FITS: f64 = 0.4;
@@ -19,7 +19,6 @@ const WARM_READS: u64 = 64;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-global-reclaim",
     about: "random reads of a file of 150 % of memory (at 0 of 40 %)",
-    params: &[Param::resolved("file_bytes")],
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_READS,
     ..provocation(plan, work)
 };

@@ -7,10 +7,9 @@ use sys::memory::{Advice, Mapping};
 use super::{OPERATIONS, counted, written};
 use crate::{Endless, Progress, Setting, Worker, at, page_bytes};
 
-/// The load is warm when each page has been read this many times on average: nothing is cold.
+/// Warm when each page has been read this many times on average.
 const WARM_PASSES: u64 = 3;
 
-/// The parameter that holds the size of the file.
 pub(super) fn parameter(setting: &Setting, pages: u64) -> Result<(&'static str, u64), String> {
     let file_bytes = pages * page_bytes() as u64;
     if pages == 0 || file_bytes > setting.free_disk_bytes / 2 {
@@ -23,7 +22,6 @@ pub(super) fn parameter(setting: &Setting, pages: u64) -> Result<(&'static str, 
     Ok(("file_bytes", file_bytes))
 }
 
-/// Makes the file and reads its pages at random, so many at a time.
 pub(super) fn read_at_random(worker: &Worker<'_>, batch: u64) -> Endless {
     let path = worker.setting.work_dir.join("provoked.dat");
     let file_bytes = worker.plan.param("file_bytes");

@@ -1,7 +1,7 @@
 //! `provoke-memcg-refault`: random reads of a mapped file that is a little larger than memory.
 
 use super::{mapped_file, provocation};
-use crate::{Param, Plan, Setting, Workload};
+use crate::{Plan, Setting, Workload};
 
 /// Size of the file for memory of 1 at an intensity of 0, which fits.
 const FITS: f64 = 0.5;
@@ -12,7 +12,6 @@ const BATCH: u64 = 64;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-memcg-refault",
     about: "random reads of a mapped file of 105 % of memory (at 0 of 50 %)",
-    params: &[Param::resolved("file_bytes")],
     is_warm: mapped_file::is_warm,
     ..provocation(plan, |worker| mapped_file::read_at_random(worker, BATCH))
 };

@@ -4,7 +4,7 @@
 use sys::memory::Mapping;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
+use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
 
 /// Memory that is held at an intensity of 0 for memory of 1: below a `high` of one half of it.
 const BELOW: f64 = 0.25;
@@ -17,7 +17,6 @@ const WARM_OPERATIONS: u64 = 2;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-memory-high",
     about: "touch memory again at 55 % of the limit, where high is at 50 % (at 0 at 25 %)",
-    params: &[Param::resolved("map_bytes")],
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_OPERATIONS,
     ..provocation(plan, work)
 };

@@ -33,10 +33,9 @@ pub(crate) const TOTALS: &[&str] = &["operations", "busy_ns"];
 const OPERATIONS: usize = 0;
 const BUSY_NS: usize = 1;
 
-/// Bytes of a file that are written at once.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// What a provocation has unless it says otherwise: its workers are always in an operation.
+/// A provocation whose workers are always in an operation.
 const fn provocation(
     plan: fn(&Setting) -> Result<Plan, String>,
     work: fn(&Worker<'_>) -> Endless,
@@ -46,7 +45,7 @@ const fn provocation(
     Workload { measures: TOTALS, dose_unit: "busy_ns", ..Workload::new(Work::Provocation(load)) }
 }
 
-/// Does some operations and counts them, and the time that they took, when they are done.
+/// Runs operations and counts them and their time.
 fn counted<T>(worker: &Worker<'_>, operations: u64, act: impl FnOnce() -> T) -> T {
     let start_ns = monotonic_ns();
     let result = act();
@@ -55,7 +54,7 @@ fn counted<T>(worker: &Worker<'_>, operations: u64, act: impl FnOnce() -> T) -> 
     result
 }
 
-/// A file of seeded bytes on the disk, written by the worker, so that its pages are the group's.
+/// A file of seeded bytes on the disk, written by the worker, so that its group is charged.
 fn written(worker: &Worker<'_>, path: &Path, file_bytes: u64) -> io::Result<File> {
     let mut chunk = vec![0; CHUNK_BYTES.min(file_bytes as usize)];
     worker.random().fill(&mut chunk[..]);
@@ -69,25 +68,12 @@ fn written(worker: &Worker<'_>, path: &Path, file_bytes: u64) -> io::Result<File
     Ok(file)
 }
 
-/// Which of many turns have the condition: a share of them, spread evenly.
-#[derive(Debug)]
-struct Turns {
-    percent: u64,
-    credit: u64,
-}
-
-impl Turns {
-    /// `percent` of all turns.
-    fn new(percent: u64) -> Self {
-        Self { percent, credit: 0 }
-    }
-
-    /// Whether the next turn has it.
-    fn next(&mut self) -> bool {
-        self.credit += self.percent;
-        let has = self.credit >= 100;
-        self.credit -= if has { 100 } else { 0 };
-        has
+/// Whether each turn has the condition: `percent` of them, spread evenly.
+fn turns(percent: u64) -> impl FnMut() -> bool {
+    let mut turn = 0;
+    move || {
+        turn += 1;
+        turn * percent / 100 > (turn - 1) * percent / 100
     }
 }
 
@@ -103,8 +89,8 @@ mod tests {
     #[test]
     fn turns_are_spread_evenly() {
         let of = |intensity| {
-            let mut turns = Turns::new(percent(intensity));
-            (0..8).map(|_| u8::from(turns.next())).collect::<Vec<u8>>()
+            let mut next = turns(percent(intensity));
+            (0..8).map(|_| u8::from(next())).collect::<Vec<u8>>()
         };
         assert_eq!(of(0.0), [0; 8]);
         assert_eq!(of(1.0), [1; 8]);

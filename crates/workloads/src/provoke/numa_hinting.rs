@@ -1,25 +1,21 @@
-//! `provoke-numa-hinting`: memory on another node is touched, so that the kernel unmaps and moves
-//! it.
+//! `provoke-numa-hinting`: memory on another node is touched, which the kernel unmaps and moves.
 
 use std::{fs, io};
 
-use sys::memory::{Advice, Mapping, Placement};
+use sys::memory::{Mapping, Placement};
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
+use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
 
-/// Where the system lists its nodes that have memory, as `0-1`.
+/// The nodes that have memory, as `0-1`.
 const NODES: &str = "/sys/devices/system/node/has_memory";
-/// Share of memory that is touched.
 const TOUCHED: f64 = 0.4;
-/// The kernel scans a process first after a second or two (`numa_balancing_scan_delay_ms`,
-/// `scan_period_min_ms`).
+/// The kernel's first scan of a process is after a second or two (`numa_balancing_scan_delay_ms`).
 const WARM_NS: u64 = 1_000_000_000;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-numa-hinting",
     about: "touch memory that the kernel wants on another node (at 0 it may not move)",
-    params: &[Param::resolved("touched_bytes"), Param::resolved("balanced_bytes")],
     is_warm: |progress| progress.elapsed_ns >= WARM_NS && progress.since_start(OPERATIONS) > 0,
     ..provocation(plan, work)
 };
@@ -51,11 +47,9 @@ fn other_node() -> io::Result<u32> {
         .ok_or_else(|| io::Error::other(format!("{:?}: there is one node", listed.trim())))
 }
 
-/// Memory on a node, of which the first part is the kernel's to move.
+/// Memory on a node, of which the kernel may move the first `balanced` bytes.
 fn far_memory(touched: usize, balanced: usize, node: u32) -> io::Result<Mapping> {
-    let memory = Mapping::anonymous(touched)?;
-    // A kernel that does not know the advice has small pages only.
-    let _ = memory.advise(Advice::Small);
+    let memory = Mapping::small_pages(touched)?;
     memory.place(0..touched, Placement::Prefer(node))?;
     memory.touch(page_bytes(), 1);
     memory.place(0..balanced, Placement::OfProcess)?;

@@ -3,8 +3,8 @@
 use sys::memory::Mapping;
 use sys::process::{fork_child, wait_any};
 
-use super::{BUSY_NS, OPERATIONS, Turns, counted, percent, provocation};
-use crate::{Endless, Load, Param, Plan, Setting, Work, Worker, Workload, at, page_bytes};
+use super::{BUSY_NS, OPERATIONS, counted, percent, provocation, turns};
+use crate::{Endless, Load, Plan, Setting, Work, Worker, Workload, at, page_bytes};
 
 const SHARED_BYTES: u64 = 16 << 20;
 const PROCESSES: u64 = 32;
@@ -13,11 +13,6 @@ const WARM_PASSES: u64 = 1;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-page-tables",
     about: "32 processes map 16 MiB of shared memory page by page (at 0 they keep it mapped)",
-    params: &[
-        Param::resolved("processes"),
-        Param::resolved("shared_bytes"),
-        Param::resolved("mapped_anew_percent"),
-    ],
     is_warm: |progress| {
         let pages = progress.plan.param("shared_bytes") / page_bytes() as u64;
         let passes = WARM_PASSES * progress.plan.param("processes");
@@ -41,7 +36,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     ))
 }
 
-/// The worker has the memory and the processes; these die with it, and it with the agent.
+/// The worker prepares the memory and forks the processes, which die with it.
 fn work(worker: &Worker<'_>) -> Endless {
     let shared = Mapping::shared(worker.plan.param("shared_bytes") as usize)
         .map_err(at("map shared memory"))?;
@@ -54,14 +49,13 @@ fn work(worker: &Worker<'_>) -> Endless {
     Err(at("keep the processes")(error))
 }
 
-/// The work of one process: all pages, one after the other. Ends only by an error.
 fn attend(worker: &Worker<'_>, shared: &Mapping) -> i32 {
     let pages = (shared.size_bytes() / page_bytes()) as u64;
-    let mut turns = Turns::new(worker.plan.param("mapped_anew_percent"));
+    let mut is_turn = turns(worker.plan.param("mapped_anew_percent"));
     loop {
         let pass = || {
             let given_back =
-                if turns.next() { shared.give_back(0..shared.size_bytes()) } else { Ok(()) };
+                if is_turn() { shared.give_back(0..shared.size_bytes()) } else { Ok(()) };
             shared.touch(page_bytes(), 1);
             given_back
         };

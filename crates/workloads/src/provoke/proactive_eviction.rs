@@ -1,27 +1,24 @@
-//! `provoke-proactive-eviction`: random reads of a mapped file that fits, while `memory.reclaim`
-//! evicts pages of the group.
+//! `provoke-proactive-eviction`: random reads of a mapped file, parts of which are evicted.
 
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{BUSY_NS, mapped_file, provocation};
-use crate::{Endless, Load, Param, Plan, Setting, Work, Worker, Workload, at, scaled};
+use crate::{Endless, Load, Plan, Setting, Work, Worker, Workload, at, scaled};
 
 /// Size of the file for memory of 1: it fits.
 const FITS: f64 = 0.4;
-/// Share of the file evicted each time at an intensity of 1: a slow disk brings back more until
-/// then.
+/// Share of the file evicted each time at an intensity of 1, which a slow disk brings back.
 const EVICTED: f64 = 1.0 / 64.0;
 const REST: Duration = Duration::from_millis(200);
 const BATCH: u64 = 16;
-/// The worker that reads; the other one has pages evicted.
+/// The worker that reads; the other one evicts.
 const READER: usize = 0;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-proactive-eviction",
     about: "random reads of a mapped file while parts of it are evicted all the time (at 0: not)",
-    params: &[Param::resolved("file_bytes"), Param::resolved("evicted_bytes")],
     is_warm: mapped_file::is_warm,
     work: Work::Provocation(Load::new(plan, work, |progress| progress.busy(1, BUSY_NS))),
     ..provocation(plan, work)
@@ -62,7 +59,6 @@ fn evictions(worker: &Worker<'_>) -> Endless {
     }
 }
 
-/// The directory of this process's control group of version 2.
 fn own_group() -> std::io::Result<PathBuf> {
     let missing = |what: &str| std::io::Error::new(std::io::ErrorKind::NotFound, what.to_owned());
     let groups = fs::read_to_string("/proc/self/cgroup")?;

@@ -1,5 +1,4 @@
-//! `provoke-shootdown`: a thread changes the protection of pages, which interrupts another one's
-//! CPU.
+//! `provoke-shootdown`: changes of page protection, each of which interrupts another CPU.
 
 use std::convert::Infallible;
 use std::hint::spin_loop;
@@ -9,7 +8,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use sys::memory::Mapping;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
+use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
 
 /// Pages whose protection is changed, one after the other.
 const PAGES: u64 = 64;
@@ -18,7 +17,6 @@ const WARM_OPERATIONS: u64 = 10_000;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-shootdown",
     about: "protect a page beside a thread that runs (at 0 there is no other thread)",
-    params: &[Param::resolved("other_threads"), Param::resolved("pages")],
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_OPERATIONS,
     ..provocation(plan, work)
 };

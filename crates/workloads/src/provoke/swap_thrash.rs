@@ -5,7 +5,7 @@ use rand::RngExt;
 use sys::memory::Mapping;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, page_bytes};
+use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes};
 
 /// Size of the memory for memory of 1 at an intensity of 0, which fits.
 const FITS: f64 = 0.5;
@@ -18,7 +18,6 @@ const WARM_TOUCHES: u64 = 64;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-swap-thrash",
     about: "random touches of anonymous memory of 150 % of memory (at 0 of 50 %)",
-    params: &[Param::resolved("map_bytes")],
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_TOUCHES,
     ..provocation(plan, work)
 };
@@ -26,7 +25,7 @@ pub(crate) const LOAD: Workload = Workload {
 fn plan(setting: &Setting) -> Result<Plan, String> {
     let pages = setting.pages_of_memory(FITS + MORE * setting.intensity);
     let map_bytes = pages.max(1) * page_bytes() as u64;
-    // Others may have to be swapped out too: an eighth of memory is left to them.
+    // Other pages may be swapped out too: an eighth of memory is left to them.
     let swapped_bytes = map_bytes.saturating_sub(setting.memory_bytes * 7 / 8);
     if swapped_bytes > setting.swap_bytes {
         return Err(format!(

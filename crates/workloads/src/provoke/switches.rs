@@ -5,7 +5,7 @@ use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 use sys::process::fork_child;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, scaled};
+use crate::{Endless, Plan, Setting, Worker, Workload, at, scaled};
 
 /// Round trips that are counted together at an intensity of 1.
 const BATCH: u64 = 256;
@@ -14,7 +14,6 @@ const WARM_TRIPS: u64 = 10_000;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-switches",
     about: "two processes pass a byte to and fro (at 0 one passes it to itself): all healthy",
-    params: &[Param::resolved("partners"), Param::resolved("batch")],
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_TRIPS,
     ..provocation(plan, work)
 };
@@ -45,7 +44,6 @@ fn trip(to_far: &mut PipeWriter, near: &mut PipeReader) -> std::io::Result<()> {
     near.read_exact(&mut [0])
 }
 
-/// Sends back all that comes, until nobody writes.
 fn echo(mut far: PipeReader, mut back: PipeWriter) -> i32 {
     let mut byte = [0];
     while far.read_exact(&mut byte).is_ok() {

@@ -3,7 +3,7 @@
 use sys::memory::{Advice, Mapping};
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, scaled};
+use crate::{Endless, Plan, Setting, Worker, Workload, at, scaled};
 
 const CHAIN_BYTES: u64 = 64 << 20;
 /// A huge page, in bytes: advice is given on multiples of it.
@@ -16,7 +16,6 @@ const WARM_POINTERS: u64 = 1 << 20;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-translation",
     about: "a random chain through 64 MiB of small pages (at 0 of huge ones)",
-    params: &[Param::resolved("chain_bytes"), Param::resolved("small_bytes")],
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_POINTERS,
     ..provocation(plan, work)
 };

@@ -1,25 +1,23 @@
-//! `provoke-writeback-throttle`: writes that fill memory with dirty pages, so that the writer
-//! waits.
+//! `provoke-writeback-throttle`: writes that fill memory with dirty pages, until they wait.
 
 use std::os::unix::fs::FileExt;
 
 use rand::RngExt;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Param, Plan, Setting, Worker, Workload, at, emptied, scaled};
+use crate::{Endless, Plan, Setting, Worker, Workload, at, emptied, scaled};
 
 /// Size of the file at an intensity of 0 for memory of 1: truncated before the kernel writes it.
 const LITTLE: f64 = 0.02;
 /// What an intensity of 1 adds: far more than may be dirty.
 const MORE: f64 = 1.5;
 const CHUNK_BYTES: u64 = 64 << 10;
-/// The load is warm when so much of memory (a half of it), or the whole file, has been written.
+/// Warm when half of memory, or the whole file, has been written.
 const WARM_PART: u64 = 2;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-writeback-throttle",
     about: "writes of a file of 150 % of memory, over and over (at 0 of 2 %)",
-    params: &[Param::resolved("file_bytes")],
     is_warm: |progress| {
         let written_bytes = progress.since_start(OPERATIONS) * CHUNK_BYTES;
         let enough = progress.setting.memory_bytes / WARM_PART;
@@ -35,7 +33,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(1, [("file_bytes", file_bytes)]))
 }
 
-/// Writes the file chunk by chunk, cuts it to nothing, and begins again.
+/// Writes the file chunk by chunk, truncates it, and begins again.
 fn work(worker: &Worker<'_>) -> Endless {
     let path = worker.setting.work_dir.join("provoked.dat");
     let failed = |error| at(format!("write {}", path.display()))(error);

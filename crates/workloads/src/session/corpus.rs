@@ -53,15 +53,15 @@ pub fn fill(dir: &Path, seed: u64, user: u32) -> io::Result<()> {
 }
 
 fn make(path: &Path) -> io::Result<()> {
-    fs::create_dir(path).map_err(|error| named(path, &error))
+    fs::create_dir(path).map_err(at(path))
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    fs::write(path, text).map_err(|error| named(path, &error))
+    fs::write(path, text).map_err(at(path))
 }
 
-fn named(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("write {}: {error}", path.display()))
+fn at(path: &Path) -> impl Fn(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("write {}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -11,12 +11,11 @@ pub use corpus::{CORPUS_BYTES, fill};
 pub use order::Order;
 pub use resolve::{Resolved, resolve, search_path};
 pub use script::{DEFAULT_SCRIPT, MOST_USERS, parse_script, script_text, set};
-pub use variables::Seat;
+pub use variables::arguments;
 
 use crate::workload::{Work, Workload};
 
-/// Users as in D. H. Hunt, "Performance Comparison of Systems 17.11 and 18.9", Project MAC CSR RFC
-/// 17, 1973, experiment 1.
+/// Users as in D. H. Hunt, "Performance Comparison of Systems 17.11 and 18.9", CSR RFC 17, 1973.
 pub const SESSION: Workload = Workload {
     name: "session",
     about: "users who issue the commands of a script in random order, thinking in between",

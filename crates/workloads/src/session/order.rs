@@ -22,7 +22,7 @@ impl Order {
         Self {
             commands,
             permutations: Pcg64Mcg::seed_from_u64(own),
-            // A stream of its own: how often a user thought does not change what he does next.
+            // A stream of its own: think times do not change the order.
             thoughts: Pcg64Mcg::seed_from_u64(own.rotate_left(32) ^ APART),
         }
     }
@@ -34,8 +34,7 @@ impl Order {
         order
     }
 
-    /// Think time before the next command in ns, uniform from half the mean to one and a half of
-    /// it.
+    /// Think time before the next command in ns, uniform from 0.5 to 1.5 of the mean.
     pub fn next_think_ns(&mut self, mean_ns: u64) -> u64 {
         let half_ns = mean_ns / 2;
         half_ns + self.thoughts.random_range(0..=mean_ns.min(u64::MAX / 2))

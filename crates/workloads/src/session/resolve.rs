@@ -7,7 +7,7 @@ use std::path::Path;
 use model::{Command, Script, Tools};
 use rustix::fs::{Access, access};
 
-/// Where programs are looked for if the environment does not say.
+/// The search path if the environment has none.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 
 /// A script as it is run on one subject.
@@ -78,8 +78,7 @@ pub fn resolve(script: &Script, path: &OsStr) -> Result<Resolved, String> {
     Ok(Resolved { script: Script { tools, ..script.clone() }, note })
 }
 
-/// Whether a program can be executed; a name with a variable is unknown yet and assumed to be
-/// there.
+/// Whether a program can be executed; one named by a variable is assumed to be there.
 fn is_there(program: &str, path: &OsStr) -> bool {
     if super::variables::names(program).next().is_some() {
         return true;

@@ -15,7 +15,7 @@ pub const DEFAULT_SCRIPT: &str = include_str!("../../scripts/default.toml");
 /// Most users of a session.
 pub const MOST_USERS: u32 = 64;
 const MOST_COMMANDS: usize = 1000;
-/// Longest name of a command, in bytes: it has a column in a table.
+/// Longest name of a command, in bytes, for a column of a table.
 const LONGEST_NAME: usize = 40;
 /// Longest think time and limit of a command, in ns: a day.
 const LONGEST_NS: u64 = 86_400_000_000_000;
@@ -23,7 +23,6 @@ const LONGEST_NS: u64 = 86_400_000_000_000;
 const USERS: u32 = 6;
 const THINK: &str = "1s";
 const LIMIT: &str = "60s";
-/// The settings that every script has.
 const SETTINGS: [&str; 4] = ["users", "think", "limit", "tools"];
 
 #[derive(Serialize, Deserialize)]
@@ -138,7 +137,7 @@ fn time_ns(text: &str, least_ns: u64) -> Result<u64, String> {
     }
 }
 
-/// A variable's value may name the user's directory and number, and nothing else.
+/// A variable's value may only refer to the user's directory and number.
 fn check_value(value: &str) -> Result<(), String> {
     if value.contains('\0') {
         return Err("a value cannot hold a NUL character".to_owned());
@@ -149,7 +148,6 @@ fn check_value(value: &str) -> Result<(), String> {
     }
 }
 
-/// A name that fits into a table.
 fn checked_name(
     at: Description<'_>,
     path: &str,

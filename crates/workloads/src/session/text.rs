@@ -11,7 +11,6 @@ const SYLLABLES: [&str; 32] = [
 const VOCABULARY: usize = 2000;
 const LINE_WORDS: usize = 11;
 
-/// A writer with a vocabulary of its own.
 pub(crate) struct Author {
     random: Pcg64Mcg,
     words: Vec<String>,
@@ -52,7 +51,6 @@ impl Author {
         text
     }
 
-    /// A word a line, of at least so many bytes.
     pub(crate) fn list(&mut self, size_bytes: usize) -> String {
         let mut text = String::with_capacity(size_bytes + 64);
         while text.len() < size_bytes {
@@ -62,7 +60,7 @@ impl Author {
         text
     }
 
-    /// The same lines with some changed, some left out and some added.
+    /// The same lines with some changed, removed or added.
     pub(crate) fn revision(&mut self, text: &str) -> String {
         let mut revised = String::with_capacity(text.len() + 1024);
         for line in text.lines() {

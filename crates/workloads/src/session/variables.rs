@@ -5,59 +5,44 @@ use std::path::Path;
 
 use model::Script;
 
-/// The variables that every script has: the user's directory and number.
+/// The variables of every script: the user's directory and number.
 pub(crate) const OWN: [&str; 2] = ["dir", "user"];
 
-/// Where a command is issued, and by whom.
-#[derive(Clone, Copy, Debug)]
-pub struct Seat<'a> {
-    /// The user's own directory.
-    pub dir: &'a Path,
-    /// The user's number, from 0.
-    pub user: u32,
+/// The arguments of a command of user `user`, from 0, in directory `dir`, with all variables of the
+/// script replaced.
+pub fn arguments(script: &Script, dir: &Path, user: u32, arguments: &[String]) -> Vec<String> {
+    let own = BTreeMap::from([("dir", dir.display().to_string()), ("user", user.to_string())]);
+    let variables = script.variables.iter();
+    let mut values: BTreeMap<&str, String> =
+        variables.map(|(name, value)| (name.as_str(), replaced(value, &own))).collect();
+    values.extend(own);
+    arguments.iter().map(|argument| replaced(argument, &values)).collect()
 }
 
-impl Seat<'_> {
-    /// The arguments of a command with all variables of the script replaced.
-    pub fn arguments(&self, script: &Script, arguments: &[String]) -> Vec<String> {
-        let mut values: BTreeMap<&str, String> = self.own();
-        for (name, value) in &script.variables {
-            values.insert(name, replaced(value, &self.own()));
-        }
-        arguments.iter().map(|argument| replaced(argument, &values)).collect()
-    }
-
-    fn own(&self) -> BTreeMap<&'static str, String> {
-        let [dir, user] = OWN;
-        [(dir, self.dir.display().to_string()), (user, self.user.to_string())].into()
-    }
-}
-
-/// Cuts an argument: `{name}` is a variable, `{{` and `}}` are braces, so is a brace of neither.
-fn pieces(argument: &str) -> Vec<Result<&str, Variable<'_>>> {
+/// Splits an argument into text and names of variables (`true`): `{name}` is a variable, `{{`, `}}`
+/// and single braces are braces.
+fn pieces(argument: &str) -> Vec<(&str, bool)> {
     let mut pieces = Vec::new();
     let mut rest = argument;
     while let Some(at) = rest.find(['{', '}']) {
         let (before, from) = rest.split_at(at);
-        pieces.push(Ok(before));
+        pieces.push((before, false));
         let name = from.strip_prefix('{').and_then(|from| from.split_once('}'));
         let used = match name.filter(|(name, _)| is_name(name)) {
             Some((name, _)) => {
-                pieces.push(Err(Variable(name)));
+                pieces.push((name, true));
                 name.len() + 2
             }
             None => {
-                pieces.push(Ok(&from[..1]));
+                pieces.push((&from[..1], false));
                 1 + usize::from(from.starts_with("{{") || from.starts_with("}}"))
             }
         };
         rest = &from[used..];
     }
-    pieces.push(Ok(rest));
+    pieces.push((rest, false));
     pieces
 }
-
-struct Variable<'a>(&'a str);
 
 /// Whether a text can name a variable: letters, digits, `_` and `-`, a letter first.
 pub(crate) fn is_name(text: &str) -> bool {
@@ -66,13 +51,14 @@ pub(crate) fn is_name(text: &str) -> bool {
 }
 
 pub(crate) fn names(argument: &str) -> impl Iterator<Item = &str> {
-    pieces(argument).into_iter().filter_map(|piece| piece.err().map(|Variable(name)| name))
+    pieces(argument).into_iter().filter_map(|(piece, is_name)| is_name.then_some(piece))
 }
 
 fn replaced(argument: &str, values: &BTreeMap<&str, String>) -> String {
-    // A script with an unknown variable is refused when it is read.
-    let value = |Variable(name)| values.get(name).map_or("", String::as_str);
-    pieces(argument).into_iter().map(|piece| piece.unwrap_or_else(value)).collect()
+    // An unknown variable was refused when the script was read.
+    let value = |name| values.get(name).map_or("", String::as_str);
+    let pieces = pieces(argument).into_iter();
+    pieces.map(|(piece, is_name)| if is_name { value(piece) } else { piece }).collect()
 }
 
 #[cfg(test)]

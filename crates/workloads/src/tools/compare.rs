@@ -32,7 +32,7 @@ fn differences(one: &[&str], other: &[&str]) -> String {
     text
 }
 
-/// Places of the same lines in both texts: the longest rising sequence of pairs.
+/// The common lines of both texts: the longest rising sequence of pairs.
 fn anchors(one: &[&str], other: &[&str]) -> Vec<(usize, usize)> {
     let mut places: BTreeMap<&str, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
     for (at, line) in one.iter().enumerate() {

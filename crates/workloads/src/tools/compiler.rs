@@ -31,7 +31,7 @@ const OPERATORS: [[(&str, Op); 2]; 3] = [
     [("*", Op::Multiply), ("/", Op::Divide)],
 ];
 
-/// A compiled source: code, what it defines, and where it calls what it may not define.
+/// A compiled source: code, definitions, and calls to be bound.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Object {
     pub(super) code: Vec<u8>,
@@ -75,16 +75,17 @@ pub(super) fn compile(source: &str) -> Result<Object, String> {
     Ok(compiler.object)
 }
 
-struct Compiler {
-    tokens: Vec<(usize, Token)>,
+struct Compiler<'a> {
+    /// The words of the source with their lines, from 1.
+    tokens: Vec<(usize, &'a str)>,
     next: usize,
     depth: usize,
-    /// The variables of the function at hand, in the order of their slots.
-    locals: Vec<String>,
+    /// The variables of this function, in the order of their slots.
+    locals: Vec<&'a str>,
     object: Object,
 }
 
-impl Compiler {
+impl<'a> Compiler<'a> {
     fn wrong(&self, wanted: &str) -> String {
         match self.tokens.get(self.next) {
             Some((line, token)) => format!("line {line}: {wanted} expected, not {token:?}"),
@@ -92,11 +93,10 @@ impl Compiler {
         }
     }
 
-    fn is_next(&self, sign: &str) -> bool {
-        matches!(self.tokens.get(self.next), Some((_, Token::Sign(found))) if found == sign)
+    fn is_next(&self, word: &str) -> bool {
+        self.tokens.get(self.next).is_some_and(|(_, found)| *found == word)
     }
 
-    /// Takes a sign if it comes next.
     fn takes(&mut self, sign: &str) -> bool {
         let found = self.is_next(sign);
         self.next += usize::from(found);
@@ -107,14 +107,11 @@ impl Compiler {
         if self.takes(sign) { Ok(()) } else { Err(self.wrong(sign)) }
     }
 
-    fn name(&mut self) -> Result<String, String> {
-        match self.tokens.get(self.next) {
-            Some((_, Token::Name(name))) => {
-                self.next += 1;
-                Ok(name.clone())
-            }
-            _ => Err(self.wrong("a name")),
-        }
+    fn name(&mut self) -> Result<&'a str, String> {
+        let is_name = |word: &&str| word.starts_with(is_letter) && !WORDS.contains(word);
+        let name = self.tokens.get(self.next).map(|(_, word)| *word).filter(is_name);
+        self.next += usize::from(name.is_some());
+        name.ok_or_else(|| self.wrong("a name"))
     }
 
     /// `int name(int a, int b) { … }`, or `;` instead of the body.
@@ -138,7 +135,7 @@ impl Compiler {
             return Ok(());
         }
         let at = self.object.code.len() as u32;
-        if self.object.symbols.insert(name.clone(), at).is_some() {
+        if self.object.symbols.insert(name.to_owned(), at).is_some() {
             return Err(format!("{name:?} is defined twice"));
         }
         self.block()
@@ -187,11 +184,11 @@ impl Compiler {
         let is_new = self.takes("int");
         let name = self.name()?;
         if is_new {
-            self.locals.push(name.clone());
+            self.locals.push(name);
         }
         self.expect("=")?;
         self.deeper(Self::expression)?;
-        let slot = self.slot(&name)?;
+        let slot = self.slot(name)?;
         self.emit_with(Op::Store, slot);
         self.expect(";")
     }
@@ -206,8 +203,7 @@ impl Compiler {
         self.operations(&OPERATORS)
     }
 
-    /// Operands joined by the first level's operators, from the left; each has those of other
-    /// levels.
+    /// Operands joined by the first level's operators; each has those of the other levels.
     fn operations(&mut self, levels: &[[(&str, Op); 2]]) -> Result<(), String> {
         let Some((level, tighter)) = levels.split_first() else { return self.factor() };
         self.operations(tighter)?;
@@ -220,10 +216,13 @@ impl Compiler {
 
     /// A number, a variable, a call, or an expression in parentheses.
     fn factor(&mut self) -> Result<(), String> {
-        if let Some((_, Token::Number(number))) = self.tokens.get(self.next) {
-            let number = *number as u32;
+        if let Some((line, word)) = self.tokens.get(self.next)
+            && word.starts_with(|first: char| first.is_ascii_digit())
+        {
+            let number = word.parse::<i32>();
+            let number = number.map_err(|_| format!("line {line}: {word:?} is not a number"))?;
             self.next += 1;
-            self.emit_with(Op::Push, number);
+            self.emit_with(Op::Push, number as u32);
             return Ok(());
         }
         if self.is_next("(") {
@@ -231,7 +230,7 @@ impl Compiler {
         }
         let name = self.name()?;
         if !self.takes("(") {
-            let slot = self.slot(&name)?;
+            let slot = self.slot(name)?;
             self.emit_with(Op::Load, slot);
             return Ok(());
         }
@@ -242,12 +241,12 @@ impl Compiler {
             }
         }
         let operand = self.emit_with(Op::Call, 0);
-        self.object.relocations.push((operand, name));
+        self.object.relocations.push((operand, name.to_owned()));
         Ok(())
     }
 
     fn slot(&self, name: &str) -> Result<u32, String> {
-        let slot = self.locals.iter().position(|local| local == name);
+        let slot = self.locals.iter().position(|local| *local == name);
         slot.map(|slot| slot as u32)
             .ok_or_else(|| self.wrong(&format!("a variable, not {name:?},")))
     }
@@ -256,7 +255,7 @@ impl Compiler {
         self.object.code.push(op as u8);
     }
 
-    /// Adds an instruction with its operand; the operand's offset.
+    /// Adds an instruction with its operand; returns the operand's offset.
     fn emit_with(&mut self, op: Op, operand: u32) -> u32 {
         self.emit(op);
         let at = self.object.code.len() as u32;
@@ -264,48 +263,33 @@ impl Compiler {
         at
     }
 
-    /// Makes a jump end here.
     fn patch(&mut self, operand: u32) {
         let here = (self.object.code.len() as u32).to_le_bytes();
         self.object.code[operand as usize..][..here.len()].copy_from_slice(&here);
     }
 }
 
-/// A word of a source, with its line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
-    Number(i32),
-    Name(String),
-    /// A sign, or a word that the language itself uses.
-    Sign(String),
-}
-
+/// Words of the language itself, which are no names.
 const WORDS: [&str; 5] = ["int", "void", "if", "while", "return"];
 
+fn is_letter(part: char) -> bool {
+    part.is_ascii_alphabetic() || part == '_'
+}
+
 /// Cuts a source into words with their lines, from 1.
-fn tokens(source: &str) -> Result<Vec<(usize, Token)>, String> {
+fn tokens(source: &str) -> Result<Vec<(usize, &str)>, String> {
     let mut found = Vec::new();
     for (line, text) in source.lines().enumerate() {
-        let line = line + 1;
         let mut rest = text.trim_start();
         while let Some(first) = rest.chars().next() {
-            let is_part = |part: char| part.is_ascii_alphanumeric() || part == '_';
+            let is_part = |part: char| is_letter(part) || part.is_ascii_digit();
             let length = match first {
-                first if is_part(first) => {
-                    rest.find(|part: char| !is_part(part)).unwrap_or(rest.len())
-                }
-                '(' | ')' | '{' | '}' | ';' | ',' | '=' | '+' | '-' | '*' | '/' | '<' | '>' => 1,
-                other => return Err(format!("line {line}: unexpected {other:?}")),
+                first if is_part(first) => rest.find(|part| !is_part(part)).unwrap_or(rest.len()),
+                first if "(){};,=+-*/<>".contains(first) => 1,
+                other => return Err(format!("line {}: unexpected {other:?}", line + 1)),
             };
             let (word, behind) = rest.split_at(length);
-            let token = match first {
-                '0'..='9' => Token::Number(
-                    word.parse().map_err(|_| format!("line {line}: {word:?} is not a number"))?,
-                ),
-                first if is_part(first) && !WORDS.contains(&word) => Token::Name(word.to_owned()),
-                _ => Token::Sign(word.to_owned()),
-            };
-            found.push((line, token));
+            found.push((line + 1, word));
             rest = behind.trim_start();
         }
     }

@@ -1,5 +1,4 @@
-//! Our own tools (`thrashlab __tool NAME ARGUMENTS…`) for guests and machines without the usual
-//! ones; equal files give equal output.
+//! Our own tools (`thrashlab __tool NAME ARGUMENTS…`); equal files give equal output.
 
 mod compare;
 mod compiler;
@@ -14,7 +13,7 @@ use std::path::Path;
 /// First argument of this program when it is to be one of the tools.
 pub const COMMAND: &str = "__tool";
 
-/// A tool's name, its arguments for the error when they are wrong, and its work.
+/// A tool's name, the arguments of its usage, and its work.
 type Tool = (&'static str, &'static str, Run);
 
 /// The work of a tool by its number of arguments; the writer is the terminal.
@@ -22,13 +21,13 @@ enum Run {
     One(fn(&str) -> Done),
     Two(fn(&str, &str) -> Done),
     Three(fn(&str, &str, &str) -> Done),
-    /// Any number, but at least one, one after the other.
+    /// One or more, one after the other.
     Each(fn(&str, &mut dyn Write) -> Done),
-    /// One, and any number behind it.
+    /// One, and one or more behind it.
     Many(fn(&str, &[String], &mut dyn Write) -> Done),
 }
 
-/// Fails with what was done to which file and what the system answered.
+/// Fails with the step, the file and the system's error.
 type Done = Result<(), String>;
 
 const ALL: &[Tool] = &[
@@ -71,7 +70,6 @@ pub fn run_tool(name: &str, arguments: &[String], out: &mut dyn Write) -> Result
     }
 }
 
-/// A closure for `map_err` that names step and file.
 fn at(step: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> String {
     move |source| format!("{step} {}: {source}", path.as_ref().display())
 }
@@ -86,9 +84,4 @@ fn read_text(path: &str) -> Result<String, String> {
 
 fn write(path: &str, bytes: impl AsRef<[u8]>) -> Done {
     fs::write(path, bytes).map_err(at("write", path))
-}
-
-/// Writes to the terminal; one that does not listen is no failure.
-fn say(out: &mut dyn Write, text: &str) {
-    let _ = out.write_all(text.as_bytes());
 }

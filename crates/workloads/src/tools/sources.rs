@@ -10,7 +10,7 @@ pub(super) fn compile(source: &str, object: &str) -> Done {
     write(object, object_of(source)?.encode())
 }
 
-/// Sources into one program, one behind the other, with every call bound, as `cc -o` does.
+/// Links sources into one program, as `cc -o` does.
 pub(super) fn link(program: &str, sources: &[String], _: &mut dyn Write) -> Done {
     let objects = sources.iter().map(|path| object_of(path)).collect::<Result<Vec<_>, _>>()?;
     write(program, linked(&objects).map_err(|reason| format!("{program}: {reason}"))?)
@@ -20,7 +20,6 @@ fn object_of(path: &str) -> Result<Object, String> {
     compiled(&read_text(path)?).map_err(|reason| format!("{path}: {reason}"))
 }
 
-/// The code of all objects with every call bound.
 fn linked(objects: &[Object]) -> Result<Vec<u8>, String> {
     let mut addresses: BTreeMap<&str, u32> = BTreeMap::new();
     let mut code = Vec::new();

@@ -5,22 +5,22 @@ use std::io::Write;
 use std::path::Path;
 
 use super::trees::files;
-use super::{Done, at, read, read_text, say, write};
+use super::{Done, at, read, read_text, write};
 
-/// Every line of this many is moved to where the cursor was before.
+/// Every line of this many is moved.
 const MOVED: usize = 16;
-/// Every line of this many is left out.
+/// Every line of this many is deleted.
 const LEFT_OUT: usize = 50;
 /// Lines of a page below its heading.
 const PAGE_LINES: usize = 56;
 
-/// A line editor's work on a file: substitutions, lines moved, lines left out.
+/// A line editor's work on a file: substitutions, moved and deleted lines.
 pub(super) fn edit(from: &str, to: &str) -> Done {
     write(to, edited(&read_text(from)?))
 }
 
 fn edited(text: &str) -> String {
-    // The buffer of an editor: lines of their own, so that one can grow without the others.
+    // The buffer of an editor: separate lines that can grow.
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for line in &mut lines {
         if line.contains("the") {
@@ -65,14 +65,13 @@ pub(super) fn sort(from: &str, to: &str) -> Done {
     write(to, lines.concat())
 }
 
-/// Counts the lines of files that hold a text.
 pub(super) fn search(text: &str, paths: &[String], out: &mut dyn Write) -> Done {
     for path in paths {
         for file in files(Path::new(path))? {
             let bytes = fs::read(&file).map_err(at("read", &file))?;
             let count =
                 String::from_utf8_lossy(&bytes).lines().filter(|line| line.contains(text)).count();
-            say(out, &format!("{}:{count}\n", file.display()));
+            let _ = writeln!(out, "{}:{count}", file.display());
         }
     }
     Ok(())
@@ -82,13 +81,13 @@ pub(super) fn count(path: &str, out: &mut dyn Write) -> Done {
     let bytes = read(path)?;
     let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
     let words = bytes.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
-    say(out, &format!("{lines:>8} {words:>8} {:>8} {path}\n", bytes.len()));
+    let _ = writeln!(out, "{lines:>8} {words:>8} {:>8} {path}", bytes.len());
     Ok(())
 }
 
 pub(super) fn checksum(path: &str, out: &mut dyn Write) -> Done {
     let hash = blake3::hash(&read(path)?).to_hex();
-    say(out, &format!("{hash}  {path}\n"));
+    let _ = writeln!(out, "{hash}  {path}");
     Ok(())
 }
 

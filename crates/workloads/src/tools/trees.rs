@@ -1,7 +1,8 @@
 //! Tools on files of folders: listing, renaming, rights, copies, archives.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -9,32 +10,25 @@ use flate2::{Compression, GzBuilder};
 use rustix::fs::{XattrFlags, setxattr};
 use rustix::io::Errno;
 
-use super::{Done, at, read, say, write};
+use super::{Done, at, read, write};
 
-/// The attribute, which any user may set on his own files.
+/// Any user may set it on files of his own.
 const ATTRIBUTE: &str = "user.thrashlab.readers";
-/// Who may read, as an access control list is written.
+/// The readers in the form of an access control list.
 const READERS: &[u8] = b"re *.SysDaemon.*\nr *.*.*\n";
 
-/// Names, modes, owners and sizes of all files below some folders.
+/// Prints mode, links, owner, size and name of all files below a directory.
 pub(super) fn list(argument: &str, out: &mut dyn Write) -> Done {
     for path in all(Path::new(argument))? {
         let facts = fs::symlink_metadata(&path).map_err(at("look at", &path))?;
-        let line = format!(
-            "{:o} {:>3} {:>6} {:>6} {:>10} {}\n",
-            facts.mode(),
-            facts.nlink(),
-            facts.uid(),
-            facts.gid(),
-            facts.len(),
-            path.display()
-        );
-        say(out, &line);
+        let (mode, links, size_bytes) = (facts.mode(), facts.nlink(), facts.len());
+        let owner = format!("{:>6} {:>6}", facts.uid(), facts.gid());
+        let _ = writeln!(out, "{mode:o} {links:>3} {owner} {size_bytes:>10} {}", path.display());
     }
     Ok(())
 }
 
-/// Gives every file of a folder another name, and its own again.
+/// Renames every file of a directory, and back.
 pub(super) fn rename(folder: &str) -> Done {
     for path in entries(Path::new(folder))? {
         let mut other = path.clone().into_os_string();
@@ -54,7 +48,7 @@ pub(super) fn set_acl(folder: &str) -> Done {
             fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(at("set", &path))?;
         }
         match setxattr(&path, ATTRIBUTE, READERS, XattrFlags::empty()) {
-            // Not every file system has attributes, and those that do may be full of them.
+            // Not every file system has attributes, and there may be no room for one.
             Ok(()) | Err(Errno::NOTSUP | Errno::NOSPC | Errno::PERM) => {}
             Err(error) => return Err(at("set an attribute of", &path)(error.into())),
         }
@@ -62,12 +56,12 @@ pub(super) fn set_acl(folder: &str) -> Done {
     Ok(())
 }
 
-/// A folder with all it holds, over what is there.
+/// Copies a directory with all it holds over what is there.
 pub(super) fn copy(from: &str, to: &str) -> Done {
     let (from, to) = (Path::new(from), Path::new(to));
     for path in all(from)? {
         let Ok(below) = path.strip_prefix(from) else { continue };
-        // Joining nothing would add a slash, and a file has none behind it.
+        // Joining an empty path would add a slash.
         let target = if below.as_os_str().is_empty() { to.to_owned() } else { to.join(below) };
         if path.is_dir() {
             fs::create_dir_all(&target).map_err(at("make", &target))?;
@@ -78,7 +72,7 @@ pub(super) fn copy(from: &str, to: &str) -> Done {
     Ok(())
 }
 
-/// Copies a folder and deletes the copy, so that there is always something to delete.
+/// Deletes a fresh copy, so that there is always something to delete.
 pub(super) fn delete(from: &str, doomed: &str) -> Done {
     copy(from, doomed)?;
     fs::remove_dir_all(doomed).map_err(at("delete", doomed))
@@ -87,7 +81,7 @@ pub(super) fn delete(from: &str, doomed: &str) -> Done {
 pub(super) fn archive(archive: &str, folders: &[String], _: &mut dyn Write) -> Done {
     let file = File::create(archive).map_err(at("make", archive))?;
     let mut builder = tar::Builder::new(BufWriter::new(file));
-    // Equal files give an equal archive, independent of their owner and time.
+    // Independent of owners and times.
     builder.mode(tar::HeaderMode::Deterministic);
     for folder in folders {
         let folder = Path::new(folder);
@@ -101,25 +95,21 @@ pub(super) fn archive(archive: &str, folders: &[String], _: &mut dyn Write) -> D
     writer.flush().map_err(at("write", archive))
 }
 
-/// A file as gzip makes it.
 pub(super) fn compress(from: &str, to: &str) -> Done {
     let bytes = read(from)?;
-    // Without a name and a time in its header, so that equal files give equal results.
+    // Independent of name and time.
     let mut encoder = GzBuilder::new().write(Vec::new(), Compression::default());
     encoder.write_all(&bytes).map_err(at("compress", from))?;
     write(to, encoder.finish().map_err(at("compress", from))?)
 }
 
 fn entries(dir: &Path) -> Result<Vec<PathBuf>, String> {
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(dir).map_err(at("read", dir))? {
-        paths.push(entry.map_err(at("read", dir))?.path());
-    }
-    paths.sort();
-    Ok(paths)
+    let entries = fs::read_dir(dir).map_err(at("read", dir))?;
+    let paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<BTreeSet<_>>>();
+    Ok(paths.map_err(at("read", dir))?.into_iter().collect())
 }
 
-/// A path and all below it, folders before what they hold; links are not followed.
+/// A path and all below it, directories before their contents; links are not followed.
 fn all(path: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     let mut left = vec![path.to_owned()];
@@ -133,7 +123,6 @@ fn all(path: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// The ordinary files among them.
 pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(all(path)?.into_iter().filter(|path| path.is_file()).collect())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use workloads::{Layout, Order, PAGE_BYTES, Uniform, Zipf};
+use workloads::{Layout, Order, PAGE_BYTES, Zipf, uniform};
 
 use super::{Command, Group, Mix, Pause, Size, TouchOrder, Touches, index_of};
 use crate::program::{Program, Scene, Start, Step};
@@ -70,15 +70,15 @@ struct Part {
     pages: Vec<u64>,
     count: u64,
     popular: Zipf,
-    uniform: Uniform,
+    uniform: Box<dyn Iterator<Item = u64>>,
     order: TouchOrder,
 }
 
 impl Part {
     fn new(pages: Vec<u64>, count: u64, order: TouchOrder, seed: u64, process: u64) -> Self {
         let places = pages.len() as u64;
-        let (popular, uniform) =
-            (Zipf::new(places, SKEW, seed, process), Uniform::new(places, seed, process));
+        let popular = Zipf::new(places, SKEW, seed, process);
+        let uniform = Box::new(uniform(places, seed, process));
         Self { count: if places == 0 { 0 } else { count }, pages, popular, uniform, order }
     }
 

@@ -1,4 +1,4 @@
-//! A board of counters that forked workers write and their parent reads at any moment.
+//! A shared of counters that forked workers write and their parent reads at any moment.
 
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -20,13 +20,13 @@ struct Row {
 
 /// Shared memory with one row of counters and one failure message per worker. Reads take no lock.
 #[derive(Debug)]
-pub struct Board {
+pub struct SharedCounters {
     mapping: Mapping,
     workers: usize,
 }
 
-impl Board {
-    /// A board for workers that are forked later, all counters 0, if memory can be mapped.
+impl SharedCounters {
+    /// A shared for workers that are forked later, all counters 0, if memory can be mapped.
     pub fn new(workers: usize) -> io::Result<Self> {
         let mapping = Mapping::shared(workers.max(1) * size_of::<Row>())?;
         Ok(Self { mapping, workers: workers.max(1) })
@@ -97,14 +97,14 @@ mod tests {
 
     #[test]
     fn counters_and_messages_are_kept_apart() {
-        let board = Board::new(2).unwrap();
-        board.add(0, 1, 5);
-        board.add(1, 1, 7);
-        board.fail(1, &"x".repeat(500));
-        board.fail(1, "later");
-        assert_eq!(board.total(1), 12);
-        assert_eq!(board.failure(0), None);
-        assert_eq!(board.failure(1), Some("x".repeat(MESSAGE_BYTES)));
-        board.add(9, 99, 1);
+        let shared = SharedCounters::new(2).unwrap();
+        shared.add(0, 1, 5);
+        shared.add(1, 1, 7);
+        shared.fail(1, &"x".repeat(500));
+        shared.fail(1, "later");
+        assert_eq!(shared.total(1), 12);
+        assert_eq!(shared.failure(0), None);
+        assert_eq!(shared.failure(1), Some("x".repeat(MESSAGE_BYTES)));
+        shared.add(9, 99, 1);
     }
 }
