@@ -170,7 +170,7 @@ pub fn bisect_exactly<E>(
             (Measured::Judged(outcome), _) => outcome,
             _ => Outcome::Skip,
         };
-        search.tell(step, outcome).map_err(BisectError::senseless)?;
+        search.record(step, outcome).map_err(BisectError::senseless)?;
     }
     found.changed = Some(search.suspects().into_inner());
     Ok(found)
@@ -200,7 +200,7 @@ pub fn bisect_noisily<E>(
     let mut search = NoisyBisect::new(steps, settings).ok_or(BisectError::TooFew)?;
     let mut found = Found::default();
     for (step, value) in at_hand {
-        search.tell(*step, *value).map_err(BisectError::senseless)?;
+        search.record(*step, *value).map_err(BisectError::senseless)?;
     }
     while let Some(step) = search.next() {
         let is_end = step == 0 || step == steps - 1;
@@ -211,7 +211,7 @@ pub fn bisect_noisily<E>(
         match measured {
             Measured::Values(values) => {
                 let value = stats::median(&values).unwrap_or(f64::NAN);
-                search.tell(step, value).map_err(BisectError::senseless)?;
+                search.record(step, value).map_err(BisectError::senseless)?;
                 on_posterior(&search.posterior());
             }
             Measured::Failed(why) if is_end => {

@@ -1,18 +1,8 @@
 //! TLB hierarchies, page-walk caches and page walks.
 //!
 //! A [`Machine`] is read from a description, a run's choices are [`Options`], and a [`Simulator`]
-//! takes the references, switches and events of a trace and tells an [`Outcome`].
-//!
-//! What is simulated, in the order in which a reference meets it:
-//!
-//! 1. The page's size: by policy, or 2 MiB where a mapping of the trace allows it.
-//! 2. The TLBs of levels 1, 2, …: a translation that is not there is put in at once, so every
-//!    level that was looked up has it afterwards (levels neither include nor exclude each other).
-//! 3. A page walk from below the lowest table whose entry a walk cache has; in a virtual machine
-//!    each of its entries, and the page itself, is translated by the nested TLB or a walk of the
-//!    host's tables.
-//! 4. Each entry read costs the cycles of the data caches or of memory, by whether its line is
-//!    among the lines of page tables that the data caches keep.
+//! takes the references and events of a trace and returns an [`Outcome`]. docs/mmu-tlb.md has the
+//! path of a reference: its page's size, the TLBs level by level, a page walk, the cost of its steps.
 
 mod array;
 mod core;

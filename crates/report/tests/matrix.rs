@@ -201,7 +201,7 @@ fn with_one_seed_a_ratio_describes_that_run_and_with_several_the_seed_is_the_uni
     let ratios = [1.2, 1.9, 1.4, 2.3, 1.6];
     let five = row(&ratios).ratio.unwrap();
     assert_eq!((five.claim, five.units), (Claim::Seeds, 5));
-    let t = stats::paired_log_ratio(&[1.0; 5], &ratios, 0.95).unwrap();
+    let t = stats::log_ratio(&[1.0; 5], &ratios, stats::Pairing::Paired, 0.95).unwrap();
     assert!((five.ratio - t.ratio).abs() < 1e-6, "{five:?}");
     assert!((five.low - t.low).abs() < 1e-6 && (five.high - t.high).abs() < 1e-6);
     let said = text(&ratios);

@@ -1,15 +1,14 @@
-//! Lower bounds taken as values, or raised beyond every value: what a ratio is at least and at most.
+//! Lower bounds taken as values, or raised beyond every value: the limits of a ratio.
 
 use model::Observation;
 
 use crate::RatioInterval;
 use crate::comparison::AllowedRatio;
 
-/// A bound that says nothing is put this many times above the largest value. A ratio of ranks has
-/// the fourth root of it at least: the mean of a raised and another value in a Walsh average, and
-/// of two such averages in the middle of an even number.
+/// A bound is raised to this multiple of the largest value. A ratio of ranks then has at least its
+/// fourth root: half of a Walsh average, and half of the middle two of those.
 pub(crate) const BEYOND: f64 = 1e120;
-/// A ratio that only such a bound can make, in either direction.
+/// Only a raised bound makes a ratio this large, or its reciprocal.
 const UNLIMITED: f64 = 1e29;
 
 /// Whether there are lower bounds among the values.
@@ -17,12 +16,12 @@ pub(crate) fn has_bounds(values: &[Observation]) -> bool {
     values.iter().any(|observed| observed.is_lower_bound)
 }
 
-/// What is beyond all these values.
+/// A number beyond all these values.
 pub(crate) fn beyond<'a>(values: impl Iterator<Item = &'a Observation>) -> f64 {
     BEYOND * values.map(|observed| observed.value).fold(0.0, f64::max)
 }
 
-/// The values, with lower bounds as they are, or where they are raised to.
+/// The values, with lower bounds unchanged or raised.
 pub(crate) fn raised(values: &[Observation], to: Option<f64>) -> Vec<f64> {
     let value = |observed: &Observation| match to {
         Some(to) if observed.is_lower_bound => to,
@@ -31,8 +30,8 @@ pub(crate) fn raised(values: &[Observation], to: Option<f64>) -> Vec<f64> {
     values.iter().map(value).collect()
 }
 
-/// An interval with `limit`, 0 or infinite, for each ratio that only a raised value can make; of a
-/// mean these are all, since it is without limit as soon as one value is.
+/// Replaces each ratio that only a raised value makes by `limit`, 0 or infinity; all of a mean, which
+/// has no limit as soon as one value has none.
 pub(crate) fn limited(found: RatioInterval, limit: f64, is_mean: bool) -> RatioInterval {
     let is_raised = |ratio: f64| ratio >= UNLIMITED || ratio * UNLIMITED <= 1.0;
     let limited = |ratio: f64| if is_mean || is_raised(ratio) { limit } else { ratio };
@@ -40,8 +39,8 @@ pub(crate) fn limited(found: RatioInterval, limit: f64, is_mean: bool) -> RatioI
     RatioInterval { ratio, low, high, ..found }
 }
 
-/// From the lower end by the smallest ratio that is allowed to the upper end by the largest, with
-/// the estimate of the two that is not trivial; and both estimates.
+/// The interval from the lower end of the smallest ratio to the upper end of the largest, with the
+/// nontrivial estimate of the two; and both estimates.
 pub(crate) fn joined(
     smallest: RatioInterval,
     largest: RatioInterval,

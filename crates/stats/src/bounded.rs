@@ -1,4 +1,4 @@
-//! Quantiles of samples of which some values are lower bounds only.
+//! Quantiles of samples with lower bounds.
 
 use model::Observation;
 
@@ -7,14 +7,13 @@ use crate::quantile;
 
 /// Quantile at `probability` (0 to 1) as by [`quantile`], with each bound at its value.
 ///
-/// It is itself a lower bound if it would be larger were the true values behind the bounds larger:
-/// a quantile never falls when a value rises, so it is enough to try the largest ones. `None` as of
-/// [`quantile`].
+/// It is a lower bound if larger values behind the bounds would raise it: a quantile never falls when
+/// a value rises, so trying the largest ones is enough. `None` as of [`quantile`].
 pub fn bounded_quantile(sample: &[Observation], probability: f64) -> Option<Observation> {
     let values: Vec<f64> = sample.iter().map(|one| one.value).collect();
     let value = quantile(&values, probability)?;
     let largest = values.iter().copied().fold(f64::MIN, f64::max);
-    // Beyond all values, whatever their sign.
+    // Beyond all values of either sign.
     let beyond = largest + largest.abs().max(1.0);
     let raised = quantile(&raised(sample, Some(beyond)), probability);
     let is_lower_bound = raised.is_none_or(|raised| raised > value);

@@ -1,43 +1,43 @@
-//! On which scale effects add: Box and Cox's (1964) family of powers.
+//! The scale on which effects add: Box and Cox's (1964) family of powers.
 
 use crate::factorial::{DefaultModel, Factorial, FactorialError, Scale, response};
 
-/// Powers that are looked at: from the reciprocal to the square.
+/// The powers considered: from the reciprocal to the square.
 const POWERS: (f64, f64) = (-1.0, 2.0);
-/// Steps of the first, coarse look.
+/// Steps of the coarse search.
 const STEPS: usize = 300;
 
-/// What the data say about the scale.
+/// The best powers of the response.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoxCox {
-    /// The power from -1 to 2 with the smallest joint F of all interactions: where effects come
-    /// closest to adding up. Absent without interactions in the model.
+    /// The power from -1 to 2 with the smallest joint F of all interactions: effects come closest to
+    /// adding up. Absent without interactions in the model.
     pub additive_lambda: Option<f64>,
-    /// The power with the largest likelihood under the full model: where the residuals within
-    /// cells come closest to one normal distribution. With few replicates it says little.
+    /// The power with the largest likelihood under the full model: residuals within cells come
+    /// closest to one normal distribution. Uncertain with few replicates.
     pub likely_lambda: f64,
 }
 
-/// F of all interactions together on a scale, against the residuals of the full model; absent
-/// without interactions or noise. Errors as of [`fit`](crate::fit).
+/// Joint F of all interactions on a scale, against the residuals of the full model; absent without
+/// interactions or noise. Errors as of [`fit`](crate::fit).
 pub fn interaction_f(data: &Factorial, scale: Scale) -> Result<Option<f64>, FactorialError> {
     let values = response(data, scale)?;
-    Ok(DefaultModel::of(data)?.interaction_f(&values))
+    Ok(DefaultModel::new(data)?.interaction_f(&values))
 }
 
 /// The same for the responses to the power `lambda`, their logarithms at 0.
 pub fn box_cox_interaction_f(data: &Factorial, lambda: f64) -> Result<Option<f64>, FactorialError> {
     let logs = response(data, Scale::Log)?;
-    Ok(DefaultModel::of(data)?.interaction_f(&transformed(&logs, lambda)))
+    Ok(DefaultModel::new(data)?.interaction_f(&transformed(&logs, lambda)))
 }
 
-/// The powers that fit best, from -1 to 2; `None` when there is no noise to judge by.
+/// The powers that fit best, from -1 to 2; `None` without noise.
 ///
 /// The log likelihood of λ is -n/2 ln(RSS(λ)/n) + (λ - 1) Σ ln y, with RSS that of the full model
 /// for (y^λ - 1)/λ. Errors as of [`fit`](crate::fit) on the log scale.
 pub fn box_cox(data: &Factorial) -> Result<Option<BoxCox>, FactorialError> {
     let logs = response(data, Scale::Log)?;
-    let model = DefaultModel::of(data)?;
+    let model = DefaultModel::new(data)?;
     if model.design.residual_df == 0 || model.residual_ss(&transformed(&logs, 0.0)) == 0.0 {
         return Ok(None);
     }
@@ -60,7 +60,7 @@ fn transformed(logs: &[f64], lambda: f64) -> Vec<f64> {
     logs.iter().map(power).collect()
 }
 
-/// Where a function over [`POWERS`] is smallest: the best of a grid, then golden section.
+/// The minimum of a function over [`POWERS`]: the best of a grid, then golden section.
 fn minimum(f: impl Fn(f64) -> f64) -> f64 {
     let step = (POWERS.1 - POWERS.0) / STEPS as f64;
     let grid = (0..=STEPS).map(|index| POWERS.0 + step * index as f64);

@@ -1,22 +1,21 @@
-//! A change of a total, broken down into its parts: commands, files, processes.
+//! A change of a total by its parts: commands, files, processes.
 //!
-//! For a plain sum the share of a part is its change over the change of the total. This is also
-//! what LMDI-I gives for a sum, so there is one number to print.
+//! The share of a part is its change over the change of the total, as LMDI-I has it for a sum.
 
 use crate::mean;
 
 /// One part with its trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// As it is printed.
+    /// Its printed name.
     pub name: String,
-    /// Values before, one a trial; trial i of all parts is the same run.
+    /// Values before, one for each trial; trial i of all parts is the same run.
     pub before: Vec<f64>,
     /// Values after, in the same unit.
     pub after: Vec<f64>,
 }
 
-/// What one part did.
+/// The change of one part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartChange {
     /// Name of the part.
@@ -25,16 +24,16 @@ pub struct PartChange {
     pub before: f64,
     /// Mean over trials.
     pub after: f64,
-    /// Part of the total's change, 1 being all of it; negative when the part went against the
-    /// total. Absent when the total did not change.
+    /// Part of the total's change; negative when it went against the total. Absent when the total
+    /// did not change.
     pub share: Option<f64>,
-    /// Smallest and largest share over all pairs of a trial before and a trial after. Absent where
-    /// parts have different numbers of trials, or the total does not change one way in all pairs.
+    /// Smallest and largest share over all pairs of a trial before and one after. Absent where parts
+    /// have different numbers of trials, or the total does not change one way in all pairs.
     pub share_bounds: Option<(f64, f64)>,
 }
 
-/// What the parts did to their sum, the largest change in either direction first; `None` when a part
-/// has no trials on one side, or a value that is not finite.
+/// The changes of the parts, the largest in either direction first; `None` when a part has no trials
+/// on one side, or a value that is not finite.
 pub fn breakdown(parts: &[Part]) -> Option<Vec<PartChange>> {
     let change = |part: &Part| {
         let (before, after) = mean(&part.before).zip(mean(&part.after))?;
@@ -58,7 +57,7 @@ impl PartChange {
     }
 }
 
-/// Change of the total for each pair of trials, before by after.
+/// The total's change for each pair of trials, before by after.
 fn totals_of_pairs(parts: &[Part]) -> Option<Vec<Vec<f64>>> {
     let trials = |part: &Part| (part.before.len(), part.after.len());
     let (before, after) = trials(parts.first()?);

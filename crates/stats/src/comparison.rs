@@ -1,21 +1,20 @@
-//! Verdicts on a whole family of comparisons: what `thrashlab compare` decides (docs/comparing.md).
+//! Verdicts on a family of comparisons: what `thrashlab compare` decides (docs/comparing.md).
 //!
 //! Each cell compares two samples of a cost (lower is better) by the ratio second / first. Ranks
 //! decide if their smallest attainable p-value reaches α / m for m comparable cells, else t on
-//! logarithms: the choice depends on the sizes of the samples, never on what the test says.
+//! logarithms: the choice depends on the sample sizes, never on the outcome.
 //!
 //! **Bounds.** A value may be a lower bound: a start that never completed. Each claim is tested
-//! where the bounds speak most against it: "larger" with the second sample's bounds taken as
-//! values and the first one's as beyond everything, "smaller" the other way round. The rank
-//! statistics are monotone in each value, so no completion could withdraw a verdict.
+//! where the bounds oppose it most: "larger" with the second sample's bounds taken as values and the
+//! first one's as beyond everything, "smaller" the other way round. Rank statistics are monotone in
+//! each value, so no completion could withdraw a verdict.
 //!
-//! **Invariant:** however many cells, the chance that *any* of them is called a regression or an
-//! improvement though its ratio is 1, or equivalent though its ratio is outside the margin, is at
-//! most α: all these hypotheses are stepped down together (`multiple.rs` has the proof). The
-//! adjusted interval has the level that the step-down gave its cell: it says the same as the verdict.
+//! **Invariant:** the chance that *any* cell is called a regression or an improvement though its
+//! ratio is 1, or equivalent though its ratio is outside the margin, is at most α: all these
+//! hypotheses are stepped down together (proof in `multiple.rs`). The adjusted interval has the
+//! level that the step-down gave its cell, so it agrees with the verdict.
 
 mod cell;
-mod evidence;
 mod outlook;
 #[cfg(test)]
 mod tests;
@@ -23,43 +22,34 @@ mod tests;
 use model::Observation;
 use serde::Serialize;
 
-use crate::Refused;
-use crate::log_ratio::LogRatio;
 use crate::multiple::{ExclusiveFamily, reaches};
+use crate::t_intervals::LogRatio;
+use crate::{Pairing, Refused};
 pub use outlook::says_nothing;
 
-/// Two samples of a cost: positive values, lower is better. The ratio is second / first.
+/// Two samples of a positive cost, lower is better. The ratio is second / first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arms {
     /// The baseline, in any positive unit.
     pub first: Vec<Observation>,
-    /// What is compared with it, in the same unit.
+    /// The sample that is compared with it, in the same unit.
     pub second: Vec<Observation>,
-    /// Whether values at the same position belong together.
+    /// Whether values at one position belong together.
     pub pairing: Pairing,
 }
 
 impl Arms {
-    /// Two samples in which every value was measured to its end.
+    /// Two samples without lower bounds.
     pub fn exact(first: &[f64], second: &[f64], pairing: Pairing) -> Self {
         let exact = |values: &[f64]| values.iter().copied().map(Observation::exact).collect();
         Self { first: exact(first), second: exact(second), pairing }
     }
 }
 
-/// Whether values of two samples belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pairing {
-    /// They do not.
-    Unpaired,
-    /// Those at the same position do: they have a block or a seed in common.
-    Paired,
-}
-
-/// What makes a difference, and how sure one wants to be.
+/// What counts as a difference, and how certain a claim must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Ratios from 1 / (1 + margin) to 1 + margin do not matter; 0 or more.
+    /// Ratios from 1 / (1 + margin) to 1 + margin are equivalent; 0 or more.
     pub margin: f64,
     /// Chance of any false claim in the whole family, above 0 and below 0.5.
     pub alpha: f64,
@@ -99,42 +89,42 @@ pub enum Method {
     PairedLog,
 }
 
-/// Why a comparison could not tell.
+/// Why a comparison is undecided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotDecided {
-    /// No method could have told with so few values, whatever they are.
+    /// With so few values no method can decide, whatever they are.
     TooFewValues,
     /// The interval includes 1, and more than the margin.
     IntervalIncludesOne,
-    /// The interval excludes 1 by itself, but not at the level that so many comparisons need.
+    /// The interval excludes 1, but not at the level that so many comparisons need.
     NotAmongSoMany,
     /// There is a difference, but the interval includes an end of the margin.
     MarginInsideInterval,
-    /// Lower bounds among the values leave the ratio open: a longer timeout settles it.
+    /// Lower bounds leave the ratio open: a longer timeout settles it.
     BoundsDecide,
 }
 
 /// One comparison of a family.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellResult {
-    /// What was found.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why nothing was, if the verdict is [`Verdict::CannotTell`].
+    /// The reason of [`Verdict::CannotTell`].
     pub why: Option<NotDecided>,
     /// The method that decided.
     pub method: Method,
-    /// Its estimate of second / first; with bounds the end of `allowed` that is not trivial.
+    /// Its estimate of second / first; with bounds the nontrivial end of `allowed`.
     pub ratio: f64,
-    /// What lower bounds among the values allow the estimate to be; `None` without any.
+    /// The estimates that lower bounds leave possible; `None` without bounds.
     pub allowed: Option<AllowedRatio>,
-    /// Lower end of its interval with confidence 1 - α, as if this were the only comparison.
+    /// Lower end of its interval with confidence 1 - α, unadjusted.
     pub low: f64,
     /// Upper end of that interval.
     pub high: f64,
-    /// Coverage of that interval: at least 1 - α, or the most that so few values can give.
+    /// Coverage of that interval: at least 1 - α, or the most that the sample sizes allow.
     pub confidence_attained: f64,
-    /// Lower end of the interval at the level of the step-down: with confidence 1 - α / d, and
+    /// Lower end of the interval at the level of the step-down: confidence 1 - α / d, and
     /// 1 - 2 α / d if the verdict is [`Verdict::Equivalent`], for 1 ≤ d ≤ m.
     pub adjusted_low: f64,
     /// Upper end of that interval.
@@ -143,26 +133,26 @@ pub struct CellResult {
     pub p: f64,
     /// The same adjusted for the family: compare it with α.
     pub p_adjusted: f64,
-    /// p-value of "the ratio is outside the margin", adjusted for the family: compare it with α.
+    /// Adjusted p-value of "the ratio is outside the margin".
     pub equivalence_p_adjusted: f64,
-    /// The smallest two-sided p-value that the rank test could give with so many values.
+    /// The smallest two-sided p-value that the rank test can return at these sample sizes.
     pub smallest_p: f64,
     /// Whether that reaches α / m, so that the rank test decided.
     pub rank_can_fire: bool,
-    /// Values a side, or pairs, with which it would.
+    /// Values a side, or pairs, from which it would.
     pub rank_needs: u64,
-    /// t on logarithms at confidence 1 - α, whichever method decided; `None` without spread.
+    /// t on logarithms at confidence 1 - α, whatever method decided; `None` without spread.
     pub log_ratio: Option<LogRatio>,
-    /// p-value of the exact permutation (pairs: sign-flip) test of at most four values a side.
+    /// p-value of the permutation (pairs: sign-flip) test of at most four values a side.
     pub permutation_p: Option<f64>,
-    /// The smallest ratio above 1 that has a chance of 80 % to be called a regression at the level
-    /// α / m with so many values that spread as these do; `None` where the spread is unknown.
+    /// The smallest ratio above 1 that would be called a regression at the level α / m with a chance
+    /// of 80 %, for this spread and these sample sizes; `None` for an unknown spread.
     pub minimum_detectable: Option<f64>,
-    /// How many more values a side (blocks) it would take to tell with a chance of 80 %, if ratio
-    /// and spread are what they seem; `None` if it was told, or if it is more than a million.
+    /// Further values a side (blocks) for a verdict with a chance of 80 %, if ratio and spread are
+    /// as estimated; `None` with a verdict, or for more than a million.
     pub more_blocks: Option<u64>,
-    /// Values a side (blocks) with which the ends of the adjusted interval would be within a factor
-    /// of two. `None` if it is not one that [`says_nothing`].
+    /// Values a side (blocks) for an adjusted interval whose ends are within a factor of two; `None`
+    /// unless the interval [`says_nothing`].
     pub interval_needs: Option<u64>,
     /// Number of values in the first sample.
     pub n_first: usize,
@@ -170,17 +160,17 @@ pub struct CellResult {
     pub n_second: usize,
 }
 
-/// The estimates that lower bounds among the values leave possible.
+/// The estimates that lower bounds leave possible.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AllowedRatio {
-    /// The smallest possible estimate; 0 if the bounds do not limit it.
+    /// The smallest possible estimate; 0 without a limit.
     pub lowest: f64,
-    /// The largest possible estimate; infinite if the bounds do not limit it.
+    /// The largest possible estimate; infinite without a limit.
     pub highest: f64,
 }
 
 impl AllowedRatio {
-    /// What stands before the estimate in print: `≥ ` or `≤ ` if it is open, else nothing.
+    /// The prefix of a printed estimate: `≥ ` or `≤ ` for an open one, else nothing.
     pub fn mark(self) -> &'static str {
         match self {
             Self { lowest, highest } if lowest == highest => "",
@@ -190,7 +180,7 @@ impl AllowedRatio {
     }
 }
 
-/// How often something happened in two arms, such as the death of a run: times, and of how many.
+/// How often something happened in two arms: times, and trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proportions {
     /// Of the first arm.
@@ -199,10 +189,10 @@ pub struct Proportions {
     pub second: (u64, u64),
 }
 
-/// What a comparison of two proportions found.
+/// The verdict on two proportions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ProportionResult {
-    /// Regression if it happens more often in the second arm.
+    /// Regression: more often in the second arm.
     pub verdict: Verdict,
     /// Two-sided p-value of "equally often" (Fisher's exact test).
     pub p: f64,
@@ -210,7 +200,7 @@ pub struct ProportionResult {
     pub p_adjusted: f64,
 }
 
-/// The verdicts on a whole family.
+/// The verdicts on a family.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// Of the cells, in their order.
@@ -219,23 +209,22 @@ pub struct Judgement {
     pub proportions: Vec<Option<ProportionResult>>,
 }
 
-/// Compares every cell and every pair of proportions of a family by the rules of the
-/// [module](self).
+/// Compares all cells and proportions of a family by the rules of the [module](self).
 ///
 /// What cannot be compared does not count among the m comparisons. Proportions are never called
 /// equivalent.
 pub fn compare(cells: &[Arms], proportions: &[Proportions], settings: &Settings) -> Judgement {
-    let checked: Vec<_> = cells.iter().map(|arms| cell::check(arms, settings)).collect();
+    let checked: Vec<_> = cells.iter().map(|arms| (arms, cell::check(arms, settings))).collect();
     let fisher: Vec<_> =
         proportions.iter().map(|of| crate::fisher_exact_p(of.first, of.second)).collect();
-    let comparable = checked.iter().flatten().count() + fisher.iter().flatten().count();
+    let valid = checked.iter().filter(|(_, found)| found.is_ok());
+    let comparable = valid.count() + fisher.iter().flatten().count();
     let level = settings.alpha / comparable as f64;
     let weighed: Vec<_> = checked
         .into_iter()
-        .zip(cells)
-        .map(|(found, arms)| found.and_then(|()| cell::weigh(arms, settings, level)))
+        .map(|(arms, found)| found.and_then(|()| cell::weigh(arms, settings, level)))
         .collect();
-    // "Outside the margin" is no hypothesis about a proportion: it is never rejected.
+    // Proportions have no hypothesis "outside the margin": it is never rejected.
     let of_proportions = fisher.iter().flatten().map(|p| (*p, 1.0));
     let p_values: Vec<_> =
         weighed.iter().flatten().map(cell::Weighed::p_values).chain(of_proportions).collect();
@@ -257,20 +246,19 @@ pub fn compare(cells: &[Arms], proportions: &[Proportions], settings: &Settings)
     }
 }
 
-/// The verdict by the p-values of a family, and the level at which the step-down gave it.
+/// The verdict in a family, and the level at which the step-down gave it.
 pub(crate) struct Judged {
     pub(crate) verdict: Verdict,
-    /// Why it cannot tell, if it cannot.
+    /// The reason of [`Verdict::CannotTell`].
     pub(crate) why: Option<NotDecided>,
-    /// The probability that its interval leaves out.
+    /// 1 - confidence of its interval.
     pub(crate) tail: f64,
     pub(crate) p_adjusted: f64,
     pub(crate) equivalence_p_adjusted: f64,
 }
 
 impl Judged {
-    /// By the p-values of "no difference" and "not equivalent", for an estimate from `lowest` to
-    /// `highest`.
+    /// From the p-values of "no difference" and "not equivalent" and the ends of the estimate.
     pub(crate) fn new(
         settings: &Settings,
         family: &ExclusiveFamily,

@@ -1,13 +1,11 @@
-//! One sample summarised: mean, median, quantiles, spread, and resp1's trimmed mean.
+//! Summaries of one sample: mean, median, quantiles, spread, and resp1's trimmed mean.
 //!
-//! Results are in the unit of the input. All functions return `None` for an empty sample, for a
-//! sample holding a value that is not finite, and when the result itself would overflow.
+//! Results are in the unit of the input. They are `None` for an empty sample, for a value that is not
+//! finite, and when the result would overflow.
 
 use crate::sorted_finite;
 
-/// Arithmetic mean.
-///
-/// Computed as the first value plus the mean distance from it, so that a constant sample has
+/// Arithmetic mean: the first value plus the mean distance from it, so that a constant sample has
 /// exactly that constant as its mean.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let first = *values.first()?;
@@ -15,22 +13,16 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     Some(first + distance / values.len() as f64).filter(|mean| mean.is_finite())
 }
 
-/// Middle value; the mean of the two middle values when their number is even.
+/// Middle value; of an even number the mean of the two middle values.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// Quantile at `probability` (0 to 1), by Hyndman and Fan's definition 7: the default of R's
-/// `quantile` and of NumPy's `percentile`.
-///
-/// With the values sorted and numbered from 0, it is the value at position
-/// `(n - 1) * probability`, interpolated linearly between neighbours.
-/// `None` too when `probability` is outside 0 to 1.
+/// Quantile at `probability` (0 to 1) by Hyndman and Fan's definition 7, the default of R and NumPy:
+/// the value at position `(n - 1) * probability` of the sorted values, counted from 0, interpolated
+/// linearly between neighbours. `None` too when `probability` is outside 0 to 1.
 pub fn quantile(values: &[f64], probability: f64) -> Option<f64> {
-    if !(0.0..=1.0).contains(&probability) {
-        return None;
-    }
-    let sorted = sorted_finite(values)?;
+    let sorted = sorted_finite(values).filter(|_| (0.0..=1.0).contains(&probability))?;
     let position = (sorted.len() - 1) as f64 * probability;
     let below = sorted[position.floor() as usize];
     let above = sorted[position.ceil() as usize];
@@ -38,37 +30,28 @@ pub fn quantile(values: &[f64], probability: f64) -> Option<f64> {
     Some(quantile).filter(|quantile| quantile.is_finite())
 }
 
-/// Standard deviation with divisor n - 1.
-///
-/// A constant sample has exactly 0. One point has none: it says nothing about spread, and 0 would
-/// claim that it does.
+/// Standard deviation with divisor n - 1: exactly 0 for a constant sample, `None` for one point.
 pub fn standard_deviation(values: &[f64]) -> Option<f64> {
-    let centre = mean(values)?;
-    if values.len() < 2 {
-        return None;
-    }
+    let centre = mean(values).filter(|_| values.len() > 1)?;
     let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
     Some((squares / (values.len() - 1) as f64).sqrt()).filter(|spread| spread.is_finite())
 }
 
-/// resp1's `1sdavg`: the mean of all points within one S.D. of the median.
+/// resp1's `1sdavg`: the mean of all points within one S.D. of the median, those exactly one S.D.
+/// away included. The middle points never lie further out, and one point is its own `1sdavg`.
 ///
-/// "Within" includes a point exactly one S.D. away, so a constant sample keeps all its points.
-/// At least one point is always kept: the middle points are never further from the median than
-/// the S.D. of the whole. One point is its own `1sdavg`.
-///
-/// Beware of it as a verdict: it hides stalls by design. Beside it, print a ratio that does not.
+/// It hides stalls by design: print a ratio that does not beside it.
 ///
 /// The program that printed the published tables (resp1, 2003) was not found, and its manual does
-/// not give the divisor of the S.D.: `tests/resp1` has what the tables decide.
+/// not specify the divisor of the S.D.: `tests/resp1` has what the tables decide.
 pub fn one_sd_mean(values: &[f64]) -> Option<f64> {
     let centre = median(values)?;
-    let Some(spread) = standard_deviation(values) else {
-        return if values.len() == 1 { Some(centre) } else { None };
-    };
-    let kept: Vec<f64> =
-        values.iter().copied().filter(|value| (value - centre).abs() <= spread).collect();
-    mean(&kept)
+    if values.len() == 1 {
+        return Some(centre);
+    }
+    let spread = standard_deviation(values)?;
+    let kept = values.iter().copied().filter(|value| (value - centre).abs() <= spread);
+    mean(&kept.collect::<Vec<f64>>())
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Tails and quantiles of the normal, Student's t and Fisher's F distribution, on the functions of
-//! `statrs`. Its own F tail and t quantile lose digits where p is small or there are many degrees of
-//! freedom.
+//! `statrs`, whose own F tail and t quantile lose digits for small p or many degrees of freedom.
 
 use statrs::function::beta::{beta_reg, checked_beta_reg, ln_beta};
 use statrs::function::erf::erfc;
@@ -24,8 +23,8 @@ pub(crate) fn t_upper_tail(t: f64, df: f64) -> f64 {
 
 /// The t ≥ 0 with P(|T| ≥ t) = `p`, 0 < p < 1.
 ///
-/// Newton's method from 0: the tail is convex and falls for t > 0, so every step stops short of the
-/// root and the steps end when rounding does.
+/// Newton's method from 0: the tail is convex and falls for t > 0, so that every step stops short of
+/// the root, and the steps end when rounding does.
 pub(crate) fn t_critical(p: f64, df: f64) -> f64 {
     let ln_scale = ln_beta(df / 2.0, 0.5) + df.ln() / 2.0;
     let density = |t: f64| (-(df + 1.0) / 2.0 * (t * t / df).ln_1p() - ln_scale).exp();
@@ -40,9 +39,8 @@ pub(crate) fn t_critical(p: f64, df: f64) -> f64 {
     }
 }
 
-/// I_x(d2/2, d1/2) at x = d2 / (d2 + d1 f) (Abramowitz and Stegun 26.6.2), which keeps the relative
-/// precision of small probabilities:
-/// P(F > `f`) with `df1` and `df2` degrees of freedom; `None` unless all are positive and finite.
+/// P(F > `f`) with `df1` and `df2` degrees of freedom; `None` unless all are positive and finite:
+/// I_x(d2/2, d1/2) at x = d2 / (d2 + d1 f) (Abramowitz and Stegun 26.6.2), precise for small p.
 pub(crate) fn f_tail(f: f64, df1: f64, df2: f64) -> Option<f64> {
     if !(f >= 0.0 && f.is_finite() && df1 > 0.0 && df2 > 0.0) {
         return None;

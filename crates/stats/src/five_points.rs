@@ -1,9 +1,9 @@
 //! The two points that a printed summary of five leaves out.
 //!
-//! Low, median, high and average of five points leave one number free: the second point `x`, for
-//! the sum of all gives the fourth. [`FivePoints::recovered`] walks `x` in short intervals over
-//! everything between low and median and keeps those that can have the printed figures. All
-//! arithmetic is that of intervals, so what is dropped is impossible, whatever was rounded away.
+//! Low, median, high and average of five points leave one number free: the second point `x`, as the
+//! sum of all determines the fourth. [`FivePoints::recovered`] tries `x` in short intervals between
+//! low and median and keeps those that can have the printed figures. Interval arithmetic drops only
+//! what is impossible, whatever was rounded away.
 
 use serde::Serialize;
 
@@ -12,17 +12,17 @@ const STEPS: u32 = 2_000;
 /// Part of a value by which arithmetic may be off.
 const ARITHMETIC: f64 = 1e-11;
 
-/// From where to where a value lies.
+/// The range of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bounds {
-    /// The lowest value that it can have.
+    /// The lowest possible value.
     pub low: f64,
-    /// The highest value that it can have.
+    /// The highest possible value.
     pub high: f64,
 }
 
 impl Bounds {
-    /// What was printed as `value`, rounded to within `half_unit`.
+    /// The range of a printed `value`, rounded to within `half_unit`.
     pub fn printed(value: f64, half_unit: f64) -> Self {
         let slack = half_unit * (1.0 + 1e-6) + value.abs() * ARITHMETIC;
         Self { low: value - slack, high: value + slack }
@@ -33,7 +33,7 @@ impl Bounds {
         f64::midpoint(self.low, self.high)
     }
 
-    /// How far it goes to either side of the middle.
+    /// Its distance to either end.
     pub fn half_width(&self) -> f64 {
         (self.high - self.low) / 2.0
     }
@@ -68,15 +68,14 @@ impl Bounds {
     }
 }
 
-/// What else was printed of the points.
+/// A further printed figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spread {
     /// Nothing.
     Unknown,
     /// The standard deviation with divisor n - 1.
     Deviation(Bounds),
-    /// The mean of all points within one standard deviation of the median
-    /// ([`one_sd_mean`](crate::one_sd_mean)).
+    /// The [`one_sd_mean`](crate::one_sd_mean).
     OneSdMean(Bounds),
 }
 
@@ -93,19 +92,19 @@ pub struct FivePoints {
     pub average: Bounds,
 }
 
-/// Where the points lie that were not printed.
+/// The points that were not printed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recovered {
     /// The second lowest.
     pub second: Bounds,
-    /// The second highest; the higher it is, the lower is the second.
+    /// The second highest, which falls as the second rises.
     pub fourth: Bounds,
-    /// The mean of all points within one standard deviation of the median.
+    /// The [`one_sd_mean`](crate::one_sd_mean).
     pub one_sd_mean: Bounds,
 }
 
 impl FivePoints {
-    /// Where the second and the fourth point can lie; `None` if no five points have these figures.
+    /// The possible second and fourth point; `None` if no five points have these figures.
     pub fn recovered(&self, spread: Spread) -> Option<Recovered> {
         let (from, to) = (self.low.low, self.median.high.max(self.low.low));
         let edge = |step: u32| from + (to - from) * f64::from(step) / f64::from(STEPS);
@@ -118,7 +117,7 @@ impl FivePoints {
         })
     }
 
-    /// The same with the second point in a part of its range; `None` if it cannot lie there.
+    /// The same with the second point in part of its range.
     fn with_second(&self, second: Bounds, spread: Spread) -> Option<Recovered> {
         let both = self.average.times(5.0).minus(self.low).minus(self.median).minus(self.high);
         let above = Bounds { low: self.median.low, high: self.high.high };
@@ -145,8 +144,7 @@ impl FivePoints {
     }
 }
 
-/// What the mean of the points within `deviation` of the median can be: one for each set of points
-/// that may be these.
+/// The possible means of the points within `deviation` of the median: one for each set of points.
 fn one_sd_means(points: &[Bounds; 5], deviation: Bounds) -> Vec<Bounds> {
     let mut sets = vec![(Bounds { low: 0.0, high: 0.0 }, 0_u32)];
     for point in points {

@@ -1,20 +1,20 @@
-//! The geometric mean of ratios, and how much it depends on one of them.
+//! The geometric mean of ratios, and its leave-one-out range.
 
-/// A geometric mean, and the range it takes when any one ratio is left out.
+/// A geometric mean with its leave-one-out range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GeometricMean {
     /// Geometric mean of all ratios.
     pub ratio: f64,
-    /// The lowest mean that leaving one out gives; `None` when there is only one.
+    /// The lowest mean without one ratio; `None` when there is only one.
     pub lowest: Option<LeftOut>,
-    /// The highest mean that leaving one out gives; `None` when there is only one.
+    /// The highest mean without one ratio; `None` when there is only one.
     pub highest: Option<LeftOut>,
 }
 
 /// A geometric mean without one of the ratios.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeftOut {
-    /// Position of the ratio that is left out.
+    /// Position of the omitted ratio.
     pub index: usize,
     /// Geometric mean of the others.
     pub ratio: f64,
@@ -23,19 +23,15 @@ pub struct LeftOut {
 /// Geometric mean of positive ratios, with its leave-one-out range: if that is wide, one row makes
 /// the headline. Of equal ratios the first is named.
 ///
-/// The geometric mean is the only mean of ratios that does not depend on which side is the
-/// baseline (Fleming and Wallace 1986). `None` when there is no ratio, or one is not positive and
-/// finite.
+/// No other mean of ratios is independent of which side is the baseline (Fleming and Wallace 1986).
+/// `None` without ratios, or when one is not positive and finite.
 pub fn geometric_mean(ratios: &[f64]) -> Option<GeometricMean> {
-    let usable = |ratio: &f64| ratio.is_finite() && *ratio > 0.0;
-    if ratios.is_empty() || !ratios.iter().all(usable) {
-        return None;
-    }
-    let total: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
+    let logs = crate::logs(ratios)?;
+    let total: f64 = logs.iter().sum();
     let count = ratios.len() as f64;
     let by_size = |a: &usize, b: &usize| ratios[*a].total_cmp(&ratios[*b]);
     let without = |index: usize| {
-        let ratio = ((total - ratios[index].ln()) / (count - 1.0)).exp();
+        let ratio = ((total - logs[index]) / (count - 1.0)).exp();
         (ratios.len() > 1).then_some(LeftOut { index, ratio })
     };
     let largest = (0..ratios.len()).rev().max_by(by_size)?;

@@ -1,33 +1,38 @@
-//! Hodges and Lehmann's shift between two samples, as a ratio.
+//! Hodges and Lehmann's (1963) ratio of two samples or of pairs, with the interval that inverts Mann
+//! and Whitney's test or Wilcoxon's signed rank test.
+//!
+//! The ratio of pairs is the exponential of the median Walsh average (mean of two, or of one with
+//! itself) of the logarithms of their ratios, which must be symmetric about their middle. They are
+//! when a disturbance of a block affects both of its runs alike.
 
-use crate::null_distribution::{NullDistribution, minimum_two_sided_p};
+use crate::null_distribution::{NullDistribution, minimum_signed_rank_p, minimum_two_sided_p};
 use crate::rank_inversion::{Inversion, OrderedRatios, RankInversion, RatioInterval};
-use crate::{is_confidence, sorted_finite};
+use crate::{alpha, pairs, sorted_finite};
 
 /// Ratio of `treated` to `baseline` by Hodges and Lehmann (1963), with the interval that inverts
 /// Mann and Whitney's test. Any positive unit, the same in both samples.
 ///
-/// The estimate is the median of the n × m ratios; of the two middle ones when their number is
-/// even, the *geometric* mean, so that exchanging the samples gives the reciprocal.
+/// The estimate is the median of the n × m ratios; for an even number the *geometric* mean of the
+/// middle two, so that exchanging the samples returns the reciprocal.
 ///
 /// The interval reaches from the k-th smallest to the k-th largest ratio, with the largest k for
 /// which its coverage 1 - 2 P(U ≤ k - 1) is at least `confidence` (Moses; Hollander and Wolfe,
-/// *Nonparametric Statistical Methods*, 4.3). It assumes that treated is distributed as baseline
-/// times a constant; then, without ties, the coverage is exact, and with ties the closed interval
-/// covers at least as often. When even k = 1 does not reach `confidence`, the full range is returned
-/// with the coverage it has, 1 - 2 / C(n + m, n): 94.3 % for three against four trials.
+/// *Nonparametric Statistical Methods*, 4.3), else over the full range, whose coverage is
+/// 1 - 2 / C(n + m, n): 94.3 % for three against four trials. It assumes that treated is distributed
+/// as baseline times a constant; with ties it covers at least as often.
 ///
-/// Where U is too much to count (see `null_distribution.rs`) the attained confidence is approximate,
-/// at 95 % to about 1e-3 when both samples have ten values. The ratios are never stored.
+/// Where U is approximated (see `null_distribution.rs`), so is the attained confidence: at 95 % to
+/// about 1e-3 for ten values a side. The ratios are never stored.
 ///
-/// `None` when a sample is empty, a value is not positive and finite, a ratio that is needed is
-/// too large or too small for a float, or `confidence` is not strictly between 0 and 1.
+/// `None` when a sample is empty, a value is not positive and finite, a needed ratio is no float
+/// above 0, or `confidence` is not strictly between 0 and 1.
 pub fn hodges_lehmann_ratio(
     baseline: &[f64],
     treated: &[f64],
     confidence: f64,
 ) -> Option<RatioInterval> {
-    is_confidence(confidence).then(|| pairwise_inversion(baseline, treated))??.interval(confidence)
+    alpha(confidence)?;
+    pairwise_inversion(baseline, treated)?.interval(confidence)
 }
 
 /// Mann and Whitney's test of every ratio of `treated` to `baseline`.
@@ -38,7 +43,7 @@ pub(crate) fn pairwise_inversion(baseline: &[f64], treated: &[f64]) -> Option<Ra
     Some(RankInversion { ratios: Box::new(PairwiseRatios { baseline, treated }), null, smallest_p })
 }
 
-/// A copy sorted from low to high, or `None` when it is empty or a value is not positive and finite.
+/// The values in ascending order; `None` unless there are some, all positive and finite.
 pub(crate) fn sorted_positive(values: &[f64]) -> Option<Vec<f64>> {
     sorted_finite(values).filter(|sorted| sorted.first().is_some_and(|lowest| *lowest > 0.0))
 }
@@ -54,8 +59,7 @@ impl OrderedRatios for PairwiseRatios {
         self.baseline.len() as u64 * self.treated.len() as u64
     }
 
-    /// Rounded division is monotone in both operands, so the border between "at or below" and
-    /// "above" is a staircase, walked once.
+    /// Rounded division is monotone in both operands, so one walk along the staircase counts them.
     fn count_at_most(&self, limit: f64) -> u64 {
         let mut count = 0;
         let mut within = 0;
@@ -69,9 +73,55 @@ impl OrderedRatios for PairwiseRatios {
     }
 }
 
+/// Wilcoxon's signed rank test of every ratio of `second` to `first`.
+pub(crate) fn walsh_inversion(first: &[f64], second: &[f64]) -> Option<RankInversion> {
+    sorted_positive(first)?;
+    let ratios = pairs(first, second, |first, second| second / first)?;
+    let ratios = Box::new(WalshRatios::new(&sorted_positive(&ratios)?));
+    let null = NullDistribution::signed_rank(first.len());
+    Some(RankInversion { ratios, null, smallest_p: minimum_signed_rank_p(first.len()) })
+}
+
+/// The n (n + 1) / 2 geometric means of each ratio with itself and with each other one.
+struct WalshRatios {
+    /// Square roots of the ratios, ascending: their products are monotone in spite of rounding, and
+    /// the last digit does not differ between machines, as that of a logarithm does.
+    roots: Vec<f64>,
+}
+
+impl WalshRatios {
+    /// From ascending, positive, finite ratios.
+    fn new(ratios: &[f64]) -> Self {
+        Self { roots: ratios.iter().map(|ratio| ratio.sqrt()).collect() }
+    }
+}
+
+impl OrderedRatios for WalshRatios {
+    fn len(&self) -> u64 {
+        let pairs = self.roots.len() as u64;
+        pairs * (pairs + 1) / 2
+    }
+
+    fn count_at_most(&self, limit: f64) -> u64 {
+        let mut count = 0;
+        let mut within = self.roots.len();
+        for (index, root) in self.roots.iter().enumerate() {
+            while within > index && root * self.roots[within - 1] > limit {
+                within -= 1;
+            }
+            if within == index {
+                break;
+            }
+            count += (within - index) as u64;
+        }
+        count
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rank_inversion::Inversion;
 
     /// Processor seconds of Hunt's experiment 1 (1973): system 17.11 and system 18.9.
     const OLDER_S: [f64; 4] = [128.0, 137.0, 131.0, 137.0];
@@ -149,5 +199,48 @@ mod tests {
         assert_eq!(ratios.smallest(1), None);
         let ratios = PairwiseRatios { baseline: vec![1e300], treated: vec![1e-300] };
         assert_eq!(ratios.smallest(1), None);
+    }
+
+    #[test]
+    fn every_rank_agrees_with_sorting_all_averages() {
+        let ratios = [0.2, 0.9, 1.0, 1.0, 1.3, 15.0];
+        let roots = ratios.map(f64::sqrt);
+        let mut all: Vec<f64> = (0..roots.len())
+            .flat_map(|i| (i..roots.len()).map(move |j| roots[i] * roots[j]))
+            .collect();
+        all.sort_unstable_by(f64::total_cmp);
+        let averages = WalshRatios::new(&ratios);
+        assert_eq!(averages.len(), 21);
+        for (rank, expected) in (1..).zip(&all) {
+            assert_eq!(averages.smallest(rank), Some(*expected));
+        }
+        for limit in [0.1, 0.2, 0.95, 1.0, 15.0, 99.0] {
+            let expected = all.iter().filter(|average| **average <= limit).count() as u64;
+            assert_eq!(averages.count_at_most(limit), expected, "{limit}");
+        }
+    }
+
+    #[test]
+    fn a_constant_ratio_is_exact_and_as_sure_as_the_number_of_pairs() {
+        let first = [100.0, 137.0, 12.5, 3.1, 88.0, 41.0];
+        let second = first.map(|value| value * 1.2);
+        let interval = |pairs| walsh_inversion(&first[..pairs], &second[..pairs])?.interval(0.95);
+        let found = interval(6).unwrap();
+        for end in [found.ratio, found.low, found.high] {
+            assert!((end - 1.2).abs() < 1e-14, "{found:?}");
+        }
+        assert_eq!(found.confidence_attained, 1.0 - 2.0 / 64.0);
+        assert_eq!(interval(4).unwrap().confidence_attained, 1.0 - 2.0 / 16.0);
+    }
+
+    #[test]
+    fn pairs_without_a_ratio_are_none() {
+        let good = [1.0, 2.0];
+        for bad in [&[][..], &[1.0], &[0.0, 1.0], &[-1.0, 1.0], &[f64::NAN, 1.0]] {
+            assert!(walsh_inversion(bad, &good).is_none());
+            assert!(walsh_inversion(&good, bad).is_none());
+        }
+        assert!(walsh_inversion(&[-1.0], &[-2.0]).is_none());
+        assert!(walsh_inversion(&[], &[]).is_none());
     }
 }

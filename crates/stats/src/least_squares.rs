@@ -1,10 +1,9 @@
 //! Ordinary least squares for small dense problems, by orthogonalising the columns.
 
-/// A column counts as a sum of earlier ones when less than this part of its length is left.
+/// A column depends on earlier ones when less than this part of its length is left.
 const DEPENDENT: f64 = 1e-9;
 
-/// The columns of a problem of n rows and p columns, orthogonalised once for any number of
-/// responses: X = Q R.
+/// The columns of a problem of n rows and p columns, orthogonalised once for all responses: X = Q R.
 pub(crate) struct Design {
     /// The columns of Q.
     orthonormal: Vec<Vec<f64>>,
@@ -15,7 +14,7 @@ pub(crate) struct Design {
     pub residual_df: usize,
 }
 
-/// What a design makes of a response.
+/// The fit of a design to a response.
 pub(crate) struct LeastSquares {
     /// One coefficient a column.
     pub coefficients: Vec<f64>,
@@ -51,9 +50,8 @@ impl Design {
         }
     }
 
-    /// What the coefficients of some `columns` add to the rest, for [`LeastSquares::extra_ss`]: the
-    /// directions along which the response differs from what it would be without them.
-    /// The error is as of [`Design::new`], of columns that nearly are such a sum.
+    /// The directions along which the response differs without these `columns`, for
+    /// [`LeastSquares::extra_ss`]. The error is as of [`Design::new`].
     pub(crate) fn directions(&self, columns: &[usize]) -> Result<Vec<Vec<f64>>, usize> {
         let rows = columns.iter().map(|column| self.inverse[*column].clone());
         Ok(orthonormalised(rows).map_err(|nth| columns[nth])?.vectors)
@@ -63,10 +61,8 @@ impl Design {
 impl LeastSquares {
     /// What leaving columns out adds to the sum of squared residuals: βₛᵀ (Cₛₛ)⁻¹ βₛ with βₛ their
     /// coefficients and Cₛₛ their part of (XᵀX)⁻¹ (Seber and Lee, *Linear Regression Analysis*,
-    /// 2003, theorem 4.1).
-    ///
-    /// With A the columns' rows of R⁻¹ and z = Qᵀy, βₛ is A z and Cₛₛ is A Aᵀ, so this is the
-    /// squared length of z within the span of A's rows, which is had without inverting Cₛₛ.
+    /// 2003, theorem 4.1). With A the columns' rows of R⁻¹ and z = Qᵀy, βₛ is A z and Cₛₛ is A Aᵀ,
+    /// so this is the squared length of z within the span of A's rows.
     pub(crate) fn extra_ss(&self, of: &[Vec<f64>]) -> f64 {
         of.iter().map(|direction| dot(direction, &self.projections).powi(2)).sum()
     }
@@ -81,18 +77,16 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// Vectors of length 1 that are orthogonal to each other, and what others are in terms of them.
+/// Orthogonal vectors of length 1, and the coordinates of the given ones.
 struct Orthonormal {
     vectors: Vec<Vec<f64>>,
     /// The columns of an upper triangle, down to its diagonal.
     triangle: Vec<Vec<f64>>,
 }
 
-/// Orthonormal vectors with the same span as the given ones.
-///
-/// Gram and Schmidt's method with each projection made twice ("twice is enough", Kahan), so that
-/// the result is orthogonal to working precision. The error is the index of the first vector that
-/// is a sum of multiples of those before it.
+/// Orthonormal vectors with the span of the given ones: Gram and Schmidt's method with each
+/// projection made twice ("twice is enough", Kahan), which is orthogonal to working precision. The
+/// error is the index of the first vector that is a sum of multiples of those before it.
 fn orthonormalised(vectors: impl Iterator<Item = Vec<f64>>) -> Result<Orthonormal, usize> {
     let mut orthonormal: Vec<Vec<f64>> = Vec::new();
     let mut triangle = Vec::new();
@@ -111,7 +105,7 @@ fn orthonormalised(vectors: impl Iterator<Item = Vec<f64>>) -> Result<Orthonorma
     Ok(Orthonormal { vectors: orthonormal, triangle })
 }
 
-/// Takes from `vector` its parts along the `orthonormal` vectors and returns them.
+/// Removes from `vector` its parts along the `orthonormal` vectors and returns them.
 fn project_out(vector: &mut [f64], orthonormal: &[Vec<f64>]) -> Vec<f64> {
     let mut parts = vec![0.0; orthonormal.len()];
     for _ in 0..2 {
@@ -128,8 +122,7 @@ fn norm(vector: &[f64]) -> f64 {
     dot(vector, vector).sqrt()
 }
 
-/// Inverse of an upper triangular matrix, by back substitution: rows of the inverse, of a matrix
-/// given by its columns down to the diagonal.
+/// Rows of the inverse of an upper triangle, given by its columns, by back substitution.
 fn invert_upper(columns: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let size = columns.len();
     let mut inverse = vec![vec![0.0; size]; size];

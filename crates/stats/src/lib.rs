@@ -1,22 +1,16 @@
 //! Estimators, intervals and exact tests for small samples of heavy-tailed delays.
 //!
-//! **Invariant:** every function is pure: no clock, no thread, no environment, no hidden seed.
-//! The same numbers give the same bytes. What cannot be computed (an empty sample, a value that is
-//! not finite, a ratio of something not positive) is `None`, never a number that looks like one.
+//! **Invariant:** every function is pure: no clock, thread, environment or hidden seed. What cannot
+//! be computed (from an empty sample, a value that is not finite or not positive) is `None`.
 //!
-//! The default comparison is [`hodges_lehmann_ratio`]: among the methods tried on delays with
-//! stalls it had the most power while keeping its coverage at every sample size.
+//! The default comparison is [`hodges_lehmann_ratio`]: on delays with stalls it had the most power
+//! of the methods that keep their coverage at every sample size.
 //!
-//! A series of windows is judged by [`steady_from`], a curve of cost over level by [`knee()`], and
-//! what one event costs by the [`line()`] through time and count.
-//!
-//! A difference is traced to its causes in steps: [`mediation`] and [`breakdown`] say where it
-//! lies, a design ([`randomised_blocks`], [`two_level_fraction`]) varies what could have caused it,
-//! [`fit`] and [`shapley`] say what each factor brought, and [`ExactBisect`] or [`NoisyBisect`]
-//! finds the step within a factor.
+//! [`mediation`] and [`breakdown`] locate a difference, [`randomised_blocks`] and
+//! [`two_level_fraction`] design experiments on its causes, [`fit`] and [`shapley`] attribute it to
+//! factors, and [`ExactBisect`] and [`NoisyBisect`] find the step within a factor.
 
 mod beyond;
-mod binomial;
 mod bisect;
 mod bounded;
 mod box_cox;
@@ -26,36 +20,33 @@ mod describe;
 mod design;
 mod distributions;
 mod factorial;
-mod fisher;
 mod five_points;
 mod geometric;
 mod hodges_lehmann;
 mod knee;
 mod least_squares;
 mod line;
-mod log_ratio;
-mod mean_difference;
 mod mediation;
 mod multiple;
 mod null_distribution;
 mod overall;
 mod permutation;
 mod power;
+mod proportions;
 mod rank_inversion;
 mod run_ratio;
 mod search;
 mod shapley;
-mod signed_rank;
 mod steady;
+mod t_intervals;
 
-pub use binomial::{ProportionInterval, clopper_pearson};
 pub use bisect::{Conclusion, ExactBisect, NoisyBisect, NoisySettings, Outcome, Posterior};
 pub use bounded::{bounded_median, bounded_quantile};
 pub use box_cox::{BoxCox, box_cox, box_cox_interaction_f, interaction_f};
 pub use breakdown::{Part, PartChange, breakdown};
 pub use comparison::{
-    AllowedRatio, Arms, CellResult, Judgement, Method, NotDecided, Pairing, ProportionResult,
-    Proportions, Settings, Verdict, compare, says_nothing,
+    AllowedRatio, Arms, CellResult, Judgement, Method, NotDecided, ProportionResult, Proportions,
+    Settings, Verdict, compare, says_nothing,
 };
 pub use describe::{mean, median, one_sd_mean, quantile, standard_deviation};
 pub use design::{
@@ -65,7 +56,6 @@ pub use factorial::{
     CellMean, Estimate, Factor, Factorial, FactorialError, FactorialTrial, Fit,
     InteractionContrast, MainEffect, Scale, SimpleEffect, TermTest, fit, fit_to_order,
 };
-pub use fisher::fisher_exact_p;
 pub use five_points::{Bounds, FivePoints, Recovered, Spread};
 pub use geometric::{GeometricMean, LeftOut, geometric_mean};
 pub use hodges_lehmann::hodges_lehmann_ratio;
@@ -73,18 +63,27 @@ pub use knee::{
     Knee, KneeKind, KneeSettings, LEAST_LEVELS, Level, NoKnee, OtherKnee, Shape, WhyNoKnee, knee,
 };
 pub use line::{Line, line};
-pub use log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
-pub use mean_difference::{MeanDifference, paired_mean_difference, welch_mean_difference};
 pub use mediation::{Mediation, UnitCost, mediation, unit_cost};
 pub use multiple::holm;
 pub use null_distribution::minimum_two_sided_p;
 pub use overall::{OverallCell, OverallEffect, PermutationInterval, TrialCost, overall};
 pub use permutation::{permutation_p, sign_flip_p};
 pub use power::{Goal, SampleSizes, minimum_detectable_ratio};
+pub use proportions::{ProportionInterval, clopper_pearson, fisher_exact_p};
 pub use rank_inversion::RatioInterval;
 pub use run_ratio::{bounded_run_ratio, run_ratio};
 pub use shapley::{Contribution, shapley, shapley_intervals, shapley_of};
 pub use steady::steady_from;
+pub use t_intervals::{LogRatio, log_ratio, mean_difference};
+
+/// Whether the values at one position of two samples belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pairing {
+    /// They do not.
+    Unpaired,
+    /// They do: they have a block or a seed in common.
+    Paired,
+}
 
 /// Why something cannot be computed, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -92,7 +91,7 @@ pub use steady::steady_from;
 pub struct Refused(String);
 
 impl Refused {
-    /// A refusal in words.
+    /// A refusal with this reason.
     pub fn new(why: impl Into<String>) -> Self {
         Self(why.into())
     }
@@ -102,12 +101,24 @@ fn refused<T>(why: impl Into<String>) -> Result<T, Refused> {
     Err(Refused::new(why))
 }
 
-/// Whether this is strictly between 0 and 1.
-fn is_confidence(confidence: f64) -> bool {
-    confidence > 0.0 && confidence < 1.0
+/// Combines the values of each pair; `None` when the lengths differ.
+fn pairs(first: &[f64], second: &[f64], combine: fn(f64, f64) -> f64) -> Option<Vec<f64>> {
+    let pairs = first.iter().zip(second).map(|(first, second)| combine(*first, *second));
+    (first.len() == second.len()).then(|| pairs.collect())
 }
 
-/// A copy sorted from low to high, or `None` when it is empty or a value is not finite.
+/// 1 - `confidence`; `None` unless that is strictly between 0 and 1.
+fn alpha(confidence: f64) -> Option<f64> {
+    (confidence > 0.0 && confidence < 1.0).then_some(1.0 - confidence)
+}
+
+/// The natural logarithms; `None` unless all values are positive and finite.
+fn logs(values: &[f64]) -> Option<Vec<f64>> {
+    let log = |value: &f64| (value.is_finite() && *value > 0.0).then(|| value.ln());
+    values.iter().map(log).collect()
+}
+
+/// The values in ascending order; `None` when there are none or one is not finite.
 fn sorted_finite(values: &[f64]) -> Option<Vec<f64>> {
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
         return None;

@@ -1,6 +1,6 @@
-//! A straight line through points: what one more of this costs of that.
+//! A straight line through points: the cost of one more unit.
 
-use crate::{distributions, is_confidence};
+use crate::{alpha, distributions};
 
 /// A straight line by least squares, with its intervals.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -24,7 +24,7 @@ pub struct Line {
 }
 
 /// The line y = intercept + slope × x through points (x, y) by ordinary least squares, with
-/// intervals by Student's t. They suppose noise in y alone, the same for all x.
+/// intervals by Student's t, for equal noise in y alone.
 ///
 /// `None` when there are fewer than three points, a number is not finite, x does not vary, or
 /// `confidence` is not strictly between 0 and 1.
@@ -59,16 +59,13 @@ pub(crate) struct Slope {
     pub(crate) r_squared: f64,
 }
 
-/// The slope of y on x within groups of points, pooled: each group has an intercept of its own.
-/// `None` as for [`line()`].
+/// The pooled slope of y on x within groups of points, each with its own intercept. `None` as for
+/// [`line()`].
 pub(crate) fn pooled_slope(groups: &[&[(f64, f64)]], confidence: f64) -> Option<Slope> {
     let count: usize = groups.iter().map(|group| group.len()).sum();
-    let residual_df = count.checked_sub(groups.len() + 1).filter(|df| *df > 0)?;
     let is_finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();
-    let usable = !groups.is_empty() && is_confidence(confidence);
-    if !usable || !groups.iter().copied().flatten().all(is_finite) {
-        return None;
-    }
+    let is_usable = groups.iter().copied().flatten().all(is_finite);
+    let residual_df = count.checked_sub(groups.len() + 1).filter(|df| *df > 0 && is_usable)?;
     let centred = |group: &&[(f64, f64)]| -> Vec<(f64, f64)> {
         let (mean_x, mean_y) = middle(group);
         group.iter().map(|(x, y)| (x - mean_x, y - mean_y)).collect()
@@ -78,15 +75,12 @@ pub(crate) fn pooled_slope(groups: &[&[(f64, f64)]], confidence: f64) -> Option<
         deviations.iter().map(|(x, y)| term(*x, *y)).sum()
     };
     let (sxx, sxy, syy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
-    if sxx <= 0.0 {
-        return None;
-    }
     let slope = sxy / sxx;
     let residual_ss = sum(&|x, y| (y - slope * x).powi(2));
-    let t = distributions::t_critical(1.0 - confidence, residual_df as f64);
+    let t = distributions::t_critical(alpha(confidence)?, residual_df as f64);
     let half = t * (residual_ss / residual_df as f64 / sxx).sqrt();
     let r_squared = if syy > 0.0 { 1.0 - residual_ss / syy } else { 1.0 };
-    Some(Slope { slope, half, sxx, residual_df, r_squared })
+    (sxx > 0.0).then_some(Slope { slope, half, sxx, residual_df, r_squared })
 }
 
 /// The mean of x and that of y.

@@ -2,20 +2,20 @@
 
 use crate::line::pooled_slope;
 
-/// How much of a response's change a counter explains.
+/// The part of a response's change that a counter explains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mediation {
     /// Change of the counter times its unit cost, in the unit of the response.
     pub explained: f64,
-    /// Part of the response's change, 1 being all of it; absent when the response did not change.
+    /// Part of the response's change; absent when the response did not change.
     pub share: Option<f64>,
-    /// Unit cost at which the counter would explain all; absent when the counter did not change.
+    /// Unit cost at which it would explain all; absent when the counter did not change.
     pub unit_cost_for_all: Option<f64>,
 }
 
-/// Changes (after minus before) of a counter and of a response for the same piece of work, with
-/// `unit_cost` in units of the response per count. A share far below 1 says that something else
-/// costs time too; one far above 1, that the unit cost is too high.
+/// From the changes (after minus before) of a counter and of a response for the same work, and the
+/// unit cost in units of the response. A share far below 1: something else costs time too; far
+/// above 1: the unit cost is too high.
 pub fn mediation(counter_change: f64, response_change: f64, unit_cost: f64) -> Mediation {
     let explained = counter_change * unit_cost;
     Mediation {
@@ -25,7 +25,7 @@ pub fn mediation(counter_change: f64, response_change: f64, unit_cost: f64) -> M
     }
 }
 
-/// A unit cost as the data have it.
+/// A unit cost estimated from data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UnitCost {
     /// Units of the response per count.
@@ -40,8 +40,7 @@ pub struct UnitCost {
 
 /// Slope of the response on the counter *within* cells, pooled, with its interval by Student's t
 /// (analysis of covariance; one cell is plain regression). Each cell has its trials as pairs of
-/// counter and response. What differs between cells has no part in it, so it is an estimate that
-/// is independent of the change which it is to explain.
+/// counter and response. It is independent of the differences between cells, which it explains.
 ///
 /// `None` when a cell has fewer than three trials, a number is not finite, the counter does not
 /// vary within cells, or `confidence` is not strictly between 0 and 1.

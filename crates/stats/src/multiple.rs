@@ -1,40 +1,36 @@
-//! Many tests at once: adjusted p-values.
-//!
-//! An adjusted p-value is compared with the level itself (.05, say), whatever the number of tests.
+//! Many tests at once: adjusted p-values, which are compared with the level itself.
 
-/// Holm's (1979) step-down adjustment: rejecting what is at most α makes *any* false rejection
-/// among all tests no more likely than α, however the tests depend on each other.
+/// Holm's (1979) step-down adjustment: rejecting what is at most α makes *any* false rejection no
+/// more likely than α, however the tests depend on each other.
 ///
-/// In ascending order, the largest so far of p₍ⱼ₎ (m + 1 - j), at most 1. The result is in the
-/// order of the input; p-values must be 0 to 1.
+/// In ascending order, the largest so far of p₍ⱼ₎ (m + 1 - j), at most 1; returned in the order of
+/// the input. p-values must be 0 to 1.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let cells: Vec<(f64, f64)> = p_values.iter().map(|p| (*p, *p)).collect();
     let family = ExclusiveFamily::new(&cells);
     p_values.iter().map(|p| family.adjusted(*p).p).collect()
 }
 
-/// What a step-down did to one p-value.
+/// A p-value after the step-down.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct StepDown {
     pub(crate) p: f64,
-    /// By how much the level was divided: p adjusted ≤ α says the same as p ≤ α / `divisor`.
+    /// The divisor of the level: p adjusted ≤ α is the same as p ≤ α / `divisor`.
     pub(crate) divisor: f64,
 }
 
 /// Holm's step-down over two hypotheses a cell, "no difference" and "not equivalent", of which at
 /// most one is true: Shaffer's (1986) refinement for hypotheses that exclude each other.
 ///
-/// At every step the level is divided by the number of cells that have a hypothesis left, instead
-/// of by the number of hypotheses left. This keeps any false claim, of either kind, at or below α.
-/// For consider the first false rejection. All before it were right, so each cell with a true
-/// hypothesis still has it, and the divisor was at least the number t of such cells: the p-value
-/// of a true hypothesis was at most α / t. There are t true hypotheses, one a cell; the chance
-/// that any of them has such a p-value is at most t · α / t.
+/// Every step divides the level by the number of cells with a hypothesis left, instead of by the
+/// number of hypotheses. Any false claim stays at or below α. For consider the first false
+/// rejection: all before it were right, so each cell with a true hypothesis still has it, and the
+/// divisor was at least the number t of such cells. There are t true hypotheses, one a cell; the
+/// chance that any of them has a p-value of at most α / t is at most t · α / t.
 ///
-/// (Two separate Holm step-downs would not do: each keeps its own kind of error at α, and cells
-/// that are just not equivalent, beside cells without difference, bring their sum near 2 α.)
+/// (Two separate Holm step-downs keep each kind of error at α, but their sum comes near 2 α.)
 pub(crate) struct ExclusiveFamily {
-    /// Every p-value, ascending, with what became of it.
+    /// Every p-value, ascending, with its adjustment.
     steps: Vec<(f64, StepDown)>,
 }
 
@@ -53,14 +49,14 @@ impl ExclusiveFamily {
         Self { steps: p_values.into_iter().map(step).collect() }
     }
 
-    /// What became of a p-value of the family.
+    /// The adjustment of a p-value of the family.
     pub(crate) fn adjusted(&self, p: f64) -> StepDown {
         let after = self.steps.partition_point(|(step, _)| *step <= p);
         self.steps[after.max(1) - 1].1
     }
 }
 
-/// Whether a p-value is at most this level; an excess of rounding size is forgiven.
+/// Whether a p-value is at most this level, up to rounding.
 pub(crate) fn reaches(p: f64, level: f64) -> bool {
     p <= level * (1.0 + 1e-12)
 }

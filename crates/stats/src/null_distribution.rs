@@ -1,15 +1,14 @@
-//! How often each value of a rank statistic occurs when there is no difference: Mann and Whitney's U
-//! of two samples, Wilcoxon's signed rank sum of pairs.
+//! Null distributions of rank statistics: Mann and Whitney's U of two samples, Wilcoxon's signed rank
+//! sum of pairs.
 
 use crate::distributions::normal_cdf;
 use crate::search::first_where;
 
-/// Most pairs (n × m) for which the distribution is counted exactly: a few trials against the
-/// thousands of a histogram, where the normal approximation is poor, are still counted.
+/// Most pairs (n × m) with an exact distribution: a few trials against the thousands of a histogram,
+/// where the normal approximation is poor, are still counted.
 const EXACT_PAIRS_LIMIT: usize = 100_000;
 
-/// Most pairs for which the signed rank sum is counted exactly: 2^126 choices of signs fit in the
-/// integers that are used.
+/// Most pairs with an exact signed rank sum: 2^126 choices of signs fit in 128 bits.
 const EXACT_SIGNS_LIMIT: usize = 126;
 
 /// The distribution of U for samples of n and m values, or of the signed rank sum, without ties.
@@ -33,7 +32,7 @@ impl NullDistribution {
         Self::Normal { mean: pairs / 2.0, standard_deviation: variance.sqrt() }
     }
 
-    /// Of the sum of the ranks of the positive ones among n differences. Exact while n is at most
+    /// Of the rank sum of the positive ones among n differences. Exact while n is at most
     /// [`EXACT_SIGNS_LIMIT`]; beyond, normal with mean n (n + 1) / 4 and variance
     /// n (n + 1) (2 n + 1) / 24.
     pub(crate) fn signed_rank(n: usize) -> Self {
@@ -55,25 +54,21 @@ impl NullDistribution {
         }
     }
 
-    /// How many values, counted from 0, have together at most `probability` (at most ½). An excess
-    /// of rounding size is forgiven, so that a level which is attained exactly counts.
+    /// How many values, counted from 0, have together at most `probability` (at most ½), up to
+    /// rounding.
     pub(crate) fn values_within(&self, probability: f64, pairs: u64) -> u64 {
         let allowed = probability * (1.0 + 1e-12);
         first_where(0, pairs.div_ceil(2), |value| self.at_most(value) > allowed)
     }
 }
 
-/// The smallest two-sided p-value that samples of `n` and `m` values can give:
-/// 2 / C(n + m, n), at most 1.
-///
-/// When it is above the level asked for, the test could not have fired whatever the data. It is 0
-/// only when the true value is below the smallest float.
+/// The smallest two-sided p-value of samples of `n` and `m` values: 2 / C(n + m, n), at most 1. Below
+/// it, no data reach a level. It is 0 only when the true value is below the smallest float.
 pub fn minimum_two_sided_p(n: usize, m: usize) -> f64 {
     (2.0 / arrangements(n, m)).min(1.0)
 }
 
-/// The smallest two-sided p-value of the signed rank test that `pairs` pairs can give: 2 / 2^pairs,
-/// at most 1.
+/// The smallest two-sided p-value of the signed rank test of `pairs` pairs: 2 / 2^pairs, at most 1.
 pub(crate) fn minimum_signed_rank_p(pairs: usize) -> f64 {
     (2.0 * 0.5_f64.powf(pairs as f64)).min(1.0)
 }
@@ -94,8 +89,7 @@ pub(crate) fn arrangements(n: usize, m: usize) -> f64 {
 /// Number of arrangements with U = 0, 1, … n × m: the coefficients of the Gaussian binomial
 /// ∏ (1 - q^(many + i)) / (1 - q^i), i = 1 … few (Mann and Whitney 1947; Andrews 1976).
 ///
-/// Integers modulo 2^128: what passes between the steps may wrap, the coefficients may not, and
-/// the caller has seen to it that they fit.
+/// Integers modulo 2^128: intermediate values may wrap, the coefficients fit.
 fn counts(n: usize, m: usize) -> Vec<u128> {
     let (few, many) = (n.min(m), n.max(m));
     let mut counts = vec![0_u128; few * many + 1];
@@ -112,8 +106,8 @@ fn counts(n: usize, m: usize) -> Vec<u128> {
     counts
 }
 
-/// Number of choices among the ranks 1 … n with the sums 0, 1, …: the coefficients of
-/// ∏ (1 + q^i), i = 1 … n (Wilcoxon 1945).
+/// Number of choices among the ranks 1 … n by sum: the coefficients of ∏ (1 + q^i), i = 1 … n
+/// (Wilcoxon 1945).
 fn sign_counts(n: usize) -> Vec<u128> {
     let mut counts = vec![0_u128; n * (n + 1) / 2 + 1];
     counts[0] = 1;

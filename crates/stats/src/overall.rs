@@ -1,18 +1,9 @@
 //! One effect over many cells: the geometric mean of their ratios, with an interval and a verdict.
 //!
-//! The estimate is declared before anything is seen: the mean over all cells of the logarithm of
-//! each cell's ratio, every cell counting once. The model is additive on logarithms,
-//!
-//! log cost = cell + effect of the arm + (arm × cell) + trial,
-//!
-//! with the arm × cell term and the trials random. The **mixed model** (t with the variance of the
-//! estimate under it: [`mixed`]) and the **permutation test** (labels exchanged within the cells:
-//! [`permuted`], where it could reach the level) judge it. Where both are there, each p-value is the
-//! larger of the two and the interval spans both, so that a verdict holds by either.
-//!
-//! **Unit.** The unit is the trial. Values of one trial in several cells (the commands of one
-//! session) move together, in the variance and in the permutation; a single trial a side then shows
-//! nothing of how trials differ, and there is no effect over all.
+//! The estimate is the mean over all cells of the logarithm of each cell's ratio, every cell
+//! counting once. The mixed model ([`mixed`]) and the permutation test ([`permuted`], where it can
+//! reach the level) judge it: each p-value is the larger of the two and the interval spans both.
+//! Values of one trial in several cells move together in both (docs/comparing.md).
 //!
 //! **Invariant:** of all overall effects that are judged together the chance that any verdict is
 //! wrong is at most α, stepped down as the cells' verdicts are; see [`crate::compare`].
@@ -24,18 +15,18 @@ mod tests;
 
 use serde::Serialize;
 
-use crate::comparison::{Judged, NotDecided, Pairing, Settings, Verdict};
-use crate::log_ratio::{LogRatio, NO_SPREAD};
+use crate::comparison::{Judged, NotDecided, Settings, Verdict};
 use crate::multiple::{ExclusiveFamily, reaches};
 use crate::rank_inversion::{Inversion, RatioInterval};
-use crate::{Refused, refused};
+use crate::t_intervals::{LogRatio, NO_SPREAD};
+use crate::{Pairing, Refused, refused};
 use mixed::Effect;
 use permuted::PermutationInversion;
 
-/// A cost, and the trial that it is of.
+/// A cost with its trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialCost {
-    /// The trial: values with equal numbers in several cells of one arm are of one trial.
+    /// Number of the trial, equal in all cells of one arm.
     pub trial: usize,
     /// The cost: positive, lower is better.
     pub cost: f64,
@@ -44,7 +35,7 @@ pub struct TrialCost {
 /// One cell of an overall effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OverallCell {
-    /// Its ratio second / first, as its own comparison estimates it.
+    /// The ratio second / first of its own comparison.
     pub ratio: f64,
     /// The first arm's trials.
     pub first: Vec<TrialCost>,
@@ -57,9 +48,9 @@ pub struct OverallCell {
 /// The effect over all cells.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverallEffect {
-    /// What was found.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why nothing was, if the verdict is [`Verdict::CannotTell`].
+    /// The reason of [`Verdict::CannotTell`].
     pub why: Option<NotDecided>,
     /// The geometric mean of the cells' ratios.
     pub ratio: f64,
@@ -75,8 +66,8 @@ pub struct OverallEffect {
     pub equivalence_p_adjusted: f64,
     /// The mixed model at confidence 1 - α; `None` where there is no spread.
     pub mixed: Option<LogRatio>,
-    /// The permutation test at confidence 1 - α; `None` where it could not reach the level, or
-    /// where trials lack some of the cells that they share.
+    /// The permutation test at confidence 1 - α; `None` where it cannot reach the level, or where
+    /// trials lack cells.
     pub permutation: Option<PermutationInterval>,
     /// How many cells.
     pub cells: usize,
@@ -84,7 +75,7 @@ pub struct OverallEffect {
     pub trials: usize,
 }
 
-/// What a permutation test says.
+/// The result of a permutation test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PermutationInterval {
     /// Lower end of the interval.
@@ -93,9 +84,9 @@ pub struct PermutationInterval {
     pub high: f64,
     /// Two-sided p-value of "the ratio is 1".
     pub p: f64,
-    /// How many ways to exchange the labels it rests on.
+    /// Number of ways to exchange the labels.
     pub arrangements: usize,
-    /// Whether those are all that there are; otherwise they were drawn with a fixed seed.
+    /// Whether those are all; otherwise they were drawn with a fixed seed.
     pub exact: bool,
 }
 
@@ -112,24 +103,21 @@ pub fn overall(
         .zip(&effects)
         .map(|(found, cells)| Weighed::new(found?, cells, settings, level))
         .collect();
-    let p_values: Vec<(f64, f64)> = weighed
-        .iter()
-        .flatten()
-        .map(|weighed| (weighed.difference_p(), weighed.equivalence_p(settings.margin)))
-        .collect();
+    let p_values =
+        |weighed: &Weighed| (weighed.difference_p(), weighed.equivalence_p(settings.margin));
+    let p_values: Vec<(f64, f64)> = weighed.iter().flatten().map(p_values).collect();
     let family = ExclusiveFamily::new(&p_values);
     weighed.into_iter().map(|found| Ok(found?.judge(settings, &family))).collect()
 }
 
-/// The cells, as pairs if all of them are, else none: a trial's share of a pair's ratio has the other
-/// sign than its share of a first arm.
+/// The cells, as pairs only if all of them are.
 fn alike(cells: &[OverallCell]) -> Vec<OverallCell> {
     let are_pairs = cells.iter().all(|cell| cell.pairing == Pairing::Paired);
     let pairing = if are_pairs { Pairing::Paired } else { Pairing::Unpaired };
     cells.iter().map(|cell| OverallCell { pairing, ..cell.clone() }).collect()
 }
 
-/// An effect and what both methods say of it.
+/// An effect with both tests.
 struct Weighed {
     effect: Effect,
     mixed: Option<LogRatio>,
@@ -152,10 +140,9 @@ impl Weighed {
         Ok(Self { effect, mixed, permuted })
     }
 
-    /// The largest that a method says; without any spread the estimate is the truth.
+    /// The largest p-value; without spread the estimate is the truth.
     fn largest(&self, p: impl Fn(&dyn Inversion) -> f64, is_one: bool) -> f64 {
-        let without = if is_one { 1.0 } else { 0.0 };
-        self.methods().map(p).reduce(f64::max).unwrap_or(without)
+        self.methods().map(p).reduce(f64::max).unwrap_or(f64::from(u8::from(is_one)))
     }
 
     fn methods(&self) -> impl Iterator<Item = &dyn Inversion> {

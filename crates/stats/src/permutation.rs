@@ -1,13 +1,13 @@
-//! Exact permutation tests of a difference of means, for samples small enough to try everything.
+//! Exact permutation tests of a difference of means, for small samples.
+
+use itertools::Itertools;
 
 const ARRANGEMENTS_LIMIT: u64 = 200_000;
 
 /// Two-sided p-value of Fisher's (1935) and Pitman's (1937) permutation test that `a` and `b` come
 /// from one population: the share of all C(n + m, n) ways to deal the values into samples of these
-/// sizes whose means differ, up or down, at least as much as the ones observed.
-///
-/// Unlike twice the smaller tail, this can be below 2 / C(n + m, n) when n ≠ m: no arrangement on
-/// the other side need be as extreme.
+/// sizes whose means differ, up or down, at least as much as the ones observed. For n ≠ m this can be
+/// below 2 / C(n + m, n).
 ///
 /// `None` when a sample is empty, a value is not finite, or there are more than 200,000
 /// arrangements (ten against ten are 184,756).
@@ -22,22 +22,16 @@ pub fn permutation_p(a: &[f64], b: &[f64]) -> Option<f64> {
     }
     // The difference of means grows with the distance of one sample's sum from its expectation.
     let expected = all.iter().sum::<f64>() * a.len() as f64 / all.len() as f64;
-    let observed = (a.iter().sum::<f64>() - expected).abs();
-    let observed = observed - rounding(&all);
-    let mut extreme = 0_u64;
-    let mut total = 0_u64;
-    for_each_choice(&all, a.len(), 0.0, &mut |sum| {
-        total += 1;
-        extreme += u64::from((sum - expected).abs() >= observed);
-    });
-    Some(extreme as f64 / total as f64)
+    let observed = (a.iter().sum::<f64>() - expected).abs() - rounding(&all);
+    let choices = all.iter().combinations(a.len());
+    let sums: Vec<f64> = choices.map(|chosen| chosen.into_iter().sum()).collect();
+    let extreme = sums.iter().filter(|sum| (**sum - expected).abs() >= observed).count();
+    Some(extreme as f64 / sums.len() as f64)
 }
 
-/// Two-sided p-value of Fisher's sign-flip test that the differences of pairs are symmetric about
-/// 0: the share of all 2^n choices of their signs for which the sum is, up or down, at least as far
-/// from 0 as the one observed.
-///
-/// `None` when there is no difference, one is not finite, or there are more than 17 of them.
+/// Two-sided p-value of Fisher's sign-flip test that differences are symmetric about 0: the share of
+/// all 2^n choices of their signs whose sum is, up or down, at least as far from 0 as the one
+/// observed. `None` without differences, if one is not finite, or for more than 17.
 pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
     if differences.is_empty() || !differences.iter().all(|value| value.is_finite()) {
         return None;
@@ -52,19 +46,9 @@ pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
     Some(extreme as f64 / total as f64)
 }
 
-/// How much sums of these values may differ by rounding alone.
+/// How much sums of these values may differ by rounding.
 fn rounding(values: &[f64]) -> f64 {
     1e-12 * values.iter().map(|value| value.abs()).sum::<f64>()
-}
-
-/// Calls `visit` with the sum of every choice of `left` of the values, added to `sum`.
-fn for_each_choice(values: &[f64], left: usize, sum: f64, visit: &mut impl FnMut(f64)) {
-    if left == 0 {
-        return visit(sum);
-    }
-    for index in 0..=values.len() - left {
-        for_each_choice(&values[index + 1..], left - 1, sum + values[index], visit);
-    }
 }
 
 #[cfg(test)]

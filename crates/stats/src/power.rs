@@ -1,17 +1,17 @@
-//! What a comparison can see: the ratio it detects, and the values it would take to tell.
+//! The ratio that a comparison detects, and the values that a verdict takes.
 //!
 //! Power is the chance of a *verdict*: the test rejects "the ratio is 1" and the estimate is beyond
 //! the margin. Near the margin the second condition takes far more values than the first.
 //!
 //! All of it is the power of the t-test on logarithms, by the noncentral t distribution. A spread is
 //! the standard deviation of the natural logarithms of values, or of pairs' ratios; for a rank test
-//! that which its own interval implies. The efficiency of ranks beside t is at least 0.864 whatever
-//! the distribution, and unbounded for heavy tails (Hodges and Lehmann 1956).
+//! the one that its interval implies. Ranks have at least 0.864 of t's efficiency for every
+//! distribution, without an upper limit for heavy tails (Hodges and Lehmann 1956).
 
 use crate::distributions::{normal_cdf, t_critical};
 use crate::search::first_where;
 
-/// Most values a side that are ever asked for.
+/// Most further values a side.
 const MOST_VALUES: u64 = 1_000_000;
 
 /// Fewest and most points of an integral.
@@ -28,8 +28,7 @@ pub enum SampleSizes {
 }
 
 impl SampleSizes {
-    /// Standard error of the difference of means, for a standard deviation of 1: of one value, or
-    /// of one pair's difference.
+    /// Standard error of the mean difference for values, or differences of pairs, of spread 1.
     pub(crate) fn standard_error(self) -> f64 {
         match self {
             Self::Unpaired(n, m) => (1.0 / n as f64 + 1.0 / m as f64).sqrt(),
@@ -53,22 +52,20 @@ impl SampleSizes {
     }
 }
 
-/// What is to be achieved. Equivalence is tested at this level on each side.
+/// The required power. Equivalence is tested at this level on each side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     /// Ratios from 1 / (1 + margin) to 1 + margin do not matter; 0 or more.
     pub margin: f64,
-    /// Chance of a false rejection, above 0 and below 1; 0.05, say.
+    /// Chance of a false rejection, above 0 and below 1.
     pub alpha: f64,
-    /// Chance of a right one, above `alpha` and below 1; 0.8, say.
+    /// Chance of a right one, above `alpha` and below 1.
     pub power: f64,
 }
 
-/// The smallest ratio above 1 that these samples show with the wanted power to be different and
-/// beyond the margin; its reciprocal is the largest below 1.
-///
-/// `None` without a degree of freedom, for a spread that is not finite, an impossible goal, or a
-/// ratio beyond the floats.
+/// The smallest ratio above 1 that these samples show with this power to be different and beyond the
+/// margin; its reciprocal is the largest below 1. `None` without a degree of freedom, for a spread
+/// that is not finite, an impossible goal, or a ratio beyond the floats.
 pub fn minimum_detectable_ratio(spread: f64, sizes: SampleSizes, goal: Goal) -> Option<f64> {
     let df = sizes.degrees_of_freedom();
     let possible = goal.alpha > 0.0 && goal.alpha < goal.power && goal.power < 1.0;
@@ -77,7 +74,7 @@ pub fn minimum_detectable_ratio(spread: f64, sizes: SampleSizes, goal: Goal) -> 
     }
     let unit = spread * sizes.standard_error();
     if unit == 0.0 {
-        // Without spread every ratio beyond the margin is seen.
+        // Every ratio beyond the margin is detected.
         return Some(1.0 + goal.margin);
     }
     let test = NoncentralT::new(goal.alpha, df);
@@ -106,32 +103,23 @@ pub fn minimum_detectable_ratio(spread: f64, sizes: SampleSizes, goal: Goal) -> 
     Some((distance * unit).exp()).filter(|ratio| ratio.is_finite())
 }
 
-/// How many more values a side (or pairs) are needed to show that a true `ratio` is different and
-/// beyond the margin. `None` when it is not beyond it, or more than a million would be needed.
-pub(crate) fn more_values_to_detect(
+/// Further values a side (or pairs) to show a true `ratio` beyond the margin to be different, or one
+/// within it to be equivalent by two one-sided tests (Schuirmann 1987), whose joint power is at least
+/// the sum of both powers less 1. `None` for more than a million, or a ratio at the margin.
+pub(crate) fn more_values_to_decide(
     ratio: f64,
     spread: f64,
     sizes: SampleSizes,
     goal: Goal,
 ) -> Option<u64> {
     let (effect, room) = (ratio.ln().abs(), goal.margin.ln_1p());
-    fewest(effect.is_finite() && effect > room, sizes, |sizes| {
-        let unit = spread * sizes.standard_error();
-        let test = NoncentralT::new(goal.alpha, sizes.degrees_of_freedom());
-        unit == 0.0 || test.rejection_beyond(effect / unit, room / unit) >= goal.power
-    })
-}
-
-/// How many more values a side (or pairs) are needed to show that a true `ratio` is inside the
-/// margin, by two one-sided tests (Schuirmann 1987). Their joint power is taken as at least the sum
-/// of both powers less 1. `None` when it is not inside, or more than a million would be needed.
-pub(crate) fn more_values_for_equivalence(
-    ratio: f64,
-    spread: f64,
-    sizes: SampleSizes,
-    goal: Goal,
-) -> Option<u64> {
-    let (effect, room) = (ratio.ln().abs(), goal.margin.ln_1p());
+    if ratio.max(1.0 / ratio) > 1.0 + goal.margin {
+        return fewest(effect.is_finite() && effect > room, sizes, |sizes| {
+            let unit = spread * sizes.standard_error();
+            let test = NoncentralT::new(goal.alpha, sizes.degrees_of_freedom());
+            unit == 0.0 || test.rejection_beyond(effect / unit, room / unit) >= goal.power
+        });
+    }
     fewest(effect < room && room.is_finite(), sizes, |sizes| {
         let test = NoncentralT::new(2.0 * goal.alpha.min(0.49), sizes.degrees_of_freedom());
         let unit = spread * sizes.standard_error();
@@ -140,9 +128,8 @@ pub(crate) fn more_values_for_equivalence(
     })
 }
 
-/// How many more values a side (or pairs) are needed for an interval with confidence 1 - alpha
-/// whose upper end is at most `widest` times its lower one. `None` when `widest` is not above 1, or
-/// more than a million would be needed.
+/// Further values a side (or pairs) for an interval with confidence 1 - alpha whose upper end is at
+/// most `widest` (above 1) times its lower one. `None` for more than a million.
 pub(crate) fn more_values_for_interval(
     widest: f64,
     spread: f64,
@@ -155,7 +142,7 @@ pub(crate) fn more_values_for_interval(
     })
 }
 
-/// The smallest number of further values that `enough` accepts, which must accept all larger ones.
+/// The smallest number of further values that, as all larger ones, is `enough`.
 fn fewest(usable: bool, sizes: SampleSizes, enough: impl Fn(SampleSizes) -> bool) -> Option<u64> {
     let enough = |more: u64| {
         let larger = sizes.and(more);
@@ -176,9 +163,8 @@ fn fewest(usable: bool, sizes: SampleSizes, enough: impl Fn(SampleSizes) -> bool
 /// null hypothesis: the mean of Φ(distance - critical · s) over s = √(χ² / df).
 ///
 /// The mean is the trapezoidal rule over x = ln s, where the density, proportional to
-/// exp(df (x - e^(2x) / 2)), vanishes quickly on both sides. Φ rises within 1 / critical; with two
-/// points in that, there are nine digits. Where this would take more than [`MOST_POINTS`], for two
-/// or three values at a very strict level, there are two.
+/// exp(df (x - e^(2x) / 2)), vanishes quickly on both sides. Φ rises within 1 / critical: two points
+/// in that give nine digits, but two or three values at a very strict level reach [`MOST_POINTS`].
 struct NoncentralT {
     /// critical · s, and its share of the mean.
     points: Vec<(f64, f64)>,
@@ -204,8 +190,7 @@ impl NoncentralT {
         Self { points }
     }
 
-    /// The chance that the test rejects and the estimate is also at least `least` standard errors
-    /// from the null hypothesis.
+    /// The chance that the test rejects and the estimate is `least` standard errors away or more.
     fn rejection_beyond(&self, distance: f64, least: f64) -> f64 {
         let chance = |limit: f64| normal_cdf(distance - limit.max(least));
         self.points.iter().map(|(limit, weight)| weight * chance(*limit)).sum()
@@ -222,18 +207,17 @@ mod tests {
     #[test]
     fn more_values_detect_what_was_asked_for_and_one_less_does_not() {
         let sizes = SampleSizes::Unpaired(4, 3);
-        let more = more_values_to_detect(1.1, 0.1, sizes, GOAL).unwrap();
+        let more = more_values_to_decide(1.1, 0.1, sizes, GOAL).unwrap();
         assert!(minimum_detectable_ratio(0.1, sizes.and(more), GOAL).unwrap() <= 1.1);
         assert!(minimum_detectable_ratio(0.1, sizes.and(more - 1), GOAL).unwrap() > 1.1);
-        assert_eq!(more_values_to_detect(1.1, 0.1, sizes.and(more), GOAL), Some(0));
-        assert_eq!(more_values_to_detect(1.0 / 1.1, 0.1, sizes, GOAL), Some(more));
+        assert_eq!(more_values_to_decide(1.1, 0.1, sizes.and(more), GOAL), Some(0));
+        assert_eq!(more_values_to_decide(1.0 / 1.1, 0.1, sizes, GOAL), Some(more));
     }
 
     #[test]
     fn equivalence_takes_more_the_nearer_the_ratio_is_to_the_margin() {
-        let needed = |ratio| {
-            more_values_for_equivalence(ratio, 0.1, SampleSizes::Paired(2), WITHIN).unwrap()
-        };
+        let needed =
+            |ratio| more_values_to_decide(ratio, 0.1, SampleSizes::Paired(2), WITHIN).unwrap();
         assert!(needed(1.0) < needed(1.04) && needed(1.04) < needed(1.09));
         assert_eq!(needed(1.04), needed(1.0 / 1.04));
     }
@@ -241,14 +225,14 @@ mod tests {
     #[test]
     fn near_the_margin_it_takes_far_more_than_to_reject_one() {
         let sizes = SampleSizes::Unpaired(5, 5);
-        let away = more_values_to_detect(1.11, 0.02, sizes, GOAL).unwrap();
-        let beyond = more_values_to_detect(1.11, 0.02, sizes, WITHIN).unwrap();
+        let away = more_values_to_decide(1.11, 0.02, sizes, GOAL).unwrap();
+        let beyond = more_values_to_decide(1.11, 0.02, sizes, WITHIN).unwrap();
         assert!(away == 0 && beyond >= 2, "{away} {beyond}");
         // The estimate's own distance from the margin decides: 0.842 standard errors for 80 %.
         let least = minimum_detectable_ratio(0.02, SampleSizes::Unpaired(50, 50), WITHIN).unwrap();
         let expected = 1.1 * (0.8416 * 0.02 * 0.04_f64.sqrt()).exp();
         assert!((least - expected).abs() < 1e-5, "{least} {expected}");
-        assert_eq!(more_values_to_detect(1.1, 0.02, sizes, WITHIN), None);
+        assert_eq!(more_values_to_decide(1.1, 0.02, sizes, WITHIN), None);
     }
 
     #[test]
@@ -269,18 +253,18 @@ mod tests {
     fn without_spread_everything_is_seen() {
         let sizes = SampleSizes::Unpaired(2, 2);
         assert_eq!(minimum_detectable_ratio(0.0, sizes, GOAL), Some(1.0));
-        assert_eq!(more_values_to_detect(1.001, 0.0, sizes, GOAL), Some(0));
+        assert_eq!(more_values_to_decide(1.001, 0.0, sizes, GOAL), Some(0));
         // One value has no spread of its own: a second one is needed.
-        assert_eq!(more_values_to_detect(1.001, 0.0, SampleSizes::Paired(1), GOAL), Some(1));
+        assert_eq!(more_values_to_decide(1.001, 0.0, SampleSizes::Paired(1), GOAL), Some(1));
     }
 
     #[test]
     fn what_cannot_be_reached_is_none() {
         let sizes = SampleSizes::Unpaired(5, 5);
-        assert_eq!(more_values_to_detect(1.0, 0.1, sizes, GOAL), None);
-        assert_eq!(more_values_to_detect(1.000_01, 1.0, sizes, GOAL), None);
-        assert_eq!(more_values_for_equivalence(1.1, 0.1, sizes, WITHIN), None);
-        assert_eq!(more_values_for_equivalence(1.0, 0.1, sizes, GOAL), None);
+        assert_eq!(more_values_to_decide(1.0, 0.1, sizes, GOAL), None);
+        assert_eq!(more_values_to_decide(1.000_01, 1.0, sizes, GOAL), None);
+        assert_eq!(more_values_to_decide(1.1, 0.1, sizes, WITHIN), None);
+        assert_eq!(more_values_to_decide(1.0, 0.1, sizes, GOAL), None);
         assert_eq!(minimum_detectable_ratio(0.1, SampleSizes::Paired(1), GOAL), None);
         assert_eq!(minimum_detectable_ratio(f64::NAN, sizes, GOAL), None);
         let timid = Goal { power: 0.01, ..GOAL };

@@ -1,31 +1,30 @@
-//! A rank test turned into an interval: which ratios it would not reject.
+//! A rank test turned into an interval: the ratios that it does not reject.
 //!
-//! Mann and Whitney's U counts the pairwise ratios above 1, Wilcoxon's signed rank sum counts the
-//! Walsh averages above 1 (Tukey 1949). So both tests of "the true ratio is r" are one comparison
-//! of a count with a null distribution, and the ratios that are not rejected lie between two order
-//! statistics (Hollander and Wolfe, *Nonparametric Statistical Methods*, 3.4 and 4.3).
+//! Mann and Whitney's U counts the pairwise ratios above 1, Wilcoxon's signed rank sum the Walsh
+//! averages above 1 (Tukey 1949). So both tests of "the true ratio is r" compare a count with a null
+//! distribution, and the ratios that are not rejected lie between two order statistics (Hollander
+//! and Wolfe, *Nonparametric Statistical Methods*, 3.4 and 4.3).
 
 use crate::null_distribution::NullDistribution;
 use crate::search::first_float_where;
 
-/// Ratios nearer to each other than this share are taken as equal.
+/// Ratios are equal within this share.
 const ROUNDING: f64 = 1e-12;
 
-/// How many times larger one sample is than another, with its interval.
+/// The ratio of two samples with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatioInterval {
-    /// Median of all pairwise ratios treated / baseline; 1.0 is "the same".
+    /// Median of all pairwise ratios treated / baseline.
     pub ratio: f64,
     /// Lower end of the interval, included.
     pub low: f64,
     /// Upper end of the interval, included.
     pub high: f64,
-    /// Coverage of the interval, 0 to 1: at least what was asked for, or, when these sample sizes
-    /// cannot give that, the coverage of the full range of ratios. Compare it with the request.
+    /// Coverage of the interval, 0 to 1: as requested or more, or that of the full range.
     pub confidence_attained: f64,
 }
 
-/// A test of every ratio that might be the true one, and the interval that inverts it.
+/// A test of every possible true ratio, and the interval that inverts it.
 pub(crate) trait Inversion {
     /// One-sided p-value of "the true ratio is at most `ratio`".
     fn p_at_most(&self, ratio: f64) -> f64;
@@ -53,8 +52,7 @@ pub(crate) trait OrderedRatios {
 
     fn count_at_most(&self, limit: f64) -> u64;
 
-    /// The `rank`-th smallest ratio, counted from 1: the smallest float with at least `rank` ratios
-    /// at or below it. `None` when it is outside the finite floats or rounds to 0.
+    /// The `rank`-th smallest ratio, counted from 1; `None` when it is no finite float above 0.
     fn smallest(&self, rank: u64) -> Option<f64> {
         let enough = |limit: f64| self.count_at_most(limit) >= rank;
         let ratio = enough(f64::MAX).then(|| first_float_where(0.0, f64::MAX, enough))?;
@@ -70,8 +68,7 @@ pub(crate) struct RankInversion {
     pub(crate) smallest_p: f64,
 }
 
-/// Ratios that are equal to a tested one count as evidence for it: with ties the p-value is too
-/// large, never too small.
+/// Ratios that equal a tested one support it: ties make the p-value too large, never too small.
 impl Inversion for RankInversion {
     fn p_at_most(&self, ratio: f64) -> f64 {
         self.null.at_most(self.ratios.count_at_most(ratio * (1.0 + ROUNDING)))
@@ -82,8 +79,8 @@ impl Inversion for RankInversion {
         self.null.at_most(self.ratios.len() - below)
     }
 
-    /// The median of the ratios, with the interval from the k-th smallest to the k-th largest for
-    /// the largest k that gives `confidence`; the full range when none does.
+    /// The median of the ratios, with the interval between the k-th smallest and largest for the
+    /// largest k that reaches `confidence`, else the full range.
     fn interval(&self, confidence: f64) -> Option<RatioInterval> {
         let count = self.ratios.len();
         let rank = self.null.values_within((1.0 - confidence) / 2.0, count);

@@ -1,11 +1,9 @@
 //! The ratio of one run to another, whose samples follow each other in time.
 //!
-//! Samples of a run are not independent: what made one slow often makes the next one slow. Mann and
-//! Whitney's test takes them as if they were, and its interval then is too narrow. Here the rank
-//! statistic's variance is measured from the order of the samples, and the interval is that of the
-//! confidence whose normal quantile is larger by the square root of the inflation.
-//!
-//! The interval describes these two runs. It says nothing of how further runs would differ.
+//! Samples of a run depend on each other, so the interval of Mann and Whitney's test is too narrow.
+//! Here the rank statistic's variance is measured from the order of the samples, and the interval is
+//! that of the confidence whose normal quantile is larger by the square root of the inflation. It
+//! describes these two runs, not how further runs would differ.
 
 use model::Observation;
 use statrs::function::erf::{erfc, erfc_inv};
@@ -14,34 +12,30 @@ use crate::beyond::{beyond, has_bounds, joined, limited, raised};
 use crate::comparison::AllowedRatio;
 use crate::hodges_lehmann::pairwise_inversion;
 use crate::rank_inversion::Inversion;
-use crate::{RatioInterval, is_confidence, mean, standard_deviation};
+use crate::{RatioInterval, alpha, mean, standard_deviation};
 
-/// Fewest batches of which an autocorrelation is estimated: fewer are taken as independent.
+/// Fewer batches are taken as independent.
 const FEWEST_BATCHES: usize = 8;
-/// Fewest batches whose autocorrelation beyond the first lag is looked at.
+/// Fewest batches for an autocorrelation beyond the first lag.
 const FEWEST_FOR_LAGS: usize = 20;
-/// Largest autocorrelation that is believed: at .95 forty samples count as one.
+/// Largest accepted autocorrelation: at 0.95 forty samples count as one.
 const LARGEST_CORRELATION: f64 = 0.95;
 
 /// Hodges and Lehmann's ratio of `treated` to `baseline` with an interval that allows for
-/// autocorrelation. Both are batches of positive values in the order of time: one sample each, or,
-/// where the order within is not known, all of a stretch of time.
+/// autocorrelation. Both are batches of positive values in the order of time: one sample each, or a
+/// stretch of time whose inner order is unknown.
 ///
 /// The inflation of an arm is the variance of its mean rank, from the spread of the batches' mean
-/// ranks and their autocorrelation, over what it would be for independent samples; it is never
-/// taken below 1. The autocorrelation is that at the first lag, corrected for its bias (Kendall
-/// 1954), and of 20 batches or more the sum over lags while neighbours add up to more than 0 (Geyer
-/// 1992) if that is more. Fewer than eight batches cannot show any and are taken as independent.
-///
-/// `None` as [`crate::hodges_lehmann_ratio`].
+/// ranks and their autocorrelation, over that of independent samples, 1 or more. The autocorrelation
+/// is that at the first lag, corrected for its bias (Kendall 1954), or of 20 batches and more the sum
+/// over lags while neighbours add up to more than 0 (Geyer 1992) if that is larger. Fewer than eight
+/// batches are taken as independent. `None` as [`crate::hodges_lehmann_ratio`].
 pub fn run_ratio(
     baseline: &[Vec<f64>],
     treated: &[Vec<f64>],
     confidence: f64,
 ) -> Option<RatioInterval> {
-    if !is_confidence(confidence) {
-        return None;
-    }
+    let alpha = alpha(confidence)?;
     let (first, second) = (baseline.concat(), treated.concat());
     let inversion = pairwise_inversion(&first, &second)?;
     let mut pooled = [&first[..], &second[..]].concat();
@@ -51,7 +45,7 @@ pub fn run_ratio(
         + weights[1] * inflation(&scores(treated, &pooled));
     let widening = (inflated / (weights[0] + weights[1])).sqrt();
     let tail = |from: f64, by: f64| erfc(erfc_inv(from) * by);
-    let nominal = tail(1.0 - confidence, widening).max(f64::EPSILON);
+    let nominal = tail(alpha, widening).max(f64::EPSILON);
     let found = inversion.interval(1.0 - nominal)?;
     let attained = 1.0 - tail(1.0 - found.confidence_attained, 1.0 / widening);
     // What was asked for, unless there are too few values for it.
@@ -60,9 +54,9 @@ pub fn run_ratio(
     Some(RatioInterval { confidence_attained, ..found })
 }
 
-/// The same of observations: a lower bound may be any larger value, so the interval reaches from the
-/// lower end of the smallest ratio that they allow to the upper end of the largest. With bounds, the
-/// estimates that they leave possible come with it. `None` as [`run_ratio`].
+/// The same of observations, with the estimates that lower bounds among them leave possible. The
+/// interval reaches from the lower end of the smallest ratio that they allow to the upper end of the
+/// largest. `None` as [`run_ratio`].
 pub fn bounded_run_ratio(
     baseline: &[Vec<Observation>],
     treated: &[Vec<Observation>],
@@ -87,7 +81,7 @@ pub fn bounded_run_ratio(
     Some((found, Some(allowed)))
 }
 
-/// The share of all values below each value, ties by half: what the rank statistic adds up.
+/// The share of all values below each value, ties by half.
 fn scores(batches: &[Vec<f64>], pooled: &[f64]) -> Vec<Vec<f64>> {
     let score = |value: &f64| {
         let below = pooled.partition_point(|other| other < value);
@@ -126,7 +120,7 @@ fn correlation_time(values: &[f64]) -> f64 {
         return 1.0;
     }
     let at = |lag: usize| product(lag) / whole;
-    // The mean was estimated from the same values, which makes the estimate too small.
+    // Corrects for the mean, which was estimated from the same values.
     let first = ((count * at(1) + 1.0) / (count - 4.0)).clamp(0.0, LARGEST_CORRELATION);
     let by_first = (1.0 + first) / (1.0 - first);
     if values.len() < FEWEST_FOR_LAGS {

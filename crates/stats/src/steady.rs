@@ -1,40 +1,24 @@
 //! Where a series of costs becomes steady: the end of a cold start.
 //!
-//! Judged by what is left of the cold start, not by whether a slope is significant. Rules of the
-//! latter kind were tried first and either wait long or err often: the tail with the smallest
-//! standard error of its mean (MSER: White 1997), at least five values and a third of the series,
-//! whose halves differ by less than 10 %, took four in ten decays for steady while they were still
-//! more than 10 % above their limit (noise of 10 %).
-//!
-//! Instead, a family of cold starts is weighed by how well each fits the logarithms of the series:
-//! none at all (weight .3), a step down after k windows (.2), and exponential decays of factors up
-//! to a hundred and time constants up to 32 windows (.5, shorter ones being likelier). A tail is
-//! steady once the probability that the mean cost of its first windows (the least tail) lies more
-//! than half of the tolerance above the limit is below 3 %. Such a probability may be asked for
-//! after every window without losing its meaning, which a test of significance may not.
-//!
-//! docs/memory-jobs.md has how often it errs, by simulation. The more noise, the
-//! longer it takes to tell a slow decay from a level; some tails fall below the threshold again, so
-//! stop at the first answer.
+//! docs/memory-jobs.md has the method, its reasons and its error rates. Some tails fall below the
+//! threshold again, so stop at the first answer.
 
 use crate::median;
 use crate::search::first_where;
 
-/// Fewest values in the tail once values vary. Fewer are taken where they are alike.
+/// Fewest values in the tail, unless values are alike.
 const LEAST_TAIL: usize = 5;
 
 /// Part of the limit by which the cost may still exceed it.
 const TOLERANCE: f64 = 0.1;
 
-/// Two values this close (part of the cost) are evidently the same level; more may differ by twice
-/// as much.
+/// Two values this close (part of the cost) are alike; more may differ by twice as much.
 const ALIKE: f64 = 0.005;
 
-/// A window this many times as expensive as the middle one of three before it, and of three after
-/// it, is a stall.
+/// A stall is this many times as expensive as the middle one of three windows on either side.
 const STALL: f64 = 2.0;
 
-/// Probability of a tail that is too high, up to which it is steady.
+/// Largest probability of a steady tail that is too high.
 const DOUBT: f64 = 0.03;
 
 /// Noise (standard deviation of the logarithm) that is always allowed for.
@@ -44,36 +28,30 @@ const LEAST_NOISE: f64 = 0.005;
 const WARM: f64 = 0.3;
 const STEP: f64 = 0.2;
 
-/// Factors and time constants of decays are doubled from the first to the last; in between, each
-/// fits itself to the series.
+/// Exponents of the factors and time constants of decays; in between, each is fitted to the series.
 const FACTORS: std::ops::RangeInclusive<i32> = -2..=6;
 const WINDOWS: std::ops::RangeInclusive<i32> = -1..=5;
 
 /// Index of the first value of the steady tail of `costs` per unit of work, one for each window or
-/// round in order of time; `None` while there is no steady tail.
+/// round in order of time; `None` while there is no steady tail. The answer depends on the series
+/// alone, so it may be asked for after every window.
 ///
-/// Meant to be asked again after every window: the answer depends on nothing but the series. Two
-/// values are enough when they are alike (within 0.5 %), three or more within 1 %, and these with or
-/// without a first one that differs; else the tail has at least five. What falls is a cold start, what
-/// rises is not: a cost that grows slowly counts as steady. The next cliff
-/// after a level cannot be foreseen: three equal windows before a step down are steady until it
-/// comes.
+/// Two values are enough when they are alike (within 0.5 %), three or more within 1 %, with or
+/// without a first one that differs; else the tail has at least five. A cost that grows slowly counts
+/// as steady. The next cliff after a level cannot be foreseen: three equal windows before a step down
+/// are steady until it comes.
 ///
-/// An infinite cost (a window in which no work was done) counts as ten times the highest finite
-/// one. `None` too when a cost is not above 0 or is not a number, or none is finite.
+/// An infinite cost (a window without work) counts as ten times the highest finite one. `None` too
+/// when a cost is not above 0, or none is finite.
 pub fn steady_from(costs: &[f64]) -> Option<usize> {
     let finite = costs.iter().copied().filter(|cost| cost.is_finite());
-    let highest = finite.reduce(f64::max)?;
-    if !costs.iter().all(|cost| *cost > 0.0) {
-        return None;
-    }
+    let highest = finite.reduce(f64::max).filter(|_| costs.iter().all(|cost| *cost > 0.0))?;
     let log = |cost: &f64| if cost.is_finite() { cost.ln() } else { highest.ln() + 10.0_f64.ln() };
     let logs: Vec<f64> = costs.iter().map(log).collect();
     alike(&logs).or_else(|| level_tail(&without_stalls(&logs)))
 }
 
-/// The start of a series shorter than a tail, or of what follows its first value, if that is
-/// evidently constant.
+/// The start of a series shorter than a tail, or of the rest after its first value, if constant.
 fn alike(logs: &[f64]) -> Option<usize> {
     let constant = |values: &[f64]| {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -89,8 +67,7 @@ fn alike(logs: &[f64]) -> Option<usize> {
     }
 }
 
-/// The values, stalls no higher than what surrounds them. The first one is no stall: it is what a
-/// cold start looks like.
+/// The values, stalls lowered to what surrounds them; the first value is never one.
 fn without_stalls(logs: &[f64]) -> Vec<f64> {
     let value = |(index, log): (usize, &f64)| {
         let before = median(&logs[index.saturating_sub(3)..index]);
@@ -103,8 +80,7 @@ fn without_stalls(logs: &[f64]) -> Vec<f64> {
     logs.iter().enumerate().map(value).collect()
 }
 
-/// The earliest tail in whose first windows no likely cold start has too much left. Windows beyond
-/// the least tail have less, and may not make up for these.
+/// The earliest tail in whose first windows no likely cold start has too much left.
 fn level_tail(logs: &[f64]) -> Option<usize> {
     let latest = logs.len().checked_sub(LEAST_TAIL)?;
     let starts = cold_starts(logs);
@@ -121,7 +97,7 @@ fn level_tail(logs: &[f64]) -> Option<usize> {
     steady(latest).then(earliest)
 }
 
-/// A way in which the cost may have come down to its limit.
+/// A possible descent of the cost to its limit.
 struct ColdStart {
     /// Logarithm of how likely it is, up to a constant.
     log_weight: f64,
@@ -189,9 +165,9 @@ fn cold_starts(logs: &[f64]) -> Vec<ColdStart> {
     starts
 }
 
-/// The decay near the one with this excess and time constant that fits best: its excess, its ratio
-/// from window to window, and its residual sum of squares. One step of Gauss and Newton's method
-/// in the logarithms of both, by at most the square root of two.
+/// The best decay near the one with this excess and time constant: its excess, its ratio from window
+/// to window, and its residual sum of squares. One step of Gauss and Newton's method in the
+/// logarithms of both, by at most the square root of two.
 fn fitted_decay(logs: &[f64], excess: f64, windows: f64) -> (f64, f64, f64) {
     let reach = std::f64::consts::LN_2 / 2.0;
     let ratio = (-1.0 / windows).exp();

@@ -1,4 +1,4 @@
-//! Runs a scene: time, the CPU, and who has it.
+//! Runs a scene: time, the CPU, and the process that has it.
 
 mod calls;
 mod clock;
@@ -13,13 +13,12 @@ use rand_pcg::Pcg64Mcg;
 use super::hat::Hat;
 use super::log::Event;
 use super::outcome::{Outcome, ProcessOutcome};
-use super::process::{Process, State};
 use super::program::Scene;
 use super::scheduler::{Scheduler, TICK_NS};
 use super::setup::Setup;
 use super::system::{System, Victim};
 
-/// What the CPU did when the clock interrupted.
+/// What the CPU did at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     User(usize),
@@ -27,7 +26,57 @@ enum Mode {
     Idle,
 }
 
-/// A scene that runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// It has the CPU or waits for it.
+    #[default]
+    Runnable,
+    /// It waits for a tick, the end of a child, a call or a reply, since a tick.
+    Asleep { since: u64, for_child: bool },
+    /// It has ended.
+    Ended,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Process {
+    program: usize,
+    parent: Option<usize>,
+    is_measured: bool,
+    is_awaited: bool,
+    state: State,
+    is_swapped: bool,
+    /// Whether it had ended before the counts began.
+    is_forgotten: bool,
+    /// When it last woke from a sleep, or began.
+    woken_ns: u64,
+    /// Processes whose calls it serves.
+    callers: Vec<usize>,
+    /// Whether it has yet to touch its stack after a switch.
+    is_resuming: bool,
+    step: usize,
+    /// Repetitions left, by step.
+    again: BTreeMap<usize, u64>,
+    place: PathPosition,
+    /// Rest of a computation, in ns.
+    compute_ns: Option<u64>,
+    /// Children that were not waited for yet, and those of them that have ended.
+    children: u64,
+    ended: u64,
+    outcome: ProcessOutcome,
+}
+
+/// A position in a path that is touched several times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct PathPosition {
+    /// Times that are left, with the present one; 0 before the first.
+    times: u64,
+    visit: usize,
+    /// Pages of the visit that are left.
+    pages: u64,
+    /// Touches of the lowest of them that are done.
+    done: u64,
+}
+
 pub(crate) struct Engine<'a> {
     scene: &'a Scene,
     hat: Hat,
@@ -37,7 +86,7 @@ pub(crate) struct Engine<'a> {
     system: &'a System,
     is_visit_noted: bool,
     now_ns: u64,
-    /// Ticks until now, and those of them that the system has yet to see, with what ran at them.
+    /// Ticks until now, those that the system has yet to handle with what ran at them, and the others.
     ticks: u64,
     unseen: VecDeque<Mode>,
     seen: u64,
@@ -56,7 +105,7 @@ impl<'a> Engine<'a> {
         let mut engine = Self {
             scene,
             hat: Hat::new(setup, Pcg64Mcg::seed_from_u64(seed ^ 0x5eed)),
-            scheduler: Scheduler::new(),
+            scheduler: Scheduler::default(),
             processes: Vec::new(),
             rng: Pcg64Mcg::seed_from_u64(seed),
             system: &setup.system,
@@ -89,7 +138,7 @@ impl<'a> Engine<'a> {
         engine
     }
 
-    /// A process that the scheduler does not know yet.
+    /// Adds a process that the scheduler does not know yet.
     fn spawn(&mut self, program: usize, parent: Option<usize>) -> usize {
         let of = &self.scene.programs[program];
         self.measured += usize::from(of.is_measured);
@@ -106,7 +155,7 @@ impl<'a> Engine<'a> {
         self.processes.len() - 1
     }
 
-    /// Runs until all that is awaited has ended, or until nothing can happen any more.
+    /// Runs until all awaited processes have ended, or nothing can happen any more.
     pub(crate) fn run(mut self) -> Outcome {
         self.go();
         self.outcome()
@@ -142,7 +191,6 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Gives a process the CPU.
     fn dispatch(&mut self, process: usize) {
         self.must_switch = false;
         self.current = Some(process);
@@ -161,7 +209,7 @@ impl<'a> Engine<'a> {
         self.spend(process, cost_ns, 0);
     }
 
-    /// Nobody runs until the next tick.
+    /// Lets time pass to the next tick.
     fn idle(&mut self) {
         let next_ns = (self.ticks + 1) * TICK_NS;
         if self.measured > 0 {

@@ -1,42 +1,37 @@
-//! The hardware address translation layer: which entries are where, and what it costs to get them.
+//! The hardware address translation layer ("hat" in SunOS): its entries, and the cost of loading them.
 //!
 //! A *group* is the entries of one segment of an address space; with sharing, of several spaces in
 //! which the segment is identical. A group may have a pmeg ("frame"), in which some of its pages are
-//! valid, and it may have a copy in memory, in which some are kept. A fault makes one page valid, or
-//! brings all kept ones back at once.
+//! valid, and a copy in memory, in which some are kept. A fault makes one page valid, or all kept ones.
 
 mod life;
 mod prices;
 mod steal;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use rand_pcg::Pcg64Mcg;
 
-use super::context::{Contexts, Grant};
 use super::log::{Event, Log};
 use super::outcome::Outcome;
 use super::program::{Layout, Region};
 use super::setup::Setup;
-use super::smegs::Smegs;
-use super::store::EntryStore;
+use super::slots::{Chooser, Contexts, Frame, Grant, Smegs};
 use super::system::Reload;
-use super::victim::{Chooser, Frame};
 pub(crate) use prices::Prices;
 
 #[derive(Clone, Debug, Default)]
 struct Group {
-    /// Its pmeg.
     frame: Option<u16>,
     /// Pages that can be touched, and written, without a fault.
     valid: u64,
     writable: u64,
-    /// Pages whose entries the copy in memory has, and those that may be written.
+    /// The same in the copy in memory.
     kept: u64,
     kept_writable: u64,
     has_copy: bool,
-    /// Address spaces that use it, and how many of them hold a context.
+    /// Its address spaces, and how many of them hold a context.
     users: Vec<u32>,
     with_context: u32,
 }
@@ -64,11 +59,10 @@ pub(crate) struct Cost {
     pub(crate) user_ns: u64,
 }
 
-/// The layer with its hardware.
 pub(crate) struct Hat {
     pub(crate) prices: Prices,
     pub(crate) log: Log,
-    /// What has been counted, of the engine too.
+    /// The counts, including the engine's.
     pub(crate) outcome: Outcome,
     reload: Reload,
     sharing: bool,
@@ -79,9 +73,10 @@ pub(crate) struct Hat {
     contexts: Contexts,
     chooser: Chooser,
     smegs: Option<Smegs>,
-    /// The store of single entries, of a machine that has one instead of pmegs.
-    store: Option<EntryStore>,
-    /// Groups with a copy in memory; 0 room is room for all.
+    /// Single entries instead of pmegs, first in, first out.
+    store: Option<VecDeque<(u32, u64)>>,
+    store_room: usize,
+    /// Groups with a copy in memory; a room of 0 has no limit.
     copies: Vec<u32>,
     copies_room: usize,
     copies_hand: usize,
@@ -96,7 +91,6 @@ impl Hat {
         let (machine, system) = (&setup.machine, &setup.system);
         let frames = setup.free_pmegs() as usize;
         let is_single = matches!(system.reload, Reload::Walk | Reload::Entry);
-        let entries = frames * machine.ptes_per_pmeg() as usize;
         // The kernel's groups have copies too.
         let copies = setup.software_pmegs();
         let room = copies.saturating_sub(machine.mmu.reserved_pmegs.into()).max(frames as u64);
@@ -113,7 +107,8 @@ impl Hat {
             contexts: Contexts::new(system.context_policy, setup.free_contexts()),
             chooser: Chooser::new(system.victim),
             smegs: (machine.mmu.smegs > 0).then(|| Smegs::new(machine.mmu.smegs)),
-            store: is_single.then(|| EntryStore::new(entries)),
+            store: is_single.then(VecDeque::new),
+            store_room: frames * machine.ptes_per_pmeg() as usize,
             copies: Vec::new(),
             copies_room: if copies == 0 { 0 } else { room as usize },
             copies_hand: 0,
@@ -123,13 +118,13 @@ impl Hat {
         }
     }
 
-    /// The pages of a segment that a space can touch without a fault.
+    /// The pages of a segment that need no fault.
     pub(crate) fn ready(&self, space: usize, slot: u32, is_write: bool) -> u64 {
         let group = self.group(&self.spaces[space].segments[slot as usize]);
         if is_write { group.writable } else { group.valid }
     }
 
-    /// Notes that a segment was used just now.
+    /// Records a use of a segment.
     pub(crate) fn visit(&mut self, space: usize, slot: u32) {
         let group = self.spaces[space].segments[slot as usize].group;
         if let Some(frame) = self.groups[group as usize].frame {
@@ -138,8 +133,8 @@ impl Hat {
         }
     }
 
-    /// Pages of a segment on which a fault is of the plainest kind, which costs `prices.plain`: the
-    /// segment has its pmeg, the page exists, and its entry was lost.
+    /// Pages of a segment whose faults cost `prices.plain_ns`: the segment has its pmeg, the page
+    /// exists, and its entry was lost.
     pub(crate) fn plain(&self, space: usize, slot: u32, is_write: bool) -> u64 {
         let segment = &self.spaces[space].segments[slot as usize];
         let group = self.group(segment);
@@ -165,7 +160,7 @@ impl Hat {
         }
     }
 
-    /// A touch of a page that is not ready: makes it ready, or comes nearer to that.
+    /// Makes a page ready, or comes nearer to that.
     pub(crate) fn fault(&mut self, space: usize, slot: u32, page: u64, is_write: bool) -> Cost {
         self.log.note(Event::Fault { process: space, slot, page });
         if is_write {
@@ -198,8 +193,7 @@ impl Hat {
         Cost { system_ns, user_ns: self.prices.fault_user_ns }
     }
 
-    /// Makes a page if it does not exist, copies it if it is shared and written, and makes its entry
-    /// valid.
+    /// Makes a page if it does not exist, copies it for a write if shared, and validates its entry.
     fn make_page(&mut self, space: usize, slot: usize, page: u64, is_write: bool) -> u64 {
         let segment = &mut self.spaces[space].segments[slot];
         let mut system_ns = self.prices.fault_ns;
@@ -225,8 +219,8 @@ impl Hat {
         system_ns
     }
 
-    /// Pages of a segment whose entries may allow writing as soon as they are valid: those that are not
-    /// shared until they are written, and that nobody else reaches by the same entries.
+    /// Pages of a segment whose entries may allow writing: not copied on write, and not reached by
+    /// another space through the same entries.
     fn writable(&self, space: usize, slot: usize) -> u64 {
         let segment = &self.spaces[space].segments[slot];
         let is_own = self.groups[segment.group as usize].users.len() < 2;
@@ -234,7 +228,7 @@ impl Hat {
         !segment.cow & if is_own { u64::MAX } else { !private }
     }
 
-    /// As `fault`, on a machine whose store holds single entries.
+    /// As `fault`, with a store of single entries.
     fn fill_entry(&mut self, space: usize, slot: usize, page: u64, is_write: bool) -> Cost {
         let id = self.spaces[space].segments[slot].group;
         let group = &mut self.groups[id as usize];
@@ -256,17 +250,20 @@ impl Hat {
                 Cost { system_ns: self.prices.entry_ns, user_ns: 0 }
             }
         };
-        if !is_present
-            && let Some((other, page)) = self.store.as_mut().and_then(|of| of.insert(id, page))
-        {
-            self.outcome.steals += 1;
-            let other = &mut self.groups[other as usize];
-            (other.valid, other.writable) = (other.valid & !page, other.writable & !page);
+        if let Some(store) = self.store.as_mut().filter(|_| !is_present) {
+            store.push_back((id, page));
+            if store.len() > self.store_room
+                && let Some((other, page)) = store.pop_front()
+            {
+                self.outcome.steals += 1;
+                let other = &mut self.groups[other as usize];
+                (other.valid, other.writable) = (other.valid & !page, other.writable & !page);
+            }
         }
         cost
     }
 
-    /// A space comes to run: it gets a context if it has none. What that costs, in ns.
+    /// Gives a space that comes to run a context; returns the cost in ns.
     pub(crate) fn run(&mut self, space: usize) -> u64 {
         let mut cost_ns = 0;
         match self.contexts.grant(space) {
@@ -307,7 +304,7 @@ impl Hat {
         groups.filter(|group| group.frame.is_some()).count() as u64
     }
 
-    /// Whether no page of a space is mapped, as far as the system knows.
+    /// Whether the system knows no mapped page of a space.
     pub(crate) fn is_unmapped(&self, space: usize) -> bool {
         let mut groups = self.spaces[space].segments.iter().map(|segment| self.group(segment));
         groups.all(|group| group.valid | group.kept == 0)

@@ -1,20 +1,19 @@
-//! What happened, one by one: tests compare it with what happened in the reference model. Outside of
-//! tests nothing is noted.
+//! Events, recorded in tests only: they are compared with those of the reference model.
 
 /// Something that happened to a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// It got the CPU, and had not been the last to have it.
+    /// It got the CPU from another process.
     Switch { process: usize },
     /// It woke.
     Wake { process: usize },
-    /// It got a context, perhaps that of another.
+    /// It got a context, perhaps from another process.
     Context { process: usize, from: Option<usize> },
-    /// It touched a page without a valid entry, or wrote one without an entry that allows it.
+    /// It touched a page without a valid entry for this access.
     Fault { process: usize, slot: u32, page: u64 },
     /// A pmeg was taken for it.
     Steal { process: usize, frame: u16 },
-    /// A group of entries, or a single one, was filled from memory for it.
+    /// Entries were filled from memory for it.
     Load { process: usize, slot: u32 },
     /// It was swapped.
     SwapOut { process: usize },

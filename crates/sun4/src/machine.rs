@@ -1,17 +1,17 @@
-//! The hardware of a Sun-4, as its description has it.
+//! Descriptions of Sun-4s.
 
 use model::description::{Description, DescriptionError};
 use serde::Deserialize;
 
-/// A pmeg reaches this far on every Sun-4, in bytes.
+/// The reach of a pmeg on every Sun-4, in bytes.
 pub const SEGMENT_BYTES: u64 = 256 << 10;
 
-/// A machine whose page tables live in a fixed store of groups ("pmegs").
+/// A machine whose page tables are a fixed store of groups ("pmegs").
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     kind: String,
-    /// What people call it.
+    /// Its common name.
     pub name: String,
     /// Clock of the CPU, in Hz.
     pub clock_hz: u64,
@@ -21,7 +21,7 @@ pub struct Machine {
     pub memory: Memory,
     /// The cache; a 4/1xx has none.
     pub cache: Option<Cache>,
-    /// What its steps cost.
+    /// The cost of its steps.
     pub cycles: Cycles,
 }
 
@@ -60,13 +60,13 @@ pub struct Cache {
     pub bytes: u64,
     /// One line, in bytes.
     pub line_bytes: u64,
-    /// What one operation flushes, in bytes: a line, or a page with help of the hardware.
+    /// Bytes that one operation flushes: a line, or a page with help of the hardware.
     pub flush_bytes: u64,
-    /// What one such operation costs, in CPU cycles.
+    /// Cost of one such operation, in CPU cycles.
     pub flush_cycles: u64,
 }
 
-/// What steps of the hardware cost, in CPU cycles.
+/// Costs of the hardware's steps, in CPU cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cycles {
@@ -79,7 +79,7 @@ pub struct Cycles {
 }
 
 impl Machine {
-    /// Reads a description in TOML; an error says what is wrong in it, and where.
+    /// Reads a description in TOML; an error has its place and reason.
     pub fn parse(text: &str) -> Result<Self, DescriptionError> {
         let description = Description(text);
         let machine: Self = description.read()?;
@@ -123,7 +123,7 @@ impl Machine {
         (SEGMENT_BYTES / self.mmu.page_bytes) as u32
     }
 
-    /// How long so many cycles take, in ns, rounded to the nearest.
+    /// Cycles in ns, rounded to the nearest.
     pub(crate) fn cycles_ns(&self, cycles: u64) -> u64 {
         let twice_ns = 2 * u128::from(cycles) * 1_000_000_000 / u128::from(self.clock_hz);
         twice_ns.div_ceil(2) as u64
@@ -134,7 +134,7 @@ impl Machine {
         self.cycles_ns(self.cycles.touch) + self.memory.line_fill_ns
     }
 
-    /// Flushing a context or a segment from the cache, in CPU cycles: both go through all of it.
+    /// Cost in CPU cycles of flushing a context or a segment: both scan the whole cache.
     pub(crate) fn flush_cycles(&self) -> u64 {
         self.cache.map_or(0, |cache| cache.bytes / cache.flush_bytes * cache.flush_cycles)
     }

@@ -1,8 +1,8 @@
-//! What a simulation counts.
+//! The counts of a simulation.
 
 use std::collections::BTreeMap;
 
-/// The words of `hatcnt`, the counters of SunOS's hardware address translation, in its order.
+/// `hatcnt`, the counters of SunOS's hardware address translation, in its order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HatCounts {
     /// Contexts given to an address space.
@@ -30,7 +30,7 @@ pub struct HatCounts {
 }
 
 impl HatCounts {
-    /// The words by name, in their order.
+    /// The counters by name, in their order.
     pub fn words(&self) -> [(&'static str, u64); 11] {
         [
             ("ctxalloc", self.ctxalloc),
@@ -53,15 +53,15 @@ impl HatCounts {
 pub struct ProcessOutcome {
     /// Name of its program.
     pub name: String,
-    /// When it began, in ns from the beginning of the simulation.
+    /// Start, in ns from that of the simulation.
     pub started_ns: u64,
-    /// When it ended; of one that did not, when the simulation did.
+    /// End, in the same unit; of one that did not end, that of the simulation.
     pub ended_ns: u64,
     /// Time in user mode as the system's accounts have it, in ns.
     pub user_ns: u64,
     /// Time in the kernel as the system's accounts have it, in ns.
     pub system_ns: u64,
-    /// Touches of its program.
+    /// Touches.
     pub touches: u64,
     /// Translation faults.
     pub translation_faults: u64,
@@ -103,7 +103,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// How long the interactions of all processes took, in ascending order, in ns.
+    /// Durations of all interactions in ascending order, in ns.
     pub fn responses_ns(&self) -> Vec<u64> {
         let all = self.processes.iter().flat_map(|process| &process.responses_ns);
         let mut responses: Vec<u64> = all.copied().collect();
@@ -111,16 +111,14 @@ impl Outcome {
         responses
     }
 
-    /// The response time that a part of the interactions, in hundredths, does not exceed, in ns;
-    /// nothing if there were none. The smallest with at least that part at or below it.
+    /// The smallest response time in ns with at least this part of the interactions at or below it.
     pub fn response_ns(&self, percent: u64) -> Option<u64> {
         let responses = self.responses_ns();
         let rank = (responses.len() as u64 * percent.min(100)).div_ceil(100);
         responses.get((rank as usize).saturating_sub(1)).copied()
     }
 
-    /// All sums and counters by name; times in ns. Of interactions there are some only if the
-    /// workload has any.
+    /// All sums and counters by name, times in ns; interactions only if there were any.
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
         let sums = [
             ("elapsed_ns", self.elapsed_ns),
@@ -136,9 +134,8 @@ impl Outcome {
             ("software_steals", self.software_steals),
         ];
         let responses = [("response_median_ns", 50), ("response_95th_ns", 95)];
-        let responses = responses
-            .into_iter()
-            .filter_map(|(name, percent)| Some((name, self.response_ns(percent)?)));
+        let time = |(name, percent)| Some((name, self.response_ns(percent)?));
+        let responses = responses.into_iter().filter_map(time);
         let interactions = self.processes.iter().map(|process| process.responses_ns.len() as u64);
         let interactions = Some(interactions.sum()).filter(|count| *count > 0);
         let counted = interactions.map(|count| ("interactions", count));

@@ -1,4 +1,4 @@
-//! Programs: where their memory lies, and what they do with it step by step.
+//! Programs: their memory and their steps.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ pub(crate) enum Backing {
     Text(u32),
     /// Pages of a file that each process writes for itself.
     Data,
+    /// Pages of zeroes, made at the first touch; each process writes for itself.
     #[default]
-    /// Pages of zeroes, made when they are touched first; each process writes for itself.
     Zero,
     /// Pages that several processes write together; one number for each segment.
     Shared(u32),
@@ -28,15 +28,15 @@ pub(crate) struct Region {
 /// The pages of a kind in a segment, a bit for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlotPages {
-    /// Those that exist from the beginning.
+    /// Those that exist at the start.
     pub(crate) made: u64,
     /// Those that a process writes for itself.
     pub(crate) private: u64,
-    /// If nothing in the segment is private: what it consists of, so that equals can be found.
+    /// The contents of a segment without private pages, to find equal ones.
     pub(crate) identity: Option<Vec<Region>>,
 }
 
-/// An address space before anything happens in it.
+/// An untouched address space.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     page_bytes: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// A layout of regions on a machine of this page size; an error if they share a page.
+    /// Fails if regions share a page.
     pub(crate) fn new(page_bytes: u64, mut regions: Vec<Region>) -> Result<Self, String> {
         regions.sort();
         let page = |address: u64| address / page_bytes;
@@ -101,7 +101,7 @@ impl Layout {
         self.segments.len()
     }
 
-    /// The region of 16 MiB in which each segment lies, counted from 0.
+    /// The number of the 16 MiB region of each segment, from 0.
     pub(crate) fn regions(&self) -> Vec<u16> {
         let mut seen: Vec<u64> = self.segments.iter().map(|segment| segment / 64).collect();
         seen.dedup();
@@ -109,13 +109,13 @@ impl Layout {
         self.segments.iter().map(index).collect()
     }
 
-    /// Touches at addresses, in order, as visits to segments; an error where nothing is mapped.
+    /// Touches at addresses, in order, as visits to segments; fails where nothing is mapped.
     pub(crate) fn path(
         &self,
         addresses: impl IntoIterator<Item = u64>,
         is_write: bool,
     ) -> Result<Path, String> {
-        // Each page as often as it is touched in a row, then pages side by side as one visit.
+        // Repeated touches of a page first, then neighbouring pages as one visit.
         let mut stays: Vec<Visit> = Vec::new();
         for address in addresses {
             let (segment, pages) = self.place(address);
@@ -146,9 +146,8 @@ impl Layout {
 /// Touches of pages of one segment in ascending order, each page equally often in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Visit {
-    /// Which segment of the layout.
     pub(crate) slot: u32,
-    /// The pages, a bit for each.
+    /// A bit for each page.
     pub(crate) pages: u64,
     pub(crate) touches_a_page: u64,
 }
@@ -161,7 +160,6 @@ impl Visit {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path {
-    /// Segment by segment.
     pub(crate) visits: Vec<Visit>,
     pub(crate) touches: u64,
     pub(crate) is_write: bool,
@@ -169,16 +167,16 @@ pub(crate) struct Path {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Begins its program: takes the address space of the program's layout instead of its own.
+    /// Starts its program in the address space of its layout.
     Exec,
     /// Touches a path so many times.
     Touch(Arc<Path>, u64),
     /// Computes without memory, for so many CPU cycles.
     Compute(u64),
-    /// Sleeps for so many ns, and until the next tick of the clock.
+    /// Sleeps for this many ns, and until the next tick.
     Sleep(u64),
-    /// Makes a child that runs the program of this index. Unless that begins with `Exec`, the
-    /// child has a copy of the address space, and the layout of its program is the parent's.
+    /// Forks a child that runs the program of this index. Unless that begins with `Exec`, it has a
+    /// copy of the address space, and the parent's layout.
     Fork(usize),
     /// Looks for a child that has ended; while there are children, goes back so many steps.
     Look(usize),
@@ -192,8 +190,7 @@ pub(crate) enum Step {
     Serve(u32),
     /// Replies to all calls that this process has taken: their callers go on.
     Reply,
-    /// Everything is counted from here on: what was counted before is forgotten, and the processes
-    /// that there are begin now.
+    /// Restarts all counts, and the lives of all processes.
     Begin,
     /// Ends an interaction, which began when the process last woke from a `Sleep`.
     Answer,
@@ -203,25 +200,22 @@ pub(crate) enum Step {
 pub(crate) struct Program {
     pub(crate) name: String,
     pub(crate) layout: Arc<Layout>,
-    /// What it touches whenever it gets the CPU back: the registers that the kernel saved for it
-    /// are written to its stack.
+    /// The stack page to which the kernel writes its registers before it gets the CPU back.
     pub(crate) resume: Option<Visit>,
-    /// What it does; it ends after the last step.
     pub(crate) steps: Vec<Step>,
-    /// Whether its time and its life are those of the workload.
+    /// Whether its time counts as the workload's.
     pub(crate) is_measured: bool,
 }
 
-/// A process that is there at the beginning or comes later by itself.
+/// A process that nobody forks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
     pub(crate) program: usize,
     pub(crate) at_ns: u64,
-    /// Whether the simulation waits for its end.
+    /// Whether the simulation lasts until its end.
     pub(crate) is_awaited: bool,
 }
 
-/// Programs and the processes that begin them: all that a simulation runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scene {
     pub(crate) programs: Vec<Program>,

@@ -1,5 +1,6 @@
-//! Remedies against a shortage of pmegs: those that were discussed in 1990, as settings.
+//! Remedies against a shortage of pmegs, as discussed in 1990.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use model::named;
@@ -26,30 +27,27 @@ named! {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Remedy {
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// What is done, in a line.
+    /// What is done, in one line.
     pub about: String,
     /// What it costs.
     pub price: Price,
-    /// What it does to a machine and a workload: `reload=group`, `pmegs×2`, or `switch_rate/2` for
-    /// half as many switches, because the parent of `vmtest` sleeps twice as long between two looks.
+    /// The change of a machine or workload: `reload=group`, `pmegs×2`, or `switch_rate/2` for half as
+    /// many switches, because the parent of `vmtest` sleeps twice as long between two looks.
     pub settings: String,
 }
 
 /// All remedies, the cheapest first.
 pub static REMEDIES: LazyLock<Vec<Remedy>> = LazyLock::new(|| {
-    #[derive(Default, Deserialize)]
-    struct File {
-        remedy: Vec<Remedy>,
-    }
-    toml::from_str::<File>(include_str!("../remedies.toml")).unwrap_or_default().remedy
+    let tables: Result<BTreeMap<String, Vec<Remedy>>, _> =
+        toml::from_str(include_str!("../remedies.toml"));
+    tables.ok().and_then(|mut tables| tables.remove("remedy")).unwrap_or_default()
 });
 
 impl Remedy {
-    /// Takes the remedy; whether that changes anything. Of two remedies for the same thing the
-    /// later one counts: twice and then four times fewer switches are four times fewer. Fails when
-    /// the machine cannot have it, with the reason.
+    /// Applies the remedy; returns whether that changes anything. The later of two remedies for the
+    /// same thing replaces the earlier one. Fails when the machine cannot have it.
     pub fn apply(
         &self,
         setup: &mut Setup,

@@ -1,4 +1,4 @@
-//! The scheduler of 4.3BSD, which SunOS 4 kept: run queues by priority, use of the CPU that decays.
+//! The scheduler of 4.3BSD and SunOS 4: run queues by priority, decaying use of the CPU.
 
 use std::collections::VecDeque;
 
@@ -8,13 +8,13 @@ pub(crate) const TICK_NS: u64 = 1_000_000_000 / HZ;
 /// The best priority of user mode; what sleeps in the kernel wakes above it.
 const USER_PRIORITY: u32 = 50;
 const LEAST_PRIORITY: u32 = 127;
-/// Queue of those that have just been woken: they are better than all in user mode.
+/// Queue of woken processes, which come before all in user mode.
 const WOKEN_QUEUE: usize = 10;
 const QUEUES: usize = 32;
 const PRIORITIES_A_QUEUE: u32 = 4;
 /// One, in the load average's fixed point.
 const ONE: u64 = 256;
-/// exp(-5/60) of that: the average of a minute, looked at each 5 s.
+/// exp(-5/60) of that: the average of a minute, updated each 5 s.
 const LOAD_DECAY: u64 = 235;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,20 +30,15 @@ struct Entry {
     is_dead: bool,
 }
 
-/// All processes, and those that wait for the CPU.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Scheduler {
     entries: Vec<Entry>,
-    queues: Vec<VecDeque<usize>>,
+    queues: [VecDeque<usize>; QUEUES],
     load: u64,
 }
 
 impl Scheduler {
-    pub(crate) fn new() -> Self {
-        Self { entries: Vec::new(), queues: vec![VecDeque::new(); QUEUES], load: 0 }
-    }
-
-    /// A new process, which has not used the CPU yet and waits for it.
+    /// Adds a process that waits for the CPU.
     pub(crate) fn add(&mut self) {
         let process = self.entries.len();
         self.entries.push(Entry { priority: priority(0), ..Entry::default() });
@@ -84,7 +79,7 @@ impl Scheduler {
         self.entries[process].is_dead = true;
     }
 
-    /// Takes the process that runs next.
+    /// Removes the process that runs next from its queue.
     pub(crate) fn next(&mut self) -> Option<usize> {
         let process = self.queues.iter_mut().find_map(VecDeque::pop_front)?;
         self.entries[process].queue = None;
@@ -100,7 +95,7 @@ impl Scheduler {
         }
     }
 
-    /// What is done once a second: use of the CPU decays, and processes change their queues.
+    /// Decays the use of the CPU and moves processes to their queues.
     pub(crate) fn each_second(&mut self) {
         for process in 0..self.entries.len() {
             let entry = &mut self.entries[process];
@@ -124,7 +119,7 @@ impl Scheduler {
         }
     }
 
-    /// What is done each 5 s: the load average follows the number of those that could run.
+    /// Updates the load average.
     pub(crate) fn each_five_seconds(&mut self, running: usize) {
         let waiting: usize = self.queues.iter().map(VecDeque::len).sum();
         let now = (waiting + running) as u64 * ONE;
@@ -147,7 +142,7 @@ mod tests {
 
     #[test]
     fn equals_take_turns_and_the_woken_come_first() {
-        let mut scheduler = Scheduler::new();
+        let mut scheduler = Scheduler::default();
         (0..3).for_each(|_| scheduler.add());
         assert_eq!(scheduler.next(), Some(0));
         scheduler.requeue(0);
@@ -160,7 +155,7 @@ mod tests {
 
     #[test]
     fn who_used_the_cpu_waits_behind_and_is_forgiven() {
-        let mut scheduler = Scheduler::new();
+        let mut scheduler = Scheduler::default();
         (0..2).for_each(|_| scheduler.add());
         assert_eq!(scheduler.next(), Some(0));
         (0..100).for_each(|_| scheduler.charge(0));
@@ -175,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_load_average_reaches_the_number_of_those_that_run() {
-        let mut scheduler = Scheduler::new();
+        let mut scheduler = Scheduler::default();
         (0..4).for_each(|_| scheduler.add());
         (0..200).for_each(|_| scheduler.each_five_seconds(0));
         assert!((3.9..=4.0).contains(&(scheduler.load as f64 / 256.0)), "{}", scheduler.load);

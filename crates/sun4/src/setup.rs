@@ -1,4 +1,4 @@
-//! What is simulated: a machine and its system, with settings by name.
+//! A machine and its system, with settings by name.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::system::{
     Accounting, ContextPolicy, Daemons, Libraries, Reload, Swapping, System, Victim,
 };
 
-/// Settings and what they are about.
+/// Settings and their meanings.
 const SETTINGS: &[(&str, &str)] = &[
     ("pmegs", "pmegs in the store"),
     ("contexts", "hardware contexts, with the kernel's"),
@@ -34,18 +34,17 @@ pub struct Setup {
     pub machine: Machine,
     /// The operating system.
     pub system: System,
-    /// Copies of pmegs, if that was said; otherwise physical memory decides.
+    /// Copies of pmegs, if set; otherwise physical memory decides.
     software_pmegs: Option<u64>,
 }
 
 impl Setup {
-    /// A machine with a system, nothing changed.
+    /// An unchanged machine with its system.
     pub fn new(machine: Machine, system: System) -> Self {
         Self { machine, system, software_pmegs: None }
     }
 
-    /// Changes one thing; an error says what is wrong with the name or the value, and what would be
-    /// right.
+    /// Changes a setting; an error says what would be right.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         self.clone().changed(name, value).map(|changed| *self = changed).map_err(|reason| {
             let about = SETTINGS.iter().find(|(known, _)| *known == name);
@@ -84,7 +83,7 @@ impl Setup {
         Ok(self)
     }
 
-    /// Every setting with the value that holds.
+    /// Every setting with its value.
     pub fn resolved(&self) -> BTreeMap<String, String> {
         let (machine, system) = (&self.machine, &self.system);
         let value = |name: &str| match name {
@@ -108,7 +107,7 @@ impl Setup {
         SETTINGS.iter().map(|(name, _)| ((*name).to_owned(), value(name))).collect()
     }
 
-    /// Copies of pmegs that the system keeps; 0 = as many as there are groups.
+    /// Copies of pmegs that the system keeps; 0 = one for each group.
     pub(crate) fn software_pmegs(&self) -> u64 {
         self.software_pmegs.unwrap_or_else(|| {
             let segments = self.machine.memory.bytes / SEGMENT_BYTES;

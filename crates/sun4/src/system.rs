@@ -1,4 +1,4 @@
-//! The operating system: its policies, and what its paths cost.
+//! The operating system: its policies, and the costs of its paths.
 
 use model::named;
 use serde::Deserialize;
@@ -11,18 +11,17 @@ const SYSTEMS: &[(&str, &str)] = &[
     ("linux", include_str!("../systems/linux.toml")),
 ];
 
-/// What the paths of all of them cost.
+/// The costs of all of them.
 const COSTS: &str = include_str!("../systems/costs.toml");
 
 named! {
     /// Whose pmeg is taken when none is free.
     pub enum Victim {
-        /// A hand goes round and takes the first pmeg of an address space without a context; if
-        /// there is none, the first pmeg at all. SunOS.
+        /// SunOS: a hand takes the next pmeg of an address space without a context, else the next.
         TwoPass = "two-pass",
-        /// The pmeg that was loaded longest ago, whosever it is. NetBSD.
+        /// NetBSD: the pmeg that was loaded longest ago.
         Fifo = "fifo",
-        /// The pmeg whose last fault is longest ago. Linux.
+        /// Linux: the pmeg whose last fault is longest ago.
         LruFault = "lru-fault",
         /// The pmeg that was used longest ago; no Sun-4 can know that.
         LruVisit = "lru-visit",
@@ -38,7 +37,7 @@ named! {
         Page = "page",
         /// All entries at once, in one fault, from a copy in memory.
         Group = "group",
-        /// By hardware that walks tables in memory, a page at a time and without a fault.
+        /// A page at a time and without a fault, by hardware that walks tables in memory.
         Walk = "walk",
         /// The store holds single entries instead of groups; one short fault for each.
         Entry = "entry",
@@ -46,9 +45,9 @@ named! {
 }
 
 named! {
-    /// Who is swapped, in the sense that its pages go to the free list.
+    /// Who is swapped: its pages go to the free list.
     pub enum Swapping {
-        /// Sleepers of 20 s, and sleepers without any page that is mapped.
+        /// Sleepers of 20 s, and those without a mapped page.
         Eager = "eager",
         /// Sleepers of 20 s.
         Soft = "soft",
@@ -97,7 +96,7 @@ named! {
     }
 }
 
-/// What the system's paths cost, in CPU cycles.
+/// Costs of the system's paths, in CPU cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
@@ -149,21 +148,20 @@ pub struct System {
     pub(crate) swapping: Swapping,
     pub(crate) libraries: Libraries,
     pub(crate) context_policy: ContextPolicy,
-    /// Copies of groups in memory for each 256 KiB of physical memory; 0 = one for every group
-    /// that there can be.
+    /// Copies of groups for each 256 KiB of physical memory; 0 = one for every possible group.
     #[serde(default)]
     pub(crate) software_pmegs_per_segment: u64,
     pub(crate) accounting: Accounting,
     pub(crate) daemons: Daemons,
     /// How often in a thousand a timer fires one tick late.
     pub(crate) jitter_permille: u32,
-    /// What paths cost: the same for all systems, so that they differ in their policies.
+    /// Costs, which are the same for all systems.
     #[serde(skip)]
     pub costs: Costs,
 }
 
 impl System {
-    /// The system of a name; an error says which there are.
+    /// The system of a name; an error lists them.
     pub fn named(hat: &str) -> Result<Self, String> {
         let Some((_, text)) = SYSTEMS.iter().find(|(name, _)| *name == hat) else {
             let names: Vec<&str> = Self::names().collect();

@@ -1,4 +1,4 @@
-//! Workloads: what is run, as programs and processes of a scene.
+//! Workloads, as programs and processes of a scene.
 
 mod image;
 mod mix;
@@ -13,7 +13,7 @@ use super::setup::Setup;
 pub use mix::{MIXES, Mix};
 pub use trace::TraceProgram;
 
-/// What is run.
+/// A workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Workload {
     /// Irlam's program.
@@ -27,7 +27,7 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// The workload of a job on memory, or why it cannot be simulated.
+    /// The workload of a memory job, or why it cannot be simulated.
     pub fn of_job(job: &MemoryJob) -> Result<Self, String> {
         match job {
             MemoryJob::Vmtest(plan) => {
@@ -48,7 +48,7 @@ impl Workload {
         }
     }
 
-    /// Its programs and processes on a machine with a system; what is random follows from the seed.
+    /// Its programs and processes; the seed determines all that is random.
     pub(crate) fn scene(&self, setup: &Setup, seed: u64) -> Scene {
         let scene = match self {
             Self::Vmtest(plan) => vmtest::scene(plan, setup),
@@ -56,7 +56,7 @@ impl Workload {
             Self::Mix(mix) => mix::scene(mix, setup, seed),
             Self::Trace(program) => Ok(trace::scene(program, setup)),
         };
-        // That it fits was checked when it was read.
+        // Checked when it was read.
         scene.unwrap_or_default()
     }
 }

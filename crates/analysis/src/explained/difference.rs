@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use stats::{mean, paired_mean_difference, welch_mean_difference};
+use stats::{Pairing, mean, mean_difference};
 
 use super::{Explained, Part};
 
@@ -56,15 +56,12 @@ pub(crate) fn difference(
         };
         let [first, second] = arms.map(|values| values.iter().map(mean_of).collect::<Vec<f64>>());
         let (first_ns, second_ns) = (mean(&first)?, mean(&second)?);
-        let found = match paired {
-            true => paired_mean_difference(&first, &second, confidence),
-            false => welch_mean_difference(&first, &second, confidence),
-        };
+        let pairing = if paired { Pairing::Paired } else { Pairing::Unpaired };
         Some(PartDifference {
             first_ns,
             second_ns,
             difference_ns: second_ns - first_ns,
-            interval_ns: found.map(|found| (found.low, found.high)),
+            interval_ns: mean_difference(&first, &second, pairing, confidence),
         })
     };
     let part_ns = |sample: &Explained, part| sample.parts_ns.get(&part).copied().flatten();

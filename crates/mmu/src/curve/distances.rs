@@ -1,14 +1,13 @@
-//! The exact miss-ratio curve: how often each stack distance was seen.
+//! The exact miss-ratio curve: a count of stack distances.
 
 use super::LruStack;
 
-/// Counts the LRU stack distances of references; so the misses of every size at once.
+/// Counts the LRU stack distances of references, and so the misses of every size.
 #[derive(Clone, Debug, Default)]
 pub struct StackDistances {
     stack: LruStack,
-    /// The key referred to last.
     last: Option<u64>,
-    /// How often each distance was seen.
+    /// By distance.
     counts: Vec<u64>,
     references: u64,
 }
@@ -25,7 +24,7 @@ impl StackDistances {
         self.last = Some(key);
         match self.stack.reference(key) {
             Some(distance) => self.counts[distance as usize] += 1,
-            // From now on there is one distance more.
+            // A new key makes one more distance possible.
             None => self.counts.push(0),
         }
         self.counts[0] += count - 1;
@@ -41,13 +40,13 @@ impl StackDistances {
         self.stack.keys() as u64
     }
 
-    /// How often each distance was seen; distance 0 is the key of the reference before.
+    /// Number of references at each distance; distance 0 repeats a key.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// Misses of a fully associative LRU cache for each of some sizes in entries, which ascend;
-    /// those of first references included.
+    /// Misses of a fully associative LRU cache for each of some ascending sizes in entries, including
+    /// first references.
     pub fn misses(&self, sizes: &[u64]) -> Vec<u64> {
         let mut misses = self.references;
         let mut distance = 0;

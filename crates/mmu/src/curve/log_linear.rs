@@ -1,5 +1,4 @@
-//! Buckets for whole numbers: equal steps within each doubling, so that all are of about one
-//! relative width, and small numbers have one each.
+//! Buckets for whole numbers: equal steps within each doubling, so of about one relative width.
 
 /// The bucket of a value, with 2^`steps_log2` steps in a doubling.
 pub(super) fn bucket(value: u64, steps_log2: u32) -> usize {

@@ -1,35 +1,30 @@
-//! Exact LRU stack distances, one reference after the other.
+//! Exact LRU stack distances (Mattson et al., "Evaluation techniques for storage hierarchies", 1970).
 //!
-//! The stack of Mattson et al. ("Evaluation techniques for storage hierarchies", 1970) in two parts.
-//! Its top is a short list, which most references do not go beyond. The rest is marks on a line of
-//! time: each key has one, where it left the list. The distance of a reference is the length of the
-//! list and the number of marks behind the key's own (Bennett and Kruskal, "LRU stack processing",
-//! 1975; Olken, LBL-12370, 1981). Marks are bits; a Fenwick tree counts them by words of 64, and a
-//! word enters it when it is full, so that a new mark costs one bit. When the line is used up the
-//! marks are moved together: memory goes with the number of keys, not of references.
+//! The last keys are in a short list. Each other key has a mark on a line of time, where it left the
+//! list; a distance is the length of the list and the number of marks behind the key's own (Bennett
+//! and Kruskal, "LRU stack processing", 1975; Olken, LBL-12370, 1981). Marks are bits; a Fenwick tree
+//! counts full words of 64, so that a new mark costs one bit. A used-up line is compacted.
 
 use super::table::Table;
 
-/// Length of the list.
+/// Length of the list of last keys.
 const TOP: usize = 8;
 /// Marks in a word.
 const WORD: usize = u64::BITS as usize;
 /// Fewest positions on the line.
 const LEAST_LINE: usize = 1 << 10;
-/// Positions for each key when the marks have been moved together.
+/// Positions for each key after a compaction.
 const LINE_PER_KEY: usize = 4;
 
 /// Keys in the order of their last references.
 #[derive(Clone, Debug)]
 pub struct LruStack {
     table: Table,
-    /// The keys referred to last, the very last one first.
+    /// The last keys, the very last one first.
     top: [u64; TOP],
-    /// Their slots.
     top_slots: [u32; TOP],
-    /// How many of them there are.
     top_length: usize,
-    /// One bit a position: whether a key left the list there last and is not in it again.
+    /// One bit a position: whether it is a key's own.
     marks: Vec<u64>,
     /// Fenwick tree of the marks in full words, from index 1.
     tree: Vec<u32>,
@@ -58,13 +53,12 @@ impl Default for LruStack {
 }
 
 impl LruStack {
-    /// How many keys were referred to.
+    /// Number of keys.
     pub fn keys(&self) -> usize {
         self.table.len()
     }
 
-    /// Refers to a key: how many other keys were referred to since its last reference; `None` at
-    /// its first.
+    /// Refers to a key; returns the number of other keys since its last reference, if it had one.
     #[inline]
     pub fn reference(&mut self, key: u64) -> Option<u32> {
         for place in 0..self.top_length {
@@ -103,7 +97,7 @@ impl LruStack {
         self.push(key, slot);
     }
 
-    /// Puts a key that was not in the list on top; what is too much leaves at the bottom.
+    /// Puts a new key on top of the list; the last one may leave it.
     #[inline]
     fn push(&mut self, key: u64, slot: u32) {
         if self.top_length < TOP {
@@ -114,7 +108,7 @@ impl LruStack {
         self.raise(key, slot, self.top_length - 1);
     }
 
-    /// Moves the list's keys above `place` down into it, and a key to the top.
+    /// Moves the keys above `place` down, and a key to the top.
     #[inline]
     fn raise(&mut self, key: u64, slot: u32, place: usize) {
         for place in (0..place.min(TOP - 1)).rev() {
@@ -128,7 +122,7 @@ impl LruStack {
     #[inline]
     fn marks_behind(&self, position: usize) -> u32 {
         let word = position / WORD;
-        // The position's own and those before it in its word.
+        // The position's own mark and those before it in its word.
         let here = self.marks[word] << (WORD - 1 - position % WORD);
         let mut before = here.count_ones();
         let mut index = word;
@@ -152,7 +146,7 @@ impl LruStack {
         }
     }
 
-    /// Marks the present position for a key and goes on to the next.
+    /// Marks the current position for a key and advances.
     #[inline]
     fn mark(&mut self, slot: u32) {
         let (word, bit) = (self.now / WORD, self.now % WORD);
@@ -165,7 +159,7 @@ impl LruStack {
         }
     }
 
-    /// Takes a full word into the tree.
+    /// Adds a full word to the tree.
     fn count_word(&mut self, word: usize) {
         let marks = self.marks[word].count_ones();
         let mut index = word + 1;
@@ -175,7 +169,7 @@ impl LruStack {
         }
     }
 
-    /// An empty line with room for some keys.
+    /// Starts an empty line with room for some keys.
     fn clear_line(&mut self, keys: usize) {
         let length = (LINE_PER_KEY * keys).next_power_of_two().max(LEAST_LINE);
         self.marks.clear();
@@ -192,7 +186,7 @@ impl LruStack {
         (0..self.now).filter(marked).map(|position| self.owners[position]).collect()
     }
 
-    /// Moves the marks to the beginning of the line.
+    /// Compacts the marks to the start of the line.
     #[cold]
     fn move_together(&mut self) {
         let slots = self.marked_slots();
@@ -202,21 +196,17 @@ impl LruStack {
         }
     }
 
-    /// Tells every key, that of the longest unused one first.
-    pub fn for_each(&self, mut tell: impl FnMut(u64)) {
+    /// Visits every key, the longest unused one first.
+    pub fn for_each(&self, mut visit: impl FnMut(u64)) {
         let slots = self.marked_slots();
-        slots.into_iter().for_each(|slot| tell(self.table.key(slot)));
-        self.top[..self.top_length].iter().rev().for_each(|key| tell(*key));
+        slots.into_iter().for_each(|slot| visit(self.table.key(slot)));
+        self.top[..self.top_length].iter().rev().for_each(|key| visit(*key));
     }
 
-    /// Forgets the keys that are not to be kept; the others keep their order.
+    /// Forgets all other keys; these keep their order.
     pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
         let mut keys = Vec::new();
-        self.for_each(|key| {
-            if keep(key) {
-                keys.push(key)
-            }
-        });
+        self.for_each(|key| keys.extend(Some(key).filter(|key| keep(*key))));
         self.table = Table::for_length(2 * keys.len());
         self.top_length = 0;
         self.clear_line(keys.len());

@@ -1,14 +1,20 @@
-//! A trace's curves: everything that is asked for, in one pass over its blocks.
+//! A trace's curves: everything that was requested, in one pass over its blocks.
 
+use serde::Serialize;
 use trace::Block;
 
+use super::log_linear::lowest;
 use super::space::CurveError;
-use super::{SampledDistances, Sampling, SetStacks, StackDistances, Unit, WorkingSet};
+use super::{
+    MeanSize, SampledDistances, Sampling, SetStacks, StackDistances, Unit, Window, WorkingSet,
+};
 
 /// Size of the regions of a working set, as a logarithm: 2 MiB.
 const REGION_SHIFT: u32 = 21;
+/// Steps in a doubling of the sizes of a curve, as a logarithm.
+const STEPS_LOG2: u32 = 3;
 
-/// What is asked of a trace.
+/// The requested curves of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Pages or lines; a curve for each.
@@ -27,32 +33,119 @@ pub struct Request {
     pub process: Option<u32>,
 }
 
-/// The curves of a trace in the making.
+/// The curves of a trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Profiled {
+    /// Number of counted references.
+    pub references: u64,
+    /// References of other processes than the requested one.
+    pub left_out: u64,
+    /// The requested process, if any.
+    pub process: Option<u32>,
+    /// One for each unit, in the requested order.
+    pub units: Vec<UnitCurves>,
+}
+
+/// The curves for pages of one size, or for lines.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UnitCurves {
+    /// Size of the unit.
+    pub unit_bytes: u64,
+    /// Misses by size.
+    pub curve: MissRatioCurve,
+    /// Misses by number of ways, for each number of sets.
+    pub sets: Vec<SetCurve>,
+    /// The working set over time, if requested.
+    pub working_set: Option<WorkingSets>,
+}
+
+/// Misses of a fully associative LRU cache over its size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MissRatioCurve {
+    /// Number of references.
+    pub references: u64,
+    /// First references, which miss at any size: the (estimated) number of distinct units.
+    pub cold_misses: u64,
+    /// The sample behind the curve, if it is not exact.
+    pub sample: Option<Sample>,
+    /// Up to twice as many entries as units, eight sizes in each doubling.
+    pub points: Vec<CurvePoint>,
+}
+
+/// A sample of the units.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sample {
+    /// The final part of all units that is sampled.
+    pub rate: f64,
+    /// How many units that was.
+    pub units: u64,
+    /// How many references were of sampled units.
+    pub references: u64,
+    /// The smallest size that has an estimate.
+    pub smallest_entries: u64,
+    /// Probability with which the interval of a point holds the truth.
+    pub confidence: f64,
+}
+
+/// One size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CurvePoint {
+    /// Size in entries.
+    pub entries: u64,
+    /// Misses, those of first references included.
+    pub misses: u64,
+    /// Misses in a reference.
+    pub miss_ratio: f64,
+    /// Lower end of the miss ratio's interval; only of a sample.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// Misses of a set-associative LRU cache over its ways.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SetCurve {
+    /// Number of sets.
+    pub sets: u64,
+    /// Misses with 1, 2, … ways, those of first references included.
+    pub misses: Vec<u64>,
+}
+
+/// The working set over time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkingSets {
+    /// Mean sizes for windows of all lengths.
+    pub means: Vec<MeanSize>,
+    /// What was referred to, window by window.
+    pub windows: Vec<Window>,
+}
+
+/// The counts for a trace's curves.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    pub(super) views: Vec<View>,
-    pub(super) process: Option<u32>,
-    pub(super) references: u64,
-    pub(super) left_out: u64,
+    views: Vec<View>,
+    process: Option<u32>,
+    references: u64,
+    left_out: u64,
 }
 
-/// All that is counted for one unit.
+/// The counts of one unit.
 #[derive(Clone, Debug)]
-pub(super) struct View {
-    pub(super) unit: Unit,
-    pub(super) distances: Distances,
-    pub(super) sets: Vec<SetStacks>,
-    pub(super) working_set: Option<WorkingSet>,
+struct View {
+    unit: Unit,
+    distances: Distances,
+    sets: Vec<SetStacks>,
+    working_set: Option<WorkingSet>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Distances {
+enum Distances {
     Exact(StackDistances),
     Sampled(SampledDistances),
 }
 
 impl Profile {
-    /// Nothing yet; an error if something asked for is out of range.
+    /// No counts yet; an error if part of the request is out of range.
     pub fn new(request: &Request) -> Result<Self, CurveError> {
         let views = request.units.iter().map(|unit| View::new(*unit, request));
         Ok(Self {
@@ -63,9 +156,8 @@ impl Profile {
         })
     }
 
-    /// Counts the references of a block. Processes have pages of their own, also where the system
-    /// lets them share memory. Fails when a process cannot be told from others, or single
-    /// references are needed and missing.
+    /// Counts the references of a block. Processes have separate pages, even where they share memory.
+    /// Fails for too many processes, or when single references are needed and missing.
     pub fn block(&mut self, block: &Block) -> Result<(), CurveError> {
         let references: u64 = block.runs.iter().map(|run| u64::from(run.count)).sum();
         if self.process.is_some_and(|process| process != block.process) {
@@ -79,9 +171,19 @@ impl Profile {
         Ok(())
     }
 
-    /// How many references were counted.
+    /// Number of counted references.
     pub fn references(&self) -> u64 {
         self.references
+    }
+
+    /// The curves of all counts.
+    pub fn finish(self) -> Profiled {
+        Profiled {
+            references: self.references,
+            left_out: self.left_out,
+            process: self.process,
+            units: self.views.into_iter().map(of_view).collect(),
+        }
     }
 }
 
@@ -132,7 +234,7 @@ impl View {
         Ok(())
     }
 
-    /// Each analysis by itself, so that it has the processor's caches to itself.
+    /// One analysis at a time, for the processor's caches.
     fn runs<I: Iterator<Item = (u64, u64)>>(&mut self, runs: impl Fn() -> I) {
         match &mut self.distances {
             Distances::Exact(exact) => runs().for_each(|(key, count)| exact.run(key, count)),
@@ -145,4 +247,77 @@ impl View {
             runs().for_each(|(key, count)| working_set.run(key, count));
         }
     }
+}
+
+fn of_view(view: View) -> UnitCurves {
+    UnitCurves {
+        unit_bytes: view.unit.bytes(),
+        curve: match &view.distances {
+            Distances::Exact(exact) => of_exact(exact),
+            Distances::Sampled(sample) => of_sample(sample),
+        },
+        sets: view.sets.iter().map(of_sets).collect(),
+        working_set: view.working_set.map(|working_set| {
+            let (windows, means) = working_set.finish();
+            WorkingSets { means, windows }
+        }),
+    }
+}
+
+fn of_sets(stacks: &SetStacks) -> SetCurve {
+    SetCurve { sets: stacks.sets(), misses: stacks.misses() }
+}
+
+/// Sizes up to twice this many units, to show a flat end.
+fn sizes(units: u64) -> Vec<u64> {
+    let all = (1..).map(|step| lowest(step, STEPS_LOG2));
+    all.take_while(|size| *size <= units.saturating_mul(2).max(1)).collect()
+}
+
+fn of_exact(exact: &StackDistances) -> MissRatioCurve {
+    let sizes = sizes(exact.cold());
+    let misses = exact.misses(&sizes);
+    let point = |(entries, misses): (u64, u64)| {
+        let miss_ratio = ratio(misses as f64, exact.total());
+        CurvePoint { entries, misses, miss_ratio, low: None, high: None }
+    };
+    MissRatioCurve {
+        references: exact.total(),
+        cold_misses: exact.cold(),
+        sample: None,
+        points: sizes.into_iter().zip(misses).map(point).collect(),
+    }
+}
+
+fn of_sample(sample: &SampledDistances) -> MissRatioCurve {
+    let cold_misses = sample.cold().misses.round() as u64;
+    let sizes = sizes(cold_misses.max(sample.smallest()));
+    let ratio = |misses: f64| ratio(misses, sample.total());
+    let estimates = sizes.iter().zip(sample.misses(&sizes));
+    let points = estimates.filter_map(|(entries, estimate)| {
+        estimate.map(|estimate| CurvePoint {
+            entries: *entries,
+            misses: estimate.misses.round() as u64,
+            miss_ratio: ratio(estimate.misses),
+            low: Some(ratio(estimate.low)),
+            high: Some(ratio(estimate.high)),
+        })
+    });
+    MissRatioCurve {
+        references: sample.total(),
+        cold_misses,
+        points: points.collect(),
+        sample: Some(Sample {
+            rate: sample.rate(),
+            units: sample.keys() as u64,
+            references: sample.sampled(),
+            smallest_entries: sample.smallest(),
+            confidence: SampledDistances::CONFIDENCE,
+        }),
+    }
+}
+
+/// 0 without references.
+fn ratio(misses: f64, references: u64) -> f64 {
+    if references == 0 { 0.0 } else { misses / references as f64 }
 }

@@ -1,14 +1,9 @@
 //! Sampled miss-ratio curves: SHARDS (Waldspurger et al., "Efficient MRC construction with SHARDS",
 //! FAST 2015).
 //!
-//! A key is sampled if its hash is below a threshold, which makes a part R of all keys, with all of
-//! their references. Misses are divided by the references of the whole trace and not by those of the
-//! sample: what the sample has too many or too few of is taken for references at the smallest distance
-//! (the paper's SHARDS-adj). With a fixed size, the threshold falls when there are more keys than there
-//! may be, and keys above it are forgotten; references counted before keep their weight and distance.
-//!
-//! docs/mmu-curve.md has the bounds: random groups (Wolter, "Introduction to Variance Estimation",
-//! 2007, chapter 2) for which keys are drawn, the binomial for which lie between, each at .975.
+//! docs/mmu-curve.md has the method and the bounds: random groups (Wolter, "Introduction to Variance
+//! Estimation", 2007, chapter 2) for which keys are drawn, the binomial for which lie between, each
+//! at 0.975.
 
 use super::log_linear::{bucket, lowest};
 use super::lru_stack::LruStack;
@@ -19,23 +14,23 @@ const GROUPS: usize = 8;
 const STUDENT: f64 = 2.841_244;
 /// The normal distribution's quantile, two-sided .975.
 const NORMAL: f64 = 2.241_403;
-/// A size has an estimate from so many times (1 - R) / R on.
+/// The smallest size with an estimate, in units of (1 - R) / R.
 const LEAST_SAMPLED: f64 = 10.0;
-/// Hashes have so many bits for the threshold.
+/// Bits of a hash that are compared with the threshold.
 const HASH_BITS: u32 = 32;
-/// References looked at before anything is done about any of them.
+/// References that are hashed before any is counted.
 const CHUNK: usize = 16;
 /// Steps in a doubling of the distances of a former rate, as a logarithm.
 const STEPS_LOG2: u32 = 8;
-/// Of eight parts of the sample's keys, those that stay when there are too many.
+/// Eighths of the sample's keys that stay when there are too many.
 const STAYS_OF_EIGHT: usize = 7;
 
-/// Which keys are sampled.
+/// The size of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sampling {
-    /// This part of all keys, above 0 and at most 1.
+    /// A part of all keys, above 0 and at most 1.
     Rate(f64),
-    /// At most so many keys, at least 8: memory is bounded whatever the trace.
+    /// A largest number of keys, at least 8, which bounds memory.
     Keys(usize),
 }
 
@@ -43,43 +38,41 @@ pub enum Sampling {
 type Counts = Vec<[u64; GROUPS]>;
 
 /// Counts the stack distances of a sample of the keys.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SampledDistances {
     salt: u64,
-    /// Hashes below this are of the sample.
+    /// The sample has the hashes below this.
     threshold: u64,
     most_keys: usize,
     stack: LruStack,
-    /// The sampled key referred to last, and its group.
+    /// The last sampled key and its group.
     last: Option<(u64, usize)>,
-    /// Distances at the present rate.
+    /// Distances at the current rate.
     counts: Counts,
     cold: [u64; GROUPS],
-    /// Weights at former rates, by bucket of the distance that they stand for.
+    /// Weights at former rates, by bucket of the scaled distance.
     settled: Vec<[f64; GROUPS]>,
     settled_cold: [f64; GROUPS],
     references: u64,
     sampled: u64,
 }
 
-/// Misses at one size as a sample tells them.
+/// Estimated misses at one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Expected misses.
     pub misses: f64,
-    /// Lower end of the interval that holds the true number, with probability
-    /// [`SampledDistances::CONFIDENCE`].
+    /// Lower end of its interval, which has the probability [`SampledDistances::CONFIDENCE`].
     pub low: f64,
     /// Upper end.
     pub high: f64,
 }
 
 impl SampledDistances {
-    /// Probability with which an interval holds the truth.
+    /// Probability that an interval holds the truth.
     pub const CONFIDENCE: f64 = 0.95;
 
-    /// No references yet; which keys are drawn follows from the seed. `None` if the rate or the
-    /// number of keys is out of range.
+    /// No references yet; the seed determines the keys. `None` for a rate or number out of range.
     pub fn new(sampling: Sampling, seed: u64) -> Option<Self> {
         let (threshold, most_keys) = match sampling {
             Sampling::Rate(rate) if rate > 0.0 && rate <= 1.0 => {
@@ -88,28 +81,16 @@ impl SampledDistances {
             Sampling::Keys(keys) if keys >= 8 => (1 << HASH_BITS, keys),
             _ => return None,
         };
-        Some(Self {
-            salt: mixed(seed),
-            threshold,
-            most_keys,
-            stack: LruStack::default(),
-            last: None,
-            counts: Counts::new(),
-            cold: [0; GROUPS],
-            settled: Vec::new(),
-            settled_cold: [0.0; GROUPS],
-            references: 0,
-            sampled: 0,
-        })
+        Some(Self { salt: mixed(seed), threshold, most_keys, ..Self::default() })
     }
 
-    /// Refers to keys one after the other.
+    /// Refers to keys in order.
     pub fn references(&mut self, keys: &[u64]) {
         self.references += keys.len() as u64;
         let (chunks, rest) = keys.as_chunks::<CHUNK>();
         for chunk in chunks {
             let (salt, highest) = (self.salt, self.highest());
-            // All are looked at, without a branch for each.
+            // All are hashed without a branch.
             let mut sampled = 0_u32;
             for (index, key) in chunk.iter().enumerate() {
                 sampled |= u32::from(hash(*key, salt) <= highest) << index;
@@ -137,7 +118,7 @@ impl SampledDistances {
         }
     }
 
-    /// The highest hash of the sample: all whose higher half is below the threshold.
+    /// The highest hash of the sample: its higher half is below the threshold.
     #[inline]
     fn highest(&self) -> u64 {
         (self.threshold << HASH_BITS).wrapping_sub(1)
@@ -182,7 +163,7 @@ impl SampledDistances {
         self.counts = vec![[0; GROUPS]; self.stack.keys()];
     }
 
-    /// Puts aside what was counted at the present rate.
+    /// Settles the counts at the current rate.
     fn settle(&mut self) {
         let weight = self.rate().recip();
         for (distance, counts) in self.counts.iter().enumerate() {
@@ -201,28 +182,28 @@ impl SampledDistances {
         self.threshold as f64 / (1_u64 << HASH_BITS) as f64
     }
 
-    /// How many references there were, sampled or not.
+    /// Number of references, sampled or not.
     pub fn total(&self) -> u64 {
         self.references
     }
 
-    /// How many references were of sampled keys.
+    /// Number of references of sampled keys.
     pub fn sampled(&self) -> u64 {
         self.sampled
     }
 
-    /// How many keys the sample has.
+    /// Number of sampled keys.
     pub fn keys(&self) -> usize {
         self.stack.keys()
     }
 
-    /// First references, which miss whatever the size: as many as the trace has keys.
+    /// First references, which miss at any size: one for each key of the trace.
     pub fn cold(&self) -> Estimate {
         let (misses, error) = self.sum(&self.cold_groups());
         self.estimate(misses, misses - error, misses + error)
     }
 
-    /// No more than there were references.
+    /// Limited to the number of references.
     fn estimate(&self, misses: f64, low: f64, high: f64) -> Estimate {
         let most = self.references as f64;
         Estimate { misses: misses.min(most), low: low.clamp(0.0, most), high: high.min(most) }
@@ -234,8 +215,8 @@ impl SampledDistances {
         (LEAST_SAMPLED * (1.0 - rate) / rate).ceil() as u64
     }
 
-    /// Misses of a fully associative LRU cache for each of some sizes in entries, those of first
-    /// references included; `None` for sizes below [`SampledDistances::smallest`].
+    /// Misses of a fully associative LRU cache for each of some sizes in entries, including first
+    /// references; `None` for sizes below [`SampledDistances::smallest`].
     pub fn misses(&self, sizes: &[u64]) -> Vec<Option<Estimate>> {
         let (behind, settled_behind) = self.behind();
         let rate = self.rate();
@@ -257,7 +238,7 @@ impl SampledDistances {
         sizes.iter().map(|size| (*size >= smallest).then(|| estimate(size))).collect()
     }
 
-    /// References at each distance or beyond, at the present rate and at former ones.
+    /// References at each distance or beyond, at the current rate and at former ones.
     fn behind(&self) -> (Vec<[f64; GROUPS]>, Vec<[f64; GROUPS]>) {
         let mut behind = vec![[0.0; GROUPS]; self.counts.len() + 1];
         for distance in (0..self.counts.len()).rev() {
@@ -266,8 +247,9 @@ impl SampledDistances {
         }
         let mut settled = vec![[0.0; GROUPS]; self.settled.len() + 1];
         for bucket in (0..self.settled.len()).rev() {
-            let of_bucket = &self.settled[bucket];
-            settled[bucket] = std::array::from_fn(|g| settled[bucket + 1][g] + of_bucket[g]);
+            settled[bucket] = std::array::from_fn(|group| {
+                settled[bucket + 1][group] + self.settled[bucket][group]
+            });
         }
         (behind, settled)
     }
@@ -278,7 +260,7 @@ impl SampledDistances {
         groups
     }
 
-    /// The sum of the groups, and how far it may be from the truth.
+    /// The sum of the groups, and its error.
     fn sum(&self, groups: &[f64; GROUPS]) -> (f64, f64) {
         let number = GROUPS as f64;
         let sum: f64 = groups.iter().sum();
@@ -294,7 +276,7 @@ fn add(to: &mut [f64; GROUPS], counts: &[u64; GROUPS], weight: f64) {
     }
 }
 
-/// The value at a place between those of whole numbers; beyond the end there is nothing.
+/// Interpolates between whole places; 0 beyond the end.
 fn between(behind: &[[f64; GROUPS]], at: f64) -> [f64; GROUPS] {
     let (whole, part) = (at.floor(), at.fract());
     let value = |index: usize| behind.get(index).copied().unwrap_or([0.0; GROUPS]);
@@ -302,7 +284,7 @@ fn between(behind: &[[f64; GROUPS]], at: f64) -> [f64; GROUPS] {
     std::array::from_fn(|group| from[group] * (1.0 - part) + to[group] * part)
 }
 
-/// Where a distance lies among the buckets, with the part of its bucket that is below it.
+/// The bucket of a distance, with the part of it that is below.
 fn bucket_of(distance: f64) -> f64 {
     let index = bucket(distance as u64, STEPS_LOG2);
     let (from, to) = (lowest(index, STEPS_LOG2), lowest(index + 1, STEPS_LOG2));

@@ -1,22 +1,21 @@
 //! Set-associative caches: one number of sets, all numbers of ways in one pass.
 
 /// The stacks of the sets (Mattson et al. 1970, section on congruence mappings): a reference with
-/// `n` other keys of its set since its last is a hit if there are more than `n` ways.
+/// `n` other keys of its set since its last is a hit for more than `n` ways.
 #[derive(Clone, Debug)]
 pub struct SetStacks {
     mask: u64,
     ways: usize,
-    /// The keys of each set, the last referred to first; as many as there are ways at most.
+    /// The last keys of each set, at most as many as ways.
     stacks: Vec<Vec<u64>>,
-    /// How often each distance below the number of ways was seen.
+    /// By distance, below the number of ways.
     counts: Vec<u64>,
     references: u64,
 }
 
 impl SetStacks {
-    /// `sets` sets, a power of two, told apart by the lowest bits of the key, and up to `ways` ways.
-    ///
-    /// `None` if `sets` is no power of two or `ways` is 0.
+    /// `sets` sets by the lowest bits of the key, and up to `ways` ways. `None` if `sets` is no power
+    /// of two or `ways` is 0.
     pub fn new(sets: u64, ways: usize) -> Option<Self> {
         let number = usize::try_from(sets).ok().filter(|sets| sets.is_power_of_two())?;
         (ways > 0).then(|| Self {
@@ -28,7 +27,7 @@ impl SetStacks {
         })
     }
 
-    /// How many sets there are.
+    /// Number of sets.
     pub fn sets(&self) -> u64 {
         self.mask + 1
     }
@@ -54,7 +53,7 @@ impl SetStacks {
         stack[0] = key;
     }
 
-    /// Misses with 1, 2, … ways, LRU in each set; those of first references included.
+    /// Misses with 1, 2, … ways, including first references.
     pub fn misses(&self) -> Vec<u64> {
         let mut misses = self.references;
         let at = |hits: &u64| {

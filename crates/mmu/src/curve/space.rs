@@ -1,22 +1,22 @@
-//! What a cache of translations or of data holds entries for.
+//! Units of address space: pages and lines.
 
 use thiserror::Error;
 use trace::PAGE_SHIFT;
 
-/// Highest bits of an address in a trace that only repeat its sign.
+/// Highest bits of an address that only repeat its sign.
 const SIGN_BITS: u32 = 5;
 /// Smallest unit, as a logarithm: a line of a data cache.
 const LINE_SHIFT: u32 = 6;
 /// Largest unit: 2^40 bytes.
 const LARGEST_SHIFT: u32 = 40;
 
-/// The piece of address space that one entry covers: a page, or a line.
+/// The unit of address space of one entry: a page or a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unit {
     shift: u32,
 }
 
-/// Why a trace has no such curves, and what to do.
+/// Why a trace has no such curve, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct CurveError(pub(super) String);
@@ -25,7 +25,7 @@ impl Unit {
     /// A line of 64 bytes.
     pub const LINE: Self = Self { shift: LINE_SHIFT };
 
-    /// A unit of so many bytes: 64, or a power of two from 4096 to 2^40, else an error.
+    /// A unit of 64 bytes, or of a power of two from 4096 to 2^40, else an error.
     pub fn new(unit_bytes: u64) -> Result<Self, CurveError> {
         let shift = unit_bytes.checked_ilog2().unwrap_or_default();
         let is_page = (PAGE_SHIFT..=LARGEST_SHIFT).contains(&shift);
@@ -43,25 +43,25 @@ impl Unit {
         1 << self.shift
     }
 
-    /// Whether it is smaller than a trace's page, so that single references are needed.
+    /// Whether it is smaller than a trace's page.
     pub fn is_line(self) -> bool {
         self.shift < PAGE_SHIFT
     }
 
-    /// The number of the unit that an address lies in, in `59 - log2(bytes)` bits.
+    /// The unit of an address, in `59 - log2(bytes)` bits.
     #[inline]
     pub(crate) fn of_address(self, address: u64) -> u64 {
         address << SIGN_BITS >> (SIGN_BITS + self.shift)
     }
 
-    /// The unit that a page of the trace lies in; of lines, the page's first.
+    /// The unit of a page of the trace, or its first line.
     #[inline]
     pub(crate) fn of_page(self, page: u64) -> u64 {
         self.of_address(page << PAGE_SHIFT)
     }
 
-    /// What is added to the units of a process to make keys that no other process has: its number,
-    /// in the bits above; an error if there are too few left.
+    /// The process's number in the bits above its units, which makes unique keys; an error if there
+    /// are too few bits.
     pub(crate) fn process_key(self, process: u32) -> Result<u64, CurveError> {
         let left = SIGN_BITS + self.shift;
         if left >= u32::BITS || process >> left == 0 {

@@ -1,9 +1,9 @@
 //! Keys to positions: a hash table with open addressing, in one array.
 
-/// Odd number near 2^64 / golden ratio: its product spreads neighbours over the table (Knuth,
-/// "The Art of Computer Programming" 3, section 6.4).
+/// Odd number near 2^64 / golden ratio, whose products spread neighbours over the table (Knuth, "The
+/// Art of Computer Programming" 3, section 6.4).
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Position of a slot that nobody has.
+/// Position of a free slot.
 const EMPTY: u32 = u32::MAX;
 /// Fewest slots, as a logarithm.
 const LEAST_LOG2: u32 = 6;
@@ -18,9 +18,15 @@ struct Slot {
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     slots: Vec<Slot>,
-    /// What is left of a product's 64 bits to make an index.
+    /// The shift from a product to an index.
     shift: u32,
     length: usize,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self::for_length(0)
+    }
 }
 
 impl Table {
@@ -60,7 +66,7 @@ impl Table {
         }
     }
 
-    /// Puts a key that is not there into the slot that [`Table::find`] told.
+    /// Puts a new key into the slot that [`Table::find`] returned.
     pub(super) fn insert(&mut self, slot: u32, key: u64, position: u32) {
         self.slots[slot as usize] = Slot { key, position };
         self.length += 1;
@@ -76,7 +82,7 @@ impl Table {
         self.slots[slot as usize].position = position;
     }
 
-    /// Makes room for as many keys again; every key gets another slot.
+    /// Doubles the room; every key moves to another slot.
     pub(super) fn grow(&mut self) {
         let mut larger = Self::for_length(2 * self.length);
         for Slot { key, position } in self.slots.drain(..).filter(|slot| slot.position != EMPTY) {

@@ -1,26 +1,24 @@
 //! Working sets over time (Denning, "The working set model for program behavior", 1968).
 //!
-//! Time is counted in references. The working set at a time is what was referred to within a window
-//! that ends there. Each reference keeps its unit in the working set until the window has gone by or
-//! the unit is referred to again, so the mean size over all times is the sum of min(gap, window)
-//! over all references, divided by the length of the trace: all windows follow from how often each
-//! gap was seen (Denning and Schwartz, "Properties of the working-set model", 1972; the end of the
-//! trace ends the last gap of a unit).
+//! Time is counted in references. A unit stays in the working set until the window has gone by or it
+//! is referred to again, so the mean size over all times is the sum of min(gap, window) over all
+//! references, divided by the length of the trace (Denning and Schwartz, "Properties of the
+//! working-set model", 1972). The end of the trace ends the last gap of a unit.
 
 use super::log_linear::{bucket, lowest};
-use super::times::Times;
+use super::table::Table;
 
 /// Steps in a doubling of gaps, as a logarithm.
 const STEPS_LOG2: u32 = 2;
 
-/// Mean working sets for all windows, and what was referred to window by window.
-#[derive(Clone, Debug)]
+/// Mean working sets for all windows, and a series of windows.
+#[derive(Clone, Debug, Default)]
 pub struct WorkingSet {
     units: Times,
     regions: Times,
-    /// What the number of a unit is shifted by to be that of its region.
+    /// The shift from a unit's key to that of its region.
     region_shift: u32,
-    /// The key referred to last, and the numbers of its unit and region.
+    /// The last key, and the numbers of its unit and region.
     last: Option<(u64, usize, usize)>,
     window: u64,
     now: u64,
@@ -29,16 +27,16 @@ pub struct WorkingSet {
     windows: Vec<Window>,
 }
 
-/// What was referred to in a window of time.
+/// The references of a window of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Window {
-    /// How many references stand before it.
+    /// Number of references before it.
     pub first: u64,
-    /// How many it has; all windows have the same, only the last may have fewer.
+    /// Number of its references; only the last window may have fewer.
     pub references: u64,
     /// Distinct units.
     pub units: u64,
-    /// Of these, the ones that were not referred to before.
+    /// Of these, new ones.
     pub new_units: u64,
     /// Distinct regions of 2 MiB.
     pub regions: u64,
@@ -54,20 +52,10 @@ pub struct MeanSize {
 }
 
 impl WorkingSet {
-    /// Nothing yet. `region_shift` is the logarithm of the units in a region; windows of the series
-    /// have `window` references, at least 1.
+    /// No references yet. A region has 2^`region_shift` units, a window of the series at least one
+    /// reference.
     pub fn new(region_shift: u32, window: u64) -> Self {
-        Self {
-            units: Times::new(),
-            regions: Times::new(),
-            region_shift,
-            last: None,
-            window: window.max(1),
-            now: 0,
-            gaps: Gaps::default(),
-            open: Window::default(),
-            windows: Vec::new(),
-        }
+        Self { region_shift, window: window.max(1), ..Self::default() }
     }
 
     /// Refers to one key `count` times in a row, at least once.
@@ -84,7 +72,7 @@ impl WorkingSet {
         while left > 0 {
             if self.open.references == self.window {
                 self.close();
-                // What goes on is in the next window too.
+                // A continued run is in the next window too.
                 (self.open.units, self.open.regions) = (1, 1);
             }
             let part = left.min(self.window - self.open.references);
@@ -111,11 +99,11 @@ impl WorkingSet {
         self.last = Some((key, unit, region));
     }
 
-    /// Notes when the present key was referred to last.
+    /// Records the time of the last reference to the current key.
     fn leave(&mut self) {
         if let Some((_, unit, region)) = self.last {
-            self.units.set(unit, self.now - 1);
-            self.regions.set(region, self.now - 1);
+            self.units.times[unit] = self.now - 1;
+            self.regions.times[region] = self.now - 1;
         }
     }
 
@@ -130,15 +118,38 @@ impl WorkingSet {
         if self.open.references > 0 {
             self.close();
         }
-        for last in self.units.all() {
+        for last in &self.units.times {
             self.gaps.add(self.now - last, 1);
         }
         (self.windows, self.gaps.mean_sizes(self.now))
     }
 }
 
-/// How often each gap between references to a unit was seen, and the sum of these, by buckets whose
-/// last gap is a round number.
+/// The times of the last references to keys.
+#[derive(Clone, Debug, Default)]
+struct Times {
+    table: Table,
+    times: Vec<u64>,
+}
+
+impl Times {
+    /// The number of a key, which it keeps, and its time; `None` if it is new.
+    fn find(&mut self, key: u64, now: u64) -> (usize, Option<u64>) {
+        let (mut slot, index) = self.table.find(key);
+        if let Some(index) = index {
+            return (index as usize, Some(self.times[index as usize]));
+        }
+        if self.table.is_full() {
+            self.table.grow();
+            slot = self.table.find(key).0;
+        }
+        self.table.insert(slot, key, self.times.len() as u32);
+        self.times.push(now);
+        (self.times.len() - 1, None)
+    }
+}
+
+/// Number and sum of the gaps between references to a unit, by buckets that end at round numbers.
 #[derive(Clone, Debug, Default)]
 struct Gaps(Vec<(u64, u64)>);
 

@@ -7,17 +7,16 @@ use rand_pcg::Pcg64Mcg;
 use super::page_size::{NOTHING, PAGE_MASK};
 use super::policy::{self, Policy};
 
-/// Products with it are spread evenly in their highest bits, those of neighbours too: 2^64 / φ
-/// (Knuth, The Art of Computer Programming, volume 3, section 6.4).
+/// 2^64 / φ, whose products spread neighbours evenly in their highest bits (Knuth, The Art of
+/// Computer Programming, volume 3, section 6.4).
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-/// How many hints an array has. They are so many, and the same number in all arrays, that entries of
-/// a first level seldom share one and finding it is quick.
+/// Hints of an array: so many that entries of a first level seldom share one.
 const HINTS: usize = 1 << 12;
-/// The most ways of a set; looking through more would take for ever.
+/// The most ways of a set, which are searched one by one.
 pub(crate) const MOST_WAYS: usize = 4096;
-/// Bits that the number of a way has.
+/// Bits of a way's number.
 const WAY_BITS: u32 = MOST_WAYS.trailing_zeros();
-/// A place without an entry. It comes before all others when room is made.
+/// A place without an entry, which is taken before all others.
 const FREE: Place = Place { entry: NOTHING, since: 0 };
 
 named! {
@@ -41,16 +40,13 @@ pub(crate) struct Shape {
     pub(crate) index: Index,
 }
 
-/// An array of entries.
-///
-/// An entry stays where it was put, so a table of hints can say where that was; a hint that is out
-/// of date says so itself, as something else is there. What hits by a hint depends on no access
-/// before it, and there is no branch but that it hits.
+/// An entry stays where it was put, so a table of hints can locate it; an outdated hint shows, as
+/// something else is there. A hit by a hint takes one branch and depends on no access before it.
 #[derive(Clone, Debug)]
 pub(crate) struct Array {
     /// Set by set.
     places: Vec<Place>,
-    /// For each hash of entries the place where one of them was found last.
+    /// The last place of an entry with each hash.
     hints: Box<[u32; HINTS]>,
     /// Accesses so far.
     now: u64,
@@ -58,7 +54,7 @@ pub(crate) struct Array {
     state: Vec<u128>,
     ways: usize,
     set_mask: u64,
-    /// By how much the number is shifted before it is XORed; 63 makes it zero.
+    /// Shift of the number before it is XORed; 63 makes it zero.
     fold: u32,
     policy: Policy,
     generator: Pcg64Mcg,
@@ -73,11 +69,10 @@ struct Place {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// The entry.
     Hit,
-    /// Not; it took a free place.
+    /// Missed, and put into a free place.
     Filled,
-    /// Not; it took the place of this one.
+    /// Missed, and put into the place of this one.
     Evicted(u64),
 }
 
@@ -101,7 +96,7 @@ impl Array {
         }
     }
 
-    /// Looks an entry up, notes its use, and puts it in if it is not there.
+    /// Looks an entry up, records its use, and inserts it if it is missing.
     #[inline]
     pub(crate) fn access(&mut self, entry: u64) -> Found {
         self.now += 1;
@@ -114,7 +109,7 @@ impl Array {
         self.search(entry, hint)
     }
 
-    /// Accesses entries as long as hints find them, under LRU; returns how many that were.
+    /// Accesses entries while hints find them, under LRU; returns their number.
     #[inline]
     pub(crate) fn hits(&mut self, entries: impl Iterator<Item = u64>) -> usize {
         if self.policy != Policy::Lru {
@@ -135,12 +130,12 @@ impl Array {
         (now - before) as usize
     }
 
-    /// Whether an entry is there; notes nothing.
+    /// Whether an entry is there; this is no use of it.
     pub(crate) fn has(&self, entry: u64) -> bool {
         self.places[self.set(entry)..][..self.ways].iter().any(|place| place.entry == entry)
     }
 
-    /// Removes what is to go; returns how many that were.
+    /// Removes entries; returns their number.
     pub(crate) fn remove(&mut self, goes: impl Fn(u64) -> bool) -> u64 {
         let mut removed = 0;
         for place in &mut self.places {
@@ -190,7 +185,7 @@ impl Array {
     fn victim(&mut self, first: usize) -> usize {
         let ways = &self.places[first..][..self.ways];
         if matches!(self.policy, Policy::Lru | Policy::Fifo) {
-            // The way stands in the lowest bits, so the least is found without a branch.
+            // With the way in the lowest bits the least is found without a branch.
             let aged = ways.iter().zip(0..).map(|(place, way)| place.since << WAY_BITS | way);
             return aged.min().map_or(0, |oldest| (oldest & ((1 << WAY_BITS) - 1)) as usize);
         }
@@ -227,7 +222,7 @@ fn hint(entry: u64) -> usize {
     (entry.wrapping_mul(SPREAD) >> (64 - HINTS.trailing_zeros())) as usize
 }
 
-/// A number below `bound`; every one is as likely, to one part in 2^64.
+/// A uniform number below `bound`, to one part in 2^64.
 fn below(generator: &mut Pcg64Mcg, bound: usize) -> usize {
     ((u128::from(generator.next_u64()) * bound as u128) >> 64) as usize
 }

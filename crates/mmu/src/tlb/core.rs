@@ -1,4 +1,4 @@
-//! One core: its TLBs, the address-space numbers that it gave out, and its walker.
+//! One core: its TLBs, address-space numbers and walker.
 
 use std::collections::HashSet;
 
@@ -12,19 +12,19 @@ use super::page_size::{self, FIRST_SHARED_TAG, NOTHING, PAGE_MASK, PageSize, SIZ
 use super::walker::{Walker, Wanted};
 use super::world::World;
 
-/// What a core looks up for a page of some size at one level.
+/// The lookup of a page of some size at one level.
 #[derive(Clone, Copy, Debug)]
 struct Stop {
     tlb: usize,
-    /// The size as which that TLB keeps it.
+    /// The size of the TLB's entry.
     size: PageSize,
 }
 
-/// How pages of one size and no sharing are looked up first.
+/// The first lookup of pages of one size without sharing.
 #[derive(Clone, Copy, Debug)]
 struct Front {
     tlb: usize,
-    /// The size of all pages, and that as which the TLB keeps them.
+    /// The size of all pages, and the shift of the TLB's entries.
     size: PageSize,
     shift: u32,
     /// Tag and size in the entry.
@@ -33,30 +33,28 @@ struct Front {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Core {
-    /// The page referred to last by data and by fetches, if a further reference to it finds all
-    /// as it was: it hits, and is noted already.
+    /// The last page of data and of fetches, if another reference to it hits without a change.
     last: [u64; 2],
     last_size: [PageSize; 2],
-    /// By fetch, the short way, if a page's size and tag do not depend on the page.
+    /// By fetch, if size and tag are the same for all pages.
     fronts: [Option<Front>; 2],
     /// Whether fetches and data share a TLB of the first level.
     unified: bool,
     /// By fetch and by size.
     references: [[u64; SIZES]; 2],
     tlbs: Vec<Array>,
-    /// What was counted, but for what follows from the references.
+    /// Counts, without those that follow from the references.
     outcome: Outcome,
     /// By fetch and by size, the TLBs from the first level on.
     routes: [[Vec<Stop>; SIZES]; 2],
     walker: Walker,
     prefetches: bool,
-    /// Prefetched translations that nothing has asked for yet, by TLB.
+    /// Prefetched translations without a reference, by TLB.
     unused: HashSet<(usize, u64)>,
     /// The process that runs, and its tag.
     running: Option<u32>,
     tag: u64,
-    /// The process that has each address-space number and when it ran last, 0 if it has ended;
-    /// empty: there are no numbers.
+    /// The process of each address-space number and when it ran last, 0 if it has ended.
     asids: Vec<Option<(u32, u64)>>,
 }
 
@@ -68,7 +66,7 @@ impl Front {
 }
 
 impl Core {
-    /// A core; `seed` gives each array's generator its seed.
+    /// `seed` returns a seed for each array.
     pub(crate) fn new(
         machine: &Machine,
         options: &Options,
@@ -106,7 +104,7 @@ impl Core {
         })
     }
 
-    /// Refers to a page so many times in a row.
+    /// Refers to a page `count` times in a row.
     #[inline]
     pub(crate) fn refer(&mut self, world: &mut World, page: u64, fetch: bool, count: u64) {
         let side = usize::from(fetch);
@@ -117,7 +115,7 @@ impl Core {
         self.refer_by_front(world, &front, page, side);
     }
 
-    /// Refers to data on pages one after the other, as [`refer`](Core::refer) does for each.
+    /// Calls [`refer`](Core::refer) for data on each page.
     pub(crate) fn refer_to_pages(&mut self, world: &mut World, pages: &[u64]) {
         let Some(front) = self.fronts[0] else {
             return pages.iter().for_each(|page| self.refer(world, *page, false, 1));
@@ -126,7 +124,7 @@ impl Core {
         self.refer_to_all(world, &front, pages, |page| *page);
     }
 
-    /// Refers to pages as runs tell, as [`refer`](Core::refer) does for each of them.
+    /// Calls [`refer`](Core::refer) for each run.
     pub(crate) fn refer_to_runs(&mut self, world: &mut World, runs: &[PageRun]) {
         let fetches = runs.iter().any(|run| run.fetch);
         let (Some(front), false) = (self.fronts[0], fetches) else {
@@ -152,7 +150,7 @@ impl Core {
         loop {
             let tlb = &mut self.tlbs[front.tlb];
             let pages = items.iter().map(&page);
-            // Most pages are small, and not to shift them is a third less to do.
+            // Most pages are small: without the shift this takes a third less time.
             let hits = match front.shift {
                 0 => tlb.hits(pages.map(|page| page & PAGE_MASK | front.bits)),
                 _ => tlb.hits(pages.map(|page| front.entry(page))),
@@ -193,7 +191,7 @@ impl Core {
         }
     }
 
-    /// Looks a page up behind the first level, and walks for it if it is nowhere.
+    /// Looks a page up behind the first level, then walks.
     #[inline(never)]
     fn missed(&mut self, world: &mut World, page: u64, size: PageSize, side: usize, found: Found) {
         self.note_miss(self.routes[side][size as usize][0].tlb, found);
@@ -223,7 +221,7 @@ impl Core {
         self.walker.walk(&wanted, frames, &mut self.outcome);
     }
 
-    /// Puts the translation of a page into the last level, if there is more than one.
+    /// Puts a translation into the last of several levels.
     fn prefetch(&mut self, world: &mut World, page: u64, side: usize) {
         let size = world.size(page);
         let [_, .., stop] = self.routes[side][size as usize][..] else { return };
@@ -252,7 +250,7 @@ impl Core {
         }
     }
 
-    /// Lets a process run; `now` grows from one switch to the next.
+    /// Runs a process; `now` grows with each switch.
     pub(crate) fn switch(&mut self, world: &World, process: u32, now: u64) {
         self.forget_last();
         self.give_tag(process, now);
@@ -265,7 +263,7 @@ impl Core {
         });
     }
 
-    /// Finds the tag of the process that runs from here on.
+    /// Finds the tag of the process that runs now.
     fn give_tag(&mut self, process: u32, now: u64) {
         let before = self.running.replace(process);
         if before == Some(process) {
@@ -278,7 +276,7 @@ impl Core {
             }
             return;
         }
-        // A free number comes before any that was given, and the longest unused before others.
+        // Free numbers first, then the longest unused one.
         let held = self.asid_of(process);
         let asid = held.or_else(|| {
             let when = |asid: &usize| self.asids[*asid].map(|(_, when)| when);
@@ -295,8 +293,8 @@ impl Core {
         }
     }
 
-    /// Flushes an address space; its number is the first to be given to another process if its own
-    /// is `gone`. It is not free: a thread's last references may come behind the process's end.
+    /// Flushes an address space. Its number is the next to be reused if the process is `gone`, but not
+    /// free: a thread's last references may follow.
     pub(crate) fn flush_process(&mut self, process: u32, gone: bool) {
         let Some(tag) = self.tag_of(process) else { return };
         self.flush_tag(tag);
@@ -305,7 +303,7 @@ impl Core {
         }
     }
 
-    /// Flushes pages of an address space, and shared translations of those pages.
+    /// Flushes pages of an address space, with shared translations.
     pub(crate) fn flush_pages(&mut self, process: u32, first: u64, end: u64) {
         self.forget_last();
         let own = self.tag_of(process);
@@ -318,7 +316,7 @@ impl Core {
         self.walker.forget(|tag| Some(tag) == own);
     }
 
-    /// Forgets the page referred to last: something about it may be different.
+    /// Forgets the last page, which may have changed.
     pub(crate) fn forget_last(&mut self) {
         self.last = [NOTHING; 2];
     }
@@ -375,7 +373,7 @@ fn route(machine: &Machine, fetch: bool, size: PageSize) -> Vec<Stop> {
     let stop = |level, size| machine.tlb(level, fetch, size).map(|tlb| Stop { tlb, size });
     (1..=machine.levels())
         .filter_map(|level| match stop(level, size) {
-            // The first level must hold every page: if not as one, then in pieces.
+            // The first level must hold every page, if need be in pieces.
             None if level == 1 => PageSize::EACH
                 .into_iter()
                 .rev()

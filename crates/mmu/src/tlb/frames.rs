@@ -1,4 +1,4 @@
-//! Guest-physical memory: frames are given out in the order of first use.
+//! Guest-physical memory: frames in the order of first use.
 
 use std::collections::HashMap;
 
@@ -8,18 +8,17 @@ use super::space::Owner;
 /// Small pages of a 2 MiB page.
 const CHUNK: u64 = 1 << 9;
 
-/// Which guest-physical frame holds what.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frames {
     known: HashMap<(Owner, u32, u64), u64>,
     next: u64,
-    /// The next free piece of 2 MiB; `next` is in the one before, or at its end.
+    /// The next free piece of 2 MiB, behind `next`.
     next_chunk: u64,
 }
 
 impl Frames {
-    /// The first frame of a table (level from 1) or a page of data (level 0), by what it maps.
-    pub(crate) fn of(&mut self, owner: Owner, level: u32, number: u64, size: PageSize) -> u64 {
+    /// The first frame of a table (level from 1) or a page of data (level 0).
+    pub(crate) fn frame(&mut self, owner: Owner, level: u32, number: u64, size: PageSize) -> u64 {
         if let Some(frame) = self.known.get(&(owner, level, number)) {
             return *frame;
         }

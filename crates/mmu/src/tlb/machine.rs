@@ -22,23 +22,23 @@ pub(crate) const NESTED: &str = "nested";
 pub struct Machine {
     /// Always `tlb`.
     pub kind: String,
-    /// What it is, in one line.
+    /// A summary in one line.
     pub about: String,
-    /// How many address-space numbers a core has; 0: it has none, and forgets at every switch.
+    /// Address-space numbers of a core; 0: it has none, and flushes at every switch.
     #[serde(default)]
     pub asids: u32,
-    /// Whether every walk is followed by one for the next page, into the last level.
+    /// What is prefetched into the last level after a walk.
     #[serde(default)]
     pub prefetch: Prefetch,
-    /// Its arrays of translations, in the order in which they are printed.
+    /// Its arrays of translations, in print order.
     #[serde(rename = "tlb")]
     pub tlbs: Vec<Tlb>,
     /// Its caches of upper entries of page tables.
     #[serde(default, rename = "walk_cache")]
     pub walk_caches: Vec<WalkCache>,
-    /// What a page walk costs.
+    /// The cost of page walks.
     pub walk: Walk,
-    /// Its cache of translations of guest-physical pages, which walks in a guest use.
+    /// Its cache of translations of guest-physical pages.
     pub nested: Option<Nested>,
 }
 
@@ -92,7 +92,7 @@ impl Serves {
 }
 
 named! {
-    /// What is fetched before it is asked for.
+    /// What is prefetched.
     #[derive(Default)]
     pub enum Prefetch {
         /// Nothing.
@@ -152,7 +152,7 @@ pub struct Nested {
 }
 
 impl Machine {
-    /// Reads a description in TOML; an error says what is wrong in it, and where.
+    /// Reads a description in TOML; an error has its place and reason.
     pub fn parse(text: &str) -> Result<Self, DescriptionError> {
         let description = Description(text);
         let machine: Self = description.read()?;
@@ -173,7 +173,7 @@ impl Machine {
     fn check<'m>(&'m self, description: Description<'_>) -> Result<(), DescriptionError> {
         let reason = format!("there can be at most {MOST_ASIDS} asids");
         description.that("asids", self.asids <= MOST_ASIDS, reason)?;
-        // "nested" is what the nested TLB is called in results.
+        // The nested TLB's name in results.
         let mut names = vec![NESTED];
         let mut own_name = |path: &str, name: &'m str| {
             let is_own = !name.is_empty() && !names.contains(&name);
@@ -219,7 +219,7 @@ impl Machine {
         check_array(description, "nested", ["entries", "ways"], shape)
     }
 
-    /// A level has but one place for a page.
+    /// A level must have one place for a page.
     fn check_overlaps(
         &self,
         description: Description<'_>,
@@ -254,12 +254,12 @@ impl Walk {
     }
 }
 
-/// The measures of an array; without ways all entries are one set.
+/// Without ways all entries are one set.
 pub(crate) fn shape(entries: usize, ways: Option<usize>, policy: Policy) -> Shape {
     Shape { entries, ways: ways.unwrap_or(entries), policy, index: Index::Low }
 }
 
-/// Refuses an array whose numbers of entries and ways, which have these keys, are impossible.
+/// Refuses impossible numbers of entries and ways, which have these keys.
 fn check_array(
     description: Description<'_>,
     path: &str,

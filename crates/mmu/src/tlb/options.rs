@@ -1,4 +1,4 @@
-//! What a run can choose beside its machine.
+//! Choices of a run beside its machine.
 
 use model::named;
 
@@ -43,7 +43,7 @@ pub struct Options {
     pub virtualized: bool,
     /// Size of the pages that back a virtual machine's memory.
     pub host_page_size: PageSize,
-    /// Number of cores; the trace's threads are dealt out to them in the order of appearance.
+    /// Number of cores, over which threads are spread in the order of appearance.
     pub cores: usize,
     /// Number of address-space numbers instead of the machine's.
     pub asids: Option<u32>,
@@ -55,7 +55,7 @@ pub struct Options {
     pub levels: Option<u32>,
     /// What processes share.
     pub share: Share,
-    /// Unmapping more pages than so flushes the whole address space (33 in Linux on x86,
+    /// Unmapping more pages than this flushes the whole address space (33 in Linux on x86,
     /// `tlb_single_page_flush_ceiling`).
     pub flush_ceiling: u64,
 }
@@ -79,7 +79,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Names of the options that [`set`](Self::set) knows, with what they take.
+    /// Names and values of the options of [`set`](Self::set).
     pub const NAMES: [(&'static str, &'static str); 11] = [
         ("pages", "small, thp, all or 1g"),
         ("seed", "a number"),
@@ -94,7 +94,7 @@ impl Options {
         ("flush-ceiling", "a number of pages"),
     ];
 
-    /// Sets one by name; an error says which options there are, or what this one takes.
+    /// Sets one by name; an error lists the options, or the values of this one.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let Some((_, takes)) = Self::NAMES.iter().find(|(known, _)| *known == name) else {
             let names: Vec<_> = Self::NAMES.iter().map(|(name, _)| *name).collect();
@@ -109,17 +109,10 @@ impl Options {
             "seed" => self.seed = value.parse().ok()?,
             "virtualized" => self.virtualized = one_of(value, ["no", "yes"])? == 1,
             "host-pages" => self.host_page_size = PageSize::named(value).ok()?,
-            "cores" => {
-                self.cores = value.parse().ok().filter(|cores| (1..=1024).contains(cores))?
-            }
-            "asids" => {
-                let asids = value.parse().ok().filter(|asids| *asids <= MOST_ASIDS)?;
-                self.asids = Some(asids);
-            }
+            "cores" => self.cores = value.parse().ok().filter(|n| (1..=1024).contains(n))?,
+            "asids" => self.asids = Some(value.parse().ok().filter(|n| *n <= MOST_ASIDS)?),
             "policy" => self.policy = Some(Policy::named(value).ok()?),
-            "prefetch" => {
-                self.prefetch = Some(Prefetch::named(value).ok()? == Prefetch::NextPage);
-            }
+            "prefetch" => self.prefetch = Some(Prefetch::named(value).ok()? == Prefetch::NextPage),
             "levels" => self.levels = Some(4 + one_of(value, ["4", "5"])?),
             "share" => self.share = Share::named(value).ok()?,
             _ => self.flush_ceiling = value.parse().ok()?,
@@ -128,7 +121,6 @@ impl Options {
     }
 }
 
-/// Which of two words this is.
 fn one_of(value: &str, words: [&str; 2]) -> Option<u32> {
     words.iter().position(|word| *word == value).map(|index| index as u32)
 }

@@ -1,4 +1,4 @@
-//! What a run came to.
+//! The counts of a run.
 
 use serde::Serialize;
 
@@ -96,16 +96,15 @@ impl WalkOutcome {
 
     fn add(&mut self, other: &Self) {
         self.walks += other.walks;
-        self.steps = std::array::from_fn(|level| self.steps[level] + other.steps[level]);
-        self.host_steps =
-            std::array::from_fn(|level| self.host_steps[level] + other.host_steps[level]);
+        self.steps.iter_mut().zip(other.steps).for_each(|(steps, more)| *steps += more);
+        self.host_steps.iter_mut().zip(other.host_steps).for_each(|(steps, more)| *steps += more);
         self.steps_from_memory += other.steps_from_memory;
         self.cycles += other.cycles;
     }
 }
 
 impl Outcome {
-    /// Adds what another core counted.
+    /// Adds the counts of another core.
     pub(crate) fn add(&mut self, other: &Self) {
         for (tlb, other) in self.tlbs.iter_mut().zip(&other.tlbs) {
             tlb.accesses += other.accesses;

@@ -1,13 +1,13 @@
-//! Sizes of pages, and numbers of pages in 64 bits with a size and an address space's tag.
+//! Sizes of pages, and TLB entries: 64 bits with page number, size and tag.
 
 use model::named;
 
 pub(crate) const SIZES: usize = 3;
-/// The part of a page's number that addresses of 57 bits need.
+/// Page numbers of addresses of 57 bits.
 pub(crate) const PAGE_MASK: u64 = (1 << 45) - 1;
 /// What no entry is.
 pub(crate) const NOTHING: u64 = u64::MAX;
-/// Tags from here on are those of translations that all address spaces share.
+/// The first tag of translations that all address spaces share.
 pub(crate) const FIRST_SHARED_TAG: u64 = 1 << 15;
 
 const SIZE_SHIFT: u32 = 45;
@@ -41,7 +41,7 @@ impl PageSize {
     }
 }
 
-/// A page with its size and the tag of its address space: what a TLB's entry is known by.
+/// The key of a TLB's entry: a page with its size and tag.
 #[inline]
 pub(crate) fn entry(page: u64, size: PageSize, tag: u64) -> u64 {
     (page & PAGE_MASK) >> size.shift() | (size as u64) << SIZE_SHIFT | tag << TAG_SHIFT
@@ -51,7 +51,7 @@ pub(crate) fn tag(entry: u64) -> u64 {
     entry >> TAG_SHIFT
 }
 
-/// The small pages of an entry: the first, and the first behind it.
+/// The small pages of an entry: first and end.
 pub(crate) fn pages(entry: u64) -> (u64, u64) {
     let shift = 9 * (entry >> SIZE_SHIFT & 3);
     let number = entry & PAGE_MASK;

@@ -1,4 +1,4 @@
-//! Which entry of a set makes room for a new one.
+//! Replacement in a set.
 
 use model::named;
 
@@ -21,7 +21,7 @@ named! {
 }
 
 impl Policy {
-    /// Why a set cannot have so many ways under this policy, if it cannot.
+    /// Why a set cannot have this many ways, if it cannot.
     pub(crate) fn refuses(self, ways: usize) -> Option<&'static str> {
         match self {
             Self::Plru if !ways.is_power_of_two() => {
@@ -35,10 +35,8 @@ impl Policy {
     }
 }
 
-/// Bits of a tree after a use of `way`: every node above it points to its other half.
-///
-/// Node 1 is the root and node `n` has the children `2n` and `2n + 1`; bit `n` set means that the
-/// next victim is in the upper half.
+/// Bits of a tree after a use of `way`: every node above it points to its other half. Node 1 is the
+/// root, node `n` has the children `2n` and `2n + 1`, and bit `n` points to the upper half.
 pub(crate) fn tree_after_use(mut bits: u128, way: usize, ways: usize) -> u128 {
     let mut node = way + ways;
     while node > 1 {

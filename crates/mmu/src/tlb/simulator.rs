@@ -12,11 +12,11 @@ use super::page_size::PageSize;
 use super::space::{Space, page_range};
 use super::world::World;
 
-/// A machine at work on a program.
+/// A machine that runs a program.
 #[derive(Clone, Debug)]
 pub struct Simulator {
     cores: Vec<Core>,
-    /// The core whose references come.
+    /// The core of the references.
     active: usize,
     world: World,
     process: u32,
@@ -24,14 +24,14 @@ pub struct Simulator {
     seats: BTreeMap<(u32, u32), usize>,
     flush_ceiling: u64,
     switches: u64,
-    /// An outcome of zeros, which knows the names.
+    /// An outcome of zeros with all names.
     nothing: Outcome,
     lookup_cycles: Vec<u64>,
 }
 
 impl Simulator {
-    /// A machine that has seen nothing yet; thread 0 of process 0 runs on its first core. An error
-    /// if the options do not fit the machine.
+    /// An idle machine; thread 0 of process 0 runs on its first core. An error if the options do not
+    /// fit the machine.
     pub fn new(machine: &Machine, options: &Options) -> Result<Self, String> {
         if options.cores == 0 {
             return Err("cores=0: there must be one".to_owned());
@@ -60,12 +60,12 @@ impl Simulator {
         Ok(simulator)
     }
 
-    /// Refers to data on pages (numbers of 4 KiB) one after the other.
+    /// Refers to data on pages (numbers of 4 KiB) in order.
     pub fn pages(&mut self, pages: &[u64]) {
         self.cores[self.active].refer_to_pages(&mut self.world, pages);
     }
 
-    /// Does what a block of a trace tells, in its order.
+    /// Runs a block of a trace.
     pub fn block(&mut self, block: &Block) {
         self.switch(block.process, block.thread);
         let mut done = 0;
@@ -78,14 +78,12 @@ impl Simulator {
         self.runs(&block.runs[done..]);
     }
 
-    /// Does what runs tell.
+    /// Refers to pages by runs.
     pub fn runs(&mut self, runs: &[PageRun]) {
         self.cores[self.active].refer_to_runs(&mut self.world, runs);
     }
 
-    /// Lets the references of a thread come from here on.
-    ///
-    /// A thread keeps the core that it got when it came first.
+    /// Switches to a thread, which keeps its first core.
     pub fn switch(&mut self, process: u32, thread: u32) {
         let next = self.seats.len() % self.cores.len();
         self.active = *self.seats.entry((process, thread)).or_insert(next);
@@ -95,7 +93,7 @@ impl Simulator {
         self.cores[self.active].switch(&self.world, process, self.switches);
     }
 
-    /// Something happens to the process that runs.
+    /// Handles an event of the running process.
     pub fn event(&mut self, event: &Event) {
         let process = self.process;
         match event {
@@ -107,7 +105,7 @@ impl Simulator {
             Event::Fork { child } => {
                 let inherited = self.world.space(process).inherited(*child);
                 self.world.set_space(*child, inherited);
-                // Its pages are made read-only, to be copied on write.
+                // Its pages become read-only, to be copied on write.
                 self.cores.iter_mut().for_each(|core| core.flush_process(process, false));
             }
             Event::Map { address, length_bytes, file, shared } => {
@@ -133,12 +131,12 @@ impl Simulator {
         self.cores.iter_mut().for_each(Core::forget_last);
     }
 
-    /// How many references there were so far; cheap, for progress.
+    /// Number of references so far; cheap, for progress.
     pub fn references(&self) -> u64 {
         self.cores.iter().map(Core::references).sum()
     }
 
-    /// What it came to so far.
+    /// The counts so far.
     pub fn outcome(&self) -> Outcome {
         let mut outcome = self.nothing.clone();
         for core in &self.cores {

@@ -1,10 +1,10 @@
-//! Address spaces: which mappings a process has, and so how large its pages are and whose tables.
+//! Address spaces: mappings, which determine sizes of pages and owners of tables.
 
 use std::collections::BTreeMap;
 
 use super::page_size::{FIRST_SHARED_TAG, PAGE_MASK, PageSize};
 
-/// How many 2 MiB pieces of an address space are remembered as huge or not.
+/// Number of 2 MiB pieces that are remembered as huge or not.
 const REMEMBERED: usize = 256;
 /// The last page that an address can have, and one.
 const END: u64 = PAGE_MASK + 1;
@@ -16,7 +16,7 @@ pub(crate) struct Space {
     regions: BTreeMap<u64, Region>,
     /// The heap's first byte and the one behind it.
     heap: Option<(u64, u64)>,
-    /// Pieces of 2 MiB looked up lately: number and whether huge.
+    /// Recent pieces of 2 MiB: number and whether huge.
     remembered: Box<[Option<(u64, bool)>; REMEMBERED]>,
 }
 
@@ -24,11 +24,11 @@ pub(crate) struct Space {
 struct Region {
     /// The page behind the last one.
     end: u64,
-    /// What it maps, if that can be shared with processes that inherit the mapping.
+    /// The mapping, if processes that inherit it can share it.
     shareable: Option<u32>,
 }
 
-/// Whose page tables or translations something is in: a process or a mapping that can be shared.
+/// The owner of page tables or translations: a process or a mapping that can be shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Owner {
     Process(u32),
@@ -41,7 +41,7 @@ impl Space {
         Self { process, regions: BTreeMap::new(), heap: None, remembered }
     }
 
-    /// The space of a process that begins with this one's mappings.
+    /// The space of a child process.
     pub(crate) fn inherited(&self, child: u32) -> Self {
         Self { process: child, ..self.clone() }
     }
@@ -51,7 +51,7 @@ impl Space {
         let replaced = self.unmap(first, end);
         let (mut first, mut end) = (first, end);
         if shareable.is_none() {
-            // The kernel makes one of private anonymous mappings side by side.
+            // The kernel merges adjacent private anonymous mappings.
             if let Some((before, region)) = self.regions.range(..first).next_back()
                 && region.end == first
                 && region.shareable.is_none()
@@ -92,14 +92,14 @@ impl Space {
         any
     }
 
-    /// Moves the heap's end; the pages that it loses by that, if it does.
+    /// Moves the heap's end; returns the pages that it loses.
     pub(crate) fn set_break(&mut self, address: u64) -> Option<(u64, u64)> {
         let (start, before) = match self.heap {
             Some(heap) if heap.0 <= address => heap,
             _ => (address, address),
         };
         self.heap = Some((start, address));
-        // A heap of no bytes has no page, also if it begins within one.
+        // An empty heap has no page, even if it begins within one.
         let end = |address: u64| match page_range(start, address - start) {
             (first, _) if address == start => first,
             (_, end) => end,
@@ -114,7 +114,7 @@ impl Space {
         None
     }
 
-    /// The size of a page where 2 MiB pages are used as far as mappings allow.
+    /// The size of a page with 2 MiB pages where mappings allow.
     #[inline]
     pub(crate) fn size(&mut self, page: u64) -> PageSize {
         let piece = page >> PageSize::Huge.shift();
@@ -137,12 +137,11 @@ impl Space {
         Owner::Process(self.process)
     }
 
-    /// Whose the `2^shift` pages around one are.
+    /// The owner of the `2^shift` pages around one.
     pub(crate) fn owner(&self, page: u64, shift: u32) -> Owner {
         let first = page >> shift << shift;
-        let shareable =
-            self.around(first, first + (1 << shift)).and_then(|region| region.shareable);
-        shareable.map_or(self.own(), Owner::Mapping)
+        let region = self.around(first, first + (1 << shift));
+        region.and_then(|region| region.shareable).map_or(self.own(), Owner::Mapping)
     }
 
     fn around(&self, first: u64, end: u64) -> Option<&Region> {
@@ -155,7 +154,7 @@ impl Owner {
     /// The tag of translations: the process's own, or that of the mapping.
     pub(crate) fn tag(self, own: u64) -> u64 {
         match self {
-            // The last tag is that of no entry; mappings beyond are not shared.
+            // The last tag is reserved; mappings beyond are not shared.
             Self::Mapping(id) if u64::from(id) < FIRST_SHARED_TAG - 1 => {
                 FIRST_SHARED_TAG + u64::from(id)
             }
@@ -164,7 +163,7 @@ impl Owner {
     }
 }
 
-/// The pages that bytes touch: the first, and the one behind the last.
+/// The pages of a range of bytes: first and end.
 pub(crate) fn page_range(address: u64, length_bytes: u64) -> (u64, u64) {
     let first = address >> trace::PAGE_SHIFT & PAGE_MASK;
     let offset = address & ((1 << trace::PAGE_SHIFT) - 1);

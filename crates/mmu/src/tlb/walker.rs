@@ -1,4 +1,4 @@
-//! Page walks: which entries of page tables are read, and what that costs.
+//! Page walks: the entries that are read, and their cost.
 
 use super::array::{Array, Found};
 use super::frames::Frames;
@@ -13,14 +13,14 @@ const HOST: u64 = (1 << 17) - 2;
 /// Lines have 8 entries.
 const LINE_SHIFT: u32 = 3;
 
-/// The hardware that walks page tables, of one core.
+/// The page walker of one core.
 #[derive(Clone, Debug)]
 pub(crate) struct Walker {
     levels: u32,
     start_cycles: u64,
     cached_cycles: u64,
     memory_cycles: u64,
-    /// From the lowest table up, which is the order of being preferred.
+    /// By preference: from the lowest table up.
     caches: Vec<Cache>,
     nested: Option<Array>,
     /// Lines of page tables in the data caches.
@@ -50,7 +50,7 @@ pub(crate) struct Wanted<'space> {
 }
 
 impl Walker {
-    /// The walker of a core; `seed` gives each array's generator its seed.
+    /// `seed` returns a seed for each array.
     pub(crate) fn new(machine: &Machine, options: &Options, mut seed: impl FnMut() -> u64) -> Self {
         let walk = &machine.walk;
         let host = options.virtualized.then_some(options.host_page_size);
@@ -85,7 +85,7 @@ impl Walker {
             let owner = owner(wanted, 9 * table);
             if self.host.is_some() {
                 let number = wanted.page >> (9 * table);
-                let frame = frames.of(owner, table, number, PageSize::Small);
+                let frame = frames.frame(owner, table, number, PageSize::Small);
                 self.host_walk(frame, count, nested);
             }
             self.step(line(owner_tag(owner), table, wanted.page), count);
@@ -99,20 +99,20 @@ impl Walker {
         if self.host.is_some() {
             let shift = wanted.size.shift();
             let owner = owner(wanted, shift);
-            let frame = frames.of(owner, 0, wanted.page >> shift, wanted.size);
+            let frame = frames.frame(owner, 0, wanted.page >> shift, wanted.size);
             let within = wanted.page & ((1 << shift) - 1);
             self.host_walk(frame + within, count, nested);
         }
     }
 
-    /// Forgets what has a tag.
+    /// Removes all entries of a tag.
     pub(crate) fn forget(&mut self, gone: impl Fn(u64) -> bool) {
         for cache in &mut self.caches {
             cache.array.remove(|entry| gone(tag(entry)));
         }
     }
 
-    /// The table at which the walk begins: below the lowest entry that a cache has.
+    /// The first table of a walk: below the lowest entry in a cache.
     fn first_table(&mut self, wanted: &Wanted<'_>, leaf: u32, counts: &mut [CacheOutcome]) -> u32 {
         let mut first = None;
         let tables = leaf + 1..=self.levels;
@@ -160,7 +160,7 @@ impl Walker {
     }
 }
 
-/// Whose a piece of an address space of `2^shift` pages is.
+/// The owner of a piece of `2^shift` pages.
 fn owner(wanted: &Wanted<'_>, shift: u32) -> Owner {
     if wanted.share { wanted.space.owner(wanted.page, shift) } else { wanted.space.own() }
 }
@@ -178,10 +178,8 @@ fn upper_entry(wanted: &Wanted<'_>, table: u32) -> u64 {
     entry(wanted.page >> (9 * (table - 1)), PageSize::Small, wanted.tag)
 }
 
-/// The line of a table that has a page's entry, as a number that no other line has.
-///
-/// Tables of different owners lie elsewhere in memory: the owner's tag shifts them against each
-/// other, so that they do not meet in the same sets.
+/// The unique number of the line of a table with a page's entry. The owner's tag shifts tables of
+/// different owners against each other, so that they use different sets.
 fn line(owner: u64, table: u32, page: u64) -> u64 {
     let number = u64::from(table) << 42 | (page & PAGE_MASK) >> (9 * (table - 1) + LINE_SHIFT);
     let elsewhere = owner.wrapping_mul(0x9e37_79b1) & (PAGE_MASK >> LINE_SHIFT);

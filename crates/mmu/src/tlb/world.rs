@@ -1,4 +1,4 @@
-//! What all cores have in common: address spaces, sizes of pages, guest-physical memory.
+//! What all cores share: address spaces, sizes of pages, guest-physical memory.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use super::space::Space;
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pages: PagePolicy,
-    /// The size of the host's pages in a guest: a translation cannot be larger than either.
+    /// The size of the host's pages, which limits translations in a guest.
     largest: PageSize,
     share: Share,
     spaces: Vec<Space>,
     /// Process to place in `spaces`.
     places: BTreeMap<u32, usize>,
-    /// Whose references come.
+    /// The space of the references.
     current: usize,
     frames: Frames,
     mappings: u32,
@@ -55,15 +55,21 @@ impl World {
         self.mappings - 1
     }
 
+    /// The size of all pages, if they have one.
+    #[inline]
+    fn fixed_size(&self) -> Option<PageSize> {
+        match self.pages {
+            PagePolicy::Small => Some(PageSize::Small),
+            PagePolicy::Thp => None,
+            PagePolicy::Huge => Some(PageSize::Huge),
+            PagePolicy::Giant => Some(PageSize::Giant),
+        }
+    }
+
     /// The size of all translations, if they have one size and none of them is shared.
     pub(crate) fn only_size(&self) -> Option<PageSize> {
-        let size = match self.pages {
-            PagePolicy::Small => PageSize::Small,
-            PagePolicy::Thp => return None,
-            PagePolicy::Huge => PageSize::Huge,
-            PagePolicy::Giant => PageSize::Giant,
-        };
-        (self.share != Share::Translations).then_some(size.min(self.largest))
+        let size = self.fixed_size()?.min(self.largest);
+        (self.share != Share::Translations).then_some(size)
     }
 
     #[inline]
@@ -74,12 +80,7 @@ impl World {
     /// The size of a page in its own page table.
     #[inline]
     pub(crate) fn guest_size(&mut self, page: u64) -> PageSize {
-        match self.pages {
-            PagePolicy::Small => PageSize::Small,
-            PagePolicy::Thp => self.spaces[self.current].size(page),
-            PagePolicy::Huge => PageSize::Huge,
-            PagePolicy::Giant => PageSize::Giant,
-        }
+        self.fixed_size().unwrap_or_else(|| self.spaces[self.current].size(page))
     }
 
     /// The tag of a page's translation, `own` unless it is shared.
@@ -92,7 +93,7 @@ impl World {
         }
     }
 
-    /// What a walk needs to know: the address space, the frames, whether tables are shared.
+    /// For a walk: the address space, the frames, whether tables are shared.
     pub(crate) fn tables(&mut self) -> (&Space, &mut Frames, bool) {
         (&self.spaces[self.current], &mut self.frames, self.share != Share::None)
     }

@@ -1,10 +1,10 @@
-//! How likely noisy measurements are under each place of a change; the formula stands at
+//! The likelihood of noisy measurements for each place of a change; the formula stands at
 //! [`NoisyBisect`](super::NoisyBisect).
 
 /// Standard deviation of the shift before anything is measured, in units of the noise.
 const SHIFT_SCALE: f64 = 4.0;
-/// Two values this close (relatively) count as equal: the variance of logarithms never falls below
-/// its square. Else two equal measurements of a deterministic machine would prove anything.
+/// Relative difference of equal values: the variance of logarithms never falls below its square.
+/// Otherwise two equal measurements of a deterministic machine would prove anything.
 const RESOLUTION: f64 = 1e-6;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,13 +19,13 @@ pub(super) struct Measured {
 pub(super) struct Evidence {
     free: f64,
     syy: f64,
-    /// For each step c, Sxx and Sxy of the function "step ≥ c".
+    /// Sxx and Sxy of the function "step ≥ c" for each step c.
     by_step: Vec<(f64, f64)>,
 }
 
 impl Evidence {
-    /// Of all measurements so far, in the order of time.
-    pub(super) fn of(measured: &[Measured], steps: usize, drift: bool) -> Evidence {
+    /// From all measurements so far, in the order of time.
+    pub(super) fn new(measured: &[Measured], steps: usize, drift: bool) -> Evidence {
         let n = measured.len() as f64;
         let mean_index = (n - 1.0) / 2.0;
         let mean_log = measured.iter().map(|each| each.log).sum::<f64>() / n.max(1.0);
@@ -58,7 +58,7 @@ impl Evidence {
         Evidence { free, syy: (syy - slope * sty).max(0.0), by_step }
     }
 
-    /// Up to a constant, of a first changed step or of none.
+    /// Of a first changed step or of none, up to a constant.
     pub(super) fn log_likelihood(&self, changed: Option<usize>) -> f64 {
         let (sxx, sxy) = changed.map_or((0.0, 0.0), |step| self.by_step[step]);
         let precision = SHIFT_SCALE.powi(-2);

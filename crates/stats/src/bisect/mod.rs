@@ -1,8 +1,73 @@
 //! The step at which something changed, along an ordered axis: commits, releases, sizes.
 
 mod evidence;
-mod exact;
 mod noisy;
 
-pub use exact::{ExactBisect, Outcome};
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use crate::{Refused, refused};
 pub use noisy::{Conclusion, NoisyBisect, NoisySettings, Posterior};
+
+/// The verdict on a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// As the first step.
+    Good,
+    /// As the last step.
+    Bad,
+    /// It cannot be built or run.
+    Skip,
+}
+
+/// Bisection with certain verdicts: of steps in order, the first known to be good, the last to be bad.
+///
+/// Asks about log2(n) steps. A skipped step is replaced by its nearest neighbour, as `git bisect skip`
+/// does, but always the same one; the result is a range if only skipped steps are left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExactBisect {
+    good: usize,
+    bad: usize,
+    skipped: BTreeSet<usize>,
+}
+
+impl ExactBisect {
+    /// For `steps` steps, numbered from 0; `None` for fewer than two.
+    pub fn new(steps: usize) -> Option<ExactBisect> {
+        (steps >= 2).then(|| ExactBisect { good: 0, bad: steps - 1, skipped: BTreeSet::new() })
+    }
+
+    /// The step to judge next; `None` when [`ExactBisect::suspects`] is the result.
+    pub fn next(&self) -> Option<usize> {
+        let middle = self.good + (self.bad - self.good) / 2;
+        (self.good + 1..self.bad)
+            .filter(|step| !self.skipped.contains(step))
+            .min_by_key(|step| step.abs_diff(middle))
+    }
+
+    /// Records the verdict on any step; an error when a good step follows a bad one, or an end is
+    /// skipped: no single change explains that.
+    pub fn record(&mut self, step: usize, outcome: Outcome) -> Result<(), Refused> {
+        match outcome {
+            Outcome::Good if step < self.bad => self.good = self.good.max(step),
+            Outcome::Bad if step > self.good => self.bad = self.bad.min(step),
+            Outcome::Skip if step != self.good && step != self.bad => {
+                self.skipped.insert(step);
+            }
+            _ => {
+                let (first, last) = self.suspects().into_inner();
+                return refused(format!(
+                    "step {step} is {outcome:?}, but the change lies in steps {first} to {last}: \
+                     the order is wrong, the verdict is not certain, or there is more than one \
+                     change"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The candidates for the first bad step: several if steps were skipped or not judged yet.
+    pub fn suspects(&self) -> RangeInclusive<usize> {
+        self.good + 1..=self.bad
+    }
+}

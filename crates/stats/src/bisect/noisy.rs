@@ -1,5 +1,4 @@
-//! Bisection on noisy measurements, by Bayes' theorem: docs/bisecting.md has the model, the search
-//! and how many measurements it takes.
+//! Bisection on noisy measurements, by Bayes' theorem; docs/bisecting.md has the cost of it.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -8,25 +7,24 @@ use std::ops::RangeInclusive;
 use super::evidence::{Evidence, Measured};
 use crate::{Refused, refused};
 
-/// While "nothing changed" is more likely than this, only the ends are measured: first make sure
-/// that there is anything to find.
+/// While "nothing changed" is more likely than this, only the ends are measured.
 const DOUBTFUL: f64 = 0.2;
 
-/// How to search.
+/// Settings of the search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoisySettings {
     /// Probability at which a conclusion is drawn, 0.5 to 1.
     pub confidence: f64,
-    /// Probability before anything is measured that nothing changed, from 0 to below 1. Being
-    /// fooled when nothing changed is about as rare as (1 - p)(1 - c) / (p c) for the prior p and
-    /// the confidence c, however often one looks: 5 % for 0.5 and 0.95.
+    /// Prior probability that nothing changed, from 0 to below 1. A false alarm is about as rare as
+    /// (1 - p)(1 - c) / (p c) for the prior p and the confidence c, at any number of looks: 5 % for
+    /// 0.5 and 0.95.
     pub no_change_prior: f64,
-    /// Measurements after which the search ends without a conclusion; those that were at hand count.
+    /// Most measurements, including earlier ones.
     pub budget: usize,
-    /// Every so many measurements one of the ends is measured again, by turns; 0 for never.
+    /// Measurements from one of an end to the next; 0 for none.
     pub anchor_every: usize,
-    /// Whether the machine may have become slower or faster from measurement to measurement, at a
-    /// constant rate. Costs some measurements; rarely works without `anchor_every`.
+    /// Whether the machine may drift at a constant rate from measurement to measurement. Costs some
+    /// measurements; rarely works without `anchor_every`.
     pub drift: bool,
 }
 
@@ -37,7 +35,7 @@ impl Default for NoisySettings {
     }
 }
 
-/// What is known so far.
+/// Probabilities after the measurements so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Posterior {
     /// Probability that the step with this index is the first changed one; 0 for step 0.
@@ -46,10 +44,10 @@ pub struct Posterior {
     pub no_change: f64,
 }
 
-/// Where the search stands.
+/// The state of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conclusion {
-    /// The first changed step is one of these; several only if those between were skipped.
+    /// The first changed step is one of these; several only for skipped steps.
     Changed(RangeInclusive<usize>),
     /// All steps are alike.
     NoChange,
@@ -69,9 +67,9 @@ pub enum Conclusion {
 ///
 /// and without change P(y) ∝ Syy^(-(N - q)/2).
 ///
-/// Noise is taken as normal, so tell it the median of a run and not single delays: with stalls of
+/// Noise is taken as normal, so record the median of a run and not single delays: with stalls of
 /// ten standard deviations in 5 % of the measurements, 10 in 100 conclusions are wrong, not 3. With
-/// drift in the model, tell only measurements of the same session.
+/// drift in the model, record only measurements of one session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoisyBisect {
     settings: NoisySettings,
@@ -112,10 +110,9 @@ impl NoisyBisect {
         Some(median(&posterior, &usable))
     }
 
-    /// Takes a measurement of a step, in any positive unit. The order of calls is the order of
-    /// time, which matters with drift. An error when there is no such step, or the value has no
-    /// logarithm.
-    pub fn tell(&mut self, step: usize, value: f64) -> Result<(), Refused> {
+    /// Records a measurement of a step, in any positive unit; calls are in the order of time. An
+    /// error for an unknown step or a value without a logarithm.
+    pub fn record(&mut self, step: usize, value: f64) -> Result<(), Refused> {
         if step >= self.steps {
             return refused(format!("step {step} is not one of those that are searched"));
         }
@@ -128,7 +125,7 @@ impl NoisyBisect {
         Ok(())
     }
 
-    /// Never ask for this step again: it cannot be built or run.
+    /// Excludes a step that cannot be built or run.
     pub fn skip(&mut self, step: usize) {
         self.skipped.insert(step);
     }
@@ -138,9 +135,9 @@ impl NoisyBisect {
         self.measured.len()
     }
 
-    /// The probabilities after all measurements so far.
+    /// The probabilities after the measurements so far.
     pub fn posterior(&self) -> Posterior {
-        let evidence = Evidence::of(&self.measured, self.steps, self.settings.drift);
+        let evidence = Evidence::new(&self.measured, self.steps, self.settings.drift);
         let prior = self.settings.no_change_prior;
         let each = ((1.0 - prior) / (self.steps - 1) as f64).ln();
         let no_change = prior.ln() + evidence.log_likelihood(None);
@@ -154,7 +151,7 @@ impl NoisyBisect {
         Posterior { first_changed: weights, no_change }
     }
 
-    /// What can be said at the confidence that was asked for.
+    /// The conclusion at the requested confidence.
     pub fn conclusion(&self) -> Conclusion {
         self.conclude(&self.posterior())
     }
@@ -163,7 +160,7 @@ impl NoisyBisect {
         if posterior.no_change >= self.settings.confidence {
             return Conclusion::NoChange;
         }
-        // Skipped steps cannot be told from the next one that is not.
+        // A skipped step cannot be distinguished from the next one.
         let mut first = 1;
         let mut together = 0.0;
         for step in 1..self.steps {
@@ -179,8 +176,7 @@ impl NoisyBisect {
         Conclusion::Undecided
     }
 
-    /// The end that was measured less often; at a tie the same again, so that over time they come
-    /// as first, last, last, first.
+    /// The end that was measured less often; at a tie the latest one: first, last, last, first.
     fn end(&self, first: usize, last: usize) -> usize {
         match self.count(first).cmp(&self.count(last)) {
             Ordering::Less => first,

@@ -1,25 +1,24 @@
-//! One cell of a family: checked, weighed by its method, and judged once the others are known.
+//! One cell of a family: checked, weighed by its method, and judged among the others.
 
 use model::Observation;
 
-use super::evidence::Evidence;
 use super::outlook::{self, Outlook};
-use super::{
-    AllowedRatio, Arms, CellResult, Judged, Method, NotDecided, Pairing, Settings, Verdict,
-};
+use super::{AllowedRatio, Arms, CellResult, Judged, Method, NotDecided, Settings, Verdict};
 use crate::beyond::{BEYOND, beyond, has_bounds, joined, limited, raised};
-use crate::log_ratio::{LogRatio, paired_log_ratio, welch_log_ratio};
+use crate::hodges_lehmann::pairwise_inversion;
+use crate::hodges_lehmann::walsh_inversion;
 use crate::multiple::{ExclusiveFamily, reaches};
 use crate::permutation::{permutation_p, sign_flip_p};
 use crate::rank_inversion::Inversion;
-use crate::{RatioInterval, Refused, refused};
+use crate::t_intervals::{LogRatio, log_ratio};
+use crate::{Pairing, RatioInterval, Refused, pairs, refused};
 
-/// Most values a side for which the permutation test is given.
+/// Most values a side for the permutation test.
 const FEW_VALUES: usize = 4;
 
 const OUT_OF_RANGE: &str = "the values differ by more than a float can hold: check the unit";
 
-/// Whether these samples can be compared at all.
+/// Refuses samples that cannot be compared.
 pub(super) fn check(arms: &Arms, settings: &Settings) -> Result<(), Refused> {
     let Settings { margin, alpha } = *settings;
     if !(margin >= 0.0 && margin.is_finite() && alpha > 0.0 && alpha < 0.5) {
@@ -54,24 +53,23 @@ pub(super) fn check(arms: &Arms, settings: &Settings) -> Result<(), Refused> {
     if ratios.iter().all(|ratio| ratio.is_normal()) { Ok(()) } else { refused(OUT_OF_RANGE) }
 }
 
-/// The evidence by the smallest ratio that the observations allow and, with bounds among them, by
-/// the largest.
+/// The test of the smallest ratio that the observations allow and, with bounds, of the largest.
 struct Bracket {
-    evidence: Vec<Evidence>,
-    /// What a ratio is that has no limit, 0 and infinite; `None` where no value was raised.
+    tests: Vec<Box<dyn Inversion>>,
+    is_t: bool,
+    /// The limits 0 and infinity; `None` where no value was raised.
     limits: [Option<f64>; 2],
 }
 
 impl Bracket {
-    /// The interval that the observations allow, and with bounds among them both estimates.
+    /// The interval that the observations allow and, with bounds, both estimates.
     fn found(&self, confidence: f64) -> Option<(RatioInterval, Option<AllowedRatio>)> {
-        let interval = |(evidence, limit): (&Evidence, &Option<f64>)| {
-            let found = evidence.test().interval(confidence)?;
-            let is_mean = matches!(evidence, Evidence::T(_));
-            Some(limit.map_or(found, |limit| limited(found, limit, is_mean)))
+        let interval = |(test, limit): (&Box<dyn Inversion>, &Option<f64>)| {
+            let found = test.interval(confidence)?;
+            Some(limit.map_or(found, |limit| limited(found, limit, self.is_t)))
         };
         let found: Vec<_> =
-            self.evidence.iter().zip(&self.limits).map(interval).collect::<Option<_>>()?;
+            self.tests.iter().zip(&self.limits).map(interval).collect::<Option<_>>()?;
         let [smallest, largest] = found[..] else { return Some((*found.first()?, None)) };
         let (found, allowed) = joined(smallest, largest);
         Some((found, Some(allowed)))
@@ -80,11 +78,11 @@ impl Bracket {
 
 impl Inversion for Bracket {
     fn p_at_most(&self, ratio: f64) -> f64 {
-        self.evidence[0].test().p_at_most(ratio)
+        self.tests[0].p_at_most(ratio)
     }
 
     fn p_at_least(&self, ratio: f64) -> f64 {
-        self.evidence[self.evidence.len() - 1].test().p_at_least(ratio)
+        self.tests[self.tests.len() - 1].p_at_least(ratio)
     }
 
     fn interval(&self, confidence: f64) -> Option<RatioInterval> {
@@ -96,7 +94,7 @@ impl Inversion for Bracket {
 pub(super) struct Weighed {
     bracket: Bracket,
     outlook: Outlook,
-    /// As if there were no other cells and no verdict.
+    /// The result as if there were no other cells and no verdict.
     found: CellResult,
 }
 
@@ -108,41 +106,49 @@ pub(super) fn weigh(arms: &Arms, settings: &Settings, level: f64) -> Result<Weig
     let confidence = 1.0 - settings.alpha;
     let beyond = beyond(first.iter().chain(second));
     let is_bounded = has_bounds(first) || has_bounds(second);
-    // All bounds of one arm as values and all of the other beyond everything, and the other way.
+    // The bounds of one arm as values and those of the other beyond everything, and vice versa.
     let mut extremes = vec![(raised(first, Some(beyond)), raised(second, None))];
     extremes.extend(is_bounded.then(|| (raised(first, None), raised(second, Some(beyond)))));
-    let (ranks, t) = match pairing {
-        Pairing::Unpaired => (Method::HodgesLehmann, Method::WelchLog),
-        Pairing::Paired => (Method::SignedRank, Method::PairedLog),
-    };
-    let by_t = extremes.iter().map(|(first, second)| match pairing {
-        Pairing::Unpaired => welch_log_ratio(first, second, confidence),
-        Pairing::Paired => paired_log_ratio(first, second, confidence),
-    });
-    let by_t: Option<Vec<LogRatio>> = by_t.collect();
+    let by_t: Option<Vec<LogRatio>> = extremes
+        .iter()
+        .map(|(first, second)| log_ratio(first, second, *pairing, confidence))
+        .collect();
     // t decides only where it has a spread at both extremes.
-    let (method, evidence) = match &by_t {
-        Some(by_t) if !rank_can_fire => (t, by_t.iter().copied().map(Evidence::T).collect()),
-        _ => {
-            let by_ranks = extremes.iter().map(|values| Evidence::by_ranks(values, *pairing));
-            (ranks, by_ranks.collect::<Option<_>>().ok_or_else(|| Refused::new(OUT_OF_RANGE))?)
-        }
+    let deciding_t = by_t.as_ref().filter(|_| !rank_can_fire);
+    let by_ranks = |(first, second): &(Vec<f64>, Vec<f64>)| -> Option<Box<dyn Inversion>> {
+        Some(Box::new(match pairing {
+            Pairing::Unpaired => pairwise_inversion(first, second),
+            Pairing::Paired => walsh_inversion(first, second),
+        }?))
     };
-    let limits = [has_bounds(first).then_some(0.0), has_bounds(second).then_some(f64::INFINITY)];
-    let bracket = Bracket { evidence, limits };
+    let tests = match deciding_t {
+        Some(by_t) => Some(by_t.iter().map(|t| Box::new(*t) as Box<dyn Inversion>).collect()),
+        None => extremes.iter().map(by_ranks).collect(),
+    };
+    let bracket = Bracket {
+        tests: tests.ok_or_else(|| Refused::new(OUT_OF_RANGE))?,
+        is_t: deciding_t.is_some(),
+        limits: [has_bounds(first).then_some(0.0), has_bounds(second).then_some(f64::INFINITY)],
+    };
     let (plain, allowed) = bracket.found(confidence).ok_or_else(|| Refused::new(OUT_OF_RANGE))?;
     let one_value = first.iter().chain(second).all(|observed| *observed == first[0]);
     let constant = !is_bounded && one_value && first.len() > 1 && second.len() > 1;
+    let is_small = !is_bounded && first.len().max(second.len()) <= FEW_VALUES;
     // More values do not narrow what bounds leave open.
     let is_open = allowed.is_some_and(|allowed| allowed.lowest != allowed.highest);
-    let evidence = (!is_open).then_some(&bracket.evidence[0]);
-    let outlook = Outlook::new(arms, settings, level, evidence, &plain);
+    let error = deciding_t.map(|by_t| by_t[0].log_standard_error);
+    let outlook = Outlook::new(arms, settings, level, &plain, (!is_open).then_some(error));
     let p = bracket.difference_p();
     let equivalence_p = if constant { 0.0 } else { bracket.equivalence_p(settings.margin) };
     let found = CellResult {
         verdict: Verdict::CannotTell,
         why: None,
-        method,
+        method: match (pairing, bracket.is_t) {
+            (Pairing::Unpaired, false) => Method::HodgesLehmann,
+            (Pairing::Unpaired, true) => Method::WelchLog,
+            (Pairing::Paired, false) => Method::SignedRank,
+            (Pairing::Paired, true) => Method::PairedLog,
+        },
         ratio: plain.ratio,
         allowed,
         low: plain.low,
@@ -157,7 +163,7 @@ pub(super) fn weigh(arms: &Arms, settings: &Settings, level: f64) -> Result<Weig
         rank_can_fire,
         rank_needs: outlook::rank_needs(*pairing, level),
         log_ratio: by_t.filter(|_| !is_bounded).map(|by_t| by_t[0]),
-        permutation_p: if is_bounded { None } else { exact_p(&extremes[0], *pairing) },
+        permutation_p: is_small.then(|| exact_p(&extremes[0], *pairing)).flatten(),
         minimum_detectable: outlook.minimum_detectable(),
         more_blocks: None,
         interval_needs: None,
@@ -168,15 +174,9 @@ pub(super) fn weigh(arms: &Arms, settings: &Settings, level: f64) -> Result<Weig
 }
 
 fn exact_p((first, second): &(Vec<f64>, Vec<f64>), pairing: Pairing) -> Option<f64> {
-    if first.len().max(second.len()) > FEW_VALUES {
-        return None;
-    }
     match pairing {
         Pairing::Unpaired => permutation_p(first, second),
-        Pairing::Paired => {
-            let pairs = first.iter().zip(second);
-            sign_flip_p(&pairs.map(|(first, second)| second - first).collect::<Vec<f64>>())
-        }
+        Pairing::Paired => sign_flip_p(&pairs(first, second, |first, second| second - first)?),
     }
 }
 
@@ -197,9 +197,8 @@ impl Weighed {
         let (lowest, highest) =
             found.allowed.map_or((found.ratio, found.ratio), |of| (of.lowest, of.highest));
         let judged = Judged::new(settings, family, p_values, (lowest, highest));
-        let by_ranks = matches!(found.method, Method::HodgesLehmann | Method::SignedRank);
         let why = judged.why.map(|why| match why {
-            _ if by_ranks && !found.rank_can_fire => NotDecided::TooFewValues,
+            _ if !bracket.is_t && !found.rank_can_fire => NotDecided::TooFewValues,
             _ if lowest != highest => NotDecided::BoundsDecide,
             why => why,
         });

@@ -1,27 +1,25 @@
-//! What a cell could have seen, and what it would take to tell.
+//! What a cell could have detected, and how many values a verdict takes.
 
-use super::evidence::Evidence;
-use super::{Arms, NotDecided, Pairing, Settings};
+use super::{Arms, NotDecided, Settings};
 use crate::multiple::reaches;
 use crate::null_distribution::{minimum_signed_rank_p, minimum_two_sided_p};
 use crate::power::{
-    Goal, SampleSizes, minimum_detectable_ratio, more_values_for_equivalence,
-    more_values_for_interval, more_values_to_detect,
+    Goal, SampleSizes, minimum_detectable_ratio, more_values_for_interval, more_values_to_decide,
 };
-use crate::{RatioInterval, distributions};
+use crate::{Pairing, RatioInterval, distributions};
 
 /// Chance that a detectable ratio is detected.
 const POWER: f64 = 0.8;
-/// How many more values ranks need than t for the same power, where logarithms are normal: π / 3
+/// Values that ranks need for each one of t at the same power, for normal logarithms: π / 3
 /// (Hodges and Lehmann 1956).
 const RANKS_FOR_T: f64 = std::f64::consts::FRAC_PI_3;
-/// An interval says nothing if it includes 1 and its ends are further apart than by this factor.
+/// An interval that includes 1 says nothing if its ends differ by more than this factor.
 const SAYS_NOTHING_FROM: f64 = 100.0;
-/// One that says something has ends within this factor.
+/// The ends of a usable interval differ by at most this factor.
 const USABLE_FACTOR: f64 = 2.0;
 
-/// Whether an interval of a ratio is so wide that its ends say nothing: it includes 1, and the
-/// upper end is more than 100 times the lower one.
+/// Whether the interval of a ratio is too wide to use: it includes 1, and its upper end is more than
+/// 100 times the lower one.
 pub fn says_nothing(low: f64, high: f64) -> bool {
     let factor = high / low;
     low <= 1.0 && high >= 1.0 && (factor > SAYS_NOTHING_FROM || factor.is_nan())
@@ -51,15 +49,15 @@ pub(super) struct Outlook {
 }
 
 impl Outlook {
-    /// For t the spread is that of the standard error; ranks, which will decide among more values,
-    /// need a little more. For ranks it is the spread with which t would have given their own
-    /// interval: the standard deviation would be that of the stalls, which ranks do not mind.
+    /// `t_error` is the standard error of t, `Some(None)` if ranks decided, `None` if the spread is
+    /// unknown. The spread of ranks is the one with which t would have given their interval: the
+    /// standard deviation would be that of the stalls. More values than t's are judged by ranks.
     pub(super) fn new(
         arms: &Arms,
         settings: &Settings,
         level: f64,
-        evidence: Option<&Evidence>,
         plain: &RatioInterval,
+        t_error: Option<Option<f64>>,
     ) -> Self {
         let (first, second) = (arms.first.len() as u64, arms.second.len() as u64);
         let sizes = match arms.pairing {
@@ -67,11 +65,11 @@ impl Outlook {
             Pairing::Paired => SampleSizes::Paired(first),
         };
         let df = sizes.degrees_of_freedom();
-        let log_standard_error = match evidence {
-            Some(Evidence::T(t)) => Some(t.log_standard_error * RANKS_FOR_T.sqrt()),
-            Some(Evidence::Ranks(_)) if df >= 1.0 && plain.confidence_attained > 0.0 => {
-                let reach = (plain.high.ln() - plain.low.ln()) / 2.0;
-                Some(reach / distributions::t_critical(1.0 - plain.confidence_attained, df))
+        let log_standard_error = match t_error {
+            Some(Some(error)) => Some(error * RANKS_FOR_T.sqrt()),
+            Some(None) if df >= 1.0 && plain.confidence_attained > 0.0 => {
+                let half_width = (plain.high.ln() - plain.low.ln()) / 2.0;
+                Some(half_width / distributions::t_critical(1.0 - plain.confidence_attained, df))
             }
             _ => None,
         };
@@ -86,37 +84,30 @@ impl Outlook {
         }
     }
 
-    /// The smallest ratio above 1 that is called a regression with the usual power.
+    /// The smallest ratio above 1 that is called a regression with this power.
     pub(super) fn minimum_detectable(&self) -> Option<f64> {
         minimum_detectable_ratio(self.spread?, self.sizes, self.goal)
     }
 
-    /// How many more values a side it would take to call a ratio beyond the margin different, or one
-    /// within it equivalent. At least one, for these did not tell.
+    /// Further values a side to call a ratio beyond the margin different, or one within it
+    /// equivalent; at least one, as these did not decide.
     pub(super) fn more_blocks(&self, why: NotDecided) -> Option<u64> {
         if why == NotDecided::TooFewValues {
             return Some(self.rank_lacks.max(1));
         }
-        let (spread, sizes, goal) = (self.spread?, self.sizes, self.goal);
-        let more = if self.ratio.max(1.0 / self.ratio) > 1.0 + goal.margin {
-            more_values_to_detect(self.ratio, spread, sizes, goal)
-        } else {
-            more_values_for_equivalence(self.ratio, spread, sizes, goal)
-        };
+        let more = more_values_to_decide(self.ratio, self.spread?, self.sizes, self.goal);
         more.map(|more| more.max(1))
     }
 
-    /// How many values a side a usable interval takes, if the one from `low` to `high` says nothing.
+    /// Values a side for a usable interval, if the one from `low` to `high` says nothing.
     pub(super) fn interval_needs(&self, low: f64, high: f64) -> Option<u64> {
-        if !says_nothing(low, high) {
-            return None;
-        }
+        let spread = self.spread.filter(|_| says_nothing(low, high))?;
         let have = match self.sizes {
             SampleSizes::Unpaired(first, second) => first.min(second),
             SampleSizes::Paired(pairs) => pairs,
         };
         let alpha = self.goal.alpha;
-        let more = more_values_for_interval(USABLE_FACTOR, self.spread?, self.sizes, alpha)?;
+        let more = more_values_for_interval(USABLE_FACTOR, spread, self.sizes, alpha)?;
         Some(have + more)
     }
 }

@@ -1,10 +1,10 @@
-//! Two-level fractional factorials: fewer runs, at the price of effects that cannot be told apart.
+//! Two-level fractional factorials: fewer runs, and effects that are aliased.
 
 use std::collections::BTreeSet;
 
 use crate::{Refused, refused};
 
-/// How clear the effects of a fraction are.
+/// The effects that a fraction keeps apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resolution {
     /// No main effect is aliased with another or with an interaction of two factors.
@@ -13,25 +13,23 @@ pub enum Resolution {
     Five,
 }
 
-/// A fraction of a 2^k design with all that it confuses.
+/// A fraction of a 2^k design with its aliases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FractionalFactorial {
-    /// Number of factors of the shortest product of factors that is the same in all runs.
+    /// Number of factors of the shortest product that is the same in all runs.
     pub resolution: usize,
-    /// Each main effect and interaction of two factors, with all effects that it cannot be told
-    /// from, shortest first.
+    /// Each main effect and interaction of two factors, with all its aliases, shortest first.
     pub aliases: Vec<(Vec<usize>, Vec<Vec<usize>>)>,
-    /// The runs: a level, 0 or 1, for each factor.
+    /// The runs: a level of 0 or 1 for each factor.
     pub cells: Vec<Vec<usize>>,
 }
 
 /// The smallest two-level fraction for 5 to 8 `factors` with at least `resolution`.
 ///
-/// Generators, factors whose level is a product of others', are those of minimum aberration in Box,
+/// Generators (factors whose level is a product of others') are those of minimum aberration in Box,
 /// Hunter and Hunter, *Statistics for Experimenters*, table 6.22, and the NIST/SEMATECH handbook,
-/// 5.3.3.4.7. The defining relation is all their products, and the aliases of an effect are its
-/// products with the defining relation (a factor twice in a product is gone). An error for another
-/// number of factors.
+/// 5.3.3.4.7. The defining relation is all their products; the aliases of an effect are its
+/// products with it (a factor twice in a product is gone).
 pub fn two_level_fraction(
     factors: usize,
     resolution: Resolution,
@@ -77,8 +75,7 @@ fn defining_words(generators: &[(usize, &[usize])]) -> BTreeSet<u32> {
     words
 }
 
-/// With levels 0 and 1 for -1 and +1, a product of n factors is +1 when the number of zeros is
-/// even, that is when n and the sum of the levels are both even or both odd.
+/// With levels 0 and 1 for -1 and +1, a product is +1 when the number of zeros is even.
 fn cells(factors: usize, generators: &[(usize, &[usize])]) -> Vec<Vec<usize>> {
     let mut cells = super::full_factorial(&vec![2; factors - generators.len()]);
     for cell in &mut cells {

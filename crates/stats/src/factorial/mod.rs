@@ -1,42 +1,39 @@
-//! Factorial experiments: what each factor does, alone and together, with intervals.
+//! Factorial experiments: the effect of each factor, alone and together, with intervals.
 //!
-//! The response, or its logarithm, is a sum of effects: grand mean + blocks + main effects +
-//! interactions + error (Montgomery, *Design and Analysis of Experiments*, chapters 5 and 6).
-//! Columns are effect-coded (they sum to zero over the levels of a factor), so that a main effect
-//! is an average over the other factors' levels with equal weights, however many observations
-//! each cell has. Sums of squares are those of leaving one term out of the full model (type III);
-//! in balanced data these are the classic ones.
+//! The response, or its logarithm, is grand mean + blocks + main effects + interactions + error
+//! (Montgomery, *Design and Analysis of Experiments*, chapters 5 and 6). Columns are effect-coded
+//! (they sum to zero over the levels of a factor), so that a main effect is an average over the
+//! other factors' levels with equal weights, whatever the number of observations. Sums of squares
+//! are those of leaving one term out of the full model (type III), classic ones in balanced data.
 
 mod effects;
 mod model;
-mod term_tests;
 
 use serde::Serialize;
 
+use crate::alpha;
 use crate::distributions::{f_tail, t_critical};
-use crate::is_confidence;
 use crate::least_squares::LeastSquares;
+pub(crate) use effects::DefaultModel;
 use effects::Estimator;
-pub use effects::{CellMean, Estimate, InteractionContrast, MainEffect, SimpleEffect};
+pub use effects::{CellMean, Estimate, InteractionContrast, MainEffect, SimpleEffect, TermTest};
 use model::Model;
-pub(crate) use term_tests::DefaultModel;
-pub use term_tests::TermTest;
 
-/// Something that was set to one of several levels.
+/// A factor of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Factor {
-    /// As it is printed.
+    /// Its printed name.
     pub name: String,
     /// At least two; the first is the reference ("before").
     pub levels: Vec<String>,
 }
 
-/// One measured value and how the factors stood.
+/// One measured value and the levels of the factors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FactorialTrial {
     /// Index of each factor's level, in the order of the factors.
     pub levels: Vec<usize>,
-    /// Number of the block, when the experiment was run in blocks; then all observations have one.
+    /// Number of the block; either all observations have one or none.
     pub block: Option<usize>,
     /// The response, in any one unit.
     pub value: f64,
@@ -45,19 +42,19 @@ pub struct FactorialTrial {
 /// The data of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factorial {
-    /// What was varied.
+    /// The factors.
     pub factors: Vec<Factor>,
-    /// What came of it.
+    /// The measured values.
     pub observations: Vec<FactorialTrial>,
 }
 
-/// Why an experiment cannot be analysed as asked, where, and what to do.
+/// Why an experiment cannot be analysed, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FactorialError {
     /// A combination without which an interaction cannot be estimated.
     #[error("no observation of {0}: measure it, or fit interactions of fewer factors")]
     EmptyCell(String),
-    /// Two terms of the model that these data cannot tell apart.
+    /// Two terms of the model that these data confuse.
     #[error("{0} cannot be told from earlier terms: measure more combinations or leave it out")]
     Aliased(String),
     /// Anything else.
@@ -84,7 +81,7 @@ impl Scale {
         }
     }
 
-    /// A level or an effect as it is printed: undoes the logarithm.
+    /// A printed level or effect: undoes the logarithm.
     pub(crate) fn back(self, value: f64) -> f64 {
         match self {
             Scale::Log => value.exp(),
@@ -98,28 +95,27 @@ impl Scale {
 pub struct Fit {
     /// Scale of all effects below.
     pub scale: Scale,
-    /// Observations minus coefficients. At 0 nothing tells noise from effect: estimates then come
-    /// without sigma, interval, F or p.
+    /// Observations minus coefficients. At 0 estimates have no sigma, interval, F or p.
     pub residual_df: usize,
     /// Residual standard deviation on the scale (on `Log`, roughly a relative one).
     pub sigma: Option<f64>,
-    /// Every term of the model, blocks first, then main effects, then interactions.
+    /// Every term of the model: blocks, main effects, interactions.
     pub terms: Vec<TermTest>,
     /// Each level against its factor's reference, averaged over the other factors.
     pub main: Vec<MainEffect>,
     /// The same for each combination of the other factors' levels.
     pub simple: Vec<SimpleEffect>,
-    /// How a factor's effect depends on another factor, averaged over the rest.
+    /// How a factor's effect depends on another one, averaged over the rest.
     pub interactions: Vec<InteractionContrast>,
-    /// Every combination of levels, the last factor's level changing first.
+    /// Every combination of levels, the last factor changing first.
     pub cells: Vec<CellMean>,
     /// All factors at their last level against all at their reference.
     pub total: Estimate,
 }
 
 /// Fits main effects and interactions: of all factors when there are at most four and every
-/// combination was observed, else of pairs; with five factors or more that confuse pairs with each
-/// other, main effects only. Each [`FactorialError`] says what to do.
+/// combination was observed, else of pairs; main effects only for five factors or more whose pairs
+/// are confused.
 pub fn fit(data: &Factorial, scale: Scale, confidence: f64) -> Result<Fit, FactorialError> {
     fit_to_order(data, scale, confidence, default_order(data)?)
 }
@@ -131,10 +127,10 @@ pub fn fit_to_order(
     confidence: f64,
     order: usize,
 ) -> Result<Fit, FactorialError> {
-    if !is_confidence(confidence) {
+    let alpha = alpha(confidence).ok_or_else(|| {
         let why = format!("confidence {confidence} is not strictly between 0 and 1");
-        return Err(FactorialError::Refused(why));
-    }
+        FactorialError::Refused(why)
+    })?;
     let model = Model::new(data, order)?;
     let y = response(data, scale)?;
     let design = model.design()?;
@@ -145,7 +141,7 @@ pub fn fit_to_order(
     let estimator = Estimator {
         cells: crate::design::full_factorial(&model.level_counts),
         noise: Noise::of(&full, &y, design.residual_df),
-        t: (df > 0.0).then(|| t_critical(1.0 - confidence, df)),
+        t: (df > 0.0).then(|| t_critical(alpha, df)),
         model: &model,
         design: &design,
         fit: &full,
@@ -164,7 +160,7 @@ pub fn fit_to_order(
     })
 }
 
-/// What the residuals say about noise.
+/// Noise as the residuals show it.
 #[derive(Clone, Copy)]
 pub(crate) struct Noise {
     residual_ss: f64,
@@ -173,8 +169,8 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
-    /// Residuals below the rounding of the response are none: replicates that repeat each other
-    /// exactly must not look like ones with a noise of 1e-16.
+    /// Residuals below the rounding of the response are none: exact replicates must not look like
+    /// ones with a noise of 1e-16.
     fn of(fit: &LeastSquares, y: &[f64], df: usize) -> Noise {
         let largest = y.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
         let rounding = y.len() as f64 * (1e-13 * largest).powi(2);
@@ -211,7 +207,7 @@ fn default_order(data: &Factorial) -> Result<usize, FactorialError> {
         let is_full = model::first_missing(data, &factors).is_none();
         return Ok(if is_full { factors.len() } else { 2 });
     }
-    // A fraction of resolution IV confuses pairs with each other; its main effects are clear of them.
+    // A fraction of resolution IV confuses pairs with each other, but no main effects.
     let aliased = |order| {
         let design = Model::new(data, order).and_then(|model| model.design());
         matches!(design, Err(FactorialError::Aliased(_)))

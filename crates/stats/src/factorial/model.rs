@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use itertools::Itertools;
+
 use super::{Factorial, FactorialError};
 use crate::least_squares::Design;
 
@@ -21,7 +23,7 @@ pub(crate) struct Term {
 }
 
 impl<'a> Model<'a> {
-    /// The model with interactions of at most `order` factors, if `data` can carry it.
+    /// The model with interactions of at most `order` factors, if `data` has all that it needs.
     pub(crate) fn new(data: &'a Factorial, order: usize) -> Result<Model<'a>, FactorialError> {
         check(data)?;
         let blocks: BTreeSet<usize> =
@@ -39,7 +41,7 @@ impl<'a> Model<'a> {
             add(Vec::new(), block_columns.len() - 1);
         }
         for size in 1..=order.clamp(1, data.factors.len()) {
-            for factors in subsets(data.factors.len(), size) {
+            for factors in (0..data.factors.len()).combinations(size) {
                 let columns = factors.iter().map(|factor| level_counts[*factor] - 1).product();
                 add(factors, columns);
             }
@@ -49,7 +51,7 @@ impl<'a> Model<'a> {
         Ok(model)
     }
 
-    /// The columns of one combination of levels; without a block, those of the average block.
+    /// The columns of a combination of levels; without a block, those of the average block.
     pub(crate) fn row(&self, levels: &[usize], block: Option<usize>) -> Vec<f64> {
         let mut row = vec![1.0];
         for term in &self.terms {
@@ -77,7 +79,7 @@ impl<'a> Model<'a> {
         Design::new(&self.rows()).map_err(|column| self.aliased(column))
     }
 
-    /// What `terms` add to the rest of the model: directions of the response, one a column.
+    /// What `terms` add to the rest of the model, as directions of the response.
     pub(crate) fn directions<'t>(
         &self,
         design: &Design,
@@ -106,7 +108,7 @@ impl<'a> Model<'a> {
         (!names.is_empty()).then(|| names.join(" × "))
     }
 
-    /// A term needs every combination of its own factors' levels, whatever the others were.
+    /// A term needs every combination of its own factors' levels.
     fn refuse_empty_cells(&self) -> Result<(), FactorialError> {
         let missing = self.terms.iter().filter(|term| !term.factors.is_empty()).find_map(|term| {
             let levels = first_missing(self.data, &term.factors)?;
@@ -127,7 +129,7 @@ impl Factorial {
     }
 }
 
-/// Refuses data that no model can be made for.
+/// Refuses data without a model.
 pub(crate) fn check(data: &Factorial) -> Result<(), FactorialError> {
     first_problem(data).map_or(Ok(()), |why| Err(FactorialError::Refused(why)))
 }
@@ -187,20 +189,4 @@ fn effect_code(level: usize, levels: usize) -> Vec<f64> {
             _ => 0.0,
         })
         .collect()
-}
-
-/// All sets of `size` of the numbers below `count`, in lexicographic order.
-fn subsets(count: usize, size: usize) -> Vec<Vec<usize>> {
-    if size == 0 {
-        return vec![Vec::new()];
-    }
-    let with_last = |last: usize| {
-        subsets(last, size - 1).into_iter().map(move |mut set| {
-            set.push(last);
-            set
-        })
-    };
-    let mut sets: Vec<Vec<usize>> = (0..count).flat_map(with_last).collect();
-    sets.sort_unstable();
-    sets
 }

@@ -2,7 +2,7 @@
 
 use super::sums::{Line, Point, Sums, hinge_at};
 
-/// Residuals below this (half a per cent) are exact: a curve cannot fit better.
+/// Residuals below this (half a per cent) are exact.
 const EXACT: f64 = 0.005;
 
 /// Parameters of a step: two constants, and the place between them.
@@ -50,20 +50,20 @@ pub(super) struct Curves {
 /// Fits all curves that the points allow.
 ///
 /// One piece: constant, or a line. Two pieces: any two of these with a jump between neighbouring
-/// points (of at least half of `reach`), or joined where they meet (Hudson 1966: the join is where
-/// the separate fits meet if that is between the same two points, else at a point). Three pieces:
-/// two jumps between constants, or a slope between constants, all of them at least `reach`: so much
-/// freedom would else be spent on the noise of the plateau.
+/// points (of at least half of `minimum_rise`), or joined where they meet (Hudson 1966: where the separate
+/// fits meet if that is between the same two points, else at a point). Three pieces, all of them at
+/// least `minimum_rise`, lest so much freedom is spent on noise: two jumps between constants, or a slope
+/// between constants.
 ///
-/// Schwarz's criterion counts a place between pieces twice: it is chosen among all, and costs more
-/// freedom than a coefficient (Zhang and Siegmund 2007).
-pub(super) fn curves(points: &[Point], reach: f64) -> Curves {
+/// Schwarz's criterion counts a place between pieces twice: chosen among all, it costs more freedom
+/// than a coefficient (Zhang and Siegmund 2007).
+pub(super) fn curves(points: &[Point], minimum_rise: f64) -> Curves {
     let mut before = vec![Sums::default()];
     for (index, point) in points.iter().enumerate() {
         before.push(before[index].with(point.x, point.y, point.weight));
     }
     let mean_weight = before[points.len()].weight() / points.len() as f64;
-    let mut search = Search { points, before, mean_weight, reach, best: None };
+    let mut search = Search { points, before, mean_weight, minimum_rise, best: None };
     let all = search.sums(0, points.len());
     let (flat, line) = (all.constant(), all.line());
     let straight_bic = search.bic(flat.1, 1, 0).min(search.bic(line.1, 2, 0));
@@ -80,7 +80,7 @@ struct Search<'a> {
     /// Sums over all points before the index.
     before: Vec<Sums>,
     mean_weight: f64,
-    reach: f64,
+    minimum_rise: f64,
     best: Option<(f64, Bend)>,
 }
 
@@ -103,8 +103,7 @@ impl Search<'_> {
         n * variance.ln() + (coefficients + 2 * places) as f64 * n.ln()
     }
 
-    /// Keeps the curve if it is the best so far and the points allow it: a step between two
-    /// constants always, any other if it leaves two degrees of freedom.
+    /// Keeps the best curve: a plain step always, any other if it leaves two degrees of freedom.
     fn offer(&mut self, rss: f64, (coefficients, places): (usize, usize), bend: Bend) {
         let bic = self.bic(rss, coefficients, places);
         let better = self.best.is_none_or(|(best, _)| bic < best);
@@ -121,7 +120,7 @@ impl Search<'_> {
         let at = f64::midpoint(last, next);
         for (plateau, left, left_coefficients) in self.pieces(0, after + 1) {
             for (beyond, right, right_coefficients) in self.pieces(after + 1, self.points.len()) {
-                if (beyond.at(next) - plateau.at(next)).abs() >= self.reach / 2.0 {
+                if (beyond.at(next) - plateau.at(next)).abs() >= self.minimum_rise / 2.0 {
                     let bend = Bend { after, at, joined: false, plateau, beyond, last: None };
                     self.offer(left + right, (left_coefficients + right_coefficients, 1), bend);
                 }
@@ -160,7 +159,7 @@ impl Search<'_> {
             let (line, right) = self.sums(second + 1, points.len()).constant();
             let at = f64::midpoint(points[after].x, points[after + 1].x);
             let jumps = [middle.value - plateau.value, line.value - middle.value];
-            if jumps.iter().all(|jump| jump.abs() >= self.reach) {
+            if jumps.iter().all(|jump| jump.abs() >= self.minimum_rise) {
                 let last = Some((second + 1, line));
                 let bend = Bend { after, at, joined: false, plateau, beyond: middle, last };
                 self.offer(left + between + right, (3, 2), bend);
@@ -177,14 +176,14 @@ impl Search<'_> {
         let (start, end) = (points[from].x, points[to].x);
         let part = |point: &Point| ((point.x - start) / (end - start)).clamp(0.0, 1.0);
         let (whole, rss) = Sums::of(points, part, |point| point.y).line();
-        if whole.slope < self.reach {
+        if whole.slope < self.minimum_rise {
             return;
         }
         let plateau = Line { value: whole.value, slope: 0.0 };
         let slope = whole.slope / (end - start);
         let beyond = Line { value: whole.value - slope * start, slope };
         let last = Some((to, Line { value: whole.value + whole.slope, slope: 0.0 }));
-        // The upper corner may lie before `to`: only the points before it are surely on the slope.
+        // The upper corner may lie before `to`: only points before it are on the slope.
         let inside = if to > from + 2 { to } else { to + 1 };
         let (free, _) = self.sums(from + 1, inside).line();
         let meets = plateau.meets(&free).unwrap_or(start);

@@ -10,7 +10,7 @@ const PREFERENCE: f64 = 2.0;
 /// A level is still on the plateau within this part of the least rise,
 const ON_PLATEAU: f64 = 0.25;
 
-/// or within this part of the rise that follows: a plateau need not be smooth before a high cliff.
+/// or within this part of the rise that follows, as a plateau need not be smooth.
 const ON_PLATEAU_OF_RISE: f64 = 0.1;
 
 /// A bend that is a knee, on points.
@@ -37,12 +37,12 @@ impl Found {
 }
 
 /// The knee of the best curve through the points, or why it has none.
-pub(super) fn judge(points: &[Point], reach: f64) -> Result<Found, WhyNoKnee> {
-    let curves = curves(points, reach);
+pub(super) fn judge(points: &[Point], minimum_rise: f64) -> Result<Found, WhyNoKnee> {
+    let curves = curves(points, minimum_rise);
     let (first, last) = (&points[0], &points[points.len() - 1]);
-    let straight = if largest_rise(points) < reach {
+    let straight = if largest_rise(points) < minimum_rise {
         WhyNoKnee::NeverRises
-    } else if curves.slope * (last.x - first.x) >= reach {
+    } else if curves.slope * (last.x - first.x) >= minimum_rise {
         WhyNoKnee::GrowsSteadily
     } else {
         WhyNoKnee::Noise
@@ -52,43 +52,42 @@ pub(super) fn judge(points: &[Point], reach: f64) -> Result<Found, WhyNoKnee> {
         _ => return Err(straight),
     };
     let above = |index: usize| points[index].y - extrapolated(&bend, points[index].x);
-    let left = (bend.after + 1..points.len()).find(|index| above(*index) >= reach);
-    let Some(beyond) = left.filter(|_| is_steep(points, &bend, reach)) else {
+    let left = (bend.after + 1..points.len()).find(|index| above(*index) >= minimum_rise);
+    let Some(beyond) = left.filter(|_| is_steep(points, &bend, minimum_rise)) else {
         return Err(straight);
     };
-    if let Some(back) = (beyond..points.len()).find(|index| above(*index) < reach / 2.0) {
+    if let Some(back) = (beyond..points.len()).find(|index| above(*index) < minimum_rise / 2.0) {
         return Err(WhyNoKnee::Returns { level: points[back].level });
     }
-    // A piece that consists of one point needs more than one value, and all must agree.
-    let agrees = |of: &Point, rise: f64| of.weight >= 2.0 && rise >= reach / 2.0;
+    // A piece of one point needs several values that agree.
+    let agrees = |of: &Point, rise: f64| of.weight >= 2.0 && rise >= minimum_rise / 2.0;
     if bend.after == 0 && !agrees(first, points[beyond].y - first.highest) {
         return Err(WhyNoKnee::FirstLevelOnce { level: first.level });
     }
     if beyond + 1 == points.len() && !agrees(last, last.lowest - extrapolated(&bend, last.x)) {
         return Err(WhyNoKnee::LastLevelOnce { level: last.level });
     }
-    // Wherever the fit has the bend, if the whole rise lies between two neighbours, so does the knee.
-    let on_plateau = (ON_PLATEAU * reach).max(ON_PLATEAU_OF_RISE * above(beyond));
+    // If the whole rise lies between two neighbours, so does the knee.
+    let on_plateau = (ON_PLATEAU * minimum_rise).max(ON_PLATEAU_OF_RISE * above(beyond));
     let stepped = above(beyond - 1) <= on_plateau;
     let (kind, capacity) =
         if stepped { (KneeKind::Step, beyond - 1) } else { (KneeKind::Hinge, bend.after) };
     Ok(Found { bend, kind, capacity, beyond })
 }
 
-/// The plateau's cost at `x` beyond it: it goes on as before, if it rises.
+/// The plateau's cost at `x` beyond it, with its slope if it rises.
 fn extrapolated(bend: &Bend, x: f64) -> f64 {
     bend.plateau.at(bend.at) + bend.plateau.slope.max(0.0) * (x - bend.at)
 }
 
-/// Does the curve rise by `reach` above the plateau within one doubling of the level, or within the
-/// distance of the next two points where that is further?
-fn is_steep(points: &[Point], bend: &Bend, reach: f64) -> bool {
+/// Does the curve rise by `minimum_rise` within one doubling of the level, or up to the next two points?
+fn is_steep(points: &[Point], bend: &Bend, minimum_rise: f64) -> bool {
     let next = bend.after + 1;
     let last = points.len() - 1;
     let spacing = points[(next + 1).min(last)].x - points[next].x;
     let end = (bend.at + spacing.max(std::f64::consts::LN_2)).min(points[last].x);
     let x = end.max(points[next].x);
-    bend.beyond.at(x) - extrapolated(bend, x) >= reach
+    bend.beyond.at(x) - extrapolated(bend, x) >= minimum_rise
 }
 
 /// The largest rise from any point to a later one.

@@ -1,68 +1,50 @@
 //! The knee: the level at which the cost per unit of work leaves its plateau.
 //!
-//! Two tools dropped their search for one as unreliable (schbench in 2023, Scylla's iotune). What
-//! makes an answer trustworthy here: "no knee" is one, with its reason; a knee has an interval, and
-//! the part of the bootstrap samples that agree.
-//!
-//! 1. Each level is the median of the logarithms of its costs. A level that is dearer than both
-//!    its neighbours by the least rise is an outlier; a lead that is dearer than what follows
-//!    (start-up, a second processor) is left out.
-//! 2. Curves of one, two and three pieces are fitted by least squares to log cost over log level
-//!    and compared by Schwarz's criterion. A bent one must be better than a line.
-//! 3. The best curve must rise by the least rise above the plateau, or above what the plateau's own
-//!    slope makes of it, within one doubling of the level (or within one distance of levels), and
-//!    all further levels must stay above half of that: a gradual growth has no knee.
-//! 4. A piece of a single level needs two or more replicates that agree.
-//! 5. Bootstrap samples go through 2 to 4 again. Half of them must have a knee.
-//!
-//! In simulations (`tests/knee`) a flat curve has a knee in at most .3 % of all cases, one that grows
-//! with elasticity .23 or 1 in at most 4.75 %. A step to twice the cost is found in at least 98 % of
-//! the cases with nine levels, two replicates and noise of 10 %, in about half with noise of 20 %.
-//! Intervals at .95 cover the truth in at least 93 % where there are replicates, else in 90 %.
+//! docs/sweeps.md has the five steps of the search and its error rates in simulations. "No knee" is an
+//! answer, with its reason; a knee has an interval and bootstrap support.
 
 mod fit;
 mod judge;
-mod resample;
 mod shape;
 mod sums;
 
-use crate::{median, quantile};
 use judge::{Found, judge, largest_rise};
-use resample::{Deviations, resampled_ends};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
 use sums::Point;
 
+use crate::design::below;
+use crate::{median, quantile};
 pub use shape::{Knee, KneeKind, KneeSettings, Level, NoKnee, OtherKnee, Shape, WhyNoKnee};
 
-/// Fewest levels that can show that a plateau was left, one more than a step has parameters; curves
-/// of more pieces take more.
+/// Fewest levels for a knee: one more than a step has parameters.
 pub const LEAST_LEVELS: usize = fit::STEP + 1;
 
 /// Part of the bootstrap samples that must have a knee too.
 const LEAST_SUPPORT: f64 = 0.5;
 
-/// Where the cost of the `levels` leaves its plateau, by the rules at the head of this module.
-/// Levels ascend and are above 0, in any unit; what counts is their ratio.
+/// Where the cost of the `levels` leaves its plateau, by the steps of docs/sweeps.md. Levels ascend and
+/// are above 0, in any unit.
 ///
-/// **Step and hinge.** Wherever the fit has the bend: when one level is near the plateau (within a
-/// quarter of the least rise, or a tenth of the rise that follows, both on the log scale) and the
-/// next is at least the least rise above it, the knee is a step between the two, and its interval is
-/// never narrower. Else it is a hinge, where the two pieces meet.
+/// **Step and hinge.** When one level is near the plateau (within a quarter of the minimum rise, or a
+/// tenth of the rise that follows, both on the log scale) and the next is at least the minimum rise
+/// above it, the knee is a step between the two, wherever the fit has the bend; its interval is never
+/// narrower. Else it is a hinge, where the two pieces meet.
 ///
 /// **Interval.** With replicates, the deviations of all of them from the middle of their level are
 /// pooled, enlarged by √(n / (n - 1)), and drawn again for each level. Without, each level keeps its
 /// own residual from the curve, with a random sign (the wild bootstrap; Wu 1986). Percentiles of
-/// the samples' knees; a hinge has the longer arm on both sides. Drawn from `Pcg64Mcg` seeded with
-/// the settings' seed: the same arguments give the same bytes.
+/// the samples' knees, drawn from the settings' seed; a hinge has the longer arm on both sides.
 ///
-/// What cannot be judged is [`Shape::TooFew`]: fewer than four levels, levels that do not ascend,
-/// costs that are not above 0, or settings out of range.
+/// [`Shape::TooFew`] for fewer than four levels, levels that do not ascend, costs that are not above
+/// 0, or settings out of range.
 pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
     if let Err(what) = check(levels, settings) {
         return Shape::TooFew(what);
     }
     let curve = measured(levels);
-    let reach = settings.least_rise.ln();
-    let (kept, outlier) = without_outliers(&curve, reach);
+    let minimum_rise = settings.least_rise.ln();
+    let (kept, outlier) = without_outliers(&curve, minimum_rise);
     if kept.len() < LEAST_LEVELS {
         return Shape::TooFew(format!(
             "{} of {} levels are left without outliers: a knee needs {LEAST_LEVELS}",
@@ -72,7 +54,7 @@ pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
     }
     let (used, points): (Vec<&Level>, Vec<Point>) =
         kept.iter().map(|index| (&levels[*index], curve[*index])).unzip();
-    let why = match judge(&points, reach) {
+    let why = match judge(&points, minimum_rise) {
         Ok(found) => match described(&used, &points, &found, settings) {
             Some(knee) => return Shape::Knee(knee),
             None => WhyNoKnee::Noise,
@@ -82,7 +64,7 @@ pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
     let from_outlier = outlier.filter(|_| why == WhyNoKnee::NeverRises);
     Shape::NoKnee(NoKnee {
         up_to: levels[levels.len() - 1].level,
-        growth: fit::curves(&curve, reach).slope,
+        growth: fit::curves(&curve, minimum_rise).slope,
         largest_rise: largest_rise(&curve).exp(),
         why: from_outlier.unwrap_or(why),
     })
@@ -112,7 +94,7 @@ fn check(levels: &[Level], settings: &KneeSettings) -> Result<(), String> {
         ));
     }
     let KneeSettings { confidence, least_rise, resamples, .. } = settings;
-    let usable = crate::is_confidence(*confidence) && *least_rise > 1.0 && *resamples > 0;
+    let usable = crate::alpha(*confidence).is_some() && *least_rise > 1.0 && *resamples > 0;
     if !usable {
         return Err(format!(
             "confidence {confidence} must be between 0 and 1, least rise {least_rise} above 1, \
@@ -134,20 +116,19 @@ fn measured(levels: &[Level]) -> Vec<Point> {
     levels.iter().filter_map(point).collect()
 }
 
-/// The places of the points without single ones that are dearer than both neighbours by `reach`, and
-/// without the lead that is dearer than what follows; and the worst of the former.
-fn without_outliers(points: &[Point], reach: f64) -> (Vec<usize>, Option<WhyNoKnee>) {
+/// The indices without the outliers and the lead of step 1, and the worst outlier.
+fn without_outliers(points: &[Point], minimum_rise: f64) -> (Vec<usize>, Option<WhyNoKnee>) {
     let y = |index: usize| points[index].y;
     let sticks_out = |index: usize| {
         let neighbours = index > 0 && index + 1 < points.len();
-        neighbours && y(index) - y(index - 1).max(y(index + 1)) >= reach
+        neighbours && y(index) - y(index - 1).max(y(index + 1)) >= minimum_rise
     };
     let (out, mut kept): (Vec<usize>, Vec<usize>) =
         (0..points.len()).partition(|index| sticks_out(*index));
     let worst = out.into_iter().max_by(|a, b| y(*a).total_cmp(&y(*b)));
     let leads = |position: usize| {
         let next: Vec<f64> = kept[position + 1..].iter().take(3).map(|index| y(*index)).collect();
-        median(&next).is_some_and(|next| y(kept[position]) - next >= reach)
+        median(&next).is_some_and(|next| y(kept[position]) - next >= minimum_rise)
     };
     let start = (0..kept.len()).find(|position| !leads(*position)).unwrap_or(0);
     kept.drain(..start);
@@ -180,10 +161,10 @@ fn described(
     let outside = (1.0 - settings.confidence) / 2.0;
     let (lows, highs): (Vec<f64>, Vec<f64>) = knees.into_iter().unzip();
     let (own_low, own_high) = found.ends(points);
-    // A hinge of pieces that do not meet may have its bend outside of the gap between them.
+    // The bend of pieces that do not meet may lie outside their gap.
     let (own_low, own_high) = (own_low.min(level), own_high.max(level));
     let (low, high) = (quantile(&lows, outside)?, quantile(&highs, 1.0 - outside)?);
-    // The samples of a hinge lean to one side now and then: its longer arm holds on both.
+    // Samples of a hinge may lean to one side: its longer arm holds on both.
     let arm =
         if found.kind == KneeKind::Hinge { (own_high / low).max(high / own_low) } else { 1.0 };
     let (low, high) = (low.min(own_low / arm), high.max(own_high * arm));
@@ -203,10 +184,10 @@ fn described(
 }
 
 /// Knees of the points from one on.
-fn others(points: &[Point], mut from: usize, reach: f64) -> Vec<OtherKnee> {
+fn others(points: &[Point], mut from: usize, minimum_rise: f64) -> Vec<OtherKnee> {
     let mut others = vec![];
     while points.len() - from >= LEAST_LEVELS
-        && let Ok(next) = judge(&points[from..], reach)
+        && let Ok(next) = judge(&points[from..], minimum_rise)
     {
         let (before, after) = (points[from + next.capacity], points[from + next.beyond]);
         let (capacity, beyond, rise) = (before.level, after.level, (after.y - before.y).exp());
@@ -214,4 +195,68 @@ fn others(points: &[Point], mut from: usize, reach: f64) -> Vec<OtherKnee> {
         from += next.capacity + 1;
     }
     others
+}
+
+/// The ends of the knees of all bootstrap samples that have one.
+fn resampled_ends(
+    points: &[Point],
+    deviations: &Deviations,
+    settings: &KneeSettings,
+) -> Vec<(f64, f64)> {
+    let minimum_rise = settings.least_rise.ln();
+    let mut random = Pcg64Mcg::seed_from_u64(settings.seed);
+    let mut sample = points.to_vec();
+    let mut knees = Vec::with_capacity(settings.resamples);
+    for _ in 0..settings.resamples {
+        for (index, (drawn, point)) in sample.iter_mut().zip(points).enumerate() {
+            drawn.y = point.y + deviations.draw(index, point, &mut random);
+        }
+        knees.extend(judge(&sample, minimum_rise).ok().map(|found| found.ends(&sample)));
+    }
+    knees
+}
+
+/// Deviations of the costs, on the log scale.
+enum Deviations {
+    /// Of all replicates from the middle of their level.
+    Pooled(Vec<f64>),
+    /// Of each point from the curve.
+    OfPoints(Vec<f64>),
+}
+
+impl Deviations {
+    /// Pooled where there are replicates, else the residuals of the fit, both enlarged by the freedom
+    /// that was spent.
+    fn new(levels: &[&Level], points: &[Point], found: &Found) -> Self {
+        let mut pool = vec![];
+        for (level, point) in levels.iter().zip(points).filter(|(_, point)| point.weight > 1.0) {
+            let (logs, count) = (level.logs(), point.weight);
+            let enlarged = (count / (count - 1.0)).sqrt();
+            pool.extend(logs.iter().map(|log| (log - point.y) * enlarged));
+        }
+        if !pool.is_empty() {
+            return Self::Pooled(pool);
+        }
+        let count = points.len() as f64;
+        let enlarged = (count / (count - 4.0).max(1.0)).sqrt();
+        let residual = |(index, point): (usize, &Point)| {
+            (point.y - found.bend.fitted(index, point.x)) * enlarged
+        };
+        Self::OfPoints(points.iter().enumerate().map(residual).collect())
+    }
+
+    /// The deviation of a point in one bootstrap sample. Pooled: the middle of as many draws as it has
+    /// replicates. Of points: its own with a random sign, so that noise beyond a knee does not blur
+    /// the plateau (the wild bootstrap; Wu 1986).
+    fn draw(&self, index: usize, point: &Point, random: &mut Pcg64Mcg) -> f64 {
+        match self {
+            Self::Pooled(pool) => {
+                let one = |_| pool[below(random, pool.len())];
+                let drawn: Vec<f64> = (0..point.weight as usize).map(one).collect();
+                median(&drawn).unwrap_or(0.0)
+            }
+            Self::OfPoints(own) if below(random, 2) == 1 => own[index],
+            Self::OfPoints(own) => -own[index],
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! What a curve of cost over level looks like.
+//! The shape of a curve of cost over level.
 
 /// The costs measured at one level.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +15,7 @@ impl Level {
     }
 }
 
-/// How a knee is looked for.
+/// Settings of the search for a knee.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KneeSettings {
     /// Coverage of the knee's interval, strictly between 0 and 1.
@@ -49,8 +49,7 @@ pub enum Shape {
 /// Where the cost per unit of work leaves its plateau.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Knee {
-    /// The knee: the geometric middle of `capacity` and `beyond` for a step, the point where the
-    /// two lines meet for a hinge.
+    /// The geometric middle of `capacity` and `beyond` for a step, where the lines meet for a hinge.
     pub level: f64,
     /// Low end of the knee's interval.
     pub low: f64,
@@ -64,8 +63,8 @@ pub struct Knee {
     pub plateau_cost: f64,
     /// Cost at `beyond` over `plateau_cost`.
     pub rise: f64,
-    /// Elasticity beyond the knee, d log cost / d log level: the slope of the line beyond a hinge,
-    /// the secant from `capacity` to `beyond` of a step (at least so steep: it lies within).
+    /// Elasticity beyond the knee, d log cost / d log level: the slope of the line beyond a hinge, the
+    /// secant of a step (a lower bound).
     pub steepness: f64,
     /// Part of the bootstrap samples that have a knee too, 0 to 1.
     pub support: f64,
@@ -101,12 +100,11 @@ pub struct OtherKnee {
 pub struct NoKnee {
     /// The highest level that was measured.
     pub up_to: f64,
-    /// Elasticity of the whole curve, d log cost / d log level: .5 is "cost doubles when the level
-    /// is four times as high".
+    /// Elasticity of the whole curve, d log cost / d log level.
     pub growth: f64,
     /// Cost of the most expensive level over that of the cheapest.
     pub largest_rise: f64,
-    /// What kept it from being a knee.
+    /// The reason.
     pub why: WhyNoKnee,
 }
 
@@ -143,10 +141,10 @@ pub enum WhyNoKnee {
     /// The cost rises and comes back.
     #[error("the cost rises, but by level {level} it grows as before")]
     Returns {
-        /// The level at which it is back near the plateau, or where the plateau's slope leads.
+        /// The level at which it is back near the plateau or its continued slope.
         level: f64,
     },
-    /// The rise is no more than the noise makes up now and then.
+    /// The rise is within the noise.
     #[error("the rise is within the noise: replicate the levels")]
     Noise,
 }

@@ -1,4 +1,4 @@
-//! The points of a curve, and lines from their sums, so that any piece of a curve is fitted in constant time.
+//! The points of a curve, and lines from sums over any piece of it in constant time.
 
 /// One point of the curve: the middle of a level's costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,9 +47,8 @@ impl Sums {
         x: impl Fn(&Point) -> f64,
         y: impl Fn(&Point) -> f64,
     ) -> Self {
-        points
-            .iter()
-            .fold(Self::default(), |sums, point| sums.with(x(point), y(point), point.weight))
+        let add = |sums: Self, point: &Point| sums.with(x(point), y(point), point.weight);
+        points.iter().fold(Self::default(), add)
     }
 
     pub(super) fn with(&self, x: f64, y: f64, w: f64) -> Self {
@@ -85,8 +84,8 @@ impl Sums {
     }
 }
 
-/// Plateau and continuation of a curve that bends at `knot`, and its residual sum of squares. A
-/// plateau that is not `sloped` is level.
+/// Plateau, `sloped` or level, and continuation of a curve that bends at `knot`, with its residual
+/// sum of squares.
 pub(super) fn hinge_at(points: &[Point], knot: f64, sloped: bool) -> Option<(Line, Line, f64)> {
     let excess = |point: &Point| (point.x - knot).max(0.0);
     // The line that leaves a plateau at the knot, steeper by `bend`.

@@ -1,25 +1,25 @@
 //! The variance of an overall effect when trials and the arm × cell term are random.
 //!
-//! The estimate is the mean d̄ of the C cells' log ratios. Its variance is that of the trials plus
+//! log cost = cell + effect of the arm + (arm × cell) + trial. The estimate is the mean of the C
+//! cells' log ratios. Its variance is that of the trials plus
 //! that of the arm × cell term over C.
 //!
-//! * **Trials.** Each trial's share of the estimate is the sum of its residuals in the cells that it
-//!   has, each over C n (n trials in that cell and arm, times √(n / (n - 1)) for the mean that was
-//!   estimated). The sum V of the squared shares is the trials' variance: for trials of one cell
-//!   each it is Σ s² / n / C², for trials that are in all cells it is that of the trials' means. So
-//!   what all cells of a trial have in common is in it.
+//! * **Trials.** Each trial's share of the estimate is the sum of its residuals in its cells, each
+//!   over C n (n trials in that cell and arm, times √(n / (n - 1)) for the estimated mean). The sum
+//!   V of the squared shares is the trials' variance: for trials of one cell each it is
+//!   Σ s² / n / C², for trials in all cells that of the trials' means.
 //! * **Arm × cell.** The cells' log ratios have the variance s_d². Trials alone would explain
 //!   W = (Σ v - C V) / (C - 1) of it, with v a cell's own Σ s² / n; what is beyond that is the arm ×
 //!   cell term, never below 0.
 //!
-//! Degrees of freedom are Satterthwaite's (1946). With one value a cell and arm only s_d² is left,
-//! and this is the t-test of the cells' log ratios with C - 1 degrees of freedom: cells as blocks.
+//! Degrees of freedom are Satterthwaite's (1946). With one value a cell and arm this is the t-test
+//! of the cells' log ratios with C - 1 degrees of freedom.
 
 use std::collections::BTreeMap;
 
 use super::{OverallCell, TrialCost};
-use crate::comparison::Pairing;
-use crate::log_ratio::{LogRatio, NO_SPREAD};
+use crate::Pairing;
+use crate::t_intervals::{LogRatio, NO_SPREAD};
 use crate::{Refused, refused};
 
 pub(super) struct Effect {
@@ -42,7 +42,7 @@ impl Effect {
 /// The logarithms of one cell in one arm, or of its pairs' ratios.
 pub(super) type Logs = Vec<(usize, f64)>;
 
-/// What each arm has in the cells, or what the pairs have; either all cells are of pairs or none is.
+/// The cells of each arm, or of the pairs.
 pub(super) fn arms(cells: &[OverallCell]) -> Vec<Vec<Logs>> {
     let logs = |side: &[TrialCost]| side.iter().map(|one| (one.trial, one.cost.ln())).collect();
     let ratios = |cell: &OverallCell| {
@@ -156,7 +156,7 @@ impl Trials {
                 return refused("the cells are of a single trial: how trials differ was not seen");
             }
             if known > 0 {
-                // Cells with a single value of the arm are taken to vary as the others do.
+                // Cells with a single value of the arm are assumed to vary as the others.
                 let scale = component.len() as f64 / known as f64;
                 let variance = shares.values().map(|share| share * share).sum::<f64>();
                 let variance = variance * scale * scale;

@@ -2,13 +2,14 @@
 //!
 //! Under "the effect is θ in every cell" the second arm's values less θ could have been the first
 //! arm's. So labels are exchanged: of trials within a cell, of trials that share several cells as a
-//! whole, and in pairs within each pair. The statistic of an arrangement is T - θ k, where k is what
-//! the statistic makes of the labels alone and is 1 for the observed ones. So an arrangement is at
-//! least as extreme as what was observed for θ on one side of (T₀ - T) / (1 - k), and the interval
-//! lies between two order statistics of these thresholds: no search is needed.
+//! whole, and within each pair. The statistic of an arrangement is T - θ k, where k is the statistic
+//! of the labels alone, 1 for the observed ones. An arrangement is at least as extreme as the
+//! observed one for θ on one side of (T₀ - T) / (1 - k), so the interval lies between two order
+//! statistics of these thresholds.
 
 use std::collections::BTreeSet;
 
+use itertools::Itertools;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -16,7 +17,7 @@ use super::mixed::{Logs, arms, components};
 use super::{OverallCell, PermutationInterval};
 use crate::rank_inversion::{Inversion, RatioInterval};
 
-/// Up to so many arrangements all are tried, beyond it so many are drawn.
+/// At most this many arrangements are all tried; of more, this many are drawn.
 const MOST_ARRANGEMENTS: usize = 10_000;
 /// Statistics and weights that differ by less are equal.
 const ROUNDING: f64 = 1e-12;
@@ -24,12 +25,12 @@ const ROUNDING: f64 = 1e-12;
 pub(super) struct PermutationInversion {
     /// Thresholds on the logarithm of the ratio, ascending.
     thresholds: Vec<f64>,
-    /// Arrangements that are as extreme as what was observed whatever the effect.
+    /// Arrangements that are as extreme as the observed one for every effect.
     always: usize,
     exact: bool,
-    /// The logarithm of the cells' own estimate, at which the test is centred.
+    /// The logarithm of the cells' estimate, at which the test is centred.
     log: f64,
-    /// That less this test's own.
+    /// The difference to this test's own estimate.
     shift: f64,
 }
 
@@ -44,7 +45,7 @@ enum Group {
 struct Arms {
     values: Vec<f64>,
     total: f64,
-    /// How many are the first arm's.
+    /// Number of the first arm's.
     first: usize,
     /// The share of these cells among all.
     share: f64,
@@ -79,7 +80,7 @@ impl PermutationInversion {
         (self.thresholds.len() + self.always) as f64
     }
 
-    /// The smallest two-sided p-value that it could give.
+    /// The smallest two-sided p-value of the test.
     pub(super) fn smallest_p(&self) -> f64 {
         2.0 * self.always as f64 / self.total()
     }
@@ -94,7 +95,7 @@ impl PermutationInversion {
     fn ends(&self, confidence: f64) -> (f64, f64) {
         let allowed = (1.0 - confidence) / 2.0 * self.total() * (1.0 + 1e-12);
         let end = |log: f64| (log + self.shift).exp().clamp(f64::MIN_POSITIVE, f64::MAX);
-        // As many thresholds as this, with what is always extreme, are still rejected.
+        // Rejected thresholds, beside what is always extreme.
         let rejected = (allowed.floor() as usize).checked_sub(self.always);
         let ends = rejected.and_then(|rejected| {
             let low = self.thresholds.get(rejected)?;
@@ -147,8 +148,7 @@ fn groups(cells: &[OverallCell]) -> Option<Vec<Group>> {
     Some(groups)
 }
 
-/// Each trial's sum over cells that it shares with others, over the number of all cells; `None` if
-/// one lacks some of them.
+/// Each trial's sum over its shared cells, over the number of all cells; `None` if one lacks a cell.
 fn sums(arm: &[Logs], component: &[usize], count: f64) -> Option<Vec<f64>> {
     let trials: BTreeSet<usize> =
         component.iter().flat_map(|cell| &arm[*cell]).map(|(trial, _)| *trial).collect();
@@ -174,7 +174,7 @@ impl Arms {
         self.values.len() - self.first
     }
 
-    /// What it is to label values with this sum as the second arm's, of which `own` are its own.
+    /// The arrangement whose second arm has this sum, with `own` values of its own.
     fn labelled(&self, sum: f64, own: usize) -> Arrangement {
         let (first, second) = (self.first as f64, self.second() as f64);
         let own = own as f64;
@@ -182,24 +182,16 @@ impl Arms {
         (sum / second - (self.total - sum) / first, self.share * weight)
     }
 
-    /// Every way to label as many of the values from `at` on as are `wanted`, beside those chosen.
-    fn choices(
-        &self,
-        at: usize,
-        wanted: usize,
-        chosen: (f64, usize),
-        found: &mut Vec<Arrangement>,
-    ) {
-        if wanted == 0 {
-            return found.push(self.labelled(chosen.0, chosen.1));
-        }
-        for next in at..=self.values.len() - wanted {
-            let own = chosen.1 + usize::from(next >= self.first);
-            self.choices(next + 1, wanted - 1, (chosen.0 + self.values[next], own), found);
-        }
+    /// All ways to label the values.
+    fn all(&self) -> Vec<Arrangement> {
+        let labelled = |chosen: Vec<(usize, &f64)>| {
+            let own = chosen.iter().filter(|(at, _)| *at >= self.first).count();
+            self.labelled(chosen.iter().map(|(_, value)| **value).sum(), own)
+        };
+        self.values.iter().enumerate().combinations(self.second()).map(labelled).collect()
     }
 
-    /// One way, drawn: each value is taken with the share of those that are still wanted.
+    /// A drawn way: each value is taken with the share of those that are still wanted.
     fn draw(&self, random: &mut Pcg64Mcg) -> Arrangement {
         let (mut wanted, mut sum, mut own) = (self.second(), 0.0, 0);
         for (at, value) in self.values.iter().enumerate() {
@@ -214,7 +206,7 @@ impl Arms {
 }
 
 impl Group {
-    /// How many ways there are to exchange its labels.
+    /// Number of ways to exchange its labels.
     fn number(&self) -> f64 {
         match self {
             Self::Arms(arms) => crate::null_distribution::arrangements(arms.first, arms.second()),
@@ -222,7 +214,7 @@ impl Group {
         }
     }
 
-    /// The labels as they are.
+    /// The observed labels.
     fn observed(&self) -> Arrangement {
         match self {
             Self::Arms(arms) => {
@@ -234,11 +226,7 @@ impl Group {
 
     fn all(&self) -> Vec<Arrangement> {
         match self {
-            Self::Arms(arms) => {
-                let mut found = Vec::new();
-                arms.choices(0, arms.second(), (0.0, 0), &mut found);
-                found
-            }
+            Self::Arms(arms) => arms.all(),
             Self::Pair(value, share) => vec![(*value, *share), (-value, -share)],
         }
     }
@@ -264,7 +252,7 @@ fn all(groups: &[Group]) -> Vec<Arrangement> {
     found
 }
 
-/// The observed arrangement, and as many drawn ones as are tried at most.
+/// The observed arrangement, and drawn ones up to the limit.
 fn drawn(groups: &[Group]) -> Vec<Arrangement> {
     let mut random = Pcg64Mcg::seed_from_u64(1973);
     let mut arrangement = |draw: bool| {

@@ -37,7 +37,7 @@ fn cells_with_one_value_each_are_blocks_of_a_t_test() {
     let cells: Vec<OverallCell> =
         ratios.iter().enumerate().map(|(at, ratio)| cell(at, &[1.0], &[*ratio])).collect();
     let found = alone(cells).unwrap();
-    let t = crate::paired_log_ratio(&[1.0; 5], &ratios, 0.95).unwrap();
+    let t = crate::log_ratio(&[1.0; 5], &ratios, Pairing::Paired, 0.95).unwrap();
     let mixed = found.mixed.unwrap();
     assert!((mixed.low - t.low).abs() < 1e-12 && (mixed.high - t.high).abs() < 1e-12);
     assert_eq!(mixed.degrees_of_freedom, 4.0);
@@ -89,7 +89,7 @@ fn what_the_cells_of_a_trial_have_in_common_is_not_counted_as_evidence() {
         })
         .collect();
     let found = alone(shared.clone()).unwrap();
-    let welch = crate::welch_log_ratio(&sessions[0], &sessions[1], 0.95).unwrap();
+    let welch = crate::log_ratio(&sessions[0], &sessions[1], Pairing::Unpaired, 0.95).unwrap();
     let mixed = found.mixed.unwrap();
     assert!((mixed.low - welch.low).abs() < 0.002, "{mixed:?} {welch:?}");
     assert!((mixed.degrees_of_freedom - welch.degrees_of_freedom).abs() < 0.01);

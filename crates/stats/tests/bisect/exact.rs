@@ -13,7 +13,7 @@ fn search(steps: usize, first_bad: usize, skipped: &[usize]) -> (Vec<usize>, usi
             _ if step < first_bad => Outcome::Good,
             _ => Outcome::Bad,
         };
-        bisect.tell(step, outcome).expect("one change");
+        bisect.record(step, outcome).expect("one change");
         judged += 1;
     }
     (bisect.suspects().collect(), judged)
@@ -43,10 +43,10 @@ fn a_change_among_skipped_steps_is_a_range() {
 #[test]
 fn a_verdict_against_the_order_is_refused() {
     let mut bisect = ExactBisect::new(8).unwrap();
-    bisect.tell(3, Outcome::Bad).unwrap();
-    let error = bisect.tell(5, Outcome::Good).unwrap_err();
+    bisect.record(3, Outcome::Bad).unwrap();
+    let error = bisect.record(5, Outcome::Good).unwrap_err();
     assert!(error.to_string().starts_with("step 5 is Good, but the change lies in steps 1 to 3"));
-    assert!(bisect.tell(0, Outcome::Bad).is_err());
+    assert!(bisect.record(0, Outcome::Bad).is_err());
     assert!(ExactBisect::new(1).is_none());
 }
 

@@ -44,13 +44,13 @@ fn simulate_after(
         for index in 0..2 * known {
             let (step, level) = if index % 2 == 0 { (0, 0.0) } else { (STEPS - 1, shift) };
             let value = (NOISE * (level + normal(&mut random))).exp();
-            bisect.tell(step, value).expect("a positive value");
+            bisect.record(step, value).expect("a positive value");
         }
         while let Some(step) = bisect.next() {
             let level = if step >= changed { shift } else { 0.0 };
             let drifted = drift * bisect.measurements() as f64 / 100.0;
             let value = (NOISE * (level + normal(&mut random)) + drifted).exp();
-            bisect.tell(step, value).expect("a positive value");
+            bisect.record(step, value).expect("a positive value");
         }
         match bisect.conclusion() {
             Conclusion::Changed(steps) if shift != 0.0 && steps == (changed..=changed) => {
@@ -137,7 +137,7 @@ fn exact_measurements_are_searched_like_certain_verdicts() {
     for changed in 1..STEPS {
         let mut bisect = NoisyBisect::new(STEPS, NoisySettings::default()).unwrap();
         while let Some(step) = bisect.next() {
-            bisect.tell(step, if step >= changed { 1.01 } else { 1.0 }).unwrap();
+            bisect.record(step, if step >= changed { 1.01 } else { 1.0 }).unwrap();
         }
         assert_eq!(bisect.conclusion(), Conclusion::Changed(changed..=changed));
         assert!(bisect.measurements() <= 18, "{}", bisect.measurements());
@@ -154,7 +154,7 @@ fn skipped_steps_are_never_asked_for_and_make_the_answer_a_range() {
     while let Some(step) = bisect.next() {
         assert!(![0, 12, 13, 14, 31].contains(&step));
         let level = if step >= 13 { 4.0 } else { 0.0 };
-        bisect.tell(step, (NOISE * (level + normal(&mut random))).exp()).unwrap();
+        bisect.record(step, (NOISE * (level + normal(&mut random))).exp()).unwrap();
     }
     assert_eq!(bisect.conclusion(), Conclusion::Changed(12..=15));
 }
@@ -166,14 +166,14 @@ fn probabilities_add_up_and_what_cannot_be_taken_is_refused() {
     assert!((prior.no_change - 0.5).abs() < 1e-12);
     assert!((prior.first_changed[4] - 0.5 / 9.0).abs() < 1e-12);
     for (step, value) in [(0, 1.0), (9, 1.3), (9, 1.25), (0, 1.02), (5, 1.01)] {
-        bisect.tell(step, value).unwrap();
+        bisect.record(step, value).unwrap();
         let posterior = bisect.posterior();
         let sum = posterior.no_change + posterior.first_changed.iter().sum::<f64>();
         assert!((sum - 1.0).abs() < 1e-12, "{sum}");
     }
-    assert!(bisect.tell(10, 1.0).is_err());
-    assert!(bisect.tell(3, 0.0).is_err());
-    assert!(bisect.tell(3, f64::NAN).is_err());
+    assert!(bisect.record(10, 1.0).is_err());
+    assert!(bisect.record(3, 0.0).is_err());
+    assert!(bisect.record(3, f64::NAN).is_err());
     assert_eq!(bisect.measurements(), 5);
     assert!(NoisyBisect::new(1, NoisySettings::default()).is_none());
     assert!(NoisyBisect::new(5, NoisySettings { confidence: 1.0, ..STEADY }).is_none());
@@ -185,7 +185,7 @@ fn posterior_agrees_with_numerical_integration() {
     let settings = NoisySettings { no_change_prior: 0.4, ..STEADY };
     let mut bisect = NoisyBisect::new(5, settings).unwrap();
     for (step, log) in [(0, 0.0), (4, 1.2), (4, 0.7), (0, 0.3), (2, 0.4), (3, 1.0)] {
-        bisect.tell(step, f64::exp(log)).unwrap();
+        bisect.record(step, f64::exp(log)).unwrap();
     }
     let posterior = bisect.posterior();
     let found = [&[posterior.no_change][..], &posterior.first_changed[1..]].concat();

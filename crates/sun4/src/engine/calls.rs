@@ -1,16 +1,14 @@
-//! Calls of one process by another, and what is counted of them.
+//! Calls between processes, and their counts.
 //!
-//! A call stands for a message and its answer: a request to a window server, a line for a shell
-//! behind a pseudo-terminal, a query to a database. Each of the three system calls costs as much as
-//! looking for a child.
+//! A call is a message and its answer: a request to a window server, a line for a shell, a query to a
+//! database. Each of the three system calls costs as much as looking for a child.
 
 use std::collections::VecDeque;
 
-use super::Engine;
+use super::{Engine, State};
 use crate::outcome::{Outcome, ProcessOutcome};
-use crate::process::State;
 
-/// Who waits at a service, those that have waited longest first.
+/// The processes that wait at a service, in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Service {
     callers: VecDeque<usize>,
@@ -47,7 +45,7 @@ impl Engine<'_> {
         self.release_callers(process);
     }
 
-    /// Lets those go on whose calls a process has taken.
+    /// Wakes the callers that a process has served.
     pub(super) fn release_callers(&mut self, process: usize) {
         for caller in std::mem::take(&mut self.processes[process].callers) {
             self.wake(caller);
@@ -60,13 +58,13 @@ impl Engine<'_> {
         at.outcome.responses_ns.push(self.now_ns - at.woken_ns);
     }
 
-    /// Everything is counted from here on.
+    /// Restarts all counts.
     pub(super) fn begin(&mut self, process: usize) {
         self.next_step(process);
         self.hat.outcome = Outcome::default();
         for process in &mut self.processes {
             process.is_forgotten = process.state == State::Ended;
-            // What has ended does not bound the life of the workload either.
+            // Processes that have ended are not part of the workload either.
             process.is_measured &= !process.is_forgotten;
             process.outcome = ProcessOutcome {
                 name: std::mem::take(&mut process.outcome.name),

@@ -1,16 +1,15 @@
-//! Time passes, and the clock interrupts each 10 ms.
+//! Time, and the clock that interrupts each 10 ms.
 
 use rand::RngExt;
 
-use super::{Engine, Mode};
+use super::{Engine, Mode, State};
 use crate::log::Event;
-use crate::process::State;
 use crate::scheduler::{HZ, TICK_NS};
 use crate::system::{Accounting, Swapping};
 
-/// Ticks from one turn of equal processes to the next.
+/// Ticks between turns of equal processes.
 const TURN: u64 = HZ / 10;
-/// Seconds after which a sleeper's pages are as good as free.
+/// Seconds after which a sleeper is swapped.
 const LONG_SLEEP_S: u64 = 20;
 
 impl Engine<'_> {
@@ -18,19 +17,15 @@ impl Engine<'_> {
         (self.ticks + 1) * TICK_NS
     }
 
-    /// A process runs in the kernel, and then in user mode. The kernel sees the ticks on the way
-    /// when that is over.
+    /// Runs a process in the kernel, then in user mode; ticks on the way are handled afterwards.
     pub(super) fn spend(&mut self, process: usize, system_ns: u64, user_ns: u64) {
         let system_end_ns = self.now_ns + system_ns;
         self.now_ns = system_end_ns + user_ns;
         self.hat.log.at(self.now_ns);
         while self.next_tick_ns() <= self.now_ns {
             let is_system = user_ns == 0 || self.next_tick_ns() <= system_end_ns;
-            self.unseen.push_back(if is_system {
-                Mode::System(process)
-            } else {
-                Mode::User(process)
-            });
+            let mode = if is_system { Mode::System(process) } else { Mode::User(process) };
+            self.unseen.push_back(mode);
             self.ticks += 1;
         }
         if self.system.accounting == Accounting::Exact {
@@ -40,8 +35,7 @@ impl Engine<'_> {
         }
     }
 
-    /// What the system does at a tick, in this order: it accounts the tick, wakes sleepers, gives
-    /// turns each 100 ms, and each second lets use of the CPU decay and looks whom to swap.
+    /// Handles a tick, in the order of docs/mmu-sun4.md.
     pub(super) fn see_tick(&mut self, mode: Mode) {
         self.seen += 1;
         if let Mode::User(process) | Mode::System(process) = mode {
@@ -74,14 +68,14 @@ impl Engine<'_> {
         }
     }
 
-    /// The tick at which a process wakes that goes to sleep now: the first after its time.
+    /// The tick at which a process that goes to sleep now wakes: the first after its time.
     pub(super) fn due(&mut self, sleep_ns: u64) -> u64 {
         let late = self.rng.random_range(0..1000) < self.system.jitter_permille;
         (self.now_ns.saturating_add(sleep_ns)).div_ceil(TICK_NS).max(self.ticks + 1)
             + u64::from(late)
     }
 
-    /// The process that runs goes to sleep.
+    /// Puts the running process to sleep.
     pub(super) fn block(&mut self, process: usize, for_child: bool) {
         self.processes[process].state = State::Asleep { since: self.ticks, for_child };
         self.scheduler.sleep(process);

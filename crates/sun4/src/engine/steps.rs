@@ -1,7 +1,6 @@
-//! A process does the next step of its program.
+//! The steps of a process.
 
-use super::Engine;
-use crate::process::State;
+use super::{Engine, State};
 use crate::program::Step;
 
 impl Engine<'_> {

@@ -1,15 +1,14 @@
-//! A process touches its path: as much as there is time for until the clock interrupts.
+//! Touches of a path, as many as there is time for until the next tick.
 //!
-//! What is done at a stroke here is exactly what touch by touch would be: all strokes end at or
-//! before the next tick, but for the last touch or fault, which ends when it ends.
+//! All that is done at once is exactly what single touches would do: it ends at or before the next
+//! tick, but for the last touch or fault.
 
-use super::Engine;
+use super::{Engine, PathPosition};
 use crate::hat::Cost;
-use crate::process::Place;
 use crate::program::{Path, Visit};
 
 impl Engine<'_> {
-    /// Goes on with a path that is touched `times` times.
+    /// Continues a path that is touched `times` times.
     pub(super) fn touch(&mut self, process: usize, path: &Path, times: u64) {
         let at = &mut self.processes[process];
         if at.place.times == 0 {
@@ -17,7 +16,7 @@ impl Engine<'_> {
                 at.step += 1;
                 return;
             }
-            at.place = Place { times, visit: 0, pages: path.visits[0].pages, done: 0 };
+            at.place = PathPosition { times, visit: 0, pages: path.visits[0].pages, done: 0 };
         }
         let place = at.place;
         if place.visit == 0
@@ -42,7 +41,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The kernel writes the registers of a process to its stack before it returns to it.
+    /// Writes the registers of a process to its stack, as the kernel does.
     pub(super) fn resume(&mut self, process: usize, visit: &Visit) {
         let mut left = visit.pages;
         while left != 0 {
@@ -67,7 +66,7 @@ impl Engine<'_> {
         cost
     }
 
-    /// If the whole path is ready: as many whole times as there is time for. Whether it was any.
+    /// Touches a ready path as many whole times as there is time for; whether it was any.
     fn whole_times(&mut self, process: usize, path: &Path) -> bool {
         let is_ready =
             |visit: &Visit| visit.pages & !self.hat.ready(process, visit.slot, path.is_write) == 0;
@@ -88,7 +87,7 @@ impl Engine<'_> {
         true
     }
 
-    /// Touches pages that are ready, the lowest of those that are left of the visit.
+    /// Touches ready pages, the lowest that are left of the visit.
     fn ready_pages(&mut self, process: usize, path: &Path, pages: u64) {
         let visit = &path.visits[self.processes[process].place.visit];
         let touch_ns = self.hat.prices.touch_ns;
@@ -104,7 +103,7 @@ impl Engine<'_> {
         self.spend(process, 0, touches * touch_ns);
     }
 
-    /// Faults on the lowest page that is left of the visit, or on several that are alike.
+    /// Faults on the lowest page that is left, or on several alike.
     fn missing_pages(&mut self, process: usize, path: &Path, visit: &Visit) {
         let left = self.processes[process].place.pages;
         let plain = self.hat.plain(process, visit.slot, path.is_write);
@@ -128,7 +127,7 @@ impl Engine<'_> {
         self.spend(process, system_ns, count * plain_ns - system_ns);
     }
 
-    /// These pages of the visit are done.
+    /// Advances behind these pages of the visit.
     fn leave_behind(&mut self, process: usize, path: &Path, pages: u64) {
         let at = &mut self.processes[process];
         at.place.pages &= !pages;
@@ -149,7 +148,7 @@ fn lowest(pages: u64) -> u64 {
     pages & pages.wrapping_neg()
 }
 
-/// So many of the lowest pages, and how many there are of them.
+/// At most this many of the lowest pages, and their number.
 fn lowest_of(pages: u64, most: u64) -> (u64, u64) {
     let count = u64::from(pages.count_ones());
     if count <= most {

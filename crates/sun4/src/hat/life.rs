@@ -1,4 +1,4 @@
-//! Address spaces from their beginning to their end.
+//! Address spaces: exec, fork, exit and swapping.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use crate::hat::{Group, Hat, Segment, Space};
 use crate::program::Layout;
 
 impl Hat {
-    /// Makes room for the address space of a process; it is empty.
+    /// Adds an empty address space.
     pub(crate) fn add(&mut self) {
         self.spaces.push(Space::default());
     }
 
-    /// Gives a space a layout in which nothing has happened; what it was before goes.
+    /// Replaces a space by an untouched layout.
     pub(crate) fn exec(&mut self, space: usize, layout: &Arc<Layout>) {
         self.leave(space);
         let mut segments = Vec::with_capacity(layout.slots());
@@ -30,8 +30,7 @@ impl Hat {
             Space { layout: Arc::clone(layout), segments, regions: layout.regions(), has_context };
     }
 
-    /// Makes a space a copy of its parent's: what is private is shared until it is written. How many
-    /// pages the parent has.
+    /// Copies the parent's space, with private pages copied on write; returns the parent's pages.
     pub(crate) fn fork(&mut self, parent: usize, child: usize) -> u64 {
         let mut pages = 0;
         let mut space = Space { has_context: false, ..self.spaces[parent].clone() };
@@ -53,7 +52,7 @@ impl Hat {
         pages
     }
 
-    /// Ends a space; how many pages it had, and whether it had a context.
+    /// Ends a space; returns its pages and whether it had a context.
     pub(crate) fn exit(&mut self, space: usize) -> (u64, bool) {
         let segments = self.spaces[space].segments.iter();
         let pages = segments.map(|segment| u64::from(segment.made.count_ones())).sum();
@@ -63,7 +62,7 @@ impl Hat {
         (pages, had_context)
     }
 
-    /// Takes from a space what it has of the hardware, because it is swapped.
+    /// Frees the hardware that a swapped space has.
     pub(crate) fn swap_out(&mut self, space: usize) {
         self.release(space);
         for slot in 0..self.spaces[space].segments.len() {
@@ -82,7 +81,7 @@ impl Hat {
         self.contexts.release(space)
     }
 
-    /// A space that writes a segment that it shares gets entries of its own.
+    /// Gives a space its own entries of a segment that it writes.
     pub(super) fn unshare(&mut self, space: usize, slot: usize) {
         let id = self.spaces[space].segments[slot].group;
         let is_private = self.spaces[space].layout.pages[slot].private != 0;
@@ -133,7 +132,7 @@ impl Hat {
             self.free.push(frame);
         }
         if let Some(store) = &mut self.store {
-            store.remove(id);
+            store.retain(|(group, _)| *group != id);
         }
         self.copies.retain(|group| *group != id);
         let group = &mut self.groups[id as usize];

@@ -1,8 +1,8 @@
-//! What each thing costs on a machine with a system, in ns.
+//! The costs of a machine with a system, in ns.
 
 use crate::setup::Setup;
 
-/// References to memory with which hardware finds an entry in tables of three levels.
+/// References to memory of a walk through three levels of tables.
 const WALK_REFERENCES: u64 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Prices {
             zero_fill_ns: ns(costs.zero_fill),
             copy_ns: ns(costs.copy),
             load_ns: ns(costs.group + ptes_cycles),
-            // Each entry is read for what the hardware noted in it, and made invalid.
+            // Each entry is read for its reference bits, and made invalid.
             unload_ns: ns(2 * ptes_cycles),
             entry_ns: ns(costs.entry),
             walk_ns: WALK_REFERENCES * machine.memory.line_fill_ns,
@@ -66,7 +66,7 @@ impl Prices {
         }
     }
 
-    /// So many cycles in ns, rounded down.
+    /// Cycles in ns, rounded down.
     pub(crate) fn cycles_ns(&self, cycles: u64) -> u64 {
         (u128::from(cycles) * 1_000_000_000 / u128::from(self.clock_hz)) as u64
     }

@@ -1,13 +1,12 @@
-//! Pmegs, smegs and copies of groups: giving them and taking them.
+//! Allocation of pmegs, smegs and copies of groups.
 
-use crate::context::Grant;
 use crate::hat::Hat;
 use crate::log::Event;
+use crate::slots::{Grant, next};
 use crate::system::Reload;
-use crate::victim::next;
 
 impl Hat {
-    /// Gives a segment a pmeg; what that costs beyond the fault, in ns.
+    /// Gives a segment a pmeg; returns the cost beyond the fault, in ns.
     pub(super) fn give_frame(&mut self, space: usize, slot: usize) -> u64 {
         let mut cost_ns = self.give_smeg(space, slot);
         let frame = self.free.pop().unwrap_or_else(|| {
@@ -44,7 +43,7 @@ impl Hat {
         (frame, cost_ns)
     }
 
-    /// Takes the pmeg of a group; the caller says what becomes of it.
+    /// Takes the pmeg of a group, for the caller to reuse or free.
     pub(super) fn empty(&mut self, group: u32) -> Option<u16> {
         let group = &mut self.groups[group as usize];
         if self.store.is_none() {
@@ -74,7 +73,7 @@ impl Hat {
         } else {
             self.outcome.hat.smgstolen_noctx += 1;
         }
-        // Without its smeg nothing of the region can be reached.
+        // The region is unreachable without its smeg.
         for slot in 0..self.spaces[loser].segments.len() {
             if self.spaces[loser].regions[slot] == region
                 && let Some(frame) = self.empty(self.spaces[loser].segments[slot].group)
@@ -86,8 +85,8 @@ impl Hat {
         cost_ns
     }
 
-    /// Gives a group a copy in memory. If there is no room, another group loses its copy, and its
-    /// pmeg too: the pmeg's entries are those of the copy.
+    /// Gives a group a copy in memory. Without room another group loses its copy and the pmeg that
+    /// holds the same entries.
     pub(super) fn keep(&mut self, group: u32) {
         if self.reload == Reload::Page || self.groups[group as usize].has_copy {
             return;

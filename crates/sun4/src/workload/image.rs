@@ -1,9 +1,9 @@
-//! Where the parts of a program lie in its address space.
+//! The layout of a program's address space.
 //!
 //! As in an executable of SunOS 4: text from 0x2000, data behind it, then the heap; libraries and
-//! shared segments below the linker, each further down than the one before; the stack below
-//! 0xf8000000. Mappings begin at multiples of 128 KiB, so that their pages fall on the same lines of
-//! a virtually addressed cache whichever process maps them.
+//! shared segments below the linker, each below the one before; the stack below 0xf8000000. Mappings
+//! begin at multiples of 128 KiB, so that pages have the same lines of a virtually addressed cache in
+//! all processes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::system::Libraries;
 
 /// File number of the linker's text.
 const LINKER_FILE: u32 = 1;
-/// The first file number that a workload may give.
+/// The first file number for workloads.
 pub(super) const FIRST_FILE: u32 = 2;
 
 const TEXT: u64 = 0x2000;
 const LINKER: u64 = 0xf7fc_0000;
 const LINKER_BYTES: u64 = 64 << 10;
-/// Pages of the linker that it uses itself.
+/// Pages that the linker uses itself.
 const LINKER_PAGES: u64 = 12;
 const STACK_END: u64 = 0xf800_0000;
 /// The hole of the two-level machines: nothing is mapped from here on...
@@ -39,7 +39,7 @@ pub(super) struct Library {
     pub(super) file: u32,
     pub(super) text_bytes: u64,
     pub(super) data_bytes: u64,
-    /// Text of it that is used, in bytes: scattered over it, or linked into the program.
+    /// Used bytes of its text: scattered over it, or linked into the program.
     pub(super) used_bytes: u64,
 }
 
@@ -53,36 +53,35 @@ pub(super) struct Shape {
     pub(super) heap_bytes: u64,
     pub(super) heap_backing: Backing,
     pub(super) stack_bytes: u64,
-    /// Its libraries, in the order in which they are mapped.
+    /// In the order of their mappings.
     pub(super) libraries: Vec<Library>,
-    /// Shared segments that it attaches: their numbers and bytes.
+    /// Numbers and bytes of shared segments.
     pub(super) segments: Vec<(u32, u64)>,
 }
 
-/// An address space with the places of its parts.
 #[derive(Clone, Debug)]
 pub(super) struct Image {
     pub(super) layout: Arc<Layout>,
     pub(super) page_bytes: u64,
     pub(super) text: Range<u64>,
-    /// Pages of libraries that are used, wherever they lie.
+    /// Used pages of libraries.
     pub(super) library: Vec<u64>,
     /// Data of program and libraries.
     pub(super) data: Vec<Range<u64>>,
     pub(super) heap: Range<u64>,
     pub(super) stack: Range<u64>,
     pub(super) segments: Vec<Range<u64>>,
-    /// Where the linker lies, if there is one.
+    /// The linker's address.
     linker: Option<u64>,
 }
 
 impl Image {
-    /// Lays a program out; an error if it is larger than the address space.
+    /// Fails for a program that is larger than the address space.
     pub(super) fn new(setup: &Setup, shape: &Shape) -> Result<Self, String> {
         Self::lay_out(setup.machine.mmu.page_bytes, setup.system.libraries, shape)
     }
 
-    /// Lays a program out for pages of a size.
+    /// The same, for pages of a size.
     pub(super) fn lay_out(
         page_bytes: u64,
         libraries: Libraries,
@@ -141,7 +140,7 @@ impl Image {
         Ok(image)
     }
 
-    /// Maps a library and notes the pages of it that are used.
+    /// Maps a library with its used pages.
     fn map(&mut self, library: &Library, free_end: &mut u64, regions: &mut Vec<Region>) {
         let text_bytes = library.text_bytes.next_multiple_of(PART.max(self.page_bytes));
         let mapped = below(free_end, text_bytes + library.data_bytes, self.page_bytes);
@@ -178,7 +177,7 @@ impl Image {
         Ok(())
     }
 
-    /// Touches at addresses, in order, so many times over.
+    /// Touches of addresses in order, repeated.
     pub(super) fn touch(
         &self,
         addresses: impl IntoIterator<Item = u64>,
@@ -190,7 +189,7 @@ impl Image {
         Step::Touch(Arc::new(path), times)
     }
 
-    /// What a program does before its own code: it begins, is linked, and has its data relocated.
+    /// What a program does before its own code: exec, linking, relocation of data.
     pub(super) fn begin(&self) -> Vec<Step> {
         let mut steps = vec![Step::Exec, self.touch([self.text.start], false, 1), self.link()];
         steps.push(self.touch(self.library.iter().copied(), false, 1));
@@ -199,13 +198,13 @@ impl Image {
         steps
     }
 
-    /// What the linker does in its own pages, if there is one.
+    /// The linker's touches of its own pages.
     pub(super) fn link(&self) -> Step {
         let pages = |linker| (0..LINKER_PAGES).map(move |page| linker + page * 4096);
         self.touch(self.linker.into_iter().flat_map(pages), false, 1)
     }
 
-    /// A program in this address space, which touches its stack whenever it gets the CPU back.
+    /// A program that touches its stack whenever it gets the CPU back.
     pub(super) fn program(&self, name: &str, is_measured: bool, steps: Vec<Step>) -> Program {
         let stack = self.layout.path([self.stack.end - 1], true);
         let resume = stack.ok().and_then(|path| path.visits.first().copied());
@@ -223,7 +222,7 @@ fn region(part: &Range<u64>, backing: Backing) -> Region {
     Region { start: part.start, bytes: part.end - part.start, backing }
 }
 
-/// The next mapping below all that are there.
+/// The next mapping below all others.
 fn below(free_end: &mut u64, bytes: u64, page_bytes: u64) -> Range<u64> {
     let apart = MAPPING.max(page_bytes);
     let start = free_end.saturating_sub(bytes) / apart * apart;

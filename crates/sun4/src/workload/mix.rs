@@ -1,10 +1,4 @@
-//! Mixes: machines with several users, described as data.
-//!
-//! A mix has programs (the sizes of their parts, their libraries, their shared segments), commands
-//! that are run and end, and groups of processes. A process thinks or waits for a call, touches some
-//! of its pages, computes, calls others, and runs commands. Who has a number of interactions to do
-//! is a user: all is counted from the moment when the last user is logged in to the end of the last
-//! interaction.
+//! Mixes: machines with several users, as TOML (docs/mmu-mixes.md).
 
 mod check;
 mod scene;
@@ -35,9 +29,9 @@ const MOST_WAIT_NS: u64 = 86_400_000_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mix {
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// What it is about, in a line.
+    /// A summary in one line.
     #[serde(default)]
     pub about: String,
     #[serde(default)]
@@ -170,28 +164,27 @@ struct Group {
     program: String,
     #[serde(default = "once")]
     count: u64,
-    /// Before its work a process waits for its user's thought of this mean length, a timer of this
-    /// period, or a call: one of the three.
+    /// It waits for the think time of its user (a mean), a timer of this period, or a call.
     think: Option<Pause>,
     every: Option<Pause>,
     #[serde(default)]
     serves: bool,
-    /// Of users: interactions until they are done.
+    /// Interactions of a user until it is done.
     interactions: Option<u64>,
     #[serde(default)]
     touches: Touches,
     #[serde(default)]
     compute_cycles: u64,
-    /// After so many times the whole heap is swept; 0 = never.
+    /// Interval of sweeps of the whole heap; 0 = none.
     #[serde(default)]
     sweep_each: u64,
     /// Groups that are called, in order.
     #[serde(default)]
     calls: Vec<String>,
-    /// Commands, all of which are run in random order before one comes again.
+    /// Commands, in random order, each once before one comes again.
     #[serde(default)]
     runs: Vec<String>,
-    /// A command is run each so many times.
+    /// Interval of commands.
     #[serde(default = "once")]
     run_each: u64,
 }
@@ -209,14 +202,14 @@ fn once() -> u64 {
 }
 
 impl Mix {
-    /// Reads a description in TOML; an error says what is wrong in it, and where.
+    /// Reads a description in TOML; an error has its place and reason.
     pub fn parse(text: &str) -> Result<Self, DescriptionError> {
         let description = Description(text);
         let mix: Self = description.read()?;
         mix.check(description).map(|()| mix)
     }
 
-    /// How many processes there are at the same time, without commands.
+    /// Number of processes without commands.
     pub fn processes(&self) -> u64 {
         self.groups.iter().map(|group| group.count).sum()
     }
@@ -253,7 +246,7 @@ impl Mix {
     }
 }
 
-/// Which of some things, in the order of their names, has this name; that it is there was checked.
+/// The index of a known name, in the order of names.
 fn index_of<T>(things: &BTreeMap<String, T>, name: &str) -> usize {
     things.keys().take_while(|known| known.as_str() < name).count()
 }

@@ -1,8 +1,5 @@
-//! The general job on memory: processes that touch places in an order, at a pace.
-//!
-//! The places, their order and their draws are those of the real job with the same seed. A process
-//! makes its memory, or touches what all share once, before anything is counted, as in the real
-//! job. `limit` is not looked at: the work is finite.
+//! The memory job `touch`, with the places, order and draws of the real job with the same seed
+//! (docs/mmu-mixes.md). `limit` is ignored: the work is finite.
 
 use workloads::{
     Access, Backing, Chain, Layout, PAGE_BYTES, Pages, Pattern, TouchPlan, Zipf, in_order,
@@ -13,15 +10,15 @@ use super::image::{FIRST_FILE, Image, LOWER_END, Shape};
 use crate::program::{self, Program, Scene, Start, Step};
 use crate::setup::Setup;
 
-/// Address space that the places may have: the lower half, without text and data.
+/// Address space for the places: the lower half, without text and data.
 const MOST_BYTES: u64 = LOWER_END - (1 << 20);
-/// Touches that are kept one by one, of all processes together.
+/// Most touches that are kept one by one.
 const MOST_TOUCHES: u64 = 1 << 24;
 
-/// The service at which processes that are ready wait for the others.
+/// The service at which processes wait for each other.
 const READY: u32 = 0;
 
-/// Refuses what a Sun-4 cannot have, and says what to change.
+/// Refuses what a Sun-4 cannot do, with a remedy.
 pub(super) fn check(plan: &TouchPlan) -> Result<(), String> {
     if matches!(plan.pages, Pages::Thp | Pages::Hugetlb) {
         return Err("a Sun-4 has no huge pages: take pages=default".to_owned());
@@ -43,7 +40,7 @@ pub(super) fn check(plan: &TouchPlan) -> Result<(), String> {
     Ok(())
 }
 
-/// Touches of one process that are no repetition of others.
+/// Touches of one process without repetitions.
 fn kept(plan: &TouchPlan) -> u64 {
     let places = plan.layout(0).places();
     let first = plan.first_touches().max(places);
@@ -52,8 +49,7 @@ fn kept(plan: &TouchPlan) -> u64 {
     first.saturating_add(if repeats(plan, places) { 2 * places } else { work })
 }
 
-/// The programs of a job: a parent that makes what all share and sees to it that all begin at once,
-/// and the processes.
+/// A parent that makes the shared memory and starts all processes at once, and the processes.
 pub(super) fn scene(plan: &TouchPlan, setup: &Setup, seed: u64) -> Result<Scene, String> {
     let layout = plan.layout(seed);
     let shape = Shape {
@@ -93,7 +89,7 @@ fn parent(plan: &TouchPlan, layout: &Layout, image: &Image) -> Program {
     image.program("parent", false, steps)
 }
 
-/// What is written so that memory is there: each page, or each place if places lie further apart.
+/// The writes that make memory: each page, or each place if places lie further apart.
 fn made(plan: &TouchPlan, layout: &Layout, image: &Image) -> Vec<u64> {
     let offsets: Vec<u64> = if plan.step_bytes > PAGE_BYTES {
         (0..layout.places()).map(|place| layout.offset(place) as u64).collect()
@@ -159,7 +155,7 @@ impl Process<'_> {
         self.image.touch(addresses, self.plan.access == Access::Write, 1)
     }
 
-    /// The touches that count, with a thought after each batch that is not the last.
+    /// The counted touches, with think time after each batch but the last.
     fn work(&self, order: &mut Order<'_>, work: u64, steps: &mut Vec<Step>) {
         let places = self.layout.places();
         let think_ns = self.plan.think_ns;
@@ -173,7 +169,7 @@ impl Process<'_> {
             steps.push(self.touch(order, last));
             return;
         }
-        // A round is like the one before and ends where it began.
+        // All rounds are alike.
         let round = self.touch(order, places.min(work));
         let times = |touches| match &round {
             Step::Touch(path, _) => Step::Touch(path.clone(), touches / places),

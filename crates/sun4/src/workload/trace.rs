@@ -1,9 +1,8 @@
-//! Recorded programs, run again on a Sun-4, several copies of them at the same time if wanted.
+//! Recorded programs, run again on a Sun-4, in one or several copies at a time (docs/mmu-mixes.md).
 //!
-//! docs/mmu-mixes.md explains how addresses, order and time of the trace become those of the machine. In
-//! a bundle of references each page is touched once for reading or for writing, segment by segment in
-//! the order of first use. As no machine has fewer than 8 pmegs for a process that runs, no fault is
-//! lost by that; only their order within a few milliseconds is.
+//! In a bundle of references each page is touched once for reading or for writing, by segment in the
+//! order of first use. No machine has fewer than 8 pmegs for a process, so no fault is lost; only
+//! their order within a few milliseconds is.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -19,25 +18,25 @@ use crate::setup::Setup;
 
 const SEGMENTS_TOGETHER: usize = 8;
 const REFERENCES_TOGETHER: u64 = 1 << 16;
-/// References that take as long as one touch.
+/// References in the time of one touch.
 const REFERENCES_A_TOUCH: u64 = 16;
 /// Pages of a trace in a segment.
 const PAGES_BITS: u32 = (SEGMENT_BYTES >> ::trace::PAGE_SHIFT).trailing_zeros();
 /// Segments of a half of the address space.
 const HALF: u64 = LOWER_END / SEGMENT_BYTES;
-/// The stack of a process is not in the trace's way: all of both halves is available.
+/// All of both halves is available, as no stack is laid out.
 const MOST_SEGMENTS: usize = 2 * HALF as usize;
 
 /// A recorded program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceProgram {
-    /// How many of it run at the same time.
+    /// Number of copies at the same time.
     pub copies: u64,
-    /// References that were taken from the trace.
+    /// References read from the trace.
     pub references: u64,
-    /// Visits that are kept of them.
+    /// Visits of segments.
     pub visits: u64,
-    /// Why the trace was not taken to its end, if it was not.
+    /// Why the rest of the trace was omitted, if it was.
     pub cut: Option<String>,
     /// Processes by their number in the trace.
     processes: BTreeMap<u32, Vec<Piece>>,
@@ -47,7 +46,6 @@ pub struct TraceProgram {
     pages: Vec<(u64, u64)>,
 }
 
-/// A piece of what a process does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Exec,
@@ -99,9 +97,8 @@ struct Taker {
 }
 
 impl TraceProgram {
-    /// So many copies of a trace at the same time. At most about `most_visits` visits of segments are
-    /// kept (50 to 100 bytes each); of a longer trace its beginning is run, and
-    /// [`TraceProgram::note`] says so. An error if it cannot be read.
+    /// Copies of a trace at the same time, with at most about `most_visits` visits (50 to 100 bytes
+    /// each); [`TraceProgram::note`] reports an omitted rest. Fails when the trace cannot be read.
     pub fn take(
         source: &mut dyn Source,
         copies: u64,
@@ -118,7 +115,7 @@ impl TraceProgram {
         Ok(taker.program)
     }
 
-    /// What was left out, in a sentence without its dot.
+    /// A sentence on the omitted rest, without its dot.
     pub fn note(&self) -> Option<String> {
         let cut = self.cut.as_ref()?;
         Some(format!("only the first {} references of the trace were run: {cut}", self.references))
@@ -150,7 +147,7 @@ impl Taker {
         let piece = match event {
             Event::Program { .. } => Piece::Exec,
             Event::Fork { child } => {
-                // A child that was seen before its fork began by itself.
+                // A child that ran before its fork has no parent.
                 if self.program.processes.contains_key(child) {
                     return;
                 }
@@ -163,7 +160,7 @@ impl Taker {
         self.push(process, piece);
     }
 
-    /// Takes a run in; whether there was room.
+    /// Adds a run; whether there was room.
     fn run(&mut self, process: u32, run: &PageRun, bundle: &mut Bundle) -> bool {
         let known = self.folded.len();
         let segment = *self.folded.entry(run.page >> PAGES_BITS).or_insert(known as u32);
@@ -220,7 +217,7 @@ impl Taker {
     }
 }
 
-/// The programs and processes of a trace: each process of it has a program, which all copies use.
+/// A program for each process of the trace, which all copies use.
 pub(super) fn scene(program: &TraceProgram, setup: &Setup) -> Scene {
     let page_bytes = setup.machine.mmu.page_bytes;
     // The regions are segments of their own.
@@ -243,7 +240,7 @@ pub(super) fn scene(program: &TraceProgram, setup: &Setup) -> Scene {
         Program {
             name: format!("process {process}"),
             layout: Arc::clone(&layout),
-            // Where its stack is, the trace does not say.
+            // Its stack is unknown.
             resume: None,
             steps,
             is_measured: true,
@@ -278,8 +275,7 @@ fn touch(visits: &[(u32, u64, u64)], is_write: bool, page_bytes: u64) -> Step {
     Step::Touch(Arc::new(Path { visits, touches, is_write }), 1)
 }
 
-/// Each page as a region: the segments lie in the order of first use, from address 0 and from the
-/// end of the hole.
+/// Each page as a region: segments in the order of first use, from address 0 and behind the hole.
 fn regions(program: &TraceProgram, page_bytes: u64) -> Vec<Region> {
     let mut regions: Vec<Region> = Vec::new();
     for (index, (used, written)) in (0_u64..).zip(&program.pages) {

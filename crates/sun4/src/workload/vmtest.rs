@@ -1,9 +1,9 @@
 //! Irlam's `vmtest` and what ran beside it.
 //!
-//! The parent begins, touches its segment so that all pages are made, forks, and then looks every
-//! 40 ms for children that have ended. A child steps through the segment `loops` times. How
-//! many pages of the library and the linker are touched is inferred from the faults of the smallest rows of Irlam's table: 612 for
-//! everything before the first child, 583 for each child, of which 512 are the segment's.
+//! The parent touches its segment so that all pages are made, forks, and then looks every 40 ms for
+//! children that have ended. A child steps through the segment `loops` times. The touched pages of
+//! library and linker are inferred from the faults of the smallest rows of Irlam's table: 612 before
+//! the first child, 583 for each child, of which 512 are the segment's.
 
 use workloads::VmtestPlan;
 
@@ -19,9 +19,8 @@ pub(super) const MOST_PROCESS_BYTES: u64 = 500 << 20;
 const LOOPS: u64 = 5000;
 const LIBRARY_BYTES: u64 = 440 << 10;
 const PAGE: u64 = 8192;
-/// What the daemons of a machine on a network compute each second: 3 % of 20 MHz. Irlam's rows of 4
-/// to 12 MB with the new layer, which were not taken in single-user mode, are so much slower than
-/// those with the old one.
+/// Cycles a second of the daemons of a machine on a network: 3 % of 20 MHz. Irlam's rows of 4 to 12 MB
+/// with the new layer, not taken in single-user mode, are this much slower than with the old one.
 const DAEMON_CYCLES: u64 = 600_000;
 
 /// Lays out a program with this much memory of its own.
@@ -39,7 +38,7 @@ fn image(setup: &Setup, file: u32, heap_bytes: u64) -> Result<Image, String> {
         data_bytes: PAGE,
         heap_bytes: heap_bytes.max(PAGE),
         stack_bytes: 2 * PAGE,
-        // How much of it would be linked in is not known, and it would be little.
+        // A static program would link an unknown, small part of it.
         libraries: is_shared.then_some(library).into_iter().collect(),
         ..Shape::default()
     };
@@ -50,14 +49,14 @@ fn text(image: &Image) -> Step {
     image.touch([image.text.start], false, 1)
 }
 
-/// So many pages of the library, spread over it.
+/// Touches of library pages, evenly spread.
 fn library(image: &Image, pages: u64) -> Step {
     let apart = LIBRARY_BYTES / pages;
     let places = image.library.first().into_iter();
     image.touch(places.flat_map(|first| (0..pages).map(move |page| first + page * apart)), false, 1)
 }
 
-/// What a program does before its own code: linking.
+/// The start of a program, with linking.
 fn begin(image: &Image) -> Vec<Step> {
     vec![Step::Exec, text(image), image.link(), library(image, 40), write(image)]
 }
@@ -124,20 +123,20 @@ fn child(plan: &VmtestPlan, image: &Image) -> Program {
     image.program("vmtest", true, steps)
 }
 
-/// Addresses that a process steps on.
+/// Addresses that a process touches.
 fn heap(plan: &VmtestPlan, image: &Image) -> impl Iterator<Item = u64> {
     let start = image.heap.start;
     (start..start + plan.process_bytes).step_by((plan.step_bytes as usize).max(1))
 }
 
-/// A program that begins another and waits for its end.
+/// A program that waits for a child.
 fn waiter(name: &str, image: &Image, child: usize) -> Program {
     let mut steps = begin(image);
     steps.extend([Step::Fork(child), Step::Wait, text(image), library(image, 4), write(image)]);
     image.program(name, false, steps)
 }
 
-/// A program that does a little from time to time.
+/// A program that computes periodically.
 fn daemon(name: &str, image: &Image, period_ns: u64, cycles: u64) -> Program {
     let mut steps = begin(image);
     steps.extend([

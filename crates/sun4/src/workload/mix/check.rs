@@ -1,4 +1,4 @@
-//! What contradicts itself in a mix, and where.
+//! Contradictions in a mix, with their places.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const MOST_PROCESSES: u64 = 4096;
 const MOST_INTERACTIONS: u64 = 100_000;
 const MOST_CYCLES: u64 = 1 << 40;
 const MOST_TIMES: u64 = 1 << 20;
-/// Pages that all processes of a mix touch, as far as they are kept one by one.
+/// Touches that are kept one by one.
 const MOST_PAGES: u64 = 1 << 24;
 /// Descriptions of parts, of each kind.
 const MOST_PARTS: usize = 1000;
@@ -67,7 +67,7 @@ impl Mix {
         let is_whole = spread >= 4096 && spread.is_multiple_of(4096);
         let reason = "spread is a multiple of 4096, the size of a page";
         description.that(&format!("{path}.spread"), is_whole, reason)?;
-        // It fits into every machine, with either kind of libraries.
+        // It must fit into every machine, with either kind of libraries.
         for libraries in [Libraries::Shared, Libraries::Static] {
             let sizes = (12..).map(|log2| 1 << log2).take_while(|bytes| *bytes <= SEGMENT_BYTES);
             for page_bytes in sizes {
@@ -140,13 +140,13 @@ impl Mix {
         description.that("", ends, "no process has interactions: there would be no end")
     }
 
-    /// Touches that are kept of commands.
+    /// Touches of all commands.
     fn pages_of_commands(&self) -> u64 {
         let pages = self.commands.values().map(|command| command.touches.pages());
         super::scene::COMMAND_VARIANTS * pages.sum::<u64>()
     }
 
-    /// Touches that are kept of a process for one time, at the most.
+    /// Most touches of a process at a time.
     fn pages_at_a_time(&self, group: &Group) -> u64 {
         let program = self.programs.get(&group.program);
         let heap = program.map_or(0, |program| program.heap.0 / program.spread.0);

@@ -9,21 +9,21 @@ use crate::program::{Program, Scene, Start, Step};
 use crate::setup::Setup;
 use crate::workload::image::{Image, Shape};
 
-/// Times that a process that goes on for ever does different things, before it begins again.
+/// Different turns of an endless process before it begins again.
 const VARIANTS: u64 = 16;
 pub(super) const COMMAND_VARIANTS: u64 = 4;
 const SKEW: f64 = 0.99;
-/// The service at which users wait until all are logged in.
+/// The service at which users wait for each other.
 const READY: u32 = 0;
-/// Keeps the orders of the parts of a program apart: 2^64 divided by the golden ratio.
+/// Separates the orders of a program's parts: 2^64 / golden ratio.
 const APART: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// How often a process of a group does something different.
+/// Different turns of a process of a group.
 pub(super) fn bursts(group: &Group) -> u64 {
     group.interactions.unwrap_or(VARIANTS.max(group.sweep_each).max(group.run_each))
 }
 
-/// All programs and processes; what is random follows from the seed.
+/// All programs and processes; the seed determines all that is random.
 pub(in crate::workload) fn scene(mix: &Mix, setup: &Setup, seed: u64) -> Result<Scene, String> {
     let images = mix.shapes().map(|shape| Image::new(setup, &shape));
     let images = images.collect::<Result<Vec<_>, _>>()?;
@@ -48,15 +48,10 @@ pub(in crate::workload) fn scene(mix: &Mix, setup: &Setup, seed: u64) -> Result<
     Ok(Scene { programs, starts })
 }
 
-/// What sees to it that all is counted from the moment when all users are logged in.
+/// The process that starts the counts when all users are logged in.
 fn init_shape() -> Shape {
-    Shape {
-        file: u32::MAX,
-        text_bytes: 8192,
-        data_bytes: 8192,
-        stack_bytes: 8192,
-        ..Shape::default()
-    }
+    let (text_bytes, data_bytes, stack_bytes) = (8192, 8192, 8192);
+    Shape { file: u32::MAX, text_bytes, data_bytes, stack_bytes, ..Shape::default() }
 }
 
 struct Builder<'a> {
@@ -65,7 +60,7 @@ struct Builder<'a> {
     seed: u64,
 }
 
-/// The pages of one part, and the order in which a process likes them.
+/// The pages of one part, and a process's order of them.
 struct Part {
     pages: Vec<u64>,
     count: u64,
@@ -94,7 +89,7 @@ impl Part {
             return self.pages.clone();
         }
         let mut chosen = BTreeSet::new();
-        // The least popular may not come for very long; then the lowest take their places.
+        // The least popular may take very long; the lowest replace them.
         let mut draws = self.popular.by_ref().take(16 * count as usize).chain(0..places);
         while (chosen.len() as u64) < count
             && let Some(place) = draws.next()
@@ -105,15 +100,15 @@ impl Part {
     }
 }
 
-/// What a process does at a time: parts that it reads and parts that it writes.
-struct Doing<'a> {
+/// A turn of a process: parts that it reads and parts that it writes.
+struct Turn<'a> {
     image: &'a Image,
     reads: Vec<Part>,
     writes: Vec<Part>,
     compute_cycles: u64,
 }
 
-impl Doing<'_> {
+impl Turn<'_> {
     fn next(&mut self) -> Vec<Step> {
         let pages = |parts: &mut [Part]| parts.iter_mut().flat_map(Part::next).collect::<Vec<_>>();
         let (reads, writes) = (pages(&mut self.reads), pages(&mut self.writes));
@@ -139,7 +134,7 @@ impl Builder<'_> {
         let program = index_of(&self.mix.programs, &command.program);
         let image = &self.images[program];
         let mut steps = image.begin();
-        steps.extend(self.doing(program, &command.touches, command.compute_cycles, number).next());
+        steps.extend(self.turn(program, &command.touches, command.compute_cycles, number).next());
         image.program(name, true, steps)
     }
 
@@ -160,13 +155,7 @@ impl Builder<'_> {
         (0..pages).map(|page| image.heap.start + layout.page_offset(page)).collect()
     }
 
-    fn doing(
-        &self,
-        program: usize,
-        touches: &Touches,
-        compute_cycles: u64,
-        number: u64,
-    ) -> Doing<'_> {
+    fn turn(&self, program: usize, touches: &Touches, cycles: u64, number: u64) -> Turn<'_> {
         let image = &self.images[program];
         let live = self.live(program);
         let is_sparse = self.spread_bytes(program) > image.page_bytes;
@@ -181,7 +170,7 @@ impl Builder<'_> {
         };
         let text = of(std::slice::from_ref(&image.text));
         let stack = of(std::slice::from_ref(&image.stack));
-        Doing {
+        Turn {
             image,
             reads: vec![
                 part(0, text, touches.text, page, popular),
@@ -193,7 +182,7 @@ impl Builder<'_> {
                 part(4, live, touches.heap, heap_page, touches.order),
                 part(5, stack, touches.stack, page, popular),
             ],
-            compute_cycles,
+            compute_cycles: cycles,
         }
     }
 
@@ -213,7 +202,7 @@ impl Builder<'_> {
         let is_user = group.interactions.is_some();
         steps.extend(is_user.then_some(Step::Call(READY)));
         let first = steps.len();
-        let mut doing = self.doing(program, &group.touches, group.compute_cycles, number);
+        let mut turn = self.turn(program, &group.touches, group.compute_cycles, number);
         let mut order = Order::new(self.seed, number as u32, group.runs.len());
         let mut runs = Vec::new();
         for burst in 1..=bursts(group) {
@@ -222,7 +211,7 @@ impl Builder<'_> {
                 (_, Some(Pause(period_ns))) => Step::Sleep(period_ns),
                 _ => Step::Serve(self.service(index, member)),
             });
-            steps.extend(doing.next());
+            steps.extend(turn.next());
             if group.sweep_each > 0 && burst.is_multiple_of(group.sweep_each) {
                 steps.push(image.touch(live.iter().copied(), true, 1));
             }
