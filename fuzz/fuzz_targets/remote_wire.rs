@@ -4,10 +4,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use remote::{Answer, Ask, Reader, Receipt, Received, Frame, WireError, encode, write_run_lines};
+use remote::{Answer, Ask, Reader, Receipt, Received, Frame, encode, write_run_lines};
 use serde::de::DeserializeOwned;
 
-fn all<W: DeserializeOwned>(bytes: &[u8], piece: usize) -> Vec<Result<Frame<W>, WireError>> {
+fn all<W: DeserializeOwned>(bytes: &[u8], piece: usize) -> Vec<Result<Frame<W>, String>> {
     let mut reader = Reader::default();
     let mut said = Vec::new();
     for piece in bytes.chunks(piece.max(1)) {

@@ -33,10 +33,8 @@ impl std::ops::Add for Bounds {
     }
 }
 
-/// The active pages of one mapping.
 pub(crate) struct Activity {
     pub(crate) active_pages: u64,
-    /// Possibly active pages by region.
     pub(crate) candidates: BTreeMap<u64, u64>,
 }
 

@@ -67,8 +67,7 @@ impl Counts {
         self.active_regions.unwrap_or(Bounds::exactly(self.regions))
     }
 
-    /// Present pages in % of their regions' pages; `None` without regions. For a Sun-4's pmegs 50 %
-    /// was guessed.
+    /// Present pages in % of their regions' pages, if any. For a Sun-4 50 % was guessed.
     pub fn full_percent(&self, geometry: &Geometry) -> Option<f64> {
         percent(self.present_pages, self.regions, geometry)
     }

@@ -20,8 +20,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The geometry for a page size and the highest mapped address of a process (the stack is at
-    /// the end of the address space).
+    /// By page size and the highest mapped address of a process (the stack is at the end).
     pub fn new(page_bytes: u64, highest_address: u64) -> Self {
         let page_bytes = page_bytes.max(2 * ENTRY_BYTES);
         let region_pages = page_bytes / ENTRY_BYTES;
@@ -39,13 +38,12 @@ impl Geometry {
         self.page_bytes * self.region_pages
     }
 
-    /// Number of the region that an address is in.
-    pub fn region_of(&self, address: u64) -> u64 {
+    pub(crate) fn region_of(&self, address: u64) -> u64 {
         address / self.region_bytes()
     }
 
     /// Whole pages of kB (1024 bytes), as the kernel prints sizes.
-    pub fn pages_of_kb(&self, kb: u64) -> u64 {
+    pub(crate) fn pages_of_kb(&self, kb: u64) -> u64 {
         kb.saturating_mul(1024) / self.page_bytes
     }
 }

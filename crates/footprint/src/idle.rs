@@ -1,5 +1,4 @@
-//! The kernel's bitmap of idle pages (`Documentation/admin-guide/mm/idle_page_tracking.rst`). Needs
-//! root and `CONFIG_IDLE_PAGE_TRACKING`.
+//! The kernel's bitmap of idle pages (`Documentation/admin-guide/mm/idle_page_tracking.rst`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -15,7 +14,6 @@ const WORD_BYTES: u64 = 8;
 pub(crate) struct IdlePages(BTreeMap<u64, u64>);
 
 impl IdlePages {
-    /// Marks pages as idle. The error is the reason.
     pub(crate) fn mark(path: &Path, numbers: &BTreeSet<u64>) -> Result<Self, String> {
         let mut words: BTreeMap<u64, u64> = BTreeMap::new();
         for number in numbers {

@@ -24,8 +24,7 @@ pub enum Kind {
     Stack,
     /// Private memory without a file.
     Anonymous,
-    /// Memory shared without a file on disk: `MAP_SHARED` without a file, System V segments, memory
-    /// files, files in `/dev/shm`.
+    /// `MAP_SHARED` without a file, System V segments, memory files, files in `/dev/shm`.
     SharedMemory,
     /// Any other file.
     File,
@@ -50,8 +49,7 @@ impl Kind {
         }
     }
 
-    /// Whether it comes from the program or a library.
-    pub fn is_of_image(self) -> bool {
+    pub(crate) fn is_of_image(self) -> bool {
         matches!(
             self,
             Self::ProgramText | Self::ProgramData | Self::LibraryText | Self::LibraryData
@@ -100,7 +98,6 @@ fn of_image(mapping: &Mapping, is_program: bool) -> Kind {
     }
 }
 
-/// Whether a file lies only in memory.
 fn is_memory(name: &str) -> bool {
     ["/dev/zero (deleted)", "/memfd:", "/SYSV", "/dev/shm/", "/anon_hugepage"]
         .iter()

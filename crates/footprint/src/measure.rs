@@ -26,8 +26,7 @@ pub enum ActivitySource {
         /// Why their places are not known.
         no_places: String,
     },
-    /// Counted by the kernel, with places narrowed down by the idle page bitmap, which also has
-    /// pages touched by other processes.
+    /// Counted, with places narrowed down by the idle page bitmap, which covers all processes.
     Placed,
 }
 
@@ -60,8 +59,7 @@ pub struct Footprint {
     pub geometry: Geometry,
     /// How active pages were found.
     pub activity: ActivitySource,
-    /// TLBs were flushed. Without it, a page whose translation stayed in a TLB does not appear
-    /// active.
+    /// TLBs were flushed; else pages whose translation stayed in a TLB do not appear active.
     pub is_flushed: bool,
     /// The processes, in the order in which they were asked for.
     pub processes: Vec<ProcessFootprint>,

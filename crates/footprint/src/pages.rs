@@ -55,18 +55,15 @@ pub(crate) struct MappedPage {
     /// Address divided by the page size.
     pub(crate) number: u64,
     pub(crate) entry: Entry,
-    /// The kernel's page of zeros.
     pub(crate) zero: bool,
 }
 
-/// What one mapping has in one region.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Region {
     pub(crate) present: u32,
     pub(crate) swapped: u32,
     /// Present pages also mapped by another page table.
     pub(crate) shared: u32,
-    /// Present pages that may be active.
     pub(crate) candidates: u32,
     /// Mapped by an entry of a higher level.
     pub(crate) huge: bool,
@@ -81,8 +78,7 @@ pub(crate) struct ReadMapping {
 }
 
 impl ReadMapping {
-    /// Reads a mapping's pages; `is_idle` tells by frame number whether a page was untouched in the
-    /// window.
+    /// Reads a mapping's pages; `is_idle` tells by frame number what stayed untouched.
     pub(crate) fn read(
         pagemap: &File,
         smaps: Mapping,
@@ -117,8 +113,7 @@ impl ReadMapping {
         if is_huge { self.pages("KernelPageSize_kb", geometry) * geometry.page_bytes } else { 0 }
     }
 
-    /// Without a scan only the number of huge pages is known; they are regions with all pages
-    /// present.
+    /// Without a scan only the count of huge pages is known; they are fully present regions.
     fn find_huge(&mut self, geometry: &Geometry) {
         let pages: u64 = ["AnonHugePages_kb", "ShmemPmdMapped_kb", "FilePmdMapped_kb"]
             .iter()

@@ -86,9 +86,8 @@ impl Tables {
         self.lowest + self.middle + self.upper + self.reserved
     }
 
-    /// Counted pages that map nothing: page tables of freed memory, which stay while their region
-    /// has a mapping. Negative only if the process changed meanwhile, or shares hugetlbfs page
-    /// tables.
+    /// Counted pages that map nothing, left by freed memory. Negative only if the process changed
+    /// meanwhile or shares hugetlbfs page tables.
     pub fn empty(&self, geometry: &Geometry) -> i64 {
         (self.counted_bytes / geometry.page_bytes) as i64 - self.needed() as i64
     }

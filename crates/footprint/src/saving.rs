@@ -23,11 +23,9 @@ pub struct Saving {
     pub packed_regions: u64,
     /// Regions within one mapping without a file, mapped page by page: possible huge pages.
     pub huge_candidates: u64,
-    /// Pages present in these regions: as huge pages they would need only `huge_candidates` TLB
-    /// entries.
+    /// Pages present in these regions, which would need only `huge_candidates` TLB entries.
     pub huge_candidate_pages: u64,
-    /// Candidates in shared memory, whose huge pages need no reserved page table, unlike anonymous
-    /// ones.
+    /// Candidates in shared memory, whose huge pages need no reserved page table.
     pub huge_shared: u64,
 }
 

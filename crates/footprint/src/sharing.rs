@@ -12,18 +12,14 @@ use crate::pages::{MappedPage, ReadMapping};
 /// (file, offset, rights) lie at the same places, with a page in common and no different pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SharedTables {
-    /// All but one of each group that map only shared or read-only memory: sharing page tables
-    /// would save these.
+    /// All but one of each group with only shared or read-only memory: saved by sharing tables.
     pub repeats: u64,
-    /// The same with writable private memory, as after a fork: sharing until the first write would
-    /// save these.
+    /// The same with writable private memory: saved by sharing until the first write.
     pub repeats_until_written: u64,
-    /// Tables with pages of unknown identity, since only root sees frame numbers; repeats among
-    /// them are not found.
+    /// Tables with pages of unknown identity (without root), where repeats are not found.
     pub unknown: u64,
 }
 
-/// What is at a place of a page of page tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     /// By frame number.
@@ -62,7 +58,6 @@ struct Group {
     members: Vec<usize>,
 }
 
-/// Gathers the tables of one process after the other.
 #[derive(Default)]
 pub(crate) struct Sharing {
     groups: BTreeMap<Vec<Part>, Vec<Group>>,

@@ -19,8 +19,7 @@ pub struct System {
     pub page_idle: PathBuf,
     /// How page tables are made.
     pub geometry: Geometry,
-    /// Whether TLBs can be flushed safely: clearing soft-dirty bits does so, but would destroy a
-    /// process's own bits where they exist.
+    /// Whether TLBs can be flushed without destroying a process's own soft-dirty bits.
     pub can_flush: bool,
 }
 
@@ -51,8 +50,7 @@ impl System {
         Ok(pids.into_iter().collect())
     }
 
-    /// The processes in a control group and below, sorted, without this one. Fails when it is not a
-    /// control group or unreadable.
+    /// The processes in a control group and below, but this one. Fails for other folders.
     pub fn in_group(&self, group: &Path) -> io::Result<Vec<u32>> {
         let mut pids = BTreeSet::new();
         collect(group, &mut pids)?;
@@ -109,8 +107,8 @@ impl System {
         fs::read_link(self.path(pid, "exe")).ok()?.to_str().map(str::to_owned)
     }
 
-    /// Clears the referenced bits, and flushes the TLBs if possible: the processor sets no bit for
-    /// a cached translation.
+    /// Clears the referenced bits, and flushes the TLBs if possible, as cached translations set
+    /// none.
     pub(crate) fn clear(&self, pid: u32) -> Result<(), String> {
         let path = self.path(pid, "clear_refs");
         let write = |what| fs::write(&path, what).map_err(|error| refused(&path, &error));
@@ -119,8 +117,7 @@ impl System {
     }
 }
 
-/// The upper half is the kernel's; its vsyscall page appears in every process but not in its page
-/// tables.
+/// The upper half is the kernel's; its vsyscall page is in no process's page tables.
 fn is_of_process(address: u64) -> bool {
     address >> 63 == 0
 }

@@ -12,9 +12,9 @@ use rand_pcg::Pcg64Mcg;
 use subject::{Stage, StageOptions};
 use sys::entropy::{SEED_BYTES, mix_in};
 
+use crate::at;
 use crate::channel::Channel;
 use crate::disk::WORK_DIR;
-use crate::failed::{Failed, at};
 use crate::protocol::{COMMAND as GUEST, Cell, Notice, PROGRAM};
 
 /// Argument of the first process's second start.
@@ -28,7 +28,7 @@ const PAD_BYTES: usize = 4096;
 
 /// Applies the seed to kernel randomness (and so all addresses), start time and environment size,
 /// then restarts this program to run the cell. Returns only on failure.
-pub(crate) fn begin(bytes: &[u8], cell: &Cell) -> Result<(), Failed> {
+pub(crate) fn begin(bytes: &[u8], cell: &Cell) -> Result<(), String> {
     let mut random = Pcg64Mcg::seed_from_u64(cell.spec.seed);
     let mut entropy = [0; 2 * SEED_BYTES];
     random.fill_bytes(&mut entropy);
@@ -46,7 +46,7 @@ pub(crate) fn begin(bytes: &[u8], cell: &Cell) -> Result<(), Failed> {
     Err(at("begin the cell")(error))
 }
 
-pub(crate) fn run() -> Result<(), Failed> {
+pub(crate) fn run() -> Result<(), String> {
     let mut channel = Channel::open().map_err(at("open the channel to the host"))?;
     let bytes = fs::read(CELL_PATH).map_err(at("read the cell"))?;
     let cell: Cell = serde_json::from_slice(&bytes).map_err(at("read the cell"))?;
@@ -56,11 +56,10 @@ pub(crate) fn run() -> Result<(), Failed> {
     let waiter = Waiter::new().map_err(at("catch signals"))?;
     let options = StageOptions {
         work_dir: Some(Path::new(WORK_DIR).to_owned()),
-        swap_bytes: None,
         facts: cell.facts,
         missed: cell.missed,
         freeze: cell.freeze,
-        outlives_login: false,
+        ..StageOptions::default()
     };
     let mut stage = Stage::set(options, &waiter).map_err(at("prepare the run"))?;
     let outcome = stage

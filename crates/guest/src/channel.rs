@@ -34,8 +34,7 @@ impl Write for Channel {
     }
 }
 
-/// Pauses the machine until the host continues it; returns the virtual time that passed, in ns.
-/// Fails when access to the port is refused.
+/// Pauses the machine; returns the virtual time that passed, in ns. Fails without the port.
 pub(crate) fn pause() -> io::Result<u64> {
     let port = PortAccess::gain(PAUSE_PORT, 1)?;
     let before_ns = monotonic_ns();

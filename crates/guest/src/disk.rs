@@ -1,6 +1,5 @@
-//! The machine's slow disk: `scsi_debug`, with its data in memory and a timer as delay, independent
-//! of the host. It has one delay; for two, the device mapper's `delay` target replaces it. This
-//! program formats swap and file system itself.
+//! The machine's slow disk: `scsi_debug`, with data in memory and a timer as delay. For two
+//! different delays the device mapper's `delay` target replaces its own.
 
 mod ext4;
 
@@ -21,7 +20,7 @@ use sys::block_device::add_partition;
 use sys::device_mapper::{Delay, DeviceNumber, Segment, create};
 use sys::swap::swap_on;
 
-use crate::failed::{Failed, at};
+use crate::at;
 
 pub(crate) const WORK_DIR: &str = "/work";
 
@@ -30,8 +29,7 @@ const QUEUE: u32 = 64;
 /// The block layer's smallest request limit, in KiB.
 const SMALLEST_REQUEST_KB: u64 = 4;
 const BLOCK_DEVICES: &str = "/sys/block";
-/// How often and how long to look for a disk or partition. The kernel creates a partition's node
-/// before it answers.
+/// Looks for a disk or partition, whose node the kernel usually creates before it answers.
 const LOOKS: u32 = 500;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 const ALIGNMENT_BYTES: u64 = 1 << 20;
@@ -51,9 +49,8 @@ pub(crate) fn scsi_debug_arguments(disk: &DiskSpec) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
-/// Finds, partitions and formats the disk, switches swap on if there is any, and mounts the rest.
-/// The error names device and step.
-pub(crate) fn set_up(machine: &MachineSpec) -> Result<(), Failed> {
+/// Finds, partitions, formats and mounts the disk. The error names device and step.
+pub(crate) fn set_up(machine: &MachineSpec) -> Result<(), String> {
     let name = find()?;
     if let Some(rate) = machine.disk.spindle_bytes_per_s {
         let queue = Path::new(BLOCK_DEVICES).join(&name).join("queue");
@@ -86,7 +83,7 @@ fn request_kb(bytes_per_s: u64, delay_ns: u64) -> u64 {
     pages_kb.max(SMALLEST_REQUEST_KB)
 }
 
-fn find() -> Result<String, Failed> {
+fn find() -> Result<String, String> {
     for _ in 0..LOOKS {
         for entry in fs::read_dir(BLOCK_DEVICES).map_err(at(BLOCK_DEVICES))?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -99,9 +96,8 @@ fn find() -> Result<String, Failed> {
     Err("scsi_debug made no disk".to_owned())
 }
 
-/// The byte ranges of swap and file system. The first MiB stays free, as partitioning tools leave
-/// it; swap is rounded up to whole MiB.
-fn layout(disk_bytes: u64, swap_bytes: u64) -> Result<(Option<Range<u64>>, Range<u64>), Failed> {
+/// The ranges of swap and file system; the first MiB stays free, and swap takes whole MiB.
+fn layout(disk_bytes: u64, swap_bytes: u64) -> Result<(Option<Range<u64>>, Range<u64>), String> {
     let swap_end = swap_bytes
         .checked_next_multiple_of(ALIGNMENT_BYTES)
         .and_then(|swap_bytes| swap_bytes.checked_add(ALIGNMENT_BYTES))
@@ -118,9 +114,8 @@ fn layout(disk_bytes: u64, swap_bytes: u64) -> Result<(Option<Range<u64>>, Range
     Ok(((swap_bytes > 0).then_some(ALIGNMENT_BYTES..swap_end), swap_end..disk_end))
 }
 
-/// A part of the disk as a device: a partition, or a delayed mapping. Only the kernel knows it; no
-/// partition table is written.
-fn part(spec: &DiskSpec, disk: &Path, number: u8, range: &Range<u64>) -> Result<PathBuf, Failed> {
+/// A part of the disk as a partition or delayed mapping, without any partition table.
+fn part(spec: &DiskSpec, disk: &Path, number: u8, range: &Range<u64>) -> Result<PathBuf, String> {
     let length_bytes = range.end - range.start;
     let node = if spec.needs_mapper() {
         let id = fs::metadata(disk).map_err(failed("look at", disk))?.rdev();
@@ -155,7 +150,7 @@ fn format(node: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::R
     file.sync_all()
 }
 
-fn failed<E: Display>(what: &str, path: &Path) -> impl FnOnce(E) -> Failed + use<E> {
+fn failed<E: Display>(what: &str, path: &Path) -> impl FnOnce(E) -> String + use<E> {
     at(format!("cannot {what} {}", path.display()))
 }
 

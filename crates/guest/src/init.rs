@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, init_module, reboot, sethostname};
 
-use crate::failed::{Failed, at};
+use crate::at;
 use crate::protocol::{CELL_FILE, Cell, MODULES_DIR, Notice, SETUP_FILE, Setup, Then};
 use crate::{cell, channel, disk, fw_cfg, kernel_log, settings, shell};
 
@@ -35,7 +35,7 @@ pub fn main(argument: Option<&str>) -> ! {
     sys::process::exit_now(1)
 }
 
-fn boot() -> Result<(), Failed> {
+fn boot() -> Result<(), String> {
     for (source, target, kind) in MOUNTS {
         fs::create_dir_all(target).map_err(at(format!("make {target}")))?;
         mount(source, target, kind, MountFlags::empty(), None::<&CStr>)
@@ -68,7 +68,7 @@ fn boot() -> Result<(), Failed> {
 }
 
 /// Loads a module and removes its file: the memory belongs to the machine under test.
-fn load(file: &str, spec: &model::DiskSpec) -> Result<(), Failed> {
+fn load(file: &str, spec: &model::DiskSpec) -> Result<(), String> {
     let path = Path::new(MODULES_DIR).join(file);
     let bytes = fs::read(&path).map_err(at(format!("read module {file}")))?;
     let arguments = match file {

@@ -4,14 +4,12 @@
 //! which the host saves. From there each cell reads its [`Cell`], applies the seed, and makes the
 //! run on a [`subject::Stage`], as on any machine.
 //!
-//! **Invariant:** all input and output happens at an exact instruction (port I/O), never when the
-//! host is ready.
+//! **Invariant:** input and output happen at an exact instruction (port I/O).
 
 mod applet;
 mod cell;
 mod channel;
 mod disk;
-mod failed;
 mod fw_cfg;
 mod init;
 mod kernel_log;
@@ -25,3 +23,8 @@ pub use protocol::{
     BUSYBOX, CELL_FILE, CHANNEL_PORT, COMMAND, Cell, EXIT_PORT, MODULES_DIR, NOTICE, Notice,
     PAUSE_PORT, PROGRAM, SETUP_FILE, Setup, Then,
 };
+
+/// For `map_err`: names the step at which the guest cannot continue.
+fn at<E: std::fmt::Display>(step: impl std::fmt::Display) -> impl FnOnce(E) -> String {
+    move |error| format!("{step}: {error}")
+}

@@ -1,5 +1,4 @@
-//! Messages between host and guest: to the guest as fw_cfg files, from it byte by byte through an
-//! I/O port.
+//! Messages between host and guest: fw_cfg files in, bytes through an I/O port out.
 
 use agent::Freeze;
 use model::{Environment, MachineSpec, Missed, Spec};

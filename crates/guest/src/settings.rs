@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 
 use model::MachineSpec;
 
-use crate::failed::{Failed, at};
+use crate::at;
 
-/// A task blocked for so many virtual s is hung, and the kernel panics, so that no run waits
-/// forever.
+/// A task blocked for so many virtual s is hung; the kernel panics, and the run ends.
 const LOST_TASK_S: &str = "1800";
 
 /// Applies all settings. Fails when the kernel lacks one or refuses its value, with the file.
-pub(crate) fn apply(machine: &MachineSpec) -> Result<(), Failed> {
+pub(crate) fn apply(machine: &MachineSpec) -> Result<(), String> {
     for (name, value) in [("hung_task_timeout_secs", LOST_TASK_S), ("hung_task_panic", "1")] {
         // Without hung task detection, the host's limit applies.
         let _ = fs::write(Path::new("/proc/sys/kernel").join(name), value);

@@ -6,16 +6,16 @@ use std::process::Command;
 
 use rustix::termios::{LocalModes, OptionalActions, OutputModes, tcdrain, tcgetattr, tcsetattr};
 
+use crate::at;
 use crate::channel::Channel;
 use crate::disk::WORK_DIR;
-use crate::failed::{Failed, at};
 use crate::protocol::{BUSYBOX, Notice};
 
 /// Programs that busybox replaces.
 const REPLACED: [&str; 2] = ["/bin/sh", "/bin/true"];
 const CONSOLE: &str = "/dev/console";
 
-pub(crate) fn run(channel: &Channel, is_script: bool) -> Result<(), Failed> {
+pub(crate) fn run(channel: &Channel, is_script: bool) -> Result<(), String> {
     for program in REPLACED {
         fs::remove_file(program).map_err(at(format!("remove {program}")))?;
     }

@@ -1,5 +1,4 @@
-//! The cleanup process: it waits in its own session until its starter ends, and removes what is
-//! left.
+//! The cleanup process, in its own session: it waits for its starter's end and removes the rest.
 
 use std::ffi::OsString;
 use std::io::{self, Read};

@@ -27,8 +27,7 @@ pub(crate) struct Held {
     _lock: File,
 }
 
-/// Switches it on, after `written_down` ran. `None` if it is on anyway or the kernel has no such
-/// switch.
+/// Switches it on after `written_down` ran. `None` if it is on anyway or missing in this kernel.
 pub(crate) fn switch_on(
     folder: &Path,
     written_down: impl FnOnce() -> io::Result<()>,

@@ -8,14 +8,12 @@ use std::path::{Path, PathBuf};
 
 use crate::host;
 
-const NAME: &str = "thrashlab";
-
 /// `$VARIABLE/thrashlab`, else `~/UNDER_HOME/thrashlab`; relative paths are ignored, as specified.
 pub fn user_folder(variable: &str, under_home: &str) -> Option<PathBuf> {
     let absolute =
         |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = absolute(variable).or_else(|| Some(absolute("HOME")?.join(under_home)))?;
-    Some(folder.join(NAME))
+    Some(folder.join("thrashlab"))
 }
 
 /// The state of this user on all machines: `$XDG_STATE_HOME/thrashlab`, `~/.local/state/thrashlab`,

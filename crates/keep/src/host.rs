@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// See machine-id(5).
 const MACHINE_ID: &str = "/etc/machine-id";
 
-/// Where something was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Host {
     pub(crate) machine: String,
@@ -37,9 +36,8 @@ pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Host name and machine id, fit for a file name: unique among machines that share a home
-/// directory. Copies of an image share the id, and a cluster that boots one image may share the
-/// name.
+/// Host name and machine id, fit for a file name. Copies of an image share the id, and clusters
+/// that boot one image may share the name.
 pub fn machine() -> String {
     let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
     name(&node, &fs::read_to_string(MACHINE_ID).unwrap_or_default())

@@ -85,9 +85,8 @@ impl Journal {
         Ok((made, what))
     }
 
-    /// Sets a kernel parameter, with its old value recorded before and the kernel's reading of the
-    /// new one afterwards. Fails when it does not exist, cannot be set, or the journal cannot be
-    /// written.
+    /// Sets a kernel parameter; the old value is recorded. Fails when it does not exist, cannot be
+    /// set, or the journal cannot be written.
     pub fn set_parameter(&mut self, name: &str, value: &str) -> io::Result<Made> {
         let change = Change::planned(name, value)?;
         self.make(Made::Sysctl(change.clone()), || change.set()).map(|(made, ())| made)
@@ -105,8 +104,7 @@ impl Journal {
         swap_file::fill(file, path, size_bytes, stop)
     }
 
-    /// Keeps delay accounting on while this invocation lives. Fails when it is off and may not be
-    /// switched on.
+    /// Keeps delay accounting on while this invocation lives. Fails when that is not permitted.
     pub fn count_delays(&mut self) -> io::Result<()> {
         let folder = Path::new(delay_accounting::FOLDER);
         let note = || self.note(&Made::DelayAccounting);

@@ -25,7 +25,6 @@ pub struct OutFile {
     pending: Pending,
 }
 
-/// What stands between the written bytes and their name.
 #[derive(Debug)]
 enum Pending {
     /// A device, pipe, socket or unnamed file.
@@ -36,9 +35,8 @@ enum Pending {
 }
 
 impl OutFile {
-    /// Begins an output; returns it with the file to write to. Nothing changes at `path` until
-    /// [`OutFile::finish`], except that devices and pipes take what is written. Fails when `path`
-    /// names no file, or its folder cannot be written.
+    /// Begins an output; returns its file. Only devices and pipes change before
+    /// [`OutFile::finish`]. Fails when `path` names no file, or its folder cannot be written.
     pub fn create(path: &Path) -> io::Result<(Self, File)> {
         // The kernel follows links that are not file names, such as /proc/self/fd/1 to a pipe.
         let former = match fs::metadata(path) {
@@ -65,8 +63,7 @@ impl OutFile {
         Ok((Self { target, pending }, file))
     }
 
-    /// Gives the file its name and replaces a former one. Fails when the folder cannot be written;
-    /// the former file is then unchanged.
+    /// Gives the file its name, replacing a former one. Fails, changing nothing, if it cannot.
     pub fn finish(self) -> io::Result<()> {
         let named = match self.pending {
             Pending::InPlace => return Ok(()),

@@ -3,7 +3,6 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How long a removal waits for dying processes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(10);
 

@@ -58,8 +58,7 @@ fn sweep_folder(folder: &Path) -> Swept {
     swept
 }
 
-/// Removes what a journal lists, newest first, then the journal, unless something cannot be
-/// removed.
+/// Removes what a journal lists, newest first, and then the journal if that succeeded.
 pub(crate) fn sweep(journal: &Path) -> Swept {
     let mut swept = Swept::default();
     let Ok(text) = fs::read_to_string(journal) else { return swept };
@@ -82,29 +81,22 @@ pub(crate) fn sweep(journal: &Path) -> Swept {
 /// Removes one thing; returns whether it was still there.
 pub(crate) fn remove(made: &Made) -> io::Result<bool> {
     match made {
-        Made::Process { pid, start_ticks } => remove_process(*pid, *start_ticks),
+        Made::Process { pid, start_ticks: then } if start_ticks(*pid) == Some(*then) => {
+            signal(*pid, signals::KILL).map(|()| true)
+        }
+        Made::Process { .. } => Ok(false),
         Made::Cgroup(place) => remove_at(place, remove_empty, remove_cgroup),
-        Made::Queue { key } => match MessageQueue::open(*key) {
-            Ok(queue) => queue.remove().map(|()| true),
-            Err(_) => Ok(false),
-        },
-        Made::Segment { key } => match SharedSegment::open(*key) {
-            Ok(segment) => segment.remove().map(|()| true),
-            Err(_) => Ok(false),
-        },
+        Made::Queue { key } => {
+            MessageQueue::open(*key).map_or(Ok(false), |queue| queue.remove().map(|()| true))
+        }
+        Made::Segment { key } => {
+            SharedSegment::open(*key).map_or(Ok(false), |segment| segment.remove().map(|()| true))
+        }
         Made::Swap(place) => remove_at(place, remove_empty_swap, remove_swap),
         Made::Sysctl(change) => change.put_back(Path::new(sysctl::ROOT)),
         Made::DelayAccounting => delay_accounting::put_back(Path::new(delay_accounting::FOLDER)),
         Made::Directory(place) => remove_at(place, remove_empty, remove_directory),
     }
-}
-
-fn remove_process(pid: u32, expected_ticks: u64) -> io::Result<bool> {
-    if start_ticks(pid) != Some(expected_ticks) {
-        return Ok(false);
-    }
-    signal(pid, signals::KILL)?;
-    Ok(true)
 }
 
 /// Removes what has a journal's path if it is what was made. Without an identity the maker ended

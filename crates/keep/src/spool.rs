@@ -24,7 +24,6 @@ pub struct Spool {
     folder: PathBuf,
 }
 
-/// What is written beside a finished run.
 #[derive(Serialize, Deserialize)]
 struct Kept<E> {
     ended: E,

@@ -1,5 +1,4 @@
-//! A temporary swap file, and the header of swap areas (`union swap_header` in the kernel's
-//! `include/linux/swap.h`, version 1).
+//! Swap files, and the header of swap areas (`union swap_header` in `include/linux/swap.h`).
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

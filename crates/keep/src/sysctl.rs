@@ -15,8 +15,7 @@ const COUNTERPARTS: [[&str; 2]; 2] = [
     ["vm.dirty_background_bytes", "vm.dirty_background_ratio"],
 ];
 
-/// The file of a parameter. Fails if the name would leave the folder. As with sysctl(8), a name with
-/// slashes may contain dots.
+/// A parameter's file. Fails outside the folder. As in sysctl(8), names with slashes may have dots.
 fn file(root: &Path, name: &str) -> io::Result<PathBuf> {
     let separator = if name.contains('/') { '/' } else { '.' };
     let is_bad = |part: &str| matches!(part, "" | "." | "..") || part.contains('\0');

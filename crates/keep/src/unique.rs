@@ -10,8 +10,7 @@ pub fn token() -> String {
     format!("{}-{}", realtime_ns(), std::process::id())
 }
 
-/// An unused path in a folder. Containers and machines that share it may have equal process
-/// numbers.
+/// An unused path in a folder, which may be shared by containers with equal process numbers.
 pub fn free_path(folder: &Path, name: &str) -> PathBuf {
     let mut path = folder.join(name);
     let mut number = 1;

@@ -13,7 +13,6 @@ pub(crate) struct AptPackage {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) architecture: String,
-    /// The kernel packages that it depends on.
     pub(crate) kernel_parts: Vec<String>,
 }
 

@@ -100,8 +100,7 @@ fn refused(text: &str, why: &str) -> String {
     format!("{text:?} names no kernel: {why}; use host, deb:NAME, a file or a folder")
 }
 
-/// Starts with a letter or digit and continues with these or `marks`: neither an option nor a way
-/// out of a folder.
+/// Whether a word starts with a letter or digit, so is neither an option nor a way out.
 fn is_word(text: &str, marks: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphanumeric())
         && text.chars().all(|mark| mark.is_ascii_alphanumeric() || marks.contains(mark))

@@ -8,17 +8,14 @@ use liblzma::stream::Stream;
 /// Packages are cut off there.
 const PACKAGE_LIMIT_BYTES: u64 = 4 << 30;
 
-/// Larger kernels and modules are refused.
 const RESULT_LIMIT_BYTES: u64 = 512 << 20;
 
 /// Memory for decompression; kernels use dictionaries of up to 128 MiB.
 const MEMORY_LIMIT_BYTES: u64 = 512 << 20;
 
-/// Largest block of LZ4's legacy format.
 const LZ4_BLOCK_BYTES: usize = 8 << 20;
 
-/// Decompresses by the first bytes; other bytes stay as they are. Trailing bytes are ignored, since
-/// kernels append their length.
+/// Decompresses by the first bytes. Trailing bytes are ignored, as kernels append their length.
 pub(crate) fn reader<'a>(bytes: &'a [u8]) -> io::Result<Box<dyn Read + 'a>> {
     let xz = |stream: Result<Stream, liblzma::stream::Error>| {
         Ok::<_, io::Error>(Box::new(XzDecoder::new_stream(bytes, stream?)))

@@ -22,8 +22,7 @@ pub struct ImageFacts {
 }
 
 impl ImageFacts {
-    /// Reads a bzImage, a vmlinux (ELF) or an arm64 Image, bare or compressed. Fails for anything
-    /// else.
+    /// Reads a bzImage, vmlinux (ELF) or arm64 Image, perhaps compressed. Fails for others.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let bytes = unwrapped(bytes)?;
         let architecture = if is_bzimage(&bytes) {
@@ -55,8 +54,7 @@ impl ImageFacts {
     }
 }
 
-/// The vmlinux (ELF) of a bzImage or vmlinux, without appended data. Fails without one, or when
-/// damaged.
+/// The vmlinux (ELF) of a bzImage or vmlinux, without appended data. Fails without an intact one.
 pub fn vmlinux(image: &[u8]) -> Result<Vec<u8>, String> {
     let image = unwrapped(image)?;
     let mut kernel = if is_bzimage(&image) {
@@ -84,8 +82,7 @@ fn not_unpacked(error: std::io::Error) -> String {
     format!("the kernel inside the image cannot be unpacked: {error}")
 }
 
-/// Whether QEMU can boot a vmlinux directly by PVH: it has an ELF note of owner `Xen` and type 18
-/// (`XEN_ELFNOTE_PHYS32_ENTRY`).
+/// Whether QEMU can boot a vmlinux by PVH: an ELF note `Xen` 18 (`XEN_ELFNOTE_PHYS32_ENTRY`).
 pub fn has_pvh_entry(vmlinux: &[u8]) -> bool {
     pvh_entry(vmlinux).unwrap_or(false)
 }

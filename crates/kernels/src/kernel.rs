@@ -36,14 +36,12 @@ impl Kernel {
         fs::read(&self.image_path).map_err(KernelError::io(&self.image_path))
     }
 
-    /// The ELF file inside the image; see [`has_pvh_entry`](crate::has_pvh_entry). Fails when the
-    /// image cannot be read, is damaged, or has none.
+    /// The ELF file inside the image. Fails when the image is unreadable, damaged, or has none.
     pub fn vmlinux(&self) -> Result<Vec<u8>, KernelError> {
         image::vmlinux(&self.image()?).map_err(KernelError::image(&self.image_path))
     }
 
-    /// The modules for these names or aliases in load order, without built-in ones. Fails when
-    /// modules are missing or cannot be read.
+    /// Modules for names or aliases, in load order, without built-in ones. Fails if any is missing.
     pub fn modules(&self, wanted: &[&str]) -> Result<Vec<Module>, KernelError> {
         let dir = self.modules_dir.as_ref().ok_or_else(|| {
             KernelError::Unavailable(format!(

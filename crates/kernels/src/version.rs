@@ -3,14 +3,12 @@
 use std::cmp::Ordering;
 use std::iter::{from_fn, once};
 
-/// Compares versions without epochs (deb-version(7)): numbers by value, letters before other marks,
-/// `~` before everything, even the end.
+/// Compares versions (deb-version(7), no epochs): numbers by value, letters first, `~` even before.
 pub(crate) fn compare(left: &str, right: &str) -> Ordering {
     pieces(left).cmp(pieces(right))
 }
 
-/// Ranks of the marks before a number, and its digits without leading zeros (longer is greater).
-/// The last piece is the end.
+/// Ranks of the marks before a number, and its digits without leading zeros; last the end.
 fn pieces(mut rest: &str) -> impl Iterator<Item = (Vec<u16>, usize, &str)> {
     let pieces = from_fn(move || {
         if rest.is_empty() {

@@ -1,5 +1,4 @@
-//! What ssh runs on the measured host: it finds or starts the session and relays both directions.
-//! It may die at any time.
+//! The program that ssh runs: finds or starts the session and relays messages. It may die any time.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -13,11 +12,7 @@ use crate::keeper;
 use crate::names::is_name;
 use crate::wire::{Answer, Ask, LANGUAGE, Reader, encode};
 
-pub(crate) const ATTACH: &str = "attach";
-pub(crate) const VERIFY: &str = "verify";
-
-/// Connects standard input and output with a session, or reports why not. Fails if this program is
-/// damaged, before any message.
+/// Connects standard input and output with a session. Fails first if this program is damaged.
 pub(crate) fn attach() -> Result<(), String> {
     verify(None)?;
     if let Err(why) = pass_on() {

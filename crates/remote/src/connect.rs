@@ -11,7 +11,6 @@ use crate::wire::{Answer, Ask, Frame, LANGUAGE, Opening};
 
 /// ssh's own limit and a slow start.
 const HELLO_NS: u64 = 60_000_000_000;
-/// Limit for copying the program, in ns.
 const INSTALL_NS: u64 = 3_600_000_000_000;
 /// How long ssh may take to report an error, in ns.
 pub(crate) const LAST_WORDS_NS: u64 = 5_000_000_000;
@@ -29,8 +28,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Connects, copies the program if it is missing or damaged, and takes the lease. Also returns
-    /// notes.
+    /// Connects, copies a missing or damaged program, and takes the lease. Also returns notes.
     pub(crate) fn connect(
         &self,
         waiter: &Waiter,
@@ -160,14 +158,12 @@ impl Host {
     }
 }
 
-/// ssh cannot connect and printed this.
 fn unreachable(address: &Address, said: &str) -> RemoteError {
     let said = if said.is_empty() { "ssh says nothing" } else { said };
     let next = next_step(said, address);
     RemoteError::Failed(format!("{address} cannot be reached: {said}. {next}"))
 }
 
-/// Advice on an error message of ssh.
 fn next_step(said: &str, address: &Address) -> String {
     let by_hand = format!("`ssh {}`", address.to_string().trim_start_matches("ssh://"));
     let has = |words: &[&str]| words.iter().any(|word| said.contains(word));

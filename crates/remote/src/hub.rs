@@ -118,8 +118,7 @@ impl Hub {
     }
 
     pub(crate) fn say(&self, answer: &Answer) {
-        self.lock().words.push_back(encode(answer));
-        self.changed.notify_all();
+        self.update(|state| state.words.push_back(encode(answer)));
     }
 
     /// Announces the lease, to this connection and all later ones.
@@ -145,8 +144,7 @@ impl Hub {
         self.lock().connection.is_none()
     }
 
-    /// The next task; `None` when no connection came for `patience`, or when the process was told
-    /// to end and is not connected.
+    /// The next task; `None` without a connection for `patience`, or at once when told to end.
     pub(crate) fn task(&self, patience: Duration, stopped: impl Fn() -> bool) -> Option<Ask> {
         let mut state = self.lock();
         loop {
@@ -161,21 +159,16 @@ impl Hub {
     }
 
     pub(crate) fn grown(&self, size_bytes: u64) {
-        if let Some((_, size)) = &mut self.lock().under_way {
-            *size = size_bytes;
-        }
-        self.changed.notify_all();
+        self.update(|state| state.under_way.iter_mut().for_each(|(_, size)| *size = size_bytes));
     }
 
     pub(crate) fn over(&self, ended: Ended) {
-        let mut state = self.lock();
-        state.under_way = None;
-        state.finished.insert(ended.key.clone(), ended);
-        drop(state);
-        self.changed.notify_all();
+        self.update(|state| {
+            state.under_way = None;
+            state.finished.insert(ended.key.clone(), ended);
+        });
     }
 
-    /// Keys of runs that may not be received.
     pub(crate) fn unfetched(&self) -> Vec<String> {
         self.lock().finished.keys().cloned().collect()
     }
@@ -184,6 +177,12 @@ impl Hub {
         for key in std::mem::take(&mut self.lock().finished).into_keys() {
             self.spool.remove(&key);
         }
+    }
+
+    /// Changes the state and wakes all threads that wait for that.
+    fn update(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -196,15 +195,12 @@ impl Hub {
     }
 
     fn lose(&self, id: u64) {
-        let mut state = self.lock();
-        if state.connection.as_ref().is_some_and(|(current, _)| *current == id) {
-            if let Some((_, stream)) = state.connection.take() {
+        self.update(|state| {
+            if let Some((_, stream)) = state.connection.take_if(|(current, _)| *current == id) {
                 let _ = stream.shutdown(Shutdown::Both);
+                state.lost_since = Some(Instant::now());
             }
-            state.lost_since = Some(Instant::now());
-        }
-        drop(state);
-        self.changed.notify_all();
+        });
     }
 
     fn read(&self, id: u64, mut stream: UnixStream, mut reader: Reader) {

@@ -1,5 +1,5 @@
-//! The process on the measured host that outlives the connection: holds the lease, sets the stage,
-//! makes the runs, and cleans up.
+//! The process on the measured host that outlives the connection: it holds the lease and makes
+//! runs.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -23,10 +23,8 @@ use sys::process::spawn_detached;
 use crate::hub::Hub;
 use crate::wire::{Answer, Ask, Ended, Holder, LANGUAGE, Opening, Reader};
 
-pub(crate) const KEEP: &str = "keep";
 /// How often a session waiting for the lease checks whether it is still wanted.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often it checks whether kept runs were fetched.
 const KEPT_LOOK: Duration = Duration::from_secs(60);
 const LAST_WORD: Duration = Duration::from_secs(10);
 
@@ -34,7 +32,7 @@ const LAST_WORD: Duration = Duration::from_secs(10);
 pub(crate) fn start() -> io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
     let mut command = Command::new(std::env::current_exe()?);
-    command.args([crate::COMMAND, KEEP]).stdin(OwnedFd::from(theirs));
+    command.args([crate::COMMAND, "keep"]).stdin(OwnedFd::from(theirs));
     command.stdout(Stdio::null()).stderr(Stdio::null());
     spawn_detached(&mut command)?;
     Ok(ours)
@@ -149,10 +147,9 @@ impl Session<'_> {
     }
 
     fn run(&mut self, key: String, run_id: &str, spec: &Spec) -> io::Result<()> {
-        if self.has_run {
+        if std::mem::replace(&mut self.has_run, true) {
             self.stage.settle(&self.waiter);
         }
-        self.has_run = true;
         let mut writing = self.spool.begin(&key)?;
         let hub = self.hub;
         let outcome = self.stage.run(spec, run_id, &self.waiter, &mut |line, _| {

@@ -22,21 +22,20 @@ pub use error::RemoteError;
 pub use receipt::{Receipt, Received};
 pub use session::{RemoteOptions, RunEvent, RunListener, Session};
 pub use wire::{
-    Answer, Ask, Ended, Frame, Holder, LANGUAGE, MOST_LINE_BYTES, Opening, Reader, WireError,
-    encode, write_run_lines,
+    Answer, Ask, Ended, Frame, Holder, LANGUAGE, MOST_LINE_BYTES, Opening, Reader, encode,
+    write_run_lines,
 };
 
 /// Name of the hidden command that is the other side.
 pub const COMMAND: &str = "__remote";
 
-/// The remote side: attaches to a session, keeps one, or verifies this program. The error is shown
-/// by the other end.
+/// Attaches to a session, keeps one, or verifies this program. The other end shows the error.
 pub fn serve(arguments: &[String]) -> Result<(), String> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        [attach::ATTACH] => attach::attach(),
-        [keeper::KEEP] => keeper::keep(),
-        [attach::VERIFY, hash] => attach::verify(Some(hash)),
+        ["attach"] => attach::attach(),
+        ["keep"] => keeper::keep(),
+        ["verify", hash] => attach::verify(Some(hash)),
         _ => Err("it is used by thrashlab itself".to_owned()),
     }
 }

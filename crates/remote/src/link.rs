@@ -21,7 +21,6 @@ const SILENCE_NS: u64 = 60_000_000_000;
 const DRAIN_NS: u64 = 5_000_000_000;
 /// How long to wait for ssh's error output: a shared connection may keep it open.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How much of ssh's error output is kept.
 const SAID_BYTES: usize = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,9 +103,7 @@ impl Link {
         // Silence counts only while listening.
         self.heard_ns = monotonic_ns();
         loop {
-            if let Some(said) =
-                self.reader.next().map_err(|why| Broken::Garbled(why.to_string()))?
-            {
+            if let Some(said) = self.reader.next().map_err(Broken::Garbled)? {
                 return Ok(Some(said));
             }
             let now_ns = monotonic_ns();
@@ -234,7 +231,6 @@ fn write(input: &Mutex<ChildStdin>, ask: &Ask) -> io::Result<()> {
     input.flush()
 }
 
-/// Keeps the end of the stream.
 fn listen(mut errors: impl Read, said: &Mutex<Vec<u8>>) {
     let mut bytes = [0; 1024];
     while let Ok(count @ 1..) = errors.read(&mut bytes) {

@@ -20,8 +20,7 @@ pub(crate) fn name_of(parts: &[&str]) -> String {
     keep::key_of(&parts)[..32].to_owned()
 }
 
-/// The name of a run: the same for the same run of the same results on the same host. Without the
-/// resolved subject, which may differ next time.
+/// The name of a run, without the resolved subject, which may differ next time.
 pub(crate) fn run_key(
     address: &Address,
     folder: &Path,

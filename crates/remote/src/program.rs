@@ -88,13 +88,11 @@ impl Program {
     }
 }
 
-/// Runs a script in sh from any login shell: it has no single quotes, exclamation marks or
-/// newlines.
+/// Runs a script in sh from any login shell, without single quotes, `!` or newlines.
 fn in_sh(script: &str) -> String {
     format!("exec sh -c '{script}'")
 }
 
-/// The machine of an ELF program, and whether it has a dynamic loader.
 fn header(bytes: &[u8]) -> Option<(u16, bool)> {
     match FileKind::parse(bytes).ok()? {
         FileKind::Elf32 => header_of::<FileHeader32<Endianness>>(bytes).ok(),

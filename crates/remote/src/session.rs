@@ -1,5 +1,4 @@
-//! A session on a measured host, as the controller sees it. Broken connections are reopened; the
-//! run goes on meanwhile.
+//! A session on a measured host, as the controller sees it. Broken connections are reopened.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -98,8 +97,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Connects, installs the program if needed, and takes the lease. Fails when the host is
-    /// unreachable or refuses, with the next step.
+    /// Connects, installs the program if needed, and takes the lease. Fails with the next step.
     pub fn open(
         address: &Address,
         options: &RemoteOptions,
@@ -132,8 +130,7 @@ impl Session {
         &self.host.address
     }
 
-    /// Checks a subject and kernel parameters there; returns the resolved subject and a note. The
-    /// error is the reason.
+    /// Checks a subject and parameters there; returns the resolved subject and a note, or why not.
     pub fn prepare(
         &mut self,
         asked: Option<&LocalSubject>,
@@ -149,19 +146,15 @@ impl Session {
                 Ok(None) => return Err(RemoteError::Interrupted),
                 Ok(Some((subject, note))) => {
                     let subject = subject.map_err(|why| self.host.refused(&why))?;
-                    self.remember(&subject, asked);
+                    // Runs are named by the requested subject.
+                    let resolved = serde_json::to_string(&subject).unwrap_or_default();
+                    self.asked.insert(resolved, asked.cloned());
                     return Ok((subject, note));
                 }
                 Err(Failed::Fatal(error)) => return Err(error),
                 Err(Failed::Broken(broken)) => self.reconnect(&broken, waiter, say)?,
             }
         }
-    }
-
-    /// Runs are named by the requested subject.
-    fn remember(&mut self, subject: &SubjectSpec, asked: Option<&LocalSubject>) {
-        let text = serde_json::to_string(subject).unwrap_or_default();
-        self.asked.insert(text, asked.cloned());
     }
 
     fn answer(
@@ -188,9 +181,8 @@ impl Session {
         }
     }
 
-    /// Makes one run there and passes its lines on. The same run of the same results `folder` is
-    /// not made twice. Fails when the host does not come back, refuses, or lines cannot be passed
-    /// on. Everything else is an [`Outcome`].
+    /// Makes one run there, once for its results `folder`, and passes its lines on. Fails when the
+    /// host does not come back, refuses, or lines cannot be passed on. All else is an [`Outcome`].
     pub fn run(
         &mut self,
         spec: &Spec,
@@ -281,7 +273,6 @@ impl Session {
         }
     }
 
-    /// Reconnects, with growing pauses.
     fn reconnect(
         &mut self,
         broken: &Broken,

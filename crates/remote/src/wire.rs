@@ -1,5 +1,4 @@
-//! Messages between the two sides: lines of a mark and JSON. Requests go to the measured host,
-//! answers and run lines come back.
+//! Messages between the two sides: lines of a mark and JSON.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -59,8 +58,7 @@ pub enum Ask {
         /// Kernel parameters that are to be set.
         sysctls: BTreeMap<String, String>,
     },
-    /// Make a run unless it exists, and send its lines from a position on. Confirms runs of other
-    /// keys.
+    /// Make a run unless it exists, and send it from a position on. Confirms all other runs.
     Run {
         /// What names the run beyond this session.
         key: String,
@@ -173,16 +171,6 @@ pub struct Ended {
     pub(crate) blake3: String,
 }
 
-/// A line that cannot be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("byte {at}: {why}")]
-pub struct WireError {
-    /// Place of the line in the stream, in bytes.
-    pub at: u64,
-    /// What is wrong with it.
-    pub why: String,
-}
-
 /// A word as a line.
 pub fn encode(word: &impl Serialize) -> Vec<u8> {
     let mut line = vec![WORD];
@@ -223,8 +211,7 @@ impl Reader {
         self.rest.extend_from_slice(bytes);
     }
 
-    /// Reads until the next line is complete; `None` at the end. Fails on a bad line or a read
-    /// error.
+    /// Reads until the next line is complete; `None` at the end. Fails on bad lines or read errors.
     pub(crate) fn hear<W: DeserializeOwned>(
         &mut self,
         input: &mut impl Read,
@@ -256,13 +243,16 @@ impl Reader {
 
     /// The next line; `None` if it is incomplete. The error has the place and the reason.
     #[expect(clippy::should_implement_trait, reason = "more may come after None")]
-    pub fn next<W: DeserializeOwned>(&mut self) -> Result<Option<Frame<W>>, WireError> {
+    pub fn next<W: DeserializeOwned>(&mut self) -> Result<Option<Frame<W>>, String> {
         loop {
             let at = self.read_bytes;
             let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') else {
-                let why = || format!("a line is longer than {MOST_LINE_BYTES} bytes");
-                let is_long = self.rest.len() > MOST_LINE_BYTES;
-                return if is_long { Err(WireError { at, why: why() }) } else { Ok(None) };
+                return match self.rest.len() > MOST_LINE_BYTES {
+                    true => {
+                        Err(format!("byte {at}: a line is longer than {MOST_LINE_BYTES} bytes"))
+                    }
+                    false => Ok(None),
+                };
             };
             let rest = self.rest.split_off(end + 1);
             let line = std::mem::replace(&mut self.rest, rest);
@@ -276,8 +266,7 @@ impl Reader {
                 }
                 (RUN_LINE, true) => return Ok(Some(Frame::RunLine(line[1..].to_vec()))),
                 (_, true) => {
-                    let why = "a line begins with neither ! nor =".to_owned();
-                    return Err(WireError { at, why });
+                    return Err(format!("byte {at}: a line begins with neither ! nor ="));
                 }
                 (_, false) => {}
             }
@@ -285,8 +274,8 @@ impl Reader {
     }
 }
 
-fn word<W: DeserializeOwned>(line: &[u8], at: u64) -> Result<W, WireError> {
-    serde_json::from_slice(&line[1..]).map_err(|error| WireError { at, why: error.to_string() })
+fn word<W: DeserializeOwned>(line: &[u8], at: u64) -> Result<W, String> {
+    serde_json::from_slice(&line[1..]).map_err(|error| format!("byte {at}: {error}"))
 }
 
 #[cfg(test)]
@@ -294,7 +283,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn all(bytes: &[u8], pieces: usize) -> Vec<Result<Frame<Answer>, WireError>> {
+    fn all(bytes: &[u8], pieces: usize) -> Vec<Result<Frame<Answer>, String>> {
         let mut reader = Reader::default();
         let mut said = Vec::new();
         for piece in bytes.chunks(bytes.len().div_ceil(pieces.max(1)).max(1)) {
@@ -339,13 +328,15 @@ mod tests {
         let mut bytes = encode(&Answer::Pong);
         let at = bytes.len() as u64;
         bytes.extend(b"{}\n");
-        let Some(Err(WireError { at: place, why })) = all(&bytes, 1).pop() else { panic!() };
-        assert!(place == at && why.contains("neither ! nor ="), "{why}");
+        let why = all(&bytes, 1).pop().unwrap().unwrap_err();
+        assert!(
+            why.starts_with(&format!("byte {at}: ")) && why.contains("neither ! nor ="),
+            "{why}"
+        );
         let mut bytes = encode(&Answer::Pong);
         bytes.extend(b"!\"pang\"\n");
-        let Some(Err(WireError { at: place, why })) = all(&bytes, 1).pop() else { panic!() };
-        assert_eq!(place, at);
-        assert!(why.contains("pang"), "{why}");
+        let why = all(&bytes, 1).pop().unwrap().unwrap_err();
+        assert!(why.starts_with(&format!("byte {at}: ")) && why.contains("pang"), "{why}");
     }
 
     proptest! {

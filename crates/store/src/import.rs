@@ -80,8 +80,8 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.name == name)
     }
 
-    /// The format that a text looks like; without other marks, a comma in the first line means CSV.
-    /// Fails when it looks like none.
+    /// The format that a text looks like, CSV if its first line has a comma. Fails if it looks like
+    /// none.
     pub fn of(text: &str) -> Result<Self, Refusal> {
         let text = text.trim_start_matches('\u{feff}');
         // JSON lines are not one JSON value.
@@ -105,8 +105,7 @@ impl Format {
     }
 }
 
-/// Reads a text as observations; `name` is its origin. Fails when it is not of this format, or of
-/// none; with the line where there is one.
+/// Reads a text of this origin as observations. Fails on other formats, with the line if known.
 pub fn dataset(
     name: &str,
     text: &str,
@@ -141,7 +140,6 @@ fn fact(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// An empty set in which these factors vary.
 fn varied<'a>(factors: impl IntoIterator<Item = &'a str>) -> Dataset {
     let factor = |name: &str| Factor { name: name.to_owned(), levels: Vec::new() };
     Dataset { factors: factors.into_iter().map(factor).collect(), ..Dataset::default() }
@@ -172,12 +170,10 @@ fn add<'a>(
     &mut set.trials[last]
 }
 
-/// A response whose parts do not add up.
 fn response(unit: &str, more_is_better: bool) -> Response {
     Response { unit: unit.to_owned(), more_is_better, additive: false }
 }
 
-/// The known facts.
 fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, Option<String>)>) -> Environment {
     facts.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect()
 }

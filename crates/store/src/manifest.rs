@@ -22,8 +22,7 @@ pub fn read(folder: &Path) -> Result<Option<Manifest>, StoreError> {
     parse(&text, path).map(Some)
 }
 
-/// Parses a manifest; `path` is its origin. Fails when it is malformed, with the place, or of a
-/// newer schema.
+/// Parses a manifest from this path. Fails with the place, or when its schema is newer.
 pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
     #[derive(serde::Deserialize)]
     struct Schema {

@@ -20,9 +20,8 @@ use crate::results::{SUFFIX, read_runs, run_files};
 pub(crate) const REFERENCE: &str = "reference:";
 const RUN_LINE: &str = "{\"kind\":\"header\"";
 
-/// The observations that `what` names: `reference:NAME`, a run file or a folder of them, a result
-/// of another program or a folder of such results of one format; `-` is standard input. Fails with
-/// the place and the reason.
+/// The observations of `reference:NAME`, a run file, a result of another program, a folder of
+/// either, or standard input (`-`). Fails with the place and the reason.
 pub fn observations(what: &str) -> Result<Dataset, StoreError> {
     observations_as(what, None, &Options::default())
 }
@@ -69,8 +68,7 @@ pub fn is_run_file(path: &Path) -> bool {
     is_run(&path.to_string_lossy(), &beginning(path).unwrap_or_default())
 }
 
-/// Whether this is a readable file that is not a run file, or a folder of such files: results of
-/// another program.
+/// Whether this is a file that is no run file, or a folder of such: results of another program.
 pub fn is_foreign(path: &Path) -> bool {
     if path.is_dir() {
         return is_foreign_folder(path);
@@ -129,8 +127,7 @@ fn foreign_folder(
     import::folder::dataset(&path.to_string_lossy(), &files, format, options).map_err(refused)
 }
 
-/// The name of a run: its path below the folder, without the suffix. For a single file, `folder` is
-/// the file itself.
+/// A run's path below the folder, without suffix. For a single file, `folder` is the file itself.
 pub fn run_name(folder: &Path, file: &Path) -> String {
     let below = file.strip_prefix(folder).ok().filter(|name| !name.as_os_str().is_empty());
     let name = below.unwrap_or(file).to_string_lossy().into_owned();
@@ -176,8 +173,7 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
     set
 }
 
-/// The text of a file, or of standard input if it is `-`. Fails when it cannot be read or is not
-/// UTF-8.
+/// The text of a file or standard input (`-`). Fails when it is unreadable or not UTF-8.
 pub fn read(path: &Path) -> Result<String, StoreError> {
     let read = || -> io::Result<String> {
         let mut bytes = Vec::new();

@@ -36,8 +36,7 @@ pub struct Reference {
 pub enum Kind {
     /// An output of resp1, readable by [`crate::resp1::parse`].
     Resp1,
-    /// Comma-separated values with a heading; column names end in units, and an empty cell was not
-    /// published or is not legible.
+    /// Comma-separated values with a heading; an empty cell was not published or is illegible.
     Csv,
 }
 
@@ -48,7 +47,6 @@ pub fn find(name: &str) -> Result<&'static Reference, StoreError> {
         .ok_or_else(|| StoreError::Refused(format!("no published result {name:?}; {}", hint(name))))
 }
 
-/// Suggests at most three names close to `name`.
 fn hint(name: &str) -> String {
     let wanted = name.to_ascii_lowercase();
     let distance = |candidate: &str| {

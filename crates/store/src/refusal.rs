@@ -16,7 +16,6 @@ impl Refusal {
         Self(format!("line {line}: {reason}"))
     }
 
-    /// The column has its number, and its name if it has one.
     pub(crate) fn cell(line: usize, column: impl Display, reason: impl Display) -> Self {
         Self(format!("line {line}, column {column}: {reason}"))
     }

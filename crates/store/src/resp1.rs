@@ -41,9 +41,8 @@ struct Reader {
     extras: Vec<String>,
 }
 
-/// Reads the output of one resp1 run, of either format. A `-` in the last two columns means
-/// unknown; terminal escape sequences are dropped. Fails, with the line, without rows or a `noload`
-/// row, or when a row is malformed.
+/// Reads the output of one resp1 run; `-` in the last two columns means unknown. Fails, with the
+/// line, without rows or a `noload` row, or when a row is malformed.
 pub fn parse(text: &str) -> Result<Resp1Table, Refusal> {
     let mut reader = Reader::default();
     let mut lines = 0;
@@ -118,8 +117,7 @@ impl Reader {
     }
 }
 
-/// The format that a row must have because exactly one of its last two numbers is `average /
-/// noload_ms`.
+/// The format of a row with exactly one number that is `average / noload_ms`.
 fn raw_format(row: &Row, noload_ms: f64) -> Option<Resp1Format> {
     let fits = |ratio: Option<f64>| {
         ratio.is_some_and(|ratio| ratio::agrees(row.average_ms(), noload_ms, ratio))

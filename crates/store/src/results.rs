@@ -12,8 +12,7 @@ use crate::error::StoreError;
 /// How the name of a run file ends.
 pub const SUFFIX: &str = ".run.jsonl";
 
-/// A run file under way. Each line is written at once, so the file is always valid to its last
-/// line.
+/// A run file under way, valid to its last line at any time.
 #[derive(Debug)]
 pub struct RunFile {
     file: File,
@@ -22,8 +21,7 @@ pub struct RunFile {
 }
 
 impl RunFile {
-    /// A new run file; makes the folder if needed. Fails when it cannot be written or exists
-    /// already.
+    /// Makes a new run file and its folder. Fails when it cannot be written or exists.
     pub fn create(folder: &Path, run_id: &str) -> Result<Self, StoreError> {
         let path = folder.join(format!("{run_id}{SUFFIX}"));
         let made = fs::create_dir_all(folder)
@@ -46,14 +44,12 @@ pub fn read_run(path: &Path) -> Result<Run, StoreError> {
     Run::parse(&bytes).map_err(|source| StoreError::Run { path: path.to_owned(), source })
 }
 
-/// Reads a run file, or all below a folder sorted by name. Fails when there is none or one is
-/// malformed.
+/// Reads a run file, or all below a folder by name. Fails when there is none or one is bad.
 pub fn read_runs(path: &Path) -> Result<Vec<(PathBuf, Run)>, StoreError> {
     run_files(path)?.into_iter().map(|file| read_run(&file).map(|run| (file, run))).collect()
 }
 
-/// A run file, or all below a folder sorted by name. Fails when there is none or the folder is
-/// unreadable.
+/// A run file, or all below a folder by name. Fails when there is none or one is unreadable.
 pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -80,8 +76,7 @@ pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     }
 }
 
-/// The default results folder: `$XDG_DATA_HOME/thrashlab`, else `~/.local/share/thrashlab`, else
-/// `./thrashlab-results`.
+/// `$XDG_DATA_HOME/thrashlab`, else `~/.local/share/thrashlab`, else `./thrashlab-results`.
 pub fn default_folder() -> PathBuf {
     user_folder("XDG_DATA_HOME", ".local/share")
         .unwrap_or_else(|| PathBuf::from("thrashlab-results"))

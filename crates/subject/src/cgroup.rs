@@ -21,14 +21,12 @@ pub(crate) fn wanted_controllers(spec: &SandboxSpec) -> Vec<&'static str> {
     wanted
 }
 
-/// A sandbox; who made it removes its groups.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
     pub(crate) groups: Vec<Made>,
     /// Files into which a process writes `0` to enter.
     pub(crate) enter: Vec<PathBuf>,
     pub(crate) sources: Sources,
-    /// Unavailable capabilities.
     pub(crate) missed: Vec<Missed>,
     pub(crate) may_swap: bool,
 }
@@ -41,25 +39,27 @@ impl Sandbox {
         journal: &mut Journal,
     ) -> Result<Self, Vec<String>> {
         let hierarchies = Hierarchies::read().map_err(|error| vec![error.to_string()])?;
-        let mut maker = Maker {
-            name,
-            journal,
-            made: Self {
+        let mut tried = Vec::new();
+        for is_2 in [true, false] {
+            let made = Self {
                 groups: Vec::new(),
                 enter: Vec::new(),
                 sources: Sources::machine("/proc"),
                 missed: Vec::new(),
                 may_swap: true,
-            },
-        };
-        let mut tried = Vec::new();
-        for version in [Maker::version_2, Maker::version_1] {
-            match version(&mut maker, &hierarchies, spec) {
+            };
+            let mut maker = Maker { name, journal, made };
+            let outcome = match is_2 {
+                true => maker.version_2(&hierarchies, spec),
+                false => maker.version_1(&hierarchies, spec),
+            };
+            match outcome {
                 Ok(()) => return Ok(maker.made),
-                Err(reason) => {
-                    tried.push(reason);
-                    maker.undo();
-                }
+                Err(reason) => tried.push(reason),
+            }
+            // What cannot be removed stays in the journal.
+            for group in maker.made.groups.into_iter().rev() {
+                let _ = maker.journal.remove(group);
             }
         }
         Err(tried)
@@ -73,16 +73,6 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn undo(&mut self) {
-        // What cannot be removed stays in the journal.
-        for group in self.made.groups.drain(..).rev() {
-            let _ = self.journal.remove(group);
-        }
-        self.made.enter.clear();
-        self.made.missed.clear();
-        self.made.sources = Sources::machine("/proc");
-    }
-
     fn version_2(&mut self, found: &Hierarchies, spec: &SandboxSpec) -> Result<(), String> {
         let v2 = found.v2.as_ref().ok_or("control groups version 2 are not mounted")?;
         let parent = v2_parent(&v2.own_dir, &v2.mount_dir, &wanted_controllers(spec))?;
@@ -161,13 +151,12 @@ impl Maker<'_> {
     }
 }
 
-fn set(dir: &Path, file: &str, value: &str) -> Result<(), String> {
+pub(crate) fn set(dir: &Path, file: &str, value: &str) -> Result<(), String> {
     let path = dir.join(file);
     fs::write(&path, value).map_err(|error| format!("write {value} to {}: {error}", path.display()))
 }
 
-/// The nearest group, from this process's own upwards, whose children have the wanted controllers
-/// and may take processes of this user.
+/// The nearest group upwards whose children have the controllers and may take our processes.
 pub(crate) fn v2_parent(
     own_dir: &Path,
     mount_dir: &Path,

@@ -1,5 +1,4 @@
-//! The subset of D-Bus that a method call to systemd needs: connection, calls, replies and signals
-//! (D-Bus specification, "Message Protocol").
+//! The D-Bus subset for method calls to systemd (D-Bus specification, "Message Protocol").
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,13 +9,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Messages of systemd here are shorter than 1 KiB.
 const LONGEST_BYTES: usize = 1 << 20;
 
-/// Types of messages.
 const CALL: u8 = 1;
 const REPLY: u8 = 2;
 const ERROR: u8 = 3;
 const SIGNAL: u8 = 4;
 
-/// Codes of header fields.
 const PATH: u8 = 1;
 const INTERFACE: u8 = 2;
 const MEMBER: u8 = 3;
@@ -84,8 +81,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// The leading body values as text, by their types in `signature` (`s`, `o`, `u`), as far as
-    /// present.
+    /// The leading body values as text, by their types (`s`, `o`, `u`), as far as present.
     pub(crate) fn texts(&self, signature: &str) -> Vec<String> {
         let mut reader = Values { bytes: &self.body, at: 0, is_little: self.is_little };
         signature.chars().map_while(|kind| reader.value(kind)).collect()
@@ -224,7 +220,6 @@ impl Values<'_> {
         Some(if is_little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
     }
 
-    /// A value of this type as text.
     fn value(&mut self, kind: char) -> Option<String> {
         let count = match kind {
             'u' => return self.u32().map(|number| number.to_string()),
@@ -237,7 +232,6 @@ impl Values<'_> {
         Some(text)
     }
 
-    /// The next header field: code and value.
     fn field(&mut self) -> Option<(u8, String)> {
         self.at = self.at.next_multiple_of(8);
         let code = self.take(1)?[0];

@@ -1,7 +1,6 @@
 //! Where a run takes place: the host as it is, or a sandbox of control groups.
 //!
-//! A [`Stage`] makes the runs of one invocation and records what they make in its
-//! [`keep::Journal`].
+//! A [`Stage`] makes the runs of one invocation and records the rest in its [`keep::Journal`].
 
 mod agent_process;
 mod cgroup;

@@ -42,8 +42,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Sets one limit by its option name, on a machine with so many CPUs. The error names the limit
-    /// and the valid values.
+    /// Sets one limit by its option name. The error names the limit and the valid values.
     pub fn set(&mut self, name: &str, value: &str, most_cpus: f64) -> Result<(), String> {
         let size = || parse_size_bytes(value).map_err(|error| error.to_string());
         match name {
@@ -117,8 +116,7 @@ impl LocalSubject {
     }
 }
 
-/// Resolves the subject on this machine; also returns a note on what was chosen. Fails when the
-/// machine cannot provide it.
+/// Resolves the subject here; also returns a note. Fails when the machine cannot provide it.
 pub fn resolve(
     asked: Option<&LocalSubject>,
     stage: &mut Stage,

@@ -13,7 +13,7 @@ use keep::host::user_id;
 use keep::proc_stat::parent;
 use rustix::fs::getxattr;
 
-use crate::cgroup::{has_controllers, v2_parent};
+use crate::cgroup::{has_controllers, set, v2_parent};
 use crate::user_scope;
 
 const OWN_GROUP: &str = "thrashlab";
@@ -32,8 +32,7 @@ pub(crate) enum Room {
 }
 
 impl Room {
-    /// Makes sandboxes with these controllers possible, if it can. With `needs_linger` a scope that
-    /// ends at logout does not count.
+    /// Makes sandboxes possible, if it can; with `needs_linger` in a scope that survives logout.
     pub(crate) fn find(wanted: &[&str], needs_linger: bool) -> Self {
         let Ok(Some(v2)) = Hierarchies::read().map(|found| found.v2) else { return Self::Present };
         // Without it, version 1 has the memory controller, which systemd does not delegate.
@@ -83,8 +82,7 @@ fn scope(user: u32) -> Result<String, String> {
     Ok(name)
 }
 
-/// Moves this process and its children one level down, and enables the controllers there. Changes
-/// nothing if other processes are in the group.
+/// Moves our processes one level down and enables controllers there, unless others are present.
 fn share_out(dir: &Path) -> Result<(), String> {
     let own = dir.join(OWN_GROUP);
     if !own.is_dir() {
@@ -100,11 +98,7 @@ fn share_out(dir: &Path) -> Result<(), String> {
         .filter(|name| has_controllers(dir, &[name]))
         .map(|name| format!("+{name} "))
         .collect();
-    let path = dir.join("cgroup.subtree_control");
-    let given = moved.and_then(|()| {
-        fs::write(&path, request.trim())
-            .map_err(|error| format!("write {} to {}: {error}", request.trim(), path.display()))
-    });
+    let given = moved.and_then(|()| set(dir, "cgroup.subtree_control", request.trim()));
     if given.is_err() {
         for pid in ours {
             let _ = enter(dir, pid);
@@ -115,9 +109,7 @@ fn share_out(dir: &Path) -> Result<(), String> {
 }
 
 fn enter(group: &Path, pid: u32) -> Result<(), String> {
-    let path = group.join("cgroup.procs");
-    fs::write(&path, pid.to_string())
-        .map_err(|error| format!("write {pid} to {}: {error}", path.display()))
+    set(group, "cgroup.procs", &pid.to_string())
 }
 
 /// Whether systemd has delegated a group to its program. A user's systemd sets no mark.

@@ -51,7 +51,6 @@ fn unavailable(why: impl ToString) -> StageError {
     StageError(why.to_string())
 }
 
-/// For `map_err`: names the step.
 fn at(step: &'static str) -> impl Fn(io::Error) -> StageError {
     move |error| StageError(format!("{step}: {error}"))
 }
@@ -103,20 +102,16 @@ impl Stage {
         Ok(Self { program, journal, work_dir, options, runs: 0, room: Room::Present, swept })
     }
 
-    /// Makes a sandbox and removes it again. May ask the user's systemd for room; returns a note
-    /// the first time. The error lists what was tried.
+    /// Makes and removes a sandbox, perhaps in room from the user's systemd, which the first note
+    /// tells.
     pub fn try_sandbox(&mut self, spec: &SandboxSpec) -> Result<Option<String>, StageError> {
         let mut note = None;
         if self.room == Room::Present {
             self.room = Room::find(&wanted_controllers(spec), self.options.outlives_login);
             note = self.room.note();
         }
-        self.make_and_remove(spec).map(|()| note)
-    }
-
-    fn make_and_remove(&mut self, spec: &SandboxSpec) -> Result<(), StageError> {
         let sandbox = self.make_sandbox(spec, &format!("thrashlab-{}-try", std::process::id()))?;
-        self.remove(sandbox.groups)
+        self.remove(sandbox.groups).map(|()| note)
     }
 
     fn make_sandbox(&mut self, spec: &SandboxSpec, name: &str) -> Result<Sandbox, StageError> {
@@ -182,8 +177,7 @@ impl Stage {
         }
     }
 
-    /// Removes everything. What cannot be removed is returned with the reason and stays in the
-    /// journal.
+    /// Removes everything; returns what cannot be removed, which stays in the journal.
     pub fn remove_all(&mut self) -> Vec<String> {
         self.journal.remove_all()
     }

@@ -1,5 +1,4 @@
-//! A transient scope of the user's systemd around this process: control groups without root
-//! (systemd.scope(5), Delegate=).
+//! A transient scope of the user's systemd: control groups without root (systemd.scope(5)).
 
 use std::io;
 use std::path::{Path, PathBuf};

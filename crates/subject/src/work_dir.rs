@@ -23,7 +23,6 @@ pub(crate) fn unusable<E: Display>(path: &Path) -> impl Fn(E) -> String + Copy {
     }
 }
 
-/// A work directory, locked by this process.
 #[derive(Debug)]
 pub(crate) struct WorkDir {
     pub(crate) path: PathBuf,

@@ -213,7 +213,6 @@ fn take_slot() -> Option<*mut AtomicU64> {
     None
 }
 
-/// Releases the slot of a finished thread.
 pub(crate) fn end(cpu: c_uint) {
     let slot = slot_of(cpu);
     if let Some(place) = CPUS.get(cpu as usize).filter(|_| slot != lost()) {
@@ -249,8 +248,7 @@ pub(crate) fn push_numbers(cpu: c_uint, code: u64, numbers: &[u64]) {
     }
 }
 
-/// Keeps words until a thread's system call returns; not shared, since a forked child would find
-/// its parent's later words.
+/// Keeps words until a system call returns; not shared, as a child would find its parent's.
 pub(crate) fn keep<const N: usize>(cpu: c_uint, numbers: [u64; N]) {
     let kept = KEPT.get(cpu as usize).into_iter().flatten();
     kept.zip(numbers).for_each(|(word, number)| word.store(number, Ordering::Relaxed));

@@ -1,5 +1,4 @@
-//! Follows a process through `execve`. QEMU would run the new program natively, so the plugin
-//! executes the emulator with it instead.
+//! Follows `execve`: executes the emulator with the new program, which QEMU would run natively.
 
 use std::ffi::{CString, OsStr, OsString, c_char, c_int, c_uint};
 use std::fs::{self, File};
@@ -23,7 +22,6 @@ unsafe extern "C" {
 
 static TOLD: AtomicBool = AtomicBool::new(false);
 
-/// Reports the program, once.
 pub(crate) fn tell_program(cpu: c_uint) {
     if TOLD.swap(true, Ordering::Relaxed) {
         return;
@@ -37,8 +35,7 @@ pub(crate) fn tell_program(cpu: c_uint) {
     channel::push_event(cpu, wire::PROGRAM, &command.join(&b' '));
 }
 
-/// Before `execve`: replaces this process by the emulator with the program. Returns if that fails,
-/// and the system call proceeds natively.
+/// Before `execve`: becomes the emulator with the program, or returns, and it runs natively.
 pub(crate) fn execute(cpu: c_uint, path: u64, words: u64, environment: u64) {
     let Some(settings) = channel::settings() else { return };
     let Some(given) = text_at(path) else { return };

@@ -1,5 +1,4 @@
-//! Starts programs under the emulator, from the recorder or the plugin. The crate `tracer` includes
-//! this file by its path.
+//! Starts programs under the emulator. The crate `tracer` includes this file by its path.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -21,7 +20,6 @@ const SCRIPT_BYTES: usize = 256;
 const SET_ID: u32 = 0o6000;
 const EXECUTE: u32 = 0o111;
 
-/// What the plugin is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     pub(crate) plugin: String,
@@ -66,7 +64,6 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The plugin with its arguments, for the emulator.
     pub(crate) fn option(&self) -> String {
         let Self { plugin, channel, process, image, fetches } = self;
         let fetches = *fetches as u8;
@@ -76,7 +73,6 @@ impl Settings {
         )
     }
 
-    /// The command line of a program under the emulator.
     pub(crate) fn emulator_words(
         &self,
         emulator: &OsStr,
@@ -91,7 +87,6 @@ impl Settings {
     }
 }
 
-/// What has to be executed for a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     /// The program, or a script's interpreter.
@@ -102,8 +97,7 @@ pub(crate) struct Program {
     pub(crate) is_interpreter: bool,
 }
 
-/// Determines what to execute for a path. Fails with the reason if it only runs natively, without
-/// one if it does not run at all.
+/// What to execute for a path. Fails with a reason if it only runs natively, else without one.
 pub(crate) fn resolve(path: &Path) -> Result<Program, Option<String>> {
     let mut program =
         Program { path: path.to_owned(), first_arguments: Vec::new(), is_interpreter: false };

@@ -160,15 +160,14 @@ extern "C" fn on_memory(cpu: c_uint, info: MemoryInfo, address: u64, _: *mut c_v
     channel::push(cpu, address << 5 | low & 8 | (low & 7).min(6));
 }
 
-/// The low bits of a word in the layout of QEMU 5 to 8: bit 17 is a store, bits 4 to 6 the log2 of
-/// the size.
+/// The low bits of a word by QEMU 5 to 8: bit 17 is a store, bits 4 to 6 the log2 of the size.
 #[inline(always)]
 fn as_known(info: MemoryInfo) -> u64 {
     u64::from(info >> 14 & 8 | info >> 4 & 7)
 }
 
-/// Whether this QEMU has that layout, tested for all kinds and each other bit: then references need
-/// no lookup.
+/// Whether this QEMU has that layout, for all kinds and each other bit; then lookups are not
+/// needed.
 fn is_laid_out_as_known() -> bool {
     let kinds = (0..4).flat_map(|access| (0..8).map(move |size| access << 16 | size << 4));
     let others =

@@ -1,5 +1,4 @@
-//! The used part of QEMU's plugin interface, version 1 (QEMU 5.0 to 8.x), from documentation and
-//! symbols.
+//! The used part of QEMU's plugin interface, version 1 (QEMU 5.0 to 8.x).
 
 use std::ffi::{c_int, c_uint, c_void};
 

@@ -37,8 +37,7 @@ impl Left {
     }
 }
 
-/// A sink for a file of this format; `header` is for thrashlab's own. Fails when writing fails or
-/// is not supported.
+/// A sink for a file of this format. Fails when writing fails or is not supported.
 pub fn create(
     format: Format,
     file: File,

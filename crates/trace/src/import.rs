@@ -17,8 +17,7 @@ use crate::{Granularity, Reader, Source, TraceError, tlt};
 use decompressed::Decompressed;
 use importer::Importer;
 
-/// Opens a trace and detects its format and compression (gzip, xz, zstd); `-` is standard input.
-/// Fails when it cannot be opened or recognized.
+/// Opens a trace (`-`: standard input), perhaps compressed by gzip, xz or zstd. Fails if unknown.
 pub fn open(path: &Path, columns: Granularity) -> Result<Box<dyn Source + Send>, TraceError> {
     Ok(open_as(path, columns, None)?.1)
 }

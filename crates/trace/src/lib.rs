@@ -4,8 +4,7 @@
 //! page ([`PageRun`]), which suffice to simulate translation, single [`Reference`]s, which may stay
 //! packed, and [`Event`]s: threads, forks, mappings.
 //!
-//! **Invariant:** bounded memory; bad records are counted and located, never a panic. No clock, no
-//! threads.
+//! **Invariant:** bounded memory; bad records are counted, never a panic. No clock, no threads.
 
 mod block;
 mod error;

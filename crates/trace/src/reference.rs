@@ -93,8 +93,7 @@ impl<'a> ReferenceWords<'a> {
     }
 }
 
-/// Faults of bits as a reference: bit 3 for a bad access, bit 0 for a bad size (all ones in
-/// either).
+/// Faults of bits as a reference: bit 3 for a bad access, bit 0 for a bad size.
 #[inline(always)]
 fn faults(bits: u64) -> u64 {
     bits & bits >> 1 & (bits >> 2 | 1 << 3)

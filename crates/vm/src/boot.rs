@@ -29,7 +29,6 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Finds QEMU and the kernel, and packs the root.
     pub(crate) fn gather(
         machine: &MachineSpec,
         kernel: &str,
@@ -81,7 +80,6 @@ impl Parts {
         }
     }
 
-    /// What the kernel lacks by its configuration.
     pub(crate) fn missed(&self) -> Vec<Missed> {
         let missed = |found: &Missing| Missed {
             capability: format!("CONFIG_{}", found.config),
@@ -91,8 +89,7 @@ impl Parts {
     }
 }
 
-/// Creates the guest's memory file with its disk space reserved: on a full disk the guest would die
-/// of a bus error.
+/// Creates the memory file and reserves its space: on a full disk a guest would get a bus error.
 fn reserve(path: &Path, bytes: u64) -> io::Result<()> {
     let file = File::create_new(path)?;
     match fallocate(&file, FallocateFlags::empty(), 0, bytes) {

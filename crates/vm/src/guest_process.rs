@@ -172,8 +172,7 @@ impl GuestProcess {
         VmError::Boot(self.examine(how).0)
     }
 
-    /// Ends QEMU; returns how it ended, and the death of the guest's kernel with the end of its log
-    /// (the time is unknown here).
+    /// Ends QEMU; returns how it ended, and the kernel's death with its log (without the time).
     pub(crate) fn examine(&mut self, how: &str) -> (String, Option<DeathRecord>) {
         let _ = signal(self.child.id(), signals::KILL);
         let exit =

@@ -17,7 +17,6 @@ const APPLETS: [&str; 2] = ["bin/sh", "bin/true"];
 pub(crate) struct RootFile {
     pub(crate) path: String,
     pub(crate) mode: u32,
-    /// Content or link target.
     pub(crate) bytes: Vec<u8>,
 }
 

@@ -71,8 +71,7 @@ pub struct VmOptions {
 /// Why there is no machine, or no run on it.
 #[derive(Debug, thiserror::Error)]
 pub enum VmError {
-    /// A requirement is missing (QEMU, a static program, the programs under test), with the next
-    /// step.
+    /// A requirement is missing (QEMU, a static program, an overlay), with the next step.
     #[error("{0}")]
     Unavailable(String),
     /// No kernel.
@@ -168,7 +167,6 @@ impl Vm {
         self.options.reuse_cells && self.machine.setup.machine.is_deterministic()
     }
 
-    /// The guest's cell, and its hash.
     fn cell(&self, spec: &Spec) -> Result<(Vec<u8>, String), VmError> {
         let cell = Cell {
             run_id: IN_GUEST.to_owned(),
@@ -182,9 +180,8 @@ impl Vm {
         Ok((cell, key))
     }
 
-    /// Makes one run in its own guest, or reads it from the cache; its lines go to `sink`. Returns
-    /// how it ended and whether it was cached. Fails when QEMU cannot start or lines cannot be
-    /// passed on. Everything else is an outcome.
+    /// Makes one run in its own guest, or reads it from the cache; returns the outcome and whether
+    /// it was cached. Fails when QEMU cannot start or lines cannot be passed on.
     pub fn run(
         &self,
         spec: &Spec,
@@ -219,7 +216,6 @@ impl Vm {
     }
 }
 
-/// The hash of all inputs of a booted machine.
 fn machine_key(
     qemu: &Qemu,
     setup: &Setup,
@@ -252,7 +248,6 @@ fn facts(parts: &boot::Parts, key: &str) -> Environment {
     .into()
 }
 
-/// Passes a guest's lines on until it ends.
 fn listen(
     guest: &mut GuestProcess,
     silence: Duration,

@@ -38,8 +38,7 @@ pub struct VmRequest {
     pub profile: Option<String>,
 }
 
-/// Reads settings such as `machine=p2-350,kernel=deb:NAME,mem=128M`. The error names the setting
-/// and the valid values.
+/// Reads settings such as `kernel=deb:NAME,mem=128M`. The error has the setting and valid values.
 pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
     request(&parse_settings(settings)?)
 }
@@ -83,8 +82,7 @@ pub fn parse_settings(settings: &str) -> Result<Vec<(String, String)>, String> {
     Ok(pairs)
 }
 
-/// A machine by name, or from a TOML file. Fails when there is none, or the description is
-/// malformed, with the place.
+/// A machine by name, or from a TOML file. Fails when there is none or it is bad, with the place.
 pub fn load(name: &str) -> Result<VmRequest, String> {
     if let Some((_, text)) = NAMED.iter().find(|(known, _)| *known == name) {
         return parse_description(name, text);
@@ -126,7 +124,6 @@ pub fn parse_description(name: &str, text: &str) -> Result<VmRequest, String> {
     Ok(VmRequest { machine, kernel: None, overlay: None, sandbox: None, profile })
 }
 
-/// Flattens a table into dotted names.
 fn flatten(
     prefix: &str,
     table: &toml::Table,

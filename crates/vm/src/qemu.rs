@@ -32,11 +32,9 @@ const CMDLINE: &str = "console=ttyS0 panic=-1 tsc=reliable nokaslr random.trust_
                        random.trust_bootloader=off cryptomgr.notests psi=1 delayacct \
                        cgroup_no_v1=all oops=panic softlockup_panic=1 quiet";
 
-/// A QEMU that can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Qemu {
     pub(crate) program: PathBuf,
-    /// The first line of `--version`.
     pub(crate) version: String,
 }
 
@@ -117,9 +115,8 @@ pub(crate) fn machine_arguments(
     fixed.split(' ').map(str::to_owned).chain([command_line(machine)]).collect()
 }
 
-/// The machine's memory plus this program, whose pages a guest cannot evict
-/// (`Documentation/filesystems/ramfs-rootfs-initramfs.rst`): a larger program takes none from the
-/// loads.
+/// The machine's memory plus this program, whose pages in the root a guest cannot evict
+/// (`Documentation/filesystems/ramfs-rootfs-initramfs.rst`).
 pub(crate) fn ram_bytes(machine: &MachineSpec) -> u64 {
     let program_bytes = fs::metadata(THIS_PROGRAM).map_or(0, |program| program.len());
     machine.ram_bytes().saturating_add(program_bytes.next_multiple_of(1 << 20))
@@ -131,13 +128,11 @@ fn command_line(machine: &MachineSpec) -> String {
     format!("{CMDLINE}{space}{own} rdinit={PROGRAM} -- {COMMAND}")
 }
 
-/// The path of an open file for other processes.
 pub(crate) fn path_of(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
-/// The arguments with paths on this host: the folder of [`FILES`], and setup, cell and channel.
-/// QEMU wants commas doubled.
+/// The arguments with paths on this host. QEMU wants commas doubled.
 pub(crate) fn file_arguments(
     machine: &MachineSpec,
     start: Start,

@@ -14,7 +14,6 @@ pub(crate) struct Qmp {
     output: ChildStdout,
     rest: Vec<u8>,
     answer: Option<Value>,
-    /// Whether a pause was not reported yet.
     is_paused: bool,
     is_closed: bool,
 }
@@ -31,8 +30,7 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// Sends a command and waits for its answer; keeps events. Fails when QEMU refuses, ends or
-    /// does not answer.
+    /// Sends a command and waits for its answer; keeps events. Fails when there is none.
     pub(crate) fn command(&mut self, name: &str, arguments: Value) -> io::Result<Value> {
         let failed = |why: &str| io::Error::other(format!("{name}: {why}"));
         self.send(name, arguments)?;
@@ -97,7 +95,6 @@ impl Qmp {
     }
 }
 
-/// What QEMU tells by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     Paused,

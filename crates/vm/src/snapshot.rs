@@ -1,5 +1,4 @@
-//! Booted machines: a guest boots once and pauses; every cell continues with a private copy of its
-//! memory.
+//! Booted machines: each is paused once, and every cell continues with a private copy of memory.
 
 use std::fs::{self, File};
 use std::io;
@@ -84,7 +83,6 @@ pub(crate) fn restore(
     Ok(guest)
 }
 
-/// A machine booted and saved in its own folder.
 struct Boot {
     folder: Scratch,
     /// Of memory and pause length, which the guest can observe; devices contain the host's clock.

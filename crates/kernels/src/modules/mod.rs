@@ -34,7 +34,6 @@ pub(crate) fn plan(dir: &Path, wanted: &[&str]) -> Result<Vec<Module>, KernelErr
     Ok(planner.plan)
 }
 
-/// A plan under way.
 #[derive(Default)]
 struct Planner {
     dir: PathBuf,
@@ -130,8 +129,7 @@ impl Planner {
         )))
     }
 
-    /// A module whose name starts with the alias, as `crc32c_generic` for `crypto-crc32c`; usually
-    /// saves reading all modules.
+    /// A module whose name starts with the alias (`crypto-crc32c`: `crc32c_generic`), to save time.
     fn likely(&self, alias: &str) -> Result<Option<String>, KernelError> {
         let start = alias.strip_prefix("crypto_").unwrap_or(alias);
         let candidates = self.files.range(start.to_owned()..);

@@ -12,16 +12,14 @@ fn damaged(part: &str) -> io::Error {
     io::Error::other(format!("{part} of the package is damaged or cut off; fetch it again"))
 }
 
-/// Takes every file: its path and bytes.
 pub(crate) type Visitor<'a> = dyn FnMut(&Path, &mut dyn Read) -> io::Result<()> + 'a;
 
 /// With the path as in the package.
 type RawVisitor<'a> = dyn FnMut(&[u8], &mut dyn Read) -> io::Result<()> + 'a;
 
-/// Calls `visit` with the regular files that a guest needs: images and configurations in `boot/`,
-/// and everything in `lib/modules/`. Paths are relative, without `..`, and start with `lib/` for
-/// `usr/lib/`. Fails when the bytes are not a package, are damaged, or lead out of it, or `visit`
-/// fails.
+/// Calls `visit` with the regular files in `boot/` and `lib/modules/` (or `usr/lib/`) that a guest
+/// needs, with relative paths. Fails when the package is damaged or leads out of its folder, or
+/// `visit` fails.
 pub fn visit_package(bytes: &[u8], visit: &mut Visitor<'_>) -> io::Result<()> {
     let mut visit_needed = |path: &[u8], file: &mut dyn Read| match destination(path)? {
         Some(path) => visit(&path, file),

@@ -24,8 +24,7 @@ pub(super) fn curves(path: &Path, options: &CurveOptions) -> Result<Curves, Stor
     curves_of_manifest(path, &manifest, options)
 }
 
-/// The curves of the runs in a manifest. Fails when no factor is numeric, or a run file cannot be
-/// read.
+/// The curves of a manifest's runs. Fails when no factor is numeric, or a run file is unreadable.
 pub fn curves_of_manifest(
     path: &Path,
     manifest: &Manifest,
@@ -117,7 +116,6 @@ fn number(level: &str, unit: &str) -> Option<f64> {
     }
 }
 
-/// Adds the points of these runs to their curve; returns their headers.
 fn add_runs<'m>(
     curve: &mut Curve,
     folder: &Path,

@@ -14,7 +14,6 @@ use super::{Looks, Options, Refusal, add, repeats, varied};
 const UNITS: [&str; 6] = ["s", "ms", "us", "ns", "faults", "bytes"];
 const RATE: &str = "per_s";
 
-/// What a column means.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     Trial,

@@ -15,7 +15,6 @@ const BENCHMARK: &str = "benchmark";
 /// CPUs used, the number at the end of a name; a factor where it varies.
 const PROCS: &str = "procs";
 const PREFIX: &str = "Benchmark";
-/// Lines of `go test` itself.
 const OF_GO_TEST: [&str; 2] = ["PASS", "ok"];
 
 struct Entry {

@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 use super::{Figure, Options, Refusal, add, fact, json, response, unix_ns, varied};
 
 const BENCHMARK: &str = "benchmark";
-/// Fields that were not measured.
 const NOT_MEASURED: [&str; 7] = [
     "family_index",
     "per_family_instance_index",
@@ -111,7 +110,6 @@ fn figures(entry: &Entry) -> Result<Vec<Figure>, Refusal> {
     }
 }
 
-/// Facts of the system, and the start time.
 fn environment(context: &Map<String, Value>) -> (Environment, Option<u64>) {
     let date = context.get("date").and_then(Value::as_str);
     let started = date.and_then(|date| date.parse().ok()).and_then(unix_ns);

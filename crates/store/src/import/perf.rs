@@ -1,5 +1,5 @@
-//! The JSON lines of `perf stat -j`, an event per line. An invocation is a trial, intervals of `-I`
-//! are its samples (`docs/exchange.md`).
+//! The JSON lines of `perf stat -j`; invocations are trials, `-I` intervals samples
+//! (`docs/exchange.md`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 
 use super::{Options, Refusal, fact};
 
-/// Keys of the counted place.
 const PLACES: [&str; 9] =
     ["cpu", "core", "cluster", "cache", "die", "socket", "node", "thread", "cgroup"];
 /// perf's words for a missing count.

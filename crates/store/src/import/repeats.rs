@@ -7,7 +7,6 @@ use analysis::Dataset;
 use super::Refusal;
 use super::table::Row;
 
-/// Factor name of the part column.
 const PART: &str = "";
 /// Copies of fewer digits may be chance.
 const LEAST_DIGITS: usize = 6;
@@ -17,8 +16,7 @@ type Rest = BTreeMap<String, String>;
 /// The responses by the level of that factor.
 type Texts<'a> = BTreeMap<String, &'a [(String, String)]>;
 
-/// Refuses a trial that repeats another with equal levels, value for value over all levels of a
-/// factor.
+/// Refuses a trial that repeats another with equal levels, over all levels of a factor.
 pub(super) fn refuse(rows: &[Row]) -> Result<(), Refusal> {
     let places: Vec<Rest> = rows.iter().map(place).collect();
     let names: BTreeSet<&String> = places.iter().flat_map(BTreeMap::keys).collect();
@@ -71,8 +69,7 @@ fn copied(line: usize, original: usize, name: &str, texts: &Texts) -> Refusal {
     )
 }
 
-/// Suspicious rows: a level that occurs once where others are replicated, and one cell with a trial
-/// more or less than the others.
+/// Levels that occur once where others are replicated, and one cell with a trial too many or few.
 pub(super) fn strays(set: &Dataset) -> Vec<String> {
     let mut notes = Vec::new();
     for factor in &set.factors {

@@ -71,7 +71,6 @@ pub(super) struct Row {
     pub(super) texts: Vec<(String, String)>,
 }
 
-/// What the rows of one trial have in common.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) levels: BTreeMap<String, String>,

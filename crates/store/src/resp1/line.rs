@@ -14,7 +14,6 @@ pub(super) enum Shape {
     Extra,
 }
 
-/// The facts of a title line that could be read.
 #[derive(Default, PartialEq)]
 pub(super) struct Title {
     pub(super) cpus: Option<u32>,
@@ -98,7 +97,6 @@ fn heading(words: &[&str]) -> Option<Resp1Format> {
     }
 }
 
-/// The facts in a title line; at least one.
 fn title(words: &[&str]) -> Option<Title> {
     let run = words.iter().any(|word| word.trim_end_matches(',') == "run");
     if words.first() != Some(&"Starting") || !run {

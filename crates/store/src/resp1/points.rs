@@ -16,8 +16,7 @@ use stats::{Bounds, FivePoints, Recovered, Spread};
 
 const HALF_UNIT: f64 = 0.000_5;
 
-/// Largest relative half width of a recovered point: half of what comparisons treat as no
-/// difference.
+/// Largest relative half width of a recovered point: half of what comparisons ignore.
 const MOST_UNCERTAIN: f64 = 0.05;
 
 const POINTS: u32 = 5;

@@ -1,7 +1,6 @@
 //! libCacheSim's oracleGeneral, of pages.
 //!
-//! A request has the number of its object's next request, which is filled in later: in memory if
-//! that is recent, as usual, else in the file.
+//! A request's next request is filled in later: in memory if that is recent, else in the file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,7 +18,6 @@ const REQUESTS_PER_SECOND: u64 = 1_000_000;
 
 pub(crate) struct OracleGeneral {
     file: File,
-    /// Requests not in the file yet.
     kept: Vec<u8>,
     written: u64,
     count: u64,
@@ -40,7 +38,6 @@ impl OracleGeneral {
         }
     }
 
-    /// Adds a request.
     fn push(&mut self, object: u64, next: i64) {
         let time_s = (self.count / REQUESTS_PER_SECOND) as u32;
         self.kept.extend(time_s.to_le_bytes());

@@ -4,9 +4,8 @@ use super::importer::{Fault, Item, Record, Told};
 use super::text::fitting;
 use crate::{Access, PAGE_SHIFT, Reference};
 
-/// ChampSim's instructions of 64 bytes: instruction pointer, two written and four read addresses.
-/// Cloudsuite's have 96 bytes, four written addresses and an address space. Sizes are unknown: one
-/// byte.
+/// ChampSim's instructions (64 bytes: pointer, two written, four read addresses) and Cloudsuite's
+/// (96 bytes: four written, an address space). Sizes are unknown: one byte.
 pub(crate) fn champsim(bytes: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> {
     let (stores, loads, process) = match bytes.len() {
         64 => (&bytes[16..32], &bytes[32..64], 0),
@@ -43,8 +42,7 @@ pub(crate) fn first_number(bytes: &[u8]) -> u64 {
 /// Object numbers from here on are hashed, since addresses have no room for 64 bits above a page.
 const PLAIN_OBJECTS: u64 = 1 << 46;
 
-/// libCacheSim's oracleGeneral, 24 bytes: time, object, size, the object's next request. Objects
-/// become pages.
+/// libCacheSim's oracleGeneral: time, object, size, next request. Objects become pages.
 pub(crate) fn oracle(bytes: &[u8], number: u64, told: &mut Told) -> Result<(), Fault> {
     let (object, next) = (first_number(&bytes[4..]), first_number(&bytes[16..]).cast_signed());
     // -1 and -2: no next request, or unknown.

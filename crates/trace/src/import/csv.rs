@@ -1,5 +1,4 @@
-//! Comma-separated address, access, size, thread, process, in this order or as in a header. Only
-//! the address is required.
+//! Comma-separated address (required), access, size, thread, process, or as a header names them.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,6 @@ use crate::{Access, Reference};
 const MOST_THREADS: usize = 1 << 20;
 const COLUMNS: [&str; 5] = ["address", "access", "size", "thread", "process"];
 
-/// Positions of the columns.
 type Places = [Option<usize>; COLUMNS.len()];
 
 /// What was read of a CSV trace.

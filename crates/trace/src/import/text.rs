@@ -3,8 +3,7 @@
 use super::importer::{Fault, Item, Record, Told};
 use crate::{Access, Event, MAX_SIZE_LOG2, Reference};
 
-/// Dinero's `din`: label (0 read, 1 write, 2 fetch), hexadecimal address, comment. Sizes are
-/// unknown: one byte.
+/// Dinero's `din`: label (0 read, 1 write, 2 fetch), hexadecimal address, comment; no size.
 pub(crate) fn din(line: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let access = match words.next() {

@@ -15,9 +15,8 @@ use crate::{Access, Event, Granularity, PAGE_SHIFT, PageRun, Reference};
 #[derive(Clone, Debug)]
 pub struct Encoder {
     columns: Granularity,
-    /// The block so far. The pages column has a byte per reference (table entry, and whether it
-    /// writes), then the new pages. The references column has two (difference of offsets in the
-    /// entry, and size), or is empty.
+    /// The block so far. Pages: a byte per reference (entry, write flag), then new pages.
+    /// References: two bytes (difference of offsets in the entry, size), or nothing.
     block: PackedBlock,
     table: Box<[u64; RECENT]>,
     new_pages: NewPages,
@@ -56,8 +55,7 @@ impl Encoder {
         self.push_all([reference])
     }
 
-    /// Adds at most some thousand references, so that the block does not overflow much; as
-    /// [`Self::push_reference`].
+    /// Adds at most some thousand references, for the block's size; as [`Self::push_reference`].
     #[inline]
     #[must_use = "a full block is to be finished"]
     pub fn push_all<I>(&mut self, references: I) -> bool
@@ -95,8 +93,7 @@ impl Encoder {
         for (at, ((entry, rest), word)) in entries.zip(rest).zip(words).enumerate() {
             let further;
             (*entry, further) = enter(at, word);
-            // The entry has no access and size, so these are the reference's. The difference is cut
-            // to 12 bits.
+            // With the reference's access and size; the difference is cut to 12 bits.
             let further = further >> 2 & 0x7ff8 | further & 7;
             rest.copy_from_slice(&(further as u16).to_le_bytes());
         }

@@ -1,5 +1,4 @@
-//! The events column: distance in references, kind and fields, in [`postcard`]'s encoding except
-//! for the flags of a mapping, which share a byte.
+//! The events column: distance, kind and fields in [`postcard`]'s encoding, but flags in one byte.
 
 use postcard::{take_from_bytes, to_io};
 

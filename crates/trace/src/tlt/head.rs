@@ -11,8 +11,7 @@ pub const REFERENCES_PER_BLOCK: u32 = 1 << 16;
 const MOST_REFERENCES: u32 = 1 << 21;
 pub(crate) const MOST_EVENTS: u32 = 1 << 16;
 const MOST_EVENT_BYTES: u32 = 1 << 21;
-/// Most bytes per reference in the pages column: its own, and a new page's number, base and
-/// distance.
+/// Most bytes per reference in the pages column, with a new page's number, base and distance.
 const MOST_PAGE_BYTES: u64 = 1 + 5 + 1 + 10;
 
 /// What the head of a block tells.

@@ -86,8 +86,8 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Reads the next block's head and skips the rest; `None` at the end. Fails when the file is
-    /// unreadable or broken.
+    /// Reads the next block's head only; `None` at the end. Fails when the file is unreadable or
+    /// broken.
     pub fn next_head(&mut self) -> Result<Option<BlockHead>, TraceError> {
         let Some((head, _)) = self.take_head()? else { return Ok(None) };
         let all = head.first_bytes() as u64 + u64::from(head.references_bytes);
@@ -188,7 +188,6 @@ impl Reader {
     }
 }
 
-/// A column before compression.
 fn unpack<'a>(
     zstd: &mut Decompressor<'_>,
     packed: &'a [u8],

@@ -1,7 +1,6 @@
 //! The recent pages, which bytes of the pages column name, equal in encoder and decoder.
 //!
-//! An entry is the last reference to its page without access and size: page from bit 17, offset in
-//! bits 5..17.
+//! An entry is a page's last reference: page from bit 17, offset in bits 5..17.
 
 use postcard::to_io;
 
@@ -15,9 +14,7 @@ pub(crate) const WRITTEN: u8 = 0x80;
 /// Flag in the pages column: a fetch, in its own half of the table.
 pub(crate) const FETCH: u8 = 0x40;
 pub(crate) const PAGE_AT: u32 = 5 + PAGE_SHIFT;
-/// An entry's offset.
 pub(crate) const OFFSET: u64 = ((1 << PAGE_SHIFT) - 1) << 5;
-/// A reference's address.
 pub(crate) const ADDRESS: u64 = !31;
 
 pub(crate) const EMPTY: [u64; RECENT] = [0; RECENT];

@@ -35,8 +35,7 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes the header. Blocks are compressed at a zstd level such as [`QUICK_LEVEL`]. Fails when
-    /// writing fails or the level is invalid.
+    /// Writes the header. Fails when writing fails or the zstd level is invalid.
     pub fn new(mut out: W, header: &Header, level: i32) -> Result<Self, TraceError> {
         let bytes = header.to_bytes()?;
         out.write_all(&bytes)?;
@@ -45,8 +44,7 @@ impl<W: Write> Writer<W> {
         Ok(Self { out, zstd, bytes, at_byte, index: Index::default() })
     }
 
-    /// Compresses and writes a block; skips an empty one. Fails when it is too large or writing
-    /// fails.
+    /// Compresses and writes a block, unless empty. Fails when it is too large or writing fails.
     pub fn add(&mut self, block: &PackedBlock, effort: Effort) -> Result<(), TraceError> {
         if block.head.references == 0 && block.head.events == 0 {
             return Ok(());
@@ -83,7 +81,6 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Appends a column, compressed if that is shorter.
     fn append(&mut self, column: &[u8], compress: bool) -> Result<u32, TraceError> {
         let bytes = &mut self.bytes;
         let begin = bytes.len();
