@@ -1,5 +1,4 @@
-//! An experiment of something against itself: how much noise there is, and how often noise alone
-//! raises an alarm.
+//! An experiment of something against itself: its noise, and how often noise alone raises an alarm.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +7,13 @@ use rand_pcg::Pcg64Mcg;
 use serde::Serialize;
 use stats::Verdict;
 
-use crate::comparison::{Cell, Comparison, Outcome, Request, compare};
+use crate::comparison::{Comparison, Outcome, Request, compare};
 use crate::{Dataset, Refused, Trial};
 
-/// Most ways to name the arms block by block that are tried; beyond it they are drawn, seeded.
+/// Most ways to name the arms block by block that are tried; of more, a seeded sample is.
 const MOST_LABELLINGS: u64 = 1024;
 
-/// What an experiment of something against itself tells.
+/// What an experiment of something against itself shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgainstItself {
     /// The arms compared as if they were different.
@@ -23,19 +22,21 @@ pub struct AgainstItself {
     pub floors: Vec<Floor>,
     /// In how many ways the two arms were named within the blocks.
     pub labellings: u64,
-    /// With how many of them a verdict of regression or improvement was given.
+    /// How many of them gave a verdict of regression or improvement.
     pub alarms: u64,
-    /// With how many of them the difference was significant, whatever its size.
+    /// How many of them gave a significant difference of any size.
     pub significant: u64,
 }
 
 impl AgainstItself {
     /// Whether a cell was judged to differ, although the arms are the same.
     pub fn is_alarm(&self) -> bool {
-        let is_different =
-            |cell: &Cell| matches!(cell.verdict, Verdict::Regression | Verdict::Improvement);
-        self.comparison.cells.iter().any(is_different)
+        self.comparison.cells.iter().any(|cell| is_different(cell.verdict))
     }
+}
+
+fn is_different(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Regression | Verdict::Improvement)
 }
 
 /// The noise of one cell.
@@ -49,10 +50,9 @@ pub struct Floor {
     pub noise: Option<f64>,
 }
 
-/// Compares the two levels of `factor`, which are the same thing, and then all the ways in which
-/// chance could have named them: in each block either arm may be called the first. Under blocks all
-/// these are equally likely, so the share of alarms is the rate of false ones. Fails as
-/// [`compare`].
+/// Compares the two levels of `factor`, which are the same thing, and then all ways to name them
+/// within blocks. These are equally likely, so the share of alarms is the rate of false ones. Fails
+/// as [`compare`].
 pub fn against_itself(
     set: &Dataset,
     factor: &str,
@@ -80,10 +80,9 @@ pub fn against_itself(
         let found = compare(std::slice::from_ref(&renamed), &request)?;
         let verdicts = found.cells.iter().map(|cell| cell.verdict);
         let mut verdicts = verdicts.chain(found.overall.iter().map(|overall| overall.verdict));
-        let is_alarm = |verdict| matches!(verdict, Verdict::Regression | Verdict::Improvement);
-        alarms += u64::from(verdicts.any(is_alarm));
+        alarms += u64::from(verdicts.any(is_different));
         let mut judged = found.cells.iter().filter_map(|cell| cell.judged());
-        significant += u64::from(judged.any(|cell| cell.p_adjusted <= request.alpha));
+        significant += u64::from(judged.any(|cell| cell.p_adjusted <= request.settings.alpha));
     }
     let labellings = labellings.len() as u64;
     Ok(AgainstItself { comparison, floors, labellings, alarms, significant })

@@ -1,15 +1,13 @@
-//! What differs between observations, by how much, and how sure that is.
+//! Differences between observations, their sizes and how certain they are.
 //!
-//! **Arms** are compared: whole inputs, or the levels of one factor within one input; each with
-//! the first. A **cell** is one response of one part at one combination of the other factors'
-//! levels. All cells of all arms are one family: their verdicts together are wrong with a chance
-//! of at most α ([`stats::compare`]). Over all cells there is one primary estimate an arm, with a
-//! verdict of its own ([`Overall`]).
+//! **Arms**, which are inputs or the levels of one factor, are compared with the first one. A
+//! **cell** is one response of one part at one combination of the other factors' levels. All cells
+//! are one family: the chance of any wrong verdict is at most α ([`stats::compare`]). Over the cells
+//! of an arm there is one primary estimate ([`Overall`]).
 //!
-//! The *unit* of a cell is the trial where both arms have at least two: samples of one run share
-//! its boot, its load and its layout of memory, so that they say little about the next run
-//! (Kalibera and Jones 2013). A trial then counts by its median. Where an arm has a single trial
-//! its samples are all there is; the cell says so.
+//! The *unit* of a cell is the trial, by its median, where both arms have at least two: samples of
+//! one run share its boot, its load and its layout of memory, and show little about the next run
+//! (Kalibera and Jones 2013). With a single trial it is the sample, which the cell notes.
 
 mod arms;
 mod cells;
@@ -28,7 +26,7 @@ use serde::Serialize;
 use stats::{CellResult, Settings, Verdict};
 
 use crate::explained::ExplainedDifference;
-use crate::{Dataset, OUTCOME, Refused, Response, Trial, distinct};
+use crate::{Dataset, OUTCOME, Refused, Response, Trial, distinct, unknown};
 pub use conclusion::method_words;
 pub use environment::Difference;
 pub use outcomes::{EndCount, Ends};
@@ -37,10 +35,10 @@ pub use seeds::Seeds;
 pub use stalls::{Share, Stalls};
 pub use ticks::Tick;
 
-/// Factors whose levels say what they are.
+/// Factors whose levels need no name before them.
 const SPEAKING: [&str; 3] = ["load", "command", "benchmark"];
 
-/// What is compared if nothing is asked for: the first group of which one is there, else all.
+/// What is compared by default: the first group of which one is there, else all.
 const USUAL: [&[&str]; 9] = [
     &["delay_ns"],
     &["cpu_ns", "faults"],
@@ -59,24 +57,15 @@ const USUAL: [&[&str]; 9] = [
     &["average_ms", "average_us", "high_ms", "high_us", "deadlines_met_percent"],
 ];
 
-/// What is asked for.
-#[derive(Clone, Debug, PartialEq)]
+/// What is compared, and how.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// The factor whose levels are compared; `None` = the inputs.
     pub factor: Option<String>,
     /// What is compared; empty = what is usual.
     pub responses: Vec<String>,
-    /// Ratios from 1 / (1 + margin) to 1 + margin do not matter.
-    pub margin: f64,
-    /// Chance of any wrong verdict.
-    pub alpha: f64,
-}
-
-impl Default for Request {
-    fn default() -> Self {
-        let stats::Settings { margin, alpha } = stats::Settings::default();
-        Self { factor: None, responses: Vec::new(), margin, alpha }
-    }
+    /// Margin and level of the tests.
+    pub settings: Settings,
 }
 
 /// What a comparison found.
@@ -84,7 +73,7 @@ impl Default for Request {
 pub struct Comparison {
     /// Where the trials come from.
     pub inputs: Vec<String>,
-    /// What was compared; the first one is what the others are compared with.
+    /// What was compared; the first one is the reference.
     pub arms: Vec<Arm>,
     /// The factor whose levels the arms are; `None` = they are inputs.
     pub factor: Option<String>,
@@ -92,13 +81,13 @@ pub struct Comparison {
     pub margin: f64,
     /// Chance of any wrong verdict.
     pub alpha: f64,
-    /// How the systems differ, as far as it was recorded.
+    /// How the systems differ, as recorded.
     pub differences: Vec<Difference>,
-    /// Facts that an expert would ask for and no arm has.
+    /// Important facts that no arm has.
     pub not_recorded: Vec<String>,
     /// What casts doubt on all cells.
     pub warnings: Vec<String>,
-    /// What the readers of the inputs said.
+    /// Notes on the inputs.
     pub notes: Vec<String>,
     /// The responses that were compared.
     pub responses: BTreeMap<String, Response>,
@@ -112,7 +101,7 @@ pub struct Comparison {
     pub conclusion: String,
 }
 
-/// One of the things that are compared.
+/// An arm of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Arm {
     /// Its name: an input's or a level's.
@@ -126,7 +115,7 @@ pub struct Arm {
 /// One comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// Which arm is compared with the first, as its place in [`Comparison::arms`].
+    /// Index of the arm that is compared with the first.
     pub arm: usize,
     /// What was measured.
     pub response: String,
@@ -152,7 +141,7 @@ pub struct Cell {
     pub stalls: Option<Stalls>,
     /// The kernel's tick, if all values are multiples of it.
     pub tick: Option<Tick>,
-    /// What the difference of the mean delays consists of, where both arms have explained samples.
+    /// The parts of the difference of mean delays, where both arms have explained samples.
     pub explained: Option<ExplainedDifference>,
     /// What a reader of this cell must know.
     pub notes: Vec<String>,
@@ -189,7 +178,7 @@ impl PairedBy {
 }
 
 /// One arm's part of a cell.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Side {
     /// The values that were compared, in the response's unit and in the order of the trials.
     pub values: Vec<Observation>,
@@ -197,13 +186,13 @@ pub struct Side {
     pub median: Option<Observation>,
     /// How many trials they are from.
     pub trials: usize,
-    /// How many of the trials' samples are lower bounds only.
+    /// How many of the samples are lower bounds only.
     pub censored: usize,
     /// How many samples the trials have.
     pub samples: usize,
 }
 
-/// What a verdict rests on.
+/// What a verdict is based on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -256,7 +245,7 @@ impl Cell {
         }
     }
 
-    /// Whether the kernel's tick took away an equivalence: it is more than the margin.
+    /// Whether the kernel's tick, longer than the margin, prevented an equivalence.
     pub fn tick_hides(&self) -> bool {
         self.tick.is_some_and(|tick| tick.hides_equivalence)
     }
@@ -286,8 +275,8 @@ impl Request {
             );
             names.into_iter().filter(|name| known.contains_key(name)).collect()
         };
-        // Of several experiments the first one's author names what is of interest. Failures have
-        // rows anyway; a row for every cell without one has to be asked for.
+        // The first experiment's author selects. Failures have rows anyway; a row for every cell
+        // without one must be requested.
         let mut of_author = sets.first().map_or(Vec::new(), |set| set.wanted.clone());
         of_author.retain(|name| name != OUTCOME);
         let wanted = match (self.responses.is_empty(), of_author.is_empty()) {
@@ -299,14 +288,10 @@ impl Request {
             .into_iter()
             .map(|name| match known.get(&name) {
                 Some(response) => Ok((name, (*response).clone())),
-                // Nothing is better than less of them.
                 None if name == OUTCOME => Ok((name, Response::default())),
                 None => {
-                    let known: Vec<&str> = known.keys().map(|name| name.as_str()).collect();
-                    let known = known.join(", ");
-                    Err(Refused::new(format!(
-                        "no input has the response {name:?}; there are {known}"
-                    )))
+                    let what = format!("no input has the response {name:?}");
+                    Err(unknown(what, known.keys().copied()))
                 }
             })
             .collect()
@@ -326,15 +311,15 @@ impl Request {
     }
 }
 
-/// Compares inputs with the first one, or the levels of a factor within one input. Fails when there
-/// are no two arms, when they measured different things (another version of a load, a measure or a
-/// script), or when they have nothing in common.
+/// Compares inputs with the first one, or the levels of a factor within one input. Fails without two
+/// arms, if they measured different things (another version of a load, a measure or a script), or if
+/// they have nothing in common.
 pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refused> {
     let arms = arms::select(sets, request.factor.as_deref())?;
     environment::check_meaning(&arms)?;
     let mut responses = request.responses(sets)?;
-    let settings = Settings { margin: request.margin, alpha: request.alpha };
-    let (mut drafts, mut cells, left_out) = cells::cells(&arms, &responses, &settings);
+    let Settings { margin, alpha } = request.settings;
+    let (mut drafts, mut cells, left_out) = cells::cells(&arms, &responses, &request.settings);
     if drafts.is_empty() && cells.is_empty() {
         let left_out = left_out.join("; ");
         return Err(Refused::new(format!("nothing in common to compare: {left_out}")));
@@ -344,18 +329,18 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
     }
     for cell in drafts.iter_mut().map(|draft| &mut draft.cell) {
         let exact = arms.all[cell.arm].deterministic && arms.all[0].deterministic;
-        ticks::add(cell, &responses[&cell.response].unit, request.margin, exact);
+        ticks::add(cell, &responses[&cell.response].unit, margin, exact);
     }
     stalls::adjust(drafts.iter_mut().filter_map(|draft| draft.cell.stalls.as_mut()));
-    let overall = overall::overall(&arms, &drafts, &settings);
+    let overall = overall::overall(&arms, &drafts, &request.settings);
     cells.extend(drafts.into_iter().map(|draft| draft.cell));
     let mut notes = distinct(sets.iter().flat_map(|set| set.notes.clone()));
     notes.extend(request.not_compared(sets, &responses));
     let mut comparison = Comparison {
         inputs: sets.iter().map(|set| set.name.clone()).collect(),
         factor: request.factor.clone(),
-        margin: request.margin,
-        alpha: request.alpha,
+        margin,
+        alpha,
         differences: environment::differences(&arms),
         not_recorded: environment::not_recorded(&arms),
         warnings: arms::warnings(&arms),

@@ -1,5 +1,4 @@
-//! Observations as comparison and attribution read them: trials with the levels under which they
-//! were made.
+//! Observations as comparison and attribution read them: trials and their levels.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +6,8 @@ use model::{EndStatus, Environment, Observation};
 use serde::Serialize;
 pub use stats::Factor;
 
-use crate::Ending;
 use crate::explained::Explained;
+use crate::{Ending, joined};
 
 /// The factor that runs always have.
 pub(crate) const LOAD: &str = "load";
@@ -18,15 +17,15 @@ pub(crate) const LOAD: &str = "load";
 pub struct Dataset {
     /// Where they come from: a path, or `reference:NAME`.
     pub name: String,
-    /// What was varied; others are compared with the first level. Of runs always the load.
+    /// What was varied, the reference level first; of runs the load.
     pub factors: Vec<Factor>,
     /// What was measured, by name.
     pub responses: BTreeMap<String, Response>,
-    /// The responses that the trials were made for, the first one most; empty = not said.
+    /// The author's responses of interest, the main one first.
     pub wanted: Vec<String>,
-    /// The trials, in the order in which they were made if that is known.
+    /// The trials, in order of time if that is known.
     pub trials: Vec<Trial>,
-    /// Whether equal inputs gave equal values, so that differences have no noise of measurement.
+    /// Whether equal inputs give equal values.
     pub deterministic: bool,
     /// What a reader of any result must know (damage, omissions, what was assumed).
     pub notes: Vec<String>,
@@ -46,13 +45,13 @@ pub struct Response {
 /// One run, or one row of a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Trial {
-    /// The run's name, or where in its source it stands.
+    /// The run's name, or its place in the source.
     pub name: String,
     /// The level of each factor.
     pub levels: BTreeMap<String, String>,
-    /// The block that it belongs to: trials of one block are compared with each other.
+    /// Its block: trials of one block are compared with each other.
     pub block: Option<u64>,
-    /// Its seed: in deterministic machines trials of one seed are compared with each other.
+    /// Its seed: on deterministic machines trials of one seed are compared with each other.
     pub seed: Option<u64>,
     /// When it began, in ns since 1970 UTC.
     pub started_unix_ns: Option<u64>,
@@ -62,15 +61,15 @@ pub struct Trial {
     pub environment: Environment,
     /// What must be the same where trials are compared: versions of load and measure, script.
     pub meaning: BTreeMap<String, String>,
-    /// How it ended; `None` where its source does not say.
+    /// How it ended, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
     /// Whether its file was changed after the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_altered: bool,
-    /// What casts doubt on its values, such as a load that was not delivered.
+    /// Doubts about its values, such as a load that was not delivered.
     pub problem: Option<String>,
-    /// What its delays consist of, in their order, if that is known.
+    /// The parts of its delays, in their order, if known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<Explained>,
 }
@@ -78,7 +77,7 @@ pub struct Trial {
 /// The values of one response in one trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Values {
-    /// The part of the trial that they belong to, such as a command; `None` = the whole.
+    /// The part of the trial, such as a command; `None` = the whole.
     pub part: Option<String>,
     /// The response's name.
     pub response: String,
@@ -98,7 +97,7 @@ impl Values {
         self.samples.iter().filter(|sample| sample.is_lower_bound).count()
     }
 
-    /// The values with bounds taken as values, for formats that know none; say how many there are.
+    /// The values with bounds as values.
     pub fn at_bounds(&self) -> Vec<f64> {
         self.samples.iter().map(|sample| sample.value).collect()
     }
@@ -111,15 +110,14 @@ impl Dataset {
     }
 }
 
-/// What a trial is good for: one policy for comparison, attribution, sweeps and bisection.
+/// How a trial counts, in comparison, attribution, sweeps and bisection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Its values count; those that are lower bounds count as such.
+    /// Its values count.
     Counts,
-    /// It failed: that is its result. It has no values to compare, because those from before its
-    /// end are not those of a whole run.
+    /// Its failure is its result; its values, from before it, do not count.
     Failed,
-    /// It says nothing about the system: the user stopped it, or its file was changed or cut off.
+    /// It shows nothing of the system: it was interrupted, or its file was changed or truncated.
     Excluded,
 }
 
@@ -132,7 +130,7 @@ impl Trial {
             .map(|values| values.samples.as_slice())
     }
 
-    /// What the trial is good for.
+    /// How the trial counts.
     pub fn standing(&self) -> Standing {
         match &self.ending {
             _ if self.is_altered => Standing::Excluded,
@@ -147,18 +145,16 @@ impl Trial {
         }
     }
 
-    /// Whether the trial failed, as an outcome; `None` if it says nothing about the system.
+    /// Whether the trial failed; `None` if it is excluded.
     pub fn failed(&self) -> Option<bool> {
         let is_failure = self.ending.as_ref().is_some_and(Ending::is_failure);
         (self.standing() != Standing::Excluded).then_some(is_failure)
     }
 
-    /// How it ended unless as it should, and what else casts doubt on it.
+    /// How it ended, unless complete, and other doubts about it.
     pub fn remark(&self) -> Option<String> {
         let altered = self.is_altered.then(|| "the file was changed after the run".to_owned());
         let ending = self.ending.as_ref().and_then(Ending::text);
-        let all: Vec<String> =
-            ending.into_iter().chain(altered).chain(self.problem.clone()).collect();
-        (!all.is_empty()).then(|| all.join("; "))
+        joined(ending.into_iter().chain(altered).chain(self.problem.clone()))
     }
 }

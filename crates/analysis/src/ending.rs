@@ -3,7 +3,7 @@
 use model::{EndStatus, Line, Run};
 use serde::Serialize;
 
-/// The name by which the way a trial ended is asked for as a response.
+/// The name of a trial's ending as a response.
 pub const OUTCOME: &str = "outcome";
 /// How older builds wrote the death of a guest's kernel: as a warning.
 const KERNEL_DIED: &str = "the guest's kernel died: ";
@@ -13,22 +13,22 @@ const KERNEL_DIED: &str = "the guest's kernel died: ";
 pub struct Ending {
     /// How its run ended.
     pub status: EndStatus,
-    /// What it died of, in one line, if that is known.
+    /// The cause of a failure, in one line, if known.
     pub cause: Option<String>,
-    /// Whether its file has no end at all, so that nothing is known of the system.
+    /// Whether its file has no end, which shows nothing of the system.
     pub is_cut_off: bool,
 }
 
 impl Ending {
     /// How a run ended.
     pub fn of(run: &Run) -> Self {
-        let find = |cause: fn(&Line) -> Option<&str>| run.lines.iter().find_map(cause);
-        let death = find(|line| match line {
-            Line::Death(record) => Some(&record.cause),
+        let mut lines = run.lines.iter();
+        let former = lines.clone().find_map(|line| match line {
+            Line::Warning(warning) => warning.text.strip_prefix(KERNEL_DIED),
             _ => None,
         });
-        let former = find(|line| match line {
-            Line::Warning(warning) => warning.text.strip_prefix(KERNEL_DIED),
+        let death = lines.find_map(|line| match line {
+            Line::Death(record) => Some(&*record.cause),
             _ => None,
         });
         let status = match run.status() {
@@ -40,7 +40,7 @@ impl Ending {
         Self { status, cause, is_cut_off }
     }
 
-    /// Whether the run failed: it neither came to its end nor was stopped by the user.
+    /// Whether the run failed: it was neither completed nor interrupted.
     pub fn is_failure(&self) -> bool {
         !self.is_cut_off && !matches!(self.status, EndStatus::Complete | EndStatus::Interrupted)
     }

@@ -1,8 +1,8 @@
-//! Observations, whatever they come from, and what they say: comparison, attribution, bisection,
-//! sweeps; the responsiveness matrix, sessions and memory jobs; and what a delay consists of.
+//! Comparison, attribution, bisection and sweeps of observations; the responsiveness matrix, sessions
+//! and memory jobs; and what a delay consists of.
 //!
-//! **Invariant:** plain data in, plain data out. Nothing here opens a file, prints, or knows a
-//! clock; the same input gives the same bytes.
+//! **Invariant:** plain data in, plain data out, without files, output or clock; the same input gives
+//! the same bytes.
 
 mod against_itself;
 pub mod attribution;
@@ -30,6 +30,8 @@ pub use session::{Session, is_of_job};
 pub use setup::{HOST, Machine, Setup, seeds, seeds_text};
 pub use stats::Refused;
 
+use model::CounterSet;
+
 /// The smallest and the largest of some values; of none ∞ and -∞.
 pub(crate) fn extent(values: &[f64]) -> (f64, f64) {
     let begin = (f64::INFINITY, f64::NEG_INFINITY);
@@ -42,7 +44,32 @@ pub(crate) fn are_apart(one: &[f64], other: &[f64]) -> bool {
     one.1 < other.0 || other.1 < one.0
 }
 
-/// Each of some things once, in the order in which they first occur.
+/// Sentences in one; `None` of none.
+pub(crate) fn joined(sentences: impl IntoIterator<Item = String>) -> Option<String> {
+    let sentences: Vec<String> = sentences.into_iter().collect();
+    (!sentences.is_empty()).then(|| sentences.join("; "))
+}
+
+/// A refusal of an unknown name that lists the known ones.
+pub(crate) fn unknown<'a>(
+    what: impl std::fmt::Display,
+    known: impl IntoIterator<Item = &'a String>,
+) -> Refused {
+    let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
+    Refused::new(format!("{what}; there are {}", known.join(", ")))
+}
+
+/// The increase of a counter between two sets; `None` if one lacks it, or it has shrunk.
+pub(crate) fn increase(
+    before: &CounterSet,
+    after: &CounterSet,
+    source: &str,
+    name: &str,
+) -> Option<u64> {
+    after.get(source)?.get(name)?.checked_sub(*before.get(source)?.get(name)?)
+}
+
+/// Distinct items in the order of their first occurrence.
 pub fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for one in all {
@@ -53,7 +80,7 @@ pub fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     found
 }
 
-/// What belongs to each key, the keys in the order in which they first occur.
+/// The values of each key, the keys in the order of their first occurrence.
 pub fn grouped<K: PartialEq, V>(all: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
     for (key, value) in all {

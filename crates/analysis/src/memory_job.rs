@@ -1,4 +1,4 @@
-//! What a memory job (`vmtest`, `touch`) did once it was steady, and what it cost under each load.
+//! The steady state of a memory job (`vmtest`, `touch`), and its cost under each load.
 
 use std::collections::BTreeMap;
 
@@ -9,41 +9,39 @@ use model::{
 use serde::Serialize;
 use stats::steady_from;
 
-use crate::remarks::headers;
+use crate::remarks::{headers, passes};
 use crate::setup::seeds;
-use crate::{Remarks, Setup};
+use crate::{Remarks, Setup, increase};
 
-/// Name of the work in what a pass used: places touched.
+/// Touches in the usage of a pass.
 const TOUCHES: &str = "touches";
-/// Places that were touched for the first time: such a pass is a part of the cold start.
+/// First touches: a pass with any is a part of the cold start.
 const FIRST_TOUCHES: &str = "first_touches";
-/// What in a pass is no sum over time: how many processes, how many loops each.
-const SETTINGS: [&str; 2] = ["processes", "loops"];
 
-/// The steady part of a run: what was done, what it took, and what the kernel counted meanwhile.
+/// The steady part of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MemoryWork {
     /// How many passes (rounds, or windows of time) the run has.
     pub passes: usize,
-    /// Index of the first pass of the steady tail; `None` if there is none, and then all count.
+    /// Index of the first steady pass; `None` if there is none, and then all count.
     pub steady_from: Option<usize>,
-    /// Places that were touched.
+    /// Touches.
     pub touches: u64,
-    /// Time on the wall, in ns.
+    /// Elapsed time in ns.
     pub elapsed_ns: u64,
-    /// What it used by the names of the run file (`user_ns`, `minor_faults`, …).
+    /// Usage by the names of the run file (`user_ns`, `minor_faults`, …).
     pub usage: Values,
     /// Processes at work.
     pub processes: Option<u64>,
     /// Loops of each process in a round, of `vmtest`.
     pub loops: Option<u64>,
-    /// Counters at the beginning and at the end of it; `None` where none were read.
+    /// Counters at its beginning and its end, if they were read.
     pub counters: Option<(CounterSet, CounterSet)>,
 }
 
 impl MemoryWork {
-    /// The steady part of a run; `None` if it has no passes that count touches. A simulated run
-    /// counts as a whole: it is a program from its start to its end, as the published ones were.
+    /// The steady part of a run; `None` without passes that count touches. A simulated run counts as
+    /// a whole, as the published ones did.
     pub fn of(run: &Run) -> Option<Self> {
         // Each pass with the counters that were read after it.
         let mut passes: Vec<(&PassRecord, Option<&CounterSet>)> = Vec::new();
@@ -73,49 +71,41 @@ impl MemoryWork {
         let end = passes.last().and_then(|(_, after)| *after);
         let mut work = Self { passes: passes.len(), steady_from, ..Self::default() };
         for (pass, _) in &passes[first..] {
-            work.add(pass);
+            work.elapsed_ns += elapsed_ns(pass);
+            for (name, value) in &pass.usage {
+                match name.as_str() {
+                    TOUCHES => work.touches += value,
+                    FIRST_TOUCHES => {}
+                    "processes" => work.processes = Some(*value),
+                    "loops" => work.loops = Some(*value),
+                    _ => *work.usage.entry(name.clone()).or_default() += value,
+                }
+            }
         }
         work.counters = begin.zip(end).map(|(begin, end)| (begin.clone(), end.clone()));
         Some(work)
     }
 
-    fn add(&mut self, pass: &PassRecord) {
-        self.elapsed_ns += elapsed_ns(pass);
-        for (name, value) in &pass.usage {
-            match name.as_str() {
-                TOUCHES => self.touches += value,
-                FIRST_TOUCHES => {}
-                name if SETTINGS.contains(&name) => {}
-                _ => *self.usage.entry(name.clone()).or_default() += value,
-            }
-        }
-        self.processes = pass.usage.get("processes").copied().or(self.processes);
-        self.loops = pass.usage.get("loops").copied().or(self.loops);
-    }
-
-    /// Cost of a touch in each pass of a run, in ns on the wall; `None` where nothing was touched.
+    /// Cost of a touch in each pass of a run, in ns of elapsed time.
     pub fn pass_costs_ns(run: &Run) -> Vec<Option<f64>> {
-        let costs_ns = run.lines.iter().filter_map(|line| match line {
-            Line::Pass(pass) if pass.usage.contains_key(TOUCHES) => Some(cost_of(pass)),
-            _ => None,
-        });
-        costs_ns.map(|cost_ns| Some(cost_ns).filter(|cost_ns| cost_ns.is_finite())).collect()
+        let passes = passes([run]).filter(|pass| pass.usage.contains_key(TOUCHES));
+        passes.map(|pass| Some(cost_of(pass)).filter(|cost_ns| cost_ns.is_finite())).collect()
     }
 
-    /// Cost of a touch, in ns on the wall; `None` if nothing was touched.
+    /// Cost of a touch, in ns of elapsed time.
     pub fn cost_ns(&self) -> Option<f64> {
         (self.touches > 0).then(|| self.elapsed_ns as f64 / self.touches as f64)
     }
 
-    /// The sum of what was used under these names; `None` if one of them was not measured.
+    /// The sum of the usage of these names; `None` if one of them was not measured.
     pub fn used(&self, names: &[&str]) -> Option<u64> {
         names.iter().map(|name| self.usage.get(*name).copied()).sum()
     }
 
-    /// By how much a counter increased; `None` if it was not read at both ends.
+    /// The increase of a counter; `None` if it was not read at both ends.
     pub fn increase(&self, source: &str, name: &str) -> Option<u64> {
         let (begin, end) = self.counters.as_ref()?;
-        end.get(source)?.get(name)?.checked_sub(*begin.get(source)?.get(name)?)
+        increase(begin, end, source, name)
     }
 }
 
@@ -130,7 +120,7 @@ fn elapsed_ns(pass: &PassRecord) -> u64 {
 /// Cost of a touch in a pass; infinite if there was none.
 fn cost_of(pass: &PassRecord) -> f64 {
     let touches = pass.usage.get(TOUCHES).copied().unwrap_or(0);
-    // A pass that took no time that the clock can tell is as good as one that took 1 ns.
+    // A pass below the resolution of the clock counts as 1 ns.
     elapsed_ns(pass).max(1) as f64 / touches as f64
 }
 
@@ -139,7 +129,7 @@ fn cost_of(pass: &PassRecord) -> f64 {
 pub struct MemoryJob {
     /// The subject in words: kind, memory, CPUs, swap, kernel.
     pub place: String,
-    /// The job as it was asked for.
+    /// The job as requested.
     pub job: Option<JobSpec>,
     /// Whether the machine is a simulated one.
     pub simulated: bool,
@@ -159,13 +149,13 @@ pub struct MemoryJobRow {
     pub load: String,
     /// The seed.
     pub seed: u64,
-    /// What was done in the steady state and what it took; `None` if nothing was.
+    /// The steady state, if anything was done.
     pub work: Option<MemoryWork>,
     /// Cost of a touch in ns.
     pub touch_ns: Option<f64>,
     /// Speed relative to the run without load of the same seed.
     pub relative_speed: Option<f64>,
-    /// Pages that the whole machine read from swap; of a simulated one processes swapped in.
+    /// Pages that the machine read from swap; of a simulated one, processes swapped in.
     pub swap_ins: Option<u64>,
     /// How the run ended.
     pub status: EndStatus,
@@ -184,7 +174,7 @@ fn job(header: &Header) -> Option<&JobSpec> {
 }
 
 impl MemoryJob {
-    /// The table of the runs of one invocation. Runs without a header are left out.
+    /// The table of the runs of one invocation; runs without a header are omitted.
     pub fn from_runs<'a>(
         runs: impl IntoIterator<Item = &'a Run>,
         skipped: BTreeMap<String, String>,
@@ -193,15 +183,15 @@ impl MemoryJob {
         let row = |run: &&Run| {
             let header = run.header.as_ref().filter(|header| job(header).is_some())?;
             let work = MemoryWork::of(run);
-            let counted = |work: &MemoryWork| work.increase("vmstat", "pswpin");
+            let swap_ins = |work: &MemoryWork| {
+                work.increase("vmstat", "pswpin").or_else(|| work.used(&["swap_ins"]))
+            };
             Some(MemoryJobRow {
                 load: header.spec.load.name.clone(),
                 seed: header.spec.seed,
                 touch_ns: work.as_ref().and_then(MemoryWork::cost_ns),
                 relative_speed: None,
-                swap_ins: work
-                    .as_ref()
-                    .and_then(|it| counted(it).or_else(|| it.used(&["swap_ins"]))),
+                swap_ins: work.as_ref().and_then(swap_ins),
                 status: run.status(),
                 work,
             })

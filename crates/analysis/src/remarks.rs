@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{EndStatus, Header, Line, Observation, Run};
+use model::{EndStatus, Header, Line, Observation, PassRecord, Run, WorkRecord};
 use serde::Serialize;
 
 use crate::{distinct, grouped};
@@ -10,9 +10,9 @@ use crate::{distinct, grouped};
 /// What a reader must know of the runs behind a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Remarks {
-    /// Warnings of the runs, each once, with the loads that it belongs to.
+    /// Distinct warnings with their loads.
     pub warnings: Vec<String>,
-    /// What was unavailable to the runs, as `CAPABILITY: REASON`, each capability once.
+    /// Unavailable capabilities, as `CAPABILITY: REASON`.
     pub missed: Vec<String>,
     /// Loads that could not be run at all, with the reasons.
     pub skipped: BTreeMap<String, String>,
@@ -21,7 +21,12 @@ pub struct Remarks {
 impl Remarks {
     /// Collects the remarks on runs.
     pub fn new(runs: &[&Run], skipped: BTreeMap<String, String>) -> Self {
-        Self { warnings: warnings(runs), missed: unavailable(runs), skipped }
+        // The first reason counts: reasons may name their runs.
+        let mut seen = BTreeSet::new();
+        let missed = headers(runs).flat_map(|header| &header.missed);
+        let missed = missed.filter(|miss| seen.insert(&miss.capability));
+        let missed = missed.map(|miss| format!("{}: {}", miss.capability, miss.reason)).collect();
+        Self { warnings: warnings(runs), missed, skipped }
     }
 }
 
@@ -36,13 +41,33 @@ pub fn by_load<'a>(runs: &[&'a Run]) -> Vec<(&'a str, Vec<&'a Run>)> {
     grouped(runs.iter().copied().filter_map(load))
 }
 
+/// The work records of runs.
+pub(crate) fn works<'a>(
+    runs: impl IntoIterator<Item = &'a Run>,
+) -> impl Iterator<Item = &'a WorkRecord> {
+    runs.into_iter().flat_map(|run| &run.lines).filter_map(|line| match line {
+        Line::Work(work) => Some(&**work),
+        _ => None,
+    })
+}
+
+/// The pass records of runs.
+pub(crate) fn passes<'a>(
+    runs: impl IntoIterator<Item = &'a Run>,
+) -> impl Iterator<Item = &'a PassRecord> {
+    runs.into_iter().flat_map(|run| &run.lines).filter_map(|line| match line {
+        Line::Pass(pass) => Some(&**pass),
+        _ => None,
+    })
+}
+
 /// How runs ended: the first ending that was not complete.
 pub(crate) fn status(runs: &[&Run]) -> EndStatus {
     let mut statuses = runs.iter().map(|run| run.status());
     statuses.find(|status| *status != EndStatus::Complete).unwrap_or(EndStatus::Complete)
 }
 
-/// The delays of a line: of a sample one, of a histogram all that it can tell.
+/// The delays of a sample or a histogram.
 pub(crate) fn delays(line: &Line) -> Vec<Observation> {
     match line {
         Line::Sample(sample) => vec![sample.delay()],
@@ -51,15 +76,7 @@ pub(crate) fn delays(line: &Line) -> Vec<Observation> {
     }
 }
 
-/// What the runs lack, each capability once with the first reason: those may name their runs.
-fn unavailable(runs: &[&Run]) -> Vec<String> {
-    let mut seen = BTreeSet::new();
-    let missed = headers(runs).flat_map(|header| &header.missed);
-    let first = missed.filter(|miss| seen.insert(&miss.capability));
-    first.map(|miss| format!("{}: {}", miss.capability, miss.reason)).collect()
-}
-
-/// Each warning and each death once, with the loads that it belongs to.
+/// Each warning and each death once, with its loads.
 fn warnings(runs: &[&Run]) -> Vec<String> {
     let begun = runs.iter().filter_map(|run| Some((*run, run.header.as_ref()?)));
     let (mut notes, mut doubts, mut all_loads) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -76,9 +93,9 @@ fn warnings(runs: &[&Run]) -> Vec<String> {
             lost => doubts.push(format!("{}: {lost} histograms cannot be read", header.run_id)),
         }
     }
-    let said = grouped(distinct(notes)).into_iter().map(|(text, loads)| match loads.len() {
+    let notes = grouped(distinct(notes)).into_iter().map(|(text, loads)| match loads.len() {
         several if several > 1 && several == all_loads.len() => format!("all loads: {text}"),
         _ => format!("{}: {text}", loads.join(", ")),
     });
-    said.chain(doubts).collect()
+    notes.chain(doubts).collect()
 }

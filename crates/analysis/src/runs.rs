@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::dataset::LOAD;
 use crate::explained::explain_run;
-use crate::remarks;
+use crate::remarks::{delays, passes, works};
 use crate::responsiveness::DELIVERED_AT_LEAST;
-use crate::{Dataset, Ending, Factor, MemoryWork, Response, Trial, Values, distinct};
+use crate::{Dataset, Ending, Factor, MemoryWork, Response, Trial, Values, distinct, joined};
 
-/// The responses of a run: name, unit, whether its parts add up to the whole.
+/// The responses of a run: name, unit, and whether parts sum to the whole.
 const RESPONSES: [(&str, &str, bool); 6] = [
     ("delay_ns", "ns", false),
     ("touch_ns", "ns", false),
@@ -24,19 +24,15 @@ const RESPONSES: [(&str, &str, bool); 6] = [
     ("major_faults", "faults", true),
 ];
 
-/// Runs, each with its name, as observations; `name` is where they come from.
+/// Runs and their names as observations; `name` is their source.
 ///
 /// - The factor is the load, `noload` first.
-/// - A probe gives the delays of its samples as `delay_ns`; those of a histogram are of three
-///   digits.
-/// - A job gives, for the whole and for each command, the means over its workers' first passes:
-///   `cpu_ns` (user and system), `faults` (minor and major), `major_faults`, `elapsed_ns`. The
-///   whole is that of the workers, with what they used between the commands, and absent if one
-///   of them did not finish its first pass.
-/// - A memory job gives what a touch costs once the job is steady: `touch_ns` (time on the wall),
-///   `cpu_ns`, `faults`, `major_faults`.
-///
-/// Runs that were killed before their header was whole are left out, with a note.
+/// - The response of a probe is `delay_ns`; a histogram has three digits.
+/// - The responses of a job, for the whole and each command, are means over its workers' first
+///   passes: `cpu_ns`, `faults`, `major_faults`, `elapsed_ns`. The whole includes use between the
+///   commands; it is absent if a worker did not finish its first pass.
+/// - Those of a memory job are for a touch in the steady state: `touch_ns` (elapsed time), `cpu_ns`,
+///   `faults`, `major_faults`.
 pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
     let mut set = Dataset { name: name.to_owned(), ..Dataset::default() };
     for (run_name, run) in runs {
@@ -52,9 +48,8 @@ pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
     let mut levels = distinct(set.trials.iter().map(|trial| trial.levels[LOAD].clone()));
     levels.sort_by_key(|level| level != BASELINE);
     set.factors.push(Factor { name: LOAD.to_owned(), levels });
-    let values = set.trials.iter().flat_map(|trial| &trial.values);
-    let measured: BTreeSet<&str> = values.map(|values| values.response.as_str()).collect();
-    let measured = RESPONSES.iter().filter(|(name, ..)| measured.contains(name));
+    let values = || set.trials.iter().flat_map(|trial| &trial.values);
+    let measured = RESPONSES.iter().filter(|(name, ..)| values().any(|it| it.response == *name));
     let response = |(name, unit, additive): &(&str, &str, bool)| {
         let unit = (*unit).to_owned();
         ((*name).to_owned(), Response { unit, more_is_better: false, additive: *additive })
@@ -68,7 +63,12 @@ pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
 fn trial(name: &str, header: &Header, run: &Run) -> Trial {
     let spec = &header.spec;
     let (values, unfinished) = match spec.measure {
-        Measure::Probe(_) => (delays(run).into_iter().collect(), None),
+        Measure::Probe(_) => {
+            let samples: Vec<Observation> = run.lines.iter().flat_map(delays).collect();
+            let response = "delay_ns".to_owned();
+            let delays = Values { part: None, response, samples };
+            (Some(delays).filter(|it| !it.samples.is_empty()).into_iter().collect(), None)
+        }
         Measure::Job(_) => MemoryWork::of(run).map_or_else(|| work(run), |work| of_memory(&work)),
     };
     Trial {
@@ -85,18 +85,17 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
     }
 }
 
-/// What a trial is good for: how its run ended and what casts doubt on it, which may be more.
+/// A trial with the ending and the problems of its run, and one more.
 pub(crate) fn of_ending(run: &Run, more: Option<String>) -> Trial {
-    let problems: Vec<String> = problems(run).into_iter().chain(more).collect();
     Trial {
         ending: Some(Ending::of(run)),
         is_altered: run.checksum_ok == Some(false),
-        problem: (!problems.is_empty()).then(|| problems.join("; ")),
+        problem: joined(problems(run).into_iter().chain(more)),
         ..Trial::default()
     }
 }
 
-/// Facts of the system, with those of the subject that stand in the spec.
+/// Facts of the system and of the subject.
 fn environment(header: &Header) -> Environment {
     let subject = &header.spec.subject;
     let mut facts = header.environment.clone();
@@ -107,7 +106,7 @@ fn environment(header: &Header) -> Environment {
     add("subject_memory_bytes", subject.memory_bytes().to_string());
     add("thrashlab", header.thrashlab.clone());
     if let Measure::Job(job) = &header.spec.measure {
-        // They may be what was varied, so they are no part of the meaning.
+        // They may be varied, so they are no part of the meaning.
         let params = job.params.iter().map(|(name, value)| (name, value.to_string()));
         let choices = job.choices.iter().map(|(name, chosen)| (name, chosen.clone()));
         for (name, value) in params.chain(choices) {
@@ -160,7 +159,7 @@ fn meaning(header: &Header) -> BTreeMap<String, String> {
     meaning.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// What casts doubt on a run's values.
+/// Doubts about a run's values.
 fn problems(run: &Run) -> Vec<String> {
     let mut problems = Vec::new();
     for line in &run.lines {
@@ -172,7 +171,7 @@ fn problems(run: &Run) -> Vec<String> {
                 if dose.intended > 0
                     && (dose.delivered as f64 / dose.intended as f64) < DELIVERED_AT_LEAST =>
             {
-                // The same words for all, so that a reader is told once how many there are.
+                // The same sentence for all, so that it is printed once.
                 let least = 100.0 * DELIVERED_AT_LEAST;
                 problems.push(format!("the load delivered less than {least:.0} % of its dose"));
             }
@@ -185,17 +184,9 @@ fn problems(run: &Run) -> Vec<String> {
     problems
 }
 
-/// The delays of a probe, in order.
-fn delays(run: &Run) -> Option<Values> {
-    let samples: Vec<Observation> = run.lines.iter().flat_map(remarks::delays).collect();
-    let response = "delay_ns".to_owned();
-    (!samples.is_empty()).then_some(Values { part: None, response, samples })
-}
-
-/// A figure of one command or pass from what it used.
+/// A figure of the resource usage of one command or pass.
 type Reading = fn(&model::Values) -> Option<u64>;
 
-/// What is read from what was used.
 const READINGS: [(&str, Reading); 3] = [
     ("cpu_ns", |usage| Some(usage.get("user_ns")?.saturating_add(*usage.get("system_ns")?))),
     ("faults", |usage| match (usage.get("minor_faults"), usage.get("major_faults")) {
@@ -206,17 +197,10 @@ const READINGS: [(&str, Reading); 3] = [
     ("major_faults", |usage| usage.get("major_faults").copied()),
 ];
 
-/// The figures of a job's first passes, and why they are not all there.
+/// The figures of a job's first passes, and why some are missing.
 fn work(run: &Run) -> (Vec<Values>, Option<String>) {
-    let items = run.lines.iter().filter_map(|line| match line {
-        Line::Work(record) if record.pass == 0 => Some(&**record),
-        _ => None,
-    });
-    let passes = run.lines.iter().filter_map(|line| match line {
-        Line::Pass(record) if record.pass == 0 => Some(&**record),
-        _ => None,
-    });
-    let (items, passes): (Vec<&WorkRecord>, Vec<&PassRecord>) = (items.collect(), passes.collect());
+    let items: Vec<&WorkRecord> = works([run]).filter(|work| work.pass == 0).collect();
+    let passes: Vec<&PassRecord> = passes([run]).filter(|pass| pass.pass == 0).collect();
     let workers: BTreeSet<u32> =
         items.iter().map(|item| item.worker).chain(passes.iter().map(|pass| pass.worker)).collect();
     let workers = workers.len();
@@ -228,14 +212,10 @@ fn work(run: &Run) -> (Vec<Values>, Option<String>) {
         values.extend(means(None, &used.collect::<Vec<_>>(), workers, false));
     }
     let failed = items.iter().filter(|item| item.failure.is_some()).count();
-    let mut problems = Vec::new();
-    if unfinished > 0 {
-        problems.push(format!("{unfinished} of {workers} workers did not finish"));
-    }
-    if failed > 0 {
-        problems.push(format!("{failed} of {} pieces of work failed", items.len()));
-    }
-    (values, (!problems.is_empty()).then(|| problems.join("; ")))
+    let unfinished =
+        (unfinished > 0).then(|| format!("{unfinished} of {workers} workers did not finish"));
+    let failed = (failed > 0).then(|| format!("{failed} of {} pieces of work failed", items.len()));
+    (values, joined(unfinished.into_iter().chain(failed)))
 }
 
 /// The figures of a memory job, for a touch each.
@@ -248,8 +228,8 @@ fn of_memory(work: &MemoryWork) -> (Vec<Values>, Option<String>) {
     });
     let values = [("touch_ns", touch_ns)].into_iter().chain(each);
     let values = values.map(|(name, value)| Values::exact(None, name, &[value]));
-    let problem = "no steady state was reached: its cold start is in the figures";
-    (values.collect(), work.steady_from.is_none().then(|| problem.to_owned()))
+    let cold = "no steady state was reached: its cold start is in the figures";
+    (values.collect(), work.steady_from.is_none().then(|| cold.to_owned()))
 }
 
 /// The figures of each command, in the order of their names.
@@ -260,7 +240,7 @@ fn of_commands(items: &[&WorkRecord], workers: usize) -> Vec<Values> {
     }
     let figures = |(name, items): (&str, Vec<&WorkRecord>)| {
         let begun: BTreeSet<u32> = items.iter().map(|item| item.worker).collect();
-        // A worker that has not begun it by the end of the run will take its time too.
+        // A worker that has not begun it by the end of the run would take time too.
         let censored = begun.len() < workers || items.iter().any(|it| it.completed_ns.is_none());
         let used = items.iter().map(|item| {
             let end_ns = item.completed_ns.or(item.censored_at_ns).unwrap_or(item.at_ns);
@@ -271,7 +251,7 @@ fn of_commands(items: &[&WorkRecord], workers: usize) -> Vec<Values> {
     commands.into_iter().flat_map(figures).collect()
 }
 
-/// Time and what was used, divided by the number of workers; without what was not always measured.
+/// Time and usage, divided by the number of workers; figures that were not always measured are absent.
 fn means(
     part: Option<&str>,
     used: &[(u64, &model::Values)],

@@ -1,12 +1,12 @@
-//! From runs of a session to what each command costs, and the performance measure.
+//! Runs of a session: the cost of each command, and the performance measure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{EndStatus, Header, Line, Measure, PassRecord, Run, Script, Tools, WorkRecord};
+use model::{EndStatus, Header, Measure, PassRecord, Run, Script, Tools, WorkRecord};
 use serde::Serialize;
 use stats::median;
 
-use crate::remarks::{by_load, status};
+use crate::remarks::{by_load, passes, status, works};
 use crate::{Remarks, Setup};
 
 /// The result of one invocation with a session.
@@ -14,7 +14,7 @@ use crate::{Remarks, Setup};
 pub struct Session {
     /// What was done where.
     pub setup: SessionSetup,
-    /// What the commands cost, by load in the order of the runs and by command in the script's.
+    /// The cost of the commands, by load and command in their order.
     pub commands: Vec<CommandRow>,
     /// The first passes, by run and user.
     pub passes: Vec<PassRow>,
@@ -46,7 +46,7 @@ pub struct SessionSetup {
     pub seeds: Vec<u64>,
 }
 
-/// What one command costs under one load.
+/// The cost of one command under one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CommandRow {
     /// The load.
@@ -57,22 +57,22 @@ pub struct CommandRow {
     pub first: Figures,
     /// All later ones.
     pub later: Figures,
-    /// The same of each user by himself: first and later.
+    /// The same for each user: first and later.
     pub by_user: BTreeMap<u32, [Figures; 2]>,
 }
 
-/// What some invocations of one command used.
+/// The resource usage of invocations of one command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
     /// How many there were.
     pub count: usize,
     /// How many of them failed.
     pub failed: usize,
-    /// How many of them were given up; their time on the wall is a lower bound.
+    /// How many of them were given up; their elapsed time is a lower bound.
     pub censored: usize,
     /// Median time from start to end, in ns.
     pub wall_median_ns: Option<f64>,
-    /// Means of what they used, by the names of the run file, over those of which it is known.
+    /// Mean usage, by the names of the run file.
     pub means: BTreeMap<String, f64>,
 }
 
@@ -85,11 +85,11 @@ pub struct PassRow {
     pub run_id: String,
     /// The user, from 0.
     pub user: u32,
-    /// CPU time of the user and of all that he started, in ns.
+    /// CPU time of the user and all descendants, in ns.
     pub cpu_ns: u64,
-    /// Time from his first thought to the end of his last command, in ns.
+    /// Time from the first think time to the end of the last command, in ns.
     pub wall_ns: u64,
-    /// What it used, by the names of the run file.
+    /// Its usage, by the names of the run file.
     pub usage: model::Values,
 }
 
@@ -98,7 +98,7 @@ pub struct PassRow {
 pub struct MeasureRow {
     /// The load.
     pub load: String,
-    /// Mean CPU time in ns of all users' first passes, a run each, unless a user did not finish.
+    /// Mean CPU time in ns of the users' first passes, for each run that all of them finished.
     pub runs_ns: BTreeMap<String, f64>,
     /// Their mean in ns.
     pub mean_ns: Option<f64>,
@@ -120,7 +120,7 @@ fn script(header: &Header) -> Option<&Script> {
 }
 
 impl Session {
-    /// The tables of the runs of one invocation; runs without a script are left out.
+    /// The tables of the runs of one invocation; runs without a script are omitted.
     pub fn from_runs<'a>(
         runs: impl IntoIterator<Item = &'a Run>,
         skipped: BTreeMap<String, String>,
@@ -131,8 +131,10 @@ impl Session {
         let loads = by_load(&runs);
         let commands: Vec<CommandRow> =
             loads.iter().flat_map(|(load, group)| command_rows(load, group)).collect();
-        let passes: Vec<PassRow> =
-            loads.iter().flat_map(|(load, group)| pass_rows(load, group)).collect();
+        let of_load = |(load, group): &(&str, Vec<&Run>)| -> Vec<PassRow> {
+            group.iter().flat_map(|run| pass_rows(load, run)).collect()
+        };
+        let passes: Vec<PassRow> = loads.iter().flat_map(of_load).collect();
         let measures: Vec<MeasureRow> =
             loads.iter().map(|(load, group)| measure_row(load, group, &passes)).collect();
         let setup = Setup::of(&all, |header| script(header).is_some());
@@ -158,11 +160,7 @@ impl Session {
 
 /// The rows of a load, in the order of the script.
 fn command_rows(load: &str, runs: &[&Run]) -> Vec<CommandRow> {
-    let lines = runs.iter().flat_map(|run| &run.lines).filter_map(|line| match line {
-        Line::Work(work) => Some(work.as_ref()),
-        _ => None,
-    });
-    let works: Vec<&WorkRecord> = lines.collect();
+    let works: Vec<&WorkRecord> = works(runs.iter().copied()).collect();
     let script = runs.iter().find_map(|run| script(run.header.as_ref()?));
     let commands = script.map_or(&[][..], |script| &script.commands);
     let workers: BTreeSet<u32> = works.iter().map(|work| work.worker).collect();
@@ -203,7 +201,7 @@ impl Figures {
         }
     }
 
-    /// The sum of the means of these names; `None` if none of them is known.
+    /// The sum of the means of these names, if any is known.
     pub fn mean(&self, names: &[&str]) -> Option<f64> {
         names.iter().filter_map(|name| self.means.get(*name).copied()).reduce(|a, b| a + b)
     }
@@ -212,25 +210,18 @@ impl Figures {
 /// Names of the CPU time in a usage.
 pub const CPU: [&str; 2] = ["user_ns", "system_ns"];
 
-fn pass_rows(load: &str, runs: &[&Run]) -> Vec<PassRow> {
-    let mut rows: Vec<PassRow> = Vec::new();
-    for run in runs {
-        let run_id = run.header.as_ref().map_or("", |header| &header.run_id);
-        let row = |pass: &PassRecord| PassRow {
-            load: load.to_owned(),
-            run_id: run_id.to_owned(),
-            user: pass.worker,
-            cpu_ns: CPU.iter().filter_map(|name| pass.usage.get(*name)).sum(),
-            wall_ns: pass.completed_ns.saturating_sub(pass.started_ns),
-            usage: pass.usage.clone(),
-        };
-        let first = rows.len();
-        rows.extend(run.lines.iter().filter_map(|line| match line {
-            Line::Pass(pass) if pass.pass == 0 => Some(row(pass)),
-            _ => None,
-        }));
-        rows[first..].sort_by_key(|row| row.user);
-    }
+fn pass_rows(load: &str, run: &Run) -> Vec<PassRow> {
+    let run_id = run.header.as_ref().map_or("", |header| &header.run_id);
+    let row = |pass: &PassRecord| PassRow {
+        load: load.to_owned(),
+        run_id: run_id.to_owned(),
+        user: pass.worker,
+        cpu_ns: CPU.iter().filter_map(|name| pass.usage.get(*name)).sum(),
+        wall_ns: pass.completed_ns.saturating_sub(pass.started_ns),
+        usage: pass.usage.clone(),
+    };
+    let mut rows: Vec<PassRow> = passes([run]).filter(|it| it.pass == 0).map(row).collect();
+    rows.sort_by_key(|row| row.user);
     rows
 }
 
@@ -248,7 +239,7 @@ fn measure_row(load: &str, runs: &[&Run], passes: &[PassRow]) -> MeasureRow {
     MeasureRow { load: load.to_owned(), runs_ns, mean_ns, status: status(runs) }
 }
 
-/// One sentence: the measure, against the first load, and where the time goes.
+/// One sentence: the measure, against the first load, and the largest cost.
 fn reading(commands: &[CommandRow], measures: &[MeasureRow]) -> String {
     let Some((first, mean_ns)) = measures.iter().find_map(|row| Some((row, row.mean_ns?))) else {
         return "No run in which all users finished their first pass: there is no measure."
@@ -257,9 +248,8 @@ fn reading(commands: &[CommandRow], measures: &[MeasureRow]) -> String {
     let load = &first.load;
     let mut text =
         format!("A user's first pass costs {:.3} s of CPU time under {load}", mean_ns / 1e9);
-    for MeasureRow { load, mean_ns: other_ns, .. } in measures.iter().filter(|it| it.load != *load)
-    {
-        text += &match other_ns {
+    for MeasureRow { load, mean_ns: other, .. } in measures.iter().filter(|it| it.load != *load) {
+        text += &match other {
             Some(other_ns) if mean_ns > 0.0 => {
                 format!(", {:.2} times that under {load}", other_ns / mean_ns)
             }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::remarks::headers;
 
-/// The subject whose loads take less than its memory.
+/// The subject whose loads are smaller than its memory.
 pub const HOST: &str = "host";
 
 /// What was measured where.
@@ -68,7 +68,7 @@ impl Setup {
         let spec = &header.spec;
         let fact = |name: &str| header.environment.get(name).cloned();
         let number = |name: &str| fact(name).and_then(|text| text.parse().ok());
-        // The memory that the heading shows is a machine's own, not that of a sandbox in it.
+        // The memory is the machine's, not that of a sandbox in it.
         let (memory_bytes, machine) = match &spec.subject {
             SubjectSpec::Vm(vm) => {
                 let machine = Machine {
@@ -102,7 +102,7 @@ impl Setup {
         }
     }
 
-    /// That of the first run that `is_it`, with the seeds of all.
+    /// The setup of the first run that `is_it`, with the seeds of all runs.
     pub(crate) fn of<'a>(
         runs: &[&'a Run],
         is_it: impl Fn(&Header) -> bool,
@@ -111,8 +111,7 @@ impl Setup {
         Some((header, Self::new(header, seeds(headers(runs)))))
     }
 
-    /// The subject in words: `sandbox of 512M, 2 CPUs, no swap, Linux 6.1`, `deterministic machine
-    /// p2-350 of 96M, in it a sandbox of 64M`, `simulated sparcstation1 of 24M, hat old`.
+    /// The subject in words, such as `sandbox of 512M, 2 CPUs, no swap, Linux 6.1`.
     pub fn place(&self) -> String {
         let memory = format_size(self.memory_bytes);
         let subject = match &self.machine {
@@ -125,10 +124,9 @@ impl Setup {
                     true => "deterministic machine",
                     false => "machine under KVM (not deterministic)",
                 };
-                let sandbox = sandbox_bytes.map_or_else(String::new, |size_bytes| {
-                    format!(", in it a sandbox of {}", format_size(size_bytes))
-                });
-                format!("{kind} {name} of {memory}{sandbox}")
+                let sandbox = sandbox_bytes.map(format_size);
+                let sandbox = sandbox.map(|size| format!(", in it a sandbox of {size}"));
+                format!("{kind} {name} of {memory}{}", sandbox.unwrap_or_default())
             }
             None if self.subject == HOST => format!("{HOST}, loads sized for {memory}"),
             None => format!("{} of {memory}", self.subject),
@@ -155,9 +153,9 @@ pub fn seeds_text(seeds: &[u64]) -> String {
         [first, .., last] if last - first + 1 == seeds.len() as u64 => {
             format!("seeds {first}..{last}")
         }
-        several => {
-            let texts: Vec<String> = several.iter().map(u64::to_string).collect();
-            format!("seeds {}", texts.join(","))
+        [first, rest @ ..] => {
+            let rest: String = rest.iter().map(|seed| format!(",{seed}")).collect();
+            format!("seeds {first}{rest}")
         }
     }
 }

@@ -4,7 +4,7 @@ use analysis::Dataset;
 use analysis::comparison::{Cell, Comparison, Outcome, Request, compare as compare_sets};
 use clap::Args;
 use report::comparison_document;
-use stats::Verdict;
+use stats::{Settings, Verdict};
 use store::import::Options;
 use store::observations::observations_as;
 
@@ -89,12 +89,11 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         .collect::<Result<Vec<_>, _>>()
         .or_wrong("read what is to be compared")?;
     let limit = args.fail_on.and_then(|FailOn(limit)| limit);
-    let standard = Request::default();
+    let margin = args.margin.or(limit).unwrap_or(Settings::default().margin);
     let request = Request {
         factor: args.factor.clone().or_else(|| commands(&sets)),
         responses: args.responses.clone(),
-        margin: args.margin.or(limit).unwrap_or(standard.margin),
-        alpha: args.alpha,
+        settings: Settings { margin, alpha: args.alpha },
     };
     let found = compare_sets(&sets, &request).or_wrong("nothing was compared")?;
     show(&comparison_document(&found), &args.output)?;

@@ -182,7 +182,7 @@ fn redraw(args: &SweepArgs, what: &str) -> Result<(), Failure> {
         if least_rise.is_nan() || least_rise <= 1.0 {
             return Err(wrong!("--least-rise {least_rise} is not above 1"));
         }
-        settings.least_rise = least_rise;
+        settings.knee.least_rise = least_rise;
     }
     if let Some(text) = args.search.present.as_ref().and_then(|level| level.as_str()) {
         let unit = curves.rows.first().map_or("", |(_, curve)| curve.level_unit.as_str());
@@ -223,7 +223,7 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
         by: curves.by.clone(),
         rows: curves.rows.iter().map(row).collect(),
         grid: curves.by.as_ref().map(|by| Grid::new(by, &curves.rows, settings)),
-        least_rise: settings.least_rise,
+        least_rise: settings.knee.least_rise,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{LOST_SHARE, NOTE_SHARE};
 use crate::interval::{Change, Interval, Task};
+use crate::lost_time::{LOST_SHARE, NOTE_SHARE};
 use crate::rule::{Verdict, ruled_out, unable};
 use crate::threads::Threads;
 use crate::{Finding, LostTime, Price, Rule, Scope};
@@ -15,8 +15,8 @@ pub(crate) struct Loss<'a> {
     threads: Threads,
 }
 
-/// What processes lost, each by a figure in ns, at most all that its threads had; who lost less than
-/// 1 % of that is left out. `None` if no process knows its loss.
+/// What processes lost, by a figure in ns, at most the time of their threads; those that lost less
+/// than 1 % of it are omitted. `None` if no process has the figure.
 pub(crate) fn losses<'a>(
     interval: &Interval<'a>,
     mut figure: impl FnMut(&Task<'a>) -> Option<f64>,
@@ -32,7 +32,7 @@ pub(crate) fn losses<'a>(
     is_known.then_some(losses)
 }
 
-/// What several processes lost together, of the time of their threads.
+/// What several processes lost together.
 pub(crate) fn sum(losses: &[Loss<'_>]) -> LostTime {
     let sum = |figure: fn(&Loss<'_>) -> f64| losses.iter().map(figure).sum();
     let threads = losses.iter().map(|loss| loss.threads.count).sum();
@@ -46,14 +46,14 @@ pub(crate) struct Affected {
     pub(crate) scope: Scope,
     /// The group that it is or is in.
     pub(crate) group: Option<String>,
-    /// The numbers of the processes, those that lost most first.
+    /// The processes, those that lost most first.
     pids: Vec<u32>,
-    /// What all of them lost, of the time of their threads.
+    /// What all of them lost.
     pub(crate) lost: LostTime,
 }
 
 impl Affected {
-    /// Who, for a sentence: `3 processes of /a` or `name (17)`.
+    /// A name for a sentence: `3 processes of /a` or `name (17)`.
     pub(crate) fn who(&self) -> String {
         match &self.scope {
             Scope::Machine => "the machine".to_owned(),
@@ -62,7 +62,7 @@ impl Affected {
         }
     }
 
-    /// A figure of all of them together; processes that do not have it add nothing.
+    /// A figure of all of them together; absent ones add nothing.
     fn sum(&self, interval: &Interval<'_>, figure: impl Fn(&Change<'_>) -> Option<f64>) -> f64 {
         let affected = interval.tasks().filter(|task| self.pids.contains(&task.pid));
         affected.map(|task| figure(&task.counters).unwrap_or(0.0)).sum()
@@ -83,8 +83,7 @@ impl Affected {
         self.cpu_ns(interval, "stime_ticks") / each_ns
     }
 
-    /// The share of the time of their threads that they spent in user mode (`utime_ticks`) or in the
-    /// kernel (`stime_ticks`).
+    /// The share of their time that they spent in user mode (`utime_ticks`) or the kernel (`stime_ticks`).
     pub(crate) fn share_of_time(&self, interval: &Interval<'_>, ticks: &str) -> f64 {
         self.cpu_ns(interval, ticks) / (self.lost.lost_of_ns as f64).max(1.0)
     }
@@ -94,8 +93,7 @@ impl Affected {
     }
 }
 
-/// Who is affected, by what each process lost in ns: processes of one group together, the others by
-/// themselves; who lost less than 1 % of its time is left out. `None` if no process knows its loss.
+/// The losses of [`losses`], those of processes of one group together.
 pub(crate) fn affected<'a>(
     interval: &Interval<'a>,
     lost_ns: impl FnMut(&Task<'a>) -> Option<f64>,
@@ -119,9 +117,8 @@ pub(crate) fn affected<'a>(
 }
 
 impl Rule {
-    /// A finding about processes; `PID` in the command that confirms it is the process that lost
-    /// most. If the cost of the kernel's work was not measured, those affected were taken to lose
-    /// all their time in the kernel, at most.
+    /// A finding about processes; `PID` in its command is the process that lost most. If the cost of
+    /// the kernel's work was not measured, the loss is an upper bound.
     pub(crate) fn finding_of(
         &self,
         who: &Affected,
@@ -136,8 +133,8 @@ impl Rule {
     }
 }
 
-/// The verdict of a rule that prices the kernel's work for processes. Where the cost of that work
-/// was not measured, prices are upper bounds, and only those count for which every counter speaks.
+/// The verdict of a rule that prices the kernel's work for processes. If its cost was not measured,
+/// only unanimous findings count.
 pub(crate) fn verdict_of_work(
     findings: Vec<Finding>,
     (is_measured, missing): (bool, &str),
@@ -146,7 +143,7 @@ pub(crate) fn verdict_of_work(
     if findings.is_empty() {
         return ruled_out(nobody());
     }
-    let counts = |found: &Finding| is_measured || found.confidence.is_unanimous();
+    let counts = |found: &Finding| is_measured || found.is_unanimous();
     let counted: Vec<Finding> = findings.into_iter().filter(counts).collect();
     if counted.is_empty() { Err(unable(missing)) } else { Ok(counted) }
 }

@@ -5,7 +5,7 @@ use crate::interval::{Interval, TICK_NS};
 
 /// States of `/proc/stat` in which a CPU was wanted; `guest` is in `user` already.
 const WANTED: [&str; 6] = ["user", "nice", "system", "irq", "softirq", "steal"];
-/// Those in which it was not.
+/// States in which it was not.
 const NOT_WANTED: [&str; 2] = ["idle", "iowait"];
 
 #[derive(Clone, Copy, Debug, PartialEq)]

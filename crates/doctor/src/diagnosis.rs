@@ -10,17 +10,15 @@ use crate::{ALL, Finding, Interval, UnitCosts};
 pub struct Diagnosis {
     /// Length of the interval in ns.
     pub elapsed_ns: u64,
-    /// The conditions that cost at least 1 % of the time of those whom they affect: first those
-    /// whose price is not known, then the most costly, then those of which only an upper bound is
-    /// known.
+    /// Conditions that cost at least 1 % of the time of those affected, by [`Finding::rank`].
     pub findings: Vec<Finding>,
     /// The conditions that are not there: rule and reason.
     pub ruled_out: Vec<(&'static str, String)>,
-    /// Rules that could not be asked.
+    /// Rules that could not be judged.
     pub unable: Vec<Unable>,
 }
 
-/// A rule that could not be asked.
+/// A rule that could not be judged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unable {
     /// Name of the rule.
@@ -29,8 +27,7 @@ pub struct Unable {
     pub reason: String,
 }
 
-/// Asks all rules; findings come ranked: those without a price first, upper bounds last, and among
-/// them by the time lost.
+/// Applies all rules.
 pub fn diagnose(interval: &Interval<'_>, costs: &UnitCosts) -> Diagnosis {
     let mut diagnosis = Diagnosis { elapsed_ns: interval.elapsed_ns(), ..Diagnosis::default() };
     for rule in ALL {
@@ -42,8 +39,6 @@ pub fn diagnose(interval: &Interval<'_>, costs: &UnitCosts) -> Diagnosis {
             }
         }
     }
-    diagnosis.findings.sort_by(|a, b| {
-        a.rank().cmp(&b.rank()).then_with(|| (a.rule, &a.scope).cmp(&(b.rule, &b.scope)))
-    });
+    diagnosis.findings.sort_by_cached_key(|it| (it.rank(), it.rule, it.scope.clone()));
     diagnosis
 }

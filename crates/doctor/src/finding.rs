@@ -2,13 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{LostTime, Price};
+use crate::lost_time::{LOST_SHARE, LostTime, Price};
 
-/// From this share of time lost on, a finding is a note.
-pub(crate) const NOTE_SHARE: f64 = 0.01;
-/// From this share on it is a warning, and speaks for a finding about processes.
-pub(crate) const LOST_SHARE: f64 = 0.05;
-/// From this share on it is severe.
+/// Share of time lost from which a finding is severe.
 const SEVERE_SHARE: f64 = 0.20;
 
 /// A condition that costs time.
@@ -22,7 +18,7 @@ pub struct Finding {
     pub scope: Scope,
     /// The condition, in a sentence with its figures.
     pub condition: String,
-    /// What it costs: time lost, out of the time of those that it affects.
+    /// What it costs.
     #[serde(flatten)]
     pub price: Price,
     /// How many independent counters speak for it.
@@ -38,39 +34,41 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// With a counter that speaks for it from a threshold on, if the counter is there.
+    /// Adds a counter that supports it from a threshold on, if the counter is there.
     pub(crate) fn speaks(
-        mut self,
+        self,
         counter: impl Into<String>,
         value: impl Into<Option<f64>>,
         threshold: f64,
     ) -> Self {
-        if let Some(value) = value.into() {
-            self.confidence.asked += 1;
-            self.confidence.agreeing += usize::from(value >= threshold);
-            self.evidence.push(Evidence {
-                counter: counter.into(),
-                value,
-                threshold: Some(threshold),
-            });
-        }
-        self
+        self.with(counter.into(), value.into(), Some(threshold))
     }
 
-    /// With a counter for the reader alone, if it is there.
-    pub(crate) fn notes(
+    /// Adds a counter for the reader alone, if it is there.
+    pub(crate) fn notes(self, counter: impl Into<String>, value: impl Into<Option<f64>>) -> Self {
+        self.with(counter.into(), value.into(), None)
+    }
+
+    /// Adds a counter, if it is there; without a threshold it is for the reader alone.
+    pub(crate) fn with(
         mut self,
-        counter: impl Into<String>,
-        value: impl Into<Option<f64>>,
+        counter: String,
+        value: Option<f64>,
+        threshold: Option<f64>,
     ) -> Self {
-        let value = value.into();
-        let noted = value.map(|value| Evidence { counter: counter.into(), value, threshold: None });
-        self.evidence.extend(noted);
+        let Some(value) = value else { return self };
+        self.confidence.asked += usize::from(threshold.is_some());
+        self.confidence.agreeing += usize::from(threshold.is_some_and(|least| value >= least));
+        self.evidence.push(Evidence { counter, value, threshold });
         self
     }
 
-    /// With the time lost as evidence, from a share on. What was lost at least says nothing against
-    /// it where it is less.
+    /// Whether every counter that could be asked supports it.
+    pub(crate) fn is_unanimous(&self) -> bool {
+        self.confidence.agreeing == self.confidence.asked
+    }
+
+    /// Adds the time lost as evidence. A lower bound below the share is no evidence against it.
     pub(crate) fn lost_from(self, least_share: f64) -> Self {
         let share = self.lost().map(|lost| lost.lost_share);
         match self.price {
@@ -83,27 +81,25 @@ impl Finding {
         }
     }
 
-    /// The time lost to it, or what was lost at least; `None` if neither is known.
+    /// The time lost to it, or its lower bound; `None` if neither is known.
     pub fn lost(&self) -> Option<LostTime> {
         self.price.lost()
     }
 
-    /// How much it matters. What is known as an upper bound only is never more than a note, and
-    /// what has no price at all is a warning.
+    /// How much it matters: an upper bound is at most a note, and no price a warning.
     pub fn severity(&self) -> Severity {
         match self.lost() {
             None => Severity::Warning,
             Some(lost) if lost.is_bound => Severity::Note,
             Some(lost) if lost.lost_share >= SEVERE_SHARE => Severity::Severe,
             Some(lost) if lost.lost_share >= LOST_SHARE => Severity::Warning,
-            // What was lost at least may be much more.
+            // A lower bound: the loss may be much more.
             Some(_) if matches!(self.price, Price::Unknown { .. }) => Severity::Warning,
             Some(_) => Severity::Note,
         }
     }
 
-    /// What findings are ranked by, the least first: those without a price before those with one,
-    /// upper bounds last; among them by the time lost.
+    /// The sort key: first findings without a price, upper bounds last, then by the time lost.
     pub fn rank(&self) -> impl Ord + use<> {
         let class = match &self.price {
             Price::Unknown { .. } => 0,
@@ -169,13 +165,6 @@ pub struct Confidence {
     pub asked: usize,
 }
 
-impl Confidence {
-    /// Whether every counter that could be asked speaks for the finding.
-    pub(crate) fn is_unanimous(self) -> bool {
-        self.agreeing == self.asked
-    }
-}
-
 /// One counter that speaks for or against a finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evidence {
@@ -183,6 +172,6 @@ pub struct Evidence {
     pub counter: String,
     /// Its value.
     pub value: f64,
-    /// From this value on it speaks for the finding; `None`: it is for the reader alone.
+    /// Value from which it supports the finding; `None`: it is for the reader alone.
     pub threshold: Option<f64>,
 }

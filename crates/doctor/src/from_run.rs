@@ -9,31 +9,29 @@ use crate::{Snapshot, TaskSnapshot};
 
 /// Path of the sandbox's control group in the snapshots.
 pub const SANDBOX: &str = "sandbox";
-/// Number under which the prober stands in the snapshots.
+/// Number of the prober in the snapshots.
 pub const PROBER: u32 = 1;
-/// Number under which the load's processes stand in the snapshots, all together.
+/// Number of the load's processes, all together, in the snapshots.
 pub const LOAD: u32 = 2;
 
 const GROUP_SOURCES: [&str; 3] = ["memcg", "memcg_psi", "cpu_cgroup"];
 const TASK_SOURCES: [&str; 3] = ["task_stat", "schedstat", "taskstats"];
-/// What stands before the names of sources that are sums over the load's processes.
+/// Prefix of sources that are sums over the load's processes.
 const LOAD_PREFIX: &str = "load_";
-/// Sources that are no counters of the kernel: what the load and the prober say of themselves.
+/// Sources that are no kernel counters: the load's and the prober's own.
 const OWN_SOURCES: [&str; 2] = ["load", "rusage"];
 
-/// Two snapshots of a run: when its load was warm, and at the last sample or pass.
-///
-/// The sandbox is the group [`SANDBOX`], the prober the process [`PROBER`], the load's processes
-/// together are the process [`LOAD`], whose sources say how many they are (`tasks`). Fails when the
-/// run has no whole header, or counters at fewer than two moments under its load.
+/// Two snapshots of a run: when its load was warm, and at the last sample or pass. The load's
+/// processes are one, whose sources have their number (`tasks`). Fails without a whole header, or
+/// with counters at fewer than two times under the load.
 pub fn from_run(run: &Run) -> Result<(Snapshot, Snapshot), String> {
     let header = run.header.as_ref().ok_or("the run was cut off before its header was whole")?;
     let load = header.spec.load.name.as_str();
-    let mut moments = moments(&run.lines);
-    let (Some(first), Some(last)) = (moments.next(), moments.last()) else {
+    let moments: Vec<_> = readings(&run.lines).collect();
+    let [first, .., last] = moments[..] else {
+        let count = moments.len();
         return Err(format!(
-            "the run has counters at {} moments under its load; an interval needs two",
-            self::moments(&run.lines).count()
+            "the run has counters at {count} moments under its load; an interval needs two"
         ));
     };
     let is_confined = header.spec.subject.sandbox().is_some();
@@ -42,8 +40,8 @@ pub fn from_run(run: &Run) -> Result<(Snapshot, Snapshot), String> {
     Ok((of(first), of(last)))
 }
 
-/// The counters under the warm load with their moments, in ns from the start of the run.
-fn moments(lines: &[Line]) -> impl Iterator<Item = (u64, &CounterSet)> {
+/// The counters under the warm load with their times, in ns from the start of the run.
+fn readings(lines: &[Line]) -> impl Iterator<Item = (u64, &CounterSet)> {
     let is = |line: &Line, phases: &[Phase]| matches!(line, Line::Phase(record) if phases.contains(&record.phase));
     lines
         .iter()
@@ -52,20 +50,20 @@ fn moments(lines: &[Line]) -> impl Iterator<Item = (u64, &CounterSet)> {
         .flat_map(Line::readings)
 }
 
-/// The counters of one moment, each where it belongs.
+/// The counters of one time, each where it belongs.
 fn snapshot(at_ns: u64, set: &CounterSet, load: &str, is_confined: bool) -> Snapshot {
     let mut snapshot = Snapshot { at_ns, ..Snapshot::default() };
     let mut sandbox = CounterSet::new();
     let (mut prober, mut workers) = (CounterSet::new(), CounterSet::new());
     for (source, values) in set {
-        let place = match source.as_str() {
+        let target = match source.as_str() {
             name if OWN_SOURCES.contains(&name) => continue,
             name if GROUP_SOURCES.contains(&name) => &mut sandbox,
             name if TASK_SOURCES.contains(&name) => &mut prober,
             name if name.starts_with(LOAD_PREFIX) => &mut workers,
             _ => &mut snapshot.machine,
         };
-        place.insert(source.trim_start_matches(LOAD_PREFIX).into(), values.clone());
+        target.insert(source.trim_start_matches(LOAD_PREFIX).into(), values.clone());
     }
     if !sandbox.is_empty() {
         snapshot.groups = BTreeMap::from([(SANDBOX.to_owned(), sandbox)]);

@@ -53,30 +53,27 @@ impl<'a> Interval<'a> {
         self.machine().grown("vmstat", name)
     }
 
-    /// What has changed of each control group, by path. A group that was not there before was
-    /// created since, and its counters began at 0; a snapshot without any group does not know them.
+    /// The change of each control group, by path. One that was not there before was created since,
+    /// and began at 0; a snapshot without any group did not read them.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (&'a str, Change<'a>)> {
         let interval = *self;
-        let knows_groups = !interval.before.groups.is_empty();
-        self.after.groups.iter().filter(move |_| knows_groups).map(move |(path, after)| {
-            (path.as_str(), interval.change(interval.before.groups.get(path), after))
-        })
+        let before = &interval.before.groups;
+        let after = self.after.groups.iter().filter(|_| !before.is_empty());
+        after.map(move |(path, after)| (path.as_str(), interval.change(before.get(path), after)))
     }
 
     pub(crate) fn group(&self, path: Option<&str>) -> Option<Change<'a>> {
         self.groups().find(|(other, _)| Some(*other) == path).map(|(_, change)| change)
     }
 
-    /// What has changed of each process. One that was not there before (its number was nobody's, or
-    /// that of a process which started at another time) has begun since, and its counters with it,
-    /// at 0; a snapshot without any process does not know who was there.
+    /// The change of each process. One that was not there before (another one had its number, or
+    /// none) began since, at 0; a snapshot without any process did not read them.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = Task<'a>> {
         let interval = *self;
-        let knows_tasks = !interval.before.tasks.is_empty();
-        self.after.tasks.iter().filter(move |_| knows_tasks).map(move |(pid, after)| {
-            let before = interval.before.tasks.get(pid).filter(|before| is_same(before, after));
-            let before = before.map(|before| &before.counters);
-            let counters = interval.change(before, &after.counters);
+        let before = &interval.before.tasks;
+        self.after.tasks.iter().filter(|_| !before.is_empty()).map(move |(pid, after)| {
+            let before = before.get(pid).filter(|before| is_same(before, after));
+            let counters = interval.change(before.map(|it| &it.counters), &after.counters);
             Task { pid: *pid, name: &after.name, group: after.group.as_deref(), counters }
         })
     }
@@ -99,8 +96,7 @@ fn is_same(before: &TaskSnapshot, after: &TaskSnapshot) -> bool {
     start(before) == start(after)
 }
 
-/// A value, unless no machine counts that far: 36 years of ns, else 2^50 (35 years of µs, a pebibyte).
-/// Beyond that a recording is damaged. So rules may convert units and add up.
+/// A value, unless it is so large (36 years of ns, else 2^50) that the recording must be damaged.
 fn plausible(name: &str, value: u64) -> Option<f64> {
     let bits = if name.ends_with("_ns") { 60 } else { 50 };
     (value >> bits == 0).then_some(value as f64)
@@ -109,26 +105,26 @@ fn plausible(name: &str, value: u64) -> Option<f64> {
 /// The counters of the machine, of a control group or of a process at both ends of an interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change<'a> {
-    /// `None`: it was not there, and all that it counts began at 0 since.
+    /// `None`: it was not there, and its counters began at 0 since.
     before: Option<&'a CounterSet>,
     after: &'a CounterSet,
     pub(crate) elapsed_ns: u64,
 }
 
 impl Change<'_> {
-    /// How much a counter has grown; `None` if it is absent or has shrunk.
+    /// The increase of a counter; `None` if it is absent or has shrunk.
     pub(crate) fn grown(&self, source: &str, name: &str) -> Option<f64> {
         let at = |set: &CounterSet| set.get(source)?.get(name).copied();
         let before = self.before.map_or(Some(0), at)?;
         plausible(name, at(self.after)?.checked_sub(before)?)
     }
 
-    /// How much the first counter has grown that is there: kernels spell some differently.
+    /// The increase of the first counter that is there: kernels spell some differently.
     pub(crate) fn grown_any(&self, source: &str, names: &[&str]) -> Option<f64> {
         names.iter().find_map(|name| self.grown(source, name))
     }
 
-    /// How much each counter of a source has grown, by name; one that was not there has begun at 0.
+    /// The increase of each counter of a source, by name; one that was not there began at 0.
     pub(crate) fn grown_each(&self, source: &str) -> impl Iterator<Item = (&str, f64)> {
         let before = self.before.and_then(|set| set.get(source));
         let after = self.after.get(source).into_iter().flatten();
@@ -146,7 +142,7 @@ impl Change<'_> {
         plausible(name, self.after.get(source)?.get(name).copied()?)
     }
 
-    /// The first counter at the end that is there.
+    /// The value at the end of the first counter that is there.
     pub(crate) fn level_any(&self, source: &str, names: &[&str]) -> Option<f64> {
         names.iter().find_map(|name| self.level(source, name))
     }
@@ -156,13 +152,12 @@ impl Change<'_> {
         self.grown("task_stat", name).unwrap_or(0.0) * TICK_NS
     }
 
-    /// A pressure stall total (`psi/memory_some_us`, `memcg_psi/memory_full_us`, …) as a part of the
-    /// time by the clock.
+    /// A pressure stall total (`psi/memory_some_us`, …) out of the time by the clock.
     pub(crate) fn pressure(&self, source: &str, name: &str) -> Option<LostTime> {
         Some(LostTime::of_wall(self.grown(source, name)? * 1e3, self.elapsed_ns))
     }
 
-    /// Whether a source is there at both ends, or at the later one of what has begun since.
+    /// Whether a source is there at both ends, or at the end of what began since.
     pub(crate) fn has(&self, source: &str) -> bool {
         let has = |set: &CounterSet| set.contains_key(source);
         self.before.is_none_or(has) && has(self.after)

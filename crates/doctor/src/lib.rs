@@ -1,16 +1,10 @@
 //! What a machine loses its time to: rules over kernel counters, each priced.
 //!
-//! - [`Snapshot`]: all counters at one time: of the machine, its control groups and its processes.
-//! - [`Interval`]: two snapshots, and what has changed between them.
-//! - [`from_run`]: two snapshots out of a run file. [`Recording`]: snapshots in a file.
-//! - [`UnitCosts`]: what one fault, switch or copy costs on this machine, measured.
-//! - [`LostTime`]: time lost and whose time it was; [`Price`]: what a condition costs, if that is known.
-//! - [`Rule`]: one condition: what triggers it, what it costs, what to do; the table is [`ALL`].
-//! - [`diagnose`]: all rules over an interval; findings ranked by the time that they cost.
+//! Two [`Snapshot`]s (live, of a [`Recording`], or [`from_run`]) make an [`Interval`]; [`diagnose`]
+//! applies [`ALL`] rules to it and ranks the findings by the time that they cost.
 //!
-//! **Invariant:** all of it is a pure function, so a diagnosis can be repeated from a recording;
-//! the crate `survey` reads the running machine and measures its unit costs. A counter that is
-//! absent makes a rule say what it lacks; it never counts as 0.
+//! **Invariant:** all of it is a pure function, so a recording gives the same diagnosis again; the
+//! crate `survey` reads the running machine. With a counter absent a rule reports what it lacks.
 
 mod affected;
 mod cpu_time;

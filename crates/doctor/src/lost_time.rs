@@ -2,41 +2,46 @@
 
 use serde::Serialize;
 
+/// Share of time lost from which a finding is a note.
+pub(crate) const NOTE_SHARE: f64 = 0.01;
+/// Share from which it is a warning, and evidence for a finding about processes.
+pub(crate) const LOST_SHARE: f64 = 0.05;
+
 /// Whose time it is that was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Denominator {
-    /// So many threads, each for as long as it did not wait for a CPU.
+    /// This many threads, each except while it waited for a CPU.
     Threads(u64),
-    /// So many CPUs, for as long as somebody wanted them.
+    /// This many CPUs, while they were wanted.
     Cpus(u64),
-    /// The clock: the time in which at least one thread waited is a part of it.
+    /// The clock, as of the time in which at least one thread waited.
     Wall,
 }
 
-/// Time that was lost, out of the time of those who lost it. It is never more than that.
+/// Time lost, out of the time of its owners, and never more than that.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LostTime {
-    /// The time lost in ns, summed over those who lost it.
+    /// The time lost in ns, summed over its owners.
     pub lost_ns: u64,
-    /// The same as a share of the time of those who lost it (0 to 1).
+    /// The same as a share of their time (0 to 1).
     pub lost_share: f64,
     /// Whose time it was.
     pub lost_of: Denominator,
-    /// The time in ns that they had, of which it was lost.
+    /// The time in ns that they had.
     pub lost_of_ns: u64,
     /// Whether it is an upper bound.
     pub is_bound: bool,
 }
 
 impl LostTime {
-    /// Time that so many threads, which together had `of_ns`, lost between them.
+    /// Time that threads, which together had `of_ns`, lost between them.
     pub fn of_threads(lost_ns: f64, threads: u64, of_ns: f64) -> Self {
         Self::new(lost_ns, Denominator::Threads(threads), of_ns)
     }
 
-    /// CPU time that was lost while so many CPUs together were wanted for `of_ns`.
+    /// CPU time lost while CPUs together were wanted for `of_ns`.
     pub fn of_cpus(lost_ns: f64, cpus: u64, of_ns: f64) -> Self {
         Self::new(lost_ns, Denominator::Cpus(cpus), of_ns)
     }
@@ -48,7 +53,7 @@ impl LostTime {
 
     fn new(lost_ns: f64, lost_of: Denominator, of_ns: f64) -> Self {
         let of_ns = of_ns.max(0.0);
-        // A float becomes the nearest number that there is, and NaN becomes 0.
+        // `as` saturates, and NaN becomes 0.
         let (lost_ns, lost_of_ns) = (lost_ns.clamp(0.0, of_ns) as u64, of_ns as u64);
         let lost_share = if lost_of_ns == 0 { 0.0 } else { lost_ns as f64 / lost_of_ns as f64 };
         Self { lost_ns, lost_share, lost_of, lost_of_ns, is_bound: false }
@@ -64,27 +69,30 @@ impl LostTime {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Price {
-    /// So much, or at most so much.
+    /// A figure or an upper bound.
     Known(LostTime),
     /// Nothing here measures it.
     Unknown {
         /// What is missing.
-        price_unknown: String,
-        /// What it costs at least, by the pressure that the kernel counts.
+        price_unknown: &'static str,
+        /// A lower bound, by pressure (PSI).
         #[serde(skip_serializing_if = "Option::is_none")]
         at_least: Option<LostTime>,
     },
 }
 
 impl Price {
-    /// A price that is not known, but for what pressure says.
-    pub(crate) fn unknown(what_is_missing: &str, at_least: Option<LostTime>) -> Self {
-        // At least nothing is no bound.
-        let at_least = at_least.filter(|lost| lost.lost_ns > 0);
-        Self::Unknown { price_unknown: what_is_missing.to_owned(), at_least }
+    /// An unknown price; a lower bound of 0 is none.
+    pub(crate) fn unknown(price_unknown: &'static str, at_least: Option<LostTime>) -> Self {
+        Self::Unknown { price_unknown, at_least: at_least.filter(|lost| lost.lost_ns > 0) }
     }
 
-    /// The time lost, or what was lost at least; `None` if neither is known.
+    /// Whether it is known to be too little to matter, which a lower bound cannot show.
+    pub(crate) fn is_negligible(&self) -> bool {
+        matches!(self, Self::Known(lost) if lost.lost_share < NOTE_SHARE)
+    }
+
+    /// The time lost, or its lower bound; `None` if neither is known.
     pub fn lost(&self) -> Option<LostTime> {
         match self {
             Self::Known(lost) => Some(*lost),

@@ -1,11 +1,10 @@
-//! What minor faults were for: the kernel counts them together, but they cost differently and have
-//! different remedies.
+//! What minor faults were for: the kernel counts them together, but they have different costs.
 
 use crate::interval::{Change, Interval, Task};
 
-/// A process whose faults are fewer than this share of its memory is not copying it.
+/// Faults as a share of its memory below which a process is not copying it.
 const COPYING_SHARE: f64 = 0.5;
-/// The zones whose allocations the kernel counts, one by one.
+/// Zones whose allocations the kernel counts.
 const ZONES: [&str; 4] = ["dma", "dma32", "normal", "movable"];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -18,11 +17,9 @@ pub(crate) struct MinorFaults {
     pub(crate) maps: f64,
 }
 
-/// Splits the minor faults of a process. A fault that takes no page maps one: how many take one is
-/// known of its control group (version 1: pages charged for each fault) or of the machine (pages
-/// allocated). Faults of a process that forks are copies, as far as its forks account for them.
-///
-/// `None` without the counters.
+/// Splits the minor faults of a process; `None` without the counters. A fault that takes no page
+/// maps one: how many take one is known of its control group (version 1: pages charged) or of the
+/// machine (pages allocated). Those of a process that forks are copies, up to what its forks explain.
 pub(crate) fn split(interval: &Interval<'_>, task: &Task<'_>) -> Option<MinorFaults> {
     let faults = task.counters.grown("task_stat", "minflt")?;
     let taken = faults * taking_share(interval, task.group)?;
@@ -30,7 +27,7 @@ pub(crate) fn split(interval: &Interval<'_>, task: &Task<'_>) -> Option<MinorFau
     Some(MinorFaults { first_touches: taken - copies, copies, maps: faults - taken })
 }
 
-/// Pages of anonymous memory that a process holds at the end; `None` if it is not known.
+/// Pages of anonymous memory that a process holds at the end.
 pub(crate) fn anonymous_pages(interval: &Interval<'_>, change: &Change<'_>) -> Option<f64> {
     let held_kb = change.level("task_status", "RssAnon_kb")?;
     Some(held_kb * 1024.0 / interval.page_bytes() as f64)
@@ -51,8 +48,8 @@ fn taking_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
     })
 }
 
-/// How many of the pages that a process took were copies: at most its whole memory for each fork of
-/// the machine, if it waited for children at all, and took as much as a good part of its memory.
+/// Copies among the pages that a process took: at most its memory for each fork of the machine, if it
+/// waited for children and took a good part of its memory.
 fn copies_at_most(interval: &Interval<'_>, change: &Change<'_>, taken: f64) -> f64 {
     let has_children = change.grown("task_stat", "cminflt").is_some_and(|faults| faults > 0.0);
     let forks = interval.machine().grown("stat", "processes").unwrap_or(0.0);

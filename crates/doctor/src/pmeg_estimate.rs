@@ -1,8 +1,8 @@
-//! Irlam's estimate: what the stealing of pmegs cost a Sun-4, from two counters since boot.
+//! Irlam's estimate of what the stealing of pmegs cost a Sun-4: steals x faults per steal x cost of a
+//! fault.
 //!
 //! Source: Gordon Irlam, article of 9 July 1990, in Mark Lawrence, "Summary: Sun 4 MMU & the 'PMEG
-//! Thrashing (Stealing) Problem'", 14 September 1990. A stolen pmeg comes back a fault at a time, so
-//! time lost = steals x faults per steal x cost of a fault.
+//! Thrashing (Stealing) Problem'", 14 September 1990.
 
 use serde::Serialize;
 
@@ -11,15 +11,14 @@ const FAULT_NS: u64 = 280_000;
 /// How long the machine had been up, in ns.
 const UPTIME_NS: u64 = 48 * 3_600_000_000_000;
 
-/// What the counters of a Sun-4 say of its pmegs since boot.
+/// What the counters of a Sun-4 show of its pmegs since boot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PmegEstimate {
     /// Pmegs that were allocated.
     pub allocations: u64,
-    /// Those of them that were stolen from another process.
+    /// Pmegs that were stolen from another process.
     pub steals: u64,
-    /// Faults until a stolen pmeg is whole again: one for each of its pages that is used again, of
-    /// 32 on a machine with pages of 8 KB.
+    /// Faults until a stolen pmeg is whole again: its pages in use, at most 32 of 8 KB.
     pub faults_per_steal: u64,
     /// The cost of a fault in ns.
     pub fault_ns: u64,

@@ -1,7 +1,6 @@
-//! A recording: snapshots in a file, as JSON lines, so that a diagnosis can be repeated elsewhere.
+//! A recording: snapshots in a file, so that a diagnosis can be repeated elsewhere.
 //!
-//! The first line is the header, every other one a snapshot. A last line that was cut off is left
-//! out: a recording that was killed is a valid shorter one.
+//! Its JSON lines are the header and the snapshots. A truncated last line is omitted.
 
 use model::{Environment, Missed};
 use serde::{Deserialize, Serialize};
@@ -19,7 +18,7 @@ pub struct RecordingHeader {
     pub kind: String,
     /// [`RECORDING_SCHEMA`].
     pub schema: u32,
-    /// Version of thrashlab that made it.
+    /// Version of thrashlab.
     pub thrashlab: String,
     /// Time of day at the start, in ns since 1970 UTC.
     pub started_unix_ns: u64,
@@ -46,8 +45,8 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads a recording. Fails when its first line is not a recording's or of a newer schema, or a
-    /// whole line cannot be read or is of an earlier moment than the one before, with its place.
+    /// Reads a recording. Fails, with the line, if it is not a recording or of a newer schema, or if a
+    /// whole line cannot be read or is earlier than the one before.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.split_inclusive('\n').enumerate();
         let first = lines.next().map_or("", |(_, line)| line);
@@ -55,15 +54,15 @@ impl Recording {
         let is_ours = first.contains(RecordingHeader::KIND);
         let header: RecordingHeader = serde_json::from_str(first)
             .map_err(|error| if is_ours { at(1, &error) } else { another() })?;
-        match header.schema {
-            _ if header.kind != RecordingHeader::KIND => return Err(another()),
-            ..=RECORDING_SCHEMA => {}
-            schema => {
-                return Err(format!(
-                    "line 1: schema {schema} is newer than this build knows ({RECORDING_SCHEMA}): \
-                     update thrashlab"
-                ));
-            }
+        let schema = header.schema;
+        if header.kind != RecordingHeader::KIND {
+            return Err(another());
+        }
+        if schema > RECORDING_SCHEMA {
+            return Err(format!(
+                "line 1: schema {schema} is newer than this build knows ({RECORDING_SCHEMA}): \
+                 update thrashlab"
+            ));
         }
         let page_bytes = page_bytes(&header.environment);
         let mut snapshots: Vec<Snapshot> = Vec::new();
@@ -85,17 +84,14 @@ impl Recording {
     }
 }
 
-/// An error in a line of the file, with its place.
+/// An error in a line of the file.
 fn at(line: usize, error: &serde_json::Error) -> String {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
     format!("line {line}, column {}: {message}", error.column().max(1))
 }
 
-/// A header or a snapshot as a line of the file, with its newline.
-///
-/// # Errors
-/// Never, of what this crate has made; a number that JSON does not have would be one.
+/// A header or a snapshot as a line of the file, with its newline. Fails on a number that JSON lacks.
 pub fn recording_line<T: Serialize>(record: &T) -> Result<String, serde_json::Error> {
     Ok(serde_json::to_string(record)? + "\n")
 }

@@ -1,13 +1,12 @@
 //! What a rule is: the row of the table.
 
-use crate::finding::NOTE_SHARE;
+use crate::lost_time::NOTE_SHARE;
 use crate::{Confidence, Family, Finding, Interval, Price, Scope, UnitCosts};
 
-/// From so many events a second on (pages that are read again, allocations that stall) a condition
-/// is found even if its price is unknown: at a disk's slowest, 10 ms each, they take a tenth of a
-/// thread's time.
+/// Events (pages read again, allocations stalled) a second from which a condition without a price is
+/// found: at a disk's slowest, 10 ms each, they take a tenth of a thread's time.
 const UNPRICED_PER_S: f64 = 10.0;
-/// From this share of a group's loss on, a group below it is the one that loses.
+/// Share of a group's loss from which a group below it is the one that loses.
 const BELOW_SHARE: f64 = 0.5;
 
 /// One condition: what triggers it, what it costs, what to do.
@@ -37,14 +36,13 @@ pub enum Provocation {
     None(&'static str),
 }
 
-/// What a rule says of an interval: the condition, once or for several control groups or processes,
-/// or why there is none.
+/// The condition, for the machine or for each group or process, or why there is none.
 pub(crate) type Verdict = Result<Vec<Finding>, NoFinding>;
 
 /// Why a rule finds nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NoFinding {
-    /// The condition is not there: what rules it out, with the figure.
+    /// What rules the condition out, with the figure.
     RuledOut(String),
     /// It cannot be judged: what is missing, and how to get it.
     Unable(String),
@@ -54,13 +52,13 @@ pub(crate) fn ruled_out<T>(reason: impl Into<String>) -> Result<T, NoFinding> {
     Err(NoFinding::RuledOut(reason.into()))
 }
 
-/// Whether the condition is there cannot be judged, because this is missing.
+/// The condition cannot be judged, because this is missing.
 pub(crate) fn unable(missing: &str) -> NoFinding {
     NoFinding::Unable(missing.to_owned())
 }
 
 impl Interval<'_> {
-    /// How much a counter of `/proc/vmstat` has grown, without which nothing can be judged.
+    /// The increase of a counter of `/proc/vmstat` that the rule requires.
     pub(crate) fn needed(&self, name: &str, missing: &str) -> Result<f64, NoFinding> {
         self.vmstat(name).ok_or_else(|| unable(missing))
     }
@@ -93,41 +91,31 @@ impl Rule {
         let found = (self.look)(interval, costs)?;
         let (little, matter): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|found| found.price.is_negligible());
-        match little.first().filter(|_| matter.is_empty()) {
-            Some(little) => {
+        match &little[..] {
+            [little, ..] if matter.is_empty() => {
                 ruled_out(format!("{}; that is less than 1 % of anybody's time", little.condition))
             }
-            None => Ok(without_ancestors(matter)),
+            _ => Ok(without_ancestors(matter)),
         }
     }
 }
 
-impl Price {
-    /// Whether it is known to be too little to matter. What was lost at least says nothing of it.
-    pub(crate) fn is_negligible(&self) -> bool {
-        matches!(self, Self::Known(lost) if lost.lost_share < NOTE_SHARE)
-    }
-}
-
 impl Finding {
-    /// Found; but without any price only if every counter speaks for it and it comes often enough,
-    /// else it cannot be judged.
+    /// Without any price it counts only if every counter agrees and the events are frequent.
     pub(crate) fn if_frequent(self, interval: &Interval<'_>, events: f64) -> Verdict {
         match &self.price {
-            Price::Unknown { price_unknown, at_least: None }
-                if events / interval.seconds() < UNPRICED_PER_S
-                    || !self.confidence.is_unanimous() =>
+            Price::Unknown { price_unknown: missing, at_least: None }
+                if events / interval.seconds() < UNPRICED_PER_S || !self.is_unanimous() =>
             {
-                Err(unable(price_unknown))
+                Err(unable(missing))
             }
             _ => Ok(vec![self]),
         }
     }
 }
 
-/// Findings of one rule without those of groups that only repeat what a group below them loses:
-/// most counters of a group are those of all groups below it too
-/// (`Documentation/admin-guide/cgroup-v2.rst`).
+/// Findings of one rule without those of groups that repeat the loss of a group below them: most
+/// counters of a group include the groups below it (`Documentation/admin-guide/cgroup-v2.rst`).
 fn without_ancestors(findings: Vec<Finding>) -> Vec<Finding> {
     let is_below = |path: &str, above: &str| {
         path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
@@ -144,8 +132,7 @@ fn without_ancestors(findings: Vec<Finding>) -> Vec<Finding> {
             _ => false,
         })
     };
-    let kept: Vec<bool> = findings.iter().map(|found| !repeats(found)).collect();
-    findings.into_iter().zip(kept).filter_map(|(found, keep)| keep.then_some(found)).collect()
+    findings.iter().filter(|found| !repeats(found)).cloned().collect()
 }
 
 #[cfg(test)]

@@ -19,8 +19,8 @@ mod writeback_throttle;
 // What rules are made of: each has all of it by `use super::*`.
 use crate::affected::{Affected, affected, verdict_of_work};
 use crate::cpu_time::{CpuTime, cpu_ticks};
-use crate::finding::{LOST_SHARE, NOTE_SHARE};
 use crate::interval::{Change, Interval, TICK_NS, Task};
+use crate::lost_time::{LOST_SHARE, NOTE_SHARE};
 use crate::minor_faults::{anonymous_pages, split};
 use crate::rule::{Verdict, ruled_out, unable};
 use crate::threads::Threads;

@@ -1,11 +1,11 @@
-//! All counters of one moment.
+//! All counters at one time.
 
 use std::collections::BTreeMap;
 
 use model::{CounterSet, Environment};
 use serde::{Deserialize, Serialize};
 
-/// All counters of one moment; what could not be read is absent.
+/// All counters at one time; what could not be read is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// When, in ns from the start of the recording (monotonic).
@@ -29,9 +29,8 @@ pub(crate) fn page_bytes(environment: &Environment) -> Option<u64> {
 }
 
 impl Snapshot {
-    /// The moment of boot, when all counters of this snapshot's machine and groups were 0, with
-    /// `uptime_ns` between the two. Of processes there is none, as each began at a moment of its
-    /// own. Kernels count from boot, so what follows is what hatcnt made of its counters in 1990.
+    /// The boot, `uptime_ns` before this snapshot, when all counters of the machine and its groups
+    /// were 0. It has no processes, as each began at a time of its own.
     pub fn at_boot(&mut self, uptime_ns: u64) -> Self {
         let zeroed = |set: &CounterSet| {
             let mut set = set.clone();
@@ -48,15 +47,11 @@ impl Snapshot {
         }
     }
 
-    /// Takes in what an earlier look saw and this one does not: groups and processes that have
-    /// ended since, with what they had counted by then.
-    pub fn keep_ended(&mut self, earlier: Self) {
-        for (path, counters) in earlier.groups {
-            self.groups.entry(path).or_insert(counters);
-        }
-        for (pid, task) in earlier.tasks {
-            self.tasks.entry(pid).or_insert(task);
-        }
+    /// Adds groups and processes of an earlier snapshot that have ended since.
+    pub fn keep_ended(&mut self, mut earlier: Self) {
+        earlier.groups.append(&mut self.groups);
+        earlier.tasks.append(&mut self.tasks);
+        (self.groups, self.tasks) = (earlier.groups, earlier.tasks);
     }
 }
 

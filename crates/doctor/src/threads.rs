@@ -1,5 +1,4 @@
-//! The threads of a process that had anything to do, and the time that they had: the denominator of
-//! what the process lost. A pool of threads that sleep of their own accord loses nothing.
+//! The threads of a process that ran, and their time: the denominator of what the process lost.
 
 use crate::interval::Change;
 
@@ -11,51 +10,47 @@ const WAIT: &str = "thread_wait_ns";
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Threads {
     pub(crate) count: u64,
-    /// In ns: the interval for each of them, less what it waited for a CPU: that is lost to the
-    /// thread that has the CPU, and to nothing else.
+    /// In ns: the interval of each, less its waits for a CPU, which are no loss to anything else.
     pub(crate) had_ns: f64,
 }
 
 impl Threads {
-    /// The threads of a process that ran at all in an interval, at least one. Where single threads
-    /// are not known (recordings made before they were; sums over processes), all there are.
+    /// The threads of a process that ran in an interval, at least one. Where single threads are not
+    /// known (older recordings, sums over processes), all there are.
     pub(crate) fn awake(change: &Change<'_>) -> Self {
         let elapsed_ns = change.elapsed_ns as f64;
         let one = |run_ns, wait_ns: Option<f64>| had_ns(elapsed_ns, run_ns, wait_ns.unwrap_or(0.0));
         let first =
             || one(change.grown("schedstat", "run_ns"), change.grown("schedstat", "wait_ns"));
         if change.has(RUN) {
-            let ran: Vec<f64> = change
-                .grown_each(RUN)
-                .filter(|(_, run_ns)| *run_ns > 0.0)
-                .map(|(thread, run_ns)| one(Some(run_ns), change.grown(WAIT, thread)))
-                .collect();
-            return match ran.len() {
-                0 => Self { count: 1, had_ns: elapsed_ns.max(1.0) },
-                count => Self { count: count as u64, had_ns: ran.iter().sum() },
-            };
+            let ran = change.grown_each(RUN).filter(|(_, run_ns)| *run_ns > 0.0);
+            let had = ran.map(|(thread, ns)| one(Some(ns), change.grown(WAIT, thread)));
+            let sum = had.fold(Self::default(), |sum, had_ns| Self {
+                count: sum.count + 1,
+                had_ns: sum.had_ns + had_ns,
+            });
+            let idle = Self { count: 1, had_ns: elapsed_ns.max(1.0) };
+            return if sum.count == 0 { idle } else { sum };
         }
         match all_threads(change) {
             1 => Self { count: 1, had_ns: first() },
-            // Of several the scheduler's figures are those of the first, or of one of each process.
+            // The scheduler's figures are those of the first thread, or of one of each process.
             count => Self { count, had_ns: count as f64 * elapsed_ns.max(1.0) },
         }
     }
 }
 
-/// All threads of a process; the processes, if several count as one.
+/// All threads of a process; of a sum over processes, their number.
 pub(crate) fn all_threads(change: &Change<'_>) -> u64 {
-    let processes =
-        change.level("taskstats", "tasks").or_else(|| change.level("task_stat", "tasks"));
-    let threads =
-        || change.level("task_stat", "threads").or_else(|| change.level("task_status", "Threads"));
-    processes.or_else(threads).unwrap_or(1.0).max(1.0) as u64
+    let stat = || change.level_any("task_stat", &["tasks", "threads"]);
+    let known = change.level("taskstats", "tasks").or_else(stat);
+    known.or_else(|| change.level("task_status", "Threads")).unwrap_or(1.0).max(1.0) as u64
 }
 
 /// The time that a thread had, in ns.
 fn had_ns(elapsed_ns: f64, run_ns: Option<f64>, wait_ns: f64) -> f64 {
     let left_ns = elapsed_ns - wait_ns;
-    // The kernel adds up a wait when it ends, so that it may have begun before the interval: who
+    // The kernel counts a wait at its end, so it may have begun before the interval: a thread that
     // waits most of the time had the time in which it ran.
     let ran_ns = run_ns.filter(|_| wait_ns > (elapsed_ns / 2.0).floor());
     ran_ns.map_or(left_ns, |ran_ns| ran_ns.min(elapsed_ns)).max(1.0)

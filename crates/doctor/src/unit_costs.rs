@@ -18,8 +18,7 @@ pub enum Operation {
     SwapIn,
     /// One of the two switches of a round trip through pipes.
     ContextSwitch,
-    /// A flush of another CPU's TLB, for each interrupt that the kernel counts as one: where it
-    /// does not count all (a CPU that is not running is not interrupted), one stands for several.
+    /// A flush of another CPU's TLB, for each interrupt that the kernel counts.
     TlbShootdown,
     /// `fork`, for each page that the process holds.
     ForkPage,
@@ -32,8 +31,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All of them, in the order in which they are measured: what needs a thread comes last,
-    /// because others fork, which a process with threads must not.
+    /// All, in the order of measurement: a thread is last, as a process with threads must not fork.
     pub const ALL: [Self; 10] = [
         Self::FirstTouch,
         Self::MapPage,
@@ -59,7 +57,7 @@ pub struct UnitCost {
     pub repetitions: u32,
 }
 
-/// What operations cost on one machine; what could not be measured is absent.
+/// What operations cost on one machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UnitCosts {
     /// The costs that were measured.

@@ -1,57 +1,50 @@
-//! What threads have waited for, and how much of it is due to which pages: measured delays, where
-//! they are there, divided by what the disk was asked for.
+//! What threads waited for, and which pages caused it: measured delays, divided by disk traffic.
 //!
-//! A task's delays are those of delay accounting (`taskstats`,
-//! `Documentation/accounting/delay-accounting.rst`); a user who may not read them sees the waits for
-//! block I/O alone, in `/proc/PID/stat`. Where no task has them, major faults are priced one by one,
-//! or the machine's pressure stall totals are a lower bound (`Documentation/accounting/psi.rst`):
-//! the time in which at least one thread waited.
+//! Delays are those of delay accounting (`taskstats`,
+//! `Documentation/accounting/delay-accounting.rst`); an ordinary user sees only the waits for block
+//! I/O, in `/proc/PID/stat`. Where no task has them, major faults have a price each, or the pressure
+//! stall totals are a lower bound (`Documentation/accounting/psi.rst`).
 
 use crate::affected::{losses, sum};
-use crate::finding::NOTE_SHARE;
-use crate::interval::{Change, Interval, TICK_NS};
+use crate::interval::{Change, Interval, TICK_NS, Task};
+use crate::lost_time::NOTE_SHARE;
 use crate::threads::all_threads;
 use crate::{LostTime, Price};
 
-/// What the kernel reads ahead for one fault, at most, in bytes (`VM_READAHEAD_PAGES`).
+/// The kernel's largest read-ahead for one fault, in bytes (`VM_READAHEAD_PAGES`).
 const READAHEAD_BYTES: f64 = 131_072.0;
 
-/// What is missing where the price of waits is not known.
+/// What the price of waits requires.
 pub(crate) const NO_DELAYS: &str =
     "it takes the delays of threads (as root, with sysctl kernel.task_delayacct=1)";
 
-/// The delays of one task in ns, as far as its kernel has them.
+/// The delays of one task.
 pub(crate) struct Delays<'a> {
     change: Change<'a>,
 }
 
 impl<'a> Delays<'a> {
-    /// Those of a task; `None` if there are none.
+    /// The delays of a task; `None` if there are none.
     pub(crate) fn from_change(change: Change<'a>) -> Option<Self> {
         let delays = Self { change };
         (change.has("taskstats") || delays.block_ticks().is_some()).then_some(delays)
     }
 
-    /// Whether the task waited for longer than all its threads were there. Kernels since 6.12 at
-    /// times book the end of a wait whose beginning they did not see (`delayacct_blkio_end`), so that
-    /// a thread that is new seems to have waited since boot.
+    /// Whether the task waited for longer than its threads existed: kernels since 6.12 at times
+    /// count the end of a wait whose start they did not see (`delayacct_blkio_end`), as if since boot.
     pub(crate) fn are_impossible(&self) -> bool {
         let most_ns = 2.0 * all_threads(&self.change) as f64 * self.change.elapsed_ns as f64;
         ["blkio", "swapin", "freepages"].iter().any(|name| self.ns(name) > most_ns)
     }
 
-    /// Time of the delay `name` (`blkio`, `swapin`, `freepages`, `compact`, …) in ns; 0 if this
-    /// kernel does not count it.
+    /// The delay `name` (`blkio`, `swapin`, `freepages`, `compact`, …) in ns; 0 if not counted.
     pub(crate) fn ns(&self, name: &str) -> f64 {
         let counted = self.change.grown("taskstats", &format!("{name}_delay_total_ns"));
-        let of_stat = || match name {
-            "blkio" => self.block_ticks().map(|ticks| ticks * TICK_NS),
-            _ => None,
-        };
-        counted.or_else(of_stat).unwrap_or(0.0)
+        let ticks = || self.block_ticks().filter(|_| name == "blkio");
+        counted.or_else(|| ticks().map(|ticks| ticks * TICK_NS)).unwrap_or(0.0)
     }
 
-    /// Ticks of waiting for block I/O of all threads; of one of several it says too little.
+    /// Ticks of waiting for block I/O of all threads; `None` if those of only one of several are known.
     fn block_ticks(&self) -> Option<f64> {
         let by_thread = "thread_blkio_ticks";
         if self.change.has(by_thread) {
@@ -64,8 +57,7 @@ impl<'a> Delays<'a> {
     }
 }
 
-/// What all tasks (of a group, if one is named) have lost, each by a formula over its delays; `None`
-/// if no task has its delays.
+/// What all tasks (of a group) lost, by a formula over their delays; `None` if no task has delays.
 pub(crate) fn lost_of_tasks(
     interval: &Interval<'_>,
     group: Option<&str>,
@@ -78,46 +70,40 @@ pub(crate) fn lost_of_tasks(
         is_damaged |= is_impossible;
         (!is_impossible).then(|| formula(&delays))
     });
-    // That the others lost nothing says little where one is not known.
+    // A small loss of the others shows little if one task is unknown.
     lost.filter(|lost| !is_damaged || lost.lost_share >= NOTE_SHARE)
 }
 
-/// What tasks lost, each by a figure in ns, out of the time of those threads that are affected;
-/// `None` if no task has the figure.
+/// What tasks (of a group) lost, by a figure in ns; `None` if no task has it. Kernel threads are
+/// omitted: they wait for the disk on behalf of others, who wait for them.
 fn lost_of_each(
     interval: &Interval<'_>,
     group: Option<&str>,
     mut figure: impl FnMut(&Change<'_>) -> Option<f64>,
 ) -> Option<LostTime> {
-    let losses = losses(interval, |task| {
-        let is_meant = group.is_none() || task.group == group;
-        // Threads of the kernel wait for the disk on behalf of others, who wait for them.
-        let is_meant = is_meant && !is_kernel_thread(&task.counters);
-        is_meant.then(|| figure(&task.counters)).flatten()
+    let losses = losses(interval, |Task { group: own, counters, .. }| {
+        let has_memory = counters.level("task_status", "VmSize_kb").is_some();
+        let is_kernel_thread = counters.has("task_status") && !has_memory;
+        let is_meant = (group.is_none() || *own == group) && !is_kernel_thread;
+        is_meant.then(|| figure(counters)).flatten()
     });
     losses.map(|losses| sum(&losses))
 }
 
-/// Whether a task has no memory of its own.
-fn is_kernel_thread(change: &Change<'_>) -> bool {
-    change.has("task_status") && change.level("task_status", "VmSize_kb").is_none()
-}
-
-/// What reading pages again, or waiting for their writing, costs, and whom.
+/// Waits for pages that are read again or written.
 pub(crate) struct Waits<'a> {
     /// The group whose tasks waited; `None`: all tasks.
     pub(crate) group: Option<&'a str>,
-    /// Pages that were read again, and the cost of a major fault that reads them, in ns, if it was
-    /// measured. `None`: no fault waits.
+    /// Pages read again, and the cost of a major fault that reads them, in ns, if it was measured;
+    /// `None`: no fault waits.
     pub(crate) reads: Option<(f64, Option<f64>)>,
-    /// The machine's pressure stall total that counts these waits, and how much of it is due to them
-    /// (0 to 1).
+    /// The pressure stall total that counts these waits, and their share of it (0 to 1).
     pub(crate) pressure: (&'a str, f64),
 }
 
 impl Waits<'_> {
-    /// The price: the delays of tasks, by a formula; without them the major faults that waited;
-    /// without a cost of those, unknown, but at least what pressure shows.
+    /// The price: the delays of tasks, by a formula, else the major faults that waited, else unknown
+    /// with the pressure as a lower bound.
     pub(crate) fn price(
         &self,
         interval: &Interval<'_>,
@@ -131,20 +117,19 @@ impl Waits<'_> {
         let all = interval.machine().pressure("psi", total);
         let pressure =
             all.map(|lost| LostTime::of_wall(lost.lost_ns as f64 * share, lost.lost_of_ns));
-        // What waits for `read` makes no fault: somebody waited for longer than faults explain.
-        let is_too_little =
-            |lost: &LostTime| pressure.is_some_and(|least| least.lost_ns > lost.lost_ns);
-        match self.by_major_faults(interval, traffic).filter(|lost| !is_too_little(lost)) {
-            Some(lost) => Price::Known(lost),
-            None => Price::unknown(NO_DELAYS, pressure),
+        match self.by_major_faults(interval, traffic) {
+            // Otherwise threads waited for longer than faults explain: `read` makes no fault.
+            Some(lost) if pressure.is_none_or(|least| least.lost_ns <= lost.lost_ns) => {
+                Price::Known(lost)
+            }
+            _ => Price::unknown(NO_DELAYS, pressure),
         }
     }
 
-    /// The price by the major faults of tasks: of all pages that come in with a fault, it waits for
-    /// one read. `None` where faults do not explain the pages.
+    /// The price by the major faults of tasks, each of which waits for one read; `None` where faults
+    /// do not explain the pages.
     fn by_major_faults(&self, interval: &Interval<'_>, traffic: &Traffic) -> Option<LostTime> {
-        let (pages, fault_ns) = self.reads?;
-        let fault_ns = fault_ns?;
+        let (pages, Some(fault_ns)) = self.reads? else { return None };
         let pages_of_one = (READAHEAD_BYTES / interval.page_bytes() as f64).max(1.0);
         if pages > interval.vmstat("pgmajfault")? * pages_of_one {
             return None;
@@ -156,8 +141,7 @@ impl Waits<'_> {
     }
 }
 
-/// What the machine's disks were asked for, in pages, and which of it came back because it had been
-/// evicted.
+/// The traffic of the machine's disks, in pages, and which of them had been evicted before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Traffic {
     pub(crate) read: f64,
@@ -166,8 +150,7 @@ pub(crate) struct Traffic {
     pub(crate) swapped_out: f64,
     /// Evicted file pages that were read again.
     pub(crate) file_refaults: f64,
-    /// Evicted anonymous pages that were read again; all that were swapped in, if the kernel does
-    /// not count them (before Linux 5.9).
+    /// Evicted anonymous pages that were read again; before Linux 5.9, all that were swapped in.
     pub(crate) anon_refaults: f64,
 }
 
@@ -191,13 +174,12 @@ impl Traffic {
         })
     }
 
-    /// The part of the waits for reading that is due to so many of the pages read (0 to 1).
+    /// The share of the waits for reading that is due to these pages (0 to 1).
     pub(crate) fn share_of_reads(&self, pages: f64) -> f64 {
         if self.read > 0.0 { (pages / self.read).min(1.0) } else { 0.0 }
     }
 
-    /// The part of reclaim that makes room for anonymous pages that come back, as against file
-    /// pages (0 to 1); 0 if nothing comes back.
+    /// The share of anonymous pages among those that come back (0 to 1); 0 if none does.
     pub(crate) fn anon_share(&self) -> f64 {
         let all = self.anon_refaults + self.file_refaults;
         if all > 0.0 { self.anon_refaults / all } else { 0.0 }

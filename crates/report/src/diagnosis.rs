@@ -259,8 +259,7 @@ pub(crate) mod tests {
         assert!(plain(&blind, 0, false).starts_with(heading));
         let mut unpriced = thrashing();
         let least = Some(LostTime::of_wall(1e9, 10_000_000_000));
-        unpriced.findings[0].price =
-            Price::Unknown { price_unknown: "no cost".to_owned(), at_least: least };
+        unpriced.findings[0].price = Price::Unknown { price_unknown: "no cost", at_least: least };
         let text = plain(&unpriced, 1, false);
         assert!(text.contains("price not known, at least 1.00s"), "{text}");
         assert!(text.contains("\nFor a price: no cost\n"), "{text}");

@@ -1,8 +1,5 @@
-//! The unit costs of this machine, measured with bounded work: about a second, 64 MiB of memory
-//! and a file of 4 MiB.
-//!
-//! Every operation is repeated in pieces, and its cost is the median of the pieces: a piece that
-//! was interrupted by somebody else does not count.
+//! The unit costs of this machine, measured in about a second with 64 MiB of memory and a file of
+//! 4 MiB. The cost of an operation is the median over batches, as some are interrupted.
 
 mod faults;
 mod major_faults;
@@ -23,12 +20,9 @@ const PIECE_PAGES: usize = 64;
 /// A cost, or why it was not measured.
 type Measured = Result<UnitCost, String>;
 
-/// Measures what operations cost on this machine, but for those whose cost is known already.
-/// `work_dirs` are directories on the disk of interest, the best first: a file is made, and removed,
-/// in the first that lets its reads be measured. Once `stop` says so, no other operation is begun.
-///
-/// The costs of forking, copying and switching need a process with a single thread; in others
-/// these are missed, as is what the machine cannot do, each with its reason.
+/// Adds the costs that are not `known`, or the reason why one is missing. A file is created, and
+/// removed, in the first of `work_dirs` whose reads can be measured. Once `stop` is true, no other
+/// operation begins. Forking, copying and switching need a process with a single thread.
 pub(crate) fn calibrate(
     known: UnitCosts,
     work_dirs: &[PathBuf],
@@ -53,7 +47,7 @@ pub(crate) fn calibrate(
     costs
 }
 
-/// Measures one operation, and those that come with it.
+/// Measures one operation, and those measured with it.
 fn measure(operation: Operation, work_dirs: &[PathBuf]) -> Vec<(Operation, Measured)> {
     let measured = match operation {
         Operation::FirstTouch => faults::first_touch(),
@@ -65,17 +59,14 @@ fn measure(operation: Operation, work_dirs: &[PathBuf]) -> Vec<(Operation, Measu
         Operation::ForkPage => faults::fork_page(),
         Operation::CopyOnWrite => faults::copy_on_write(),
         Operation::SmallPageReference | Operation::HugePageReference => {
-            let (small, huge) = references::small_and_huge();
-            return vec![
-                (Operation::SmallPageReference, small),
-                (Operation::HugePageReference, huge),
-            ];
+            let kinds = [Operation::SmallPageReference, Operation::HugePageReference];
+            return kinds.into_iter().zip(references::small_and_huge()).collect();
         }
     };
     vec![(operation, measured)]
 }
 
-/// The cost of one from the times of pieces, in ns each; there is at least one.
+/// The cost from the times of batches, in ns.
 fn cost(mut each_ns: Vec<f64>) -> Measured {
     each_ns.sort_by(f64::total_cmp);
     let (Some(least_ns), Some(ns)) = (each_ns.first(), each_ns.get(each_ns.len() / 2)) else {
@@ -84,23 +75,23 @@ fn cost(mut each_ns: Vec<f64>) -> Measured {
     Ok(UnitCost { ns: *ns, least_ns: *least_ns, repetitions: each_ns.len() as u32 })
 }
 
-/// The CPU time of a thread: the same on a busy machine, for what waits for nothing.
+/// The CPU time of a thread, which other load does not change.
 const CPU: ClockId = ClockId::ThreadCPUTime;
 
-/// The time of an act by a clock for each of `count`, in ns, and what the act gave.
+/// The time of `count` operations by a clock, in ns each, and their result.
 fn each_ns<T>(clock: ClockId, count: usize, act: impl FnOnce() -> T) -> (f64, T) {
     let start = clock_gettime(clock);
-    let given = act();
+    let result = act();
     let end = clock_gettime(clock);
     let taken_ns = (end.tv_sec - start.tv_sec) * 1_000_000_000 + end.tv_nsec - start.tv_nsec;
-    (taken_ns as f64 / count as f64, given)
+    (taken_ns as f64 / count as f64, result)
 }
 
 fn small_pages(size_bytes: usize) -> Result<Mapping, String> {
     Mapping::small_pages(size_bytes).map_err(refused("map memory"))
 }
 
-/// Bytes of a small page of this machine: mappings are asked for small pages.
+/// Bytes of a small page.
 fn page_bytes() -> usize {
     sys::pagemap::page_bytes() as usize
 }

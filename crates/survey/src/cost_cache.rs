@@ -1,4 +1,4 @@
-//! Unit costs, kept for as long as they are true: until the next boot, for one kernel.
+//! Unit costs, kept until the next boot, for one kernel.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::calibrate::calibrate;
 
-/// Version of the measurements: costs that were measured otherwise are measured again.
+/// Version of the measurements: costs of another one are measured again.
 const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
@@ -20,11 +20,9 @@ struct Kept {
     costs: UnitCosts,
 }
 
-/// The unit costs of this machine: those kept in `cache_dir` since this boot, if `reuse` allows it,
-/// or measured now (with a file in one of `work_dirs`; see [`calibrate()`]) and kept as
-/// `cache_dir/BOOTID.json`; and why they could not be kept. A file that is damaged, or of another
-/// kernel or version, is replaced; what could not be measured is tried again, as the next user of a
-/// directory or of swap may get it. What was stopped is not kept.
+/// The unit costs of this machine, and why they could not be kept: those in `cache_dir/BOOTID.json`,
+/// if `reuse` allows it, or measured now by [`calibrate()`]. A file that is damaged, or of another
+/// kernel or version, is replaced; missing costs are tried again; after a stop nothing is kept.
 pub fn unit_costs(
     cache_dir: Option<&Path>,
     work_dirs: &[PathBuf],
@@ -40,7 +38,7 @@ pub fn unit_costs(
     }
 }
 
-/// The costs of a given boot and its kernel: kept, or measured in a given way.
+/// The costs of a boot and its kernel, kept or from `measure`.
 fn of_boot(
     cache_dir: &Path,
     (boot_id, kernel): (&str, &str),
@@ -50,11 +48,12 @@ fn of_boot(
 ) -> (UnitCosts, Option<String>) {
     let path = cache_dir.join(format!("{boot_id}.json"));
     let known = reuse.then(|| read(&path, boot_id, kernel)).flatten();
-    let costs = match &known {
-        Some(known) if known.missed.is_empty() => known.clone(),
-        _ => measure(known.clone().unwrap_or_default()),
+    let count = known.as_ref().map(|known| known.costs.len());
+    let costs = match known {
+        Some(known) if known.missed.is_empty() => return (known, None),
+        known => measure(known.unwrap_or_default()),
     };
-    if known.is_some_and(|known| known.costs.len() >= costs.costs.len()) {
+    if count.is_some_and(|count| count >= costs.costs.len()) {
         return (costs, None);
     }
     if stop() {
@@ -66,7 +65,7 @@ fn of_boot(
     (kept.costs, not_kept)
 }
 
-/// What is kept, if it is whole and of this boot, kernel and version, and its figures are costs.
+/// The kept costs, if they are valid and of this boot, kernel and version.
 fn read(path: &Path, boot_id: &str, kernel: &str) -> Option<UnitCosts> {
     let kept: Kept = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
     let is_cost = |ns: f64| ns.is_finite() && ns >= 0.0;

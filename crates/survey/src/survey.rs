@@ -23,7 +23,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Opens what stays open. Needs no privilege; what is not available is in [`Survey::missed`].
+    /// Opens what stays open. It needs no privilege.
     pub fn open() -> Self {
         let proc_root = PathBuf::from("/proc");
         let (machine, mut missed) = Reader::open(&Sources::machine(&proc_root));
@@ -36,34 +36,25 @@ impl Survey {
         Self { proc_root, hierarchies, machine, tasks, missed }
     }
 
-    /// What no snapshot will have, with the reasons.
+    /// Unavailable capabilities, with the reasons.
     pub fn missed(&self) -> &[Missed] {
         &self.missed
     }
 
-    /// All counters of this moment, which is `at_ns` from the start of the recording.
+    /// All counters now, `at_ns` from the start of the recording.
     pub fn snapshot(&mut self, at_ns: u64) -> Snapshot {
-        let processes = self.processes();
-        let tasks = processes.into_iter().filter_map(|pid| Some((pid, self.task(pid)?))).collect();
-        let groups = self.groups().into_iter().filter_map(|path| {
-            let counters = self.group(&path);
-            (!counters.is_empty()).then_some((path, counters))
-        });
+        let entries = fs::read_dir(&self.proc_root).into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let tasks = pids.filter_map(|pid| Some((pid, self.task(pid)?))).collect();
+        // Groups without processes too: one that is absent here and there later was created since.
+        let v1 = V1_CONTROLLERS.iter().filter_map(|controller| self.hierarchies.v1(controller));
+        let mounts = self.hierarchies.v2.iter().chain(v1);
+        let paths: BTreeSet<String> = mounts.flat_map(|it| groups_below(&it.mount_dir)).collect();
+        let groups = paths.into_iter().map(|path| (self.group(&path), path));
+        let groups = groups.filter(|(set, _)| !set.is_empty()).map(|(set, path)| (path, set));
         let groups = groups.collect();
         let page_bytes = Some(sys::pagemap::page_bytes());
         Snapshot { at_ns, page_bytes, machine: self.machine.read(true), groups, tasks }
-    }
-
-    fn processes(&self) -> Vec<u32> {
-        let entries = fs::read_dir(&self.proc_root).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
-    }
-
-    /// All groups that have counters, those without processes too: one that is missing here and
-    /// there later has been made in between.
-    fn groups(&self) -> BTreeSet<String> {
-        let v1 = V1_CONTROLLERS.iter().filter_map(|controller| self.hierarchies.v1(controller));
-        self.hierarchies.v2.iter().chain(v1).flat_map(|it| groups_below(&it.mount_dir)).collect()
     }
 
     /// A process; `None` if it has ended meanwhile.
@@ -82,7 +73,7 @@ impl Survey {
         Some(TaskSnapshot { name, group: of("memory").or_else(|| of("")), counters })
     }
 
-    /// The counters of a group, from whichever hierarchies have one of this path.
+    /// The counters of a group, from the hierarchies that have its path.
     fn group(&self, path: &str) -> CounterSet {
         let below = |mount: &Path| {
             let dir = mount.join(path.trim_start_matches('/'));
@@ -101,7 +92,7 @@ impl Survey {
     }
 }
 
-/// The groups of a hierarchy, by path, but for its root: limits may stand anywhere.
+/// The paths of the groups of a hierarchy, without its root.
 fn groups_below(mount: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::new()];

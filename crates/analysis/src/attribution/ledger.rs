@@ -1,5 +1,4 @@
-//! In which conditions experiments differ: what a reader must know before two of them that
-//! disagree are held against each other.
+//! The conditions in which experiments differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +7,7 @@ use serde::Serialize;
 use super::{FAULT_COST_FACT, USERS_FACT};
 use crate::{Dataset, distinct};
 
-/// What is told of an experiment and is no condition: how often and what was measured.
+/// Facts of an experiment that are no conditions.
 const NO_CONDITIONS: [&str; 2] = ["measured", "trials"];
 
 /// Conditions of several experiments side by side.
@@ -20,7 +19,7 @@ pub struct Ledger {
     pub differing: Vec<Condition>,
     /// Conditions that are.
     pub common: BTreeMap<String, String>,
-    /// For every two experiments, in how many conditions they differ.
+    /// The differences of every two experiments.
     pub distances: Vec<Distance>,
 }
 
@@ -29,7 +28,7 @@ pub struct Ledger {
 pub struct Condition {
     /// What it is.
     pub name: String,
-    /// What it was in each experiment; `None` = not told.
+    /// Its value in each experiment; `None` = not recorded.
     pub values: Vec<Option<String>>,
 }
 
@@ -44,24 +43,24 @@ pub struct Distance {
 
 /// What was varied and measured, the parts, and all facts of systems and scripts, side by side.
 pub fn ledger(datasets: &[Dataset]) -> Ledger {
-    let told: Vec<BTreeMap<String, String>> = datasets.iter().map(conditions).collect();
-    let names: BTreeSet<&String> = told.iter().flat_map(BTreeMap::keys).collect();
+    let recorded: Vec<BTreeMap<String, String>> = datasets.iter().map(conditions).collect();
+    let names: BTreeSet<&String> = recorded.iter().flat_map(BTreeMap::keys).collect();
     let (mut differing, mut common) = (Vec::new(), BTreeMap::new());
     for name in names {
-        let values: Vec<Option<String>> =
-            told.iter().map(|known| known.get(name).cloned()).collect();
+        let values: Vec<_> = recorded.iter().map(|known| known.get(name).cloned()).collect();
         match &values[0] {
-            Some(value) if values.iter().all(|other| other.as_ref() == Some(value)) => {
+            Some(value) if values.iter().all(|other| *other == values[0]) => {
                 common.insert(name.clone(), value.clone());
             }
             _ => differing.push(Condition { name: name.clone(), values }),
         }
     }
-    let pairs = (0..told.len()).flat_map(|a| (a + 1..told.len()).map(move |b| (a, b)));
+    let count = datasets.len();
+    let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
     let distance = |between: (usize, usize)| {
         let differs = |condition: &&Condition| {
             let Condition { name, values } = condition;
-            // A condition that only one of two tells is no known difference.
+            // A condition that only one of them recorded is no known difference.
             let known = values[between.0].as_ref().zip(values[between.1].as_ref());
             known.is_some_and(|(one, other)| one != other) && !NO_CONDITIONS.contains(&&**name)
         };
@@ -77,7 +76,7 @@ fn conditions(dataset: &Dataset) -> BTreeMap<String, String> {
     let mut facts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for trial in &dataset.trials {
         for (name, value) in trial.environment.iter().chain(&trial.meaning) {
-            // Prices of counters are no conditions either, and help nobody here.
+            // Prices of counters are no conditions.
             if ![FAULT_COST_FACT, USERS_FACT].contains(&name.as_str()) {
                 facts.entry(name).or_default().insert(value);
             }
@@ -88,7 +87,7 @@ fn conditions(dataset: &Dataset) -> BTreeMap<String, String> {
     let texts = facts
         .into_iter()
         .map(|(name, values)| (name.to_owned(), values.into_iter().collect::<Vec<_>>().join(", ")));
-    // What was varied is not a fact of the system besides.
+    // A factor replaces the fact of the same name.
     let varied = dataset.factors.iter().map(|it| (it.name.clone(), it.levels.join(", ")));
     let responses: Vec<&str> = dataset.responses.keys().map(String::as_str).collect();
     let own = [
@@ -96,7 +95,7 @@ fn conditions(dataset: &Dataset) -> BTreeMap<String, String> {
         ("measured", responses.join(", ")),
         ("trials", dataset.trials.len().to_string()),
     ];
-    let own = own.map(|(name, told)| (name.to_owned(), told)).into_iter();
+    let own = own.map(|(name, text)| (name.to_owned(), text)).into_iter();
     texts.chain(varied).chain(own.skip(usize::from(parts.is_empty()))).collect()
 }
 

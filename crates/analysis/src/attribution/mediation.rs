@@ -1,18 +1,18 @@
-//! What a counter explains of a time: so many more of these, at this price each.
+//! What a counter explains of a time, at a price for each count.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::Options;
 use super::outcome::{CostOrigin, Mediated, MediationOutcome};
 use super::table::{Row, Table};
-use crate::{Dataset, Refused};
+use crate::{Dataset, Refused, unknown};
 
-/// Fact of a system: what one page fault costs, in ns.
+/// Fact of a system: the cost of a page fault, in ns.
 pub const FAULT_COST_FACT: &str = "page_fault_ns";
-/// Fact of a trial: how many users share what was counted, where the response is per user.
+/// Fact of a trial: how many users share the count, where the response is per user.
 pub const USERS_FACT: &str = "users_per_count";
 
-/// Tries the mediator that was asked for, or page faults where a time was measured beside them.
+/// Tries the mediator requested, or page faults where a time was measured too.
 pub(super) fn mediation(
     dataset: &Dataset,
     table: &mut Table,
@@ -32,8 +32,8 @@ pub(super) fn mediation(
         return if asked.is_some() { refused(&reason) } else { Ok(None) };
     };
     if !table.rows.iter().any(|row| row.others.contains_key(mediator)) {
-        let known = dataset.responses.keys().cloned().collect::<Vec<_>>().join(", ");
-        return refused(&format!("no trial has this response; there are {known}"));
+        let what = format!("mediator {mediator:?}: no trial has this response");
+        return Err(unknown(what, dataset.responses.keys()));
     }
     let per = options.per.or_else(|| fact(dataset, USERS_FACT)).unwrap_or(1.0);
     let Some(mut found) = priced(dataset, table, options, mediator, units_per_ns, per) else {
@@ -50,7 +50,7 @@ pub(super) fn mediation(
     Ok(Some(found))
 }
 
-/// What one count costs, with its interval where it is estimated.
+/// The cost of one count, with an interval if it is estimated.
 fn priced(
     dataset: &Dataset,
     table: &Table,
@@ -69,7 +69,7 @@ fn priced(
     if let Some(cost_ns) = fact(dataset, FAULT_COST_FACT).filter(|_| mediator.contains("faults")) {
         return priced(cost_ns * units_per_ns, None, CostOrigin::Fact);
     }
-    // Within cells: what differs between levels must not price what it is to explain.
+    // Within cells, as the difference between levels is what it explains.
     let mut cells: BTreeMap<&[usize], Vec<(f64, f64)>> = BTreeMap::new();
     for row in &table.rows {
         if let Some((counted, figure)) = row.others.get(mediator).zip(row.whole) {
@@ -106,18 +106,14 @@ fn mediated(table: &Table, price: &MediationOutcome, end: &[usize]) -> Option<Me
     })
 }
 
-/// A fact that all trials tell alike, as a number.
+/// A fact that is the same in all trials, as a number.
 fn fact(dataset: &Dataset, name: &str) -> Option<f64> {
-    let told: BTreeSet<Option<&String>> =
-        dataset.trials.iter().map(|trial| trial.environment.get(name)).collect();
-    let mut told = told.into_iter();
-    match (told.next(), told.next()) {
-        (Some(Some(value)), None) => value.parse().ok(),
-        _ => None,
-    }
+    let mut values = dataset.trials.iter().map(|trial| trial.environment.get(name));
+    let first = values.next()??;
+    values.all(|other| other == Some(first)).then(|| first.parse().ok())?
 }
 
-/// How many of a time's unit one ns is; none where the unit is not of time.
+/// One ns in a unit; `None` if that is not a unit of time.
 fn units_per_ns(unit: &str) -> Option<f64> {
     match unit {
         "s" => Some(1e-9),

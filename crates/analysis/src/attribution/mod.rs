@@ -1,9 +1,8 @@
 //! Attribution: which factor, and which part of the work, caused a change.
 //!
-//! A factorial experiment is fitted as differences and as ratios; the scale with the smaller
-//! interaction says whether costs add or multiply. Of the way from the references to other levels
-//! every factor gets its Shapley share, every part of the work (a command) its additive one, and
-//! a counter what it explains at its price.
+//! A factorial experiment is fitted as differences and as ratios; the smaller interaction shows
+//! whether costs add or multiply. Of a step from the references to other levels every factor gets its
+//! Shapley share, every part of the work (a command) its additive one, and a counter its price.
 
 mod ledger;
 mod mediation;
@@ -25,20 +24,20 @@ use table::{Row, Table};
 
 use crate::{Dataset, Refused};
 
-/// What is asked of an attribution.
+/// Options of an attribution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The response; by default CPU time, faults or delays, whichever most trials have.
     pub response: Option<String>,
     /// The factors; by default all with at least two levels.
     pub factors: Vec<String>,
-    /// Levels to look at, the reference first; by default all that were observed.
+    /// Levels to compare, the reference first; by default all that were observed.
     pub levels: BTreeMap<String, Vec<String>>,
-    /// A response that counts what may explain the other one.
+    /// A count that may explain the response.
     pub mediator: Option<String>,
-    /// What one count of the mediator costs, in ns.
+    /// Cost of one count of the mediator, in ns.
     pub unit_cost_ns: Option<f64>,
-    /// How many users share what the mediator counted, where the response is per user.
+    /// How many users share the count, where the response is per user.
     pub per: Option<f64>,
     /// Coverage of all intervals, 0 to 1.
     pub confidence: f64,
@@ -58,8 +57,8 @@ impl Default for Options {
     }
 }
 
-/// Attributes the change of one response of an experiment. Fails when something was asked for that
-/// is not there, or a combination of levels was not measured; every error says what to do.
+/// Attributes the change of one response of an experiment. Fails if something requested is absent, or
+/// a combination of levels was not measured.
 pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, Refused> {
     let mut table = Table::new(dataset, options)?;
     let refused = |error| {
@@ -74,7 +73,7 @@ pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, Re
     };
     let both = |table: &Table| scales::both(&table.factorial(|row| row.whole), options.confidence);
     let overall = match both(&table) {
-        // Blocks that cannot be told from the factors are of no use.
+        // Blocks confounded with the factors are of no use.
         Err(FactorialError::Aliased(term)) if table.rows.iter().any(|it| it.block.is_some()) => {
             table.rows.iter_mut().for_each(|row| row.block = None);
             table.notes.push(format!("blocks are not used: with them {term} cannot be told"));
@@ -109,11 +108,11 @@ pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, Re
 }
 
 impl Table {
-    /// One figure of every trial that has it, for the statistics.
+    /// One figure of every trial that has it.
     fn factorial(&self, figure: impl Fn(&Row) -> Option<f64>) -> Factorial {
         let observation = |row: &Row| {
-            let (levels, block) = (row.levels.clone(), row.block);
-            figure(row).map(|value| FactorialTrial { levels, block, value })
+            let value = figure(row)?;
+            Some(FactorialTrial { levels: row.levels.clone(), block: row.block, value })
         };
         let observations = self.rows.iter().filter_map(observation).collect();
         Factorial { factors: self.factors.clone(), observations }

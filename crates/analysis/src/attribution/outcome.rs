@@ -19,17 +19,17 @@ pub struct Attribution {
     pub measured: Response,
     /// Coverage of all intervals, 0 to 1.
     pub confidence: f64,
-    /// The factors that the change is attributed to, the first level of each the reference.
+    /// The factors of the change, the first level of each the reference.
     pub factors: Vec<Factor>,
-    /// Other factors, and what was done with each.
+    /// Other factors, and how each was treated.
     pub aside: Vec<String>,
     /// Trials with a figure.
     pub trials: usize,
-    /// What the intervals are over.
+    /// The noise behind the intervals.
     pub noise: Noise,
     /// All levels together, on both scales.
     pub overall: TwoScales,
-    /// From the references to other levels: each of the factor with more than two, else the last.
+    /// Steps from the references to each level of the factor with more than two, else to the last.
     pub steps: Vec<Step>,
     /// Each level against the one before it, from the third level on.
     pub neighbours: Vec<Neighbour>,
@@ -39,13 +39,13 @@ pub struct Attribution {
     pub notes: Vec<String>,
 }
 
-/// What intervals and tests are over.
+/// The noise behind intervals and tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Noise {
     /// Trials that differ by chance.
     Trials,
-    /// Seeds of a deterministic machine: they differ without noise of measurement.
+    /// Seeds of a deterministic machine.
     Seeds,
     /// Nothing repeats, so there are no intervals.
     Absent,
@@ -64,12 +64,12 @@ pub struct TwoScales {
     pub scale: Scale,
     /// Why, in words.
     pub reason: String,
-    /// Box-Cox profile: power of the response, from 0 (ratios) to 1 (differences), and joint F of
-    /// all interactions; empty where there is none.
+    /// Box-Cox profile: power of the response, 0 (ratios) to 1 (differences), and joint F of all
+    /// interactions.
     pub profile: Vec<(f64, f64)>,
-    /// Power at which interactions are smallest; absent without them, noise or logarithms.
+    /// Power at which interactions are smallest.
     pub additive_power: Option<f64>,
-    /// Power at which the residuals look most like those of a normal distribution.
+    /// Power at which the residuals are closest to normal.
     pub likely_power: Option<f64>,
 }
 
@@ -100,13 +100,13 @@ pub struct Step {
     pub log_shares: Vec<Share>,
     /// Why there are no shares of several factors, or what they rest on.
     pub shares_note: Option<String>,
-    /// What each factor alone would give back.
+    /// The effect of each factor going back alone.
     pub reverts: Vec<Revert>,
-    /// What each part of the work contributes by each factor, largest first.
+    /// The contribution of each part of the work, largest first.
     pub parts: Vec<PartShare>,
 }
 
-/// What one part of the work, such as a command, adds to a change.
+/// The contribution of one part of the work, such as a command.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PartShare {
     /// The part.
@@ -123,7 +123,7 @@ pub struct PartShare {
     pub factors: Vec<FactorPart>,
 }
 
-/// What one factor does to one part.
+/// The contribution of one factor to one part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FactorPart {
     /// The factor.
@@ -134,7 +134,7 @@ pub struct FactorPart {
     pub percent: Option<f64>,
 }
 
-/// The part of a change that is one factor's.
+/// The share of one factor in a change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Share {
     /// The factor.
@@ -149,7 +149,7 @@ pub struct Share {
     pub order_bounds: Option<(f64, f64)>,
 }
 
-/// What happens when one factor alone goes back.
+/// The effect of one factor going back alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Revert {
     /// The factor.
@@ -162,7 +162,7 @@ pub struct Revert {
     pub change: Figure,
     /// The same as a ratio, on the log scale.
     pub ratio: Option<Figure>,
-    /// Percentage of the whole change that goes away; these do not add to 100.
+    /// Percentage of the whole change; these do not add to 100.
     pub percent: Option<f64>,
 }
 
@@ -180,7 +180,7 @@ pub struct Neighbour {
 pub struct MediationOutcome {
     /// The response that counts.
     pub mediator: String,
-    /// What one of it costs, in the unit of the explained response.
+    /// Cost of one count, in the unit of the explained response.
     pub unit_cost: f64,
     /// Interval of the cost, where it was estimated.
     pub unit_cost_interval: Option<(f64, f64)>,
@@ -213,12 +213,12 @@ pub struct Mediated {
     pub to: Vec<String>,
     /// How much more was counted.
     pub counted: f64,
-    /// What that costs each user, in the unit of the response.
+    /// Its cost for each user, in the unit of the response.
     pub explained: f64,
     /// By how much the response changed.
     pub of: f64,
     /// The percentage that is explained; absent when the response did not change.
     pub percent: Option<f64>,
-    /// The unit cost at which the counter would explain all.
+    /// Unit cost at which the counter would explain all.
     pub cost_of_all: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! The same trials as ratios and as differences, and which of the two fits.
+//! The same trials as ratios and as differences, and which of them fits.
 
 use stats::{Factorial, FactorialError, Fit, Scale};
 
@@ -18,8 +18,8 @@ pub(super) fn both(data: &Factorial, confidence: f64) -> Result<TwoScales, Facto
     let additive = fit(Scale::Additive)?;
     let without = data.observations.iter().find(|each| each.value <= 0.0);
     let log_refused = without.map(|each| {
-        let which = format!("a value is {}, which has no logarithm", each.value);
-        format!("no ratios: {which}, so only differences are shown")
+        let why = format!("a value is {}, which has no logarithm", each.value);
+        format!("no ratios: {why}, so only differences are shown")
     });
     let log = if log_refused.is_none() { Some(fit(Scale::Log)?) } else { None };
     let (scale, reason) = match &log {
@@ -50,7 +50,7 @@ pub(super) fn both(data: &Factorial, confidence: f64) -> Result<TwoScales, Facto
     })
 }
 
-/// The scale with the smaller interaction, and why; `tests` are its F as ratios and differences.
+/// The scale with the smaller interaction, and why; `tests` are its F on the log and additive scale.
 fn chosen(
     additive: &Fit,
     log: &Fit,
@@ -58,34 +58,28 @@ fn chosen(
     confidence: f64,
 ) -> (Scale, String) {
     if additive.interactions.is_empty() {
-        let (scale, reason) = match additive.main.len() {
-            1 => (
-                Scale::Log,
-                "with one factor there is no interaction to judge by; a ratio says the same as a \
-                 difference",
-            ),
-            _ => (
-                Scale::Additive,
-                "the combinations that were run tell no interaction to judge by; differences are \
-                 assumed to add up",
-            ),
-        };
-        return (scale, reason.to_owned());
+        let one = "with one factor there is no interaction to judge by; a ratio says the same as a \
+                   difference";
+        let several = "the combinations that were run tell no interaction to judge by; differences \
+                       are assumed to add up";
+        let is_one = additive.main.len() == 1;
+        let (scale, why) = if is_one { (Scale::Log, one) } else { (Scale::Additive, several) };
+        return (scale, why.to_owned());
     }
     let percent = |fit| interactions(fit).filter_map(|term| term.percent).sum::<f64>();
-    // Without noise there is no F: the interaction's part of all variation stands in.
+    // Without noise there is no F but a share of all variation.
     let (log_size, additive_size) = tests.unwrap_or_else(|| (percent(log), percent(additive)));
     let size = |value: f64| match tests {
         Some(_) => format!("F = {value:.2}"),
         None => format!("{value:.2} % of the sum of squares"),
     };
     let adds = additive_size < log_size;
-    let mut told = [("log", log_size, log), ("additive", additive_size, additive)];
+    let mut scales = [("log", log_size, log), ("additive", additive_size, additive)];
     if adds {
-        told.reverse();
+        scales.reverse();
     }
-    let [(name, value, fitting), (other, other_value, rejected)] = told;
-    // Whether some interaction on the other scale is told apart from noise.
+    let [(name, value, fitting), (other, other_value, rejected)] = scales;
+    // Whether an interaction on the other scale is significant.
     let is_excluded =
         interactions(rejected).any(|term| term.p.is_some_and(|p| p < 1.0 - confidence));
     let verdict = match (tests.is_none() || is_excluded, adds) {

@@ -44,8 +44,8 @@ fn step(table: &Table, confidence: f64) -> Result<Step, FactorialError> {
     let cells = &scales.additive.cells;
     let several = table.factors.len() > 1;
     let (mut of_differences, mut of_ratios, mut shares_note) = (Vec::new(), Vec::new(), None);
-    let ends = [&cells[0], &cells[cells.len() - 1]].map(|cell| cell.mean.unwrap_or(f64::NAN));
-    let (mut before, mut after) = ends.into();
+    let mean = |cell: usize| cells[cell].mean.unwrap_or(f64::NAN);
+    let (mut before, mut after) = (mean(0), mean(cells.len() - 1));
     if let Some(means) = predicted(&scales.additive) {
         (before, after) = (means[0], means[means.len() - 1]);
         let of_model = |scale| {
@@ -81,8 +81,8 @@ fn step(table: &Table, confidence: f64) -> Result<Step, FactorialError> {
     })
 }
 
-/// The means of all combinations of two levels as the fitted model has them; bit f of the index is
-/// set when factor f is changed. `None` if all were run, as in a fraction they are not.
+/// The fitted means of all combinations of two levels, if some were not run; bit f of the index is set
+/// if factor f is changed.
 fn predicted(additive: &Effects) -> Option<Vec<f64>> {
     let cells = &additive.cells;
     if cells.iter().all(|cell| cell.mean.is_some()) {
@@ -119,20 +119,21 @@ fn reverts(table: &Table, scales: &TwoScales, after: f64) -> Vec<Revert> {
     table.factors.iter().filter_map(revert).collect()
 }
 
-/// The effect of going back; the ends of the interval change places.
+/// The effect of going back.
 fn reversed(figure: Figure, back: impl Fn(f64) -> f64) -> Figure {
     let interval = figure.interval.map(|(low, high)| (back(high), back(low)));
     Figure { value: back(figure.value), interval, ..figure }
 }
 
-/// Each level against the one before it, from the third on, but of loads, which have no order.
+/// Each level against the one before it, from the third on, except loads, which have no order.
 pub(super) fn neighbours(table: &Table, confidence: f64) -> Result<Vec<Neighbour>, FactorialError> {
     let mut found = Vec::new();
     let ordered = |(_, factor): &(usize, &Factor)| factor.levels[0] != model::BASELINE;
+    let all = table.factors.iter().map(|factor| (0..factor.levels.len()).collect());
+    let all: Vec<Vec<usize>> = all.collect();
     for (index, factor) in table.factors.iter().enumerate().filter(ordered) {
         for level in 2..factor.levels.len() {
-            let mut levels: Vec<Vec<usize>> =
-                table.factors.iter().map(|factor| (0..factor.levels.len()).collect()).collect();
+            let mut levels = all.clone();
             levels[index] = vec![level - 1, level];
             let data = table.restricted(&levels).factorial(|row| row.whole);
             let scales = scales::both(&data, confidence)?;
@@ -147,7 +148,7 @@ pub(super) fn neighbours(table: &Table, confidence: f64) -> Result<Vec<Neighbour
 }
 
 impl Table {
-    /// The trials at some levels of each factor only, renumbered in the order given.
+    /// The trials at some levels of each factor, renumbered in this order.
     fn restricted(&self, levels: &[Vec<usize>]) -> Table {
         let factor = |(factor, kept): (&Factor, &Vec<usize>)| Factor {
             name: factor.name.clone(),
@@ -167,26 +168,29 @@ impl Table {
     }
 }
 
-/// Shapley shares of the factors on one scale, or why there are none.
+/// Shapley shares of the factors on one scale.
 fn shares_with_intervals(
     data: &Factorial,
     scale: Scale,
     confidence: f64,
 ) -> Result<Vec<Share>, crate::Refused> {
-    let (before, after) = (vec![0; data.factors.len()], vec![1; data.factors.len()]);
+    let [before, after] = [0, 1].map(|level| vec![level; data.factors.len()]);
     let found = stats::shapley_of(data, &before, &after, scale)?;
-    let ends = (before.as_slice(), after.as_slice());
+    let ends = (&before[..], &after[..]);
     let intervals = stats::shapley_intervals(data, ends, scale, confidence, RESAMPLES, SEED)?;
     Ok(shares(data, &found, &intervals))
 }
 
-/// Means that a model has leave no intervals.
+fn percent((low, high): (f64, f64)) -> (f64, f64) {
+    (100.0 * low, 100.0 * high)
+}
+
+/// Shares with their intervals; those of a model's means have none.
 fn shares(
     data: &Factorial,
     found: &[Contribution],
     intervals: &[Option<(f64, f64)>],
 ) -> Vec<Share> {
-    let percent = |(low, high): (f64, f64)| (100.0 * low, 100.0 * high);
     let factors = data.factors.iter().zip(found).enumerate();
     let share = |(index, (factor, found)): (usize, (&Factor, &Contribution))| Share {
         factor: factor.name.clone(),
@@ -198,7 +202,7 @@ fn shares(
     factors.map(share).collect()
 }
 
-/// The parts of one step, largest change first; empty where the response has none.
+/// The parts of one step, the largest change first.
 fn parts(table: &Table) -> Vec<PartShare> {
     let ends = [0, 1].map(|level| vec![level; table.factors.len()]);
     let part = |name: &String| {
@@ -211,28 +215,22 @@ fn parts(table: &Table) -> Vec<PartShare> {
     };
     let parts: Vec<Part> = table.parts.iter().filter_map(part).collect();
     let found = stats::breakdown(&parts).unwrap_or_default();
-    let sum = |side: fn(&Part) -> &Vec<f64>| -> f64 {
-        parts.iter().filter_map(|part| stats::mean(side(part))).sum()
-    };
+    let total: f64 = found.iter().map(|change| change.after - change.before).sum();
     // Bounds are over trials, so every trial must have all parts.
     let mut rows = table.rows.iter().filter(|row| ends.contains(&row.levels));
     let whole = rows.all(|row| row.parts.len() == table.parts.len());
-    let total = sum(|part| &part.after) - sum(|part| &part.before);
     let share = |change: PartChange| PartShare {
         factors: factors(table, &change.name, &ends, total),
         part: change.name,
         before: change.before,
         after: change.after,
         percent: change.share.map(|share| 100.0 * share),
-        bounds: change
-            .share_bounds
-            .filter(|_| whole)
-            .map(|(low, high)| (100.0 * low, 100.0 * high)),
+        bounds: change.share_bounds.filter(|_| whole).map(percent),
     };
     found.into_iter().map(share).collect()
 }
 
-/// How the change of one part divides among several factors; Shapley values add over parts.
+/// The Shapley values of several factors for the change of one part; they add over parts.
 fn factors(table: &Table, part: &str, ends: &[Vec<usize>; 2], total: f64) -> Vec<FactorPart> {
     if table.factors.len() == 1 {
         return Vec::new();

@@ -1,11 +1,11 @@
-//! The observations of an attribution: one figure a trial, with the levels of the chosen factors.
+//! The observations of an attribution: figures of each trial, with the levels of the chosen factors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use stats::bounded_median;
 
 use super::Options;
-use crate::{Dataset, Factor, Refused, Standing, Trial, Values, distinct};
+use crate::{Dataset, Factor, Refused, Standing, Trial, Values, distinct, unknown};
 
 /// Trials as the statistics read them.
 #[derive(Clone)]
@@ -15,7 +15,7 @@ pub(super) struct Table {
     pub rows: Vec<Row>,
     /// Parts of the trials, in the order in which they first appear.
     pub parts: Vec<String>,
-    /// Factors that are not attributed to, and what was done with each.
+    /// Other factors, and how each was treated.
     pub aside: Vec<String>,
     pub notes: Vec<String>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Row {
     pub others: BTreeMap<String, f64>,
 }
 
-/// Names that a response has when it says how long something took or what it did, best first.
+/// Parts of the names of preferred responses, the best first.
 const PREFERRED: [&str; 3] = ["cpu", "faults", "delay"];
 
 impl Table {
@@ -43,11 +43,10 @@ impl Table {
         let factors = choose_factors(dataset, &observed, options, &notes)?;
         let is_chosen = |factor: &&Factor| factors.iter().any(|it| it.name == factor.name);
         let others: Vec<&Factor> = observed.iter().filter(|it| !is_chosen(it)).collect();
-        let aside = others.iter().map(|factor| told_aside(factor)).collect();
-        let is_additive = additive(dataset, &response);
-        notes.extend(several_samples(&usable, &response, is_additive));
+        let aside = others.iter().map(|factor| aside_text(factor)).collect();
+        notes.extend(several_samples(&usable, &response, additive(dataset, &response)));
         let parts = parts_of(&usable, &response);
-        let reading = Reading { dataset, response: &response, parts: &parts, is_additive };
+        let reading = Reading { dataset, response: &response, parts: &parts };
         let rows = reading.rows(&usable, &factors, &others, &mut notes);
         if !rows.iter().any(|row| row.whole.is_some()) {
             return Err(Refused::new(format!(
@@ -59,16 +58,13 @@ impl Table {
     }
 }
 
-/// What was asked for, else what the author wanted, else the preferred one with most observations.
+/// The response requested, else the author's, else the preferred one with most observations.
 fn choose_response(dataset: &Dataset, asked: Option<&str>) -> Result<String, Refused> {
     let (source, known) = (&dataset.name, &dataset.responses);
     let mut wanted = dataset.wanted.iter().filter(|name| known.contains_key(*name));
     if let Some(name) = asked.or(wanted.next().map(String::as_str)) {
-        let unknown = || {
-            let known = known.keys().cloned().collect::<Vec<_>>().join(", ");
-            Refused::new(format!("{source} has no response {name:?}; there are {known}"))
-        };
-        return known.contains_key(name).then(|| name.to_owned()).ok_or_else(unknown);
+        let refused = || unknown(format!("{source} has no response {name:?}"), known.keys());
+        return known.contains_key(name).then(|| name.to_owned()).ok_or_else(refused);
     }
     let count = |name: &str| {
         let values = dataset.trials.iter().flat_map(|trial| &trial.values);
@@ -92,7 +88,7 @@ fn observed_levels(dataset: &Dataset, trials: &[&Trial]) -> Vec<Factor> {
     dataset.factors.iter().map(observed).collect()
 }
 
-/// `left_out` says which trials do not count.
+/// `left_out` are notes on the trials that do not count.
 fn choose_factors(
     dataset: &Dataset,
     observed: &[Factor],
@@ -102,9 +98,8 @@ fn choose_factors(
     let source = &dataset.name;
     let find = |name: &String| {
         observed.iter().find(|factor| factor.name == *name).cloned().ok_or_else(|| {
-            let known: Vec<&str> = observed.iter().map(|factor| factor.name.as_str()).collect();
-            let known = known.join(", ");
-            Refused::new(format!("{source} has no factor {name:?}; there are {known}"))
+            let known = observed.iter().map(|factor| &factor.name);
+            unknown(format!("{source} has no factor {name:?}"), known)
         })
     };
     let mut chosen: Vec<Factor> = if options.factors.is_empty() {
@@ -115,9 +110,7 @@ fn choose_factors(
     for (name, levels) in &options.levels {
         let known = find(name)?.levels;
         if let Some(level) = levels.iter().find(|level| !known.contains(level)) {
-            let known = known.join(", ");
-            let text = format!("factor {name} has no level {level:?}; there are {known}");
-            return Err(Refused::new(text));
+            return Err(unknown(format!("factor {name} has no level {level:?}"), &known));
         }
         let factor = Factor { name: name.clone(), levels: levels.clone() };
         match chosen.iter_mut().find(|chosen| chosen.name == *name) {
@@ -143,7 +136,7 @@ fn choose_factors(
     Ok(chosen)
 }
 
-fn told_aside(factor: &Factor) -> String {
+fn aside_text(factor: &Factor) -> String {
     let Factor { name, levels } = factor;
     match levels.as_slice() {
         [] => format!("{name}: no trial says its level"),
@@ -155,7 +148,7 @@ fn told_aside(factor: &Factor) -> String {
     }
 }
 
-/// What became of trials with more than one value, and of values that are lower bounds.
+/// Notes on trials with more than one value, and on lower bounds.
 fn several_samples(trials: &[&Trial], response: &str, is_additive: bool) -> Vec<String> {
     let all = trials.iter().flat_map(|trial| &trial.values);
     let values: Vec<&Values> = all.filter(|values| values.response == response).collect();
@@ -178,7 +171,6 @@ struct Reading<'a> {
     dataset: &'a Dataset,
     response: &'a str,
     parts: &'a [String],
-    is_additive: bool,
 }
 
 impl Reading<'_> {
@@ -197,7 +189,7 @@ impl Reading<'_> {
                 factor.levels.iter().position(|level| level == name)
             };
             let Some(levels) = factors.iter().map(level).collect::<Option<Vec<usize>>>() else {
-                // A level that was not asked for is no news; one that nobody knows is.
+                // A level that was not requested needs no note.
                 if let Some(factor) = factors.iter().find(|f| !trial.levels.contains_key(&f.name)) {
                     notes.push(format!("{} is left out: it has no {}", trial.name, factor.name));
                 }
@@ -213,13 +205,8 @@ impl Reading<'_> {
             }
             let other = |name: &String| Some((name.clone(), self.figure(trial, None, name)?));
             let others = self.dataset.responses.keys().filter(|name| *name != self.response);
-            rows.push(Row {
-                levels,
-                block,
-                whole,
-                parts,
-                others: others.filter_map(other).collect(),
-            });
+            let others = others.filter_map(other).collect();
+            rows.push(Row { levels, block, whole, parts, others });
         }
         rows
     }
@@ -232,11 +219,11 @@ impl Reading<'_> {
         notes: &mut Vec<String>,
     ) -> Option<f64> {
         let own = self.figure(trial, None, self.response);
-        if own.is_some() || !self.is_additive || parts.is_empty() {
+        if own.is_some() || !additive(self.dataset, self.response) || parts.is_empty() {
             return own;
         }
-        let missing = self.parts.iter().filter(|part| !parts.contains_key(*part));
-        let missing: Vec<&str> = missing.map(String::as_str).collect();
+        let missing: Vec<String> =
+            self.parts.iter().filter(|part| !parts.contains_key(*part)).cloned().collect();
         if missing.is_empty() {
             return Some(parts.values().sum());
         }
@@ -246,8 +233,8 @@ impl Reading<'_> {
         None
     }
 
-    /// Several samples become one figure: their mean when the response adds up, else their median,
-    /// which a few stalls do not move. `None` where it is only known by a lower bound.
+    /// The mean of the samples of an additive response, else their median, which is robust to a few
+    /// stalls; `None` if it is only a lower bound.
     fn figure(&self, trial: &Trial, part: Option<&str>, response: &str) -> Option<f64> {
         let samples = trial.samples(part, response)?;
         if !additive(self.dataset, response) {
@@ -258,9 +245,8 @@ impl Reading<'_> {
     }
 }
 
-/// Which trials are compared with each other: those of one block, of one seed in deterministic
-/// machines, and of equal levels of the factors that are averaged over. The number of each trial's
-/// block; none where all are comparable.
+/// The number of each trial's block, within which trials are compared: those of one block, of one seed
+/// on deterministic machines, and of equal levels of other factors. None if all are comparable.
 fn blocks(
     dataset: &Dataset,
     trials: &[&Trial],
@@ -285,16 +271,14 @@ fn blocks(
     trials.iter().map(|trial| numbers.get(&key(trial)).copied().filter(|_| several)).collect()
 }
 
-/// A combination of the levels of all factors that were varied, in their order.
+/// The levels of all varied factors, in their order.
 type Combination<'a> = Vec<&'a str>;
 
-/// The trials that count, and a note for each that does not and for each level that goes with it.
+/// The trials that count, and notes on the other trials and levels that were omitted.
 ///
-/// A fit needs every combination of the levels that it has. Where all trials of a combination
-/// failed, or are known by a lower bound only, a level is given up: that which takes most such
-/// combinations with it, of equal ones a level of the factor with the most.
-///
-/// `asked` are the factors that are looked at, of those that were varied; without any, all of them.
+/// A fit requires all combinations of levels. Where no trial of a combination counts, the level that
+/// takes most such combinations with it is omitted, of equal ones of the factor with most levels.
+/// `asked` are the factors requested; without any, all.
 fn eligible_trials<'a>(
     dataset: &'a Dataset,
     response: &str,
@@ -338,15 +322,14 @@ fn eligible_trials<'a>(
     (usable, notes)
 }
 
-/// Why a trial does not count; `parts` are those that add up to the response, if any do.
+/// Why a trial does not count; `parts` are those that sum to the response, if any.
 fn why_not(trial: &Trial, response: &str, parts: &[String]) -> Option<String> {
     if trial.standing() != Standing::Counts {
         return trial.remark();
     }
     let ending = trial.ending.as_ref().and_then(crate::Ending::text);
     let Some(whole) = trial.samples(None, response).and_then(bounded_median) else {
-        // A run that did not end well lacks what it had not done; of others it was not published,
-        // and the parts say what they can.
+        // A run that failed lacks the whole if a part is missing; of others it was not published.
         let ending = ending?;
         let has = |part: &String| trial.samples(Some(part), response).is_some();
         let is_lost = parts.is_empty() || !parts.iter().all(has);
@@ -362,7 +345,7 @@ fn combination<'a>(trial: &'a Trial, factors: &[&str]) -> Option<Combination<'a>
     factors.iter().map(|factor| trial.levels.get(*factor).map(String::as_str)).collect()
 }
 
-/// The factor and level that take most missing combinations with them; `None` if that is no help.
+/// The factor and level that take most missing combinations with them, unless nothing is left.
 fn most_missing<'a>(
     missing: &BTreeSet<Combination<'a>>,
     measured: &BTreeSet<Combination<'a>>,
@@ -387,7 +370,7 @@ fn additive(dataset: &Dataset, response: &str) -> bool {
     dataset.responses.get(response).is_some_and(|found| found.additive)
 }
 
-/// The parts that values of a response have, in the order in which they first occur.
+/// The parts of a response, in the order of their first occurrence.
 fn parts_of(trials: &[&Trial], response: &str) -> Vec<String> {
     let values = trials.iter().flat_map(|trial| &trial.values);
     let values = values.filter(|values| values.response == response);

@@ -5,18 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::Observation;
 
 use super::Arm;
-use crate::{Dataset, Refused, Trial};
+use crate::{Dataset, Refused, Trial, distinct, grouped};
 
 /// Levels by factor.
 pub(super) type Levels = BTreeMap<String, String>;
 
-/// What is compared, before anything is computed.
+/// The arms of a comparison.
 pub(super) struct Arms<'a> {
-    /// In order; the first one is the reference.
+    /// The first one is the reference.
     pub(super) all: Vec<ArmTrials<'a>>,
     /// The factor whose levels they are.
     pub(super) factor: Option<&'a str>,
-    /// Factors that have one level in each arm, which then is part of the arm.
+    /// Factors whose single level in each arm is part of the arm.
     pub(super) folded: Vec<&'a str>,
     /// The levels of the other factors, in order.
     pub(super) order: BTreeMap<&'a str, Vec<&'a str>>,
@@ -31,7 +31,7 @@ pub(super) struct ArmTrials<'a> {
     pub(super) deterministic: bool,
 }
 
-/// A trial that counts, by its place in its arm, with its values in one cell.
+/// A trial that counts, its index in its arm, and its values in one cell.
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub(super) number: usize,
@@ -95,15 +95,10 @@ pub(super) fn select<'a>(
             )));
         }
     };
-    let mut order: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for known in sets.iter().flat_map(|set| &set.factors) {
-        let levels = order.entry(&known.name).or_default();
-        for level in &known.levels {
-            if !levels.contains(&level.as_str()) {
-                levels.push(level);
-            }
-        }
-    }
+    let known = sets.iter().flat_map(|set| &set.factors);
+    let levels =
+        known.flat_map(|it| it.levels.iter().map(|level| (it.name.as_str(), level.as_str())));
+    let order = grouped(distinct(levels)).into_iter().collect();
     let blocks_match =
         factor.is_some() || all[1..].iter().all(|arm| in_turn(&all[0], arm).is_none());
     Ok(Arms { all, factor, folded, order, blocks_match })
@@ -140,14 +135,14 @@ fn arm<'a>(set: &'a Dataset, name: &str, is_of: impl Fn(&Trial) -> bool) -> ArmT
     ArmTrials { name: name.to_owned(), trials, deterministic: set.deterministic }
 }
 
-/// When the trials of an arm began, from the first to the last; `None` if that is not known.
+/// When the first and the last trial of an arm began.
 fn span(arm: &ArmTrials) -> Option<(u64, u64)> {
     let starts = arm.trials.iter().map(|trial| trial.started_unix_ns);
     let starts: Vec<u64> = starts.collect::<Option<_>>()?;
     Some((*starts.iter().min()?, *starts.iter().max()?))
 }
 
-/// Two arms in turn, if one is known to have been made wholly before the other.
+/// Two arms in order of time, if one is known to have ended before the other began.
 fn in_turn<'s, 'a>(
     first: &'s ArmTrials<'a>,
     second: &'s ArmTrials<'a>,
@@ -158,7 +153,7 @@ fn in_turn<'s, 'a>(
     }
 }
 
-/// What casts doubt on all cells: the order of the trials, and trials that do not count in full.
+/// Doubts about all cells: the order of the trials, and trials with problems.
 pub(super) fn warnings(arms: &Arms) -> Vec<String> {
     let mut warnings = Vec::new();
     let first = &arms.all[0];

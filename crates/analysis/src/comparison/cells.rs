@@ -1,4 +1,4 @@
-//! The cells: which values of two arms are compared, and by what they belong together.
+//! The cells: which values of two arms are compared, and how they are paired.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::dataset::LOAD;
 use crate::explained::{Explained, ExplainedDifference, difference};
 use crate::{Response, Standing, Trial};
 
-/// The delays of a probe; one of 0 lies within the clock's step and counts as 1 ns.
+/// The delays of a probe; one of 0, below the clock's resolution, counts as 1 ns.
 const DELAY: &str = "delay_ns";
 
-/// Where a cell stands: response, levels, part.
+/// The key of a cell: response, levels, part.
 type Place = (String, Levels, Option<String>);
 
-/// The cells that two arms have in common, how their trials ended, and what was left out.
+/// The common cells of two arms, how their trials ended, and what was omitted.
 pub(super) fn cells(
     arms: &Arms,
     responses: &BTreeMap<String, Response>,
@@ -34,13 +34,11 @@ pub(super) fn cells(
         for place in &places {
             match [0, second].map(|arm| observed[arm].get(place)) {
                 [Some(first), Some(other)] => {
-                    let sides = [&first[..], &other[..]];
-                    let mut draft =
-                        draft(arms, second, place, &responses[&place.0], sides, settings);
+                    let (sides, alpha) = ([&first[..], &other[..]], settings.alpha);
+                    let mut draft = draft(arms, second, place, &responses[&place.0], sides, alpha);
                     if place.0 == DELAY {
                         let noload = without_load(place).and_then(|place| observed[0].get(&place));
-                        draft.cell.stalls =
-                            stalls::stalls(sides, noload.map(Vec::as_slice), settings.alpha);
+                        draft.cell.stalls = stalls::stalls(sides, noload.map(Vec::as_slice), alpha);
                     }
                     drafts.push(draft);
                 }
@@ -71,7 +69,7 @@ pub(super) fn cells(
     (drafts, ends, left_out)
 }
 
-/// Where a place stands in a table: by response, levels in their order, part, the whole last.
+/// The order of cells in a table: by response, levels in their order, part, the whole last.
 fn rank(arms: &Arms, place: &Place) -> (String, Vec<usize>, bool, Option<String>) {
     let level = |(name, level): (&String, &String)| {
         let order = arms.order.get(name.as_str());
@@ -119,7 +117,7 @@ fn draft(
     place: &Place,
     response: &Response,
     sides: [&[Seen]; 2],
-    settings: &Settings,
+    alpha: f64,
 ) -> Draft {
     let (name, levels, part) = place.clone();
     let several = sides.iter().all(|side| side.len() >= 2);
@@ -164,7 +162,7 @@ fn draft(
         seeds: deterministic.then(|| seeds::seeds(sides, costs_of)).flatten(),
         stalls: None,
         tick: None,
-        explained: is_delay.then(|| explained(&chosen, paired_by, unit, settings.alpha)).flatten(),
+        explained: is_delay.then(|| explained(&chosen, paired_by, unit, alpha)).flatten(),
         response: name,
         levels,
         part,
@@ -178,8 +176,7 @@ fn draft(
     Draft { cell, test, trials }
 }
 
-/// The trials for the effect over all cells. A bound counts as a value there; what it could move is
-/// taken back by `overall::doubt`.
+/// The trials for the effect over all cells, bounds as values; `overall::doubt` allows for them.
 fn overall_cell(
     chosen: &[Vec<Seen>; 2],
     paired: bool,
@@ -194,8 +191,8 @@ fn overall_cell(
     OverallCell { ratio: f64::NAN, first, second, pairing }
 }
 
-/// The trials with a partner of equal seed or block, in the order of these. `None` unless every
-/// trial has a key and a median, no key comes twice, and at most a fifth is lost.
+/// The trials with a partner of equal seed or block, in that order. `None` unless every trial has a
+/// key of its own and a median, and at most a fifth is lost.
 fn partners<'a>(sides: [&[Seen<'a>]; 2], by: PairedBy) -> Option<[Vec<Seen<'a>>; 2]> {
     let keyed = |side: &[Seen<'a>]| -> Option<BTreeMap<u64, Seen<'a>>> {
         let key = |seen: &Seen<'a>| bounded_median(seen.samples).and(by.key(seen.trial));
@@ -221,8 +218,8 @@ fn costs(name: &str, response: &Response, values: &[Observation]) -> Vec<Observa
     values.iter().map(|it| Observation { value: cost(it.value), ..*it }).collect()
 }
 
-/// Whether there is no difference at all: pairs that are equal one by one, or one and the same
-/// value on both sides. Without a promise of repetition a single value shows nothing.
+/// Whether there is no difference: all pairs are equal, or all values of both sides. A single value
+/// that need not repeat shows nothing.
 fn identical(costs: &[Vec<Observation>; 2], paired: bool, deterministic: bool) -> bool {
     let [first, second] = costs;
     let mut all = first.iter().chain(second);
@@ -232,7 +229,7 @@ fn identical(costs: &[Vec<Observation>; 2], paired: bool, deterministic: bool) -
     enough && known && (constant || ((paired || deterministic) && first == second))
 }
 
-/// What can be said without a test: the ratio of the medians, unless bounds forbid it.
+/// Without a test: the ratio of the medians, unless bounds decide it.
 fn untested(costs: &[Vec<Observation>; 2], is_usable: bool) -> Outcome {
     let reason = match is_usable {
         true => "one figure each: no interval and no test",
@@ -244,7 +241,7 @@ fn untested(costs: &[Vec<Observation>; 2], is_usable: bool) -> Outcome {
     Outcome::Untested { reason: reason.to_owned(), ratio }
 }
 
-/// What a single trial of an arm means.
+/// A note on a single trial of an arm.
 fn single(arm: &str, unit: Unit, deterministic: bool) -> String {
     match (unit, deterministic) {
         (Unit::Trials, _) => format!("{arm} has a single figure in some cells"),
@@ -258,16 +255,12 @@ fn single(arm: &str, unit: Unit, deterministic: bool) -> String {
 
 fn side(all: &[Seen], values: Vec<Observation>) -> Side {
     let samples = samples(all);
-    Side {
-        median: bounded_median(&values),
-        values,
-        trials: all.len(),
-        censored: samples.iter().filter(|sample| sample.is_lower_bound).count(),
-        samples: samples.len(),
-    }
+    let censored = samples.iter().filter(|sample| sample.is_lower_bound).count();
+    let median = bounded_median(&values);
+    Side { median, values, trials: all.len(), censored, samples: samples.len() }
 }
 
-/// What samples that were given up mean.
+/// A note on samples that were given up.
 fn censored(first: &Side, second: &Side) -> Option<String> {
     let Side { censored, samples, .. } = first;
     (censored + second.censored > 0).then(|| {
@@ -279,7 +272,7 @@ fn censored(first: &Side, second: &Side) -> Option<String> {
     })
 }
 
-/// What the difference of the mean delays consists of, where both arms have explained samples.
+/// The parts of the difference of the mean delays, where both arms have explained samples.
 fn explained(
     chosen: &[Vec<Seen>; 2],
     paired_by: Option<PairedBy>,

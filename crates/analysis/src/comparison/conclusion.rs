@@ -1,10 +1,10 @@
-//! What it comes to, in one sentence.
+//! The conclusion, in one sentence.
 
 use stats::{Method, Verdict, says_nothing};
 
 use super::{Cell, Comparison, Ends, Outcome, Overall};
 
-/// What a verdict is called: over all cells, where trials ended, and before a number of cells.
+/// Names of a verdict: over all cells, of outcomes, and before a number of cells.
 fn words(verdict: Verdict) -> [&'static str; 3] {
     match verdict {
         Verdict::Regression => ["a regression", "regression", "worse in"],

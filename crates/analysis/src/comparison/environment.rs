@@ -1,14 +1,14 @@
-//! How the systems of the arms differ, and whether they were asked the same question.
+//! How the systems of the arms differ, and whether they measured the same thing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::arms::Arms;
+use super::arms::{ArmTrials, Arms};
 use crate::dataset::LOAD;
 use crate::{Refused, Trial};
 
-/// Facts that an expert asks for first, as `model::Environment` names them.
+/// The most important facts, as `model::Environment` names them.
 const WANTED: [(&str, &str); 9] = [
     ("kernel", "kernel"),
     ("cmdline", "command line"),
@@ -20,24 +20,24 @@ const WANTED: [(&str, &str); 9] = [
     ("thp", "THP"),
     ("lru_gen", "multi-generational LRU"),
 ];
-/// Facts that differ from boot to boot and say nothing.
-const NAMES_ONLY: [&str; 1] = ["boot_id"];
+/// A fact that differs from boot to boot and means nothing.
+const BOOT: &str = "boot_id";
 
 /// A fact that is not the same in all arms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The fact's name.
     pub fact: String,
-    /// What it is in each arm, each value once; empty = not recorded.
+    /// Its distinct values in each arm; empty = not recorded.
     pub values: Vec<Vec<String>>,
     /// Whether it belongs to the factor that is compared.
     pub compared: bool,
 }
 
-/// The facts that differ: those that an expert asks for first, then the others by name.
+/// The facts that differ: the most important first, then the others by name.
 pub(super) fn differences(arms: &Arms) -> Vec<Difference> {
     let names = arms.trials().flat_map(|trial| trial.environment.keys()).map(String::as_str);
-    let facts: BTreeSet<&str> = names.filter(|fact| !NAMES_ONLY.contains(fact)).collect();
+    let facts: BTreeSet<&str> = names.filter(|fact| *fact != BOOT).collect();
     let wanted = WANTED.iter().map(|(fact, _)| *fact).filter(|fact| facts.contains(fact));
     let others = facts.iter().copied().filter(|fact| WANTED.iter().all(|(name, _)| name != fact));
     let of_environment = wanted.chain(others).map(|fact| {
@@ -68,16 +68,16 @@ pub(super) fn differences(arms: &Arms) -> Vec<Difference> {
     folded.chain(of_environment.chain(of_meaning).filter(differs)).collect()
 }
 
-/// What the trials of each arm have, each value once.
+/// The distinct values of each arm.
 fn values(arms: &Arms, read: impl Fn(&Trial) -> Option<&String>) -> Vec<Vec<String>> {
-    let of_arm = |trials: &Vec<&Trial>| -> Vec<String> {
-        let found: BTreeSet<&String> = trials.iter().filter_map(|trial| read(trial)).collect();
+    let of_arm = |arm: &ArmTrials| {
+        let found: BTreeSet<_> = arm.trials.iter().filter_map(|trial| read(trial)).collect();
         found.into_iter().cloned().collect()
     };
-    arms.all.iter().map(|arm| of_arm(&arm.trials)).collect()
+    arms.all.iter().map(of_arm).collect()
 }
 
-/// Whether a fact has a factor's name, maybe with more behind it or a part of the system before.
+/// Whether a fact has a factor's name, with an optional suffix, or a prefix for a part of the system.
 fn belongs(fact: &str, factor: &str) -> bool {
     ["", "subject_", "vm_", "vm_machine_"].iter().any(|part| {
         let rest = fact.strip_prefix(part).and_then(|fact| fact.strip_prefix(factor));
@@ -85,15 +85,15 @@ fn belongs(fact: &str, factor: &str) -> bool {
     })
 }
 
-/// What no arm recorded of the facts that an expert asks for.
+/// The most important facts that no arm recorded.
 pub(super) fn not_recorded(arms: &Arms) -> Vec<String> {
     let recorded = |fact: &str| arms.trials().any(|trial| trial.environment.contains_key(fact));
     let missing = WANTED.iter().filter(|(fact, _)| !recorded(fact));
     missing.map(|(_, words)| (*words).to_owned()).collect()
 }
 
-/// Refuses arms that measured different things under the same load. Within one experiment its plan
-/// says what is varied, and only trials of one cell must have measured the same.
+/// Refuses arms that measured different things under the same load; within one experiment, whose plan
+/// varies them, only in the same cell.
 pub(super) fn check_meaning(arms: &Arms) -> Result<(), Refused> {
     let mut known: BTreeMap<(String, &str), (&str, &str)> = BTreeMap::new();
     for arm in &arms.all {

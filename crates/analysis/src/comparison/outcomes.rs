@@ -1,8 +1,8 @@
-//! How runs ended, compared as any other response: a death is a result.
+//! How runs ended, compared as any other response: a failure is a result.
 //!
-//! A cell counts the trials of each arm that failed, with what they died of. Where equal inputs
-//! give equal values, a trial that dies with a seed with which the other arm lives is a difference
-//! for certain, for these seeds; elsewhere Fisher's exact test decides, in the family of all cells.
+//! On deterministic machines a trial that fails with a seed with which the other arm does not is a
+//! certain difference, for these seeds; elsewhere Fisher's exact test decides, in the family of all
+//! cells.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ pub struct Ends {
     pub first: EndCount,
     /// The other arm's.
     pub second: EndCount,
-    /// Seeds with which only one of the two failed: the first arm's, and the other's. `None`
-    /// unless equal inputs give equal values and both arms have the same seeds.
+    /// Number of seeds with which only the first arm, and only the other one, failed; `None` unless
+    /// both are deterministic and have the same seeds.
     pub alone: Option<[u64; 2]>,
     /// Fisher's exact test; `None` where the seeds decide.
     pub test: Option<ProportionResult>,
@@ -32,14 +32,14 @@ pub struct Ends {
 pub struct EndCount {
     /// Trials that failed.
     pub failed: u64,
-    /// All trials that say something of the system.
+    /// All trials that count.
     pub trials: u64,
-    /// What they failed of, in one line each, and how many.
+    /// The causes, one line each, and how many.
     pub causes: BTreeMap<String, u64>,
 }
 
 impl Ends {
-    /// In a sentence without its verdict: `failed 2 of 2, reference 0 of 2: the kernel died: …`.
+    /// A sentence without verdict: `failed 2 of 2, reference 0 of 2: the kernel died: …`.
     pub fn text(&self) -> String {
         let count = |side: &EndCount| format!("{} of {}", side.failed, side.trials);
         let text = format!("failed {}, reference {}", count(&self.second), count(&self.first));
@@ -53,17 +53,14 @@ impl Ends {
     }
 }
 
-/// The cells in which a trial of either arm failed; all of them if outcomes were asked for.
+/// The cells in which a trial of either arm failed; all if outcomes were requested.
 pub(super) fn cells(arms: &Arms, responses: &BTreeMap<String, Response>) -> Vec<Cell> {
     let places = distinct(arms.trials().map(|trial| arms.place(trial)));
-    let is_asked = responses.contains_key(OUTCOME);
-    let has_failures = |cell: &Cell| match &cell.outcome {
-        Outcome::Ends(ends) => ends.first.failed + ends.second.failed > 0,
-        _ => false,
-    };
+    let is_requested = responses.contains_key(OUTCOME);
+    let has_failures = |cell: &Cell| matches!(&cell.outcome, Outcome::Ends(it) if it.first.failed + it.second.failed > 0);
     let all = (1..arms.all.len()).flat_map(|arm| places.iter().map(move |place| (arm, place)));
     let found = all.filter_map(|(arm, place)| cell(arms, arm, place));
-    found.filter(|cell| is_asked || has_failures(cell)).collect()
+    found.filter(|cell| is_requested || has_failures(cell)).collect()
 }
 
 fn cell(arms: &Arms, arm: usize, place: &Levels) -> Option<Cell> {
@@ -112,13 +109,12 @@ fn count(trials: &[&Trial]) -> EndCount {
     count
 }
 
-/// A count of failures has no values to compare one by one.
 fn side(count: &EndCount) -> Side {
     let trials = count.trials as usize;
-    Side { values: Vec::new(), median: None, trials, censored: 0, samples: trials }
+    Side { trials, samples: trials, ..Side::default() }
 }
 
-/// How many seeds only the first arm failed with, and only the other; `None` unless all match.
+/// See [`Ends::alone`].
 fn alone(sides: &[Vec<&Trial>; 2]) -> Option<[u64; 2]> {
     let by_seed = |trials: &Vec<&Trial>| -> Option<BTreeMap<u64, bool>> {
         trials.iter().map(|trial| Some((trial.seed?, trial.failed()?))).collect()
@@ -130,7 +126,7 @@ fn alone(sides: &[Vec<&Trial>; 2]) -> Option<[u64; 2]> {
     first.keys().eq(second.keys()).then(|| [only(&first, &second), only(&second, &first)])
 }
 
-/// What the exact test has to decide: cells whose seeds do not.
+/// What the exact test must decide: cells whose seeds do not.
 pub(super) fn tested(cell: &Cell) -> Option<Proportions> {
     let Outcome::Ends(ends) = &cell.outcome else { return None };
     let of = |side: &EndCount| (side.failed, side.trials);
@@ -149,21 +145,20 @@ pub(super) fn judge(cells: &mut [Cell], results: Vec<Option<ProportionResult>>) 
     }
 }
 
-/// Takes back what those that lived cannot show: the values of others might be of any size.
+/// Revokes a verdict that the values of failed trials, which may be any, could change.
 pub(super) fn restrain(cell: &mut Cell, arms: &Arms) {
     let is_lost = |trial: &&Trial| trial.standing() == Standing::Failed;
-    let lost = [0, cell.arm].map(|arm| arms.at(arm, &cell.levels).filter(is_lost).count());
+    let lost = |arm: usize| arms.at(arm, &cell.levels).filter(is_lost).count();
+    let (first, second) = (lost(0), lost(cell.arm));
     let is_open = match cell.verdict {
-        Verdict::Regression => lost[0] > 0,
-        Verdict::Improvement => lost[1] > 0,
-        Verdict::Equivalent => lost != [0, 0],
+        Verdict::Regression => first > 0,
+        Verdict::Improvement => second > 0,
+        Verdict::Equivalent => first + second > 0,
         Verdict::CannotTell => false,
     };
-    if lost != [0, 0] {
-        cell.notes.push(format!(
-            "{} and {} trials failed and have no values: the others are compared",
-            lost[0], lost[1]
-        ));
+    if first + second > 0 {
+        let failed = format!("{first} and {second} trials failed");
+        cell.notes.push(format!("{failed} and have no values: the others are compared"));
     }
     if is_open {
         cell.verdict = Verdict::CannotTell;

@@ -1,11 +1,8 @@
 //! The primary estimate of a comparison: one effect of an arm over all its cells.
 //!
-//! It is declared before anything is seen, so no cell is chosen: of every arm and response, all
-//! cells with a ratio, each counting once ([`stats::overall`]). Where there are parts the wholes
-//! are left out, since they consist of them.
-//!
-//! Every trial counts by its median in each cell. A trial that is in several cells (the commands of
-//! one session) is one trial in all of them.
+//! So that no cell is selected, all cells of a response with a ratio count once each
+//! ([`stats::overall`]), but no wholes beside parts. A trial counts by its median in each cell, and as
+//! one trial in all of them.
 
 use serde::Serialize;
 use stats::{
@@ -19,16 +16,15 @@ use crate::{Standing, grouped};
 /// The effect of an arm on a response over all its cells.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Overall {
-    /// Which arm, as its place in [`super::Comparison::arms`].
+    /// Index of the arm.
     pub arm: usize,
-    /// On which response.
+    /// The response.
     pub response: String,
-    /// Over how many cells.
+    /// How many cells.
     pub cells: usize,
     /// The geometric mean of their ratios.
     pub ratio: f64,
-    /// `≥ ` or `≤ ` if lower bounds among the values leave it open in this direction, `≶ ` in
-    /// both, else nothing.
+    /// `≥ `, `≤ ` or, in both directions, `≶ ` if lower bounds leave it open, else nothing.
     pub ratio_mark: &'static str,
     /// The cell without which the mean is lowest, and that mean.
     pub lowest_without: (String, f64),
@@ -36,14 +32,14 @@ pub struct Overall {
     pub highest_without: (String, f64),
     /// What was found.
     pub verdict: Verdict,
-    /// Interval and tests; `None` where there are none.
+    /// Interval and tests.
     pub effect: Option<Box<OverallEffect>>,
-    /// Why there are none, or why they are no verdict.
+    /// Why there are none, or no verdict.
     pub reason: Option<String>,
 }
 
 impl Overall {
-    /// What it is over: `both cells`, `all 10 cells`.
+    /// Its cells in words: `both cells`, `all 10 cells`.
     pub fn over(&self) -> String {
         match self.cells {
             2 => "both cells".to_owned(),
@@ -55,38 +51,30 @@ impl Overall {
 /// A cell before it is judged.
 pub(super) struct Draft {
     pub(super) cell: Cell,
-    /// The costs to judge it by; `None` if there is nothing to judge.
+    /// The costs to test, if any.
     pub(super) test: Option<stats::Arms>,
-    /// Its trials for the effect over all cells; the ratio comes with the verdict.
+    /// Its trials for the effect over all cells, the ratio still unknown.
     pub(super) trials: OverallCell,
 }
 
-/// The effects of every arm and response with at least two cells that have a ratio, judged together.
+/// The effects of every arm and response with at least two cells that have a ratio.
 pub(super) fn overall(arms: &Arms, all: &[Draft], settings: &Settings) -> Vec<Overall> {
-    let groups = groups(all);
-    let of_cell = |draft: &&Draft| OverallCell {
-        ratio: draft.cell.ratio().unwrap_or(f64::NAN),
-        ..draft.trials.clone()
-    };
-    let inputs: Vec<Vec<OverallCell>> =
-        groups.iter().map(|group| group.iter().map(of_cell).collect()).collect();
-    let found = stats::overall(&inputs, settings);
-    let cells = groups.iter().map(|group| group.iter().map(|draft| &draft.cell).collect());
-    cells.zip(found).filter_map(|(cells, found)| conclude(cells, found, arms)).collect()
-}
-
-/// The cells of each effect.
-fn groups(all: &[Draft]) -> Vec<Vec<&Draft>> {
     let effect = |draft: &Draft| (draft.cell.arm, draft.cell.response.clone());
-    let groups = grouped(all.iter().map(|draft| (effect(draft), draft))).into_iter();
-    let mut groups: Vec<Vec<&Draft>> = groups.map(|(_, group)| group).collect();
-    for group in &mut groups {
+    let (mut inputs, mut groups) = (Vec::new(), Vec::new());
+    for (_, mut group) in grouped(all.iter().map(|draft| (effect(draft), draft))) {
         let parts = group.iter().any(|draft| draft.cell.part.is_some());
         let has_ratio = |cell: &Cell| cell.ratio().is_some_and(|it| it.is_finite() && it > 0.0);
         group.retain(|Draft { cell, .. }| cell.part.is_some() == parts && has_ratio(cell));
+        let cells: Vec<&Cell> = group.iter().map(|draft| &draft.cell).collect();
+        if cells.len() > 1 {
+            let ratios = cells.iter().filter_map(|cell| cell.ratio());
+            let trials = group.iter().map(|draft| draft.trials.clone()).zip(ratios);
+            inputs.push(trials.map(|(trials, ratio)| OverallCell { ratio, ..trials }).collect());
+            groups.push(cells);
+        }
     }
-    groups.retain(|group| group.len() > 1);
-    groups
+    let found = groups.into_iter().zip(stats::overall(&inputs, settings));
+    found.filter_map(|(cells, found)| conclude(cells, found, arms)).collect()
 }
 
 fn conclude(
@@ -141,8 +129,8 @@ fn not_decided(why: NotDecided) -> &'static str {
     }
 }
 
-/// Why a verdict does not hold: values that decide a cell are lower bounds that could move it, or
-/// the kernel's tick hides smaller differences.
+/// Why a verdict does not hold: deciding values are lower bounds, or the kernel's tick hides smaller
+/// differences.
 fn doubt(cells: &[&Cell], verdict: Verdict, arms: &Arms) -> Option<&'static str> {
     let bound = |arm: usize| {
         arms.all[arm].trials.iter().any(|trial| {

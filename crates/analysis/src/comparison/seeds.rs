@@ -1,7 +1,4 @@
-//! Ratios seed by seed, where equal inputs give equal values.
-//!
-//! Such a ratio has no noise of measurement: repeated, it is the same. What varies is the seed,
-//! and so the ratios over seeds are shown as what they are, a distribution.
+//! Ratios seed by seed on deterministic machines: they repeat exactly, and form a distribution.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +13,19 @@ use super::arms::Seen;
 pub struct Seeds {
     /// The ratio of each seed, above 1 = worse.
     pub ratios: BTreeMap<u64, f64>,
-    /// The smallest of them.
+    /// Smallest ratio.
     pub lowest: f64,
-    /// The quartiles of them.
+    /// Quartiles.
     pub quartiles: [f64; 3],
-    /// The largest of them.
+    /// Largest ratio.
     pub highest: f64,
-    /// With how many seeds the other arm is worse.
+    /// Number of seeds with which the other arm is worse.
     pub worse: usize,
-    /// With how many seeds it is better.
+    /// Number of seeds with which it is better.
     pub better: usize,
 }
 
-/// The ratios of the seeds that both have; `None` if there is none with a ratio.
+/// The ratios of the seeds that both have; `None` without any.
 pub(super) fn seeds(
     sides: [&[Seen]; 2],
     costs: impl Fn(&[Observation]) -> Vec<Observation>,

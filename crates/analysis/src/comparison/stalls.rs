@@ -1,6 +1,5 @@
-//! Stalls: delays that stand out so far that a median does not show them.
-//!
-//! How often, with Clopper and Pearson's exact interval and Fisher's exact test; and how large.
+//! Stalls: long delays that a median does not show. Their frequency, with Clopper and Pearson's exact
+//! interval and Fisher's exact test, and their size.
 
 use model::Observation;
 use serde::Serialize;
@@ -12,7 +11,8 @@ use crate::responsiveness::STALL_FACTOR;
 /// The stalls of two arms in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stalls {
-    /// A longer delay is a stall, in ns: three times the first arm's median without load, or here.
+    /// The longest delay that is no stall, in ns: three times the first arm's median without load, or
+    /// here.
     pub limit_ns: f64,
     /// Whether that is the median without load.
     pub of_noload: bool,
@@ -20,8 +20,7 @@ pub struct Stalls {
     pub first: Share,
     /// The other arm's.
     pub second: Share,
-    /// Two-sided p-value of "equally often". Samples of one run are not independent of each other,
-    /// so it is too small where stalls come in bursts.
+    /// Two-sided p-value of "equally often". It is too small where stalls come in bursts.
     pub p: f64,
     /// The same adjusted for all cells (Holm).
     pub p_adjusted: f64,
@@ -46,11 +45,11 @@ pub struct Share {
     pub largest_ns: Option<Observation>,
 }
 
-/// The stalls of a cell; `noload` are the first arm's trials without load, if loads are told apart.
+/// The stalls of a cell; `noload` are the first arm's trials without load, if any.
 pub(super) fn stalls(sides: [&[Seen]; 2], noload: Option<&[Seen]>, alpha: f64) -> Option<Stalls> {
     let [first, second] = sides.map(samples);
     let noload = noload.and_then(|noload| bounded_median(&samples(noload)));
-    // Three times a bound is no limit: the true one may be above every delay.
+    // A multiple of a bound is no limit: the true one may be above every delay.
     let reference = noload.or_else(|| bounded_median(&first));
     let limit_ns = STALL_FACTOR * reference.filter(|it| !it.is_lower_bound)?.value;
     let (first, second) = (share(&first, limit_ns, alpha)?, share(&second, limit_ns, alpha)?);
@@ -67,7 +66,7 @@ pub(super) fn adjust<'a>(found: impl Iterator<Item = &'a mut Stalls>) {
     }
 }
 
-/// A delay that was cut off below the limit may be a stall or none, and does not count.
+/// A censored delay below the limit may be a stall, and does not count.
 fn share(delays_ns: &[Observation], limit_ns: f64, alpha: f64) -> Option<Share> {
     let (stalled, others): (Vec<_>, Vec<_>) =
         delays_ns.iter().copied().partition(|delay| delay.value > limit_ns);

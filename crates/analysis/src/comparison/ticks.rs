@@ -1,21 +1,17 @@
-//! Delays that the kernel's timer tick quantises.
-//!
-//! What is woken or accounted at a tick is late by whole ticks, plus what little the work takes. The
-//! values then say nothing of differences that are smaller than a tick, and no equivalence finer
-//! than that was shown.
+//! Delays quantised by the kernel's timer tick, which show no smaller difference or equivalence.
 
 use stats::Verdict;
 
 use super::{Cell, Outcome};
 
-/// Ticks in use, by HZ: the longest first, since its multiples are multiples of shorter ones too.
+/// Frequencies in use, the longest tick first: its multiples are multiples of shorter ones too.
 const HZ: [u32; 4] = [100, 250, 300, 1000];
-/// How far below or above a multiple a value may lie, in ticks: work after the tick is on top.
+/// How far below or above a multiple a value may lie, in ticks.
 const BELOW: f64 = 0.02;
 const ABOVE: f64 = 0.05;
-/// Fewest values that show it: one is a multiple by chance in 7 %, four are in 1 of 40,000.
+/// Fewest values that show it: one is a multiple by chance in 7 %, four in 1 of 40,000.
 const FEWEST_VALUES: usize = 4;
-/// The unit of what is measured with a clock to its last digit. Others may be rounded in print.
+/// The unit of clock readings; values in others may be rounded.
 const UNIT: &str = "ns";
 
 /// That a cell's values are quantised, and by what.
@@ -31,9 +27,8 @@ pub struct Tick {
     pub hides_equivalence: bool,
 }
 
-/// Looks at a cell of a time in ns, adds a note where it is quantised, and takes back an
-/// equivalence that is finer than a tick. Values that are equal because equal inputs give equal
-/// values (`exact`) stay equal.
+/// Notes that the values of a cell are quantised, and revokes an equivalence finer than a tick unless
+/// the values are `exact` (deterministic).
 pub(super) fn add(cell: &mut Cell, unit: &str, margin: f64, exact: bool) {
     if unit != UNIT {
         return;

@@ -1,4 +1,4 @@
-//! The measurements of a sweep, whatever they come from, and how they are read.
+//! The measurements of a sweep, and how they are read.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use serde::Serialize;
 /// Measurements over the levels of one parameter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Curve {
-    /// Where they come from: a folder, a file, `reference:NAME`.
+    /// The source: a folder, a file, `reference:NAME`.
     pub name: String,
     /// What was varied: `vmtest.size`, `subject.mem`, the heading of a column.
     pub parameter: String,
     /// Unit of the levels: `bytes`, `ns`, `MB` as a table had it; empty for a bare number.
     pub level_unit: String,
-    /// What stands for the cost of a unit of work: `touch_ns`, `delay_ns`, `elapsed_s per MB`.
+    /// The cost of a unit of work: `touch_ns`, `delay_ns`, `elapsed_s per MB`.
     pub response: String,
     /// Unit of the cost: `ns`, `s`; empty for a bare number.
     pub cost_unit: String,
-    /// The measurements, in the order in which they were made if that is known.
+    /// The measurements, in order of time if that is known.
     pub points: Vec<Point>,
-    /// Whether equal inputs gave equal values, so that differences have no noise of measurement.
+    /// Whether equal inputs give equal values.
     pub deterministic: bool,
     /// What a reader must know.
     pub notes: Vec<String>,
@@ -30,57 +30,33 @@ pub struct Curve {
 pub struct Point {
     /// The level, in the curve's unit.
     pub level: f64,
-    /// The run's name, or where in its source it stands.
+    /// The run's name, or its place in the source.
     pub name: String,
     /// Which pass over levels it belongs to, from 0; odd passes go downwards.
     pub pass: u32,
-    /// Cost of a unit of work in the steady state; `None` if there is none.
+    /// Cost of a unit of work in the steady state.
     pub cost: Option<f64>,
-    /// Whether the cost may be any larger one: too many responses had no completion.
+    /// Whether the cost is a lower bound: too many responses had no completion.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_lower_bound: bool,
-    /// Why there is no cost, or why it does not count in full.
+    /// Why there is no cost, or a doubt about it.
     pub problem: Option<String>,
-    /// What the work of this measurement used in all, by name: `elapsed_ns`, `user_ns`,
-    /// `system_ns`, `faults`, `major_faults`, `swap_ins`, `page_walks`, `work`. What was not measured
-    /// is absent.
+    /// Total usage of the work: `elapsed_ns`, `user_ns`, `system_ns`, `faults`, `major_faults`,
+    /// `swap_ins`, `page_walks`, `work`.
     pub figures: BTreeMap<String, f64>,
-    /// What kernel counters increased by meanwhile, by source and name: `vmstat.pgmajfault`.
+    /// Increases of kernel counters meanwhile, by source and name: `vmstat.pgmajfault`.
     pub counters: BTreeMap<String, f64>,
 }
 
 /// How a curve is read.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Coverage of intervals, from 0 to 1, both excluded.
-    pub confidence: f64,
-    /// Factor of the cost that counts as leaving the plateau, above 1.
-    pub least_rise: f64,
-    /// The level in use now, from which headroom is reckoned.
+    /// How the knee is found; its confidence holds for all intervals.
+    pub knee: stats::KneeSettings,
+    /// The level in use now, for the headroom.
     pub present: Option<f64>,
-    /// Bootstrap samples behind an interval.
-    pub resamples: usize,
-    /// Seed of these samples.
-    pub seed: u64,
-    /// At which end the plateau lies; `None` = where the cost is lower.
+    /// The end of the plateau; `None` = where the cost is lower.
     pub plateau: Option<End>,
-    /// How many counters are told at most.
-    pub most_movers: usize,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        let stats::KneeSettings { confidence, least_rise, resamples, seed } = Default::default();
-        Self {
-            confidence,
-            least_rise,
-            present: None,
-            resamples,
-            seed,
-            plateau: None,
-            most_movers: 12,
-        }
-    }
 }
 
 /// An end of the levels.
@@ -94,7 +70,7 @@ pub enum End {
 }
 
 impl End {
-    /// Whether a level lies at another one or farther from the plateau.
+    /// Whether a level is another one or farther from the plateau.
     pub(super) fn is_outside(self, level: f64, other: f64) -> bool {
         match self {
             Self::Low => level >= other,
@@ -104,9 +80,8 @@ impl End {
 }
 
 impl Curve {
-    /// Takes away each cost that is a lower bound and below an exact cost: where it would stand on
-    /// the curve is not known. A bound above all of them is at least a step of that height, and
-    /// stays.
+    /// Removes costs that are lower bounds below an exact cost. A bound above all of them stays, as a
+    /// step of at least that height.
     pub fn leave_out_small_bounds(&mut self) {
         let exact = self.points.iter().filter(|point| !point.is_lower_bound);
         let (_, largest) = crate::extent(&exact.filter_map(|it| it.cost).collect::<Vec<f64>>());

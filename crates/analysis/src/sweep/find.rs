@@ -1,58 +1,57 @@
-//! What the measurements of a sweep say, of one curve or of several side by side.
+//! What the measurements of a sweep show, of one curve or of several.
 
 use serde::Serialize;
 use stats::{Knee, Shape};
 
+use super::fit::knee_of;
 use super::rows::{Verification, verification};
 use super::{Boundary, Curve, End, Hysteresis, Moved, Row, Settings, hysteresis, moved, orient};
 
 /// Irlam's capacity is the last level with at least this part of the first level's speed.
 const CAPACITY_SPEED: f64 = 0.9;
 
-/// Figures that count as faults; the first that was measured is taken.
+/// Figures that count as faults; the first that was measured is used.
 const FAULTS: [&str; 3] = ["translation_faults", "faults", "major_faults"];
-/// Faults must explain at least this part of the variance of system time.
+/// Least part of the variance of system time that faults must explain.
 const LEAST_EXPLAINED: f64 = 0.5;
 
-/// What the measurements of a sweep say.
+/// What the measurements of a sweep show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
-    /// One line a level, from low to high.
+    /// The levels, from low to high.
     pub rows: Vec<Row>,
-    /// At which end the plateau lies.
+    /// The end of the plateau.
     pub plateau: End,
-    /// The knee, or that there is none, in the curve's own levels. Of a plateau at high levels
-    /// `beyond` is below `capacity`, `up_to` is the lowest level, `others` descend, and slopes are
-    /// negative, for the cost falls as the level grows. Where upward and downward passes have knees
-    /// that differ, it spans both.
+    /// The knee, or that there is none, in the curve's levels. With a plateau at high levels `beyond`
+    /// is below `capacity`, `up_to` is the lowest level, `others` descend, and slopes are negative.
     pub shape: Shape,
     /// Irlam's capacity: the last level from the plateau with nine tenths of the first one's speed.
     pub capacity: Option<f64>,
-    /// Where measuring ends, beyond the plateau.
+    /// Where measurability ends, beyond the plateau.
     pub unmeasurable: Option<Boundary>,
-    /// How well the two sides of the knee were told apart; `None` without knee.
+    /// How well the two sides of the knee are separated.
     pub verification: Option<Verification>,
-    /// The directions compared; `None` without knee, or if only one was measured near it.
+    /// The directions near the knee, if both were measured.
     pub hysteresis: Option<Hysteresis>,
-    /// What a fault costs.
+    /// The cost of a fault.
     pub fault_cost: FaultCost,
-    /// How far the present level is from the knee.
+    /// The distance of the present level from the knee.
     pub headroom: Option<Headroom>,
-    /// The counters that moved at the knee; `None` without knee.
+    /// The counters that moved at the knee.
     pub moved: Option<Moved>,
-    /// The budget, if it ended the search for the knee early ([`super::Search::ended_by_budget`]).
+    /// The budget, if it ended the search early ([`super::Search::ended_by_budget`]).
     pub ended_by_budget: Option<usize>,
     /// What a reader must know.
     pub notes: Vec<String>,
 }
 
-/// How far the present level is from the knee.
+/// The distance of the present level from the knee.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Headroom {
     /// The present level.
     pub present: f64,
-    /// By which factor the level can change before the knee: knee / present where the plateau lies
-    /// at low levels, present / knee where it lies at high ones. Below 1 the knee is passed.
+    /// The factor from the present level to the knee, below 1 beyond it: knee / present with the
+    /// plateau at low levels, else present / knee.
     pub factor: f64,
     /// Lower end of its interval.
     pub low: f64,
@@ -67,14 +66,7 @@ impl Found {
     }
 }
 
-fn knee_of(shape: &Shape) -> Option<&Knee> {
-    match shape {
-        Shape::Knee(knee) => Some(knee),
-        _ => None,
-    }
-}
-
-/// Says what a curve's measurements tell.
+/// Reads the measurements of a curve.
 pub fn find(curve: &Curve, settings: &Settings) -> Found {
     let orient::Oriented { rows, plateau, shape, unmeasurable, notes, .. } =
         orient::orient(curve, settings);
@@ -88,9 +80,10 @@ pub fn find(curve: &Curve, settings: &Settings) -> Found {
         capacity: capacity.map(|row| row.level),
         verification: knee.map(|knee| verification(curve, knee)),
         hysteresis: knee.and_then(|knee| hysteresis::hysteresis(curve, knee, plateau, settings)),
-        fault_cost: fault_cost(curve, settings),
+        fault_cost: fault_cost(curve, settings.knee.confidence)
+            .unwrap_or_else(|why| FaultCost::Unknown { why }),
         headroom: knee.and_then(|knee| headroom(plateau, settings.present?, knee)),
-        moved: knee.map(|knee| moved::moved(curve, knee, plateau, settings)),
+        moved: knee.map(|knee| moved::moved(curve, knee, plateau)),
         rows,
         plateau,
         shape,
@@ -100,7 +93,7 @@ pub fn find(curve: &Curve, settings: &Settings) -> Found {
     }
 }
 
-/// `None` if a level is not above 0, so that there is no ratio.
+/// `None` if a level is not above 0.
 fn headroom(plateau: End, present: f64, knee: &Knee) -> Option<Headroom> {
     let Knee { level, low, high, .. } = *knee;
     if [present, level, low, high].iter().any(|level| *level <= 0.0) {
@@ -113,14 +106,12 @@ fn headroom(plateau: End, present: f64, knee: &Knee) -> Option<Headroom> {
     Some(Headroom { present, factor, low, high })
 }
 
-/// Time of the system for one fault, by regression over all measurements.
-///
-/// Where the work of each is known both are taken by the unit of work, so that what the system
-/// does for the work itself stands in the intercept, however much work was done.
+/// System time for one fault, by regression over all measurements, for a unit of work where that is
+/// known: then the system time of the work itself is the intercept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultCost {
-    /// It can be told.
+    /// It is known.
     Known {
         /// Estimate, ns.
         cost_ns: f64,
@@ -132,22 +123,17 @@ pub enum FaultCost {
         r_squared: f64,
         /// How many measurements it rests on.
         measurements: usize,
-        /// The figure that counted as faults: `translation_faults`, `faults`.
+        /// The figure that counted as faults.
         faults: String,
     },
-    /// It cannot.
+    /// It is not.
     Unknown {
         /// Why not.
         why: String,
     },
 }
 
-/// System time over faults.
-fn fault_cost(curve: &Curve, settings: &Settings) -> FaultCost {
-    regression(curve, settings).unwrap_or_else(|why| FaultCost::Unknown { why })
-}
-
-fn regression(curve: &Curve, settings: &Settings) -> Result<FaultCost, String> {
+fn fault_cost(curve: &Curve, confidence: f64) -> Result<FaultCost, String> {
     let has = |name: &str| curve.points.iter().any(|point| point.figures.contains_key(name));
     let faults = FAULTS.into_iter().find(|name| has(name)).ok_or("faults were not counted")?;
     let figures = curve.points.iter().filter_map(|point| {
@@ -166,7 +152,7 @@ fn regression(curve: &Curve, settings: &Settings) -> Result<FaultCost, String> {
     });
     let pairs: Vec<(f64, f64)> = pairs.collect();
     let measurements = pairs.len();
-    let cost = stats::unit_cost(&[pairs], settings.confidence)
+    let cost = stats::unit_cost(&[pairs], confidence)
         .ok_or("too few measurements, or all had equally many faults")?;
     if cost.r_squared < LEAST_EXPLAINED {
         let percent = 100.0 * cost.r_squared;
@@ -207,7 +193,7 @@ pub struct Grid {
 pub struct GridRow {
     /// The level, in words.
     pub level: String,
-    /// Median costs, one a column; `None` where nothing was measured or nothing could be.
+    /// Median costs, one a column.
     pub costs: Vec<Option<f64>>,
     /// The shape of the row by itself.
     pub shape: Shape,

@@ -1,39 +1,41 @@
 //! The knee of a curve, in the curve's own levels.
 
-use stats::{Knee, KneeSettings, Level, NoKnee, Shape, WhyNoKnee};
+use stats::{Knee, Level, NoKnee, Shape, WhyNoKnee};
 
 use super::{Curve, End, Settings, rows};
 
-/// Levels that differ by less than this part are one that went through a logarithm.
+/// Relative difference below which levels are the same, as logarithms round.
 const SAME: f64 = 1e-12;
 
-/// The knee over the levels, or over 1 / level if the plateau lies at high ones. Levels that are not
-/// above 0 have no logarithm and are left out.
+/// The knee over the levels, or over 1 / level if the plateau lies at high ones. Levels not above 0 are
+/// omitted.
 pub(super) fn shape(curve: &Curve, plateau: End, settings: &Settings) -> Shape {
     let levels = rows::by_level(curve)
         .into_iter()
         .map(|(level, points)| Level { level, costs: rows::costs(points) });
     let mut levels: Vec<Level> =
         levels.filter(|level| level.level > 0.0 && !level.costs.is_empty()).collect();
-    let knee_settings = KneeSettings {
-        confidence: settings.confidence,
-        least_rise: settings.least_rise,
-        resamples: settings.resamples,
-        seed: settings.seed,
-    };
     let measured: Vec<f64> = levels.iter().map(|level| level.level).collect();
     if plateau == End::High {
         levels.reverse();
         levels.iter_mut().for_each(|level| level.level = level.level.recip());
     }
-    in_levels(stats::knee(&levels, &knee_settings), plateau, &measured)
+    in_levels(stats::knee(&levels, &settings.knee), plateau, &measured)
 }
 
-/// A shape in the levels that were measured: these went through logarithms, and maybe 1 / level.
+/// The knee of a shape, if there is one.
+pub(super) fn knee_of(shape: &Shape) -> Option<&Knee> {
+    match shape {
+        Shape::Knee(knee) => Some(knee),
+        _ => None,
+    }
+}
+
+/// A shape in the levels that were measured, from logarithms and maybe 1 / level.
 fn in_levels(mut shape: Shape, plateau: End, measured: &[f64]) -> Shape {
     let level = |fitted: &mut f64| {
         let own = if plateau == End::Low { *fitted } else { fitted.recip() };
-        // The end of an interval may be 0, and its reciprocal like no level that was measured.
+        // The end of an interval may be 0.
         let is_same = |level: &&f64| own.is_finite() && (*level - own).abs() <= SAME * own;
         *fitted = measured.iter().find(is_same).copied().unwrap_or(own);
     };

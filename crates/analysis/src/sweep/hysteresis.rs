@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use stats::{Knee, Shape};
+use stats::Knee;
 
 use super::{Curve, End, Settings, fit, rows};
 use crate::{are_apart, extent};
 
-/// A difference between the directions counts from so many standard errors on.
+/// Standard errors from which a difference between the directions is certain.
 const CERTAIN: f64 = 4.0;
 
 /// The directions of a sweep compared near the knee.
@@ -17,14 +17,14 @@ const CERTAIN: f64 = 4.0;
 pub struct Hysteresis {
     /// Levels near the knee that were measured in both directions, from low to high.
     pub levels: Vec<Directions>,
-    /// Median cost in downward passes over that in upward ones where that is farthest from 1 among
-    /// the levels at which it is certain; where it is at none, among all.
+    /// Median cost in downward passes over that in upward ones, where it is farthest from 1 among the
+    /// levels at which it is certain, else among all.
     pub factor: f64,
-    /// The knee of the upward passes alone, if they have one.
+    /// The knee of the upward passes alone.
     pub up: Option<KneeOf>,
-    /// The same for the downward passes.
+    /// The knee of the downward passes alone.
     pub down: Option<KneeOf>,
-    /// Whether directions differ surely by `least_rise`, or their knees' intervals do not meet.
+    /// Whether directions certainly differ by the least rise, or their knees' intervals do not meet.
     pub is_there: bool,
 }
 
@@ -50,11 +50,11 @@ pub struct Directions {
     pub down: Vec<f64>,
 }
 
-/// The way of a pass whose first level is less than its last.
+/// The direction of a pass: its first level compared with its last.
 const UP: Ordering = Ordering::Less;
 const DOWN: Ordering = Ordering::Greater;
 
-/// Compares the directions near `knee`; `None` without both, or if each measurement starts from the beginning.
+/// Compares the directions near `knee`; `None` without both, or on a deterministic subject.
 pub(super) fn hysteresis(
     curve: &Curve,
     knee: &Knee,
@@ -65,13 +65,18 @@ pub(super) fn hysteresis(
         return None;
     }
     let ways = ways(curve);
-    let near = rows::by_level(curve).into_iter().filter(|(level, _)| is_near(curve, knee, *level));
+    let (low, high) = extent(&[knee.low, knee.high, knee.capacity, knee.beyond]);
+    let none_between = |from: f64, to: f64| {
+        !curve.points.iter().any(|point| point.level > from && point.level < to)
+    };
     let mut levels = Vec::new();
-    for (level, points) in near {
+    for (level, points) in rows::by_level(curve) {
         let of =
             |way| rows::costs(points.iter().copied().filter(|it| ways.get(&it.pass) == Some(&way)));
         levels.push(Directions { level, up: of(UP), down: of(DOWN) });
     }
+    // Within the knee's interval or its sides, or the next one outside.
+    levels.retain(|it| none_between(it.level, low) && none_between(high, it.level));
     levels.retain(|level| !level.up.is_empty() && !level.down.is_empty());
     let noise = noise(&levels);
     let largest = |is_of: &dyn Fn(&&Directions) -> bool| {
@@ -81,12 +86,12 @@ pub(super) fn hysteresis(
     let (sure, any) = (largest(&|level| level.is_certain(noise)), largest(&|_| true)?);
     let [up, down] = knees(curve, plateau, settings);
     let apart = up.as_ref().zip(down.as_ref()).is_some_and(|(up, down)| !meet(up, down));
-    let differ = sure.is_some_and(|log| log.abs() >= settings.least_rise.ln());
-    let told = |knee: Knee| KneeOf { level: knee.level, low: knee.low, high: knee.high };
+    let differ = sure.is_some_and(|log| log.abs() >= settings.knee.least_rise.ln());
+    let knee_of = |knee: Knee| KneeOf { level: knee.level, low: knee.low, high: knee.high };
     Some(Hysteresis {
         factor: sure.unwrap_or(any).exp(),
-        up: up.map(told),
-        down: down.map(told),
+        up: up.map(knee_of),
+        down: down.map(knee_of),
         is_there: differ || apart,
         levels,
     })
@@ -98,10 +103,7 @@ pub(super) fn knees(curve: &Curve, plateau: End, settings: &Settings) -> [Option
     [UP, DOWN].map(|way| {
         let of_way = curve.points.iter().filter(|point| ways.get(&point.pass) == Some(&way));
         let part = Curve { points: of_way.cloned().collect(), ..Curve::default() };
-        match fit::shape(&part, plateau, settings) {
-            Shape::Knee(knee) => Some(knee),
-            _ => None,
-        }
+        fit::knee_of(&fit::shape(&part, plateau, settings)).cloned()
     })
 }
 
@@ -110,7 +112,7 @@ pub(super) fn meet(a: &Knee, b: &Knee) -> bool {
     a.low <= b.high && b.low <= a.high
 }
 
-/// From the last level on the plateau in both directions to the first that is on it in neither.
+/// The knee from the last level on the plateau in both directions to the first on it in neither.
 pub(super) fn spanning(up: &Knee, down: &Knee, plateau: End) -> Knee {
     let (first, last) = match (plateau, up.level < down.level) {
         (End::Low, true) | (End::High, false) => (up, down),
@@ -132,8 +134,8 @@ impl Directions {
         Some((stats::median(&self.down)? / stats::median(&self.up)?).ln())
     }
 
-    /// Whether the directions are apart by more than noise: at least two measurements each, none
-    /// of them within the other direction's range, and a distance of some standard errors.
+    /// Whether the directions differ by more than noise: at least two measurements each, in ranges
+    /// apart, some standard errors distant.
     fn is_certain(&self, noise: Option<f64>) -> bool {
         let (up, down) = (self.up.len(), self.down.len());
         let error = noise.map(|noise| noise * (1.0 / up as f64 + 1.0 / down as f64).sqrt());
@@ -155,7 +157,7 @@ fn noise(levels: &[Directions]) -> Option<f64> {
     (freedom > 0).then(|| (squares / freedom as f64).sqrt())
 }
 
-/// The way of each pass: that of its measurements in order of time; one of a single level has none.
+/// The direction of each pass in order of time; one of a single level has none.
 fn ways(curve: &Curve) -> BTreeMap<u32, Ordering> {
     let mut ends: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
     for point in &curve.points {
@@ -163,13 +165,4 @@ fn ways(curve: &Curve) -> BTreeMap<u32, Ordering> {
     }
     let way = |(pass, (first, last)): (u32, (f64, f64))| Some((pass, first.partial_cmp(&last)?));
     ends.into_iter().filter_map(way).collect()
-}
-
-/// Whether a level lies within the knee's interval or its sides, or is the next one outside.
-fn is_near(curve: &Curve, knee: &Knee, level: f64) -> bool {
-    let (low, high) = extent(&[knee.low, knee.high, knee.capacity, knee.beyond]);
-    let none_between = |from: f64, to: f64| {
-        !curve.points.iter().any(|point| point.level > from && point.level < to)
-    };
-    none_between(level, low) && none_between(high, level)
 }

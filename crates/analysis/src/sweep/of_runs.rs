@@ -7,43 +7,39 @@ use stats::{bounded_median, mean};
 
 use super::Point;
 use crate::runs::of_ending;
-use crate::{MemoryWork, Standing, from_runs};
+use crate::{MemoryWork, Standing, from_runs, increase, joined};
 
-/// What stands for the cost of work on memory: time for each touch.
+/// The cost of work on memory: time for each touch.
 const COST: &str = "touch_ns";
-/// Responses of [`from_runs`] that stand for the cost of other measures, the first that there is.
+/// Responses of [`from_runs`] that are the cost of other measures; the first that is there counts.
 const USUAL: [&str; 2] = ["delay_ns", "elapsed_ns"];
+
 /// A run as a measurement, with the name and unit of its cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OfRun {
-    /// The measurement; its level, name and pass are the caller's to say.
+    /// The measurement; its level, name and pass are the caller's.
     pub point: Point,
-    /// What stands for the cost.
+    /// The name of the cost.
     pub response: String,
     /// Its unit.
     pub unit: String,
 }
 
-/// What a run measured. `response` names what stands for the cost:
+/// What a run measured, with `response` as its cost, if named:
 ///
-/// - Work on memory (passes that count touches) has by itself the time for each touch, in ns,
-///   over the steady part of the run ([`MemoryWork`]). Without such a part all of it counts, which
-///   the point says. Named, it is any other figure of the passes for each touch (`system_ns`).
-/// - A probe has the median of its delays, a session the mean time of its users; named, it is any
-///   response of [`from_runs`], by its median.
+/// - Of work on memory (passes that count touches) a figure for each touch over the steady part
+///   ([`MemoryWork`]), by default the time in ns.
+/// - Else the median of a response of [`from_runs`]: by default delays, or the mean time of users.
 ///
-/// Figures are sums over the same part. Counters are what counters that only grow have grown by
-/// between its two ends; levels such as free memory are none. Page tables are a level that matters
-/// here: the figure `page_table_bytes` is their size at the end.
+/// Figures are sums over the same part, except `page_table_bytes`, a size at its end. Counters are
+/// the increases of counters that only grow.
 pub fn of_run(run: &Run, response: Option<&str>) -> OfRun {
     let mut made = match MemoryWork::of(run) {
         Some(work) => of_memory(&work, response),
         None => of_response(run, response),
     };
-    let problem = made.point.problem.take();
     let trial = of_ending(run, None);
-    let all: Vec<String> = trial.remark().into_iter().chain(problem).collect();
-    made.point.problem = (!all.is_empty()).then(|| all.join("; "));
+    made.point.problem = joined(trial.remark().into_iter().chain(made.point.problem));
     made.point.cost = made.point.cost.filter(|_| trial.standing() == Standing::Counts);
     made
 }
@@ -74,7 +70,7 @@ fn of_memory(work: &MemoryWork, response: Option<&str>) -> OfRun {
     OfRun { point, response: name.to_owned(), unit: unit.to_owned() }
 }
 
-/// What was done, and what it used.
+/// The work and its usage.
 fn figures(work: &MemoryWork) -> BTreeMap<String, f64> {
     let used = work.usage.iter().map(|(name, value)| (name.as_str(), *value));
     let own = [("work", work.touches), ("elapsed_ns", work.elapsed_ns)];
@@ -83,26 +79,21 @@ fn figures(work: &MemoryWork) -> BTreeMap<String, f64> {
     all.map(|(name, value)| (name.to_owned(), value as f64)).collect()
 }
 
-/// By how much counters that only grow have grown, by source and name.
+/// The increases of counters that only grow, by source and name.
 fn increases(before: &CounterSet, after: &CounterSet) -> BTreeMap<String, f64> {
-    let mut grown = BTreeMap::new();
-    for (source, counters) in after {
-        let Some(former) = before.get(source) else { continue };
-        for (name, value) in counters {
-            let increase = former.get(name).and_then(|former| value.checked_sub(*former));
-            if let Some(increase) = increase.filter(|_| only_grows(source, name)) {
-                grown.insert(format!("{source}.{name}"), increase as f64);
-            }
-        }
-    }
-    grown
+    let names = after.iter().flat_map(|(source, set)| set.keys().map(move |name| (source, name)));
+    let grown = names.filter(|(source, name)| only_grows(source, name));
+    let grown = grown.filter_map(|(source, name)| {
+        Some((format!("{source}.{name}"), increase(before, after, source, name)? as f64))
+    });
+    grown.collect()
 }
 
-/// Counters of `vmstat` that count events though they are named as sizes are.
+/// Event counters of `vmstat` with names of sizes.
 const GROWING: [&str; 5] =
     ["nr_dirtied", "nr_written", "nr_vmscan_", "nr_foll_pin_", "nr_throttled_written"];
 
-/// Whether a counter counts events or adds up time, and is not the size of something.
+/// Whether a counter counts events or time, and is no size.
 fn only_grows(source: &str, name: &str) -> bool {
     let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
     match source {
@@ -117,7 +108,7 @@ fn only_grows(source: &str, name: &str) -> bool {
             let starts = ["pg", "workingset_", "thp_", "zswp", "events", "failcnt", "pswp"];
             starts.iter().any(|start| own.starts_with(start))
         }
-        // Of a load nobody but itself knows; meminfo has sizes only.
+        // Those of loads are unknown; meminfo has sizes only.
         _ => false,
     }
 }
@@ -140,6 +131,8 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
     let samples = name.and_then(|name| trial.samples(None, name));
     // A session has one figure, so its median is its mean.
     let median = samples.and_then(bounded_median);
+    let mut sets = run.lines.iter().flat_map(Line::readings).map(|(_, set)| set);
+    let readings = sets.next().zip(sets.last());
     let mut point = Point {
         cost: median.map(|median| median.value),
         is_lower_bound: median.is_some_and(|median| median.is_lower_bound),
@@ -150,7 +143,7 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
             .filter(|values| values.part.is_none() && values.response != "delay_ns")
             .filter_map(|values| Some((values.response.clone(), mean(&values.at_bounds())?)))
             .collect(),
-        counters: sampled(run),
+        counters: readings.map_or_else(BTreeMap::new, |(first, last)| increases(first, last)),
         ..Point::default()
     };
     let names = trial.values.iter().map(|values| values.response.as_str());
@@ -162,16 +155,6 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
     let name = name.unwrap_or(USUAL[0]);
     let unit = set.responses.get(name).map(|response| response.unit.clone());
     OfRun { point, response: name.to_owned(), unit: unit.unwrap_or_default() }
-}
-
-/// What counters grew by from the first to the last look at them.
-fn sampled(run: &Run) -> BTreeMap<String, f64> {
-    let mut sets = run.lines.iter().flat_map(Line::readings).map(|(_, set)| set);
-    let first = sets.next();
-    match (first, sets.last()) {
-        (Some(first), Some(last)) => increases(first, last),
-        _ => BTreeMap::new(),
-    }
 }
 
 fn lacks<'a>(name: &str, has: impl Iterator<Item = &'a str>) -> String {

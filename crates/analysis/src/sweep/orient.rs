@@ -1,22 +1,22 @@
-//! The levels in the order from the plateau outwards, and the knee along it.
+//! The end of the plateau, and the knee from there.
 
 use serde::Serialize;
 use stats::{Knee, Shape};
 
 use super::{Curve, End, Row, Settings, fit, hysteresis, rows};
 
-/// A curve of which it is known where the plateau lies.
+/// A curve whose plateau is known.
 pub(super) struct Oriented {
     pub(super) rows: Vec<Row>,
     pub(super) plateau: End,
     pub(super) shape: Shape,
-    /// The knees of upward and downward passes, if `shape` spans them because they differ.
+    /// The knees of upward and downward passes, if they differ and `shape` spans them.
     pub(super) by_way: Option<[Knee; 2]>,
     pub(super) unmeasurable: Option<Boundary>,
     pub(super) notes: Vec<String>,
 }
 
-/// Finds the plateau's end and the knee.
+/// Finds the plateau and the knee.
 pub(super) fn orient(curve: &Curve, settings: &Settings) -> Oriented {
     let mut table = rows::rows(curve);
     let plateau = settings.plateau.unwrap_or_else(|| plateau(curve, &table, settings));
@@ -38,10 +38,8 @@ pub(super) fn orient(curve: &Curve, settings: &Settings) -> Oriented {
     Oriented { rows: table, plateau, shape, by_way, unmeasurable, notes }
 }
 
-/// The knee of all measurements. Where that is in doubt, the directions are asked by themselves: if
-/// each has its own knee and these differ, the knee spans both.
-///
-/// Together such measurements look like noise: between the two knees every level has both costs.
+/// The knee of all measurements. If it is in doubt, and the directions have knees that differ, it spans
+/// both: together such measurements look like noise.
 fn shape(curve: &Curve, plateau: End, settings: &Settings) -> (Shape, Option<[Knee; 2]>) {
     let shape = fit::shape(curve, plateau, settings);
     let is_certain = match &shape {
@@ -59,10 +57,9 @@ fn shape(curve: &Curve, plateau: End, settings: &Settings) -> (Shape, Option<[Kn
     (shape, None)
 }
 
-/// The end at which the cost is lower: the mean logarithm of the outer two levels that have a cost.
-///
-/// Where these differ by less than the least rise, it is the end at which the sweep began, unless
-/// levels there, and there alone, cannot be measured: a sweep begins where the plateau is expected.
+/// The end at which the cost, the mean logarithm of the outer two levels that have one, is lower. If
+/// these differ by less than the least rise, it is the end at which the sweep began, as there the
+/// plateau is expected, unless only that end cannot be measured.
 fn plateau(curve: &Curve, rows: &[Row], settings: &Settings) -> End {
     let logs: Vec<f64> = rows.iter().filter_map(|row| row.cost).map(f64::ln).collect();
     let outer = logs.len().min(2);
@@ -70,7 +67,7 @@ fn plateau(curve: &Curve, rows: &[Row], settings: &Settings) -> End {
     let (low, high) = (mean(&logs[..outer]), mean(&logs[logs.len() - outer..]));
     let fails = |row: Option<&Row>| row.is_some_and(|row| row.cost.is_none());
     let by_cost = if high < low { End::High } else { End::Low };
-    if (high - low).abs() >= settings.least_rise.ln() {
+    if (high - low).abs() >= settings.knee.least_rise.ln() {
         return by_cost;
     }
     match (fails(rows.first()), fails(rows.last())) {
@@ -84,7 +81,7 @@ fn plateau(curve: &Curve, rows: &[Row], settings: &Settings) -> End {
     }
 }
 
-/// The last level with a cost, and the next one, if none from there on has a cost.
+/// The last level with a cost, and the next one.
 fn boundary(rows: &[Row], plateau: End) -> Option<Boundary> {
     let mut outwards: Vec<&Row> = rows.iter().collect();
     if plateau == End::High {

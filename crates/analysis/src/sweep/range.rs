@@ -5,13 +5,13 @@ use serde::Serialize;
 /// From which level to which, and in what steps.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Range {
-    /// Where the sweep begins: where the plateau is expected. It may lie above `last`.
+    /// The first level, where the plateau is expected. It may lie above `last`.
     pub first: f64,
-    /// Where it ends.
+    /// The last level.
     pub last: f64,
-    /// How levels lie between them.
+    /// The spacing of levels.
     pub spacing: Spacing,
-    /// Levels are multiples of it, in the unit of the levels; 0 = any number is a level.
+    /// Levels are multiples of it, in their unit; 0 = any number is a level.
     pub quantum: f64,
 }
 
@@ -26,10 +26,7 @@ pub enum Spacing {
 }
 
 impl Range {
-    /// What is wrong with it, if something is.
-    ///
-    /// # Errors
-    /// In words, with the numbers.
+    /// Fails if the range makes no sense, with the numbers.
     pub(super) fn check(&self) -> Result<(), String> {
         let Self { first, last, spacing, quantum } = *self;
         if ![first, last, quantum].iter().all(|value| value.is_finite()) {
@@ -50,21 +47,14 @@ impl Range {
         Ok(())
     }
 
-    /// `count` levels from `from` to `to` with both ends, in the order from `from` to `to`, without
-    /// those that fall on another one.
+    /// At most `count` distinct levels from `from` to `to`, with both ends.
     pub(super) fn spread(&self, from: f64, to: f64, count: usize) -> Vec<f64> {
         let gaps = count.saturating_sub(1).max(1) as f64;
-        let mut levels: Vec<f64> = Vec::new();
-        for step in 0..count {
-            let level = self.rounded(self.between(from, to, step as f64 / gaps));
-            if !levels.contains(&level) {
-                levels.push(level);
-            }
-        }
-        levels
+        let level = |step: usize| self.rounded(self.between(from, to, step as f64 / gaps));
+        crate::distinct((0..count).map(level))
     }
 
-    /// Levels strictly between two others, at most `count`, in the order from `from` to `to`.
+    /// At most `count` levels strictly between two others, in the order from `from` to `to`.
     pub(super) fn inside(&self, from: f64, to: f64, count: usize) -> Vec<f64> {
         let mut levels = self.spread(from, to, count + 2);
         levels.retain(|level| *level > from.min(to) && *level < from.max(to));
@@ -81,9 +71,8 @@ impl Range {
         }
     }
 
-    /// The level nearest to a number that the range has: a multiple of the quantum, between the
-    /// ends. Without quantum levels are rounded to nine digits, so that no library of mathematics
-    /// shows in them.
+    /// The nearest level of the range: a multiple of the quantum, between the ends. Without quantum
+    /// levels have nine digits, independent of the mathematics library.
     pub(super) fn rounded(&self, level: f64) -> f64 {
         if self.quantum == 0.0 {
             return nine_digits(level);
@@ -95,7 +84,7 @@ impl Range {
             return low;
         }
         let level = multiples(level).round().clamp(fewest, most) * self.quantum;
-        // Multiples of .001 are to be read back from a short text.
+        // Multiples of 0.001 must have a short text.
         if self.quantum.fract() == 0.0 { level } else { nine_digits(level) }
     }
 }

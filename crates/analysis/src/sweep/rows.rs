@@ -1,6 +1,6 @@
 //! One line a level, and the two levels beside a knee.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use stats::{Knee, KneeKind};
@@ -12,19 +12,19 @@ use super::{Curve, End, Point};
 pub struct Row {
     /// The level, in the curve's unit.
     pub level: f64,
-    /// How many measurements there are, those without a cost included.
+    /// How many measurements there are, with or without a cost.
     pub measurements: usize,
-    /// Median cost; `None` if no measurement has one.
+    /// Median cost.
     pub cost: Option<f64>,
     /// Lowest cost.
     pub lowest_cost: Option<f64>,
     /// Highest cost.
     pub highest_cost: Option<f64>,
-    /// Irlam's column: the cost of the first level, at the plateau's end, over that of this one.
+    /// Irlam's column: the cost of the plateau's outermost level over that of this one.
     pub relative_speed: Option<f64>,
     /// Medians of the figures over the measurements that have them.
     pub figures: BTreeMap<String, f64>,
-    /// What was said of its measurements.
+    /// Notes on its measurements.
     pub problems: Vec<String>,
 }
 
@@ -49,16 +49,16 @@ pub(super) fn rows(curve: &Curve) -> Vec<Row> {
 
 fn row(level: f64, points: &[&Point]) -> Row {
     let costs = costs(points.iter().copied());
-    let problems: BTreeSet<&String> =
-        points.iter().filter_map(|point| point.problem.as_ref()).collect();
+    let mut problems: Vec<String> = points.iter().filter_map(|it| it.problem.clone()).collect();
+    problems.sort();
+    problems.dedup();
     // Over the points that have the name.
     let mut figures: BTreeMap<&String, Vec<f64>> = BTreeMap::new();
     for (name, value) in points.iter().flat_map(|point| &point.figures) {
         figures.entry(name).or_default().push(*value);
     }
-    let medians = figures.into_iter();
-    let medians =
-        medians.filter_map(|(name, values)| Some((name.clone(), stats::median(&values)?)));
+    let median =
+        |(name, values): (&String, Vec<f64>)| Some((name.clone(), stats::median(&values)?));
     Row {
         level,
         measurements: points.len(),
@@ -66,12 +66,12 @@ fn row(level: f64, points: &[&Point]) -> Row {
         lowest_cost: costs.iter().copied().reduce(f64::min),
         highest_cost: costs.iter().copied().reduce(f64::max),
         relative_speed: None,
-        figures: medians.collect(),
-        problems: problems.into_iter().cloned().collect(),
+        figures: figures.into_iter().filter_map(median).collect(),
+        problems,
     }
 }
 
-/// Fills in the speeds relative to the level at the plateau's end.
+/// Fills in the relative speeds.
 pub(super) fn relate(rows: &mut [Row], plateau: End) {
     let mut costs = rows.iter().filter_map(|row| row.cost);
     let first = match plateau {
@@ -83,16 +83,15 @@ pub(super) fn relate(rows: &mut [Row], plateau: End) {
     }
 }
 
-/// How the two sides of a knee were told apart.
+/// How well the two sides of a knee are separated.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verification {
     /// Costs of the last level on the plateau, in the order of the measurements.
     pub capacity: Vec<f64>,
     /// Costs of the first level beyond it.
     pub beyond: Vec<f64>,
-    /// Whether the sides stay what they are. Of a step every cost beyond must be above every cost
-    /// on the plateau's side; if not, a side flipped: the knee moves from pass to pass, or depends
-    /// on the direction. Of a hinge, whose sides are close, the medians must be in order.
+    /// Whether every cost beyond a step is above every cost on the plateau's side; otherwise the knee
+    /// moves from pass to pass, or depends on the direction. Of a hinge the medians are compared.
     pub holds: bool,
 }
 

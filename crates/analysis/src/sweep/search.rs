@@ -1,43 +1,41 @@
 //! Which levels are measured next.
 
-use serde::Serialize;
-use stats::Shape;
+use stats::{KneeSettings, Shape};
 
 use super::{Boundary, Curve, Range, Row, Settings, orient, rows};
 
-/// Levels that a refinement puts inside an interval. With both ends measured again three cost the
-/// fewest measurements for a factor in width: (k + 2) / ln(k + 1) is least for k of 2 to 3.
+/// Levels that a refinement puts inside an interval, with both ends measured again: the measurements
+/// for a factor in width, (k + 2) / ln(k + 1), are fewest for k of 2 to 3.
 const INSIDE: usize = 3;
-/// A refinement all of whose levels were measured in so many batches is not repeated: what is left
-/// of the interval is noise, or a gradual change, and not a lack of levels.
+/// Batches after which a level is not refined again: the rest of the interval is noise, or gradual.
 const MOST_REPEATS: usize = 4;
 
 /// A search for the knee over one parameter.
 ///
-/// What is measured next follows from the range, the settings and the curve alone, so a search
-/// goes on where it was broken off, whichever process made the measurements.
+/// The next batch follows from the range, the settings and the curve alone, so any process can go on
+/// with an interrupted search.
 ///
-/// 1. Coarse: levels over the whole range, and levels between these for as long as they are too few
-///    for a knee ([`stats::LEAST_LEVELS`]).
-/// 2. Refine: levels in the knee's interval, its ends measured again with them, until it is narrow.
-/// 3. Verify: both sides of the knee again, in both directions; the search goes on if that moves
-///    the knee. Without a knee it is the levels with the largest rise and the last one.
-/// 4. Bracket: where levels beyond some level cannot be measured, that level.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// 1. Coarse: levels over the whole range, and between these while they are too few for a knee
+///    ([`stats::LEAST_LEVELS`]).
+/// 2. Refine: levels in the knee's interval and its ends again, until it is narrow.
+/// 3. Verify: both sides of the knee again, in both directions; without a knee, the levels with the
+///    largest rise and the last one.
+/// 4. Bracket: the level beyond which nothing can be measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Search {
     range: Range,
     settings: SearchSettings,
 }
 
 /// How a knee is searched for.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchSettings {
     /// Width of the knee's interval, as a part of its level, at which refinement ends.
     pub resolution: f64,
     /// Levels of the coarse pass.
     pub coarse: usize,
-    /// Measurements of each level of a batch: two are one upwards and one downwards. On a
-    /// deterministic subject they are seeds, and with one nothing is measured again.
+    /// Measurements of each level of a batch, up and down in turn. On a deterministic subject they
+    /// are seeds, and with one nothing is measured again.
     pub passes: u32,
     /// Most measurements in all.
     pub budget: usize,
@@ -51,8 +49,8 @@ impl Default for SearchSettings {
     }
 }
 
-/// What is measured next.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The next measurements.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     /// Levels in the order from the range's first to its last.
     pub levels: Vec<f64>,
@@ -65,21 +63,20 @@ pub struct Batch {
 }
 
 /// What a batch is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To see whether there is a knee.
     Coarse,
     /// To narrow its interval.
     Refine,
-    /// To see whether its sides stay what they are, or that there is none.
+    /// To verify its sides, or that there is none.
     Verify,
-    /// To narrow the gap between what can be measured and what cannot.
+    /// To narrow the gap between measurable and unmeasurable levels.
     Bracket,
 }
 
 impl Batch {
-    /// Its measurements as pass and level, in the order in which they are made.
+    /// Its measurements as pass and level, in order of time.
     pub fn measurements(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         (self.first_pass..self.first_pass + self.passes).flat_map(move |pass| {
             let mut levels = self.levels.clone();
@@ -92,10 +89,7 @@ impl Batch {
 }
 
 impl Search {
-    /// A search over `range`.
-    ///
-    /// # Errors
-    /// What is wrong with the range or a setting.
+    /// A search over `range`. Fails if the range or a setting makes no sense.
     pub fn new(range: Range, settings: SearchSettings) -> Result<Self, String> {
         range.check()?;
         let SearchSettings { resolution, coarse, passes, budget, find } = settings;
@@ -107,11 +101,11 @@ impl Search {
                 "a sweep needs at least 2 coarse levels and 1 pass, not {coarse} and {passes}"
             ));
         }
-        if !(find.confidence > 0.0 && find.confidence < 1.0 && find.least_rise > 1.0) {
+        let KneeSettings { confidence, least_rise, .. } = find.knee;
+        if !(confidence > 0.0 && confidence < 1.0 && least_rise > 1.0) {
             return Err(format!(
-                "the confidence must lie between 0 and 1 and the least rise above 1, not at {} \
-                 and {}",
-                find.confidence, find.least_rise
+                "the confidence must lie between 0 and 1 and the least rise above 1, not at \
+                 {confidence} and {least_rise}"
             ));
         }
         let least = range.spread(range.first, range.last, coarse).len() * passes as usize;
@@ -129,7 +123,7 @@ impl Search {
         self.range.spread(self.range.first, self.range.last, self.settings.coarse)
     }
 
-    /// What is measured next; `None` if the search is at its end, or the budget is.
+    /// The next measurements; `None` if the search or its budget is at the end.
     pub fn next(&self, curve: &Curve) -> Option<Batch> {
         let Self { range, settings } = self;
         let state = State { range, settings, coarse: self.coarse_levels(), curve };
@@ -152,7 +146,7 @@ impl Search {
         })
     }
 
-    /// The budget, if that is why nothing more is measured: a higher one would go on.
+    /// The budget, if a higher one would continue the search.
     pub fn ended_by_budget(&self, curve: &Curve) -> Option<usize> {
         let mut unlimited = *self;
         unlimited.settings.budget = usize::MAX;
@@ -161,7 +155,7 @@ impl Search {
     }
 }
 
-/// A search at one moment.
+/// A search with the curve measured so far.
 struct State<'a> {
     range: &'a Range,
     settings: &'a SearchSettings,
@@ -179,7 +173,7 @@ impl State<'_> {
         self.settings.passes as usize
     }
 
-    /// Whether measuring again would only say the same again.
+    /// Whether measuring again would give the same values.
     fn repeats_nothing(&self) -> bool {
         self.curve.deterministic && self.passes() == 1
     }
@@ -206,12 +200,12 @@ impl State<'_> {
         levels.retain(|level| self.count(*level) < self.passes());
         let fewest = levels.iter().map(|level| self.count(*level)).min()?;
         let mut batch = self.batch(levels, self.passes() - fewest, Purpose::Coarse)?;
-        // A sweep broken off on its way back goes on in that direction.
+        // A sweep interrupted on its way back continues in that direction.
         batch.first_pass += u32::from(batch.first_pass as usize % 2 != fewest % 2);
         Some(batch)
     }
 
-    /// Levels in the knee's interval with its ends, if that is too wide or only seen from afar.
+    /// Levels in the knee's interval with its ends, if it is too wide, or only coarse levels exist.
     fn refine(&self, knee: &stats::Knee) -> Option<Batch> {
         let range = self.range;
         let width = self.settings.resolution * knee.level.abs();
@@ -228,7 +222,7 @@ impl State<'_> {
         let inside = range.inside(low, high, INSIDE).into_iter().map(|level| self.snapped(level));
         let inside: Vec<f64> = inside.filter(is_due).collect();
         let ends: Vec<f64> = [low, high].into_iter().filter(is_due).collect();
-        // What is left must do for the verification too.
+        // The rest must suffice for the verification too.
         let kept = if self.repeats_nothing() { 0 } else { 2 * self.passes() };
         let most = self.left().saturating_sub(kept) / self.passes();
         let middle = inside.get(inside.len() / 2).copied();
@@ -239,7 +233,7 @@ impl State<'_> {
         self.batch(levels, self.passes(), Purpose::Refine)
     }
 
-    /// A measured level instead of one that is as good as the same, otherwise the level rounded.
+    /// A measured level that is nearly the same, else the level rounded.
     fn snapped(&self, level: f64) -> f64 {
         let near = self.settings.resolution * level.abs() / 4.0;
         let distance = |point: &f64| (point - level).abs();
@@ -249,7 +243,7 @@ impl State<'_> {
         nearest.unwrap_or_else(|| self.range.rounded(level))
     }
 
-    /// Both sides of the knee, until each was in two batches; with neighbours while a side flips.
+    /// Both sides of the knee, until each was in two batches; with neighbours while they overlap.
     fn verify(&self, knee: &stats::Knee) -> Option<Batch> {
         let mut levels = vec![knee.capacity, knee.beyond];
         let fewest = levels.iter().map(|level| self.count(*level)).min()?;
@@ -258,22 +252,16 @@ impl State<'_> {
             if holds || fewest >= MOST_REPEATS * self.passes() {
                 return None;
             }
-            levels.extend(self.neighbours(knee));
+            let (low, high) = crate::extent(&levels);
+            let measured = || rows::by_level(self.curve).into_iter().map(|(level, _)| level);
+            levels.extend(measured().rfind(|level| *level < low));
+            levels.extend(measured().find(|level| *level > high));
         }
         self.batch(levels, self.passes(), Purpose::Verify)
     }
 
-    /// The measured levels next to the two sides of the knee.
-    fn neighbours(&self, knee: &stats::Knee) -> Vec<f64> {
-        let (low, high) = crate::extent(&[knee.capacity, knee.beyond]);
-        let levels = rows::by_level(self.curve).into_iter().map(|(level, _)| level);
-        let (below, rest): (Vec<f64>, Vec<f64>) = levels.partition(|level| *level < low);
-        let above = rest.into_iter().find(|level| *level > high);
-        below.last().copied().into_iter().chain(above).collect()
-    }
-
-    /// Without a knee: the neighbours with the largest rise and the last level again, for it is
-    /// there that a knee could have been missed. It is done twice at most.
+    /// Without a knee: the neighbours with the largest rise and the last level again, at most twice:
+    /// there a knee could have been missed.
     fn doubt(&self) -> Option<Batch> {
         let rows = rows::rows(self.curve);
         let measured: Vec<(f64, f64)> =
@@ -292,7 +280,7 @@ impl State<'_> {
         self.batch(levels, self.passes(), Purpose::Verify)
     }
 
-    /// A level between any two neighbours that have a cost, where these are too few for a knee.
+    /// A level between any two neighbours that have a cost.
     fn fill(&self) -> Option<Batch> {
         let mut rows = rows::rows(self.curve);
         rows.retain(|row| row.cost.is_some());
@@ -302,7 +290,7 @@ impl State<'_> {
         self.batch(levels, self.passes(), Purpose::Coarse)
     }
 
-    /// Levels between the last that can be measured and the first that cannot.
+    /// Levels between the last measurable one and the first unmeasurable one.
     fn bracket(&self, boundary: &Boundary) -> Option<Batch> {
         let Boundary { last, first, .. } = *boundary;
         let range = self.range;

@@ -3,14 +3,15 @@
 use analysis::sweep::{SearchSettings, Settings};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use stats::Shape;
+use stats::{KneeSettings, Shape};
 
 use super::subject::{Noise, range, sweep};
 
 /// Sweeps over a flat cost, of which one measurement in `stalls` is up to six times as high: how
 /// many ended with a knee, with hysteresis, and the most measurements.
 fn alarms(deviation: f64, stalls: Option<u32>, sweeps: u64) -> (usize, usize, usize) {
-    let find = Settings { resamples: 200, ..Settings::default() };
+    let knee = KneeSettings { resamples: 200, ..KneeSettings::default() };
+    let find = Settings { knee, ..Settings::default() };
     let settings = SearchSettings { find, ..SearchSettings::default() };
     let (mut knees, mut hysteresis, mut most) = (0, 0, 0);
     for seed in 0..sweeps {
@@ -41,7 +42,8 @@ fn noise_is_no_knee_in_more_than_five_sweeps_of_a_hundred() {
 
 #[test]
 fn a_step_in_noise_is_not_called_hysteresis() {
-    let find = Settings { resamples: 200, ..Settings::default() };
+    let knee = KneeSettings { resamples: 200, ..KneeSettings::default() };
+    let find = Settings { knee, ..Settings::default() };
     let settings = SearchSettings { find, ..SearchSettings::default() };
     let (mut hysteresis, mut missed) = (0, 0);
     for seed in 0..40 {
@@ -62,7 +64,8 @@ fn a_step_in_noise_is_not_called_hysteresis() {
 
 #[test]
 fn what_is_there_is_found_and_the_interval_holds_it() {
-    let find = Settings { resamples: 200, ..Settings::default() };
+    let knee = KneeSettings { resamples: 200, ..KneeSettings::default() };
+    let find = Settings { knee, ..Settings::default() };
     let settings = SearchSettings { find, ..SearchSettings::default() };
     for (name, factor, slope) in [("step", 2.0, 0.0), ("steep hinge", 1.0, 3.0)] {
         let (mut found, mut held, mut measurements) = (0, 0, 0);

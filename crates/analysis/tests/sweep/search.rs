@@ -1,12 +1,13 @@
 //! Searches over costs of known shape: where they end, and after how many measurements.
 
 use analysis::sweep::{Curve, End, Purpose, Range, Search, SearchSettings, Settings, Spacing};
-use stats::Shape;
+use stats::{KneeSettings, Shape};
 
 use super::subject::{Noise, Way, range, sweep, sweep_from};
 
 fn settings() -> SearchSettings {
-    let find = Settings { resamples: 400, ..Settings::default() };
+    let knee = KneeSettings { resamples: 400, ..KneeSettings::default() };
+    let find = Settings { knee, ..Settings::default() };
     SearchSettings { find, ..SearchSettings::default() }
 }
 
@@ -265,11 +266,13 @@ fn searches_without_sense_are_refused_in_words() {
     let refused = |settings| Search::new(range(2.0, 96.0), settings).unwrap_err();
     let few = refused(SearchSettings { budget: 17, ..settings() });
     assert!(few.contains("need 18"), "{few}");
+    let mut flat = settings().find;
+    flat.knee.least_rise = 1.0;
     for wrong in [
         SearchSettings { resolution: 0.0, ..settings() },
         SearchSettings { coarse: 1, ..settings() },
         SearchSettings { passes: 0, ..settings() },
-        SearchSettings { find: Settings { least_rise: 1.0, ..settings().find }, ..settings() },
+        SearchSettings { find: flat, ..settings() },
     ] {
         assert!(!refused(wrong).is_empty());
     }

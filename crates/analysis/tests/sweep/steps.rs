@@ -3,7 +3,7 @@
 
 use analysis::sweep::{Curve, Point, Settings, find};
 use proptest::prelude::*;
-use stats::{KneeKind, LEAST_LEVELS, Shape};
+use stats::{KneeKind, KneeSettings, LEAST_LEVELS, Shape};
 
 use super::subject::Noise;
 
@@ -39,7 +39,8 @@ proptest! {
         let curve = swept(&levels, |level| {
             noise.borrow_mut().factor() * if is_beyond(level) { factor } else { 1.0 }
         });
-        let settings = Settings { resamples: 100, ..Settings::default() };
+        let knee = KneeSettings { resamples: 100, ..KneeSettings::default() };
+        let settings = Settings { knee, ..Settings::default() };
         match find(&curve, &settings).shape {
             Shape::Knee(knee) => {
                 prop_assert_eq!(knee.kind, KneeKind::Step);

@@ -1,12 +1,13 @@
 //! Levels that cannot be measured: killed for want of memory, say.
 
 use analysis::sweep::{End, Purpose, Range, SearchSettings, Settings, Spacing};
-use stats::Shape;
+use stats::{KneeSettings, Shape};
 
 use super::subject::{Noise, range, sweep};
 
 fn settings() -> SearchSettings {
-    let find = Settings { resamples: 400, ..Settings::default() };
+    let knee = KneeSettings { resamples: 400, ..KneeSettings::default() };
+    let find = Settings { knee, ..Settings::default() };
     SearchSettings { find, ..SearchSettings::default() }
 }
 

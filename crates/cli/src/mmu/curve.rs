@@ -6,6 +6,7 @@ use clap::Args;
 use mmu::curve::{Profile, Profiled, Request, Sampling, Unit, UnitCurves};
 use model::units::{exact_size, parse_size_bytes};
 use report::{miss_ratio_csv, miss_ratio_document};
+use stats::KneeSettings;
 use trace::Granularity;
 
 use super::noticed;
@@ -72,7 +73,7 @@ pub(crate) struct CurveArgs {
     process: Option<u32>,
 
     /// Factor of the miss ratio that counts as leaving the plateau
-    #[arg(long, value_name = "FACTOR", default_value_t = Settings::default().least_rise)]
+    #[arg(long, value_name = "FACTOR", default_value_t = KneeSettings::default().least_rise)]
     least_rise: f64,
 
     /// Print all points of the curves as CSV
@@ -159,7 +160,8 @@ fn tell(
         notes.iter().for_each(|note| complain(&format!("thrashlab: {note}")));
         return print(&miss_ratio_csv(profiled));
     }
-    let settings = Settings { least_rise: args.least_rise, ..Settings::default() };
+    let mut settings = Settings::default();
+    settings.knee.least_rise = args.least_rise;
     let knees: Vec<(Curve, Found)> = profiled
         .units
         .iter()

@@ -10,6 +10,7 @@ use analysis::comparison::{Comparison, Request, compare};
 use anyhow::Context;
 use model::{Manifest, ManifestRun, Run};
 use report::page::{Input, Material};
+use stats::Settings;
 use store::import;
 use store::observations::{is_foreign, is_run_file, observations_as, of_runs, run_name};
 use store::reference::add_conditions;
@@ -51,7 +52,8 @@ impl Results {
         let several = whats.len() > 1;
         if several || factor.is_some() {
             let sets: Vec<Dataset> = sets.into_iter().flatten().collect();
-            let request = Request { factor, margin, ..Request::default() };
+            let settings = Settings { margin, ..Settings::default() };
+            let request = Request { factor, settings, ..Request::default() };
             match compare(&sets, &request) {
                 Ok(found) => results.comparison = Some(found),
                 Err(why) => results.notes.push(format!("Nothing was compared: {why}.")),

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// From this share of compactions that came to nothing on, they are wasted (methods.md, rule 7).
+/// Share of failed compactions from which they are wasted (methods.md, rule 7).
 const FAIL_SHARE: f64 = 0.5;
 
 pub(crate) const RULE: Rule = Rule {

@@ -1,9 +1,8 @@
-//! A control group is stopped because its quota of CPU time is used up, or the machine itself gets
-//! no CPU from its hypervisor.
+//! A CPU quota stops a control group, or the hypervisor gives the machine no CPU.
 
 use super::*;
 
-/// From this share of its periods on a quota is too small.
+/// Share of throttled periods from which a quota is too small.
 const PERIOD_SHARE: f64 = 0.1;
 pub(crate) const RULE: Rule = Rule {
     name: "cpu-denied",
@@ -35,14 +34,14 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
     Ok(findings)
 }
 
-/// What a group was denied; `None` if it has no such counter. The kernel adds up the time of each
-/// CPU on which the group was stopped while somebody in it wanted to run.
+/// What a group was denied; `None` if it has no such counter. The kernel sums the time of each CPU
+/// on which the group was stopped with a task that wanted to run.
 fn throttled(interval: &Interval<'_>, path: &str, change: &Change<'_>) -> Option<Finding> {
     let of_v1 = change.grown("cpu_cgroup", "throttled_time_ns");
     let of_v2 = || change.grown("cpu_cgroup", "throttled_usec").map(|us| us * 1e3);
     let lost_ns = of_v1.or_else(of_v2)?;
     let elapsed_ns = interval.elapsed_ns().max(1) as f64;
-    // CPUs that were stopped at once, at most.
+    // An upper bound of the CPUs stopped at once.
     let stopped = (lost_ns / elapsed_ns).ceil().max(runnable(interval, path)).max(1.0);
     let lost = LostTime::of_cpus(lost_ns, stopped as u64, stopped * elapsed_ns);
     let periods = change.grown("cpu_cgroup", "nr_periods").filter(|periods| *periods > 0.0);
@@ -66,35 +65,31 @@ fn throttled(interval: &Interval<'_>, path: &str, change: &Change<'_>) -> Option
     })
 }
 
-/// How many CPUs a group can use at once: its processes that ran at all, at most the machine's
-/// CPUs. 0 if neither is known.
+/// CPUs that a group can use at once: its processes that ran, at most the machine's CPUs; 0 if
+/// neither is known.
 fn runnable(interval: &Interval<'_>, path: &str) -> f64 {
-    let ran = |change: &Change<'_>| {
-        change.cpu_ns("utime_ticks") + change.cpu_ns("stime_ticks")
-            >= NOTE_SHARE * interval.elapsed_ns() as f64
+    let least_ns = NOTE_SHARE * interval.elapsed_ns() as f64;
+    let ran = |Task { group, counters, .. }: &Task<'_>| {
+        let rest = group.and_then(|group| group.strip_prefix(path));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            && counters.cpu_ns("utime_ticks") + counters.cpu_ns("stime_ticks") >= least_ns
     };
-    let inside = |group: Option<&str>| {
-        group.is_some_and(|group| {
-            group.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
-    };
-    let processes =
-        interval.tasks().filter(|task| inside(task.group) && ran(&task.counters)).count() as f64;
+    let processes = interval.tasks().filter(ran).count() as f64;
     processes.min(CpuTime::in_interval(interval).map_or(0.0, |time| time.cpus as f64))
 }
 
-/// A command that prints the counters of a group; its name is the user's, and may hold anything.
+/// A command that prints the counters of a group, whose name may hold any characters.
 fn confirm(path: &str) -> String {
-    let literal = |letter: char| match letter {
-        '*' | '?' | '[' | '\\' => format!("\\{letter}"),
-        other => other.to_string(),
-    };
-    let pattern: String = path.chars().map(literal).collect();
-    let pattern = model::shown::quoted(&format!("*{pattern}/cpu.stat"));
+    let mut pattern = "*".to_owned();
+    for letter in path.chars() {
+        pattern.extend("*?[\\".contains(letter).then_some('\\'));
+        pattern.push(letter);
+    }
+    let pattern = model::shown::quoted(&(pattern + "/cpu.stat"));
     format!("find /sys/fs/cgroup -path {pattern} -exec cat {{}} +")
 }
 
-/// Time that the hypervisor took, out of that in which a CPU was wanted.
+/// Time that the hypervisor took, out of the time in which a CPU was wanted.
 fn steal(interval: &Interval<'_>) -> Option<LostTime> {
     let steal_ns = cpu_ticks(interval, "steal")? * TICK_NS;
     Some(CpuTime::in_interval(interval)?.lost(steal_ns))

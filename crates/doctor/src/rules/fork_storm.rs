@@ -1,8 +1,8 @@
-//! A process with much memory forks, and both it and its children pay for the copies.
+//! A process with much memory forks, and its pages are copied.
 
 use super::*;
 
-/// From this share of its memory on, copied a second, a process copies for its forks.
+/// Share of its memory, copied a second, from which a process copies for its forks.
 const COPIED_PER_S: f64 = 0.5;
 
 pub(crate) const RULE: Rule = Rule {

@@ -1,13 +1,11 @@
-//! The machine evicts file pages for want of memory and reads them again.
+//! The machine is short of memory: it evicts file pages and reads them again.
 
 use super::*;
 
-/// From this many pages reclaimed by the machine for each file page that comes back on, the machine
-/// has evicted it, and not a control group or somebody who asked for it: those do not count in
-/// `pgsteal_kswapd` and `pgsteal_direct` of `/proc/vmstat`.
+/// Pages reclaimed by the machine for each file refault from which the machine evicted it: control
+/// groups and requests do not count in `pgsteal_kswapd` and `pgsteal_direct` of `/proc/vmstat`.
 const STEALS_PER_REFAULT: f64 = 0.5;
-/// Below this share of pages scanned that could be reclaimed, reclaim works in vain (methods.md,
-/// rule 9).
+/// Share of scanned pages reclaimed below which reclaim works in vain (methods.md, rule 9).
 const IN_VAIN: f64 = 0.3;
 /// Allocations that had to reclaim, by zone.
 const STALLS: [&str; 4] =
@@ -62,15 +60,12 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let condition = format!(
         "{stolen} pages were reclaimed{in_vain}, and {refaults} file pages were read again"
     );
-    let steals_per_refault = stolen / refaults.max(1.0);
+    let per_refault = stolen / refaults.max(1.0);
+    let steals = "vmstat/pgsteal (kswapd and direct) per file refault";
     let stalls: f64 = STALLS.iter().filter_map(|name| interval.vmstat(name)).sum();
     RULE.of_machine(price, condition)
         .speaks("vmstat/workingset_refault_file per page read", of_reads, 0.5)
-        .speaks(
-            "vmstat/pgsteal (kswapd and direct) per file refault",
-            steals_per_refault,
-            STEALS_PER_REFAULT,
-        )
+        .speaks(steals, per_refault, STEALS_PER_REFAULT)
         .notes("vmstat/allocstall", stalls)
         .notes("vmstat/pgsteal per page scanned", yield_share)
         .if_frequent(interval, refaults)

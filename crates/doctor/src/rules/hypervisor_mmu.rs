@@ -1,9 +1,8 @@
-//! The hypervisor's copies of a guest's page tables do not fit, and each fault is expensive: what
-//! pmegs were to the Sun-4.
+//! The hypervisor's copies of a guest's page tables do not fit, and each fault is expensive.
 
 use super::*;
 
-/// From this multiple of the cheapest first touch on, faults are expensive (methods.md, rule 5).
+/// Multiple of the cheapest first touch from which faults are expensive (methods.md, rule 5).
 const EXPENSIVE: f64 = 3.0;
 
 pub(crate) const RULE: Rule = Rule {

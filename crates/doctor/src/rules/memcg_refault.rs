@@ -2,13 +2,11 @@
 
 use super::*;
 
-/// From this share of major faults on, file pages that come back are what the group waits for, and
-/// not pages that it reads for the first time.
+/// Refaults for each major fault below which a group mostly reads pages for the first time.
 const REFAULT_SHARE: f64 = 0.5;
-/// A group that uses less of its limit than this is not evicting for the limit's sake.
+/// Share of its limit from which a group evicts because of it.
 const NEAR_LIMIT: f64 = 0.95;
-/// Up to so many voluntary context switches for each major fault, faults are all that a process
-/// sleeps for.
+/// Voluntary context switches for each major fault up to which a process sleeps for nothing else.
 const MOST_SWITCHES: f64 = 1.1;
 /// Limits from here on are no limits: version 1 has the largest number of pages.
 const UNLIMITED_BYTES: f64 = (1_u64 << 60) as f64;
@@ -34,8 +32,7 @@ pub(crate) const RULE: Rule = Rule {
 struct Refaults {
     refaults: f64,
     faults: f64,
-    /// Refaults for each major fault: with less than one half, most pages are read for the first
-    /// time.
+    /// Refaults for each major fault.
     of_faults: f64,
     limit_bytes: Option<f64>,
     used_share: Option<f64>,
@@ -80,8 +77,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             cold |= price.lost().is_some_and(|lost| lost.lost_share >= LOST_SHARE);
             continue;
         }
-        // Without a limit it is not the group that lacks memory, and another rule's business.
-        // Pressure of memory is no upper bound: it leaves out most of the waits for reading.
+        // Memory pressure is no upper bound: it omits most of the waits for reading.
         if !group.is_near_limit() || price.is_negligible() {
             continue;
         }
@@ -102,8 +98,8 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     }
 }
 
-/// What the refaults of a group cost, and whom, if anybody can be named. Each major fault of a
-/// process is a refault as often as those of its group are.
+/// What the refaults of a group cost, and the processes that waited, if known. A major fault of a
+/// process is a refault as often as one of its group is.
 fn price(
     interval: &Interval<'_>,
     (path, change): (&str, &Change<'_>),
@@ -127,8 +123,7 @@ fn price(
             let nothing = || LostTime::of_threads(0.0, 0, 0.0);
             Price::Known(affected.first().map_or_else(nothing, |affected| affected.lost))
         }
-        // Whose faults they were is not known. By the clock they took at most as long as one after
-        // the other.
+        // The processes are unknown. By the clock the faults took at most as long as in sequence.
         (None, Some(refault_ns)) if is_whole => {
             let one_by_one_ns = group.faults * share * refault_ns;
             Price::Known(LostTime::of_wall(one_by_one_ns, interval.elapsed_ns()).at_most())
@@ -138,24 +133,19 @@ fn price(
     (price, affected.and_then(|affected| affected.into_iter().next()))
 }
 
-/// How long a process waited for its major faults, in ns: a disk that is busier than it was when
-/// costs were measured takes longer. Without a cost, what its threads waited for block I/O. `None`
-/// if that is unknown.
+/// How long a process waited for its major faults, in ns; without a cost, for block I/O. A disk that
+/// is busier than at calibration takes longer.
 fn waited_ns(change: &Change<'_>, faults: f64, refault_ns: Option<f64>) -> Option<f64> {
     let slept_ns = slept_ns(change, faults);
-    let of_block_io = || {
-        let delays = Delays::from_change(*change)?;
-        (!delays.are_impossible()).then(|| delays.ns("blkio"))
-    };
+    let delays = || Delays::from_change(*change).filter(|delays| !delays.are_impossible());
     match refault_ns {
         Some(refault_ns) => Some(slept_ns.unwrap_or(0.0).max(faults * refault_ns)),
-        None => slept_ns.or_else(of_block_io),
+        None => slept_ns.or_else(|| Some(delays()?.ns("blkio"))),
     }
 }
 
-/// How long a process slept for its major faults, in ns. `None` unless it is seen to sleep for
-/// nothing else: it has one thread, which gave its CPU up about once for each fault
-/// (`/proc/PID/status`).
+/// How long a process slept for its major faults, in ns; `None` unless it has one thread, which gave
+/// its CPU up about once for each fault (`/proc/PID/status`), and so slept for nothing else.
 fn slept_ns(change: &Change<'_>, faults: f64) -> Option<f64> {
     let is_single = change.level("task_status", "Threads") == Some(1.0);
     let switches = change.grown("task_status", "voluntary_ctxt_switches");
@@ -177,10 +167,8 @@ fn finding(
     let who = affected.map_or_else(|| path.to_owned(), Affected::who);
     let condition =
         format!("{path} evicts file pages and reads them again: {per_s:.0} a second, for {who}");
-    let known = match price {
-        Price::Known(lost) => Some(lost.lost_share),
-        Price::Unknown { .. } => None,
-    };
+    let known = price.lost().filter(|_| matches!(price, Price::Known(_)));
+    let known = known.map(|lost| lost.lost_share);
     let counterfactual = missing_bytes(interval, path, group).map(|missing| {
         let megabytes = (missing / f64::from(1 << 20)).ceil();
         let less =
@@ -190,7 +178,7 @@ fn finding(
     let met_per_s = group.limit_met.map(|met| met / interval.seconds());
     let found = RULE
         .finding(Scope::Group(path.to_owned()), price, condition)
-        // Pressure leaves out most of the waits, so little of it speaks against nothing.
+        // Little pressure is no evidence against it, as it omits most of the waits.
         .speaks("share of time lost", known, LOST_SHARE)
         .notes("memcg/workingset_refault_file per s", per_s)
         .speaks("memcg/workingset_refault_file per major fault", group.of_faults, REFAULT_SHARE)
@@ -199,8 +187,7 @@ fn finding(
     Finding { counterfactual, ..found }
 }
 
-/// What would be enough: all anonymous memory and all file mappings of its processes, less the
-/// limit. `None` if it is not known, or no more than the limit.
+/// Anonymous memory and file mappings of its processes beyond the limit, in bytes.
 fn missing_bytes(interval: &Interval<'_>, path: &str, group: &Refaults) -> Option<f64> {
     let needed_kb = interval.tasks_of(Some(path)).map(|task| {
         let kb = |name: &str| task.counters.level("task_status", name);

@@ -1,15 +1,13 @@
-//! A control group is beyond its `memory.high`, cannot get below it, and is put to sleep for it.
+//! A control group beyond `memory.high` cannot get below it and is put to sleep.
 
 use super::*;
 
-/// From this share of the time with every process of the group waiting for memory on, the group is
-/// stalled (methods.md, rule 3).
+/// Share of the time with every process waiting for memory that is a stall (methods.md, rule 3).
 const FULL_SHARE: f64 = 0.10;
-/// From this share of anonymous memory on, nothing is left that could be evicted without swap
-/// space (methods.md, rule 3).
+/// Share of anonymous memory that leaves nothing to evict without swap (methods.md, rule 3).
 const ANON_SHARE: f64 = 0.90;
-/// Reclaims beyond `high` a second that speak for it. A process that is put to sleep for the
-/// longest time (2 s, `MEMCG_MAX_HIGH_DELAY_JIFFIES`) has fewer, so that it is no condition.
+/// Reclaims beyond `high` a second as evidence. It is not required: a process that sleeps for the
+/// longest time (2 s, `MEMCG_MAX_HIGH_DELAY_JIFFIES`) has fewer.
 const HIGH_PER_S: f64 = 10.0;
 
 pub(crate) const RULE: Rule = Rule {
@@ -26,20 +24,16 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
-    let counted: Vec<(&str, Change<'_>, f64)> = interval
-        .groups()
-        .filter_map(|(path, group)| Some((path, group, group.grown("memcg", "events_high")?)))
-        .collect();
-    let most = counted.iter().map(|(_, _, events)| *events).reduce(f64::max);
+    let events = |(_, group): (&str, Change<'_>)| group.grown("memcg", "events_high");
+    let counted: Vec<f64> = interval.groups().filter_map(events).collect();
+    let most = counted.iter().copied().reduce(f64::max);
     let most = most.ok_or_else(|| unable("no control group (version 2) has memory.events"))?;
     if most == 0.0 {
-        return ruled_out(format!(
-            "none of {} control groups went beyond memory.high",
-            counted.len()
-        ));
+        let count = counted.len();
+        return ruled_out(format!("none of {count} control groups went beyond memory.high"));
     }
-    let stalled = |(path, group, events): &(&str, _, _)| stalled(interval, path, group, *events);
-    let findings: Vec<Finding> = counted.iter().filter_map(stalled).collect();
+    let stalled = |(path, group): (&str, Change<'_>)| stalled(interval, path, &group);
+    let findings: Vec<Finding> = interval.groups().filter_map(stalled).collect();
     if findings.is_empty() {
         return ruled_out(format!(
             "{most} times a control group went beyond memory.high, and got below it again"
@@ -49,12 +43,8 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
 }
 
 /// The finding, if a group went beyond `high` and cannot get below it.
-fn stalled(
-    interval: &Interval<'_>,
-    path: &str,
-    group: &Change<'_>,
-    events: f64,
-) -> Option<Finding> {
+fn stalled(interval: &Interval<'_>, path: &str, group: &Change<'_>) -> Option<Finding> {
+    let events = group.grown("memcg", "events_high")?;
     let lost = group.pressure("memcg_psi", "memory_full_us")?;
     let used_bytes = group.level("memcg", "current_bytes")?;
     let anon_share = group.level("memcg", "anon")? / used_bytes.max(1.0);

@@ -3,7 +3,7 @@
 use super::page_tables::blow_up;
 use super::*;
 
-/// Faults for each page held, a second, from which on pages come and go.
+/// Faults for each page held, a second, from which pages come and go.
 const TURNOVER_PER_S: f64 = 0.5;
 
 pub(crate) const RULE: Rule = Rule {

@@ -1,12 +1,11 @@
-//! The kernel takes pages away from processes to see from which node they are used, and each
-//! touch of them is a fault.
+//! The kernel unmaps pages to see from which node they are used, and each touch is a fault.
 
 use super::*;
 
 /// Taking away one page, in ns (methods.md, rule 8: 0.1 µs).
 const UPDATE_NS: f64 = 100.0;
-/// From this share of faults on pages of the own node on, there is nothing left to be gained: the
-/// kernel itself looks less often from 7 slots of 10 on (`NUMA_PERIOD_THRESHOLD`).
+/// Share of local faults from which balancing gains nothing: the kernel itself slows down from 7
+/// slots of 10 (`NUMA_PERIOD_THRESHOLD`).
 const LOCAL_SHARE: f64 = 0.7;
 
 pub(crate) const RULE: Rule = Rule {
@@ -50,8 +49,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     Ok(vec![found])
 }
 
-/// The CPU time that it took, of all that the machine's CPUs were wanted for; `None` if that is not
-/// known.
+/// The CPU time that it took; `None` if unknown.
 fn price(interval: &Interval<'_>, costs: &UnitCosts, faults: f64) -> Option<Price> {
     let grown = |name: &str| interval.vmstat(name).unwrap_or(0.0);
     let calibrated = || {

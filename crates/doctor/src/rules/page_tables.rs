@@ -2,10 +2,9 @@
 
 use super::*;
 
-/// Page tables of this share of what they map, once, are a blow-up: one process alone has 0.2 %
-/// (8 bytes for each page).
+/// Page tables as a share of what they map, once, that are a blow-up: one process has 0.2 %.
 const TABLE_SHARE: f64 = 0.10;
-/// So are page tables of this share of all memory.
+/// The same as a share of all memory.
 const MEMORY_SHARE: f64 = 0.05;
 
 pub(crate) const RULE: Rule = Rule {
@@ -22,12 +21,11 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-/// What shows a blow-up of page tables.
+/// The evidence for a blow-up of page tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlowUp {
-    /// Page tables of the processes, in kB.
     tables_kb: f64,
-    /// The same as a share of the file and shared memory that is mapped, counted once.
+    /// Share of the file and shared memory that is mapped, counted once.
     of_mapped: Option<f64>,
     /// All page tables as a share of the machine's memory.
     of_memory: Option<f64>,
@@ -45,14 +43,13 @@ pub(crate) fn blow_up(interval: &Interval<'_>, group: Option<&str>) -> Option<Bl
     is_large.then_some(BlowUp { tables_kb, of_mapped, of_memory })
 }
 
-/// File and shared memory that somebody maps, each page once, in kB.
+/// File and shared memory that is mapped, each page once, in kB.
 fn mapped_kb(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
     // As versions 1 and 2 spell it.
     let names = ["mapped_file", "file_mapped"];
-    let of_group = interval.group(group).and_then(|group| group.level_any("memcg", &names));
-    of_group
-        .map(|bytes| (bytes / 1024.0).floor())
-        .or_else(|| interval.machine().level("meminfo", "Mapped_kb"))
+    let bytes = interval.group(group).and_then(|group| group.level_any("memcg", &names));
+    let of_machine = || interval.machine().level("meminfo", "Mapped_kb");
+    bytes.map(|bytes| (bytes / 1024.0).floor()).or_else(of_machine)
 }
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {

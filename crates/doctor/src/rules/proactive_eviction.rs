@@ -1,10 +1,10 @@
-//! Somebody has pages evicted that there is room for, and they are read again.
+//! Pages that there is room for are evicted on request, and read again.
 
 use super::*;
 
-/// From this share of its limit on, a group evicts for its limit's sake (methods.md, rule 1).
+/// Share of its limit from which a group evicts because of it (methods.md, rule 1).
 const NEAR_LIMIT: f64 = 0.95;
-/// From this share of refaults on, neither the machine nor a limit explains them.
+/// Share of refaults from which neither the machine nor a limit explains them.
 const UNEXPLAINED_SHARE: f64 = 0.5;
 
 pub(crate) const RULE: Rule = Rule {
@@ -34,8 +34,8 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     }
     // A balloon takes its pages by reclaiming them.
     let ballooned = interval.vmstat("balloon_inflate").unwrap_or(0.0);
-    let limited: f64 =
-        interval.groups().fold(0.0, |sum, (_, group)| sum + refaults_at_limit(&group));
+    // Not `sum`, which is -0 of nothing.
+    let limited = interval.groups().fold(0.0, |sum, (_, group)| sum + refaults_at_limit(&group));
     let unexplained = refaults - limited - (stolen - ballooned).max(0.0);
     if unexplained < UNEXPLAINED_SHARE * refaults {
         return ruled_out(format!(
@@ -78,7 +78,7 @@ fn orders(machine: &Change<'_>, group: Option<Change<'_>>) -> Vec<(String, f64)>
     };
     let of_machine = ["pgsteal_proactive", "balloon_inflate"];
     let of_machine = of_machine.iter().filter_map(|name| grown(machine, "vmstat", name));
-    // Kernels before 2025 count what is asked for as direct reclaim of the group.
+    // Kernels before 2025 count it as direct reclaim of the group.
     let of_group = ["pgsteal_proactive", "pgsteal_direct"];
     let of_group =
         group.and_then(|group| of_group.iter().find_map(|name| grown(&group, "memcg", name)));
@@ -90,7 +90,7 @@ fn group_refaults(group: &Change<'_>) -> f64 {
     group.grown_any("memcg", &names).unwrap_or(0.0)
 }
 
-/// File pages of a group that came back because it is at its limit or beyond `high`.
+/// File refaults of a group that is at its limit or beyond `high`.
 fn refaults_at_limit(group: &Change<'_>) -> f64 {
     let used = group.level_any("memcg", &["current_bytes", "usage_in_bytes"]).unwrap_or(0.0);
     let limits = ["limit_bytes", "high_bytes"];

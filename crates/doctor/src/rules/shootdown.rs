@@ -1,16 +1,13 @@
-//! Threads of a process change its address space, and every change interrupts the other CPUs.
+//! A process changes its address space, which interrupts the CPUs of its other threads.
 
 use super::*;
 
-/// A process that keeps less of a CPU busy in the kernel does not cause a storm, however many other
-/// threads it has.
+/// Part of a CPU busy in the kernel below which a process causes no storm.
 const SYSTEM_CPUS: f64 = 0.05;
-/// From so many interrupts a second on it is a storm whatever one costs: at 10 us each, 1 % of a
-/// CPU.
+/// Interrupts a second that are a storm whatever one costs: at 10 us each, 1 % of a CPU.
 const STORM_PER_S: f64 = 1000.0;
-
-/// An interrupt stops two threads: the one that waits for the answer, whose wait is the calibrated
-/// cost, and the one that answers, which is away for about as long.
+/// Threads that an interrupt stops: the one that waits for the answer, which is the calibrated cost,
+/// and the one that answers, for about as long.
 const STOPPED: f64 = 2.0;
 
 pub(crate) const RULE: Rule = Rule {
@@ -54,13 +51,9 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
              second",
             who.who()
         );
-        let found = RULE.finding_of(who, cost_ns.is_some(), condition);
-        let counter = "interrupts/TLB per s";
-        let found = match cost_ns {
-            Some(_) => found.notes(counter, per_s),
-            None => found.speaks(counter, per_s, STORM_PER_S),
-        };
-        found
+        let least_per_s = cost_ns.is_none().then_some(STORM_PER_S);
+        RULE.finding_of(who, cost_ns.is_some(), condition)
+            .with("interrupts/TLB per s".to_owned(), Some(per_s), least_per_s)
             .speaks("CPUs busy in the kernel, a process", who.system_cpus(interval), SYSTEM_CPUS)
             .notes("interrupts/CAL per s", calls.map(|calls| calls / interval.seconds()))
     });

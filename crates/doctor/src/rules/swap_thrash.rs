@@ -2,11 +2,9 @@
 
 use super::*;
 
-/// From this share of pages swapped in on, they are pages that were evicted just before, and not
-/// those of a program that has slept for long (methods.md, rule 2).
+/// Share of refaults among pages swapped in below which a program wakes up (methods.md, rule 2).
 const REFAULT_SHARE: f64 = 0.5;
-/// From this many evictions for each page that comes in on, the two keep pace: in the long run each
-/// page that comes in drives one out.
+/// Evictions for each page swapped in from which the two keep pace.
 const EVICTED_SHARE: f64 = 0.5;
 
 pub(crate) const RULE: Rule = Rule {

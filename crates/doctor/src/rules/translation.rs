@@ -1,15 +1,14 @@
-//! A process works on much memory through small pages, and pays for the page walks.
+//! A process uses much memory through small pages and waits for page walks.
 
 use super::*;
 
 /// Memory that no TLB reaches with small pages, in pages: four times the reach of 2,048 entries.
 const REACH_PAGES: f64 = 8192.0;
-/// A process that makes more faults than this a second is not only working on what it has: a
-/// compiler makes thousands, and its references are local.
+/// Faults a second above which a process does not only use the memory that it has.
 const STEADY_FAULTS_PER_S: f64 = 2.0;
-/// A process that keeps less of a CPU busy in user mode mostly waits for others.
+/// Part of a CPU busy in user mode below which a process mostly waits.
 const USER_CPUS: f64 = 0.5;
-/// Small pages are this share of its anonymous memory, at least.
+/// Least share of small pages in anonymous memory.
 const SMALL_SHARE: f64 = 0.5;
 
 pub(crate) const RULE: Rule = Rule {
@@ -36,7 +35,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         let small = small_share(interval, task.group)?;
         let user_ns = task.counters.cpu_ns("utime_ticks");
         let threads = Threads::awake(&task.counters);
-        // What one of its threads had on average: where it waits for a CPU, less than the interval.
+        // The mean time of a thread: with waits for a CPU, less than the interval.
         let is_busy = user_ns >= USER_CPUS * threads.had_ns / threads.count as f64;
         let pays = small >= SMALL_SHARE && is_steady(interval, &task.counters, pages) && is_busy;
         Some(if pays { user_ns * tax * small } else { 0.0 })
@@ -76,8 +75,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     Ok(affected.iter().map(finding).collect())
 }
 
-/// Whether a process has much memory and keeps it: one that still takes memory does not yet work on
-/// it.
+/// Whether a process has much memory and does not take more.
 fn is_steady(interval: &Interval<'_>, change: &Change<'_>, pages: f64) -> bool {
     let faults = change.grown("task_stat", "minflt");
     pages >= REACH_PAGES
@@ -89,18 +87,11 @@ fn small_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
     let share = |huge: f64, all: f64| (all > 0.0).then(|| 1.0 - (huge / all).min(1.0));
     // As versions 1 and 2 spell it.
     let of_group = interval.group(group).and_then(|group| {
-        share(
-            group.level_any("memcg", &["rss_huge", "anon_thp"])?,
-            group.level_any("memcg", &["rss", "anon"])?,
-        )
+        let level = |names: &[&str]| group.level_any("memcg", names);
+        share(level(&["rss_huge", "anon_thp"])?, level(&["rss", "anon"])?)
     });
-    let machine = interval.machine();
-    of_group.or_else(|| {
-        share(
-            machine.level("meminfo", "AnonHugePages_kb")?,
-            machine.level("meminfo", "AnonPages_kb")?,
-        )
-    })
+    let level = |name| interval.machine().level("meminfo", name);
+    of_group.or_else(|| share(level("AnonHugePages_kb")?, level("AnonPages_kb")?))
 }
 
 #[cfg(test)]

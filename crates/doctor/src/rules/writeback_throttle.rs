@@ -2,10 +2,9 @@
 
 use super::*;
 
-/// Share of the ceiling from which on writers are throttled (methods.md, rule 13: 90 %).
+/// Share of the ceiling from which writers are throttled (methods.md, rule 13).
 const NEAR_CEILING: f64 = 0.9;
-/// From this share of the time with somebody waiting for I/O on, waiting for it matters (methods.md,
-/// rule 13).
+/// Share of the time with a thread waiting for I/O from which it matters (methods.md, rule 13).
 const IO_SHARE: f64 = 0.10;
 
 pub(crate) const RULE: Rule = Rule {
@@ -21,8 +20,8 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-/// What is dirty or under way to the disk, against the ceiling above which writers wait: the mean
-/// of both thresholds (`dirty_freerun_ceiling` in the kernel's `mm/page-writeback.c`).
+/// Dirty pages and those in writeback, per ceiling above which writers wait: the mean of both
+/// thresholds (`dirty_freerun_ceiling` in the kernel's `mm/page-writeback.c`).
 fn dirty_per_ceiling(machine: &Change<'_>) -> Option<f64> {
     let level = |name| machine.level("vmstat", name);
     let ceiling = (level("nr_dirty_threshold")? + level("nr_dirty_background_threshold")?) / 2.0;

@@ -3,6 +3,7 @@
 use analysis::sweep::{End, Range, SearchSettings, Settings, Spacing};
 use clap::Args;
 use serde::{Deserialize, Serialize};
+use stats::KneeSettings;
 use toml::{Table, Value};
 
 use super::quantity::last;
@@ -188,10 +189,12 @@ fn finish(
             passes: table.passes.unwrap_or(standard.passes),
             budget: table.budget.unwrap_or(standard.budget),
             find: Settings {
-                least_rise: table.least_rise.unwrap_or(standard.find.least_rise),
+                knee: KneeSettings {
+                    least_rise: table.least_rise.unwrap_or(standard.find.knee.least_rise),
+                    ..standard.find.knee
+                },
                 present: present.transpose()?,
                 plateau: of_work.then_some(near),
-                ..standard.find
             },
         },
         response: table.response,
@@ -288,7 +291,7 @@ impl SweepPlan {
             coarse: Some(coarse),
             passes: Some(passes),
             budget: Some(budget),
-            least_rise: Some(find.least_rise),
+            least_rise: Some(find.knee.least_rise),
             present: find.present.map(|present| level(present).into()),
             response: self.response.clone(),
             by: self.by.as_ref().map(FactorFile::from),

@@ -17,8 +17,8 @@ pub(super) fn first_touch() -> Measured {
     cost(touched_by_pieces(&small_pages(TOUCHED_BYTES)?))
 }
 
-/// Mapping a page that is there: the pages of shared memory stay when they are given back. Writes,
-/// because a fault by reading maps what lies beside as well.
+/// Mapping a page that is there: pages of shared memory stay when they are given back. It writes, as
+/// a read fault maps its neighbours too.
 pub(super) fn map_page() -> Measured {
     let mapping = Mapping::shared(TOUCHED_BYTES).map_err(refused("map shared memory"))?;
     let _ = mapping.advise(Advice::Small);
@@ -27,7 +27,7 @@ pub(super) fn map_page() -> Measured {
     cost(touched_by_pieces(&mapping))
 }
 
-/// The time of touching a page, in ns, for each piece of the mapping.
+/// The time of touching a page, in ns, for each batch.
 fn touched_by_pieces(mapping: &Mapping) -> Vec<f64> {
     let pages = mapping.size_bytes() / page_bytes();
     let piece = |first| {
@@ -37,7 +37,7 @@ fn touched_by_pieces(mapping: &Mapping) -> Vec<f64> {
     (0..pages).step_by(PIECE_PAGES).map(piece).collect()
 }
 
-/// A fork, for each page that the process holds: what it takes longer with them than without.
+/// A fork, for each page that the process holds: the extra time with these pages.
 pub(super) fn fork_page() -> Measured {
     let forks = || {
         let all = (0..FORKS).map(|_| {
@@ -68,7 +68,7 @@ pub(super) fn copy_on_write() -> Measured {
     cost(each)
 }
 
-/// A child that holds what this process holds, and sleeps.
+/// A child that shares the memory of this process and sleeps.
 fn sleeper() -> io::Result<u32> {
     fork_child(|| {
         loop {

@@ -1,4 +1,4 @@
-//! Faults that wait for a device. Each is distinguished from a minor one by the kernel's own count.
+//! Faults that wait for a device, by the kernel's own count.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -13,14 +13,13 @@ use super::{Measured, cost, page_bytes, refused, small_pages};
 
 /// Size of the file and of the memory that is swapped out, in bytes.
 const SIZE_BYTES: usize = 4 << 20;
-/// Longest time for all faults of a kind, in ns: a slow disk gives fewer of them.
+/// Longest time for all faults of a kind, in ns.
 const LONGEST_NS: u64 = 250_000_000;
 const MOST: usize = 256;
-/// Step from one page to the next that is touched: odd, so that all are met, and without order.
+/// Step to the next page that is touched: odd, so that all are, and large, against read-ahead.
 const STEP_PAGES: usize = 389;
 
-/// Reading a page of a file again that was dropped from memory.
-/// In the first directory that allows it: one may not be writable, or hold its files in memory.
+/// Reading a file page again, in the first directory that allows it: one may be read-only, or in memory.
 pub(super) fn file_refault(work_dirs: &[PathBuf]) -> Measured {
     let mut reasons = Vec::new();
     let mut tried = work_dirs.iter().map(|work_dir| file_refault_in(work_dir));
@@ -41,7 +40,7 @@ fn file_refault_in(work_dir: &Path) -> Measured {
 /// A mapping of a file whose pages are on the disk only.
 fn uncached(path: &Path) -> std::io::Result<Mapping> {
     let mut file: File = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-    // From here on it has no name, so it goes with this process, whatever ends it.
+    // Without a name it ends with this process.
     fs::remove_file(path)?;
     file.write_all(&vec![0x5a; SIZE_BYTES])?;
     file.sync_all()?;
@@ -63,7 +62,7 @@ pub(super) fn swap_in() -> Measured {
     major(&mapping)
 }
 
-/// The cost of those touches of pages that made a major fault.
+/// The cost of the touches that were major faults.
 fn major(mapping: &Mapping) -> Measured {
     let pages = mapping.size_bytes() / page_bytes();
     let until_ns = monotonic_ns() + LONGEST_NS;

@@ -9,30 +9,24 @@ use doctor::UnitCost;
 const CHAIN_BYTES: usize = 64 << 20;
 /// A cache line in bytes: a pointer stands in each.
 const LINE_BYTES: usize = 64;
-/// Memory that came in huge pages to so large a part is called huge: its ends may lie in regions that
-/// are not wholly its own.
+/// Share of huge pages from which memory is called huge: its ends may lie in shared regions.
 const HUGE_SHARE: f64 = 0.75;
-/// Pointers of one piece, and how many pieces there are.
+/// Pointers of one batch, and the number of batches.
 const PIECE_POINTERS: u64 = 8192;
 const PIECES: usize = 60;
 
-/// What a reference through small pages costs more than one through huge pages, and what that one
-/// costs.
-pub(super) fn small_and_huge() -> (Measured, Measured) {
+/// What small pages add to the cost of a reference, and its cost through huge pages.
+pub(super) fn small_and_huge() -> [Measured; 2] {
     let huge = reference(Advice::Huge);
     let extra = huge.clone().and_then(|huge| {
         let small = reference(Advice::Small)?;
-        Ok(UnitCost {
-            ns: (small.ns - huge.ns).max(0.0),
-            least_ns: (small.least_ns - huge.ns).clamp(0.0, (small.ns - huge.ns).max(0.0)),
-            repetitions: small.repetitions,
-        })
+        let ns = (small.ns - huge.ns).max(0.0);
+        Ok(UnitCost { ns, least_ns: (small.least_ns - huge.ns).clamp(0.0, ns), ..small })
     });
-    (extra, huge)
+    [extra, huge]
 }
 
-/// Whether a mapping that is all there has the pages that it was asked to have: that the kernel may
-/// give huge pages does not mean that it did.
+/// Whether a mapping has the pages that were requested: the kernel may, but need not give huge ones.
 fn has_pages(mapping: &Mapping, advice: Advice) -> Result<(), String> {
     let path = "/proc/self/smaps";
     let text = std::fs::read_to_string(path).map_err(refused(&format!("read {path}")))?;
@@ -80,8 +74,7 @@ mod tests {
     #[test]
     fn without_huge_pages_their_cost_is_missed_whatever_the_kernel_allows() {
         rustix::thread::disable_transparent_huge_pages(true).unwrap();
-        let (extra, huge) = small_and_huge();
-        for missed in [extra, huge] {
+        for missed in small_and_huge() {
             assert!(missed.unwrap_err().contains("0 % came in huge pages"));
         }
     }

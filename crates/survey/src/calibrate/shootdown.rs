@@ -12,13 +12,13 @@ use super::{CPU, Measured, cost, each_ns, page_bytes, refused};
 
 const PIECE: usize = 200;
 const PIECES: usize = 20;
-/// Longest time beside another thread, in ns: where the other CPU is busy, few pieces tell.
+/// Longest time beside another thread, in ns: if the other CPU is busy, few batches count.
 const LONGEST_NS: u64 = 400_000_000;
-/// A piece with fewer interrupts says nothing about them: the other thread was not running.
+/// Interrupts of a batch below which the other thread was not running.
 const LEAST_INTERRUPTS: u64 = PIECE as u64 / 8;
 
-/// What changing the protection of a page takes longer while another thread of the process runs,
-/// for each interrupt that the kernel counts.
+/// The extra time of changing the protection of a page while another thread of the process runs, for
+/// each interrupt.
 pub(super) fn tlb_shootdown() -> Measured {
     let allowed = sched_getaffinity(None).map_err(|error| format!("read the CPUs: {error}"))?;
     let mut cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
@@ -30,14 +30,13 @@ pub(super) fn tlb_shootdown() -> Measured {
     pin(own)?;
     let measured = pieces(&mapping, |pieces| pieces.len() >= PIECES)
         .and_then(|alone| Ok((alone, beside_a_thread(&mapping, other)?)));
-    // The threads of this process go where they may, as before.
+    // Errors do not matter: the measurement is done.
     let _ = sched_setaffinity(None, &allowed);
     let (alone, beside) = measured?;
     let alone = cost(alone.iter().map(|piece| piece.each_ns).collect())?;
     let interrupted = beside.iter().filter(|piece| piece.is_interrupted());
-    let extra_ns = |piece: &Piece| {
-        (piece.each_ns - alone.ns).max(0.0) * PIECE as f64 / piece.interrupts as f64
-    };
+    let extra_ns =
+        |it: &Piece| (it.each_ns - alone.ns).max(0.0) * PIECE as f64 / it.interrupts as f64;
     let extra = cost(interrupted.map(extra_ns).collect()).map_err(|_| {
         "the other CPU was never interrupted: it is busy, or they are not counted".to_owned()
     })?;
@@ -50,7 +49,7 @@ pub(super) fn tlb_shootdown() -> Measured {
 struct Piece {
     /// The time of one, in ns.
     each_ns: f64,
-    /// Interrupts that were counted meanwhile.
+    /// Interrupts counted meanwhile.
     interrupts: u64,
 }
 
@@ -65,7 +64,7 @@ fn beside_a_thread(mapping: &Mapping, cpu: usize) -> Result<Vec<Piece>, String> 
     std::thread::scope(|scope| {
         std::thread::Builder::new()
             .spawn_scoped(scope, || {
-                // Where it is refused, the scheduler decides, and the count shows it.
+                // If it is refused, the scheduler decides, and the count shows it.
                 let _ = pin(cpu);
                 runs.store(true, Ordering::Release);
                 while !done.load(Ordering::Acquire) {

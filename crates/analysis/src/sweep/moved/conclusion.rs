@@ -1,11 +1,9 @@
-//! What lies under a knee, in words.
-
-use std::collections::BTreeMap;
+//! The cause of a knee, in words.
 
 use super::{Cause, Mover, meaning};
 use crate::sweep::{Curve, Point};
 
-/// What counters that rose with a cause say, the most specific first.
+/// Sentences on causes, the most specific first.
 const SENTENCES: [(Cause, &str); 9] = [
     (Cause::Swap, "anonymous memory is swapped out and read back"),
     (Cause::FileRefault, "file pages are evicted and read again"),
@@ -18,45 +16,38 @@ const SENTENCES: [(Cause, &str); 9] = [
     (Cause::Quota, "the quota of CPU time is used up"),
 ];
 
-/// Where one looks first, by what it would be: counters of which none is at 0 by chance.
-const FIRST_LOOKS: [(&str, &str, &[&str]); 4] = [
-    // Scans of file and anonymous pages count those of control groups too, in newer kernels.
+/// Obvious suspects, as the reader sees them, and the beginnings of their counters in `vmstat`.
+const SUSPECTS: [(&str, &str, &str); 4] = [
+    // Not `pgscan_file` or `pgscan_anon`, which newer kernels count for control groups too.
     (
         "reclaim of the whole machine",
         "pgscan and pgsteal of kswapd and direct, allocstall",
-        &[
-            "vmstat.pgscan_kswapd",
-            "vmstat.pgscan_direct",
-            "vmstat.pgsteal_kswapd",
-            "vmstat.pgsteal_direct",
-            "vmstat.allocstall",
-        ],
+        "pgscan_kswapd pgscan_direct pgsteal_kswapd pgsteal_direct allocstall",
     ),
-    ("swapping", "pswpin, pswpout", &["vmstat.pswpin", "vmstat.pswpout"]),
-    ("direct compaction", "compact_stall", &["vmstat.compact_stall"]),
-    ("major faults", "pgmajfault", &["vmstat.pgmajfault"]),
+    ("swapping", "pswpin, pswpout", "pswpin pswpout"),
+    ("direct compaction", "compact_stall", "compact_stall"),
+    ("major faults", "pgmajfault", "pgmajfault"),
 ];
 
 /// One line; `None` if nothing but clocks was counted.
 pub(super) fn conclusion(curve: &Curve, movers: &[Mover]) -> Option<String> {
-    let is_told = |name: &&String| !matches!(meaning::meaning(name), Some((Cause::Clock, _)));
-    super::names(curve).into_iter().find(is_told)?;
+    let is_no_clock = |name: &&String| !matches!(meaning::meaning(name), Some((Cause::Clock, _)));
+    super::names(curve).into_iter().find(is_no_clock)?;
     let rose = |cause: Cause| {
         movers.iter().find(|mover| mover.cause == Some(cause) && mover.after > mover.before)
     };
-    // A page that comes back is read from a disk, and the fault is a major one; a process that has
-    // lost all its translations is taken for an idle one and swapped out.
+    // A page that comes back is read from a disk; a process without translations looks idle and is
+    // swapped out.
     let is_implied = |cause: Cause| match cause {
         Cause::Reading => rose(Cause::Swap).is_some() || rose(Cause::FileRefault).is_some(),
         Cause::Swap => rose(Cause::Stealing).is_some(),
         _ => false,
     };
-    let is_said = |cause: Cause| rose(cause).is_some() && !is_implied(cause);
-    let said = SENTENCES.iter().filter(|(cause, _)| is_said(*cause)).map(|(_, sentence)| *sentence);
+    let causes = SENTENCES.iter().filter(|(it, _)| rose(*it).is_some() && !is_implied(*it));
     let at_limit = rose(Cause::Limit).map(|_| "the control group is at its limit");
-    let said: Vec<&str> = said.chain(at_limit).collect();
-    if !said.is_empty() {
-        return Some(said.join("; "));
+    let causes: Vec<&str> = causes.map(|(_, sentence)| *sentence).chain(at_limit).collect();
+    if !causes.is_empty() {
+        return Some(causes.join("; "));
     }
     if rose(Cause::Mapping).is_some() {
         return Some("mappings are lost and faulted in again".to_owned());
@@ -73,17 +64,17 @@ pub(super) fn conclusion(curve: &Curve, movers: &[Mover]) -> Option<String> {
     })
 }
 
-/// Counters where one would look first that stayed at 0 in every measurement beyond the knee.
+/// Suspects that were measured and stayed at 0 in every measurement beyond the knee.
 pub(super) fn still(beyond: &[&Point]) -> Vec<String> {
-    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    for (name, value) in beyond.iter().flat_map(|point| &point.counters) {
-        *sums.entry(name).or_default() += value.abs();
-    }
-    let said = FIRST_LOOKS.iter().filter_map(|(what, counters, names)| {
-        let is_of_these = |name: &str| names.iter().any(|beginning| name.starts_with(beginning));
-        let mut of_these = sums.iter().filter(|(name, _)| is_of_these(name)).peekable();
-        let is_still = of_these.peek().is_some() && of_these.all(|(_, sum)| *sum == 0.0);
+    let still = SUSPECTS.iter().filter_map(|(what, counters, names)| {
+        let is_of_these = |name: &str| {
+            name.strip_prefix("vmstat.")
+                .is_some_and(|name| names.split(' ').any(|beginning| name.starts_with(beginning)))
+        };
+        let counted = beyond.iter().flat_map(|point| &point.counters);
+        let mut values = counted.filter(|(name, _)| is_of_these(name)).peekable();
+        let is_still = values.peek().is_some() && values.all(|(_, value)| *value == 0.0);
         is_still.then(|| format!("no {what} ({counters}: 0)"))
     });
-    said.collect()
+    still.collect()
 }

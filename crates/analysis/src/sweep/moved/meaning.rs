@@ -1,6 +1,6 @@
-//! What well-known counters mean.
+//! The meaning of well-known counters.
 
-/// What a counter that moves is evidence of; see [`super::conclusion`] for what is said of each.
+/// What a counter that moves is evidence of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cause {
     Swap,
@@ -14,15 +14,15 @@ pub(super) enum Cause {
     Mapping,
     Writeback,
     Quota,
-    /// It comes with one of the others, and names none.
+    /// It accompanies one of the others.
     Accompanies,
-    /// A clock, or a number that only follows one.
+    /// A clock, or a number that follows one.
     Clock,
 }
 
-/// Counters by their names without source, or their beginnings if these end in `*`; what they are
-/// evidence of, and what they mean. The first that fits counts.
-const TABLE: [(&str, Cause, &str); 65] = [
+/// Counters by their names without source, or their beginnings before a `*`; what they are evidence
+/// of, and what they mean. The first that fits counts.
+const TABLE: [(&str, Cause, &str); 57] = [
     ("workingset_refault_anon", Cause::Swap, "swapped pages needed again soon after"),
     ("workingset_refault*", Cause::FileRefault, "file pages needed again soon after eviction"),
     ("workingset_restore_file", Cause::FileRefault, "evicted file pages that were active"),
@@ -36,29 +36,27 @@ const TABLE: [(&str, Cause, &str); 65] = [
     ("thrashing_count", Cause::Reading, "waits for pages evicted a short while ago"),
     ("thrashing_delay*", Cause::Reading, "time waited for pages evicted a short while ago"),
     ("pgmajfault", Cause::Reading, "faults that had to read from a disk"),
-    ("failcnt", Cause::Limit, "requests for memory that met the group's limit"),
-    ("events_max", Cause::Limit, "requests for memory that met the group's limit"),
+    ("failcnt events_max", Cause::Limit, "requests for memory that met the group's limit"),
     ("events_high", Cause::Limit, "requests for memory slowed down at the group's high mark"),
     ("events_oom*", Cause::Limit, "the group was out of memory"),
     ("oom_kill", Cause::Limit, "processes killed for want of memory"),
-    ("nr_page_table_pages", Cause::PageTables, "memory in page tables"),
+    ("nr_page_table_pages PageTables_kb page_table*", Cause::PageTables, "memory in page tables"),
     ("nr_sec_page_table_pages", Cause::PageTables, "memory in a hypervisor's page tables"),
-    ("PageTables_kb", Cause::PageTables, "memory in page tables"),
     ("pagetables", Cause::PageTables, "memory of the group in page tables"),
-    ("page_table*", Cause::PageTables, "memory in page tables"),
     ("page_walks", Cause::Translation, "translations the processor looked up in page tables"),
-    ("dtlb*", Cause::Translation, "translations missing in the TLB"),
-    ("itlb*", Cause::Translation, "translations missing in the TLB"),
-    ("pmgstolen_*", Cause::Stealing, "groups of translations taken from another process"),
-    ("steals", Cause::Stealing, "groups of translations taken from another process"),
+    ("dtlb* itlb*", Cause::Translation, "translations missing in the TLB"),
+    ("pmgstolen_* steals", Cause::Stealing, "groups of translations taken from another process"),
     ("pmgalloc", Cause::Accompanies, "groups of translations given out"),
     ("pmghave", Cause::Accompanies, "faults whose group of translations was there"),
     ("ctxpmgs", Cause::Accompanies, "groups of translations that came back with a context"),
     ("loads", Cause::Accompanies, "groups of translations filled at once by the kernel"),
-    ("ctxstolen", Cause::Accompanies, "hardware contexts taken from another process"),
-    ("contexts_stolen", Cause::Accompanies, "hardware contexts taken from another process"),
+    (
+        "ctxstolen contexts_stolen",
+        Cause::Accompanies,
+        "hardware contexts taken from another process",
+    ),
     ("ctxalloc", Cause::Accompanies, "hardware contexts given out"),
-    ("context_switches", Cause::Accompanies, "context switches"),
+    ("context_switches ctxt", Cause::Accompanies, "context switches"),
     ("translation_faults", Cause::Mapping, "translations the kernel had to supply"),
     ("compact_daemon*", Cause::Accompanies, "memory moved in the background"),
     ("compact_*", Cause::Compaction, "memory moved to make room for huge pages"),
@@ -76,8 +74,7 @@ const TABLE: [(&str, Cause, &str); 65] = [
     ("freepages_*", Cause::Accompanies, "waits for memory to be reclaimed"),
     ("workingset_activate*", Cause::Accompanies, "refaulted pages taken for active"),
     ("workingset_*", Cause::Accompanies, "eviction of pages in use"),
-    ("kswapd_*", Cause::Accompanies, "the reclaiming daemon at work"),
-    ("pageoutrun", Cause::Accompanies, "the reclaiming daemon at work"),
+    ("kswapd_* pageoutrun", Cause::Accompanies, "the reclaiming daemon at work"),
     ("memory_some_us", Cause::Accompanies, "time in which a task waited for memory"),
     ("memory_full_us", Cause::Accompanies, "time in which all tasks waited for memory"),
     ("io_some_us", Cause::Accompanies, "time in which a task waited for a disk"),
@@ -85,12 +82,11 @@ const TABLE: [(&str, Cause, &str); 65] = [
     ("blkio_*", Cause::Accompanies, "waits for a disk"),
     ("pgpgin", Cause::Accompanies, "read from disks"),
     ("pgpgout", Cause::Accompanies, "written to disks"),
-    ("ctxt", Cause::Accompanies, "context switches"),
     ("procs_blocked", Cause::Accompanies, "tasks that wait for a disk"),
     ("intr_total", Cause::Clock, "interrupts"),
 ];
 
-/// Names of the same thing, and the one that is used here.
+/// Synonyms, and the names used here.
 const SYNONYMS: [(&str, &str); 7] = [
     ("major_faults", "pgmajfault"),
     ("majflt", "pgmajfault"),
@@ -101,25 +97,25 @@ const SYNONYMS: [(&str, &str); 7] = [
     ("pgtables_bytes", "pagetables"),
 ];
 
-/// Clocks, and what follows them, by what their names contain.
+/// Parts of the names of clocks, and of what follows them.
 const CLOCKS: &str =
     "elapsed user system ticks usage_ cpu_ run_ns wait_ns timeslices idle vm_time time_ns";
 
-/// What is measured, without its source and the prefix by which control groups mark sums.
+/// A name without its source and the control groups' prefix of sums.
 pub(super) fn bare(name: &str) -> &str {
     let bare = name.rsplit_once('.').map_or(name, |(_, bare)| bare);
     let bare = bare.strip_prefix("total_").unwrap_or(bare);
     SYNONYMS.iter().find(|(other, _)| *other == bare).map_or(bare, |(_, name)| name)
 }
 
-/// What a counter is evidence of, and in words; `None` of those that are not well known.
+/// What a counter is evidence of, and its meaning, if it is well known.
 pub(super) fn meaning(name: &str) -> Option<(Cause, Option<&'static str>)> {
     let bare = bare(name);
     let fits = |name: &str| match name.strip_suffix('*') {
         Some(beginning) => bare.starts_with(beginning),
         None => bare == name,
     };
-    let known = TABLE.iter().find(|(name, ..)| fits(name));
+    let known = TABLE.iter().find(|(names, ..)| names.split(' ').any(fits));
     let known = known.map(|(_, cause, meaning)| (*cause, Some(*meaning)));
     let is_clock = || CLOCKS.split(' ').any(|clock| bare.contains(clock));
     known.or_else(|| is_clock().then_some((Cause::Clock, None)))

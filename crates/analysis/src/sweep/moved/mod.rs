@@ -1,45 +1,46 @@
-//! Which counters moved at the knee: what lies under it.
+//! Which counters moved at the knee.
 //!
-//! Rates of every counter and figure on the plateau are compared with those beyond. A rate is of a
-//! unit of work where work is known, because that is what the cost is of; else of a second; else
-//! of a measurement. Beyond a knee less work is done in the same time, so whatever only runs with
-//! the clock rises by the unit of work too: where time is known a counter must therefore rise, and
-//! be told apart, by the second as well. And what grows with the level everywhere has not moved at the knee: a rise
-//! must be more than the level's own.
+//! The rates of every counter and figure on the plateau are compared with those beyond. A rate is for
+//! a unit of work, as the cost is, if work is known; else for a second; else for a measurement. Beyond
+//! a knee less work is done in a second, so the rates of clocks for a unit of work rise too: if time
+//! is known, the rate for a second must rise as well, and by more than the level.
 
 mod conclusion;
 mod meaning;
 
-use std::{cmp::Ordering, collections::BTreeSet};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 use stats::Knee;
 
-use super::{Curve, End, Point, Settings, rows};
+use super::{Curve, End, Point, rows};
 use crate::are_apart;
 use meaning::Cause;
 
 /// Levels on each side of the knee that are compared, the nearest ones.
 const LEVELS: usize = 5;
-/// A rate that changes by less than this factor, beyond the change of the level, has not moved.
+/// Factor, beyond the change of the level, from which a rate has moved.
 const LEAST_FACTOR: f64 = 1.5;
-/// Rank correlation with the cost from which a well-known counter counts though its ranges overlap.
+/// Rank correlation with the cost from which a known counter counts although its ranges overlap.
 const ASSOCIATED: f64 = 0.7;
+/// How many movers are shown.
+const MOST_MOVERS: usize = 12;
 
-/// What the counters say of a knee.
+/// What the counters show of a knee.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Moved {
-    /// What rates are of: `unit of work`, `s`, or `measurement`.
+    /// Divisor of rates: `unit of work`, `s`, or `measurement`.
     pub per: String,
     /// Levels on the plateau that were compared, from the knee inwards.
     pub plateau: Vec<f64>,
     /// Levels beyond it that were compared, from the knee outwards.
     pub beyond: Vec<f64>,
-    /// What moved, the most telling first.
+    /// What moved, the best evidence first.
     pub movers: Vec<Mover>,
-    /// What did not move though one would look there first, in words.
+    /// Obvious suspects that did not move, in words.
     pub still: Vec<String>,
-    /// What lies under the knee, in one line; `None` if there are no counters to tell.
+    /// The cause of the knee, in one line, if there are counters.
     pub conclusion: Option<String>,
 }
 
@@ -56,56 +57,46 @@ pub struct Mover {
     pub after: f64,
     /// after / before; `None` if it was 0 before (it appeared), or is negative.
     pub factor: Option<f64>,
-    /// Whether it is an amount at a moment (memory in page tables) and no rate.
+    /// Whether it is an amount (memory in page tables) and no rate.
     pub is_amount: bool,
-    /// Whether the sides are apart, by the unit of work and by the second if both are known.
+    /// Whether the sides are apart, for a unit of work and for a second if both are known.
     pub separated: bool,
     /// Spearman's rank correlation with the cost over all levels.
     pub association: f64,
-    /// What it means, of well-known ones.
+    /// The meaning of a known counter.
     pub meaning: Option<String>,
-    /// What it is evidence of.
     #[serde(skip)]
     cause: Option<Cause>,
-    /// The change on the scale on which movers are ranked.
+    /// The change on a logarithmic scale.
     #[serde(skip)]
     magnitude: f64,
 }
 
 impl Mover {
-    /// Evidence of a cause before what only accompanies one, that before what nobody knows, and
-    /// clocks last; then what is separated, then by the size of the change.
-    fn most_telling_first(&self, other: &Self) -> Ordering {
-        let class = |mover: &Self| match mover.cause {
+    /// The sort key: evidence of a cause, what accompanies one, unknown counters, clocks; then what is
+    /// separated, then by the size of the change, whose bits are in order as it is not negative.
+    fn rank(&self) -> impl Ord + use<> {
+        let class = match self.cause {
             Some(Cause::Mapping | Cause::Accompanies) => 1,
             None => 2,
             Some(Cause::Clock) => 3,
             Some(_) => 0,
         };
-        let size = |mover: &Self| mover.magnitude.abs();
-        class(self)
-            .cmp(&class(other))
-            .then(other.separated.cmp(&self.separated))
-            .then(size(other).total_cmp(&size(self)))
-            .then_with(|| self.name.cmp(&other.name))
+        (class, !self.separated, Reverse(self.magnitude.abs().to_bits()), self.name.clone())
     }
 }
 
 /// What moved at `knee`.
-pub(super) fn moved(curve: &Curve, knee: &Knee, plateau: End, settings: &Settings) -> Moved {
+pub(super) fn moved(curve: &Curve, knee: &Knee, plateau: End) -> Moved {
     let sides = Sides::new(curve, knee, plateau);
     let mut movers: Vec<Mover> =
         names(curve).into_iter().filter_map(|name| sides.mover(name)).collect();
-    movers.sort_by(Mover::most_telling_first);
+    movers.sort_by_cached_key(Mover::rank);
     let mut movers = merged(movers);
     let conclusion = conclusion::conclusion(curve, &movers);
     let still = conclusion::still(&sides.beyond);
-    movers.truncate(settings.most_movers);
-    let levels = |points: &[&Point]| {
-        let mut levels: Vec<f64> = points.iter().map(|point| point.level).collect();
-        levels.dedup();
-        levels
-    };
+    movers.truncate(MOST_MOVERS);
+    let levels = |points: &[&Point]| crate::distinct(points.iter().map(|point| point.level));
     Moved {
         per: sides.per.0.to_owned(),
         plateau: levels(&sides.plateau),
@@ -116,29 +107,25 @@ pub(super) fn moved(curve: &Curve, knee: &Knee, plateau: End, settings: &Setting
     }
 }
 
-/// All figures and counters but the work itself.
+/// All figures and counters except the work.
 fn names(curve: &Curve) -> BTreeSet<&String> {
     let names = curve.points.iter().flat_map(|it| it.figures.keys().chain(it.counters.keys()));
     names.filter(|name| *name != "work").collect()
 }
 
-/// One mover for each thing, whatever its names; the first is the best.
+/// One mover, the first, for each meaning and direction, with the names of the others.
 fn merged(movers: Vec<Mover>) -> Vec<Mover> {
-    let mut merged: Vec<Mover> = Vec::new();
-    for mover in movers {
-        let same = |other: &&mut Mover| {
-            meaning::bare(&other.name) == meaning::bare(&mover.name)
-                && (other.after > other.before) == (mover.after > mover.before)
-        };
-        match merged.iter_mut().find(same) {
-            Some(other) => other.also.push(mover.name),
-            None => merged.push(mover),
-        }
-    }
-    merged
+    let key = |it: &Mover| (meaning::bare(&it.name).to_owned(), it.after > it.before);
+    let groups = crate::grouped(movers.into_iter().map(|mover| (key(&mover), mover)));
+    let groups = groups.into_iter().filter_map(|(_, group)| {
+        let mut group = group.into_iter();
+        let first = group.next()?;
+        Some(Mover { also: group.map(|mover| mover.name).collect(), ..first })
+    });
+    groups.collect()
 }
 
-/// What a rate is of, and by what a point's counts are divided; `None` if that was not measured.
+/// The name and the value of a rate's divisor; `None` if that was not measured.
 type Per = (&'static str, fn(&Point) -> Option<f64>);
 
 const WORK: Per = ("unit of work", |point| positive(point, "work"));
@@ -158,7 +145,7 @@ struct Sides<'a> {
     /// All levels that have a cost.
     all: Vec<(f64, Vec<&'a Point>)>,
     per: Per,
-    /// Whether there are rates by the second beside those by the unit of work.
+    /// Whether there are rates for a second.
     has_time: bool,
     /// Logarithm of the level beyond over that of the plateau, 0 or above.
     level_change: f64,
@@ -178,11 +165,10 @@ impl<'a> Sides<'a> {
         let nearest = |side: Vec<&(f64, Vec<&'a Point>)>| -> Vec<&'a Point> {
             side.into_iter().take(LEVELS).flat_map(|(_, points)| points.iter().copied()).collect()
         };
-        let is_beyond = |level: f64, other: f64| end.is_outside(level, other);
         let inwards = outwards.iter().rev().copied();
-        let plateau = nearest(inwards.filter(|(at, _)| is_beyond(knee.capacity, *at)).collect());
-        outwards.retain(|(at, _)| is_beyond(*at, knee.beyond));
-        let beyond = nearest(outwards);
+        let plateau = inwards.filter(|(at, _)| end.is_outside(knee.capacity, *at)).collect();
+        outwards.retain(|(at, _)| end.is_outside(*at, knee.beyond));
+        let (plateau, beyond) = (nearest(plateau), nearest(outwards));
         let has = |per: &Per| plateau.iter().chain(&beyond).all(|it| per.1(it).is_some());
         let level = |points: &[&Point]| {
             stats::median(&points.iter().map(|point| point.level).collect::<Vec<_>>())
@@ -202,14 +188,13 @@ impl<'a> Sides<'a> {
     /// The counter, if it moved.
     fn mover(&self, name: &str) -> Option<Mover> {
         let (cause, meaning) = meaning::meaning(name).unzip();
-        // All others are increases over the measurement.
         let is_amount = cause == Some(Cause::PageTables);
         let per = if is_amount { MEASUREMENT } else { self.per };
         let mut mover = self.change(name, per)?;
         let mut certain = mover.association.abs();
         if per.0 == WORK.0 && self.has_time {
             let by_time = self.change(name, SECOND)?;
-            // By the second it must go where it goes by the unit of work, by more than noise.
+            // For a second it must go in the same direction, by more than noise.
             if by_time.magnitude.signum() != mover.magnitude.signum()
                 || by_time.magnitude.abs() < LEAST_FACTOR.ln()
             {
@@ -229,7 +214,7 @@ impl<'a> Sides<'a> {
     fn change(&self, name: &str, per: Per) -> Option<Mover> {
         let sides = [&self.plateau, &self.beyond].map(|points| rates(points, name, per));
         let (before, after) = (stats::median(&sides[0])?, stats::median(&sides[1])?);
-        // The rate of a single event, so that a logarithm can be taken of nothing.
+        // The rate of a single event, so that 0 has a logarithm.
         let divisors = self.plateau.iter().chain(&self.beyond).filter_map(|point| per.1(point));
         let one = stats::median(&divisors.collect::<Vec<_>>())?.recip();
         let of_level = |(_, points): &(f64, Vec<&Point>)| {

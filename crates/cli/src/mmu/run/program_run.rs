@@ -174,7 +174,7 @@ fn tell(
         curve: &curve,
         found: &found,
         beside: beside.as_ref().map(|(title, beside)| (title.clone(), beside)),
-        least_rise: settings.least_rise,
+        least_rise: settings.knee.least_rise,
     };
     show(&program_run_document(&view).with_data(data), &OutputArgs::printed(args.json))?;
     match beside {
