@@ -1,19 +1,17 @@
-//! Bisection along an ordered axis: which step is measured next, and what was found.
-//!
-//! What a step is and how it is measured is the caller's: a level of a plan, or a command.
+//! Bisection along an ordered axis, whose steps the caller measures.
 
 use stats::{Conclusion, ExactBisect, NoisyBisect, NoisySettings, Outcome, Posterior};
 
 use crate::are_apart;
 
-/// What measuring a step gave.
+/// The result of measuring a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
     /// Its values: one a seed on a deterministic subject, one otherwise.
     Values(Vec<f64>),
-    /// It was judged by somebody else.
+    /// Judged by a command.
     Judged(Outcome),
-    /// It ran and failed, with what it died of: that is a result.
+    /// It ran and failed, with the cause: that is a result.
     Failed(String),
     /// It cannot be built or run, with the reason.
     Skip(String),
@@ -22,8 +20,7 @@ pub enum Measured {
 /// What a search looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The first step whose values are those of the last one; of an end that fails and another
-    /// that does not, the first step that fails.
+    /// The first step with values as the last one; if only the last one fails, the first that fails.
     Change,
     /// The first step that fails, also where the last one does not.
     Failure,
@@ -43,9 +40,9 @@ pub struct Axis {
 /// How a search ended.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// The first changed step is one of these, from 0; `None` if that could not be said.
+    /// The first changed step is one of these, from 0; `None` if unknown.
     pub changed: Option<(usize, usize)>,
-    /// Whether it was said that nothing changed.
+    /// Whether nothing changed.
     pub no_change: bool,
     /// Probabilities, of a search on noisy measurements.
     pub posterior: Option<Posterior>,
@@ -53,33 +50,21 @@ pub struct Found {
     pub measurements: usize,
     /// Steps that could not be built or run, with the reasons.
     pub skipped: Vec<(usize, String)>,
-    /// What was measured, in the order of time: step and values.
+    /// Steps and their values, in order of time.
     pub values: Vec<(usize, Vec<f64>)>,
-    /// Steps that failed, with what they died of.
+    /// Steps that failed, with the causes.
     pub failed: Vec<(usize, String)>,
     /// Whether the answer is the first step that fails, and not a change of values.
     pub by_outcome: bool,
 }
 
-/// What ended a search before its time.
-#[derive(Debug)]
-pub enum Stopped<E> {
-    /// A measurement, with what was said of it.
-    Measurement(E),
-    /// The search itself.
-    Search(BisectError),
-}
-
-impl<E> From<BisectError> for Stopped<E> {
-    fn from(error: BisectError) -> Self {
-        Self::Search(error)
-    }
-}
-
 /// A search that cannot go on.
 #[derive(Debug, thiserror::Error)]
-pub enum BisectError {
-    /// Fewer than two steps, or settings without sense.
+pub enum BisectError<E> {
+    /// A measurement failed.
+    #[error("{0}")]
+    Measurement(E),
+    /// Fewer than two steps, or invalid settings.
     #[error("a bisection needs at least two steps, and a confidence from 0.5 to below 1")]
     TooFew,
     /// An end cannot be measured.
@@ -96,12 +81,12 @@ pub enum BisectError {
          tell, if there is a difference"
     )]
     EndsAlike(Vec<f64>, Vec<f64>),
-    /// What was measured makes no sense for a search, in words.
+    /// The measurements cannot be searched, in words.
     #[error("{0}")]
     Senseless(String),
 }
 
-impl BisectError {
+impl<E> BisectError<E> {
     fn senseless(error: impl std::fmt::Display) -> Self {
         Self::Senseless(error.to_string())
     }
@@ -110,17 +95,13 @@ impl BisectError {
 /// Measures a step.
 type Measure<'m, E> = &'m mut dyn FnMut(usize) -> Result<Measured, E>;
 
-/// Searches along `steps` steps whose measurements are certain: each is made once.
-///
-/// A step that fails between ends that do not is skipped where a change of values is sought.
-///
-/// # Errors
-/// What the measurement said, or see [`BisectError`].
+/// Searches along `steps` steps whose measurements are exact: each is made once. For a change of
+/// values, a step that fails between ends that do not is skipped.
 pub fn bisect_exactly<E>(
     steps: usize,
     target: Target,
     measure: Measure<'_, E>,
-) -> Result<Found, Stopped<E>> {
+) -> Result<Found, BisectError<E>> {
     let mut search = ExactBisect::new(steps).ok_or(BisectError::TooFew)?;
     let mut found = Found::default();
     let (first, last) = (found.end(0, measure)?, found.end(steps - 1, measure)?);
@@ -128,8 +109,7 @@ pub fn bisect_exactly<E>(
         return Err(BisectError::Senseless(format!(
             "the first step fails already ({why}): begin with one that does not, or put the steps \
              in the other order to find the first one that does not fail"
-        ))
-        .into());
+        )));
     }
     match (target, &last) {
         (_, Measured::Failed(_)) => found.by_outcome = true,
@@ -142,7 +122,7 @@ pub fn bisect_exactly<E>(
     }
     let means = match (&first, &last) {
         (Measured::Values(first), Measured::Values(last)) => {
-            // Where the values of the ends overlap no step can be judged for certain.
+            // If the values of the ends overlap, no step can be judged with certainty.
             let means = stats::mean(first).zip(stats::mean(last));
             let alike = || BisectError::EndsAlike(first.clone(), last.clone());
             Some(means.filter(|_| are_apart(first, last)).ok_or_else(alike)?)
@@ -154,8 +134,7 @@ pub fn bisect_exactly<E>(
             return Err(BisectError::Senseless(format!(
                 "the first step must be good and the last one bad; the first is {first}, the last \
                  {last}"
-            ))
-            .into());
+            )));
         }
     };
     while let Some(step) = search.next() {
@@ -186,17 +165,14 @@ fn in_words(measured: &Measured) -> &'static str {
     }
 }
 
-/// Searches along `steps` steps on noisy measurements, after those that are at hand.
-///
-/// # Errors
-/// What the measurement said, or see [`BisectError`].
+/// Searches along `steps` steps on noisy measurements, after those at hand.
 pub fn bisect_noisily<E>(
     steps: usize,
     settings: NoisySettings,
     at_hand: &[(usize, f64)],
     measure: Measure<'_, E>,
     on_posterior: &mut dyn FnMut(&Posterior),
-) -> Result<Found, Stopped<E>> {
+) -> Result<Found, BisectError<E>> {
     let mut search = NoisyBisect::new(steps, settings).ok_or(BisectError::TooFew)?;
     let mut found = Found::default();
     for (step, value) in at_hand {
@@ -216,9 +192,9 @@ pub fn bisect_noisily<E>(
             }
             Measured::Failed(why) if is_end => {
                 let why = format!("{why}; look for the first step that fails instead");
-                return Err(BisectError::End { step, why }.into());
+                return Err(BisectError::End { step, why });
             }
-            _ if is_end => return Err(BisectError::End { step, why: String::new() }.into()),
+            _ if is_end => return Err(BisectError::End { step, why: String::new() }),
             _ => search.skip(step),
         }
     }
@@ -232,12 +208,12 @@ pub fn bisect_noisily<E>(
 }
 
 impl Found {
-    /// Between living ends halves find no failure: every step is measured until one fails.
+    /// If neither end fails, every step is measured until one does.
     fn first_failure<E>(
         mut self,
         steps: usize,
         measure: Measure<'_, E>,
-    ) -> Result<Self, Stopped<E>> {
+    ) -> Result<Self, BisectError<E>> {
         self.by_outcome = true;
         let mut alive = 0;
         for step in 1..steps - 1 {
@@ -250,14 +226,18 @@ impl Found {
                 Measured::Values(_) | Measured::Judged(_) => alive = step,
             }
         }
-        // A step that was skipped may be one that fails.
+        // A skipped step may fail.
         self.no_change = self.skipped.is_empty();
         Ok(self)
     }
 
-    /// Measures a step and writes down what came of it.
-    fn measure<E>(&mut self, step: usize, measure: Measure<'_, E>) -> Result<Measured, Stopped<E>> {
-        let measured = measure(step).map_err(Stopped::Measurement)?;
+    /// Measures a step and records the result.
+    fn measure<E>(
+        &mut self,
+        step: usize,
+        measure: Measure<'_, E>,
+    ) -> Result<Measured, BisectError<E>> {
+        let measured = measure(step).map_err(BisectError::Measurement)?;
         match &measured {
             Measured::Values(values) => self.values.push((step, values.clone())),
             Measured::Judged(_) => {}
@@ -271,10 +251,10 @@ impl Found {
         Ok(measured)
     }
 
-    /// The same for an end, without which nothing can be found.
-    fn end<E>(&mut self, step: usize, measure: Measure<'_, E>) -> Result<Measured, Stopped<E>> {
+    /// The same for an end, which must not be skipped.
+    fn end<E>(&mut self, step: usize, measure: Measure<'_, E>) -> Result<Measured, BisectError<E>> {
         match self.measure(step, measure)? {
-            Measured::Skip(why) => Err(BisectError::End { step, why }.into()),
+            Measured::Skip(why) => Err(BisectError::End { step, why }),
             measured => Ok(measured),
         }
     }
@@ -310,9 +290,7 @@ mod tests {
         let found = bisect_exactly(20, Target::Change, &mut versions(10, &[9, 10])).unwrap();
         assert_eq!(found.changed, Some((9, 11)));
         assert_eq!(found.skipped.len(), 2);
-        let Err(Stopped::Search(error)) =
-            bisect_exactly(20, Target::Change, &mut versions(10, &[19]))
-        else {
+        let Err(error) = bisect_exactly(20, Target::Change, &mut versions(10, &[19])) else {
             panic!("the last version does not build");
         };
         assert!(error.to_string().contains("step 19, an end"), "{error}");
@@ -323,7 +301,7 @@ mod tests {
         let mut alike = |step: usize| -> Result<Measured, String> {
             Ok(Measured::Values(vec![100.0, 110.0 + step as f64, 105.0]))
         };
-        let Err(Stopped::Search(error)) = bisect_exactly(8, Target::Change, &mut alike) else {
+        let Err(error) = bisect_exactly(8, Target::Change, &mut alike) else {
             panic!("the ends overlap");
         };
         assert!(error.to_string().contains("cannot be told apart"), "{error}");
@@ -349,7 +327,7 @@ mod tests {
             let found = bisect_exactly(16, Target::Change, &mut judged);
             match first {
                 Outcome::Good => assert!(found.unwrap().no_change),
-                _ => assert!(matches!(found, Err(Stopped::Search(BisectError::Senseless(_))))),
+                _ => assert!(matches!(found, Err(BisectError::Senseless(_)))),
             }
         }
     }
@@ -369,8 +347,7 @@ mod tests {
         let found = bisect_exactly(32, Target::Change, &mut dying(19..32)).unwrap();
         assert_eq!((found.changed, found.by_outcome), (Some((19, 19)), true));
         assert!(found.measurements <= 7 && !found.failed.is_empty());
-        let Err(Stopped::Search(BisectError::Senseless(why))) =
-            bisect_exactly(4, Target::Failure, &mut dying(0..2))
+        let Err(BisectError::Senseless(why)) = bisect_exactly(4, Target::Failure, &mut dying(0..2))
         else {
             panic!("the first step fails");
         };

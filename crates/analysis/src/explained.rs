@@ -1,15 +1,13 @@
-//! Why a response took as long as it did: its delay as a sum of parts.
+//! The delay of a response as a sum of parts.
 //!
-//! `docs/explained.md` says what the kernel counts and which counter contains which. In short:
+//! `docs/explained.md` shows what the kernel counts and which counter contains which. In short:
 //!
 //! 1. A **missed start** is the time in which the sample before was still under way.
-//! 2. What is left is divided into disjoint **states**, each at most what is left, in the order of
-//!    `STATES`; what no state claims is the rest.
-//! 3. Each **cause** of `CAUSES` takes its time out of the states, because it is time on the wall
-//!    between two places of the kernel, whatever the task did in between. The rest comes after the
-//!    states that the cause may have consisted of, so that the remainder is never told smaller than
-//!    it is; user comes last, and at all, because the kernel splits running time by the tick.
-//! 4. What is left of a state is the part of that name, and of the rest [`Part::Remainder`].
+//! 2. The rest is divided into disjoint **states**, in the order of `STATES`.
+//! 3. Each **cause** of `CAUSES` takes its time from the states, as it is elapsed time between two
+//!    places of the kernel. The remainder comes after the states that the cause may have consisted
+//!    of, so that it is never too small; user is last, as the kernel splits running time by the tick.
+//! 4. The rest of a state is the part of that name, and that of all [`Part::Remainder`].
 //!
 //! So the parts always sum to the whole, and nothing is counted twice.
 
@@ -20,16 +18,18 @@ use std::collections::BTreeMap;
 use model::{Run, SampleRecord};
 use serde::Serialize;
 
+use crate::increase;
+
 pub(crate) use difference::difference;
 pub use difference::{ExplainedDifference, PartDifference};
 
-/// Ticks of `/proc/PID/stat` are of this length in ns (`USER_HZ` is 100 on all platforms of today).
+/// A tick of `/proc/PID/stat` in ns (`USER_HZ` is 100 everywhere).
 const TICK_NS: u64 = 10_000_000;
 
 /// Source, name and unit in ns of the counters of each part; the first that is there counts.
 const COUNTERS: [(Part, &str, &str, u64); 15] = [
     (Part::User, "rusage", "user_ns", 1),
-    // A sample that was given up has no report of its own.
+    // A censored sample has no report of its own.
     (Part::User, "task_stat", "utime_ticks", TICK_NS),
     (Part::System, "rusage", "system_ns", 1),
     (Part::System, "task_stat", "stime_ticks", TICK_NS),
@@ -46,15 +46,15 @@ const COUNTERS: [(Part, &str, &str, u64); 15] = [
     (Part::CopyOnWrite, "taskstats", "wpcopy_delay_total_ns", 1),
 ];
 
-/// What a task does, in the order in which it claims time.
+/// States of a task, in the order in which they claim time.
 const STATES: [Part; 5] = [Part::User, Part::System, Part::Irq, Part::CpuWait, Part::BlockIo];
-/// What a cause takes from that mostly waits.
+/// The states from which a cause that mostly waits takes time.
 const WAITING: &[Part] = &[Part::BlockIo, Part::CpuWait, Part::System, Part::Remainder, Part::User];
-/// What a cause takes from that mostly runs.
+/// The states from which a cause that mostly runs takes time.
 const WORKING: &[Part] = &[Part::System, Part::CpuWait, Part::BlockIo, Part::Remainder, Part::User];
-/// The causes in the order in which they take time, what each contains, and what it takes from.
+/// The causes in the order in which they take time, with the causes they contain, and their states.
 const CAUSES: [(Part, &[Part], &[Part]); 6] = [
-    // It is that of the group, its CPUs together: with several of them an upper bound.
+    // That of the group, a sum over CPUs: with several an upper bound.
     (Part::Throttled, &[], &[Part::CpuWait]),
     (Part::Thrashing, &[], WAITING),
     (Part::SwapIn, &[Part::Thrashing], WAITING),
@@ -115,43 +115,31 @@ impl Part {
 pub struct Explained {
     /// The delay from the intended start, in ns.
     pub delay_ns: u64,
-    /// Each part in ns; `None` = its source is missing, and its time is in another part or in the
-    /// remainder. Those that are known sum to the delay exactly.
+    /// Each part in ns; `None` = its source is missing, and its time is in other parts. The known parts
+    /// sum to the delay exactly.
     pub parts_ns: BTreeMap<Part, Option<u64>>,
 }
 
 impl Explained {
-    /// Whether any counter of the kernel says where the time went, and not only times of samples.
+    /// Whether a kernel counter explains a part.
     pub fn is_counted(&self) -> bool {
-        let mut known = self.parts_ns.iter().filter(|(_, time_ns)| time_ns.is_some());
-        known.any(|(part, _)| !matches!(part, Part::MissedStart | Part::Remainder))
+        has_counted(&self.parts_ns)
     }
 }
 
-/// When a sample was over: all of it that bears on the one after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Over {
-    /// Its end, in ns from the start of the run.
-    end_ns: u64,
-    /// When the counters after it had been read.
-    counted_ns: u64,
+fn has_counted(parts_ns: &BTreeMap<Part, Option<u64>>) -> bool {
+    let mut known = parts_ns.iter().filter(|(_, time_ns)| time_ns.is_some());
+    known.any(|(part, _)| !matches!(part, Part::MissedStart | Part::Remainder))
 }
 
-impl From<&SampleRecord> for Over {
-    fn from(sample: &SampleRecord) -> Self {
-        let end_ns = sample.completed_ns.or(sample.censored_at_ns).unwrap_or(sample.at_ns);
-        Self { end_ns, counted_ns: sample.at_ns.max(end_ns) }
-    }
-}
-
-/// Divides the delay of a sample; `before_it` is when the one that was made before it was over.
-pub fn explain(sample: &SampleRecord, before_it: Option<Over>) -> Explained {
+/// Divides the delay of a sample; `former` is the sample before it.
+pub fn explain(sample: &SampleRecord, former: Option<&SampleRecord>) -> Explained {
     let delay_ns = sample.delay_ns();
-    let missed_ns = before_it.map_or(0, |before_it| missed_start_ns(sample, before_it));
+    let missed_ns = former.map_or(0, |former| missed_start_ns(sample, former));
     let mut rest_ns = delay_ns - missed_ns;
     let mut parts_ns: BTreeMap<Part, Option<u64>> =
         Part::ALL.iter().map(|part| (*part, None)).collect();
-    // Both came with Linux 5.17; before it reading from swap was a state of its own, and no cause.
+    // Before Linux 5.17, which counts compaction, reading from swap was a state and no cause.
     let compaction = sample.after.get("taskstats").and_then(|it| it.get("compact_delay_total_ns"));
     let apart = compaction.is_none().then_some(Part::SwapIn);
     for state in STATES.into_iter().chain(apart) {
@@ -178,52 +166,45 @@ pub fn explain(sample: &SampleRecord, before_it: Option<Over>) -> Explained {
     Explained { delay_ns, parts_ns }
 }
 
-/// What was counted from before a sample to after it, in ns; `None` if the source is missing.
+/// The increase of a part's counter during a sample, in ns; `None` if the source is missing.
 fn counted_ns(sample: &SampleRecord, part: Part) -> Option<u64> {
-    let counted = COUNTERS.iter().filter(|(of, ..)| *of == part);
-    let mut differences = counted.filter_map(|(_, source, name, unit_ns)| {
-        let after = sample.after.get(*source)?;
-        let before = sample.before.get(*source)?.get(*name)?;
-        // A kernel that does not count interrupts says 0 of a task however long it has run.
-        let is_counted = part != Part::Irq || after.get("irq_count").is_some_and(|it| *it > 0);
-        let difference = after.get(*name)?.checked_sub(*before).filter(|_| is_counted)?;
-        Some(difference.saturating_mul(*unit_ns))
-    });
-    differences.next()
+    let mut counters = COUNTERS.iter().filter(|(of, ..)| *of == part);
+    counters.find_map(|(_, source, name, unit_ns)| {
+        let increase = increase(&sample.before, &sample.after, source, name)?;
+        // A kernel that does not count interrupts reports 0.
+        let irqs = || sample.after.get(*source)?.get("irq_count").copied();
+        let is_counted = part != Part::Irq || irqs() > Some(0);
+        is_counted.then(|| increase.saturating_mul(*unit_ns))
+    })
 }
 
-/// The samples of a run with what they are explained by, in their order; histograms have none.
+/// The samples of a run and their parts, in order; histograms have none.
 pub fn explain_run(run: &Run) -> Vec<(&SampleRecord, Explained)> {
-    let mut before_it = None;
-    let explained = run.samples().map(|sample| {
-        let explained = explain(sample, before_it);
-        before_it = Some(Over::from(sample));
-        (sample, explained)
-    });
-    explained.collect()
+    let former = std::iter::once(None).chain(run.samples().map(Some));
+    let samples = run.samples().zip(former);
+    samples.map(|(sample, former)| (sample, explain(sample, former))).collect()
 }
 
-/// How long after its intended start a sample had to wait for the one before it, in ns.
-///
-/// If there was a wait at all, it lasts until the counters after the other sample were read, from
-/// which on this one's count.
-fn missed_start_ns(sample: &SampleRecord, before_it: Over) -> u64 {
-    if before_it.end_ns <= sample.intended_ns {
+/// How long after its intended start a sample waited for the one before it, in ns: until the counters
+/// after that one were read.
+fn missed_start_ns(sample: &SampleRecord, former: &SampleRecord) -> u64 {
+    let former_end_ns = former.intended_ns + former.delay_ns();
+    if former_end_ns <= sample.intended_ns {
         return 0;
     }
     let own_end_ns = sample.intended_ns + sample.delay_ns();
     let started_ns = sample.started_ns.unwrap_or(own_end_ns).min(own_end_ns);
-    before_it.counted_ns.min(started_ns).saturating_sub(sample.intended_ns)
+    former.at_ns.max(former_end_ns).min(started_ns).saturating_sub(sample.intended_ns)
 }
 
-/// Where the time of several samples went, together.
+/// The parts of several samples together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Account {
     /// How many samples.
     pub samples: usize,
     /// Their delays together, in ns.
     pub delay_ns: u64,
-    /// Each part of them together in ns; `None` = unknown in every one of them.
+    /// Each part in ns; `None` = unknown in all samples.
     pub parts_ns: BTreeMap<Part, Option<u64>>,
 }
 
@@ -242,15 +223,20 @@ impl Account {
         account
     }
 
-    /// A part as a share of the delay, from 0 to 1; `None` if it is unknown or there is no delay.
+    /// A part as a share of the delay, from 0 to 1.
     pub fn share(&self, part: Part) -> Option<f64> {
         let time_ns = self.parts_ns.get(&part).copied().flatten()?;
         (self.delay_ns > 0).then(|| time_ns as f64 / self.delay_ns as f64)
     }
 
-    /// The share of the delay that is not in the remainder; `None` without any delay.
+    /// The share of the delay that is not in the remainder.
     pub fn explained_share(&self) -> Option<f64> {
         self.share(Part::Remainder).map(|share| 1.0 - share)
+    }
+
+    /// Whether a kernel counter explains a part.
+    pub fn is_counted(&self) -> bool {
+        has_counted(&self.parts_ns)
     }
 
     /// The parts that are unknown.

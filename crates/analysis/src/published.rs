@@ -1,24 +1,23 @@
-//! A curve beside a published one: ratios level by level, and whether the curve is as a publication
-//! asks it to be.
+//! A curve beside a published one: ratios level by level, and the publication's conditions.
 
 use serde::Serialize;
 
 use crate::sweep::{Curve, Found, Point};
 
-/// What a curve has to meet.
+/// A condition on a curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Condition {
-    /// What is asked.
+    /// Its kind.
     pub kind: ConditionKind,
-    /// The figure or counter that it is asked of, by the names of [`Point`]; empty of a knee.
+    /// The figure or counter, by the names of [`Point`]; empty of a knee.
     pub figure: String,
-    /// First level that it holds for, in the curve's unit; of a knee the last one on the plateau.
+    /// First level, in the curve's unit; of a knee the last one on the plateau.
     pub from: f64,
-    /// Last level that it holds for; of a knee the first one beyond the plateau.
+    /// Last level; of a knee the first one beyond the plateau.
     pub to: f64,
-    /// Least value, if there is one.
+    /// Least value.
     pub least: Option<f64>,
-    /// Largest value, if there is one.
+    /// Largest value.
     pub most: Option<f64>,
     /// How far the true figure may lie below the printed one, which was rounded.
     pub printed_below: f64,
@@ -26,7 +25,7 @@ pub struct Condition {
     pub printed_above: f64,
 }
 
-/// What a condition asks.
+/// Kinds of conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConditionKind {
@@ -49,7 +48,7 @@ pub enum ConditionKind {
 pub struct Beside {
     /// A row a level that both have, from low to high.
     pub rows: Vec<BesideRow>,
-    /// The conditions that could be tried: their levels were measured.
+    /// The conditions whose levels were measured.
     pub judged: Vec<Judged>,
 }
 
@@ -58,20 +57,20 @@ pub struct Beside {
 pub struct BesideRow {
     /// The level.
     pub level: f64,
-    /// The measurement with the least elapsed time, as such tables tell it.
+    /// The measurement with the least elapsed time, as in such tables.
     pub best: Point,
     /// The published figures.
     pub published: Point,
-    /// Conditions on ratios at this level: which of [`Beside::judged`], and whether it holds here.
+    /// Conditions on ratios at this level: index in [`Beside::judged`], and whether it holds here.
     pub ratios: Vec<(usize, bool)>,
 }
 
-/// A condition and what came of it.
+/// A condition and its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judged {
     /// The condition.
     pub condition: Condition,
-    /// Each level that was tried and its value; of a knee its two sides, if there is one.
+    /// Each level and its value; of a knee its two sides.
     pub values: Vec<(f64, f64)>,
     /// The levels at which it does not hold.
     pub missed: Vec<f64>,
@@ -80,15 +79,13 @@ pub struct Judged {
 }
 
 impl Beside {
-    /// Puts a curve, with what was found in it, beside a published one of the same unit.
+    /// Puts a curve beside a published one of the same unit.
     pub fn new(curve: &Curve, found: &Found, published: &Curve, conditions: &[Condition]) -> Self {
         let mut levels: Vec<f64> = curve.points.iter().map(|point| point.level).collect();
         levels.sort_by(f64::total_cmp);
         levels.dedup();
-        let judged: Vec<Judged> = conditions
-            .iter()
-            .filter_map(|condition| judge(condition, curve, found, published, &levels))
-            .collect();
+        let judge = |condition: &Condition| judge(condition, curve, found, published, &levels);
+        let judged: Vec<Judged> = conditions.iter().filter_map(judge).collect();
         let row = |level: &f64| {
             let is_ratio = |judged: &Judged| {
                 judged.condition.kind == ConditionKind::Ratio
@@ -105,7 +102,7 @@ impl Beside {
         Self { rows: levels.iter().filter_map(row).collect(), judged }
     }
 
-    /// Whether all conditions that were tried hold.
+    /// Whether all conditions that were judged hold.
     pub fn holds(&self) -> bool {
         self.judged.iter().all(|judged| judged.holds)
     }
@@ -123,7 +120,7 @@ fn figure(point: &Point, name: &str) -> Option<f64> {
     point.figures.get(name).or_else(|| point.counters.get(name)).copied()
 }
 
-/// `None` if what the condition is on was not measured.
+/// `None` if the levels or figures of the condition were not measured.
 fn judge(
     condition: &Condition,
     curve: &Curve,
@@ -178,8 +175,7 @@ fn judge(
     (!values.is_empty()).then(|| Judged { condition: condition.clone(), values, missed, holds })
 }
 
-/// Whether a value is in bounds. What was printed stands for all that is printed alike, so the
-/// bounds of a ratio are as much wider.
+/// Whether a value is in bounds; those of a ratio are wider by the rounding of the printed figure.
 fn within(condition: &Condition, published: &Curve, level: f64, value: f64) -> bool {
     let printed = best(published, level).filter(|_| condition.kind == ConditionKind::Ratio);
     let printed = printed.and_then(|point| figure(point, &condition.figure));

@@ -20,7 +20,7 @@ use reading::{overall, reading};
 pub use why_slow::{WhySlow, WorstSample};
 
 impl Matrix {
-    /// The matrix of the runs of one invocation, without those killed before their header.
+    /// The matrix of the runs of one invocation.
     pub fn from_runs<'a>(
         runs: impl IntoIterator<Item = &'a Run>,
         skipped: BTreeMap<String, String>,
@@ -60,7 +60,7 @@ impl Matrix {
         reference_ns(&self.rows)
     }
 
-    /// Keeps only the slowest responses of each load, at most so many.
+    /// Keeps at most `most` of the slowest responses of each load.
     pub fn keep_worst(&mut self, most: usize) {
         for load in &mut self.why_slow {
             load.worst.truncate(most);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::explained::{Account, Explained, Over, Part, explain};
+use analysis::explained::{Account, Explained, Part, explain};
 use model::{Censored, CounterSet, SampleRecord};
 use proptest::prelude::*;
 
@@ -159,13 +159,13 @@ fn a_missed_start_belongs_to_the_sample_before() {
     before_it.at_ns = 1_041 * MS;
     let mut late = sample(100 * MS, &counted_ms(&[(0, 50), (2, 5)]));
     late.started_ns = Some(1_046 * MS);
-    let told = told_ms(&explain(&late, Some(Over::from(&before_it))));
+    let told = told_ms(&explain(&late, Some(&before_it)));
     let expected =
         [(Part::MissedStart, 41), (Part::User, 50), (Part::CpuWait, 5), (Part::Remainder, 4)];
     assert_eq!(told, expected);
     // One that ended in time only leaves a late wake-up, which is no missed start.
     before_it.completed_ns = Some(990 * MS);
-    assert_eq!(explain(&late, Some(Over::from(&before_it))).parts_ns[&Part::MissedStart], Some(0));
+    assert_eq!(explain(&late, Some(&before_it)).parts_ns[&Part::MissedStart], Some(0));
 }
 
 #[test]
@@ -218,7 +218,7 @@ proptest! {
             at_ns: other_end_ns + read_ns,
             ..sample.clone()
         };
-        for before_it in [None, Some(Over::from(&before_it))] {
+        for before_it in [None, Some(&before_it)] {
             let explained = explain(&sample, before_it);
             prop_assert_eq!(explained.delay_ns, delay_ns);
             prop_assert_eq!(explained.parts_ns.len(), Part::ALL.len());

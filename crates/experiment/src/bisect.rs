@@ -6,7 +6,7 @@ mod levels;
 use std::cell::RefCell;
 
 use analysis::bisect::{
-    Axis, BisectError, Found, Measured, Stopped, Target, bisect_exactly, bisect_noisily,
+    Axis, BisectError, Found, Measured, Target, bisect_exactly, bisect_noisily,
 };
 use stats::NoisySettings;
 
@@ -65,7 +65,7 @@ impl Bisection<'_> {
         let mut found = self.search(&axis, driver);
         let is_alike = match &found {
             Ok(found) => found.changed.is_none(),
-            Err(error) => matches!(error, Stopped::Search(BisectError::EndsAlike { .. })),
+            Err(error) => matches!(error, BisectError::EndsAlike { .. }),
         };
         if is_alike && self.steps.seek_failures() {
             driver.note("no change between the ends; checking every step for a run that fails");
@@ -77,17 +77,13 @@ impl Bisection<'_> {
         }
         found.map_err(|error| match error {
             _ if driver.waiter.stop_requested() => ExperimentError::Interrupted,
-            Stopped::Measurement(error) => error,
-            Stopped::Search(error @ BisectError::TooFew) => {
-                ExperimentError::WrongUse(error.to_string())
-            }
-            Stopped::Search(BisectError::End { step, why }) => {
-                ExperimentError::NotMeasured(format!(
-                    "{} {}, an end of the axis, cannot be measured: {why}",
-                    axis.name, axis.steps[step]
-                ))
-            }
-            Stopped::Search(other) => ExperimentError::NotMeasured(other.to_string()),
+            BisectError::Measurement(error) => error,
+            BisectError::TooFew => ExperimentError::WrongUse(error.to_string()),
+            BisectError::End { step, why } => ExperimentError::NotMeasured(format!(
+                "{} {}, an end of the axis, cannot be measured: {why}",
+                axis.name, axis.steps[step]
+            )),
+            other => ExperimentError::NotMeasured(other.to_string()),
         })
     }
 
@@ -95,14 +91,14 @@ impl Bisection<'_> {
         &mut self,
         axis: &Axis,
         driver: &mut Driver<'_>,
-    ) -> Result<Found, Stopped<ExperimentError>> {
+    ) -> Result<Found, BisectError<ExperimentError>> {
         let Self { steps, settings } = self;
         let (count, target) = (axis.steps.len(), steps.target());
         // That a step fails is taken for certain on any machine.
         if steps.is_exact() || target == Target::Failure {
             return bisect_exactly(count, target, &mut |step| steps.measure(step, driver));
         }
-        let at_hand = steps.at_hand().map_err(Stopped::Measurement)?;
+        let at_hand = steps.at_hand().map_err(BisectError::Measurement)?;
         if !at_hand.is_empty() {
             driver.note(&format!("{} measurements are there already", at_hand.len()));
         }

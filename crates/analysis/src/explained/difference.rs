@@ -12,15 +12,13 @@ use super::{Explained, Part};
 pub struct ExplainedDifference {
     /// Mean delays in ns, with their difference.
     pub delay: PartDifference,
-    /// The same of each part that is known in both arms. What an arm does not know is in its
-    /// remainder, so the differences of all parts sum to that of the delay only if
-    /// [`Self::unknown`] is empty.
+    /// Each part that both arms know. They sum to the delay only if [`Self::unknown`] is empty.
     pub parts: BTreeMap<Part, PartDifference>,
-    /// Parts that an arm does not know at all.
+    /// Parts that an arm does not know.
     pub unknown: Vec<Part>,
-    /// How many values a side the intervals are from: trials by their means, or samples.
+    /// Number of values of each arm: means of trials, or samples.
     pub values: [usize; 2],
-    /// Confidence of the intervals, one by one.
+    /// Confidence of each interval.
     pub confidence: f64,
 }
 
@@ -33,14 +31,12 @@ pub struct PartDifference {
     pub second_ns: f64,
     /// Second less first.
     pub difference_ns: f64,
-    /// The interval of the difference by Welch's t, of pairs by Student's; `None` of single values.
+    /// The interval of the difference by Welch's t, of pairs by Student's.
     pub interval_ns: Option<(f64, f64)>,
 }
 
-/// Divides the difference of the mean delays of two arms; `None` unless both have something. A
-/// value is made of the samples of a trial, or of one sample.
-///
-/// Paired values are at equal places and of equal number.
+/// The parts of the difference of the mean delays of two arms; `None` if a value has no sample. A
+/// value is the samples of a trial, or one sample; paired values have equal positions.
 pub(crate) fn difference(
     arms: [&[&[Explained]]; 2],
     paired: bool,

@@ -1,9 +1,7 @@
-//! What a ratio of the responsiveness matrix is a claim about, and its interval.
+//! The ratios of the responsiveness matrix, their intervals and their units.
 //!
-//! A claim has a unit. With one seed (and block) a ratio describes that run: its samples are the
-//! unit, and how runs differ was not seen. With two or more the seed or block is the unit: each
-//! counts by the median of its samples, beside the median of its own baseline, and the interval is
-//! over them.
+//! With one seed (and block) a ratio describes that run, and its samples are the unit. With more the
+//! seed or block is the unit, by the median of its samples and that of its own baseline.
 
 use std::collections::BTreeMap;
 
@@ -26,34 +24,33 @@ pub enum Claim {
     ThisRun,
     /// Several runs together, as they have no baseline seed by seed.
     TheseRuns,
-    /// All seeds that there might be.
+    /// All possible seeds.
     Seeds,
-    /// All blocks that there might be.
+    /// All possible blocks.
     Blocks,
 }
 
-/// A ratio of delays with its interval, and what it is a claim about.
+/// A ratio of delays with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
-    /// Of one run the Hodges–Lehmann estimate: the median of all ratios of a delay under load to
-    /// one without. Over seeds or blocks that of their medians, by `method`.
+    /// The Hodges–Lehmann estimate of the samples, or of the medians of seeds or blocks by `method`.
     pub ratio: f64,
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The estimates that lower bounds among the delays leave possible; `None` without any.
+    /// The possible estimates, if there are lower bounds among the delays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<AllowedRatio>,
-    /// Confidence that the interval has: less than asked for where there are too few samples.
+    /// Confidence of the interval: less than requested with too few samples.
     pub confidence: f64,
-    /// What it is a claim about.
+    /// What it is about.
     pub claim: Claim,
-    /// How many seeds or blocks it is from.
+    /// Number of seeds or blocks.
     pub units: usize,
     /// The method of a claim about seeds or blocks.
     pub method: Option<Method>,
-    /// Seeds or blocks with which the interval would be usable, if it is too wide.
+    /// Seeds or blocks for a usable interval, if it is too wide.
     pub needs: Option<u64>,
 }
 
@@ -65,17 +62,16 @@ pub(crate) struct Units {
 
 impl Units {
     pub(crate) fn from_runs(runs: &[&Run]) -> Self {
+        // A delay of 0, below the clock's resolution, counts as 1 ns.
+        let positive = |it: Observation| Observation { value: it.value.max(1.0), ..it };
+        let batch = |line: &Line| delays(line).into_iter().map(positive).collect();
         let of_run = |run: &&Run| {
             let spec = &run.header.as_ref()?.spec;
-            let batches: Vec<Vec<Observation>> = run.lines.iter().filter_map(batch).collect();
+            let mut batches: Vec<Vec<Observation>> = run.lines.iter().map(batch).collect();
+            batches.retain(|batch| !batch.is_empty());
             (!batches.is_empty()).then_some((u64::from(spec.block), spec.seed, batches))
         };
         Self { runs: runs.iter().filter_map(of_run).collect() }
-    }
-
-    /// The delays of all runs.
-    fn batches(&self) -> Vec<Vec<Observation>> {
-        self.runs.iter().flat_map(|(_, _, batches)| batches).cloned().collect()
     }
 
     /// The median delay of each unit.
@@ -94,10 +90,9 @@ impl Units {
         self.over_units(baseline).or_else(|| self.of_samples(baseline))
     }
 
-    /// Over seeds or blocks: in pairs where every one has its own baseline; `None` if either side
-    /// has only one.
+    /// Over seeds or blocks, in pairs if each has its own baseline; `None` if a side has only one.
     fn over_units(&self, baseline: &Self) -> Option<Ratio> {
-        // Within one invocation blocks count how often a load was run with its seed.
+        // Within one invocation blocks are repetitions of a seed.
         let claim =
             if self.medians(Claim::Seeds).len() == 1 { Claim::Blocks } else { Claim::Seeds };
         let (quiet, loaded) = (baseline.medians(claim), self.medians(claim));
@@ -126,7 +121,10 @@ impl Units {
 
     /// Of the samples of all units together.
     fn of_samples(&self, baseline: &Self) -> Option<Ratio> {
-        let (found, allowed) = bounded_run_ratio(&baseline.batches(), &self.batches(), CONFIDENCE)?;
+        let [first, second] = [baseline, self].map(|units| -> Vec<Vec<Observation>> {
+            units.runs.iter().flat_map(|(_, _, batches)| batches).cloned().collect()
+        });
+        let (found, allowed) = bounded_run_ratio(&first, &second, CONFIDENCE)?;
         let units = self.runs.len();
         Some(Ratio {
             ratio: found.ratio,
@@ -142,16 +140,8 @@ impl Units {
     }
 }
 
-/// The delays of a line as a ratio can use them: 0 (a wake-up within the clock's step) counts as
-/// 1 ns.
-fn batch(line: &Line) -> Option<Vec<Observation>> {
-    let positive = |it: Observation| Observation { value: it.value.max(1.0), ..it };
-    let batch: Vec<Observation> = delays(line).into_iter().map(positive).collect();
-    (!batch.is_empty()).then_some(batch)
-}
-
 impl Ratio {
-    /// `≥ ` or `≤ ` if lower bounds among the delays leave it open, else nothing.
+    /// `≥ ` or `≤ ` if lower bounds leave it open, else nothing.
     pub fn mark(&self) -> &'static str {
         self.allowed.map_or("", AllowedRatio::mark)
     }
@@ -161,7 +151,7 @@ impl Ratio {
         format!("{}{:.1}", self.mark(), self.ratio)
     }
 
-    /// What the interval is over, after a number: `95 % interval of this run`, `over 5 seeds`.
+    /// The units of the interval in words: `of this run`, `over 5 seeds`.
     pub fn over(&self) -> String {
         match self.claim {
             Claim::ThisRun => "of this run".to_owned(),
@@ -171,12 +161,12 @@ impl Ratio {
         }
     }
 
-    /// Whether its interval is so wide that it says nothing.
+    /// Whether its interval is too wide to mean anything.
     pub fn says_nothing(&self) -> bool {
         stats::says_nothing(self.low, self.high)
     }
 
-    /// How many seeds or blocks a usable interval takes; empty if this one is usable.
+    /// Seeds or blocks for a usable interval; empty if this one is usable.
     pub fn needs_text(&self) -> String {
         let unit = if self.claim == Claim::Blocks { "blocks" } else { "seeds" };
         match self.needs {
@@ -187,7 +177,7 @@ impl Ratio {
     }
 }
 
-/// What the ratios of a matrix are and what their intervals are over, a sentence a claim.
+/// The units and methods of ratios, a sentence for each claim.
 pub fn claims<'a>(ratios: impl Iterator<Item = (&'a str, Ratio)>) -> Vec<String> {
     type Kind = (Claim, usize, bool, &'static str);
     let mut found: BTreeMap<Kind, Vec<&str>> = BTreeMap::new();

@@ -9,9 +9,9 @@ use super::claim::Ratio;
 use super::why_slow::WhySlow;
 use crate::{Remarks, Setup};
 
-/// A response is stalled if it takes more than this many times the median without load.
+/// Multiple of the median without load above which a response is stalled.
 pub const STALL_FACTOR: f64 = 3.0;
-/// A load that delivered less than this part of its dose was not delivered.
+/// Part of its dose below which a load was not delivered.
 pub const DELIVERED_AT_LEAST: f64 = 0.8;
 
 /// The result of one invocation: a row a load.
@@ -19,10 +19,9 @@ pub const DELIVERED_AT_LEAST: f64 = 0.8;
 pub struct Matrix {
     /// What was measured where, from the header of the first run.
     pub setup: Setup,
-    /// One row a load, `noload` first, then in the order in which they were run.
+    /// One row a load, `noload` first, then in the order of runs.
     pub rows: Vec<Row>,
-    /// Why the slow responses under each load were slow; empty without a response under no load to
-    /// tell what is slow, and of a probe of a high rate.
+    /// The causes of slow responses; empty without `noload`, and of a probe of a high rate.
     pub why_slow: Vec<WhySlow>,
     /// One sentence on the whole.
     pub reading: String,
@@ -38,7 +37,7 @@ pub struct Row {
     pub load: String,
     /// Version of the load.
     pub version: u32,
-    /// Delays in ns, from the intended start, in the order in which they were measured.
+    /// Delays in ns, from the intended start, in order of time.
     pub delays_ns: Vec<Observation>,
     /// How many of them are censored (timed out, failed, or the probe died).
     pub censored: usize,
@@ -48,16 +47,16 @@ pub struct Row {
     pub p90_ns: Option<f64>,
     /// Longest delay in ns.
     pub max_ns: Option<f64>,
-    /// Which of these three censored delays decide, so that they are lower bounds.
+    /// Which of these three are lower bounds.
     #[serde(skip_serializing_if = "LowerBounds::is_none")]
     pub lower_bounds: LowerBounds,
     /// Hodges–Lehmann ratio to no load with its interval.
     pub ratio: Option<Ratio>,
-    /// How many responses took more than [`STALL_FACTOR`] times the median without load.
+    /// How many responses stalled.
     pub stalled: usize,
     /// Medians of the parts that the probe timed by itself, in ns.
     pub parts_ns: BTreeMap<String, f64>,
-    /// What was delivered as a part of what was intended; `None` without a dose.
+    /// The delivered part of the intended dose; `None` without a dose.
     pub delivered: Option<f64>,
     /// Totals of the load, with the time over which they were counted as `elapsed_ns`.
     pub totals: BTreeMap<String, u64>,
@@ -89,18 +88,13 @@ impl LowerBounds {
 impl Row {
     /// Median, 90 % quantile and longest delay in ns.
     pub fn quantiles_ns(&self) -> [Option<Observation>; 3] {
-        let observed = |delay_ns: Option<f64>, is_lower_bound: bool| {
-            delay_ns.map(|value| Observation { value, is_lower_bound })
-        };
-        let bounds = &self.lower_bounds;
-        [
-            observed(self.median_ns, bounds.median),
-            observed(self.p90_ns, bounds.p90),
-            observed(self.max_ns, bounds.max),
-        ]
+        let LowerBounds { median, p90, max } = self.lower_bounds;
+        [(self.median_ns, median), (self.p90_ns, p90), (self.max_ns, max)].map(
+            |(delay_ns, is_lower_bound)| Some(Observation { value: delay_ns?, is_lower_bound }),
+        )
     }
 
-    /// The part of the responses that stalled; `None` without responses.
+    /// The part of the responses that stalled.
     pub fn stalled_share(&self) -> Option<f64> {
         let count = self.delays_ns.len();
         (count > 0).then(|| self.stalled as f64 / count as f64)

@@ -1,13 +1,13 @@
-//! What the figures of a load mean to a person in front of the machine, in a line.
+//! What the figures of a load mean to the user, in a line.
 
 use model::units::measured_duration;
 use model::{BASELINE, EndStatus};
 
 use super::matrix::{DELIVERED_AT_LEAST, Row, STALL_FACTOR};
 
-/// From this ratio on a machine feels slow and not only busy.
+/// Ratio from which a machine feels slower and not only busy.
 const SLOW_RATIO: f64 = 2.0;
-/// From this part of stalled responses on, a machine whose median is fair feels uneven.
+/// Part of stalled responses from which a machine feels uneven.
 const UNEVEN_SHARE: f64 = 0.05;
 
 /// What it feels like under one load.
@@ -40,7 +40,7 @@ pub(crate) fn reading(row: &Row, baseline_median_ns: Option<f64>) -> String {
     text
 }
 
-/// What a load does to the user in front of the machine, as a verdict.
+/// The effect of a load on the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feeling {
     /// There is no response.
@@ -53,15 +53,15 @@ pub enum Feeling {
     Slow,
     /// Some responses do.
     Uneven,
-    /// It is surely slower by a factor that can be felt.
+    /// It is certainly slower by a factor that can be felt.
     Slower,
-    /// It is surely slower.
+    /// It is certainly slower.
     LittleSlower,
-    /// It is surely faster.
+    /// It is certainly faster.
     LittleFaster,
-    /// The interval is too wide to say anything.
+    /// The interval is too wide.
     Unsure,
-    /// No difference can be told.
+    /// There is no significant difference.
     Same,
 }
 
@@ -79,7 +79,7 @@ impl Feeling {
         };
         let median_ratio = row.median_ns.map_or(ratio.ratio, |median_ns| median_ns / baseline_ns);
         match ratio {
-            // What was measured was slow, whatever further seeds would show.
+            // It was slow, whatever further seeds would show.
             _ if median_ratio > STALL_FACTOR && (ratio.low > 1.0 || ratio.method.is_some()) => {
                 Self::Slow
             }

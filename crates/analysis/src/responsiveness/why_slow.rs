@@ -1,14 +1,15 @@
-//! Why the slow responses under each load were slow.
+//! The causes of slow responses under each load.
 
 use std::collections::BTreeMap;
 
-use crate::explained::{Account, Explained, Part, explain_run};
 use model::{Run, SampleRecord};
 use serde::Serialize;
 
-/// Counters of a sample that tell more about it: name, source, names of what is added up; of two
-/// with one name the later one, if it is there. Those of the machine are of everybody, those of the
-/// group of load and probe together.
+use crate::explained::{Account, Explained, explain_run};
+use crate::increase;
+
+/// More counters of a sample: name, source, and the names of summands; of two with one name the later
+/// one counts, if it is there. Those of the group are of load and probe together.
 const COUNTERS: [(&str, &str, &[&str]); 14] = [
     // A sample that was given up has no usage of its own.
     ("major_faults", "task_stat", &["majflt"]),
@@ -25,7 +26,7 @@ const COUNTERS: [(&str, &str, &[&str]); 14] = [
         "vmstat",
         &["allocstall_dma", "allocstall_dma32", "allocstall_normal", "allocstall_movable"],
     ),
-    // A task that finds memory nearly used up waits for kswapd; no counter of a task has that wait.
+    // A task that waits for kswapd with memory nearly used up; no counter of a task has that wait.
     ("machine_throttled_reclaimers", "vmstat", &["pgscan_direct_throttle"]),
     ("machine_compaction_stalls", "vmstat", &["compact_stall"]),
     ("group_refaults", "memcg", &["workingset_refault_anon", "workingset_refault_file"]),
@@ -39,11 +40,11 @@ pub struct WhySlow {
     pub load: String,
     /// How many responses there were.
     pub responses: usize,
-    /// A response is slow if it took longer than this, in ns.
+    /// The longest delay that is not slow, in ns.
     pub limit_ns: f64,
     /// The slow ones together, part by part.
     pub slow: Account,
-    /// The share of their delay that is explained, from 0 to 1; `None` if none is slow.
+    /// The share of their delay that is explained, from 0 to 1.
     pub explained: Option<f64>,
     /// The slow ones, the slowest first.
     pub worst: Vec<WorstSample>,
@@ -58,17 +59,17 @@ pub struct WorstSample {
     pub seed: u64,
     /// Its number in the run, from 0.
     pub index: u32,
-    /// Whether it was given up, so that the delay is a lower bound.
+    /// Whether it is censored, and the delay a lower bound.
     pub censored: bool,
     /// Its delay, part by part.
     #[serde(flatten)]
     pub explained: Explained,
-    /// What happened meanwhile, by name; what was not counted is absent.
+    /// Increases of counters meanwhile, by name.
     pub counters: BTreeMap<String, u64>,
 }
 
 impl WhySlow {
-    /// Explains the responses that took longer than `limit_ns`; `None` if all are histograms.
+    /// Explains the delays above `limit_ns`; `None` if all are in histograms.
     pub(super) fn new(load: &str, runs: &[&Run], limit_ns: f64) -> Option<Self> {
         let mut worst = Vec::new();
         let mut responses = 0;
@@ -97,21 +98,17 @@ impl WhySlow {
         Some(Self { load: load.to_owned(), responses, limit_ns, slow, explained, worst })
     }
 
-    /// Whether anything but the remainder was counted.
+    /// Whether a kernel counter explains a part.
     pub fn has_sources(&self) -> bool {
-        let unsourced = [Part::MissedStart, Part::Remainder];
-        self.slow.parts_ns.iter().any(|(part, ns)| ns.is_some() && !unsourced.contains(part))
+        self.slow.is_counted()
     }
 }
 
 fn counters(sample: &SampleRecord) -> BTreeMap<String, u64> {
-    let difference = |source: &str, name: &str| {
-        let after = sample.after.get(source)?.get(name)?;
-        after.checked_sub(*sample.before.get(source)?.get(name)?)
-    };
     let found = COUNTERS.iter().filter_map(|(name, source, summands)| {
-        // A kernel has some of them only: no zone of this name, no such kind of refault.
-        let known = summands.iter().filter_map(|summand| difference(source, summand));
+        // A kernel may have only some of them.
+        let of = |summand: &&str| increase(&sample.before, &sample.after, source, summand);
+        let known = summands.iter().filter_map(of);
         Some(((*name).to_owned(), known.reduce(u64::saturating_add)?))
     });
     found.collect()
