@@ -39,22 +39,17 @@ pub use ticks::Tick;
 const SPEAKING: [&str; 3] = ["load", "command", "benchmark"];
 
 /// What is compared by default: the first group of which one is there, else all.
-const USUAL: [&[&str]; 9] = [
-    &["delay_ns"],
-    &["cpu_ns", "faults"],
-    &["elapsed_s"],
-    &["real_ns"],
-    &["ns/op", "B/op", "allocs/op"],
-    &["median_ms"],
-    &["average_ns", "high_ns"],
-    &[
-        "wakeup_latency_p50_us",
-        "wakeup_latency_p99_us",
-        "request_latency_p50_us",
-        "request_latency_p99_us",
-        "rps_p50_per_s",
-    ],
-    &["average_ms", "average_us", "high_ms", "high_us", "deadlines_met_percent"],
+const USUAL: [&str; 9] = [
+    "delay_ns",
+    "cpu_ns faults",
+    "elapsed_s",
+    "real_ns",
+    "ns/op B/op allocs/op",
+    "median_ms",
+    "average_ns high_ns",
+    "wakeup_latency_p50_us wakeup_latency_p99_us request_latency_p50_us request_latency_p99_us \
+     rps_p50_per_s",
+    "average_ms average_us high_ms high_us deadlines_met_percent",
 ];
 
 /// What is compared, and how.
@@ -267,16 +262,14 @@ impl Request {
         let known: BTreeMap<&String, &Response> =
             sets.iter().flat_map(|set| &set.responses).collect();
         let usual = || {
-            let group =
-                USUAL.iter().find(|group| known.keys().any(|name| group.contains(&name.as_str())));
-            let names = group.map_or_else(
-                || known.keys().map(|name| (*name).clone()).collect::<Vec<_>>(),
-                |group| group.iter().map(|name| (*name).to_owned()).collect(),
-            );
-            names.into_iter().filter(|name| known.contains_key(name)).collect()
+            let names = known.keys().map(|name| (*name).clone());
+            let is_in = |group: &str, name: &str| group.split(' ').any(|usual| usual == name);
+            match USUAL.iter().find(|group| names.clone().any(|name| is_in(group, &name))) {
+                Some(group) => names.filter(|name| is_in(group, name)).collect(),
+                None => names.collect(),
+            }
         };
-        // The first experiment's author selects. Failures have rows anyway; a row for every cell
-        // without one must be requested.
+        // The first experiment's author selects. Rows without any failure must be requested.
         let mut of_author = sets.first().map_or(Vec::new(), |set| set.wanted.clone());
         of_author.retain(|name| name != OUTCOME);
         let wanted = match (self.responses.is_empty(), of_author.is_empty()) {
@@ -296,24 +289,10 @@ impl Request {
             })
             .collect()
     }
-
-    /// What else was measured, as a note.
-    fn not_compared(
-        &self,
-        sets: &[Dataset],
-        compared: &BTreeMap<String, Response>,
-    ) -> Option<String> {
-        let all = sets.iter().flat_map(|set| set.responses.keys());
-        let others: BTreeSet<&str> =
-            all.filter(|name| !compared.contains_key(*name)).map(String::as_str).collect();
-        let others = others.into_iter().collect::<Vec<_>>().join(", ");
-        (!others.is_empty()).then(|| format!("also measured, see --response: {others}"))
-    }
 }
 
 /// Compares inputs with the first one, or the levels of a factor within one input. Fails without two
-/// arms, if they measured different things (another version of a load, a measure or a script), or if
-/// they have nothing in common.
+/// arms, if they have nothing in common, or measured another version of a load, measure or script.
 pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refused> {
     let arms = arms::select(sets, request.factor.as_deref())?;
     environment::check_meaning(&arms)?;
@@ -328,14 +307,19 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
         responses.insert(OUTCOME.to_owned(), Response::default());
     }
     for cell in drafts.iter_mut().map(|draft| &mut draft.cell) {
-        let exact = arms.all[cell.arm].deterministic && arms.all[0].deterministic;
+        let exact = arms.are_exact(cell.arm);
         ticks::add(cell, &responses[&cell.response].unit, margin, exact);
     }
     stalls::adjust(drafts.iter_mut().filter_map(|draft| draft.cell.stalls.as_mut()));
     let overall = overall::overall(&arms, &drafts, &request.settings);
     cells.extend(drafts.into_iter().map(|draft| draft.cell));
     let mut notes = distinct(sets.iter().flat_map(|set| set.notes.clone()));
-    notes.extend(request.not_compared(sets, &responses));
+    let measured = sets.iter().flat_map(|set| set.responses.keys());
+    let others: BTreeSet<&String> = measured.filter(|it| !responses.contains_key(*it)).collect();
+    let others: Vec<&str> = others.into_iter().map(String::as_str).collect();
+    if !others.is_empty() {
+        notes.push(format!("also measured, see --response: {}", others.join(", ")));
+    }
     let mut comparison = Comparison {
         inputs: sets.iter().map(|set| set.name.clone()).collect(),
         factor: request.factor.clone(),
@@ -350,7 +334,7 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
         cells,
         left_out,
         conclusion: String::new(),
-        arms: arms.described(),
+        arms: arms.all.into_iter().map(|it| it.arm).collect(),
     };
     comparison.conclusion = conclusion::sentence(&comparison);
     Ok(comparison)

@@ -8,8 +8,6 @@
 //!    places of the kernel. The remainder comes after the states that the cause may have consisted
 //!    of, so that it is never too small; user is last, as the kernel splits running time by the tick.
 //! 4. The rest of a state is the part of that name, and that of all [`Part::Remainder`].
-//!
-//! So the parts always sum to the whole, and nothing is counted twice.
 
 mod difference;
 
@@ -115,8 +113,7 @@ impl Part {
 pub struct Explained {
     /// The delay from the intended start, in ns.
     pub delay_ns: u64,
-    /// Each part in ns; `None` = its source is missing, and its time is in other parts. The known parts
-    /// sum to the delay exactly.
+    /// Each part in ns, in sum the delay; `None` = its source is missing, its time in other parts.
     pub parts_ns: BTreeMap<Part, Option<u64>>,
 }
 
@@ -185,8 +182,7 @@ pub fn explain_run(run: &Run) -> Vec<(&SampleRecord, Explained)> {
     samples.map(|(sample, former)| (sample, explain(sample, former))).collect()
 }
 
-/// How long after its intended start a sample waited for the one before it, in ns: until the counters
-/// after that one were read.
+/// How long a sample waited in ns, from its intended start until the counters of the former were read.
 fn missed_start_ns(sample: &SampleRecord, former: &SampleRecord) -> u64 {
     let former_end_ns = former.intended_ns + former.delay_ns();
     if former_end_ns <= sample.intended_ns {

@@ -1,8 +1,7 @@
 //! Comparison, attribution, bisection and sweeps of observations; the responsiveness matrix, sessions
 //! and memory jobs; and what a delay consists of.
 //!
-//! **Invariant:** plain data in, plain data out, without files, output or clock; the same input gives
-//! the same bytes.
+//! **Invariant:** pure functions of plain data: no file, output or clock, and repeatable to the byte.
 
 mod against_itself;
 pub mod attribution;

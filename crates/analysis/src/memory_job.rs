@@ -40,8 +40,7 @@ pub struct MemoryWork {
 }
 
 impl MemoryWork {
-    /// The steady part of a run; `None` without passes that count touches. A simulated run counts as
-    /// a whole, as the published ones did.
+    /// The steady part of a run with touches; a simulated run counts as a whole, as published ones did.
     pub fn of(run: &Run) -> Option<Self> {
         // Each pass with the counters that were read after it.
         let mut passes: Vec<(&PassRecord, Option<&CounterSet>)> = Vec::new();

@@ -1,8 +1,7 @@
-//! Sweeps: the cost of a unit of work over the levels of one parameter, and where it leaves its
-//! plateau.
+//! Sweeps: the cost of a unit of work over the levels of one parameter, and its knee.
 //!
-//! [`Search`] says which levels to measure next, [`find`] what the measurements say. Both are
-//! functions of the [`Curve`] measured so far, so a sweep can be broken off and gone on with.
+//! [`Search`] selects the next levels, and [`find`] reads the measurements. Both are functions of the
+//! [`Curve`] measured so far, so a sweep can be interrupted and continued.
 
 mod curve;
 mod find;

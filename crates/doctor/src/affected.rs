@@ -15,8 +15,8 @@ pub(crate) struct Loss<'a> {
     threads: Threads,
 }
 
-/// What processes lost, by a figure in ns, at most the time of their threads; those that lost less
-/// than 1 % of it are omitted. `None` if no process has the figure.
+/// What processes lost, by a figure in ns, at most the time of their threads, but at least 1 % of it.
+/// `None` if no process has the figure.
 pub(crate) fn losses<'a>(
     interval: &Interval<'a>,
     mut figure: impl FnMut(&Task<'a>) -> Option<f64>,
@@ -117,8 +117,7 @@ pub(crate) fn affected<'a>(
 }
 
 impl Rule {
-    /// A finding about processes; `PID` in its command is the process that lost most. If the cost of
-    /// the kernel's work was not measured, the loss is an upper bound.
+    /// A finding about processes, with the one that lost most as `PID`; unmeasured costs are bounds.
     pub(crate) fn finding_of(
         &self,
         who: &Affected,
@@ -133,8 +132,7 @@ impl Rule {
     }
 }
 
-/// The verdict of a rule that prices the kernel's work for processes. If its cost was not measured,
-/// only unanimous findings count.
+/// The verdict on the kernel's work for processes; with its cost not measured, only unanimous ones.
 pub(crate) fn verdict_of_work(
     findings: Vec<Finding>,
     (is_measured, missing): (bool, &str),

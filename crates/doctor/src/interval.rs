@@ -53,8 +53,8 @@ impl<'a> Interval<'a> {
         self.machine().grown("vmstat", name)
     }
 
-    /// The change of each control group, by path. One that was not there before was created since,
-    /// and began at 0; a snapshot without any group did not read them.
+    /// The change of each control group, by path; one that was not there before began at 0. A snapshot
+    /// without any group did not read them.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (&'a str, Change<'a>)> {
         let interval = *self;
         let before = &interval.before.groups;

@@ -17,9 +17,8 @@ pub(crate) struct MinorFaults {
     pub(crate) maps: f64,
 }
 
-/// Splits the minor faults of a process; `None` without the counters. A fault that takes no page
-/// maps one: how many take one is known of its control group (version 1: pages charged) or of the
-/// machine (pages allocated). Those of a process that forks are copies, up to what its forks explain.
+/// Splits the minor faults of a process. One that takes no page (of those charged to its group, or
+/// allocated by the machine) maps one; those of a process that forks are copies of its memory.
 pub(crate) fn split(interval: &Interval<'_>, task: &Task<'_>) -> Option<MinorFaults> {
     let faults = task.counters.grown("task_stat", "minflt")?;
     let taken = faults * taking_share(interval, task.group)?;
@@ -48,8 +47,7 @@ fn taking_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
     })
 }
 
-/// Copies among the pages that a process took: at most its memory for each fork of the machine, if it
-/// waited for children and took a good part of its memory.
+/// Copies among the pages taken: at most the memory of the process for each fork of the machine.
 fn copies_at_most(interval: &Interval<'_>, change: &Change<'_>, taken: f64) -> f64 {
     let has_children = change.grown("task_stat", "cminflt").is_some_and(|faults| faults > 0.0);
     let forks = interval.machine().grown("stat", "processes").unwrap_or(0.0);

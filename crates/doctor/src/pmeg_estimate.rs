@@ -1,5 +1,4 @@
-//! Irlam's estimate of what the stealing of pmegs cost a Sun-4: steals x faults per steal x cost of a
-//! fault.
+//! Irlam's estimate of the cost of stolen pmegs on a Sun-4: steals x faults per steal x fault cost.
 //!
 //! Source: Gordon Irlam, article of 9 July 1990, in Mark Lawrence, "Summary: Sun 4 MMU & the 'PMEG
 //! Thrashing (Stealing) Problem'", 14 September 1990.

@@ -45,8 +45,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads a recording. Fails, with the line, if it is not a recording or of a newer schema, or if a
-    /// whole line cannot be read or is earlier than the one before.
+    /// Reads a recording. Fails with the line that is of another format or schema, or out of order.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.split_inclusive('\n').enumerate();
         let first = lines.next().map_or("", |(_, line)| line);

@@ -29,8 +29,7 @@ pub(crate) fn page_bytes(environment: &Environment) -> Option<u64> {
 }
 
 impl Snapshot {
-    /// The boot, `uptime_ns` before this snapshot, when all counters of the machine and its groups
-    /// were 0. It has no processes, as each began at a time of its own.
+    /// The boot, `uptime_ns` before: all counters were 0. Processes are absent, as they began later.
     pub fn at_boot(&mut self, uptime_ns: u64) -> Self {
         let zeroed = |set: &CounterSet| {
             let mut set = set.clone();

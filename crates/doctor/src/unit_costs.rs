@@ -4,46 +4,31 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Something whose cost is measured on the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Operation {
-    /// A minor fault on a page of anonymous memory that was never touched.
-    FirstTouch,
-    /// A minor fault on a page that is in the page cache, by itself (no fault-around).
-    MapPage,
-    /// A major fault on a file page, read again from the device.
-    FileRefault,
-    /// A major fault on an anonymous page, read from the swap device.
-    SwapIn,
-    /// One of the two switches of a round trip through pipes.
-    ContextSwitch,
-    /// A flush of another CPU's TLB, for each interrupt that the kernel counts.
-    TlbShootdown,
-    /// `fork`, for each page that the process holds.
-    ForkPage,
-    /// Copying a page at the first write after a fork.
-    CopyOnWrite,
-    /// A reference to memory without locality, through small pages, more than through huge ones.
-    SmallPageReference,
-    /// A reference to memory without locality, through huge pages.
-    HugePageReference,
-}
-
-impl Operation {
-    /// All, in the order of measurement: a thread is last, as a process with threads must not fork.
-    pub const ALL: [Self; 10] = [
-        Self::FirstTouch,
-        Self::MapPage,
-        Self::FileRefault,
-        Self::SwapIn,
-        Self::ContextSwitch,
-        Self::ForkPage,
-        Self::CopyOnWrite,
-        Self::SmallPageReference,
-        Self::HugePageReference,
-        Self::TlbShootdown,
-    ];
+model::named! {
+    /// Something whose cost is measured on the machine.
+    #[derive(PartialOrd, Ord, Hash)]
+    pub enum Operation {
+        /// A minor fault on a page of anonymous memory that was never touched.
+        FirstTouch = "first_touch",
+        /// A minor fault on a page that is in the page cache, by itself (no fault-around).
+        MapPage = "map_page",
+        /// A major fault on a file page, read again from the device.
+        FileRefault = "file_refault",
+        /// A major fault on an anonymous page, read from the swap device.
+        SwapIn = "swap_in",
+        /// One of the two switches of a round trip through pipes.
+        ContextSwitch = "context_switch",
+        /// A flush of another CPU's TLB, for each interrupt that the kernel counts.
+        TlbShootdown = "tlb_shootdown",
+        /// `fork`, for each page that the process holds.
+        ForkPage = "fork_page",
+        /// Copying a page at the first write after a fork.
+        CopyOnWrite = "copy_on_write",
+        /// What small pages add to a reference to memory without locality.
+        SmallPageReference = "small_page_reference",
+        /// A reference to memory without locality, through huge pages.
+        HugePageReference = "huge_page_reference",
+    }
 }
 
 /// What an operation costs.

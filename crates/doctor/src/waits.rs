@@ -74,8 +74,7 @@ pub(crate) fn lost_of_tasks(
     lost.filter(|lost| !is_damaged || lost.lost_share >= NOTE_SHARE)
 }
 
-/// What tasks (of a group) lost, by a figure in ns; `None` if no task has it. Kernel threads are
-/// omitted: they wait for the disk on behalf of others, who wait for them.
+/// What tasks (of a group) lost, by a figure in ns, without kernel threads, for which others wait.
 fn lost_of_each(
     interval: &Interval<'_>,
     group: Option<&str>,
@@ -94,16 +93,14 @@ fn lost_of_each(
 pub(crate) struct Waits<'a> {
     /// The group whose tasks waited; `None`: all tasks.
     pub(crate) group: Option<&'a str>,
-    /// Pages read again, and the cost of a major fault that reads them, in ns, if it was measured;
-    /// `None`: no fault waits.
+    /// Pages read again by major faults, and the cost of one in ns, if it was measured.
     pub(crate) reads: Option<(f64, Option<f64>)>,
     /// The pressure stall total that counts these waits, and their share of it (0 to 1).
     pub(crate) pressure: (&'a str, f64),
 }
 
 impl Waits<'_> {
-    /// The price: the delays of tasks, by a formula, else the major faults that waited, else unknown
-    /// with the pressure as a lower bound.
+    /// The price by the delays of tasks, else by major faults, else unknown but for the pressure.
     pub(crate) fn price(
         &self,
         interval: &Interval<'_>,
@@ -126,8 +123,7 @@ impl Waits<'_> {
         }
     }
 
-    /// The price by the major faults of tasks, each of which waits for one read; `None` where faults
-    /// do not explain the pages.
+    /// The price by the major faults of tasks, each of which reads once, if they explain the pages.
     fn by_major_faults(&self, interval: &Interval<'_>, traffic: &Traffic) -> Option<LostTime> {
         let (pages, Some(fault_ns)) = self.reads? else { return None };
         let pages_of_one = (READAHEAD_BYTES / interval.page_bytes() as f64).max(1.0);

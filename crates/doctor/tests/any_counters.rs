@@ -55,7 +55,7 @@ fn snapshot(at_ns: u64) -> impl Strategy<Value = Snapshot> {
 /// Costs of all operations.
 fn costs() -> UnitCosts {
     let cost = UnitCost { ns: 1000.0, least_ns: 900.0, repetitions: 1 };
-    let all = Operation::ALL.into_iter().map(|operation| (operation, cost));
+    let all = Operation::ALL.iter().map(|operation| (*operation, cost));
     UnitCosts { costs: all.collect(), ..UnitCosts::default() }
 }
 

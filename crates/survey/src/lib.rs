@@ -1,5 +1,4 @@
-//! What the doctor needs from the running machine: a [`Survey`] of its counters, and its
-//! [`unit_costs`].
+//! What the doctor needs from the running machine: a [`Survey`] of its counters and [`unit_costs`].
 
 mod calibrate;
 mod cost_cache;

@@ -57,8 +57,7 @@ impl Default for Options {
     }
 }
 
-/// Attributes the change of one response of an experiment. Fails if something requested is absent, or
-/// a combination of levels was not measured.
+/// Attributes the change of a response. Fails if a requested name or a combination of levels is absent.
 pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, Refused> {
     let mut table = Table::new(dataset, options)?;
     let refused = |error| {

@@ -64,8 +64,7 @@ pub struct TwoScales {
     pub scale: Scale,
     /// Why, in words.
     pub reason: String,
-    /// Box-Cox profile: power of the response, 0 (ratios) to 1 (differences), and joint F of all
-    /// interactions.
+    /// Box-Cox profile: power, 0 (ratios) to 1 (differences), and joint F of all interactions.
     pub profile: Vec<(f64, f64)>,
     /// Power at which interactions are smallest.
     pub additive_power: Option<f64>,

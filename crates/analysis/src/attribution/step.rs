@@ -81,8 +81,7 @@ fn step(table: &Table, confidence: f64) -> Result<Step, FactorialError> {
     })
 }
 
-/// The fitted means of all combinations of two levels, if some were not run; bit f of the index is set
-/// if factor f is changed.
+/// The fitted means of all combinations, if some were not run; bit f of the index: factor f changed.
 fn predicted(additive: &Effects) -> Option<Vec<f64>> {
     let cells = &additive.cells;
     if cells.iter().all(|cell| cell.mean.is_some()) {

@@ -233,8 +233,7 @@ impl Reading<'_> {
         None
     }
 
-    /// The mean of the samples of an additive response, else their median, which is robust to a few
-    /// stalls; `None` if it is only a lower bound.
+    /// The mean of an additive response, else the median, robust to stalls; `None` if it is a bound.
     fn figure(&self, trial: &Trial, part: Option<&str>, response: &str) -> Option<f64> {
         let samples = trial.samples(part, response)?;
         if !additive(self.dataset, response) {

@@ -26,9 +26,8 @@ pub(super) struct Arms<'a> {
 
 /// One arm and its trials.
 pub(super) struct ArmTrials<'a> {
-    pub(super) name: String,
+    pub(super) arm: Arm,
     pub(super) trials: Vec<&'a Trial>,
-    pub(super) deterministic: bool,
 }
 
 /// A trial that counts, its index in its arm, and its values in one cell.
@@ -45,13 +44,9 @@ pub(super) fn samples(side: &[Seen]) -> Vec<Observation> {
 }
 
 impl<'a> Arms<'a> {
-    pub(super) fn described(&self) -> Vec<Arm> {
-        let arm = |arm: &ArmTrials| Arm {
-            name: arm.name.clone(),
-            trials: arm.trials.len(),
-            deterministic: arm.deterministic,
-        };
-        self.all.iter().map(arm).collect()
+    /// Whether an arm and the reference are deterministic.
+    pub(super) fn are_exact(&self, second: usize) -> bool {
+        [0, second].iter().all(|arm| self.all[*arm].arm.deterministic)
     }
 
     /// The trials of all arms.
@@ -131,8 +126,9 @@ fn inputs(sets: &[Dataset]) -> (Vec<ArmTrials<'_>>, Vec<&str>) {
 }
 
 fn arm<'a>(set: &'a Dataset, name: &str, is_of: impl Fn(&Trial) -> bool) -> ArmTrials<'a> {
-    let trials = set.trials.iter().filter(|trial| is_of(trial)).collect();
-    ArmTrials { name: name.to_owned(), trials, deterministic: set.deterministic }
+    let trials: Vec<&Trial> = set.trials.iter().filter(|trial| is_of(trial)).collect();
+    let (name, deterministic) = (name.to_owned(), set.deterministic);
+    ArmTrials { arm: Arm { name, trials: trials.len(), deterministic }, trials }
 }
 
 /// When the first and the last trial of an arm began.
@@ -156,13 +152,12 @@ fn in_turn<'s, 'a>(
 /// Doubts about all cells: the order of the trials, and trials with problems.
 pub(super) fn warnings(arms: &Arms) -> Vec<String> {
     let mut warnings = Vec::new();
-    let first = &arms.all[0];
-    let noisy = arms.all[1..].iter().filter(|it| !(first.deterministic && it.deterministic));
-    for [before, after] in noisy.filter_map(|second| in_turn(first, second)) {
+    let noisy = (1..arms.all.len()).filter(|second| !arms.are_exact(*second));
+    for [before, after] in noisy.filter_map(|at| in_turn(&arms.all[0], &arms.all[at])) {
         warnings.push(format!(
             "{} was made wholly before {}: a drift of the machine would look like a difference; \
              interleave them in blocks (thrashlab experiment)",
-            before.name, after.name
+            before.arm.name, after.arm.name
         ));
     }
     let recorded = |trial: &Trial| trial.started_unix_ns.is_some() || trial.block.is_some();
@@ -173,15 +168,13 @@ pub(super) fn warnings(arms: &Arms) -> Vec<String> {
                 .to_owned(),
         );
     }
-    for arm in &arms.all {
+    for ArmTrials { arm: Arm { name, trials: all, .. }, trials } in &arms.all {
         let mut problems: BTreeMap<String, usize> = BTreeMap::new();
-        for problem in arm.trials.iter().filter_map(|trial| trial.remark()) {
+        for problem in trials.iter().filter_map(|trial| trial.remark()) {
             *problems.entry(problem).or_insert(0) += 1;
         }
-        for (problem, count) in problems {
-            let all = arm.trials.len();
-            warnings.push(format!("{}: {count} of {all} trials: {problem}", arm.name));
-        }
+        let warning = |(problem, count)| format!("{name}: {count} of {all} trials: {problem}");
+        warnings.extend(problems.into_iter().map(warning));
     }
     warnings
 }

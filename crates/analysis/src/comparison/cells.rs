@@ -45,7 +45,7 @@ pub(super) fn cells(
                 [None, None] => {}
                 [first, _] => {
                     let has = if first.is_some() { 0 } else { second };
-                    left_out.push(format!("{} has {} alone", arms.all[has].name, words(place)));
+                    left_out.push(format!("{} has {} alone", arms.all[has].arm.name, words(place)));
                 }
             }
         }
@@ -123,7 +123,7 @@ fn draft(
     let several = sides.iter().all(|side| side.len() >= 2);
     let one_figure_each = sides.iter().all(|side| side.iter().all(|it| it.samples.len() == 1));
     let unit = if several || one_figure_each { Unit::Trials } else { Unit::Samples };
-    let deterministic = arms.all[0].deterministic && arms.all[second].deterministic;
+    let deterministic = arms.are_exact(second);
     let by = [(PairedBy::Seed, deterministic), (PairedBy::Block, arms.blocks_match)];
     let mut by = by.into_iter().filter(|(_, possible)| several && *possible);
     let (pairs, paired_by) = by.find_map(|(by, _)| Some((partners(sides, by)?, by))).unzip();
@@ -143,7 +143,7 @@ fn draft(
     }
     if !several && !identical {
         let alone = if sides[0].len() == 1 { 0 } else { second };
-        notes.push(single(&arms.all[alone].name, unit, deterministic));
+        notes.push(single(&arms.all[alone].arm.name, unit, deterministic));
     }
     let trials = overall_cell(&chosen, paired_by.is_some(), costs_of);
     let [first, other] = values;
@@ -218,8 +218,7 @@ fn costs(name: &str, response: &Response, values: &[Observation]) -> Vec<Observa
     values.iter().map(|it| Observation { value: cost(it.value), ..*it }).collect()
 }
 
-/// Whether there is no difference: all pairs are equal, or all values of both sides. A single value
-/// that need not repeat shows nothing.
+/// Whether all pairs, or all values of both sides, are equal, and not by chance of a single value.
 fn identical(costs: &[Vec<Observation>; 2], paired: bool, deterministic: bool) -> bool {
     let [first, second] = costs;
     let mut all = first.iter().chain(second);

@@ -92,8 +92,7 @@ pub(super) fn not_recorded(arms: &Arms) -> Vec<String> {
     missing.map(|(_, words)| (*words).to_owned()).collect()
 }
 
-/// Refuses arms that measured different things under the same load; within one experiment, whose plan
-/// varies them, only in the same cell.
+/// Refuses arms that measured different things under one load, or in one cell of an experiment.
 pub(super) fn check_meaning(arms: &Arms) -> Result<(), Refused> {
     let mut known: BTreeMap<(String, &str), (&str, &str)> = BTreeMap::new();
     for arm in &arms.all {
@@ -105,14 +104,14 @@ pub(super) fn check_meaning(arms: &Arms) -> Result<(), Refused> {
             };
             for (fact, value) in &trial.meaning {
                 let key = (cell.clone(), fact.as_str());
-                let (first_arm, first) = *known.entry(key).or_insert((&arm.name, value));
+                let (first_arm, first) = *known.entry(key).or_insert((&arm.arm.name, value));
                 if first != value {
                     let under = if load.is_empty() { "" } else { " under " };
                     return Err(Refused::new(format!(
                         "{first_arm} and {} cannot be compared: the {fact}{under}{load} is {first} \
                          in one and {value} in the other; a difference would say nothing about the \
                          systems",
-                        arm.name
+                        arm.arm.name
                     )));
                 }
             }

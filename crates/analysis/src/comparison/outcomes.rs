@@ -1,8 +1,7 @@
 //! How runs ended, compared as any other response: a failure is a result.
 //!
-//! On deterministic machines a trial that fails with a seed with which the other arm does not is a
-//! certain difference, for these seeds; elsewhere Fisher's exact test decides, in the family of all
-//! cells.
+//! On deterministic machines a seed with which only one arm fails is a certain difference; elsewhere
+//! Fisher's exact test decides, in the family of all cells.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +19,7 @@ pub struct Ends {
     pub first: EndCount,
     /// The other arm's.
     pub second: EndCount,
-    /// Number of seeds with which only the first arm, and only the other one, failed; `None` unless
-    /// both are deterministic and have the same seeds.
+    /// Seeds with which only the first arm, and only the other, failed; `None` unless they decide.
     pub alone: Option<[u64; 2]>,
     /// Fisher's exact test; `None` where the seeds decide.
     pub test: Option<ProportionResult>,
@@ -70,8 +68,7 @@ fn cell(arms: &Arms, arm: usize, place: &Levels) -> Option<Cell> {
     if sides.iter().any(Vec::is_empty) {
         return None;
     }
-    let deterministic = arms.all[0].deterministic && arms.all[arm].deterministic;
-    let alone = alone(&sides).filter(|_| deterministic);
+    let alone = alone(&sides).filter(|_| arms.are_exact(arm));
     let verdict = match alone {
         Some([0, 0]) => Verdict::Equivalent,
         Some([0, _]) => Verdict::Regression,

@@ -129,8 +129,7 @@ fn not_decided(why: NotDecided) -> &'static str {
     }
 }
 
-/// Why a verdict does not hold: deciding values are lower bounds, or the kernel's tick hides smaller
-/// differences.
+/// Why a verdict does not hold: deciding values are bounds, or the tick hides smaller differences.
 fn doubt(cells: &[&Cell], verdict: Verdict, arms: &Arms) -> Option<&'static str> {
     let bound = |arm: usize| {
         arms.all[arm].trials.iter().any(|trial| {

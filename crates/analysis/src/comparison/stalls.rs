@@ -11,8 +11,7 @@ use crate::responsiveness::STALL_FACTOR;
 /// The stalls of two arms in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stalls {
-    /// The longest delay that is no stall, in ns: three times the first arm's median without load, or
-    /// here.
+    /// A longer delay is a stall, in ns: three times the first arm's median without load, or here.
     pub limit_ns: f64,
     /// Whether that is the median without load.
     pub of_noload: bool,

@@ -27,8 +27,7 @@ pub struct Tick {
     pub hides_equivalence: bool,
 }
 
-/// Notes that the values of a cell are quantised, and revokes an equivalence finer than a tick unless
-/// the values are `exact` (deterministic).
+/// Notes quantised values, and revokes an equivalence finer than a tick unless they are `exact`.
 pub(super) fn add(cell: &mut Cell, unit: &str, margin: f64, exact: bool) {
     if unit != UNIT {
         return;

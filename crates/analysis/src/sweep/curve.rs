@@ -80,8 +80,7 @@ impl End {
 }
 
 impl Curve {
-    /// Removes costs that are lower bounds below an exact cost. A bound above all of them stays, as a
-    /// step of at least that height.
+    /// Removes lower bounds below an exact cost. One above all is at least a step of that height.
     pub fn leave_out_small_bounds(&mut self) {
         let exact = self.points.iter().filter(|point| !point.is_lower_bound);
         let (_, largest) = crate::extent(&exact.filter_map(|it| it.cost).collect::<Vec<f64>>());

@@ -7,8 +7,7 @@ use super::{Curve, End, Settings, rows};
 /// Relative difference below which levels are the same, as logarithms round.
 const SAME: f64 = 1e-12;
 
-/// The knee over the levels, or over 1 / level if the plateau lies at high ones. Levels not above 0 are
-/// omitted.
+/// The knee over the levels above 0, or over 1 / level if the plateau lies at high ones.
 pub(super) fn shape(curve: &Curve, plateau: End, settings: &Settings) -> Shape {
     let levels = rows::by_level(curve)
         .into_iter()

@@ -134,8 +134,7 @@ impl Directions {
         Some((stats::median(&self.down)? / stats::median(&self.up)?).ln())
     }
 
-    /// Whether the directions differ by more than noise: at least two measurements each, in ranges
-    /// apart, some standard errors distant.
+    /// Whether the directions differ by more than noise: two measurements each at least, and apart.
     fn is_certain(&self, noise: Option<f64>) -> bool {
         let (up, down) = (self.up.len(), self.down.len());
         let error = noise.map(|noise| noise * (1.0 / up as f64 + 1.0 / down as f64).sqrt());

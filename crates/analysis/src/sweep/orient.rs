@@ -38,8 +38,7 @@ pub(super) fn orient(curve: &Curve, settings: &Settings) -> Oriented {
     Oriented { rows: table, plateau, shape, by_way, unmeasurable, notes }
 }
 
-/// The knee of all measurements. If it is in doubt, and the directions have knees that differ, it spans
-/// both: together such measurements look like noise.
+/// The knee of all measurements; if it is in doubt and those of the directions differ, it spans both.
 fn shape(curve: &Curve, plateau: End, settings: &Settings) -> (Shape, Option<[Knee; 2]>) {
     let shape = fit::shape(curve, plateau, settings);
     let is_certain = match &shape {
@@ -58,8 +57,7 @@ fn shape(curve: &Curve, plateau: End, settings: &Settings) -> (Shape, Option<[Kn
 }
 
 /// The end at which the cost, the mean logarithm of the outer two levels that have one, is lower. If
-/// these differ by less than the least rise, it is the end at which the sweep began, as there the
-/// plateau is expected, unless only that end cannot be measured.
+/// they differ by less than the least rise, it is the end at which the sweep began, if measurable.
 fn plateau(curve: &Curve, rows: &[Row], settings: &Settings) -> End {
     let logs: Vec<f64> = rows.iter().filter_map(|row| row.cost).map(f64::ln).collect();
     let outer = logs.len().min(2);

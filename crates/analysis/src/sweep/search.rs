@@ -12,9 +12,6 @@ const MOST_REPEATS: usize = 4;
 
 /// A search for the knee over one parameter.
 ///
-/// The next batch follows from the range, the settings and the curve alone, so any process can go on
-/// with an interrupted search.
-///
 /// 1. Coarse: levels over the whole range, and between these while they are too few for a knee
 ///    ([`stats::LEAST_LEVELS`]).
 /// 2. Refine: levels in the knee's interval and its ends again, until it is narrow.
@@ -260,8 +257,7 @@ impl State<'_> {
         self.batch(levels, self.passes(), Purpose::Verify)
     }
 
-    /// Without a knee: the neighbours with the largest rise and the last level again, at most twice:
-    /// there a knee could have been missed.
+    /// Where a knee could have been missed, again: the largest rise and the last level, at most twice.
     fn doubt(&self) -> Option<Batch> {
         let rows = rows::rows(self.curve);
         let measured: Vec<(f64, f64)> =

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use analysis::explained::{Explained, Over, Part, explain};
+use analysis::explained::{Explained, Part, explain};
 use model::units::format_duration_ns;
-use model::{Line, PassRecord, WorkRecord};
+use model::{Line, PassRecord, SampleRecord, WorkRecord};
 
 /// Most responses of a load in its sparkline, the latest.
 const MOST_RESPONSES: usize = 30;
@@ -30,8 +30,8 @@ pub(super) struct Live {
     /// The loads in the order of their first response.
     loads: Vec<Load>,
     worst: Option<Worst>,
-    /// When the last sample of each run was over: the next one may have had to wait for it.
-    over: BTreeMap<usize, Over>,
+    /// The last sample of each run: the next one may have had to wait for it.
+    last: BTreeMap<usize, Box<SampleRecord>>,
 }
 
 struct Load {
@@ -50,9 +50,9 @@ impl Live {
     pub(super) fn on_line(&mut self, run: usize, load: &str, line: &Line) {
         match line {
             Line::Sample(sample) => {
-                let explained = explain(sample, self.over.get(&run).copied());
+                let explained = explain(sample, self.last.get(&run).map(|last| &**last));
                 let given_up = if sample.completed_ns.is_none() { ", not finished" } else { "" };
-                self.over.insert(run, Over::from(&**sample));
+                self.last.insert(run, sample.clone());
                 self.add(load, explained.delay_ns as f64, |delay| {
                     let spent = spent(&explained);
                     let colon = if spent.is_empty() { "" } else { ": " };

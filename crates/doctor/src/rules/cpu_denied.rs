@@ -65,8 +65,7 @@ fn throttled(interval: &Interval<'_>, path: &str, change: &Change<'_>) -> Option
     })
 }
 
-/// CPUs that a group can use at once: its processes that ran, at most the machine's CPUs; 0 if
-/// neither is known.
+/// CPUs that a group can use at once: its processes that ran, at most the machine's CPUs.
 fn runnable(interval: &Interval<'_>, path: &str) -> f64 {
     let least_ns = NOTE_SHARE * interval.elapsed_ns() as f64;
     let ran = |Task { group, counters, .. }: &Task<'_>| {

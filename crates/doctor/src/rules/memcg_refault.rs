@@ -98,8 +98,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     }
 }
 
-/// What the refaults of a group cost, and the processes that waited, if known. A major fault of a
-/// process is a refault as often as one of its group is.
+/// The price of a group's refaults, the same share of each process's major faults, and who waited.
 fn price(
     interval: &Interval<'_>,
     (path, change): (&str, &Change<'_>),
@@ -133,8 +132,7 @@ fn price(
     (price, affected.and_then(|affected| affected.into_iter().next()))
 }
 
-/// How long a process waited for its major faults, in ns; without a cost, for block I/O. A disk that
-/// is busier than at calibration takes longer.
+/// The wait of a process for its major faults, in ns: a busy disk is slower than at calibration.
 fn waited_ns(change: &Change<'_>, faults: f64, refault_ns: Option<f64>) -> Option<f64> {
     let slept_ns = slept_ns(change, faults);
     let delays = || Delays::from_change(*change).filter(|delays| !delays.are_impossible());

@@ -231,7 +231,7 @@ fn zeros<'a>(values: &[Value<'a>]) -> Vec<Value<'a>> {
 /// Each operation costs 1 µs.
 pub(crate) fn microseconds() -> UnitCosts {
     let cost = UnitCost { ns: 1000.0, least_ns: 1000.0, repetitions: 1 };
-    let costs = Operation::ALL.into_iter().map(|operation| (operation, cost)).collect();
+    let costs = Operation::ALL.iter().map(|operation| (*operation, cost)).collect();
     UnitCosts { costs, ..UnitCosts::default() }
 }
 

@@ -17,8 +17,7 @@ pub(super) fn first_touch() -> Measured {
     cost(touched_by_pieces(&small_pages(TOUCHED_BYTES)?))
 }
 
-/// Mapping a page that is there: pages of shared memory stay when they are given back. It writes, as
-/// a read fault maps its neighbours too.
+/// Mapping a page that is there, of shared memory, by a write: a read maps its neighbours too.
 pub(super) fn map_page() -> Measured {
     let mapping = Mapping::shared(TOUCHED_BYTES).map_err(refused("map shared memory"))?;
     let _ = mapping.advise(Advice::Small);

@@ -17,8 +17,7 @@ const LONGEST_NS: u64 = 400_000_000;
 /// Interrupts of a batch below which the other thread was not running.
 const LEAST_INTERRUPTS: u64 = PIECE as u64 / 8;
 
-/// The extra time of changing the protection of a page while another thread of the process runs, for
-/// each interrupt.
+/// The extra time of changing a page's protection beside another thread, for each interrupt.
 pub(super) fn tlb_shootdown() -> Measured {
     let allowed = sched_getaffinity(None).map_err(|error| format!("read the CPUs: {error}"))?;
     let mut cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));

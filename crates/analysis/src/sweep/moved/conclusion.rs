@@ -36,8 +36,7 @@ pub(super) fn conclusion(curve: &Curve, movers: &[Mover]) -> Option<String> {
     let rose = |cause: Cause| {
         movers.iter().find(|mover| mover.cause == Some(cause) && mover.after > mover.before)
     };
-    // A page that comes back is read from a disk; a process without translations looks idle and is
-    // swapped out.
+    // Pages come back from a disk; a process without translations looks idle and is swapped out.
     let is_implied = |cause: Cause| match cause {
         Cause::Reading => rose(Cause::Swap).is_some() || rose(Cause::FileRefault).is_some(),
         Cause::Swap => rose(Cause::Stealing).is_some(),
