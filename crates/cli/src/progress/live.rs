@@ -97,7 +97,7 @@ impl Live {
 
     /// A run is over: what follows under its number is another one.
     pub(super) fn over(&mut self, run: usize) {
-        self.over.remove(&run);
+        self.last.remove(&run);
     }
 
     fn add(&mut self, name: &str, time_ns: f64, told: impl FnOnce(String) -> String) {
