@@ -11,7 +11,9 @@ fuzz_target!(|rows: Vec<(f64, f64)>| {
         |(level, cost): &(f64, f64)| Point { level: *level, cost: Some(*cost), ..Point::default() };
     let points: Vec<Point> = rows.iter().take(64).map(point).collect();
     let curve = Curve { points, ..Curve::default() };
-    let found = find(&curve, &Settings { resamples: 20, ..Settings::default() });
+    let mut settings = Settings::default();
+    settings.knee.resamples = 20;
+    let found = find(&curve, &settings);
     if let Shape::Knee(knee) = &found.shape {
         let is_measured = |level: f64| found.rows.iter().any(|row| row.level == level);
         assert!(is_measured(knee.capacity) && is_measured(knee.beyond), "{knee:?}");
