@@ -295,7 +295,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_has_no_price_says_so_and_what_is_known() {
-        let unknown = |at_least| Price::Unknown { price_unknown: String::new(), at_least };
+        let unknown = |at_least| Price::Unknown { price_unknown: "", at_least };
         assert_eq!(price_text(&unknown(None)), "price not known");
         let least = unknown(Some(LostTime::of_wall(1e8, 1_000_000_000)));
         let text = "price not known, at least 100ms lost (10 % of the wall time)";
