@@ -1,6 +1,6 @@
 //! When interactions are to start (a pure function of the spec), and the starts without a
-//! completion, with their lines when the run ends. The observer and the reader of its lines share
-//! this code, so a run has the same lines whichever of them writes its end.
+//! completion. The observer and the reader of its lines share this code, so both write the same
+//! end.
 
 use std::collections::BTreeMap;
 use std::iter::{Enumerate, Peekable};
@@ -136,8 +136,7 @@ impl Due {
         }
     }
 
-    /// The lines of all starts that are due at `at_ns`, when the run ended. Starts that waited less
-    /// than a [`Censored::Timeout`] are cut off. Fails when a histogram cannot hold a bound.
+    /// The lines of all starts that are due at `at_ns`. Fails when a histogram cannot hold a bound.
     pub fn censored(mut self, why: Censored, at_ns: u64) -> Result<Vec<Line>, HistogramError> {
         let until_ns = self.ended_ns.map_or(at_ns, |ended_ns| ended_ns.min(at_ns));
         let mut due = Vec::new();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use counters::{SUMMED_TASKS_MAX, TaskSum};
-use model::{CounterSet, LoadSpec, Missed, Values};
+use model::{LoadSpec, Missed, Values};
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, end, fork_child, wait};
 use sys::shared_counters::SharedCounters;
@@ -77,7 +77,7 @@ pub(crate) struct LoadGroup<'a> {
     load: &'a LoadPlan,
     shared: SharedCounters,
     workers: Vec<(usize, u32)>,
-    tasks: TaskSum,
+    pub(crate) tasks: TaskSum,
     /// Totals and time at the beginning of the reported span.
     span: (Vec<u64>, u64),
 }
@@ -153,10 +153,6 @@ impl<'a> LoadGroup<'a> {
     fn named(&self, totals: &[u64]) -> Values {
         let names = self.load.workload.measures.iter().map(|name| (*name).into());
         names.zip(totals.iter().copied()).collect()
-    }
-
-    pub(crate) fn task_counters(&mut self) -> CounterSet {
-        self.tasks.read()
     }
 
     fn totals(&self) -> Vec<u64> {

@@ -1,5 +1,4 @@
-//! The processes of a memory job. A parent enters the sandbox, prepares the shared memory, and
-//! forks those that work; they die with it, and it dies with the observer.
+//! The processes of a memory job: a parent in the sandbox, and those that it forks.
 
 use std::convert::Infallible;
 use std::io::{self, PipeWriter, Write};

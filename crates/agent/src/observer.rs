@@ -40,8 +40,7 @@ impl OomKills {
     }
 }
 
-/// Locks this process into memory, and in a guest gives it priority: the observer must not wait
-/// with the processes that it observes. What is refused goes to `missed`.
+/// Locks this process into memory; in a guest it gets priority too. Refusals go to `missed`.
 fn become_observer(assignment: &Assignment, missed: &mut Vec<Missed>) {
     if let Err(error) = sys::memory::lock_all() {
         missed.push(Missed {
@@ -122,8 +121,7 @@ impl<'a, W: Write> Observer<'a, W> {
         notes.try_for_each(|note| self.output.warning(note))
     }
 
-    /// Runs `measure` under the load in its warm state. It gets the time of the line that opens the
-    /// measuring phase, in ns from the start of the run.
+    /// Runs `measure` under the warm load; it gets the time of its first line in ns of the run.
     pub(crate) fn under_load(
         &mut self,
         plan: &LoadPlan,
@@ -230,8 +228,7 @@ impl<'a, W: Write> Observer<'a, W> {
         }
     }
 
-    /// Ends a run whose processes did not become ready: with a status if it was to stop, else with
-    /// the reason in its lines and as an error of `refused`.
+    /// Ends a run whose processes did not become ready: as stopped, or with an error of `refused`.
     pub(crate) fn not_ready(
         &mut self,
         refused: fn(String) -> AgentError,
@@ -296,7 +293,7 @@ impl<'a, W: Write> Observer<'a, W> {
     ) -> CounterSet {
         let mut set = self.machine.read(with_long);
         set.extend(self.task.as_mut().map(TaskReader::read).unwrap_or_default());
-        set.extend(load.task_counters());
+        set.extend(load.tasks.read());
         let own = load.counters();
         if !own.is_empty() {
             set.insert("load".into(), own);

@@ -37,15 +37,16 @@ impl Prober {
         let (records, writer) = wide_pipe()?;
         let (start_reader, start) = io::pipe()?;
         let pid = fork_child(|| {
-            let mut prober = Side { probe, writer: &writer };
             // The delay must be the system's, without the default timer slack.
             let _ = set_timer_slack_ns(1);
             let entered = enter_groups(enter).map_err(|error| error.to_string());
             let made = entered
                 .and_then(|()| (probe.make)(setting, plan).map_err(|error| error.to_string()));
             match made {
-                Ok(interaction) => prober.follow(interaction, schedule, &start_reader),
-                Err(message) => prober.send(&Record::word(Kind::NotReady, message)),
+                Ok(interaction) => {
+                    follow(probe.rhythm, &writer, interaction, schedule, &start_reader)
+                }
+                Err(why) => (&writer).write_all(&Record::word(Kind::NotReady, why).encode()),
             }
             .map_or(1, |()| 0)
         })?;
@@ -105,44 +106,34 @@ impl Drop for Prober {
     }
 }
 
-struct Side<'a> {
-    probe: Probe,
-    writer: &'a PipeWriter,
-}
-
-impl Side<'_> {
-    fn send(&mut self, record: &Record) -> io::Result<()> {
-        self.writer.write_all(&record.encode())
-    }
-
-    fn follow(
-        &mut self,
-        mut interaction: Box<dyn Interaction>,
-        schedule: Schedule,
-        mut start: &PipeReader,
-    ) -> io::Result<()> {
-        self.send(&Record::word(Kind::Ready, String::new()))?;
-        let mut at_bytes = [0; 8];
-        start.read_exact(&mut at_bytes)?;
-        let origin_ns = u64::from_le_bytes(at_bytes);
-        for offset_ns in schedule {
-            let intended_ns = origin_ns + offset_ns;
-            match self.probe.rhythm {
-                Rhythm::Interval => {
-                    let record = timed(interaction.as_mut(), intended_ns);
-                    // Settling may only delay a start that is due already.
-                    self.send(&record)?;
-                    interaction.settle();
-                }
-                Rhythm::Periodic => {
-                    sleep_until_ns(intended_ns);
-                    let delay_ns = monotonic_ns().saturating_sub(intended_ns);
-                    self.writer.write_all(&delay_ns.to_le_bytes())?;
-                }
+fn follow(
+    rhythm: Rhythm,
+    mut writer: &PipeWriter,
+    mut interaction: Box<dyn Interaction>,
+    schedule: Schedule,
+    mut start: &PipeReader,
+) -> io::Result<()> {
+    writer.write_all(&Record::word(Kind::Ready, String::new()).encode())?;
+    let mut at_bytes = [0; 8];
+    start.read_exact(&mut at_bytes)?;
+    let origin_ns = u64::from_le_bytes(at_bytes);
+    for offset_ns in schedule {
+        let intended_ns = origin_ns + offset_ns;
+        match rhythm {
+            Rhythm::Interval => {
+                let record = timed(interaction.as_mut(), intended_ns);
+                // Settling may only delay a start that is due already.
+                writer.write_all(&record.encode())?;
+                interaction.settle();
+            }
+            Rhythm::Periodic => {
+                sleep_until_ns(intended_ns);
+                let delay_ns = monotonic_ns().saturating_sub(intended_ns);
+                writer.write_all(&delay_ns.to_le_bytes())?;
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Sleeps until the intended start and interacts; if that has passed, at once.
@@ -168,7 +159,6 @@ mod tests {
 
     use model::Timing;
     use sys::clock::is_readable;
-    use workloads::Workload;
 
     use super::*;
 
@@ -204,10 +194,8 @@ mod tests {
         };
         let sent = Arc::new(AtomicBool::new(false));
         let interaction = Box::new(Settling { records, sent: Arc::clone(&sent) });
-        let probe = workloads::find_probe("exec").and_then(Workload::as_probe);
-        let probe = *probe.expect("a probe with samples");
-        let mut side = Side { probe, writer: &writer };
-        side.follow(interaction, Schedule::by_interval(&timing), &start).expect("the schedule");
+        let schedule = Schedule::by_interval(&timing);
+        follow(Rhythm::Interval, &writer, interaction, schedule, &start).expect("the schedule");
         assert!(sent.load(Ordering::Relaxed));
     }
 }

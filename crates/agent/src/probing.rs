@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 
 use model::{Censored, CounterSet, EndStatus, HistogramRecord, Line, Measure, ProbeSpec};
-use model::{SampleRecord, Values, histogram};
+use model::{SampleRecord, histogram};
 use sys::clock::{monotonic_ns, sleep_until_ns};
 use sys::process::{end, fork_child, signal, signals};
 use workloads::{Rhythm, Workload};
@@ -200,6 +200,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         let is_complete = record.kind == Kind::Sample;
         before.insert(OWN_USAGE.into(), named_usage(&record.before));
         after.insert(OWN_USAGE.into(), named_usage(&record.after));
+        let names = self.probe.measures.iter().map(|name| (*name).into());
         let line = Line::Sample(Box::new(SampleRecord {
             at_ns: output.now_ns(),
             index,
@@ -208,7 +209,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
             completed_ns: is_complete.then_some(ended_ns),
             censored: (!is_complete).then_some(Censored::Failed),
             censored_at_ns: (!is_complete).then_some(ended_ns),
-            parts: if is_complete { named_parts(self.probe, record) } else { Values::new() },
+            parts: names.zip(record.parts).filter(|_| is_complete).collect(),
             before,
             after,
         }));
@@ -296,10 +297,6 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         self.go_on_from(line);
         Ok(())
     }
-}
-
-fn named_parts(probe: &Workload, record: &Record) -> Values {
-    probe.measures.iter().map(|name| (*name).into()).zip(record.parts).collect()
 }
 
 /// The test hook that freezes the prober periodically, until it is dropped.

@@ -44,9 +44,9 @@ fn explained(error: &io::Error, layout: &Layout) -> io::Error {
 }
 
 fn anonymous(plan: &TouchPlan, layout: &Layout, shared: bool) -> io::Result<Mapping> {
-    let size_bytes = addressable(layout.size_bytes())?;
+    let size_bytes = size_bytes(plan, layout)?;
     let mapping = match plan.pages {
-        Pages::Hugetlb => Mapping::huge(whole_huge_pages(size_bytes)?, shared)?,
+        Pages::Hugetlb => Mapping::huge(size_bytes, shared)?,
         _ => Mapping::unreserved(size_bytes, shared)?,
     };
     with_policy(plan, mapping)
@@ -54,11 +54,9 @@ fn anonymous(plan: &TouchPlan, layout: &Layout, shared: bool) -> io::Result<Mapp
 
 /// A segment that is removed as soon as it is attached.
 fn segment(key: i32, plan: &TouchPlan, layout: &Layout) -> io::Result<Mapping> {
-    let huge = plan.pages == Pages::Hugetlb;
-    let size_bytes = addressable(layout.size_bytes())?;
-    let size_bytes = if huge { whole_huge_pages(size_bytes)? } else { size_bytes };
     // The key is in the journal of the process that made the work directory.
-    let segment = SharedSegment::create(key, size_bytes, huge)?;
+    let huge = plan.pages == Pages::Hugetlb;
+    let segment = SharedSegment::create(key, size_bytes(plan, layout)?, huge)?;
     let mapping = segment.attach();
     segment.remove()?;
     with_policy(plan, mapping?)
@@ -137,7 +135,11 @@ fn addressable(size_bytes: u64) -> io::Result<usize> {
         .map_err(|_| io::Error::other("footprint x spread is more than can be addressed"))
 }
 
-fn whole_huge_pages(size_bytes: usize) -> io::Result<usize> {
+fn size_bytes(plan: &TouchPlan, layout: &Layout) -> io::Result<usize> {
+    let size_bytes = addressable(layout.size_bytes())?;
+    if plan.pages != Pages::Hugetlb {
+        return Ok(size_bytes);
+    }
     let huge_bytes = huge_bytes().ok_or_else(|| io::Error::other("no huge pages here"))? as usize;
     Ok(size_bytes.next_multiple_of(huge_bytes.max(1)))
 }

@@ -94,7 +94,7 @@ pub(crate) struct DoctorArgs {
 }
 
 fn watched(text: &str) -> Result<u64, String> {
-    match parse_duration_ns(text).map_err(|error| error.to_string())? {
+    match parse_duration_ns(text)? {
         time @ 1_000_000..=FOR_NS_MAX => Ok(time),
         _ => Err("watch for at least 1ms and at most 24h".to_owned()),
     }

@@ -188,7 +188,7 @@ impl Sort {
 }
 
 fn window(text: &str) -> Result<u64, String> {
-    match parse_duration_ns(text).map_err(|error| error.to_string())? {
+    match parse_duration_ns(text)? {
         window @ 1..=WINDOW_NS_MAX => Ok(window),
         _ => Err("a window is at least 1ns and at most 60m".to_owned()),
     }

@@ -32,8 +32,7 @@ impl Roots {
     }
 }
 
-/// Facts of one file each: name, file, the brackets of the chosen word (empty: the whole text), and
-/// whether an expert would ask for it.
+/// Facts of one file: name, file, brackets of the chosen word, whether an expert would ask for it.
 const FACTS: [(&str, &str, &str, bool); 16] = [
     ("kernel", "proc/sys/kernel/osrelease", "", true),
     ("cmdline", "proc/cmdline", "", true),

@@ -98,8 +98,7 @@ impl CounterFiles {
 struct CounterFile {
     file: File,
     row: Row,
-    /// The order of its counters sorted by name, which never changes; sorting each time took a
-    /// quarter of the instructions of a read (7.8 of 30 million).
+    /// Their sorted order, which never changes; sorting took a quarter of a read's instructions.
     order: Vec<usize>,
 }
 

@@ -13,13 +13,11 @@ mod mounts;
 pub mod parse;
 mod reader;
 mod task;
-mod task_sum;
 mod tasks;
 mod taskstats;
 
 pub use environment::{Roots, environment};
 pub use hierarchies::{Hierarchies, Hierarchy, group_of};
 pub use reader::{Reader, Sources};
-pub use task::{TaskReader, delay_accounting_enabled};
-pub use task_sum::{SUMMED_TASKS_MAX, TaskSum};
+pub use task::{SUMMED_TASKS_MAX, TaskReader, TaskSum, delay_accounting_enabled};
 pub use tasks::Tasks;

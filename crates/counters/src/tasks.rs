@@ -31,8 +31,7 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Tries what is available, delays on this process; what is not is in the list, once.
-    /// `taskstats` is always that of the running kernel.
+    /// Tries what is available; what is not is in the list, once.
     pub fn open(proc_root: &Path) -> (Self, Vec<Missed>) {
         let mut missed = Vec::from_iter(no_schedstat(proc_root));
         let counts_time = missed.is_empty();

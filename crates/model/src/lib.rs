@@ -13,7 +13,6 @@ mod line;
 mod line_text;
 mod machine;
 mod manifest;
-mod observation;
 pub mod resp1;
 mod run;
 mod sample;
@@ -31,9 +30,8 @@ pub use line::{
 pub use line_text::LineError;
 pub use machine::{Accel, DiskSpec, MachineSpec, MmuSpec, SandboxSpec, VmSpec};
 pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep};
-pub use observation::Observation;
 pub use run::{Run, RunEncoder, RunError, RunFault};
-pub use sample::{Censored, CensoredDelays, HistogramRecord, SampleRecord};
+pub use sample::{Censored, CensoredDelays, HistogramRecord, Observation, SampleRecord};
 pub use script::{Command, Script, Tools};
 pub use spec::{BASELINE, JobSpec, LoadSpec, Measure, ProbeSpec, Spec, SubjectSpec, Timing};
 

@@ -28,8 +28,7 @@ impl Line {
         Self::read(text, Source::Text(text))
     }
 
-    /// Reads one line, but leaves its counters empty, which are most of it. Fails as
-    /// [`Line::parse`].
+    /// Reads one line without its counters, which are most of it. Fails as [`Line::parse`].
     pub fn parse_without_counters(text: &str) -> Result<Self, LineError> {
         let none: &RawValue = from_text("{}")?;
         let mut fields: BTreeMap<String, &RawValue> = match from_text(text) {

@@ -1,5 +1,4 @@
-//! A result of the resp1 response benchmark: delays under seven loads, and ratios. Its two printed
-//! formats differ in the last two columns ([`Resp1Format`]).
+//! A result of the resp1 response benchmark, in one of its two printed formats.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,14 +1,5 @@
 //! Sizes, durations and counts as people write them.
 
-/// A number with a unit that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not a {what}: {hint}")]
-pub struct UnitError {
-    text: String,
-    what: &'static str,
-    hint: &'static str,
-}
-
 const SIZE_HINT: &str = "write a number and B, K, M, G or T (powers of 1024), such as 512M";
 const DURATION_HINT: &str = "write a number and ns, us, ms, s or m, such as 20s";
 /// The largest value read; rounded to 1T it can still be read.
@@ -18,17 +9,17 @@ const SIZES: [(&str, u64); 4] = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20),
 const DURATIONS: [(&str, u64); 3] = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
 
 /// Reads a size such as `512M`, `1.5G`, `4096`. Fails for other texts, and above 63 bits.
-pub fn parse_size_bytes(text: &str) -> Result<u64, UnitError> {
+pub fn parse_size_bytes(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let unit = unit.to_ascii_uppercase();
     let unit = unit.strip_suffix("IB").or_else(|| unit.strip_suffix('B')).unwrap_or(&unit);
     let factor = if unit.is_empty() { Some(1) } else { factor(&SIZES, unit) };
-    let error = || UnitError { text: text.to_owned(), what: "size", hint: SIZE_HINT };
-    factor.and_then(|factor| scale(number, factor)).ok_or_else(error)
+    let value = factor.and_then(|factor| scale(number, factor));
+    value.ok_or_else(|| format!("{text:?} is not a size: {SIZE_HINT}"))
 }
 
 /// Reads a duration such as `20s`, `300ms`, `2m`, or in bare seconds. Fails likewise.
-pub fn parse_duration_ns(text: &str) -> Result<u64, UnitError> {
+pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let factor = match unit {
         "ns" => Some(1),
@@ -37,8 +28,8 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, UnitError> {
         "m" | "min" => Some(60_000_000_000),
         unit => factor(&DURATIONS, unit),
     };
-    let error = || UnitError { text: text.to_owned(), what: "duration", hint: DURATION_HINT };
-    factor.and_then(|factor| scale(number, factor)).ok_or_else(error)
+    let value = factor.and_then(|factor| scale(number, factor));
+    value.ok_or_else(|| format!("{text:?} is not a duration: {DURATION_HINT}"))
 }
 
 fn factor(units: &[(&str, u64)], unit: &str) -> Option<u64> {

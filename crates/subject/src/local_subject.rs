@@ -44,7 +44,7 @@ pub struct Limits {
 impl Limits {
     /// Sets one limit by its option name. The error names the limit and the valid values.
     pub fn set(&mut self, name: &str, value: &str, most_cpus: f64) -> Result<(), String> {
-        let size = || parse_size_bytes(value).map_err(|error| error.to_string());
+        let size = || parse_size_bytes(value);
         match name {
             "mem" => self.memory_bytes = Some(size()?),
             "high" => self.high_bytes = Some(size()?),

@@ -30,8 +30,7 @@ pub enum Advice {
 /// Where the pages of a part of a mapping come from (`mbind(2)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// The policy of the process. Without one the kernel takes pages of the node that first touches
-    /// them, and may move them later (`kernel.numa_balancing`).
+    /// The policy of the process; by default the node of the first touch, which may change.
     OfProcess,
     /// The node that first touches them; the kernel never moves them.
     Local,
@@ -105,8 +104,7 @@ impl Mapping {
         self.size_bytes
     }
 
-    /// Writes one byte; an offset outside the mapping does nothing. Writing to a mapping of
-    /// [`Mapping::file_read_only`] ends the process (SIGSEGV).
+    /// Writes one byte inside the mapping; if that is read-only, the process ends (SIGSEGV).
     pub fn write(&self, offset: usize, value: u8) {
         if offset < self.size_bytes {
             // SAFETY: the offset is inside a live mapping; volatile, so no reference is formed.

@@ -45,8 +45,7 @@ impl Mapping {
         done(unsafe { libc::madvise(start, length, advice) })
     }
 
-    /// Frees the pages of a part (`MADV_DONTNEED`): private memory reads as zero afterwards, shared
-    /// memory is unchanged. Fails as [`Mapping::advise_part`], and if they are locked.
+    /// Frees the pages of a part (`MADV_DONTNEED`). Fails as [`Mapping::advise_part`].
     pub fn give_back(&self, part: Range<usize>) -> io::Result<()> {
         let (start, length) = self.part(part)?;
         // SAFETY: part of a live mapping; its bytes may change at any time, as access is volatile.
@@ -61,8 +60,7 @@ impl Mapping {
         })
     }
 
-    /// Sets whether a part is writable (`mprotect(2)`); writing ends the process (SIGSEGV) if it is
-    /// not. Fails as [`Mapping::advise_part`], or when the kernel refuses.
+    /// Sets whether a part is writable (`mprotect(2)`). Fails as [`Mapping::advise_part`].
     pub fn protect(&self, part: Range<usize>, writable: bool) -> io::Result<()> {
         let (start, length) = self.part(part)?;
         let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
@@ -70,8 +68,7 @@ impl Mapping {
         done(unsafe { libc::mprotect(start, length, protection) })
     }
 
-    /// Sets where pages of a part come from. Fails as [`Mapping::advise_part`], or without this
-    /// node.
+    /// Sets where pages of a part come from (`mbind(2)`). Fails without this node.
     pub fn place(&self, part: Range<usize>, placement: Placement) -> io::Result<()> {
         let (mode, nodes) = match placement {
             Placement::OfProcess => (libc::MPOL_DEFAULT, 0),

@@ -13,8 +13,7 @@ use std::arch::asm;
 use std::io;
 use std::marker::PhantomData;
 
-/// A range of ports that the calling thread may use. It cannot go to another thread; threads and
-/// processes that are started later inherit the permission.
+/// A range of ports that this thread may use, and those started later.
 #[derive(Debug)]
 pub struct PortAccess {
     first: u16,

@@ -103,8 +103,7 @@ pub fn die_with_parent(parent: u32) -> io::Result<()> {
     }
 }
 
-/// Gives the calling thread real-time priority (`SCHED_RR`, sched(7)) and with it access to the
-/// kernel's memory reserve; not its children. Fails without `CAP_SYS_NICE`.
+/// Gives this thread real-time priority (`SCHED_RR`, sched(7)). Fails without `CAP_SYS_NICE`.
 pub fn become_urgent() -> io::Result<()> {
     // SAFETY: all bytes zero is a valid `sched_param`.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };

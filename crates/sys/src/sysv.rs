@@ -34,8 +34,7 @@ impl MessageQueue {
         if id < 0 { Err(io::Error::last_os_error()) } else { Ok(Self { id }) }
     }
 
-    /// Sends one word to the receiver `kind` (from 1); waits while the queue is full. Fails when
-    /// the queue was removed or the kind is not positive.
+    /// Sends a word to the receiver `kind` (from 1); waits for room. Fails when the queue is gone.
     pub fn send(&self, kind: i32, body: u64) -> io::Result<()> {
         let message = Message { kind: libc::c_long::from(kind), body };
         let from = (&raw const message).cast();
@@ -102,8 +101,7 @@ impl SharedSegment {
         unsafe { Mapping::of_raw(start, self.size_bytes) }
     }
 
-    /// Removes the segment, for those who have it at their end. Fails when it is not there or not
-    /// ours.
+    /// Removes the segment at its last detach. Fails when it is not there or not ours.
     pub fn remove(&self) -> io::Result<()> {
         // SAFETY: IPC_RMID takes no buffer.
         crate::done(unsafe { libc::shmctl(self.id, libc::IPC_RMID, std::ptr::null_mut()) })

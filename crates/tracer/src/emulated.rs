@@ -9,10 +9,10 @@ use keep::{CleanupProcess, Duty, unique};
 use sys::process::Exit;
 use trace::Block;
 
-use crate::error::at;
 use crate::launch::{Fetches, Settings};
 use crate::processes::Processes;
 use crate::program::{qemu, recorder, split};
+use crate::request::at;
 use crate::running::Running;
 use crate::shared::Shared;
 use crate::slots::{Slots, Turn};

@@ -5,7 +5,6 @@
 //! have no names, and a cleanup process ends the traced processes.
 
 mod emulated;
-mod error;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the plugin"))]
 #[path = "../../trace-plugin/src/launch.rs"]
 mod launch;
@@ -25,7 +24,6 @@ mod valgrind;
 mod wire;
 mod write;
 
-pub use error::TracerError;
 pub use recording::Recording;
-pub use request::{Ended, Request, Tool};
+pub use request::{Ended, Request, Tool, TracerError};
 pub use write::Written;

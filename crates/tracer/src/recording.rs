@@ -24,8 +24,7 @@ enum Runner {
 }
 
 impl Recording {
-    /// Starts a command, which has the standard streams and the signals of the terminal. Fails when
-    /// the program or its recorder is unavailable, or the system refuses something.
+    /// Starts a command with our standard streams. Fails without the program or its recorder.
     pub fn start(request: &Request<'_>) -> Result<Self, TracerError> {
         let tool = request.tool.unwrap_or_else(|| match in_path(&qemu()) {
             None if in_path("valgrind").is_some() => Tool::Valgrind,
@@ -46,8 +45,7 @@ impl Recording {
         }
     }
 
-    /// Waits for the command, which is no longer recorded; what was not read is lost. Fails when
-    /// its recorder did not start, or the command cannot be waited for.
+    /// Waits for the command, no longer recorded. Fails when its recorder did not start.
     pub fn finish(self) -> Result<Ended, TracerError> {
         match self.runner {
             Runner::Emulated(emulated) => emulated.finish(),

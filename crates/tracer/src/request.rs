@@ -1,8 +1,11 @@
-//! What is to be recorded, and how a recording ended.
+//! What is to be recorded, how a recording ended, and why there is none.
 
 use std::ffi::OsString;
+use std::io;
 
 use sys::process::Exit;
+use thiserror::Error;
+use trace::TraceError;
 
 /// What is to be recorded.
 #[derive(Clone, Copy, Debug)]
@@ -39,4 +42,31 @@ pub struct Ended {
     pub missed: Vec<String>,
     /// Whether a signal to this process ended the recording before the command ended.
     pub interrupted: bool,
+}
+
+/// Why a program cannot be recorded.
+#[derive(Debug, Error)]
+pub enum TracerError {
+    /// There is no such program, or the emulator cannot run it.
+    #[error("{0}")]
+    NoProgram(String),
+    /// The recorder is unavailable or did not start.
+    #[error("{0}")]
+    NoRecorder(String),
+    /// The trace cannot be written, or the program's references not be read.
+    #[error("the trace: {0}")]
+    Trace(#[from] TraceError),
+    /// The system refused something.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// The reason.
+        source: io::Error,
+    },
+}
+
+/// Adds what was tried to an error of the system.
+pub(crate) fn at<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> TracerError {
+    move |source| TracerError::System { what, source: source.into() }
 }

@@ -11,7 +11,7 @@ use signal_hook::flag;
 use sys::process::{Exit, signal, signals, spawn_bound_in_group, wait};
 
 use crate::TracerError;
-use crate::error::at;
+use crate::request::at;
 
 /// The running command; killed if it is dropped before it has ended.
 pub(crate) struct Running {

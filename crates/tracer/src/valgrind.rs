@@ -10,8 +10,8 @@ use trace::{
     Access, Block, Event, Format, Granularity, ReferenceWords, Source, TraceError, open_stream,
 };
 
-use crate::error::at;
 use crate::program::{recorder, split};
+use crate::request::at;
 use crate::running::Running;
 use crate::stream::Taker;
 use crate::{Ended, Request, TracerError};

@@ -34,8 +34,7 @@ pub struct Written {
 }
 
 impl Recording {
-    /// Writes the references with numbers in `range` as a trace. The command may still run
-    /// afterwards. Fails when the trace cannot be written, or the system refuses something.
+    /// Writes references with numbers in `range` as a trace. Fails when it cannot be written.
     pub fn write(
         &mut self,
         out: File,

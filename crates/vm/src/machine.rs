@@ -144,8 +144,8 @@ fn flatten(
 
 fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> {
     let failed = |why: String| format!("{key}: {why}");
-    let size = || parse_size_bytes(value).map_err(|error| failed(error.to_string()));
-    let time = || parse_duration_ns(value).map_err(|error| failed(error.to_string()));
+    let size = || parse_size_bytes(value).map_err(failed);
+    let time = || parse_duration_ns(value).map_err(failed);
     let one_of = |known: &[&str]| match known.contains(&value) {
         true => Ok(Some(value.to_owned())),
         false => Err(failed(format!("there are {}", known.join(", ")))),

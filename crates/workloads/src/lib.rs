@@ -5,8 +5,7 @@
 //! - A *probe* is a small interaction that is timed repeatedly under a load.
 //! - A *job* is work that is itself timed: the users of a session, or processes that touch memory.
 //!
-//! Each is one file with a [`Workload`], and one line of the table in `catalogue.rs`. Most
-//! functions run in processes that the agent forks and kills.
+//! Each is one file with a [`Workload`], and one line of the table in `catalogue.rs`.
 //!
 //! **Invariant:** a load touches only its own memory, directory and message queue, within the sizes
 //! of its plan. The timed region of a probe is one call of [`Interaction::interact`]; nothing in it
@@ -15,11 +14,9 @@
 
 mod catalogue;
 mod job;
-mod load;
 mod loads;
 mod memory;
 mod param;
-mod probe;
 mod probes;
 mod provoke;
 mod session;
@@ -32,14 +29,11 @@ pub use catalogue::{
     probes,
 };
 pub use job::longest_ns;
-pub use load::{Dose, Load, Progress, Worker};
 pub use memory::{
     Access, Backing, Chain, Layout, MemoryJob, PAGE_BYTES, Pages, Pattern, TOUCH, TouchPlan,
     VMTEST, VmtestPlan, Zipf, in_order, shuffled, uniform,
 };
 pub use param::{Kind, Number, Param, Value};
-pub(crate) use probe::Made;
-pub use probe::{Interaction, MAX_PARTS, Parts, Probe, Rhythm};
 pub use session::{
     CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Order, Resolved, SESSION, arguments, fill,
     parse_script, resolve, script_text, search_path, set,
@@ -47,4 +41,7 @@ pub use session::{
 pub(crate) use setting::{Endless, at, emptied, page_bytes, scaled};
 pub use setting::{Plan, Setting, WorkloadError};
 pub use tools::{COMMAND as TOOL_COMMAND, run_tool, tool_names};
-pub use workload::{Work, Workload};
+pub(crate) use workload::Made;
+pub use workload::{
+    Dose, Interaction, Load, MAX_PARTS, Parts, Probe, Progress, Rhythm, Work, Worker, Workload,
+};

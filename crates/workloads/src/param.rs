@@ -64,8 +64,8 @@ impl Kind {
     /// Reads a value. Fails when the text is not of this kind, with what is expected.
     pub fn parse(self, text: &str) -> Result<u64, String> {
         match self {
-            Self::Size => parse_size_bytes(text).map_err(|error| error.to_string()),
-            Self::Time => parse_duration_ns(text).map_err(|error| error.to_string()),
+            Self::Size => parse_size_bytes(text),
+            Self::Time => parse_duration_ns(text),
             Self::Count => text.parse().map_err(|_| format!("{text:?} is not a whole number")),
             Self::Thousandths => match text.parse::<f64>() {
                 Ok(value) if value.is_finite() && (0.0..1e12).contains(&value) => {

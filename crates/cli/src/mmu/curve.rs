@@ -85,7 +85,7 @@ pub(crate) struct CurveArgs {
 }
 
 fn page(text: &str) -> Result<Unit, String> {
-    let size_bytes = parse_size_bytes(text).map_err(|error| error.to_string())?;
+    let size_bytes = parse_size_bytes(text)?;
     let unit = Unit::new(size_bytes).map_err(|error| error.to_string())?;
     match unit.is_line() {
         true => Err("64 bytes are a line: use --line".to_owned()),

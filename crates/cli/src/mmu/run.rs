@@ -176,7 +176,7 @@ pub(super) fn setting(text: &str) -> Result<(String, String), String> {
 fn range(text: &str) -> Result<(u64, u64), String> {
     let (first, last) =
         text.split_once("..").ok_or("write FIRST..LAST, such as 2M..32M".to_owned())?;
-    let size = |text: &str| parse_size_bytes(text).map_err(|error| error.to_string());
+    let size = |text: &str| parse_size_bytes(text);
     match (size(first)?, size(last)?) {
         (first, last) if first <= last => Ok((first, last)),
         _ => Err(format!("{text:?} goes downwards: write it the other way round")),

@@ -98,8 +98,7 @@ pub fn pressure(text: &str) -> Result<Pairs, ParseError> {
     not_empty(pairs)
 }
 
-/// Reads a control group's file of one number without a name: `memory.current`,
-/// `memory.usage_in_bytes` (bytes), `memory.failcnt` (events), `cpuacct.usage` (ns), ….
+/// Reads a file of one number without a name, such as `memory.current` or `cpuacct.usage`.
 ///
 /// Follows `Documentation/admin-guide/cgroup-v2.rst` and `cgroup-v1/{memory,cpuacct}.rst`. Fails
 /// for anything but one number (`max` is a limit, not a counter).
@@ -109,8 +108,7 @@ pub fn single_value(text: &str) -> Result<Pairs, ParseError> {
     words.next().map_or(Ok(vec![(Name::default(), value)]), |surplus| Err(surplus.surplus()))
 }
 
-/// Reads a limit of a control group in bytes: `memory.max`, `memory.high`, or
-/// `memory.limit_in_bytes` of version 1; nothing if there is none.
+/// Reads a limit in bytes, such as `memory.max`; nothing if there is none.
 ///
 /// Follows `Documentation/admin-guide/cgroup-v2.rst` and `PAGE_COUNTER_MAX` of the kernel's
 /// `page_counter.h`. Fails for anything but `max` and one number.

@@ -55,8 +55,7 @@ pub fn proc_stat(text: &str) -> Result<Pairs, ParseError> {
     }
 }
 
-/// Reads `/proc/interrupts`: the count over all CPUs of each interrupt with a label (`TLB`, `CAL`,
-/// `RES`, …). Numbered ones are devices' and mean something else on each machine.
+/// Reads `/proc/interrupts`: the count over all CPUs of each one with a label (`TLB`, `CAL`, …).
 ///
 /// Follows `show_interrupts` in the kernel's `kernel/irq/proc.c` and `arch_show_interrupts` in
 /// `arch/x86/kernel/irq.c`: the first line names the CPUs online; a row has a count for each, `ERR`

@@ -81,7 +81,7 @@ impl Draft {
     pub(super) fn set(&mut self, setting: &Setting) -> Result<(), String> {
         let Setting { parameter, value } = setting;
         let text = || Some(value.clone());
-        let time = || parse_duration_ns(value).map(Some).map_err(|error| error.to_string());
+        let time = || parse_duration_ns(value).map(Some);
         match parameter.as_str() {
             "subject" => self.subject = text(),
             "machine" | "kernel" | "cmdline" | "overlay" => {
@@ -89,7 +89,7 @@ impl Draft {
             }
             "memory" => self.subject_setting(Of::Subject, "mem", value),
             "swap" => {
-                self.swap_bytes = Some(parse_size_bytes(value).map_err(|error| error.to_string())?);
+                self.swap_bytes = Some(parse_size_bytes(value)?);
             }
             "load" => {
                 self.load = Some(known_name(value, "load", workloads::loads_and_provocations())?)

@@ -50,8 +50,8 @@ impl Quantity {
     /// A value as a number in [`Quantity::unit`]. The error says what is expected instead.
     pub fn parse(&self, text: &str) -> Result<f64, String> {
         let value = match self.form {
-            Form::Size => parse_size_bytes(text).map_err(|error| error.to_string())? as f64,
-            Form::Duration => parse_duration_ns(text).map_err(|error| error.to_string())? as f64,
+            Form::Size => parse_size_bytes(text)? as f64,
+            Form::Duration => parse_duration_ns(text)? as f64,
             Form::Count => {
                 text.parse::<i64>().map_err(|_| format!("{text:?} is not a whole number"))? as f64
             }

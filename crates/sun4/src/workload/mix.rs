@@ -54,7 +54,7 @@ impl TryFrom<String> for Size {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        match parse_size_bytes(&text).map_err(|error| error.to_string())? {
+        match parse_size_bytes(&text)? {
             bytes @ 0..=MOST_BYTES => Ok(Self(bytes)),
             bytes => {
                 Err(format!("{bytes} bytes are more than {MOST_BYTES}, half an address space"))
@@ -72,7 +72,7 @@ impl TryFrom<String> for Pause {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        match parse_duration_ns(&text).map_err(|error| error.to_string())? {
+        match parse_duration_ns(&text)? {
             ns @ 1..=MOST_WAIT_NS => Ok(Self(ns)),
             _ => Err("a wait is between 1ns and a day".to_owned()),
         }

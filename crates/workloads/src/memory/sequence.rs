@@ -28,8 +28,7 @@ pub fn in_order(
     })
 }
 
-/// The touches of one process at random, each place as likely as any other: one step of a generator
-/// (PCG, a 128-bit multiplication) and one multiplication each.
+/// The touches of one process at random, each place as likely as any other.
 pub fn uniform(places: u64, seed: u64, process: u64) -> impl Iterator<Item = u64> {
     let mut random = generator(seed, process);
     repeat_with(move || below(random.next_u64(), places.max(1)))

@@ -1,5 +1,4 @@
-//! `provoke-memory-high`: anonymous memory beyond the `memory.high` of its control group, freed and
-//! touched again, where nothing can be swapped out.
+//! `provoke-memory-high`: memory beyond `memory.high` is freed and touched, without swap.
 
 use sys::memory::Mapping;
 

@@ -21,8 +21,7 @@ const TREE_FOLDERS: usize = 8;
 const FOLDER_FILES: usize = 12;
 const SMALL_FILE_BYTES: usize = 600;
 
-/// Fills a user's directory with `text/`, `src/` and `tree/`, a function of seed and user. Fails
-/// with the path of a file that cannot be written.
+/// Fills a user's directory, as a function of seed and user. Fails with the path of a file.
 pub fn fill(dir: &Path, seed: u64, user: u32) -> io::Result<()> {
     let own = seed.wrapping_mul(1_000_003).wrapping_add(u64::from(user));
     let mut author = Author::new(Pcg64Mcg::seed_from_u64(own));

@@ -35,8 +35,7 @@ pub fn search_path(environment: Option<OsString>) -> OsString {
     environment.filter(|path| !path.is_empty()).unwrap_or_else(|| USUAL_PATH.into())
 }
 
-/// Chooses the tools: the subject's if it has all that the script names, else our own where there
-/// is one. Fails for a command that cannot be issued, with what is missing.
+/// Chooses the tools. Fails for a command that cannot be issued, with what is missing.
 pub fn resolve(script: &Script, path: &OsStr) -> Result<Resolved, String> {
     let missing: BTreeSet<&str> = script
         .commands

@@ -130,7 +130,7 @@ pub fn set(script: &mut Script, name: &str, value: &str) -> Result<(), String> {
 
 /// A duration between `least_ns` and a day.
 fn time_ns(text: &str, least_ns: u64) -> Result<u64, String> {
-    let time_ns = parse_duration_ns(text).map_err(|error| error.to_string())?;
+    let time_ns = parse_duration_ns(text)?;
     match (least_ns..=LONGEST_NS).contains(&time_ns) {
         true => Ok(time_ns),
         false => Err(format!("{text:?} is not more than 0 and at most a day")),

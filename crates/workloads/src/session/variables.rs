@@ -8,8 +8,7 @@ use model::Script;
 /// The variables of every script: the user's directory and number.
 pub(crate) const OWN: [&str; 2] = ["dir", "user"];
 
-/// The arguments of a command of user `user`, from 0, in directory `dir`, with all variables of the
-/// script replaced.
+/// The arguments of a command with all variables of the script replaced; users count from 0.
 pub fn arguments(script: &Script, dir: &Path, user: u32, arguments: &[String]) -> Vec<String> {
     let own = BTreeMap::from([("dir", dir.display().to_string()), ("user", user.to_string())]);
     let variables = script.variables.iter();
