@@ -40,14 +40,14 @@ fn names_a_file(setting: &Setting) -> bool {
 }
 
 fn check(plan: &Plan, cells: &[CellPlan]) {
-    let runs = plan.runs(cells);
-    let names: BTreeSet<&str> = runs.iter().map(|run| run.run_id.as_str()).collect();
-    let places: BTreeSet<(u64, usize)> = runs.iter().map(|run| (run.seed, run.cell)).collect();
+    let runs = plan.runs();
+    let names: BTreeSet<&str> = runs.iter().map(|(_, run)| run.run_id.as_str()).collect();
+    let places: BTreeSet<(u64, usize)> = runs.iter().map(|(cell, run)| (run.seed, *cell)).collect();
     assert_eq!(names.len(), runs.len(), "{names:?}");
     assert_eq!((places.len(), runs.len()), (runs.len(), cells.len() * plan.seeds.len()));
-    for (position, run) in runs.iter().enumerate() {
+    for (position, (cell, run)) in runs.iter().enumerate() {
         assert!(!run.run_id.contains('/'), "{}", run.run_id);
-        let cell = &cells[run.cell];
+        let cell = &cells[*cell];
         if matches!(cell.subject, None | Some(SubjectArg::Here(LocalSubject::Host { memory_bytes: None }))) {
             let subject = SubjectSpec::Host { memory_bytes: 64 << 20 };
             let spec = cell.spec(subject, run.seed, run.block, position as u32);

@@ -77,7 +77,7 @@ fn tell(made: &experiment::MadeCell, wall: Duration) -> Result<(), Failure> {
 
 fn failure(number: usize, error: ExperimentError) -> Failure {
     match error {
-        ExperimentError::Place(why) => wrong!("line {number}: {why}"),
+        ExperimentError::WrongUse(why) => wrong!("line {number}: {why}"),
         other => Failure::NotMeasured(anyhow::Error::new(other).context(format!("line {number}"))),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun};
+use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor};
 
 use crate::driver::Driver;
 use crate::error::ExperimentError;
@@ -11,11 +11,11 @@ use crate::execute::{Execution, has_ended, is_of_machine};
 use crate::laboratory::Laboratory;
 use crate::machines::{At, Order};
 use crate::made::{Made, run_of, set_aside};
-use crate::plan::{CellPlan, Design, Plan};
+use crate::plan::{Design, Plan};
 use crate::segment::Segment;
 use crate::simulated::{SIMULATOR, simulated_key, simulator};
 
-/// What came of an experiment.
+/// The result of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
     /// How many runs its folder had already.
@@ -29,32 +29,31 @@ pub struct Carried {
 }
 
 /// The manifest of a plan.
-pub fn manifest(plan: &Plan, cells: &[CellPlan], text: &str) -> Manifest {
-    let factors = plan.factors.iter().map(|factor| ManifestFactor {
-        name: factor.name.clone(),
-        levels: factor.levels.iter().map(|level| level.name.clone()).collect(),
-    });
-    let runs = plan.runs(cells).into_iter().map(|run| ManifestRun {
-        levels: cells[run.cell].named.iter().cloned().collect(),
-        run_id: run.run_id,
-        block: run.block,
-        seed: run.seed,
-    });
+pub(crate) fn manifest(plan: &Plan, text: &str) -> Manifest {
     Manifest {
         schema: MANIFEST_SCHEMA,
         thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
         name: plan.name.clone(),
-        factors: factors.collect(),
+        factors: factors(plan),
         responses: plan.responses.clone(),
         aliases: aliases(plan),
-        runs: runs.collect(),
+        runs: plan.runs().into_iter().map(|(_, run)| run).collect(),
         sweep: None,
         plan: text.to_owned(),
     }
 }
 
-/// What cannot be told apart in the plan's fraction, an effect a line.
-pub fn aliases(plan: &Plan) -> Vec<String> {
+/// The factors of a plan with their levels by name.
+pub(crate) fn factors(plan: &Plan) -> Vec<ManifestFactor> {
+    let factors = plan.factors.iter().map(|factor| ManifestFactor {
+        name: factor.name.clone(),
+        levels: factor.levels.iter().map(|level| level.name.clone()).collect(),
+    });
+    factors.collect()
+}
+
+/// What cannot be told apart in the plan's fraction, one effect per line.
+pub(crate) fn aliases(plan: &Plan) -> Vec<String> {
     let Design::Fraction(resolution) = plan.design else { return Vec::new() };
     let Ok(fraction) = plan.fraction(resolution) else { return Vec::new() };
     let name = |effect: &Vec<usize>| {
@@ -76,20 +75,18 @@ pub struct Outlook {
     pub found: usize,
     /// Runs that come from the cache.
     pub cached: usize,
-    /// Runs that are to be made on this host or others, one at a time, and the longest time that
-    /// they are meant to take, in ns.
+    /// Runs to be made on this host or others, one at a time, and the longest time planned, in ns.
     pub on_host: (usize, u64),
-    /// Runs that are to be made in guests, and the longest virtual time that they are meant to
-    /// take, in ns.
+    /// Runs to be made in guests, and the longest virtual time planned, in ns.
     pub in_guests: (usize, u64),
     /// Runs that are to be simulated.
     pub simulated: usize,
 }
 
 impl Laboratory {
-    /// Makes the runs of the plan that a folder does not have yet: on this host and on others one
-    /// at a time in the order of the plan, guests and simulations several at a time. A run that is
-    /// refused, dies or times out is part of the result. What was made for them is removed.
+    /// Makes the runs that the folder does not have yet: on this host and on others one at a time in
+    /// the order of the plan, in guests and simulations several at a time. A run that is refused,
+    /// dies or times out is part of the result. Whatever was set up for them is removed.
     pub(crate) fn carry_out(
         &mut self,
         folder: &Path,
@@ -135,8 +132,7 @@ impl Laboratory {
         Ok(carried)
     }
 
-    /// Looks how far the experiment in a folder is. Fails when a run file in the folder cannot be
-    /// read.
+    /// How far the experiment in a folder is. Fails when a run file in it cannot be read.
     pub fn outlook(&self, folder: &Path) -> Result<Outlook, ExperimentError> {
         let mut outlook = Outlook::default();
         for order in self.orders() {
@@ -166,9 +162,9 @@ impl Laboratory {
     }
 
     pub(crate) fn orders(&self) -> Vec<Order> {
-        let runs = self.plan.runs(&self.cells).into_iter().zip(0_u32..);
-        runs.map(|(run, position)| {
-            let (cell, (at, subject)) = (&self.cells[run.cell], &self.places[run.cell]);
+        let runs = self.plan.runs().into_iter().zip(0_u32..);
+        runs.map(|((index, run), position)| {
+            let (cell, (at, subject)) = (&self.cells[index], &self.places[index]);
             let (block, order) = match at.is_measured() {
                 true => (run.block, position),
                 // They mean nothing where nothing drifts, and would make it another cell.
@@ -176,7 +172,7 @@ impl Laboratory {
             };
             let spec = cell.spec(subject.clone(), run.seed, block, order);
             let levels: Vec<&str> = cell.named.iter().map(|(_, level)| level.as_str()).collect();
-            Order { run_id: run.run_id, label: levels.join(" "), cell: run.cell, spec, at: *at }
+            Order { run_id: run.run_id, label: levels.join(" "), cell: index, spec, at: *at }
         })
         .collect()
     }

@@ -1,9 +1,9 @@
 //! Cells to be made elsewhere: the list of what a plan still needs, and making what such a list asks
 //! for.
 //!
-//! A list is JSON lines, so that it can be cut between any two: machines first, then cells, each
-//! under the hash of everything that it depends on. Whoever makes a cell reckons that hash again, so
-//! another version of thrashlab cannot make it under a wrong name.
+//! A list is JSON lines: machines first, then cells, each under the hash of everything that it
+//! depends on. The maker computes that hash again, so another version of thrashlab cannot make a
+//! cell under a wrong name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,51 +16,48 @@ use vm::{IN_GUEST, PackedMachine, Stop, Vm, VmError, VmOptions};
 use crate::error::ExperimentError;
 use crate::laboratory::Laboratory;
 use crate::machines::At;
-use crate::plan::CellPlan;
+use crate::plan::{CellPlan, label};
 use crate::simulated::{simulated_cell, simulated_key};
 
 /// A line of a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Listed {
+enum Listed {
     /// A booted machine that cells go on from.
     Machine(Box<PackedMachine>),
-    /// A cell.
     Cell(Box<ListedCell>),
 }
 
 /// A cell that is to be made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ListedCell {
-    /// The hash of everything that it depends on; its file is named by it.
-    pub key: String,
+struct ListedCell {
+    /// The hash of everything that it depends on, which names its file.
+    key: String,
     /// The first run of the plan that it is, for people.
-    pub run_id: String,
-    /// The key of its machine; none of a simulation.
+    run_id: String,
+    /// The key of its machine; none for a simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub machine: Option<String>,
-    /// The run.
-    pub spec: Spec,
+    machine: Option<String>,
+    spec: Spec,
 }
 
 /// What came of a cell.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MadeCell {
-    /// The hash of everything that it depends on.
-    pub key: String,
+    key: String,
     /// How its run ended; none if there was no run. Only a complete one is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<EndStatus>,
-    /// Whether it was there already.
-    pub cached: bool,
+    status: Option<EndStatus>,
+    /// Whether it was found.
+    cached: bool,
     /// Why it is not complete.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
+    why: Option<String>,
 }
 
 /// Why nobody else can make a plan's cells: each kind of cell that measures its host or cannot be
 /// repeated, once.
-pub fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
+pub(crate) fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
     let mut reasons = BTreeMap::new();
     for cell in cells.iter().filter(|cell| !cell.is_deterministic()) {
         let reason = match &cell.subject {
@@ -74,7 +71,7 @@ pub fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
                  (subject = \"ssh://HOST\", docs/remote.md)"
             }
         };
-        reasons.entry(reason).or_insert_with(|| cell.label());
+        reasons.entry(reason).or_insert_with(|| label(&cell.named));
     }
     reasons.into_iter().map(|(reason, label)| format!("cell {label}: {reason}")).collect()
 }
@@ -91,7 +88,7 @@ impl Laboratory {
                 Some(vm) => vm.cell_key(&order.spec)?,
                 // What measures its host is refused before a laboratory is set up.
                 None if order.at != At::Simulator => continue,
-                None => simulated_key(&order.spec).map_err(ExperimentError::Place)?,
+                None => simulated_key(&order.spec).map_err(ExperimentError::NotMeasured)?,
             };
             if keys.contains(&key) || self.has_finished(&order, folder)? {
                 continue;
@@ -135,16 +132,16 @@ impl CellMaker {
         Self { cells, machines_folder, options, machines: BTreeMap::new() }
     }
 
-    /// Takes a line: remembers a machine, makes a cell. Fails when it is no line of a list, with
-    /// the reason; or that the user stopped it. Whatever is wrong with a cell or its machine is
-    /// part of what came of it.
+    /// Takes a line: remembers a machine, makes a cell. Fails when it is no line of a list, or the
+    /// user stopped it. Whatever is wrong with a cell or its machine is part of the result.
     pub fn take(
         &mut self,
         line: &str,
         stop: Stop<'_>,
     ) -> Result<Option<MadeCell>, ExperimentError> {
-        let listed: Listed = serde_json::from_str(line)
-            .map_err(|error| ExperimentError::Place(format!("no cell and no machine: {error}")))?;
+        let listed: Listed = serde_json::from_str(line).map_err(|error| {
+            ExperimentError::WrongUse(format!("no cell and no machine: {error}"))
+        })?;
         match listed {
             Listed::Machine(packed) => {
                 let key = &packed.key;
@@ -157,59 +154,51 @@ impl CellMaker {
                 Ok(None)
             }
             Listed::Cell(cell) => {
-                let key = cell.key.clone();
-                let mut made = MadeCell { key, status: None, cached: false, why: None };
-                if let Err(why) = self.make(&cell, stop, &mut made)? {
-                    made.why = Some(why);
-                }
-                Ok(Some(made))
+                let made = match self.make(&cell, stop) {
+                    // The cell alone cannot be made.
+                    Err(ExperimentError::NotMeasured(why)) => {
+                        MadeCell { why: Some(why), ..MadeCell::default() }
+                    }
+                    made => made?,
+                };
+                Ok(Some(MadeCell { key: cell.key, ..made }))
             }
         }
     }
 
-    fn make(
-        &self,
-        cell: &ListedCell,
-        stop: Stop<'_>,
-        made: &mut MadeCell,
-    ) -> Result<Result<(), String>, ExperimentError> {
-        let SubjectSpec::Vm(_) = &cell.spec.subject else {
-            return Ok(self.simulate(cell, made));
+    fn make(&self, cell: &ListedCell, stop: Stop<'_>) -> Result<MadeCell, ExperimentError> {
+        let cannot = ExperimentError::NotMeasured;
+        let vm = match cell.machine.as_ref().and_then(|key| self.machines.get(key)) {
+            _ if !matches!(cell.spec.subject, SubjectSpec::Vm(_)) => None,
+            Some(Ok(vm)) => Some(vm),
+            Some(Err(why)) => return Err(cannot(why.clone())),
+            None => return Err(cannot("the list does not have its machine before it".to_owned())),
         };
-        let machine = cell.machine.as_ref().and_then(|key| self.machines.get(key));
-        let vm = match machine {
-            Some(Ok(vm)) => vm,
-            Some(Err(why)) => return Ok(Err(why.clone())),
-            None => return Ok(Err("the list does not have its machine before it".to_owned())),
+        let here = match vm {
+            Some(vm) => vm.cell_key(&cell.spec)?,
+            None => simulated_key(&cell.spec).map_err(cannot)?,
         };
-        if let Err(why) = same_key(cell, &vm.cell_key(&cell.spec)?) {
-            return Ok(Err(why));
+        if cell.key != here {
+            let listed = &cell.key;
+            return Err(cannot(format!(
+                "it was listed as {listed}, and is {here} here: use the same thrashlab everywhere"
+            )));
         }
         // It is kept among the cells; nobody reads it here.
-        let (outcome, cached) = vm.run(&cell.spec, IN_GUEST, stop, &mut |_, _| Ok(()))?;
-        if outcome.status == EndStatus::Interrupted {
-            return Err(VmError::Interrupted.into());
+        let (status, why, cached) = match vm {
+            Some(vm) => {
+                let (outcome, cached) = vm.run(&cell.spec, IN_GUEST, stop, &mut |_, _| Ok(()))?;
+                (outcome.status, outcome.death, cached)
+            }
+            None => {
+                let made = simulated_cell(&cell.spec, IN_GUEST, Some(&self.cells));
+                (EndStatus::Complete, None, made.map_err(cannot)?.1)
+            }
+        };
+        match status {
+            EndStatus::Interrupted => Err(VmError::Interrupted.into()),
+            _ => Ok(MadeCell { status: Some(status), cached, why, ..MadeCell::default() }),
         }
-        (made.status, made.cached, made.why) = (Some(outcome.status), cached, outcome.death);
-        Ok(Ok(()))
-    }
-
-    fn simulate(&self, cell: &ListedCell, made: &mut MadeCell) -> Result<(), String> {
-        same_key(cell, &simulated_key(&cell.spec)?)?;
-        made.cached = simulated_cell(&cell.spec, IN_GUEST, Some(&self.cells))?.1;
-        made.status = Some(EndStatus::Complete);
-        Ok(())
-    }
-}
-
-/// Whether a cell is here what it was where it was listed.
-fn same_key(cell: &ListedCell, key: &str) -> Result<(), String> {
-    match cell.key == key {
-        true => Ok(()),
-        false => Err(format!(
-            "it was listed as {}, and is {key} here: use the same thrashlab everywhere",
-            cell.key
-        )),
     }
 }
 
@@ -254,7 +243,7 @@ mod tests {
                 let Some(crate::SubjectArg::Mmu(mmu)) = &cell.subject else { panic!("no mmu") };
                 let spec = cell.spec(SubjectSpec::Mmu(mmu.clone()), 1, 0, 0);
                 let key = simulated_key(&spec).unwrap();
-                let cell = ListedCell { key, run_id: cell.label(), machine: None, spec };
+                let cell = ListedCell { key, run_id: label(&cell.named), machine: None, spec };
                 serde_json::to_string(&Listed::Cell(Box::new(cell))).unwrap()
             })
             .collect()

@@ -25,13 +25,10 @@ pub enum ExperimentError {
     /// The plan cannot be carried out.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A cell has no place to run, or without its baseline nothing could be compared.
-    #[error("{0}")]
-    Place(String),
     /// What was asked for is impossible, or a file that was named is not what it should be.
     #[error("{0}")]
     WrongUse(String),
-    /// Nothing was measured, though all could be set up.
+    /// A cell cannot be run, or nothing was measured.
     #[error("{0}")]
     NotMeasured(String),
     /// The user stopped it.

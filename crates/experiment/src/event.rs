@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::segment::Segment;
 
 /// What a driver reports its events to.
-pub type Listener<'a> = dyn FnMut(&Event<'_>) + Send + 'a;
+pub(crate) type Listener<'a> = dyn FnMut(&Event<'_>) + Send + 'a;
 
 /// Something that happened. A closed set: every display handles each.
 ///

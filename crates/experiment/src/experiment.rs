@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use model::{Manifest, ManifestRun};
 
-use crate::carry_out::{Carried, aliases, manifest};
+use crate::carry_out::{Carried, aliases, factors, manifest};
 use crate::cell_list::bound_to_host;
 use crate::driver::Driver;
 use crate::error::ExperimentError;
 use crate::laboratory::Laboratory;
 use crate::plan::{Plan, parse_plan};
-use crate::results_folder::{manifest_of, named_or, of_another, read_plan, write_manifest};
+use crate::results_folder::{named_or, open, read_plan, write_manifest, wrong_plan};
 use crate::seeds::{Seeds, seeds};
 
 /// What is typed, and goes before what the plan says.
@@ -52,9 +52,8 @@ impl Experiment {
         changes: &PlanChanges,
         output: Option<&Path>,
     ) -> Result<Self, ExperimentError> {
-        let text = read_plan(path)?;
-        let wrong = |error| ExperimentError::WrongUse(format!("{}: {error}", path.display()));
-        let mut plan = parse_plan(&text).map_err(wrong)?;
+        let (text, plan_folder) = read_plan(path)?;
+        let mut plan = parse_plan(&text).map_err(|error| wrong_plan(path, error))?;
         if let Some(blocks) = changes.blocks {
             let further = (1..).filter(|seed| !plan.seeds.contains(seed));
             let seeds = plan.seeds.iter().copied().chain(further);
@@ -66,36 +65,24 @@ impl Experiment {
         if changes.aa {
             plan = plan.against_itself();
         }
-        Ok(Self {
-            folder: named_or(output, &plan.name),
-            plan_folder: path.parent().unwrap_or(Path::new("")).to_owned(),
-            plan,
-            text,
-            former: None,
-        })
+        Ok(Self { folder: named_or(output, &plan.name), plan_folder, plan, text, former: None })
     }
 
     /// The manifest of the plan as it is understood. The error says what of the plan cannot be set.
     pub fn planned(&self) -> Result<Manifest, ExperimentError> {
         let cells = self.plan.cells(&self.plan_folder);
-        let cells = cells.map_err(|error| ExperimentError::WrongUse(error.to_string()))?;
-        Ok(manifest(&self.plan, &cells, &self.text))
+        cells.map_err(|error| ExperimentError::WrongUse(error.to_string()))?;
+        Ok(manifest(&self.plan, &self.text))
     }
 
     /// Goes on with what the folder has, which is this experiment or nothing: more blocks are no
     /// other plan. Fails when it holds something else.
     pub fn open(&mut self) -> Result<(), ExperimentError> {
-        self.former = manifest_of(&self.folder)?;
-        let Some(former) = &self.former else { return Ok(()) };
-        let is_same = former.factors.len() == self.plan.factors.len()
-            && former.factors.iter().zip(&self.plan.factors).all(|(former, factor)| {
-                former.name == factor.name
-                    && former.levels.iter().eq(factor.levels.iter().map(|level| &level.name))
-            });
-        match is_same && former.name == self.plan.name {
-            true => Ok(()),
-            false => Err(of_another(&self.folder, former)),
-        }
+        let Self { plan, folder, .. } = self;
+        let is_same =
+            |former: &Manifest| former.name == plan.name && former.factors == factors(plan);
+        self.former = open(folder, is_same)?;
+        Ok(())
     }
 
     /// Fails if only this host can make some of the cells. The error says which cells, and why.
@@ -126,8 +113,7 @@ impl Experiment {
         lab: &mut Laboratory,
         driver: &mut Driver<'_>,
     ) -> Result<Carried, ExperimentError> {
-        let manifest = manifest(&self.plan, &lab.cells, &self.text);
-        let manifest = with_former(manifest, self.former.as_ref());
+        let manifest = with_former(manifest(&self.plan, &self.text), self.former.as_ref());
         if self.former.as_ref() != Some(&manifest) {
             write_manifest(&manifest, &self.folder)?;
         }
@@ -135,8 +121,8 @@ impl Experiment {
     }
 }
 
-/// The manifest with the runs that a former one has beyond it: more blocks, other seeds. As each
-/// block has a seed of its own, a seed that is in the former one only gets a block of its own.
+/// The manifest with the further runs of a former one: more blocks, other seeds. Each block has a
+/// seed of its own, so a seed that only the former one has gets a new block.
 pub(crate) fn with_former(mut manifest: Manifest, former: Option<&Manifest>) -> Manifest {
     let mut blocks: BTreeMap<u64, u32> =
         manifest.runs.iter().map(|run| (run.seed, run.block)).collect();

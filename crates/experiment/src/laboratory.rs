@@ -11,7 +11,7 @@ use vm::VmError;
 use crate::driver::Driver;
 use crate::error::ExperimentError;
 use crate::machines::{Machines, Need, Place};
-use crate::plan::{CellPlan, Plan, PlanError};
+use crate::plan::{CellPlan, Plan, PlanError, in_words};
 
 /// Most lines of a failed build command that are shown.
 const SHOWN_LINES: usize = 8;
@@ -20,7 +20,7 @@ const SHOWN_LINES: usize = 8;
 pub struct Laboratory {
     pub(crate) plan: Plan,
     pub(crate) cells: Vec<CellPlan>,
-    /// One a cell.
+    /// One per cell.
     pub(crate) places: Vec<Place>,
     pub(crate) machines: Machines,
 }
@@ -54,7 +54,7 @@ impl Laboratory {
                     | ExperimentError::Vm(VmError::Interrupted)
                     | ExperimentError::Remote(RemoteError::Interrupted)),
                 ) => return Err(error),
-                Err(why) => problems.push(format!("{}: {why}", asked_by(cell))),
+                Err(why) => problems.push(format!("{}: {why}", in_words(&cell.named))),
             }
         }
         let mut seen = BTreeSet::new();
@@ -69,13 +69,6 @@ impl Laboratory {
     pub fn largest_guest_bytes(&self) -> Option<u64> {
         self.machines.largest_guest_bytes()
     }
-}
-
-/// Which levels ask for what a cell needs.
-fn asked_by(cell: &CellPlan) -> String {
-    let levels: Vec<String> =
-        cell.named.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
-    levels.join(", ")
 }
 
 /// Runs the build commands of all levels; which failed.

@@ -28,23 +28,19 @@ pub mod subject_arg;
 mod sweep;
 
 pub use bisect::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
-pub use carry_out::{Carried, Outlook, aliases, manifest};
-pub use cell_list::{CellMaker, Listed, ListedCell, MadeCell, bound_to_host};
+pub use carry_out::{Carried, Outlook};
+pub use cell_list::{CellMaker, MadeCell};
 pub use driver::{Driver, DriverOptions};
 pub use error::ExperimentError;
-pub use event::{Event, Listener};
+pub use event::Event;
 pub use experiment::{Experiment, PlanChanges};
 pub use job::{job, load_spec, probe_measure};
-pub use laboratory::Laboratory;
-pub use matrix::{MatrixPlan, MatrixResult};
+pub use matrix::MatrixPlan;
 pub use parallel::in_parallel;
-pub use plan::{
-    AA_FACTOR, CellPlan, Design, Order, PARAMETERS, Plan, PlanError, PlanFactor, PlanLevel,
-    PlannedRun, Setting, job_name, parse_plan, parse_plan_with,
-};
+pub use plan::{AA_FACTOR, CellPlan, PARAMETERS, Plan, PlanError, Setting, job_name, parse_plan};
 pub use profile::{TimingChanges, timing};
 pub use seeds::{Seeds, seeds};
 pub use segment::Segment;
 pub use simulated::{Machine, machine_text, mmu_setup, mmu_spec, simulated_run};
-pub use subject_arg::{RemoteArg, SubjectArg};
+pub use subject_arg::SubjectArg;
 pub use sweep::{Form, Quantity, SearchArgs, Sweep, SweepPlan, TypedSweep, parse_sweep};

@@ -99,20 +99,21 @@ impl Machines {
             None => self.stage.insert((need.swap_bytes, set_stage(need, driver)?)),
         };
         if *swap_bytes != need.swap_bytes {
-            return Err(ExperimentError::Place(
+            return Err(ExperimentError::NotMeasured(
                 "swap: the swap file of this host is the same in all cells; vary it in a guest \
                  (subject.swap) instead"
                     .to_owned(),
             ));
         }
-        let (subject, note) = subject::resolve(asked, stage).map_err(ExperimentError::Place)?;
+        let (subject, note) =
+            subject::resolve(asked, stage).map_err(ExperimentError::NotMeasured)?;
         note.iter().for_each(|note| driver.note(note));
         let problems = stage.try_parameters(need.sysctls);
         match problems.is_empty() {
             true => Ok((At::Stage, subject)),
             false => {
                 let problems: Vec<String> = problems.iter().map(StageError::to_string).collect();
-                Err(ExperimentError::Place(problems.join("; ")))
+                Err(ExperimentError::NotMeasured(problems.join("; ")))
             }
         }
     }
@@ -130,7 +131,7 @@ impl Machines {
         let index = match known {
             Some(index) if self.sessions[index].0 == need.swap_bytes => index,
             Some(_) => {
-                return Err(ExperimentError::Place(format!(
+                return Err(ExperimentError::NotMeasured(format!(
                     "swap: the swap file of {address} is the same in all cells"
                 )));
             }
@@ -213,7 +214,7 @@ impl Machines {
             }
             (_, Some((_, stage))) => stage
                 .run(spec, run_id, waiter, &mut |bytes, line| hear(RunEvent::Line(bytes, line)))?,
-            (_, None) => return Err(ExperimentError::Place("there is no stage".to_owned())),
+            (_, None) => return Err(ExperimentError::NotMeasured("there is no stage".to_owned())),
         };
         Ok(outcome.death)
     }

@@ -197,7 +197,7 @@ fn is_needed(order: &Order) -> bool {
 }
 
 fn no_baseline(why: &str) -> ExperimentError {
-    ExperimentError::Place(format!("noload cannot be measured: {why}"))
+    ExperimentError::NotMeasured(format!("noload cannot be measured: {why}"))
 }
 
 /// Why a run has no measurement: what the agent said, or the last note of the run.
@@ -219,7 +219,7 @@ fn found(
         is_of_machine(&header.environment, address.as_deref()) && is_run(&order.spec, &header.spec)
     });
     if has_ended(&run) && !is_this {
-        return Err(ExperimentError::Place(format!(
+        return Err(ExperimentError::NotMeasured(format!(
             "{} is a run of other arguments; name another folder with --output DIR",
             path.display()
         )));

@@ -8,10 +8,17 @@ use store::StoreError;
 use store::results::read_runs;
 
 use crate::error::ExperimentError;
+use crate::plan::PlanError;
 
-pub(crate) fn read_plan(path: &Path) -> Result<String, ExperimentError> {
+/// The text of a plan, and the folder where its paths begin.
+pub(crate) fn read_plan(path: &Path) -> Result<(String, PathBuf), ExperimentError> {
     let wrong = |error| format!("read the plan {}: {error}", path.display());
-    fs::read_to_string(path).map_err(|error| ExperimentError::WrongUse(wrong(error)))
+    let text = fs::read_to_string(path).map_err(|error| ExperimentError::WrongUse(wrong(error)))?;
+    Ok((text, path.parent().unwrap_or(path).to_owned()))
+}
+
+pub(crate) fn wrong_plan(path: &Path, error: PlanError) -> ExperimentError {
+    ExperimentError::WrongUse(format!("{}: {error}", path.display()))
 }
 
 /// The folder that was named, or the one of this name in the user's data directory.
@@ -53,12 +60,18 @@ pub(crate) fn write_manifest(manifest: &Manifest, folder: &Path) -> Result<(), E
         .map_err(|error| ExperimentError::NotMeasured(format!("write the manifest: {error}")))
 }
 
-/// A folder has an experiment, but not this one.
-pub(crate) fn of_another(folder: &Path, found: &Manifest) -> ExperimentError {
-    ExperimentError::WrongUse(format!(
-        "{} holds the experiment {:?} with other factors or levels; name another folder with \
-         --output DIR, or remove it",
-        folder.display(),
-        found.name
-    ))
+/// The manifest of a folder, as [`manifest_of`] finds it. Fails when it is another search's.
+pub(crate) fn open(
+    folder: &Path,
+    is_same: impl FnOnce(&Manifest) -> bool,
+) -> Result<Option<Manifest>, ExperimentError> {
+    match manifest_of(folder)? {
+        Some(found) if !is_same(&found) => Err(ExperimentError::WrongUse(format!(
+            "{} holds the experiment {:?} with other factors or levels; name another folder with \
+             --output DIR, or remove it",
+            folder.display(),
+            found.name
+        ))),
+        found => Ok(found),
+    }
 }

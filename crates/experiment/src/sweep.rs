@@ -8,11 +8,8 @@ mod search;
 use std::path::Path;
 
 use analysis::sweep::{Batch, Purpose, Range, Search, SearchSettings};
-use model::ManifestRun;
 
-use crate::plan::{
-    CellPlan, Design, Order, Plan, PlanError, PlanFactor, PlanLevel, Setting, label, run_id,
-};
+use crate::plan::{CellPlan, Design, Order, Plan, PlanError, PlanFactor, PlanLevel, Setting};
 
 pub use draft::{SearchArgs, TypedSweep, parse_sweep};
 pub use quantity::{Form, Quantity};
@@ -25,22 +22,20 @@ const OF_SIZE: &str = "vmtest.of_size";
 /// A sweep whose parameter, range and settings make sense.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepPlan {
-    /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// What is the same in all measurements.
     pub base: Vec<Setting>,
     /// The parameter that is swept.
     pub over: String,
-    /// What its levels are.
+    /// The unit of its levels.
     pub quantity: Quantity,
-    /// From where to where.
-    pub range: Range,
+    pub(crate) range: Range,
     /// The second parameter of a grid.
-    pub by: Option<PlanFactor>,
-    /// How the knee is looked for.
+    pub(crate) by: Option<PlanFactor>,
+    /// How the knee is searched.
     pub settings: SearchSettings,
-    /// What stands for the cost; `None` = what the measure usually has.
-    pub response: Option<String>,
+    /// The cost; `None` = the usual one of the measure.
+    pub(crate) response: Option<String>,
 }
 
 impl SweepPlan {
@@ -62,7 +57,7 @@ impl SweepPlan {
     ///
     /// The seed of a pass is its number from 1. Where a seed gives the same again and again and one
     /// is asked for, all levels have that one.
-    pub fn plan(&self, row: usize, batch: &Batch, deterministic: bool) -> Plan {
+    pub(crate) fn plan(&self, row: usize, batch: &Batch, deterministic: bool) -> Plan {
         let levels = batch.levels.iter().map(|level| {
             let text = self.quantity.format(*level);
             let setting = Setting { parameter: self.over.clone(), value: text.clone() };
@@ -90,31 +85,9 @@ impl SweepPlan {
         }
     }
 
-    /// The runs of [`SweepPlan::plan`] in their order, as a manifest has them: also those of levels
-    /// that are not available.
-    pub fn runs(&self, row: usize, batch: &Batch, deterministic: bool) -> Vec<ManifestRun> {
-        let plan = self.plan(row, batch, deterministic);
-        let names = |factor: &PlanFactor| factor.levels.first().map(|level| level.name.clone());
-        let by = plan.factors.get(1).and_then(names);
-        let run = |(pass, level): (u32, f64)| {
-            let seed = plan.seeds[(pass - batch.first_pass) as usize];
-            let level = self.quantity.format(level);
-            let words: Vec<&str> = std::iter::once(level.as_str()).chain(by.as_deref()).collect();
-            let named = self.by.iter().zip(&by).map(|(by, level)| (by.name.clone(), level.clone()));
-            ManifestRun {
-                run_id: run_id(plan.first_cell, &label(&words), seed),
-                levels: named.chain([(self.over.clone(), level.clone())]).collect(),
-                block: pass,
-                seed,
-            }
-        };
-        batch.measurements().map(run).collect()
-    }
-
-    /// What the coarse levels mean, as far as they can be set at all: some may lie beyond what a
-    /// parameter can be. The error says every setting that is unknown or has a bad value, if no
-    /// level can be set.
-    pub fn cells(&self, folder: &Path) -> Result<Vec<CellPlan>, PlanError> {
+    /// The cells of the coarse levels that can be set: some may lie beyond what a parameter can be.
+    /// If none can be, the error has every setting that is unknown or has a bad value.
+    pub(crate) fn cells(&self, folder: &Path) -> Result<Vec<CellPlan>, PlanError> {
         let levels = self.search()?.coarse_levels();
         let batch = Batch { levels, first_pass: 0, passes: 1, purpose: Purpose::Coarse };
         let (mut all, mut problems) = (Vec::new(), Vec::new());
@@ -129,8 +102,8 @@ impl SweepPlan {
         }
     }
 
-    /// Whether the loops of Irlam's program are still to be calibrated: so that all levels do equal
-    /// work for each process, they are the same everywhere.
+    /// Whether the loops of Irlam's program must be calibrated first: they are the same at all
+    /// levels, so that each process does equal work.
     pub fn needs_loops(&self) -> bool {
         let is_vmtest = self.value("job") == Some(workloads::VMTEST.name);
         let zero = |text: &str| text.parse() == Ok(0_u64);
@@ -138,7 +111,7 @@ impl SweepPlan {
     }
 
     /// The plan of the run that calibrates them: the smallest work, made for the largest.
-    pub fn calibration(&self) -> Plan {
+    pub(crate) fn calibration(&self) -> Plan {
         let (low, high) =
             (self.range.first.min(self.range.last), self.range.first.max(self.range.last));
         let levels = vec![low];
@@ -152,20 +125,20 @@ impl SweepPlan {
     }
 
     /// The same sweep with calibrated loops.
-    pub fn with_loops(mut self, loops: u64) -> Self {
+    pub(crate) fn with_loops(mut self, loops: u64) -> Self {
         self.base.retain(|setting| setting.parameter != LOOPS);
         self.base.push(Setting { parameter: LOOPS.to_owned(), value: loops.to_string() });
         self
     }
 
     /// The calibrated loops, if they are set.
-    pub fn loops(&self) -> Option<u64> {
+    pub(crate) fn loops(&self) -> Option<u64> {
         self.value(LOOPS)?.parse().ok().filter(|loops| *loops > 0)
     }
 
-    /// Whether measurements of another sweep are also of this one: they are of the same parameters
-    /// and settings. Range, passes and resolution may differ.
-    pub fn measures_as(&self, other: &Self) -> bool {
+    /// Whether another sweep measures the same parameters with the same settings. Range, passes and
+    /// resolution may differ.
+    pub(crate) fn measures_as(&self, other: &Self) -> bool {
         let base = |plan: &Self| {
             let mut base = plan.base.clone();
             base.sort_by(|one, other| one.parameter.cmp(&other.parameter));

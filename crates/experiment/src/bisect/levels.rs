@@ -16,12 +16,12 @@ use crate::experiment::with_former;
 use crate::laboratory::Laboratory;
 use crate::made::run_of;
 use crate::plan::{CellPlan, Plan, PlanError, parse_plan, parse_plan_with};
-use crate::results_folder::{manifest_of, named_or, of_another, read_plan, write_manifest};
+use crate::results_folder::{manifest_of, named_or, open, read_plan, write_manifest, wrong_plan};
 
 /// What is measured if nothing is named: the first of these that a run has.
 const USUAL_RESPONSES: [&str; 4] = ["delay_ns", "touch_ns", "cpu_ns", "faults"];
 
-/// Which levels of which plan are the steps, and what is measured of them, as it is typed.
+/// Which levels of which plan are the steps, and what is measured of them.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StepsOfPlan {
     /// The plan (TOML); its factor's levels, in their order, are the steps
@@ -69,15 +69,12 @@ pub struct LevelSteps {
 }
 
 impl LevelSteps {
-    /// The steps that a request names. Fails when the plan cannot be read or makes no sense, or the
-    /// folder has something else. Other levels are no other bisection: of commits, the range may
-    /// become narrower.
+    /// The steps of a request. Fails when the plan cannot be read or makes no sense, or the folder
+    /// holds another plan. Other levels are the same bisection: a range of commits may get narrower.
     pub fn new(request: StepsOfPlan) -> Result<Self, ExperimentError> {
         let path = request.plan.as_deref().unwrap_or(Path::new(""));
-        let plan_folder = path.parent().unwrap_or(path).to_owned();
-        let text = read_plan(path)?;
-        let wrong =
-            |error: PlanError| ExperimentError::WrongUse(format!("{}: {error}", path.display()));
+        let (text, plan_folder) = read_plan(path)?;
+        let wrong = |error| wrong_plan(path, error);
         let plan = match (&request.git, &request.factor) {
             (None, _) => parse_plan(&text).map_err(wrong)?,
             (Some(range), Some(factor)) => {
@@ -98,13 +95,10 @@ impl LevelSteps {
             _ => Target::Change,
         };
         let folder = named_or(request.output.as_deref(), &format!("{}-bisect", plan.name));
-        if let Some(found) = manifest_of(&folder)? {
+        open(&folder, |found| {
             let factors = found.factors.iter().map(|factor| &factor.name);
-            let is_ours = factors.eq(plan.factors.iter().map(|factor| &factor.name));
-            if found.name != plan.name || !is_ours {
-                return Err(of_another(&folder, &found));
-            }
-        }
+            found.name == plan.name && factors.eq(plan.factors.iter().map(|factor| &factor.name))
+        })?;
         let is_exact = cells.iter().all(CellPlan::is_deterministic);
         Ok(Self { request, plan, plan_folder, text, factor, folder, is_exact, target })
     }
@@ -135,8 +129,8 @@ impl LevelSteps {
         Ok(of_step.map(|run| run.seed).max().map_or(first, |last| last + 1))
     }
 
-    fn record(&self, lab: &Laboratory, plan: &Plan) -> Result<Vec<String>, ExperimentError> {
-        let mut now = manifest(plan, &lab.cells, &self.text);
+    fn record(&self, plan: &Plan) -> Result<Vec<String>, ExperimentError> {
+        let mut now = manifest(plan, &self.text);
         let names: Vec<String> = now.runs.iter().map(|run| run.run_id.clone()).collect();
         let all = self.plan.factors[self.factor].levels.iter();
         now.factors[self.factor].levels = all.map(|level| level.name.clone()).collect();
@@ -325,7 +319,7 @@ impl Steps for LevelSteps {
             }
             lab => lab?,
         };
-        let names = self.record(&lab, &plan)?;
+        let names = self.record(&plan)?;
         let carried = lab.carry_out(&self.folder, driver)?;
         match carried.refused.into_values().next() {
             _ if carried.interrupted => Err(ExperimentError::Interrupted),

@@ -18,27 +18,22 @@ const DEFAULT_PROBE: &str = "response";
 /// One combination of levels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellPlan {
-    /// The index of each factor's level.
-    pub levels: Vec<usize>,
     /// Factor and level by name, in the order of the plan.
-    pub named: Vec<(String, String)>,
+    pub(crate) named: Vec<(String, String)>,
     /// Where it runs; `None` = a sandbox where possible, else the host.
     pub subject: Option<SubjectArg>,
-    /// The load with its dose.
-    pub load: LoadSpec,
-    /// What is timed.
-    pub measure: Measure,
-    /// The times.
-    pub timing: Timing,
+    pub(crate) load: LoadSpec,
+    pub(crate) measure: Measure,
+    pub(crate) timing: Timing,
     /// Kernel parameters of this host.
-    pub sysctls: BTreeMap<String, String>,
-    /// Size of a temporary swap file of this host, in bytes.
-    pub swap_bytes: Option<u64>,
+    pub(crate) sysctls: BTreeMap<String, String>,
+    /// Size of a temporary swap file of this host.
+    pub(crate) swap_bytes: Option<u64>,
 }
 
 impl CellPlan {
     /// Whether its runs are exactly repeatable.
-    pub fn is_deterministic(&self) -> bool {
+    pub(crate) fn is_deterministic(&self) -> bool {
         match &self.subject {
             Some(SubjectArg::Vm(vm)) => vm.machine.is_deterministic(),
             Some(SubjectArg::Mmu(_)) => true,
@@ -46,14 +41,8 @@ impl CellPlan {
         }
     }
 
-    /// The levels as a text that can be part of a file's name.
-    pub fn label(&self) -> String {
-        let levels: Vec<&str> = self.named.iter().map(|(_, level)| level.as_str()).collect();
-        label(&levels)
-    }
-
-    /// Whether a run that was made is one of this cell, as far as its description says: what is
-    /// found out only when it runs (its tools, the memory of a subject that names none) is left out.
+    /// Whether a run is one of this cell, except for what is found out only when it runs: its tools,
+    /// the memory of a subject that names none.
     pub fn describes(&self, made: &Spec) -> bool {
         is_subject(self.subject.as_ref(), &made.subject)
             && is_measure(&self.measure, &made.measure)
@@ -99,16 +88,17 @@ fn is_subject(typed: Option<&SubjectArg>, made: &SubjectSpec) -> bool {
     }
 }
 
-/// Levels as a text that can be part of a file's name.
-pub(crate) fn label(levels: &[&str]) -> String {
-    let levels: Vec<String> = levels.iter().map(|level| file_name(level)).collect();
-    levels.join("-")
+/// Levels as a part of a file's name, in letters that every file system and shell accepts.
+pub(crate) fn label(named: &[(String, String)]) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-._+".contains(letter);
+    let levels: Vec<String> = named.iter().map(|(_, level)| level.replace('-', "_")).collect();
+    levels.join("-").replace(|letter| !is_plain(letter), "_")
 }
 
-/// Only what every file system and shell takes as it is.
-fn file_name(text: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "._+".contains(letter);
-    text.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect()
+/// Factors and levels as `kernel 6.1, load cpuload`.
+pub(crate) fn in_words(named: &[(String, String)]) -> String {
+    let all: Vec<String> = named.iter().map(|(it, level)| format!("{it} {level}")).collect();
+    all.join(", ")
 }
 
 impl SubjectSetting {
@@ -131,7 +121,6 @@ impl SubjectSetting {
 impl Draft {
     pub(super) fn resolve(
         self,
-        levels: &[usize],
         named: Vec<(String, String)>,
         folder: &Path,
     ) -> Result<CellPlan, String> {
@@ -165,7 +154,6 @@ impl Draft {
             simulated::check(&measure, &load)?;
         }
         Ok(CellPlan {
-            levels: levels.to_vec(),
             named,
             subject,
             load,

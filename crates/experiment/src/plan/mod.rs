@@ -11,13 +11,12 @@ use std::path::Path;
 use crate::plan::parameter::Draft;
 
 pub use cell::CellPlan;
-pub(crate) use cell::label;
+pub(crate) use cell::{in_words, label};
 pub(crate) use parameter::short;
 pub use parameter::{PARAMETERS, job_name};
+pub(crate) use read::parse_plan_with;
 pub(crate) use read::{FactorFile, factor, scalar, settings, settings_table};
-pub use read::{PlanError, parse_plan, parse_plan_with};
-pub use runs::PlannedRun;
-pub(crate) use runs::run_id;
+pub use read::{PlanError, parse_plan};
 
 /// Blocks of a plan that names none: the fewest with which a signed rank test can reach 5 %.
 const DEFAULT_BLOCKS: u32 = 6;
@@ -36,62 +35,51 @@ pub struct Setting {
 pub struct Plan {
     /// Its name.
     pub name: String,
-    /// Which combinations of levels are run.
-    pub design: Design,
-    /// The seeds: one pass through all cells with each, which is a block.
+    pub(crate) design: Design,
+    /// One per block, which is a pass through all cells.
     pub seeds: Vec<u64>,
-    /// The order within the blocks.
-    pub order: Order,
-    /// The responses that are of interest, by name; empty = whatever the measure has.
-    pub responses: Vec<String>,
+    pub(crate) order: Order,
+    /// The responses of interest; empty = whatever the measure has.
+    pub(crate) responses: Vec<String>,
     /// What is the same in all cells.
     pub base: Vec<Setting>,
     /// What is varied.
     pub factors: Vec<PlanFactor>,
     /// Number of its first cell in the names of runs: 1, unless it is a part of another plan.
-    pub first_cell: usize,
+    pub(crate) first_cell: usize,
 }
 
 /// The order of the runs within a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// Random, a function of this seed.
     Random(u64),
     /// Along the levels of the first factor: upwards in even blocks, downwards in odd ones, so that
     /// whatever a level leaves behind for the next one shows as a difference of the two.
-    UpAndDown {
-        /// Number of the plan's first block.
-        first_block: u32,
-    },
+    UpAndDown { first_block: u32 },
 }
 
 /// Which combinations of levels are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Design {
-    /// All.
+pub(crate) enum Design {
     Full,
-    /// A fraction of them, of two levels a factor, with at least this resolution.
+    /// A fraction, of two levels per factor, with at least this resolution.
     Fraction(stats::Resolution),
 }
 
-/// Something that a plan varies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanFactor {
-    /// Its name.
-    pub name: String,
-    /// Its levels, in order; the first one is what the others are compared with.
+    pub(crate) name: String,
+    /// In order; the others are compared with the first one.
     pub levels: Vec<PlanLevel>,
 }
 
-/// A level of a factor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanLevel {
-    /// Its name.
-    pub name: String,
-    /// What it sets.
+    pub(crate) name: String,
     pub settings: Vec<Setting>,
-    /// A command that makes what it needs, run by `sh -c` in the folder of the plan.
-    pub build: Option<String>,
+    /// A command that builds what it needs, run by `sh -c` in the folder of the plan.
+    pub(crate) build: Option<String>,
 }
 
 impl Plan {
@@ -105,9 +93,7 @@ impl Plan {
         }
     }
 
-    /// The fraction that the plan asks for, with what cannot be told apart in it. Fails when a
-    /// factor has not two levels, or there is no fraction for so many factors.
-    pub fn fraction(
+    pub(crate) fn fraction(
         &self,
         resolution: stats::Resolution,
     ) -> Result<stats::FractionalFactorial, PlanError> {
@@ -121,8 +107,8 @@ impl Plan {
             .map_err(|error| PlanError::Wrong(error.to_string()))
     }
 
-    /// The cells, resolved as far as text can be; all problems of all cells, each once. The error
-    /// says every setting that is unknown or has a bad value, with the level that asks for it.
+    /// The cells. The error has every setting that is unknown or has a bad value, each once, with
+    /// the level that asks for it.
     pub fn cells(&self, folder: &Path) -> Result<Vec<CellPlan>, PlanError> {
         match self.resolved(folder)? {
             (cells, problems) if problems.is_empty() => Ok(cells),
@@ -165,20 +151,20 @@ impl Plan {
         if !problems.is_empty() {
             return Err(problems);
         }
+        let named = self.named(levels);
+        let place = in_words(&named);
+        draft.resolve(named, folder).map_err(|why| vec![format!("{place}: {why}")])
+    }
+
+    /// Each factor and its level by name.
+    fn named(&self, levels: &[usize]) -> Vec<(String, String)> {
         let named = self.factors.iter().zip(levels);
-        let named =
-            named.map(|(factor, level)| (factor.name.clone(), factor.levels[*level].name.clone()));
-        let named: Vec<(String, String)> = named.collect();
-        let place: Vec<String> =
-            named.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
-        draft
-            .resolve(levels, named, folder)
-            .map_err(|why| vec![format!("{}: {why}", place.join(", "))])
+        named.map(|(it, level)| (it.name.clone(), it.levels[*level].name.clone())).collect()
     }
 
     /// The same plan with one factor held at one level. Its runs are numbered by that level: names
     /// of levels may be the same once they are parts of a file's name.
-    pub fn at_level(&self, factor: usize, level: usize) -> Self {
+    pub(crate) fn at_level(&self, factor: usize, level: usize) -> Self {
         let mut plan = self.clone();
         plan.first_cell = level + 1;
         plan.factors[factor].levels = vec![self.factors[factor].levels[level].clone()];
@@ -186,7 +172,7 @@ impl Plan {
     }
 
     /// The same plan with nothing varied: its first cell twice, as two arms that are the same.
-    pub fn against_itself(&self) -> Self {
+    pub(crate) fn against_itself(&self) -> Self {
         let mut base = self.base.clone();
         for factor in &self.factors {
             base.extend(factor.levels.first().into_iter().flat_map(|level| level.settings.clone()));

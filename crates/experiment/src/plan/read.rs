@@ -101,15 +101,18 @@ impl From<&PlanFactor> for FactorFile {
     }
 }
 
-/// Reads a plan. Errors have line and column for bad TOML; or the factor and level for what makes
-/// no sense.
+/// Reads a plan. Errors have line and column of bad TOML, or the factor and level.
 pub fn parse_plan(text: &str) -> Result<Plan, PlanError> {
     plan(read_toml(text)?)
 }
 
-/// Reads a plan whose factor of this name has these levels instead of those that stand in it. Fails
-/// as [`parse_plan`] does, and when there is no such factor.
-pub fn parse_plan_with(text: &str, factor: &str, levels: &[String]) -> Result<Plan, PlanError> {
+/// Reads a plan, but with these levels of one factor. Fails as [`parse_plan`] does, and when there
+/// is no such factor.
+pub(crate) fn parse_plan_with(
+    text: &str,
+    factor: &str,
+    levels: &[String],
+) -> Result<Plan, PlanError> {
     let mut file = read_toml(text)?;
     let Some(found) = file.factor.iter_mut().find(|found| found.name == factor) else {
         return Err(PlanError::Wrong(format!("the plan has no factor {factor:?}")));

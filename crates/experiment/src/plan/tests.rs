@@ -43,7 +43,7 @@ fn levels_change_what_the_base_has() {
     let cells = plan.cells(Path::new("folder")).unwrap();
     assert_eq!(cells.len(), 6);
     let last = &cells[5];
-    assert_eq!(last.label(), "new-3");
+    assert_eq!(label(&last.named), "new-3");
     let Some(crate::SubjectArg::Vm(request)) = &last.subject else { panic!("a guest") };
     assert_eq!(request.kernel.as_deref(), Some("deb:new"));
     assert_eq!(request.overlay.as_deref(), Some("folder/build/3"));
@@ -55,20 +55,18 @@ fn levels_change_what_the_base_has() {
 #[test]
 fn every_block_has_every_cell_once_in_an_order_of_its_own() {
     let plan = parse_plan(FACTORIAL).unwrap();
-    let cells = plan.cells(Path::new("")).unwrap();
-    let runs = plan.runs(&cells);
+    let runs = plan.runs();
     assert_eq!(runs.len(), 18);
-    let names: BTreeSet<&str> = runs.iter().map(|run| run.run_id.as_str()).collect();
+    let names: BTreeSet<&str> = runs.iter().map(|(_, run)| run.run_id.as_str()).collect();
     assert_eq!(names.len(), 18);
     for (block, seed) in [3, 1, 2].into_iter().enumerate() {
-        let of_block: Vec<&PlannedRun> =
-            runs.iter().filter(|run| run.block == block as u32).collect();
-        assert!(of_block.iter().all(|run| run.seed == seed));
-        assert_eq!(of_block.iter().map(|run| run.cell).collect::<BTreeSet<_>>().len(), 6);
+        let of_block = || runs.iter().filter(|(_, run)| run.block == block as u32);
+        assert!(of_block().all(|(_, run)| run.seed == seed));
+        assert_eq!(of_block().map(|(cell, _)| cell).collect::<BTreeSet<_>>().len(), 6);
     }
-    assert_eq!(runs, plan.runs(&cells), "the order is seeded");
+    assert_eq!(runs, plan.runs(), "the order is seeded");
     let more = Plan { seeds: vec![3, 1, 2, 9], ..plan.clone() };
-    assert_eq!(more.runs(&cells)[..18], runs, "further blocks come behind");
+    assert_eq!(more.runs()[..18], runs, "further blocks come behind");
 }
 
 #[test]
@@ -76,8 +74,7 @@ fn two_cells_are_run_as_abba() {
     let text = "name = \"x\"\nblocks = 4\n[[factor]]\nname = \"f\"\nparameter = \"load\"\n\
                 levels = [\"noload\", \"cpuload\"]\n";
     let plan = parse_plan(text).unwrap();
-    let cells = plan.cells(Path::new("")).unwrap();
-    let order: Vec<usize> = plan.runs(&cells).iter().map(|run| run.cell).collect();
+    let order: Vec<usize> = plan.runs().iter().map(|(cell, _)| *cell).collect();
     for pair in order.chunks(4) {
         assert_eq!((pair[0], pair[1]), (pair[3], pair[2]), "{order:?}");
     }
@@ -103,15 +100,13 @@ fn along_a_factor_every_second_block_goes_back() {
                 parameter = \"load.intensity\"\nlevels = [1, 2, 4]\n";
     let mut plan = parse_plan(text).unwrap();
     plan.order = Order::UpAndDown { first_block: 3 };
-    let cells = plan.cells(Path::new("")).unwrap();
-    let runs = plan.runs(&cells);
-    let order: Vec<usize> = runs.iter().map(|run| run.cell).collect();
+    let runs = plan.runs();
+    let order: Vec<usize> = runs.iter().map(|(cell, _)| *cell).collect();
     assert_eq!(order, [2, 1, 0, 0, 1, 2, 2, 1, 0]);
-    assert_eq!((runs[0].block, runs[0].run_id.as_str()), (3, "01-4-seed1"));
+    assert_eq!((runs[0].1.block, runs[0].1.run_id.as_str()), (3, "01-4-seed1"));
     // A level is the same run whatever other levels there are.
     plan.factors[0].levels.remove(0);
-    let cells = plan.cells(Path::new("")).unwrap();
-    assert_eq!(plan.runs(&cells)[0], PlannedRun { cell: 1, ..runs[0].clone() });
+    assert_eq!(plan.runs()[0], (1, runs[0].1.clone()));
 }
 
 #[test]
@@ -122,7 +117,7 @@ fn a_fraction_tells_what_it_confuses() {
     let factors: String = ["a", "b", "c", "d", "e"].map(factor).concat();
     let plan = parse_plan(&format!("name = \"x\"\ndesign = \"resolution-5\"\n{factors}")).unwrap();
     assert_eq!(plan.combinations().unwrap().len(), 16);
-    assert!(crate::aliases(&plan).iter().any(|line| line == "a x b = c x d x e"));
+    assert!(crate::carry_out::aliases(&plan).iter().any(|line| line == "a x b = c x d x e"));
     let few = parse_plan(&format!("name = \"x\"\ndesign = \"resolution-4\"\n{}", factor("a")));
     assert!(few.unwrap().combinations().is_err());
 }

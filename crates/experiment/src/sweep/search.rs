@@ -17,7 +17,7 @@ use crate::error::ExperimentError;
 use crate::event::Event;
 use crate::laboratory::Laboratory;
 use crate::plan::{CellPlan, PlanError, Setting};
-use crate::results_folder::{manifest_of, named_or, of_another, read_plan, write_manifest};
+use crate::results_folder::{named_or, open, read_plan, write_manifest, wrong_plan};
 
 /// How the name of a plan ends.
 const PLAN: &str = ".toml";
@@ -56,15 +56,14 @@ impl Sweep {
         output: Option<&Path>,
     ) -> Result<Self, ExperimentError> {
         let (text, plan_folder) = match what.ends_with(PLAN) {
-            true => (read_plan(Path::new(what))?, Path::new(what).parent()),
+            true => read_plan(Path::new(what))?,
             false => {
                 let value = what.to_owned();
                 typed.base.insert(0, Setting { parameter: parameter_of(what)?.to_owned(), value });
-                (String::new(), None)
+                (String::new(), PathBuf::new())
             }
         };
-        let wrong = |error: PlanError| ExperimentError::WrongUse(format!("{what}: {error}"));
-        let plan_folder = plan_folder.unwrap_or(Path::new("")).to_owned();
+        let wrong = |error| wrong_plan(Path::new(what), error);
         let plan = parse_sweep(&text, typed).map_err(wrong)?;
         let cells = plan.cells(&plan_folder).map_err(wrong)?;
         Ok(Self {
@@ -82,20 +81,16 @@ impl Sweep {
     /// Goes on with what the folder has, which is this sweep or nothing. Fails when it holds
     /// something else.
     pub fn open(&mut self) -> Result<(), ExperimentError> {
-        self.former = manifest_of(&self.folder)?;
-        let Some(former) = &self.former else { return Ok(()) };
-        let text = former.sweep.as_ref().map(|_| former.plan.as_str());
-        let before = text.and_then(|text| parse_sweep(text, TypedSweep::default()).ok());
-        let other = || of_another(&self.folder, former);
-        let before = before.ok_or_else(other)?;
-        let mut plan = self.plan.clone();
-        if let Some(loops) = before.loops().filter(|_| plan.needs_loops()) {
-            plan = plan.with_loops(loops);
-        }
-        if !plan.measures_as(&before) {
-            return Err(other());
-        }
-        self.plan = plan;
+        let Self { plan, folder, .. } = self;
+        self.former = open(folder, |former| {
+            let text = former.sweep.as_ref().map(|_| former.plan.as_str());
+            let before = text.and_then(|text| parse_sweep(text, TypedSweep::default()).ok());
+            let Some(before) = before else { return false };
+            if let Some(loops) = before.loops().filter(|_| plan.needs_loops()) {
+                *plan = plan.clone().with_loops(loops);
+            }
+            plan.measures_as(&before)
+        })?;
         Ok(())
     }
 
@@ -185,7 +180,7 @@ impl Sweep {
         driver.note("calibrating the loops, so that all levels do equal work for each process");
         let plan = self.plan.calibration();
         let lab = Laboratory::set_up(&plan, &self.plan_folder, driver)?;
-        let run_id = plan.runs(&lab.cells).remove(0).run_id;
+        let run_id = plan.runs().remove(0).1.run_id;
         self.carry_out(lab, driver)?;
         let file = self.folder.join(format!("{run_id}{SUFFIX}"));
         let run = read_run(&file)?;
@@ -240,7 +235,7 @@ impl Sweep {
     /// Adds the runs of a batch to what was asked for; `false` if all of them were.
     fn ask(&mut self, row: usize, batch: &Batch) -> bool {
         let before = self.runs.len();
-        for run in self.plan.runs(row, batch, self.deterministic) {
+        for (_, run) in self.plan.plan(row, batch, self.deterministic).runs() {
             if !self.runs.iter().any(|known| known.run_id == run.run_id) {
                 self.runs.push(run);
             }
@@ -280,8 +275,8 @@ impl Sweep {
                     let why = problems.join("; ");
                     let level = self.plan.quantity.format(level);
                     driver.note(&format!("{level} is unavailable: {why}"));
-                    let runs = self.plan.runs(row, &alone, self.deterministic);
-                    self.refused.extend(runs.into_iter().map(|run| (run.run_id, why.clone())));
+                    let runs = self.plan.plan(row, &alone, self.deterministic).runs();
+                    self.refused.extend(runs.into_iter().map(|(_, run)| (run.run_id, why.clone())));
                 }
                 Err(error) => return Err(error),
             }

@@ -4,6 +4,7 @@ use analysis::sweep::{Purpose, Spacing};
 use proptest::prelude::*;
 
 use super::*;
+use crate::plan::label;
 
 const GRID: &str = r#"
 name = "switching"
@@ -44,7 +45,7 @@ fn a_plan_of_a_sweep_is_read_and_written() {
     assert_eq!(again, plan);
     assert_eq!(again.text(), plan.text());
     let cells = plan.cells(Path::new("")).unwrap();
-    let levels: Vec<String> = cells.iter().map(CellPlan::label).collect();
+    let levels: Vec<String> = cells.iter().map(|cell| label(&cell.named)).collect();
     assert_eq!(levels[..4], ["1M-small", "4M-small", "16M-small", "64M-small"]);
     assert_eq!(levels.len(), 8);
 }
@@ -54,17 +55,17 @@ fn a_batch_is_a_plan_that_goes_up_and_down() {
     let plan = sweep(GRID).unwrap();
     let levels = vec![1_048_576.0, 1_052_672.0];
     let batch = Batch { levels, first_pass: 2, passes: 2, purpose: Purpose::Refine };
-    let made = plan.plan(1, &batch, true);
-    let cells = made.cells(Path::new("")).unwrap();
-    let runs: Vec<String> = made.runs(&cells).into_iter().map(|run| run.run_id).collect();
+    let runs = plan.plan(1, &batch, true).runs();
     assert_eq!(
-        runs,
+        runs.iter().map(|(_, run)| run.run_id.as_str()).collect::<Vec<_>>(),
         ["02-1M-thp-seed3", "02-1028K-thp-seed3", "02-1028K-thp-seed4", "02-1M-thp-seed4"]
     );
-    let planned = plan.runs(1, &batch, true);
-    assert_eq!(planned.iter().map(|run| run.run_id.clone()).collect::<Vec<_>>(), runs);
-    assert_eq!((planned[3].block, planned[3].seed), (3, 4));
-    assert_eq!(planned[3].levels["pages"], "thp");
+    // In the order in which the batch is measured.
+    let measured = batch.measurements().map(|(pass, level)| (pass, plan.quantity.format(level)));
+    let planned = runs.iter().map(|(_, run)| (run.block, run.levels[&plan.over].clone()));
+    assert_eq!(planned.collect::<Vec<_>>(), measured.collect::<Vec<_>>());
+    assert_eq!((runs[3].1.block, runs[3].1.seed), (3, 4));
+    assert_eq!(runs[3].1.levels["pages"], "thp");
     // One seed that gives the same again is the seed of all levels.
     let one = SweepPlan { settings: SearchSettings { passes: 1, ..plan.settings }, ..plan };
     let batch = Batch { passes: 1, ..batch };
