@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use csv::{Terminator, Writer, WriterBuilder};
-use frames::{Cell, Column};
+use frames::{Cells, Column};
 
 use crate::sink::{ExportError, Sink};
 
@@ -29,16 +29,17 @@ impl<W: Write> Sink for CsvFile<W> {
             for column in columns {
                 self.text.clear();
                 // Writing to a string cannot fail.
-                let _ = match column.cell(row) {
-                    Cell::Absent => Ok(()),
-                    Cell::Text(text) => self.text.write_str(text),
-                    Cell::Small(value) => write!(self.text, "{value}"),
-                    Cell::Count(value) => write!(self.text, "{value}"),
-                    Cell::Number(value) => write!(self.text, "{value}"),
-                    Cell::Flag(value) => write!(self.text, "{value}"),
-                    Cell::Time(unix_ns) => {
+                let _ = match &column.cells {
+                    _ if column.present.get(row) == Some(&false) => Ok(()),
+                    Cells::Text(values) => self.text.write_str(&values[row]),
+                    Cells::Word(values, words) => self.text.write_str(words.word(values[row])),
+                    Cells::Small(values) => write!(self.text, "{}", values[row]),
+                    Cells::Count(values) => write!(self.text, "{}", values[row]),
+                    Cells::Number(values) => write!(self.text, "{}", values[row]),
+                    Cells::Flag(values) => write!(self.text, "{}", values[row]),
+                    Cells::Time(values) => {
                         // Every number of this size is a valid time.
-                        let time = jiff::Timestamp::from_nanosecond(unix_ns.into());
+                        let time = jiff::Timestamp::from_nanosecond(values[row].into());
                         write!(self.text, "{:.9}", time.unwrap_or_default())
                     }
                 };

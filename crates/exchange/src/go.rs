@@ -118,11 +118,9 @@ fn one_line(text: &str) -> String {
 }
 
 fn units(set: &Dataset) -> BTreeMap<&str, Unit> {
-    let primary = PRIMARY.iter().find(|name| set.responses.contains_key(**name));
-    set.responses
-        .iter()
-        .map(|(name, response)| (name.as_str(), unit(name, response, primary == Some(&&**name))))
-        .collect()
+    let primary = PRIMARY.into_iter().find(|name| set.responses.contains_key(*name));
+    let unit = |name: &str, response| unit(name, response, primary == Some(name));
+    set.responses.iter().map(|(name, response)| (name.as_str(), unit(name, response))).collect()
 }
 
 fn unit(name: &str, response: &Response, is_primary: bool) -> Unit {

@@ -19,8 +19,7 @@ pub fn observed<'a>(
     sink.finish()
 }
 
-/// The rows of a trial and response. `lower_bound` is 1 if the value is one, `lower_bounds` the number
-/// of lower bounds of this trial, part and response.
+/// The rows of a trial and response, with the number of their `lower_bounds`.
 fn columns(set: &Dataset, trial: &Trial, values: &Values) -> Vec<Column> {
     let rows = values.samples.len();
     let text = |name: &'static str, text: Option<&str>| Column::text(name, text, rows);

@@ -16,8 +16,7 @@ const TRIAL: &str = "thrashlab_trial";
 /// Longest fact in a label.
 const MOST_CHARS: usize = 1024;
 
-/// One exposition: a summary or gauge for each response, and the facts of each trial. Times are in
-/// seconds.
+/// A summary or gauge for each response, in seconds if it is a time, and the facts of each trial.
 pub fn text(set: &Dataset) -> String {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
     let mut censored =
@@ -44,13 +43,13 @@ pub fn text(set: &Dataset) -> String {
                 if !metric.is_shared {
                     labels.push(response);
                 }
-                censored.push("", &borrowed(&labels), values.censored() as f64);
+                censored.push("", &labels, values.censored() as f64);
             }
         }
         if let Some(unix_ns) = trial.started_unix_ns {
-            started.push("", &borrowed(&of_trial), unix_ns as f64 / 1e9);
+            started.push("", &of_trial, unix_ns as f64 / 1e9);
         }
-        facts.push("_info", &borrowed(&with_facts(of_trial, trial)), 1.0);
+        facts.push("_info", &with_facts(of_trial, trial), 1.0);
     }
     let others = [censored, started, facts].into_iter().filter(|family| !family.is_empty);
     let all: Vec<Family> = families.into_values().chain(others).collect();
@@ -77,13 +76,9 @@ fn metrics(set: &Dataset) -> BTreeMap<&str, Metric> {
         let (name, factor) = metric(response, meaning);
         sharing.entry(name).or_default().push((response, factor));
     }
-    let several: BTreeSet<&str> = set
-        .trials
-        .iter()
-        .flat_map(|trial| &trial.values)
-        .filter(|values| values.samples.len() > 1)
-        .map(|values| values.response.as_str())
-        .collect();
+    let values = set.trials.iter().flat_map(|trial| &trial.values);
+    let several = values.filter(|values| values.samples.len() > 1);
+    let several: BTreeSet<&str> = several.map(|values| values.response.as_str()).collect();
     let mut taken: BTreeSet<String> =
         [LOWER_BOUNDS, START_TIME, TRIAL, &format!("{TRIAL}_info")].map(str::to_owned).into();
     let mut metrics = BTreeMap::new();
@@ -156,10 +151,6 @@ fn label(text: &str, others: &[(String, String)]) -> String {
     label
 }
 
-fn borrowed(labels: &[(String, String)]) -> Vec<(&str, &str)> {
-    labels.iter().map(|(label, value)| (label.as_str(), value.as_str())).collect()
-}
-
 fn push(
     family: &mut Family,
     kind: Kind,
@@ -167,23 +158,17 @@ fn push(
     values: &Values,
     factor: f64,
 ) {
-    let labels = borrowed(labels);
     if kind != Kind::Summary {
-        for value in values.at_bounds() {
-            family.push("", &labels, value * factor);
-        }
-        return;
+        return values.at_bounds().iter().for_each(|it| family.push("", labels, it * factor));
     }
     let mut sorted = values.at_bounds();
     sorted.sort_by(f64::total_cmp);
     for (quantile, p, least) in QUANTILES {
-        let value = stats::quantile(&sorted, p).filter(|_| sorted.len() >= least);
-        if let Some(value) = value {
-            let mut labels = labels.clone();
-            labels.push(("quantile", quantile));
-            family.push("", &labels, value * factor);
+        if let Some(value) = stats::quantile(&sorted, p).filter(|_| sorted.len() >= least) {
+            let quantile = ("quantile".to_owned(), quantile.to_owned());
+            family.push("", &[labels, &[quantile]].concat(), value * factor);
         }
     }
-    family.push("_count", &labels, sorted.len() as f64);
-    family.push("_sum", &labels, sorted.iter().sum::<f64>() * factor);
+    family.push("_count", labels, sorted.len() as f64);
+    family.push("_sum", labels, sorted.iter().sum::<f64>() * factor);
 }

@@ -6,8 +6,7 @@ use crate::column::{Cells, Column, Source};
 
 pub(crate) type Declared<R> = [(&'static str, Source<R>)];
 
-/// Rows of one table: the number of the run, the declared columns, and a column for each name in a
-/// map of numbers.
+/// Rows of one table: the number of the run, the declared columns, and columns of maps by name.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     columns: Vec<Column>,
@@ -103,7 +102,6 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::column::Cell;
 
     #[test]
     fn what_a_row_lacks_is_absent() {
@@ -120,10 +118,9 @@ mod tests {
         let names: BTreeSet<String> = first.names().map(str::to_owned).collect();
         let columns = first.columns(&names, "of_");
         let read = |column: &Column| -> Vec<Option<u64>> {
-            let count = |row| match column.cell(row) {
-                Cell::Count(count) => Some(count),
-                _ => None,
-            };
+            let Cells::Count(counts) = &column.cells else { return Vec::new() };
+            let count =
+                |row: usize| (column.present.get(row) != Some(&false)).then_some(counts[row]);
             (0..column.len()).map(count).collect()
         };
         let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();

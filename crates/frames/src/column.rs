@@ -37,27 +37,7 @@ macro_rules! of_any_type {
     };
 }
 
-/// One cell.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Cell<'a> {
-    /// Not measured.
-    Absent,
-    /// A whole number below 2^32.
-    Small(u32),
-    /// A whole number below 2^64.
-    Count(u64),
-    /// Any number.
-    Number(f64),
-    /// Yes or no.
-    Flag(bool),
-    /// A time in ns since 1970 UTC.
-    Time(i64),
-    /// A text.
-    Text(&'a str),
-}
-
-/// The source of cells for a group of rows; its variant decides the type of the column, and whether
-/// cells may be absent.
+/// The source of cells for a group of rows, with their type, and whether they may be absent.
 pub(crate) enum Source<R> {
     Small(fn(&R) -> u32),
     OptionalSmall(fn(&R) -> Option<u32>),
@@ -172,22 +152,6 @@ impl Column {
     /// Whether it has no row.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// The cell of a row.
-    pub fn cell(&self, row: usize) -> Cell<'_> {
-        if self.present.get(row) == Some(&false) {
-            return Cell::Absent;
-        }
-        match &self.cells {
-            Cells::Small(values) => Cell::Small(values[row]),
-            Cells::Count(values) => Cell::Count(values[row]),
-            Cells::Number(values) => Cell::Number(values[row]),
-            Cells::Flag(values) => Cell::Flag(values[row]),
-            Cells::Time(values) => Cell::Time(values[row]),
-            Cells::Text(values) => Cell::Text(&values[row]),
-            Cells::Word(values, words) => Cell::Text(words.word(values[row])),
-        }
     }
 
     pub(crate) fn set_count(&mut self, row: usize, count: u64) {

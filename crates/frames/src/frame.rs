@@ -21,8 +21,7 @@ pub struct Frame {
     pub batches: Vec<Vec<Column>>,
 }
 
-/// Reads the run files at these paths into tables. Fails as [`RunFiles::find`] and
-/// [`RunFiles::read`].
+/// Reads the run files at these paths into tables. Fails as [`RunFiles`].
 pub fn load(
     paths: &[PathBuf],
     threads: usize,

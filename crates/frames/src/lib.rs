@@ -18,7 +18,7 @@ mod tables;
 mod tests;
 
 pub use batch::Batch;
-pub use column::{Cell, Cells, Column, Words};
+pub use column::{Cells, Column, Words};
 pub use frame::{Frame, load};
 pub use reading::{LoadError, RunFiles};
 pub use run_row::RunRow;

@@ -26,17 +26,11 @@ pub enum Table {
     Events,
 }
 
+use Table::{Counters, Events, Histograms, Passes, Runs, Samples, Work};
+
 impl Table {
     /// All tables.
-    pub const ALL: [Self; 7] = [
-        Self::Runs,
-        Self::Samples,
-        Self::Counters,
-        Self::Histograms,
-        Self::Work,
-        Self::Passes,
-        Self::Events,
-    ];
+    pub const ALL: [Self; 7] = [Runs, Samples, Counters, Histograms, Work, Passes, Events];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -50,13 +44,13 @@ impl Table {
 
     pub(crate) fn batch(self) -> Batch {
         match self {
-            Self::Runs => Batch::default(),
-            Self::Samples => Batch::new(SAMPLES),
-            Self::Counters => Batch::new(COUNTERS),
-            Self::Histograms => Batch::new(HISTOGRAMS),
-            Self::Work => Batch::new(WORK),
-            Self::Passes => Batch::new(PASSES),
-            Self::Events => Batch::new(EVENTS),
+            Runs => Batch::default(),
+            Samples => Batch::new(SAMPLES),
+            Counters => Batch::new(COUNTERS),
+            Histograms => Batch::new(HISTOGRAMS),
+            Work => Batch::new(WORK),
+            Passes => Batch::new(PASSES),
+            Events => Batch::new(EVENTS),
         }
     }
 }

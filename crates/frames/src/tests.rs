@@ -9,7 +9,7 @@ use store::manifest;
 use store::results::SUFFIX;
 
 use crate::frame::load_all;
-use crate::{Cell, Column, Frame, LoadError, RunFiles, Table, load};
+use crate::{Cells, Column, Frame, LoadError, RunFiles, Table, load};
 
 /// What is kept absent.
 const ABSENT: &str = "-";
@@ -17,14 +17,15 @@ const ABSENT: &str = "-";
 const HEADER: &str = r#"{"kind":"header","schema":1,"run_id":"r","thrashlab":"0.1.0","started_unix_ns":5,"spec":{"subject":{"kind":"host","memory_bytes":64},"load":{"name":"cpuload","version":1,"intensity":1.0},"probe":{"name":"response","version":1},"timing":{"profile":"quick","interval_ns":2,"points":2,"warmup_ns":1,"timeout_ns":3},"seed":7,"block":0,"order":0},"environment":{"kernel":"6.1"},"missed":[]}"#;
 
 fn cell(column: &Column, row: usize) -> String {
-    match column.cell(row) {
-        Cell::Absent => ABSENT.to_owned(),
-        Cell::Small(value) => value.to_string(),
-        Cell::Count(value) => value.to_string(),
-        Cell::Number(value) => value.to_string(),
-        Cell::Flag(value) => value.to_string(),
-        Cell::Time(value) => value.to_string(),
-        Cell::Text(value) => value.to_owned(),
+    match &column.cells {
+        _ if column.present.get(row) == Some(&false) => ABSENT.to_owned(),
+        Cells::Small(values) => values[row].to_string(),
+        Cells::Count(values) => values[row].to_string(),
+        Cells::Number(values) => values[row].to_string(),
+        Cells::Flag(values) => values[row].to_string(),
+        Cells::Time(values) => values[row].to_string(),
+        Cells::Text(values) => values[row].clone(),
+        Cells::Word(values, words) => words.word(values[row]).to_owned(),
     }
 }
 

@@ -5,8 +5,7 @@ use serde_json::Value;
 
 use crate::table::{Table, Tone};
 
-/// A result: what was found, the tables and charts behind it, and its data. A small command has
-/// blocks only, a report has sections.
+/// A result: verdicts, tables, charts and data. A small command has blocks only.
 #[derive(Default)]
 pub struct Document<'a> {
     /// Its title; empty if the first table has one.
@@ -144,5 +143,34 @@ impl From<String> for Block {
 impl From<&str> for Block {
     fn from(sentence: &str) -> Self {
         Self::Sentence(sentence.to_owned())
+    }
+}
+
+/// An output format of documents.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputFormat {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is for, in one line.
+    pub about: &'static str,
+    /// The extensions of its files.
+    pub endings: &'static [&'static str],
+    pub(crate) write: fn(&Document<'_>, &Style) -> serde_json::Result<String>,
+}
+
+/// What the terminal can show; other formats ignore it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Its width in columns; without one, tables are never broken and sentences are 80 wide.
+    pub width: Option<usize>,
+    /// Whether it shows colours.
+    pub has_colour: bool,
+}
+
+impl OutputFormat {
+    /// The document in this format, with a final newline. Fails when this format needs the
+    /// document's data and they cannot be written as JSON.
+    pub fn write(&self, document: &Document<'_>, style: &Style) -> serde_json::Result<String> {
+        (self.write)(document, style)
     }
 }

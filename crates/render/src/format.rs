@@ -1,5 +1,4 @@
-//! Formats measured numbers: durations, ratios, intervals, percentages and counts. Amounts that
-//! can be typed on a command line are in [`model::units`].
+//! Formats measured numbers; amounts that can be typed are in [`model::units`].
 
 use model::Observation;
 pub use model::units::measured_duration as duration;
@@ -22,8 +21,7 @@ pub fn ratio(ratio: f64) -> String {
     if ratio >= 1e6 { "∞".to_owned() } else { factor(ratio) }
 }
 
-/// A measured factor with three significant digits, at most two decimals and all of its integer
-/// digits: `1.49`, `14.9`, `149`, `1600000`.
+/// A measured factor with three significant digits or more: `1.49`, `14.9`, `149`, `1600000`.
 pub fn factor(factor: f64) -> String {
     match factor.abs() {
         large if large >= 99.95 => format!("{factor:.0}"),
@@ -60,8 +58,7 @@ pub fn share(share: f64) -> String {
     format!("{percent:.decimals$} %")
 }
 
-/// A number with at most four significant digits, without trailing zeros; a whole number has all of
-/// its digits: `0.01123`, `14790`.
+/// A number with at most four significant digits, or a whole number: `0.01123`, `14790`.
 pub fn number(number: f64) -> String {
     if number == 0.0 || !number.is_finite() || number.fract() == 0.0 && number.abs() < 1e15 {
         return number.to_string();
@@ -74,8 +71,7 @@ pub fn number(number: f64) -> String {
     }
 }
 
-/// A level with its unit, exactly as it is typed if that is short, else with four significant
-/// digits: `1028K`, `48.68M`, `16 MB`.
+/// A level with its unit, exact if that is short, else with four digits: `1028K`, `48.68M`, `16 MB`.
 pub fn level(level: f64, unit: &str) -> String {
     let whole = level.max(0.0).round() as u64;
     let (exact, short) = match unit {

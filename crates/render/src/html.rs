@@ -6,9 +6,8 @@ use flate2::read::ZlibDecoder;
 use model::shown::shown;
 use serde::ser::Error;
 
-use crate::document::{Block, Chart, Document, Section};
+use crate::document::{Block, Chart, Document, OutputFormat, Section};
 use crate::json::specifications;
-use crate::output_format::OutputFormat;
 use crate::table::{Cell, Table, Tone};
 
 /// One self-contained page.
@@ -22,8 +21,7 @@ pub const FORMAT: OutputFormat = OutputFormat {
 /// The page, with `{{names}}` of its parts. Its policy forbids it to load or send anything, and its
 /// scripts to evaluate text as code.
 const PAGE: &str = include_str!("../../../web/report.html");
-/// Vega, Vega-Lite and Vega's expression interpreter as published (`web/lock.json`), compressed by
-/// `build.rs`.
+/// Vega, Vega-Lite and Vega's interpreter as published (`web/lock.json`), compressed by `build.rs`.
 const VEGA: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vega.js.z"));
 const SCRIPT: &str = include_str!("../../../web/report.js");
 const STYLE: &str = include_str!("../../../web/report.css");
@@ -44,7 +42,11 @@ fn html(document: &Document<'_>) -> serde_json::Result<String> {
             "page title" => page += &format!("{title} – thrashlab"),
             "title" => page += &title,
             "style" => page += STYLE,
-            "links" => page.extend(document.sections.iter().map(link)),
+            "links" => {
+                page.extend(document.sections.iter().map(|Section { id, title, .. }| {
+                    format!("<li><a href=\"#{}\">{}</a></li>\n", escaped(id), escaped(title))
+                }))
+            }
             "summary" => page += &summary(document),
             "sections" => page.extend(document.sections.iter().map(section)),
             // No text in the specifications can end the script element around them.
@@ -59,10 +61,6 @@ fn html(document: &Document<'_>) -> serde_json::Result<String> {
         page += rest;
     }
     Ok(page)
-}
-
-fn link(section: &Section) -> String {
-    format!("<li><a href=\"#{}\">{}</a></li>\n", escaped(&section.id), escaped(&section.title))
 }
 
 fn summary(document: &Document<'_>) -> String {

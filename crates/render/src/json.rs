@@ -4,8 +4,7 @@
 use model::shown::shown_json;
 use serde_json::{Value, json};
 
-use crate::document::{Block, Document};
-use crate::output_format::OutputFormat;
+use crate::document::{Block, Document, OutputFormat};
 use crate::table::{Cell, Table};
 
 pub(crate) const FORMAT: OutputFormat = OutputFormat {

@@ -12,16 +12,13 @@ pub mod format;
 mod html;
 mod json;
 mod markdown;
-mod output_format;
 mod table;
 mod text;
-mod wrap;
 
 use std::path::Path;
 
-pub use document::{Block, Chart, Document, Section, Verdict};
+pub use document::{Block, Chart, Document, OutputFormat, Section, Style, Verdict};
 pub use html::FORMAT as HTML;
-pub use output_format::{OutputFormat, Style};
 pub use table::{Cell, Table, Tone};
 pub use text::{aligned, plain_text};
 

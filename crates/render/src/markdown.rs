@@ -2,8 +2,7 @@
 
 use model::shown::shown;
 
-use crate::document::{Block, Chart, Document};
-use crate::output_format::OutputFormat;
+use crate::document::{Block, Chart, Document, OutputFormat};
 use crate::table::{Cell, Table, Tone};
 
 pub(crate) const FORMAT: OutputFormat = OutputFormat {

@@ -4,11 +4,9 @@ mod grid;
 
 use model::shown::shown;
 
-use crate::document::{Block, Chart, Document, Verdict};
-use crate::output_format::{OutputFormat, Style};
+use crate::document::{Block, Chart, Document, OutputFormat, Style, Verdict};
 use crate::table::{Cell, Table, Tone};
-use crate::wrap::{COLUMNS, wrapped_to};
-use grid::grid;
+use grid::{COLUMNS, grid, wrapped_to};
 
 pub(crate) const FORMAT: OutputFormat = OutputFormat {
     name: "text",
@@ -81,7 +79,7 @@ impl Style {
             Block::Table(table) => self.table(table),
             Block::Chart(chart) => self.chart(chart),
             Block::Command(command) => format!("  {}\n", shown(command)),
-            Block::Verbatim(text) => with_newline(&shown(text)),
+            Block::Verbatim(text) => shown(text).lines().map(|line| format!("{line}\n")).collect(),
             Block::Folded(name, blocks) => {
                 self.parts([format!("{}\n", shown(name))], blocks).join("\n")
             }
@@ -123,14 +121,6 @@ impl Style {
             Tone::Plain => return text.to_owned(),
         };
         if self.has_colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
-    }
-}
-
-fn with_newline(text: &str) -> String {
-    match text {
-        "" => String::new(),
-        text if text.ends_with('\n') => text.to_owned(),
-        text => format!("{text}\n"),
     }
 }
 

@@ -1,6 +1,5 @@
 //! An attribution as a document: tables, and sentences with figures.
 
-mod causes;
 mod sentences;
 mod tables;
 mod words;

@@ -11,8 +11,7 @@ const LEAST_SHOWN: f64 = 0.005;
 /// Width of a bar of probability 1, in characters.
 const BAR: usize = 40;
 
-/// The changed step, the measured steps, the probabilities of a noisy search, and the steps that could
-/// not be built.
+/// The changed step, measured steps, probabilities of a noisy search, and steps without a build.
 pub fn bisect_document(found: &Found, axis: &Axis) -> Document<'static> {
     let mut steps: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (step, values) in &found.values {

@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 pub use costs::{pmeg_estimate_document, rules_document, unit_costs_document};
 pub use metrics::doctor_metrics;
 
-/// The `top` findings by time lost; the conditions ruled out, with reasons if `verbose`; and those
-/// that could not be judged.
+/// The `top` findings by time lost, and the conditions that were ruled out or could not be judged.
 pub fn doctor_document(found: &Diagnosis, top: usize, verbose: bool) -> Document<'_> {
     let findings = found.findings.iter().take(top).enumerate();
     let mut sections: Vec<Section> =
@@ -62,7 +61,7 @@ fn heading(found: &Diagnosis, top: usize) -> Verdict {
 
 fn section(number: usize, finding: &Finding) -> Section {
     let Finding { rule, confidence, .. } = finding;
-    let severity = severity_word(finding.severity());
+    let (severity, _) = severity_word(finding.severity());
     let title = format!("{number}. {rule}: {severity}, {}", scope_text(&finding.scope));
     let price = price_text(&finding.price);
     let mut notes = vec![
@@ -89,11 +88,11 @@ fn section(number: usize, finding: &Finding) -> Section {
     Section::new(&format!("finding-{number}"), &title, blocks)
 }
 
-pub(crate) fn severity_word(severity: Severity) -> &'static str {
+pub(crate) fn severity_word(severity: Severity) -> (&'static str, Tone) {
     match severity {
-        Severity::Note => "note",
-        Severity::Warning => "warning",
-        Severity::Severe => "severe",
+        Severity::Note => ("note", Tone::Plain),
+        Severity::Warning => ("warning", Tone::Doubtful),
+        Severity::Severe => ("severe", Tone::Bad),
     }
 }
 

@@ -7,7 +7,6 @@ mod attribution_text;
 mod bisect_text;
 pub mod charts;
 mod comparison;
-mod dataset;
 mod diagnosis;
 mod experiment;
 mod footprint_document;
@@ -25,17 +24,17 @@ mod tlb_text;
 mod trace_text;
 mod whatif_text;
 mod whole_run_text;
-mod why_slow;
 
 pub use attribution_text::attribution_document;
 pub use bisect_text::bisect_document;
 pub use comparison::comparison_document;
-pub use dataset::dataset_document;
 pub use diagnosis::{
     doctor_document, doctor_json, doctor_metrics, pmeg_estimate_document, rules_document,
     unit_costs_document,
 };
-pub use experiment::{against_itself_document, cells_document, death_blocks, plan_document};
+pub use experiment::{
+    against_itself_document, cells_document, dataset_document, death_blocks, plan_document,
+};
 pub use footprint_document::footprint_document;
 pub use matrix_document::matrix_document;
 pub use memory_job::memory_job_document;

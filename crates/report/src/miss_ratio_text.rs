@@ -19,8 +19,7 @@ const PAGE_BYTES: u64 = 4096;
 const BARS: usize = 24;
 const BAR: u64 = 40;
 
-/// The curves of the trace `name` (miss ratio over entries) with knees, sets and working sets in the
-/// order of the units. `least_rise` is the minimum rise of a knee, as a factor.
+/// The curves of the trace `name` by unit; `least_rise` is the minimum rise of a knee, as a factor.
 pub fn miss_ratio_document(
     name: &str,
     profiled: &Profiled,
@@ -28,10 +27,10 @@ pub fn miss_ratio_document(
     least_rise: f64,
     notes: &[String],
 ) -> Document<'static> {
-    let of = profiled
-        .process
-        .map(|process| format!(" of process {process} ({} of others left out)", profiled.left_out));
-    let references = format!("{}{}", profiled.references, of.unwrap_or_default());
+    let Profiled { process, left_out, references, .. } = profiled;
+    let of =
+        process.map(|process| format!(" of process {process} ({left_out} of others left out)"));
+    let references = format!("{references}{}", of.unwrap_or_default());
     let facts = [("trace", name.to_owned()), ("references", references)];
     let mut document = Document::default().with_facts(facts);
     for (unit, (curve, found)) in profiled.units.iter().zip(knees) {

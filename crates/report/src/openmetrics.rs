@@ -21,8 +21,7 @@ pub struct Family {
 }
 
 impl Family {
-    /// A family without samples. A name that ends in `_seconds`, `_bytes` or `_ratio` declares its
-    /// unit.
+    /// A family without samples, whose unit is the end of its name.
     pub fn new(name: &str, kind: Kind, help: &str) -> Self {
         let kind = match kind {
             Kind::Gauge => "gauge",
@@ -38,9 +37,10 @@ impl Family {
     }
 
     /// Adds a sample; `suffix` of its name is `_count`, `_sum`, `_info` or empty.
-    pub fn push(&mut self, suffix: &str, labels: &[(&str, &str)], value: f64) {
-        let labels: Vec<String> =
-            labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+    pub fn push<S: AsRef<str>>(&mut self, suffix: &str, labels: &[(S, S)], value: f64) {
+        let labels = labels.iter().map(|(label, value)| [label.as_ref(), value.as_ref()]);
+        let labels = labels.map(|[label, value]| format!("{label}=\"{}\"", escaped(value)));
+        let labels: Vec<String> = labels.collect();
         let labels = labels.join(",");
         let labels = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
         self.text += &format!("{}{suffix}{labels} {value}\n", self.name);

@@ -19,8 +19,7 @@ const COLUMNS: [(&str, &[&str], f64); 7] = [
     ("written", &["written_blocks"], 1.0),
 ];
 
-/// The performance measure, a table per load, the first passes, and remarks; `verbose` adds rows for
-/// each user.
+/// The performance measure, a table per load, the first passes, and remarks; `verbose` adds users.
 pub fn session_document(session: &Session, verbose: bool) -> Document<'static> {
     let title = format!("Session: {}", session.setup.place);
     let verdicts = vec![Verdict { text: session.reading.clone(), tone: Tone::Plain }];

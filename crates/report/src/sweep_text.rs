@@ -143,8 +143,7 @@ pub(crate) fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The subject as far as it is the same in all runs, since a part of it may be swept. Empty without
-/// runs.
+/// The subject as far as it is the same in all runs; empty without runs.
 pub fn place_of(headers: &[Header]) -> String {
     let places: Vec<String> =
         headers.iter().map(|header| Setup::new(header, Vec::new()).place()).collect();

@@ -106,8 +106,7 @@ pub(super) fn shares(step: &Step, words: &Words) -> Table {
     Table::of(caption, head, rows)
 }
 
-/// What each part of the work adds, and by which factor. There are no shares of an insignificant
-/// change.
+/// What each part of the work adds, and by which factor; an insignificant change has no shares.
 pub(super) fn parts(step: &Step, words: &Words) -> Table {
     let is_told = counts(&step.scales.additive.total, 0.0);
     let several = step.factors.len() > 1;

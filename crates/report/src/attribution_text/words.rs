@@ -84,12 +84,8 @@ pub(super) fn noun(response: &str, unit: &str) -> String {
     }
 }
 
-/// At least three significant digits, all integer digits, grouped thousands.
-pub(super) fn number(value: f64) -> String {
-    number_like(value, value)
-}
-
-fn number_like(value: f64, model: f64) -> String {
+/// A number with grouped thousands and the decimals that give `model` three significant digits.
+pub(super) fn number_like(value: f64, model: f64) -> String {
     let decimals = match model.abs() {
         size if size >= 99.95 => 0,
         size if size >= 9.995 => 1,
@@ -158,7 +154,7 @@ mod tests {
     fn numbers_are_grouped_and_rounded() {
         let written: Vec<String> = [4814.33, 65.75, -727.3, 0.0, 0.012_34, 1_234_567.0, -0.00001]
             .into_iter()
-            .map(number)
+            .map(|value| number_like(value, value))
             .collect();
         assert_eq!(written, ["4,814", "65.8", "-727", "0.00", "0.0123", "1,234,567", "0.0000"]);
     }

@@ -48,8 +48,7 @@ fn sorted(one: &Measurement, load: &str) -> Vec<Observation> {
     delays
 }
 
-/// For each share the smallest value with at least this share of samples at or below it; a lower
-/// bound if the true values of bounds may increase it.
+/// Quantiles among the values; lower bounds if the true values of bounds may increase them.
 fn quantiles<const N: usize>(sorted: &[Observation], parts: [f64; N]) -> [Option<Observation>; N] {
     let mut values: Vec<f64> = sorted.iter().map(|delay| delay.value).collect();
     values.sort_by(f64::total_cmp);

@@ -1,12 +1,12 @@
 //! The doctor's findings in the runs by time lost.
 
-use doctor::{Finding, LostTime, Severity};
+use doctor::{Finding, LostTime};
 use serde_json::{Value, json};
 
 use super::Data;
 use super::scale::rounded;
 use crate::diagnosis::{bound_prefix, price_text, severity_word, whose_time};
-use render::{Cell, Table, Tone, format};
+use render::{Cell, Table, format};
 
 const MOST: usize = 16;
 
@@ -18,14 +18,6 @@ pub(crate) struct Found<'d> {
     /// Number of runs with the finding, and of all runs of the load.
     runs: usize,
     of: usize,
-}
-
-pub(crate) fn tone(severity: Severity) -> Tone {
-    match severity {
-        Severity::Severe => Tone::Bad,
-        Severity::Warning => Tone::Doubtful,
-        Severity::Note => Tone::Plain,
-    }
 }
 
 /// All findings, one per rule and load, the most expensive first.
@@ -69,7 +61,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
         let lost = time.map(|lost| format!("{bound}{}", format::duration(lost.lost_ns as f64)));
         let percent = |lost: &LostTime| format!("{bound}{:.0} %", 100.0 * lost.lost_share);
         let share = time.map(|lost| format!("{} of {}", percent(&lost), whose_time(&lost)));
-        let word = severity_word(finding.severity());
+        let (word, tone) = severity_word(finding.severity());
         let runs = format!("{} of {}", one.runs, one.of);
         let evidence =
             format!("{} of {} counters", finding.confidence.agreeing, finding.confidence.asked);
@@ -80,7 +72,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
             Cell::from(&one.load),
             or_unknown(lost.clone()),
             or_unknown(share),
-            Cell::Text(word.to_owned(), tone(finding.severity())),
+            Cell::Text(word.to_owned(), tone),
             Cell::figure(runs.clone()),
             Cell::from(&evidence),
         ]);

@@ -11,10 +11,8 @@ use render::{Cell, Table};
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let sweeps = data.material.inputs.iter().filter_map(|input| input.sweep.as_ref());
     let grids = sweeps.filter_map(|view| Some((view.grid.as_ref()?, view.rows.first()?.curve)));
-    grids
-        .filter(|(grid, _)| grid.rows.len() > 1)
-        .map(|(grid, curve)| of_grid(grid, &Amounts::of(curve)))
-        .collect()
+    let grids = grids.filter(|(grid, _)| grid.rows.len() > 1);
+    grids.map(|(grid, curve)| of_grid(grid, &Amounts::of(curve))).collect()
 }
 
 fn of_grid(grid: &Grid, amounts: &Amounts<'_>) -> (Value, Table) {

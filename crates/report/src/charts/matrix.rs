@@ -9,8 +9,7 @@ use analysis::responsiveness::{Feeling, Ratio, Row};
 use render::format::{observed, times};
 use render::{Cell, Table, Tone};
 
-/// A verdict in a word or two, and its tone; its colour in `shared.json` is safe for colour-blind
-/// readers.
+/// A verdict and its tone; its colour in `shared.json` is safe for colour-blind readers.
 pub(crate) fn verdict(row: &Row, reference_ns: Option<f64>) -> (&'static str, Tone) {
     match Feeling::new(row, reference_ns) {
         Feeling::NotMeasured | Feeling::NoReference => ("not measured", Tone::Unknown),

@@ -25,7 +25,7 @@ mod waterfall;
 
 use serde_json::{Value, json};
 
-pub(crate) use findings::{found, tone};
+pub(crate) use findings::found;
 pub(crate) use matrix::verdict as tile_verdict;
 pub(crate) use strips::panel;
 
@@ -53,8 +53,7 @@ pub struct Kind {
     make: fn(&Data<'_>) -> Vec<(Value, Table)>,
 }
 
-/// The kinds: each with its file here, its name, which is that of its template, its section and its
-/// title.
+/// Each kind has a file here, a name, which is that of its template, a section and a title.
 macro_rules! kinds {
     ($($file:ident $name:literal $section:literal $title:literal;)*) => {
         /// All kinds in the order of a report.
@@ -120,13 +119,10 @@ impl Data<'_> {
         let several_inputs = self.material.inputs.len() > 1;
         let same_input = |other: &&Measurement| other.input == measurement.input;
         let several_labels = self.measurements.iter().filter(same_input).count() > 1;
-        let name = &self.material.inputs[measurement.input].name;
-        match (several_inputs, several_labels) {
-            (false, false) => String::new(),
-            (true, false) => name.clone(),
-            (false, true) => measurement.label.clone(),
-            (true, true) => format!("{name}: {}", measurement.label),
-        }
+        let name = &*self.material.inputs[measurement.input].name;
+        let names = [(several_inputs, name), (several_labels, &*measurement.label)];
+        let names = names.iter().filter(|(is_shown, _)| *is_shown).map(|(_, name)| *name);
+        names.collect::<Vec<_>>().join(": ")
     }
 
     /// The name of a job's runs among the others; empty if they are the only ones.

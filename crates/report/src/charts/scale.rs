@@ -23,8 +23,7 @@ fn range(values: &[f64]) -> (f64, f64) {
     if low > high { (1.0, 10.0) } else { (low, high) }
 }
 
-/// Ticks of a logarithmic axis: 1, 2, 5 per decade, more for less than two decades and fewer for
-/// many.
+/// Ticks of a logarithmic axis: 1, 2, 5 per decade, more for few decades and fewer for many.
 pub(super) fn ticks(values: &[f64]) -> Vec<f64> {
     let (low, high) = range(values);
     let (low, high) = (low / 1.15, high * 1.15);

@@ -17,8 +17,7 @@ pub(crate) fn panel(load: &str, label: &str) -> String {
     if label.is_empty() { load.to_owned() } else { format!("{load} · {label}") }
 }
 
-/// The drawn panels: those with the slowest responses, load by load, so that what is to be compared
-/// stands together.
+/// The drawn panels: those with the slowest responses, load by load for comparison.
 pub(super) fn drawn<'d>(data: &'d Data<'_>) -> Vec<(&'d Measurement, &'d LoadSamples, String)> {
     let mut all = Vec::new();
     for one in &data.measurements {

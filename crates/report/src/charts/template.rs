@@ -21,8 +21,7 @@ pub(super) fn duration(value_ns: &str) -> String {
     shared["duration"].as_str().unwrap_or_default().replace("datum.value", value_ns)
 }
 
-/// The description of the chart, and its own part of the specification; its data are the part
-/// `values`.
+/// The description of the chart, and its specification, whose data are the part `values`.
 pub(super) fn filled(template: &str, parts: &Value) -> (String, Fields) {
     let (own, mut fragments) = (fields(template), fields(SHARED));
     let named = own.iter().filter_map(|(key, it)| Some((key.strip_prefix('$')?, it.clone())));

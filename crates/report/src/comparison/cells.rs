@@ -1,14 +1,18 @@
-//! The tables of a comparison with a row per cell, and of the effects over all cells.
+//! The tables of a comparison: with a row per cell, of effects over all cells, and of delays.
 
 use analysis::comparison::{
-    Cell, EndCount, Ends, Outcome, Overall, PairedBy, Share, Stalls, Unit, method_words,
+    Cell, Comparison, EndCount, Ends, Outcome, Overall, PairedBy, Share, Stalls, Unit, method_words,
 };
+use analysis::distinct;
+use analysis::explained::{ExplainedDifference, PartDifference};
 use model::Observation;
-use render::{Cell as TableCell, Table, format};
+use render::{Block, Cell as TableCell, Table, format};
 use stats::{CellResult, NotDecided};
 
-use super::trials::observed;
 use super::{View, usable, verdict_cell};
+
+const FEW_VALUES: usize = 12;
+const FEW_ROWS: usize = 40;
 
 pub(super) fn verdicts(view: &View) -> Table {
     let comparison = view.comparison;
@@ -21,9 +25,8 @@ pub(super) fn verdicts(view: &View) -> Table {
             _ => [&cell.first, &cell.second].map(|side| observed(side.median.as_ref(), unit)),
         };
         let ratio = cell.ratio().map(|ratio| TableCell::Ratio(cell.ratio_mark(), ratio));
-        let interval = cell
-            .judged()
-            .map(|found| TableCell::Interval(usable(found.adjusted_low, found.adjusted_high)));
+        let ends = cell.judged().map(|found| usable(found.adjusted_low, found.adjusted_high));
+        let interval = ends.map(TableCell::Interval);
         let verdict = verdict_cell(cell.verdict);
         let figures = [ratio.into(), interval.into(), verdict, reason(cell).into()];
         view.place(cell).into_iter().chain(medians).chain(figures)
@@ -31,8 +34,7 @@ pub(super) fn verdicts(view: &View) -> Table {
     Table::of("", head.chain(figures), rows)
 }
 
-/// The headings of a figure of the reference and of the other arm, which is named if it is the only
-/// one.
+/// The headings of a figure of the reference and of the other arm, or of named arms if there are two.
 fn sides(view: &View, of_several: [&str; 2], what: &str) -> [String; 2] {
     match view.several_arms() {
         true => of_several.map(str::to_owned),
@@ -190,4 +192,186 @@ fn judged_by(overall: &Overall) -> String {
     });
     let parts = [overall.reason.clone(), tests.map(str::to_owned)];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+const MOST_PARTS: usize = 4;
+/// Parts below this share of the sum of all differences are not shown.
+const SHOWN_FROM: f64 = 0.02;
+
+/// The table and the unknown parts, if any cell has explained samples on both sides.
+pub(super) fn explained(view: &View) -> Vec<Block> {
+    let found = || view.comparison.cells.iter().filter_map(|cell| Some((cell, explanation(cell)?)));
+    let Some((_, first)) = found().next() else { return Vec::new() };
+    let caption = format!(
+        "Where the differences of the mean delays come from, with {} intervals by t, each by itself",
+        format::percent(first.confidence)
+    );
+    let head = ["mean delay", "difference", "consists of"].map(str::to_owned);
+    let rows = found().map(|(cell, explained)| {
+        let [first, second] = [explained.delay.first_ns, explained.delay.second_ns]
+            .map(|mean_ns| format::duration(mean_ns.trunc()));
+        let figures = [format!("{first} : {second}"), difference(&explained.delay)];
+        let place = view.place(cell).into_iter().chain(figures.map(TableCell::Figure));
+        place.chain([parts(explained).into()])
+    });
+    let head = view.place_head().into_iter().chain(head);
+    let mut blocks = vec![Table::of(caption, head, rows).into()];
+    let unknown = found().flat_map(|(_, explained)| &explained.unknown);
+    let unknown = distinct(unknown.map(|part| part.title()));
+    if !unknown.is_empty() {
+        blocks.push(format!("Unknown of an arm: {}.", unknown.join(", ")).into());
+    }
+    blocks
+}
+
+/// The explanation of a cell, unless both delays are 0.
+fn explanation(cell: &Cell) -> Option<&ExplainedDifference> {
+    let explained = cell.explained.as_ref()?;
+    (explained.delay.first_ns > 0.0 || explained.delay.second_ns > 0.0).then_some(explained)
+}
+
+/// The parts with the largest differences, and the sum of the others.
+fn parts(explained: &ExplainedDifference) -> String {
+    let mut parts: Vec<_> = explained.parts.iter().collect();
+    parts.sort_by(|a, b| b.1.difference_ns.abs().total_cmp(&a.1.difference_ns.abs()));
+    let all_ns: f64 = parts.iter().map(|(_, found)| found.difference_ns.abs()).sum();
+    let is_shown = |(_, found): &&(_, &PartDifference)| {
+        all_ns > 0.0 && found.difference_ns.abs() >= SHOWN_FROM * all_ns
+    };
+    let shown = parts.iter().take(MOST_PARTS).take_while(is_shown);
+    let mut texts: Vec<String> =
+        shown.map(|(part, found)| format!("{} {}", part.title(), difference(found))).collect();
+    let others_ns: f64 = parts[texts.len()..].iter().map(|(_, found)| found.difference_ns).sum();
+    if others_ns.abs() >= 1.0 {
+        texts.push(format!("others {}", signed(others_ns)));
+    }
+    if texts.is_empty() { "no part differs".to_owned() } else { texts.join(", ") }
+}
+
+/// `+120ms [+100ms, +140ms]`.
+fn difference(found: &PartDifference) -> String {
+    let interval = found.interval_ns.map_or_else(String::new, |(low_ns, high_ns)| {
+        format!(" {}", format::interval(low_ns, high_ns, signed))
+    });
+    format!("{}{interval}", signed(found.difference_ns))
+}
+
+fn signed(difference_ns: f64) -> String {
+    format::signed(format::duration(difference_ns.round()))
+}
+
+/// Tables of few values: one per response, with a row per trial and a column per arm.
+pub(super) fn trials(view: &View) -> Vec<Table> {
+    let most = |cell: &Cell| cell.first.values.len().max(cell.second.values.len());
+    let Comparison { cells, responses, .. } = view.comparison;
+    if cells.iter().any(|cell| most(cell) > FEW_VALUES) || cells.iter().all(|cell| most(cell) <= 1)
+    {
+        return Vec::new();
+    }
+    let tables: Vec<Table> =
+        responses.keys().filter_map(|response| of_response(view, response)).collect();
+    let rows: usize = tables.iter().map(|table| table.rows.len() + 1).sum();
+    if rows <= FEW_ROWS { tables } else { Vec::new() }
+}
+
+/// The values of one response; `None` if there are none, or the arms have different references.
+fn of_response(view: &View, response: &str) -> Option<Table> {
+    let Comparison { arms, cells, responses, .. } = view.comparison;
+    let unit = &responses[response].unit;
+    let of_response = || cells.iter().filter(|cell| cell.response == response);
+    let mut places: Vec<&Cell> = Vec::new();
+    for cell in of_response() {
+        match places.iter().find(|place| is_same_place(place, cell)) {
+            // Pairing may leave out different reference trials for each arm.
+            Some(place) if place.first.values != cell.first.values => return None,
+            Some(_) => {}
+            None => places.push(cell),
+        }
+    }
+    let is_labelled = places.len() > 1;
+    let mut table = Table::new("", [response.to_owned()]);
+    table.head.extend(is_labelled.then(|| "trial".to_owned()));
+    table.head.extend((0..arms.len()).map(|index| view.arm(index)));
+    for place in &places {
+        let second = |arm: usize| {
+            let cell = of_response().find(|cell| cell.arm == arm && is_same_place(place, cell));
+            cell.map_or(&[][..], |cell| cell.second.values.as_slice())
+        };
+        let first = [place.first.values.as_slice()].into_iter();
+        let sides: Vec<&[Observation]> = first.chain((1..arms.len()).map(second)).collect();
+        let most = sides.iter().map(|values| values.len()).max().unwrap_or(0);
+        for index in 0..most {
+            let value = |values: &&[Observation]| match values.get(index) {
+                Some(value) => observed(Some(value), unit),
+                None => TableCell::blank(),
+            };
+            let label = if index == 0 { rows_label(place) } else { String::new() };
+            let label = is_labelled.then(|| TableCell::from(label));
+            let row = label.into_iter().chain([TableCell::from(index + 1)]);
+            table.row(row.chain(sides.iter().map(value)));
+        }
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn rows_label(place: &Cell) -> String {
+    let label = place.label();
+    let is_whole = label.is_empty() || place.part.is_none() && place.levels.is_empty();
+    if is_whole { "whole".to_owned() } else { label }
+}
+
+fn is_same_place(first: &Cell, second: &Cell) -> bool {
+    first.levels == second.levels && first.part == second.part
+}
+
+fn observed(value: Option<&Observation>, unit: &str) -> TableCell {
+    match value {
+        None => TableCell::absent(),
+        Some(value) if unit == "ns" => TableCell::Duration(*value),
+        Some(it) => TableCell::Figure(format!("{}{}", it.mark(), format::number(it.value))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::explained::Part;
+
+    fn part(difference_ms: f64, interval_ms: Option<(f64, f64)>) -> PartDifference {
+        PartDifference {
+            first_ns: 1e7,
+            second_ns: 1e7 + difference_ms * 1e6,
+            difference_ns: difference_ms * 1e6,
+            interval_ns: interval_ms.map(|(low, high)| (low * 1e6, high * 1e6)),
+        }
+    }
+
+    fn of_parts(parts: &[(Part, PartDifference)]) -> ExplainedDifference {
+        ExplainedDifference {
+            delay: part(parts.iter().map(|(_, found)| found.difference_ns / 1e6).sum(), None),
+            parts: parts.iter().copied().collect(),
+            unknown: Vec::new(),
+            values: [4, 4],
+            confidence: 0.95,
+        }
+    }
+
+    #[test]
+    fn the_largest_differences_are_told_and_the_others_together() {
+        let found = of_parts(&[
+            (Part::User, part(0.5, Some((-1.0, 2.0)))),
+            (Part::System, part(-0.4, None)),
+            (Part::CpuWait, part(-20.0, Some((-25.0, -15.0)))),
+            (Part::Thrashing, part(120.0, Some((100.0, 140.0)))),
+        ]);
+        assert_eq!(
+            parts(&found),
+            "thrashing +120ms [+100ms, +140ms], CPU wait -20.0ms [-25.0ms, -15.0ms], others +100us"
+        );
+    }
+
+    #[test]
+    fn no_difference_is_no_part() {
+        assert_eq!(parts(&of_parts(&[(Part::User, part(0.0, None))])), "no part differs");
+    }
 }

@@ -1,10 +1,7 @@
-//! A comparison as a document: the verdicts first, then their basis. `thrashlab compare` prints all
-//! of it, a report shows [`blocks`] with charts among them.
+//! A comparison as a document: the verdicts first, then their basis.
 
 mod cells;
-mod explained;
 mod footnotes;
-mod trials;
 
 use analysis::comparison::{Arm, Cell, Comparison, Difference};
 use render::{Block, Cell as TableCell, Document, Table, Tone, Verdict, format};
@@ -30,8 +27,8 @@ pub(crate) fn blocks(comparison: &Comparison, charts: Vec<Block>) -> Vec<Block> 
     let mut blocks: Vec<Block> = cells::overall(view).map(Block::Table).into_iter().collect();
     blocks.extend(charts);
     blocks.push(cells::verdicts(view).into());
-    blocks.extend(trials::trials(view).into_iter().chain(cells::stalls(view)).map(Block::Table));
-    blocks.extend(explained::explained(view));
+    blocks.extend(cells::trials(view).into_iter().chain(cells::stalls(view)).map(Block::Table));
+    blocks.extend(cells::explained(view));
     blocks.extend(cells::seeds(view).map(Block::Table).into_iter().chain(footnotes::few(view)));
     blocks.push(Block::Notes(footnotes::footnotes(view)));
     blocks
@@ -155,8 +152,7 @@ impl View<'_> {
     }
 }
 
-/// A cell in words: its arm if there are several, levels and part, and its response if there are
-/// several.
+/// A cell in words: arm, levels, part and response as far as they differ.
 pub(crate) fn label(comparison: &Comparison, cell: &Cell, arm: &str) -> String {
     let arm = (comparison.arms.len() > 2).then(|| arm.to_owned());
     let response = (comparison.responses.len() > 1).then(|| cell.response.clone());

@@ -54,8 +54,7 @@ pub fn rules_document(rules: &[Rule]) -> Document<'static> {
     ])
 }
 
-/// Irlam's estimate of the cost of stealing pmegs, if all pages of a stolen pmeg are used again, and
-/// if half of them are.
+/// Irlam's estimate of the cost of stealing pmegs, if all or half of their pages are used again.
 pub fn pmeg_estimate_document(allocations: u64, steals: u64) -> Document<'static> {
     let [whole, half] = [32, 16].map(|faults| PmegEstimate::published(allocations, steals, faults));
     let hours = |ns: u64| ns as f64 / 3.6e12;

@@ -14,8 +14,7 @@ const FAMILIES: [(&str, &str); 6] = [
     ("rule_unable", "Rules that lacked a counter."),
 ];
 
-/// Diagnoses as gauges, one per finding. Each diagnosis has its run as a label, except that of the
-/// running machine.
+/// Diagnoses as gauges, one per finding, with the run as a label unless it is the running machine.
 pub fn doctor_metrics(found: &[(Option<&str>, &Diagnosis)]) -> String {
     let family = |(name, help): (&str, &str)| {
         Family::new(&format!("thrashlab_doctor_{name}"), Kind::Gauge, help)
@@ -31,7 +30,7 @@ pub fn doctor_metrics(found: &[(Option<&str>, &Diagnosis)]) -> String {
                 ("rule", finding.rule),
                 ("scope", kind),
                 ("name", &name),
-                ("severity", severity_word(finding.severity())),
+                ("severity", severity_word(finding.severity()).0),
             ];
             let labels = [&of_run[..], &of_finding].concat();
             if matches!(finding.price, Price::Unknown { .. }) {

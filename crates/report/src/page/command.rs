@@ -1,5 +1,4 @@
-//! The commands that reproduce the results of a report, the files that they read, and what the run
-//! files do not record.
+//! The commands that reproduce the results of a report, their files, and what is not recorded.
 
 mod machine;
 
@@ -15,8 +14,8 @@ use workloads::Kind;
 /// The header page of a swap area, which the kernel's table of them does not count.
 const SWAP_HEADER_BYTES: u64 = 4096;
 
-/// The commands that reproduce these runs: one for each combination of subject, measure, timing and
-/// load volume, with all its loads and seeds. `machines` are those that have names.
+/// One command for each combination of subject, measure, timing and load volume, with all its loads
+/// and seeds. `machines` are those that have names.
 pub(super) fn blocks<'a>(
     headers: impl Iterator<Item = &'a Header>,
     machines: &[MachineSpec],

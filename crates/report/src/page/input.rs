@@ -16,17 +16,8 @@ use crate::SweepView;
 /// Sources of counters that explain samples, which are kept whole.
 const KEPT_SOURCES: [&str; 5] = ["rusage", "schedstat", "taskstats", "task_stat", "cpu_cgroup"];
 /// Prefixes of the counters that are kept of other sources.
-const KEPT_NAMES: [&str; 9] = [
-    "pswp",
-    "workingset_refault",
-    "allocstall",
-    "compact_stall",
-    "pgmajfault",
-    "total_workingset",
-    "total_pgmajfault",
-    "throttled",
-    "nr_throttled",
-];
+const KEPT_NAMES: &str = "pswp workingset_refault allocstall compact_stall pgmajfault \
+                          total_workingset total_pgmajfault throttled nr_throttled";
 
 /// Everything that a report is about.
 #[derive(Debug, Default)]
@@ -128,8 +119,7 @@ impl Input<'_> {
         facts
     }
 
-    /// The runs of probes by probe and levels; `index` is that of the input. None of a sweep, whose
-    /// curve shows them.
+    /// The runs of probes; `index` is that of the input. None of a sweep, whose curve shows them.
     pub(crate) fn measurements(&self, index: usize) -> Vec<Measurement> {
         let runs = self.runs.iter().zip(&self.cells).filter(|_| self.sweep.is_none());
         let probes = runs.filter_map(|(run, cell)| match &run.header.as_ref()?.spec.measure {
@@ -188,7 +178,7 @@ fn slim(run: &mut Run) {
 }
 
 fn slim_set(set: &mut CounterSet) {
-    let is_kept = |name: &str| KEPT_NAMES.iter().any(|kept| name.starts_with(kept));
+    let is_kept = |name: &str| KEPT_NAMES.split(' ').any(|kept| name.starts_with(kept));
     for (_, counters) in set.iter_mut().filter(|(it, _)| !KEPT_SOURCES.contains(&it.as_str())) {
         let all = std::mem::take(counters).into_iter();
         *counters = all.filter(|(name, _)| is_kept(name)).collect();

@@ -1,9 +1,7 @@
 //! A report: results as sections of sentences, tables and charts.
 
 mod command;
-mod environment;
 mod input;
-mod json;
 mod samples;
 mod sections;
 mod timeline;

@@ -8,8 +8,7 @@ use analysis::responsiveness::STALL_FACTOR;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoadSamples {
     pub(crate) load: String,
-    /// Delays in ns from the intended start, run by run; of a periodic probe the longest of each
-    /// interval.
+    /// From the intended start, run by run; of a periodic probe the longest of each interval.
     pub(crate) delays_ns: Vec<Observation>,
 }
 
@@ -40,8 +39,7 @@ pub(crate) fn outcome(delay_ns: &Observation, reference_ns: Option<f64>) -> &'st
     }
 }
 
-/// Indices of at most `most` samples that represent all of them: the slowest fifth of that number,
-/// and evenly spaced others.
+/// Indices of at most `most` samples: the slowest fifth of that number, and evenly spaced others.
 pub(crate) fn thinned(delays_ns: &[Observation], most: usize) -> Vec<usize> {
     let count = delays_ns.len();
     let mut kept: Vec<usize> = (0..count).collect();

@@ -51,8 +51,7 @@ impl Axis {
     }
 }
 
-/// The plot, unless there are too few levels. Rounding to characters hides differences between math
-/// libraries.
+/// The plot, unless there are too few levels.
 pub(crate) fn chart(found: &Found, amounts: &Amounts<'_>) -> Option<Block> {
     let rows: Vec<&Row> = found.rows.iter().filter(|row| row.cost.is_some()).collect();
     if rows.len() < FEWEST {
@@ -88,8 +87,7 @@ pub(crate) fn chart(found: &Found, amounts: &Amounts<'_>) -> Option<Block> {
     Some(Block::Verbatim(text))
 }
 
-/// The lines of the plot from the bottom: the knee's interval, dots between medians, and each level
-/// with its range.
+/// The lines from the bottom: the knee's interval, dots between medians, and levels with ranges.
 fn plot(
     rows: &[&Row],
     across: &Axis,

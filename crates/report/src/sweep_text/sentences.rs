@@ -103,10 +103,9 @@ fn no_knee(none: &NoKnee, reach: &str, amounts: &Amounts<'_>, least_rise: f64) -
 
 pub(crate) fn others(found: &Found, amounts: &Amounts<'_>) -> Vec<String> {
     let level = |level| amounts.level(level);
-    let capacity = found
-        .capacity
-        .filter(|_| matches!(found.shape, Shape::Knee(_)))
-        .map(|it| format!("Capacity, the last level at nine tenths of full speed: {}.", level(it)));
+    let capacity = found.capacity.filter(|_| matches!(found.shape, Shape::Knee(_))).map(level);
+    let capacity =
+        capacity.map(|it| format!("Capacity, the last level at nine tenths of full speed: {it}."));
     let boundary = found.unmeasurable.as_ref().map(|boundary| {
         let [first, last] = [boundary.first, boundary.last].map(level);
         format!("Not measurable from {first} on, after {last}: {}.", boundary.reason)

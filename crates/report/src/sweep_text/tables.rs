@@ -1,5 +1,4 @@
-//! The tables of a sweep: its levels in the columns of 1990, a map of two parameters, and the counters
-//! under a knee.
+//! The tables of a sweep: levels, a map of two parameters, and the counters under a knee.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,8 +24,7 @@ const MOST_COLUMNS: usize = 11;
 /// The ratio of costs with the darkest shade, unless there are larger ones.
 const DARKEST: f64 = 4.0;
 
-/// The levels from low to high, with medians over their measurements; columns without data are left
-/// out.
+/// The levels with medians in the columns of 1990, without those that have no data.
 pub(super) fn levels(found: &Found, amounts: &Amounts<'_>) -> Table {
     let figure = |row: &Row, names: &[&str]| {
         names.iter().find_map(|name| Some(counted(name, *row.figures.get(*name)?)))

@@ -13,9 +13,8 @@ use super::{charts_of, section};
 use crate::attribution_text::{attribution_blocks, conclusions};
 use crate::charts::{Data, found, panel};
 use crate::comparison::{blocks, legend};
-use crate::matrix_document::matrix_table;
+use crate::matrix_document::{matrix_table, worst_item};
 use crate::sweep_text::{sweep_blocks, sweep_facts};
-use crate::why_slow::worst_item;
 use crate::{memory_job_document, session_document};
 
 const MOST_TABLES: usize = 8;

@@ -5,9 +5,9 @@ use doctor::{Finding, Price, Severity};
 use render::{Tone, Verdict};
 
 use super::super::Input;
-use crate::charts::{Data, found, tile_verdict, tone};
+use crate::charts::{Data, found, tile_verdict};
 use crate::comparison::conclusion;
-use crate::diagnosis::price_text;
+use crate::diagnosis::{price_text, severity_word};
 
 const MOST_READINGS: usize = 6;
 
@@ -43,7 +43,7 @@ pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
             Price::Unknown { .. } => "What costs most may be",
         };
         let text = format!("{what} {rule} under {}: {}.", worst.load, price_text(price));
-        Verdict { text, tone: tone(worst.finding.severity()) }
+        Verdict { text, tone: severity_word(worst.finding.severity()).1 }
     }));
     all
 }
