@@ -53,7 +53,6 @@ impl Side<'_> {
         send(self.writer, message)
     }
 
-    /// Waits until the observer starts one process.
     pub(crate) fn await_start(&self) -> io::Result<()> {
         let mut start = self.start;
         start.read_exact(&mut [0])

@@ -18,7 +18,6 @@ use crate::load::{LoadGroup, LoadPlan};
 use crate::output::Output;
 use crate::waiter::{Death, End, Waiter, Woken};
 
-/// Time between two checks whether the load is warm, in ns.
 const WARM_TICK_NS: u64 = 20_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -156,7 +155,6 @@ impl<'a, W: Write> Observer<'a, W> {
         Ok(status)
     }
 
-    /// Waits until the load is warm or may wait no longer.
     fn await_warm(&mut self, load: &mut LoadGroup<'_>) -> Result<(), End> {
         let until_ns = monotonic_ns() + self.assignment.spec.timing.warmup_ns;
         let phase = loop {

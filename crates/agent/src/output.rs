@@ -12,7 +12,6 @@ pub(crate) struct Output<W> {
 }
 
 impl<W: Write> Output<W> {
-    /// An output whose times count from now.
     pub(crate) fn new(writer: W) -> Self {
         Self { writer, encoder: RunEncoder::default(), origin_ns: monotonic_ns() }
     }

@@ -14,7 +14,6 @@ use crate::due::Schedule;
 use crate::record::{Kind, RECORD_BYTES, Record};
 use crate::waiter::{Death, End, Waiter, Woken};
 
-/// How long a prober may take to become ready, in ns.
 const READY_NS: u64 = 30_000_000_000;
 
 pub(crate) struct Prober {
@@ -87,14 +86,9 @@ impl Prober {
     /// Waits for the end of a process that has closed its pipe.
     pub(crate) fn await_death(&mut self) -> Death {
         self.exit = self.exit.or_else(|| wait(self.pid, true).ok().flatten());
-        match self.exit {
-            Some(exit) => Death::from_exit("the probe", exit),
-            None => Death {
-                who: "the probe".to_owned(),
-                how: "its process cannot be waited for".to_owned(),
-                exit: None,
-            },
-        }
+        let unknown = || "its process cannot be waited for".to_owned();
+        let how = self.exit.map_or_else(unknown, |exit| exit.to_string());
+        Death { who: "the probe".to_owned(), how, exit: self.exit }
     }
 }
 

@@ -127,7 +127,7 @@ impl<W: Write> Working<'_, '_, '_, W> {
                 })))?;
             }
         }
-        let count = self.users.count();
+        let count = self.users.pids.len();
         if matches!(end, End::Timeout) {
             let left = count - self.done.len();
             let text = format!("{left} of {count} users did not finish their first pass in time");
@@ -139,7 +139,7 @@ impl<W: Write> Working<'_, '_, '_, W> {
 
     fn work(&mut self) -> Result<(), End> {
         self.users.begin().map_err(|_| End::Gone)?;
-        while self.done.len() < self.users.count() {
+        while self.done.len() < self.users.pids.len() {
             let fd = Some(self.users.messages.as_fd());
             match self.observer.wait(self.load, fd, self.until_ns)? {
                 Woken::Readable => self.listen()?,
@@ -158,7 +158,7 @@ impl<W: Write> Working<'_, '_, '_, W> {
         for message in self.users.messages.read()? {
             match message {
                 // After the last first pass work would be there or not by chance.
-                _ if self.done.len() == self.users.count() => {}
+                _ if self.done.len() == self.users.pids.len() => {}
                 Message::Work(work) => {
                     if work.pass == 0 {
                         self.finished.insert((work.worker, work.item.clone()));
@@ -198,7 +198,7 @@ impl<W: Write> Working<'_, '_, '_, W> {
     /// The commands of first passes that are under way: user, command, and start.
     fn under_way(&self) -> Vec<(u32, String, u64)> {
         let shared = &self.users.shared;
-        (0..self.users.count())
+        (0..self.users.pids.len())
             .filter(|user| shared.get(*user, PASS) == 0)
             .filter_map(|user| {
                 let number = shared.get(user, COMMAND) as usize;

@@ -23,12 +23,11 @@ use crate::children::{Messages, enter_groups, send};
 use crate::record::named_usage;
 use crate::waiter::{Death, End, Waiter, Woken};
 
-/// How long the users may take to fill their directories, in ns.
 const READY_NS: u64 = 60_000_000_000;
 
 /// The running users. Dropping it ends them and whatever they started.
 pub(crate) struct Users {
-    pids: Vec<u32>,
+    pub(crate) pids: Vec<u32>,
     /// What each does now, in the slots below.
     pub(crate) shared: SharedCounters,
     pub(crate) messages: Messages,
@@ -99,10 +98,6 @@ impl Users {
         self.start.write_all(&vec![1; self.pids.len()])
     }
 
-    pub(crate) fn count(&self) -> usize {
-        self.pids.len()
-    }
-
     /// The death of a user's process; none ends by itself.
     pub(crate) fn dead_user(&mut self) -> Option<Death> {
         let (user, exit) = self
@@ -113,7 +108,7 @@ impl Users {
         let who = format!("the process of user {user}");
         Some(match self.shared.failure(user) {
             Some(how) => Death { who, how, exit: None },
-            None => Death::from_exit(who, exit),
+            None => Death { who, how: exit.to_string(), exit: Some(exit) },
         })
     }
 }

@@ -13,7 +13,6 @@ use crate::memory_counters::{Message, Recorder, Side, last_end_ns, totals};
 
 /// Shortest calibration, in ns.
 const CALIBRATED_NS: u64 = 5_000_000;
-/// Number of calibrations, the best of which counts.
 const TRIES: u32 = 3;
 
 /// The parent: runs a round whenever the observer asks for one.

@@ -13,7 +13,6 @@ use signal_hook::{flag, low_level::pipe};
 use sys::clock::{monotonic_ns, timespec};
 use sys::process::{Exit, signals};
 
-/// The signals that ask to stop.
 const STOP: [i32; 3] = [signals::TERM, signals::INT, signals::HANGUP];
 
 /// Most time between two processes that are asked to stop together, in ns.
@@ -57,13 +56,6 @@ pub(crate) struct Death {
     pub(crate) who: String,
     pub(crate) how: String,
     pub(crate) exit: Option<Exit>,
-}
-
-impl Death {
-    /// A death of which only the exit is known.
-    pub(crate) fn from_exit(who: impl Into<String>, exit: Exit) -> Self {
-        Self { who: who.into(), how: exit.to_string(), exit: Some(exit) }
-    }
 }
 
 /// Signals of this process, as something that can be waited for.

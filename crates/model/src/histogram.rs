@@ -7,7 +7,6 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
-/// Decimal digits that a histogram keeps of each delay.
 const DIGITS: u8 = 3;
 /// Most delays listed one by one: an hour of every 4 ms.
 pub(crate) const MOST_DELAYS: u64 = 1 << 20;

@@ -57,7 +57,6 @@ impl Processes {
         thread
     }
 
-    /// Which program of a process runs now.
     pub(crate) fn image(&self, number: u32) -> u64 {
         self.known.get(&number).map_or(0, |process| process.image)
     }

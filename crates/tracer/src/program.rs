@@ -43,7 +43,6 @@ fn below_path(name: impl AsRef<Path>) -> impl Iterator<Item = PathBuf> {
     folders.map(|folder| folder.join(&name)).collect::<Vec<_>>().into_iter()
 }
 
-/// The name of QEMU user mode for this architecture.
 pub(crate) fn qemu() -> String {
     format!("qemu-{}", env::consts::ARCH)
 }

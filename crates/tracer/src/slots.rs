@@ -18,7 +18,6 @@ const MOST_WORDS: u64 = 1 << 11;
 /// How long a forked process may take to appear; one that is killed at once never does.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Most entries of `missed`.
 const MOST_MISSED: usize = 20;
 
 #[derive(Debug, Default)]
@@ -76,7 +75,6 @@ impl Slots {
         Ok(ended.map(|process| Turn { process: *process, thread: 0, part: None }))
     }
 
-    /// Takes some of what is to be read.
     pub(crate) fn take(&mut self, turn: Turn, shared: &Shared, taker: &mut impl Taker) {
         let Some((claim, cursor)) = turn.part else {
             self.ended.retain(|process| *process != turn.process);

@@ -9,7 +9,6 @@ use crate::wire;
 
 /// References of a full block.
 const MOST_REFERENCES: usize = 1 << 16;
-/// Events of a full block.
 const MOST_EVENTS: usize = 1 << 12;
 /// Position of the address in a word.
 const ADDRESS_SHIFT: u32 = 5;

@@ -53,12 +53,13 @@ impl Setting {
         if file_bytes <= self.free_disk_bytes / 10 * 9 {
             return Ok(());
         }
-        Err(format!(
-            "the file of {} does not fit into {}, which has {} free",
-            format_size(file_bytes),
-            self.work_dir.display(),
-            format_size(self.free_disk_bytes)
-        ))
+        let (size, [dir, free]) = (format_size(file_bytes), self.disk());
+        Err(format!("the file of {size} does not fit into {dir}, which has {free} free"))
+    }
+
+    /// The work directory and its free space, for a message.
+    pub(crate) fn disk(&self) -> [String; 2] {
+        [self.work_dir.display().to_string(), format_size(self.free_disk_bytes)]
     }
 }
 

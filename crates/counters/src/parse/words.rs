@@ -1,6 +1,5 @@
 //! Words of a line with their columns, so that every error can say where it is.
 
-/// Longest quotation in an error, in characters.
 const QUOTED_CHARS_MAX: usize = 40;
 
 /// The kernel separates with spaces and tabs only.

@@ -8,7 +8,6 @@ use crate::{Dose, Endless, Load, Plan, Progress, Setting, Work, Worker, Workload
 
 /// Numbers in each process's array: 256 KiB, about a second-level cache.
 const ARRAY_LENGTH: usize = 32 * 1024;
-/// CPU time after which the load is warm, per process, in ns.
 const WARM_CPU_NS: u64 = 50_000_000;
 
 const CPU_NS: usize = 0;

@@ -3,7 +3,6 @@
 use super::token_ring;
 use crate::workload::Workload;
 
-/// Bytes that each token moves its holder on.
 const STRIDE_BYTES: u64 = 256;
 
 pub(crate) const LOAD: Workload = Workload {

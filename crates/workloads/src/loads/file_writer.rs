@@ -12,9 +12,7 @@ use crate::{
     scaled,
 };
 
-/// The file is this many times as large as memory.
 const FILE_PER_MEMORY: u64 = 5;
-/// Share of the free disk space that the file may take.
 const DISK_SHARE: f64 = 0.8;
 
 const WRITTEN_BYTES: usize = 0;
@@ -38,23 +36,16 @@ pub(super) fn plan(setting: &Setting, buffer_bytes: u64) -> Result<Plan, String>
     let wanted_bytes = scaled(FILE_PER_MEMORY * setting.memory_bytes, setting.intensity);
     let possible_bytes = scaled(setting.free_disk_bytes, DISK_SHARE);
     let file_bytes = wanted_bytes.min(possible_bytes);
+    let [dir, free] = setting.disk();
     if file_bytes < 1 << 20 {
-        return Err(format!(
-            "{} has {} free; a file of at least 1 MiB is needed",
-            setting.work_dir.display(),
-            format_size(setting.free_disk_bytes)
-        ));
+        return Err(format!("{dir} has {free} free; a file of at least 1 MiB is needed"));
     }
     let buffer_bytes = buffer_bytes.min(file_bytes);
     let mut plan = Plan::new(1, [("buffer_bytes", buffer_bytes), ("file_bytes", file_bytes)]);
     if file_bytes < wanted_bytes {
-        plan.notes.push(format!(
-            "the file is {} instead of {}: {} has only {} free",
-            format_size(file_bytes),
-            format_size(wanted_bytes),
-            setting.work_dir.display(),
-            format_size(setting.free_disk_bytes)
-        ));
+        let [size, wanted] = [file_bytes, wanted_bytes].map(format_size);
+        let note = format!("the file is {size} instead of {wanted}: {dir} has only {free} free");
+        plan.notes.push(note);
     }
     Ok(plan)
 }

@@ -12,7 +12,6 @@ use sys::process::{Exit, Program, fork_child, wait};
 use crate::{Endless, Load, Plan, Setting, Work, Worker, Workload, at};
 
 const WARM_LOOPS: u64 = 20;
-/// Pause after a refused fork.
 const REFUSED_PAUSE: Duration = Duration::from_millis(10);
 
 const LOOPS: usize = 0;

@@ -55,24 +55,19 @@ pub(super) fn plan(setting: &Setting, stride_bytes: u64) -> Result<Plan, String>
         file_bytes = total_bytes - pinned_bytes;
     }
     if file_bytes > 0 {
+        let [swap, stays, backed] =
+            [setting.swap_bytes, total_bytes - file_bytes, file_bytes].map(format_size);
         notes.push(format!(
-            "{} of swap is too small: {} of its memory is anonymous and stays, {} is \
-             file-backed, so file pages are thrashed",
-            format_size(setting.swap_bytes),
-            format_size(total_bytes - file_bytes),
-            format_size(file_bytes)
+            "{swap} of swap is too small: {stays} of its memory is anonymous and stays, {backed} \
+             is file-backed, so file pages are thrashed"
         ));
     }
     let possible_bytes = scaled(setting.free_disk_bytes, DISK_SHARE);
     let wanted_bytes = total_bytes - file_bytes + file_bytes.min(possible_bytes);
     if wanted_bytes < total_bytes {
-        notes.push(format!(
-            "its memory is {} instead of {}: {} has only {} free",
-            format_size(wanted_bytes),
-            format_size(total_bytes),
-            setting.work_dir.display(),
-            format_size(setting.free_disk_bytes)
-        ));
+        let ([size, wanted], [dir, free]) =
+            ([wanted_bytes, total_bytes].map(format_size), setting.disk());
+        notes.push(format!("its memory is {size} instead of {wanted}: {dir} has only {free} free"));
         file_bytes = possible_bytes;
     }
     let whole = |bytes: u64| bytes / processes / CHUNK_BYTES as u64 * CHUNK_BYTES as u64;

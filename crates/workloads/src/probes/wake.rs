@@ -5,7 +5,6 @@ use crate::{
     Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
 };
 
-/// One wake-up in each period of this length, in ns.
 const PERIOD_NS: u64 = 4_000_000;
 
 pub(crate) const PROBE: Workload = Workload {

@@ -12,7 +12,6 @@ use crate::{Endless, Plan, Setting, Worker, Workload};
 const STEPS: u64 = 200_000;
 /// Share of the quota that an intensity of 0 asks for.
 const BELOW: f64 = 0.3;
-/// CPU time after which the load is warm, for each worker, in ns.
 const WARM_CPU_NS: u64 = 100_000_000;
 
 const CPU_NS: usize = 2;

@@ -13,11 +13,8 @@ const WARM_PASSES: u64 = 3;
 pub(super) fn parameter(setting: &Setting, pages: u64) -> Result<(&'static str, u64), String> {
     let file_bytes = pages * page_bytes() as u64;
     if pages == 0 || file_bytes > setting.free_disk_bytes / 2 {
-        return Err(format!(
-            "the file of {} is more than half of what {} has free",
-            format_size(file_bytes),
-            setting.work_dir.display()
-        ));
+        let (size, [dir, _]) = (format_size(file_bytes), setting.disk());
+        return Err(format!("the file of {size} is more than half of what {dir} has free"));
     }
     Ok(("file_bytes", file_bytes))
 }

@@ -10,7 +10,6 @@ use sys::memory::Mapping;
 use super::{OPERATIONS, counted, provocation};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
 
-/// Pages whose protection is changed, one after the other.
 const PAGES: u64 = 64;
 const WARM_OPERATIONS: u64 = 10_000;
 
@@ -23,12 +22,9 @@ pub(crate) const LOAD: Workload = Workload {
 
 fn plan(setting: &Setting) -> Result<Plan, String> {
     let others = scaled(1, setting.intensity);
-    if others >= setting.cpus() && others > 0 {
-        return Err(format!(
-            "{} threads need as many CPUs at once; there are {}",
-            others + 1,
-            setting.cpus()
-        ));
+    let (needed, cpus) = (others + 1, setting.cpus());
+    if needed > cpus && others > 0 {
+        return Err(format!("{needed} threads need as many CPUs at once; there are {cpus}"));
     }
     Ok(Plan::new(1, [("other_threads", others), ("pages", PAGES)]))
 }

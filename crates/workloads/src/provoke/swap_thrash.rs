@@ -28,11 +28,8 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     // Other pages may be swapped out too: an eighth of memory is left to them.
     let swapped_bytes = map_bytes.saturating_sub(setting.memory_bytes * 7 / 8);
     if swapped_bytes > setting.swap_bytes {
-        return Err(format!(
-            "{} of it must be swapped out, and there is swap space of {}",
-            format_size(swapped_bytes),
-            format_size(setting.swap_bytes)
-        ));
+        let [needed, swap] = [swapped_bytes, setting.swap_bytes].map(format_size);
+        return Err(format!("{needed} of it must be swapped out, and there is swap of {swap}"));
     }
     Ok(Plan::new(1, [("map_bytes", map_bytes)]))
 }

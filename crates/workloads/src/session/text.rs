@@ -38,7 +38,6 @@ impl Author {
         &self.words[rank]
     }
 
-    /// Lines of prose of at least so many bytes.
     pub(crate) fn prose(&mut self, size_bytes: usize) -> String {
         let mut text = String::with_capacity(size_bytes + 128);
         while text.len() < size_bytes {

@@ -11,7 +11,6 @@ use super::{Done, at, read, read_text, write};
 const MOVED: usize = 16;
 /// Every line of this many is deleted.
 const LEFT_OUT: usize = 50;
-/// Lines of a page below its heading.
 const PAGE_LINES: usize = 56;
 
 /// A line editor's work on a file: substitutions, moved and deleted lines.
