@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use counters::parse::Mapping;
 use serde::Serialize;
 
-/// What a mapping is for, in display order. An *image* is a file with an executable mapping in the
-/// process: the program, or a library.
+/// What a mapping is for, in display order. An *image* is a file mapped for execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {

@@ -69,8 +69,7 @@ pub struct Footprint {
     pub total: Totals,
 }
 
-/// Measures processes. The window is the duration of `wait`, called between clearing and reading
-/// the referenced bits, unless nothing is cleared or no process exists.
+/// Measures processes; the window is the duration of `wait`, which runs only if bits were cleared.
 pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnce()) -> Footprint {
     let mut left_out = Vec::new();
     let mut watched = Vec::new();

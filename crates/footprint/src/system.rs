@@ -107,8 +107,7 @@ impl System {
         fs::read_link(self.path(pid, "exe")).ok()?.to_str().map(str::to_owned)
     }
 
-    /// Clears the referenced bits, and flushes the TLBs if possible, as cached translations set
-    /// none.
+    /// Clears the referenced bits, and flushes the TLBs if possible: cached entries set no bits.
     pub(crate) fn clear(&self, pid: u32) -> Result<(), String> {
         let path = self.path(pid, "clear_refs");
         let write = |what| fs::write(&path, what).map_err(|error| refused(&path, &error));

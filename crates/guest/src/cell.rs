@@ -26,8 +26,7 @@ const START_NS: u64 = 50_000_000;
 /// "Producing wrong data without doing anything obviously wrong!", ASPLOS 2009).
 const PAD_BYTES: usize = 4096;
 
-/// Applies the seed to kernel randomness (and so all addresses), start time and environment size,
-/// then restarts this program to run the cell. Returns only on failure.
+/// Applies the seed, then restarts this program to run the cell. Returns only on failure.
 pub(crate) fn begin(bytes: &[u8], cell: &Cell) -> Result<(), String> {
     let mut random = Pcg64Mcg::seed_from_u64(cell.spec.seed);
     let mut entropy = [0; 2 * SEED_BYTES];

@@ -93,8 +93,7 @@ impl Cache {
         self.parts().iter().map(|(name, _, counted, _)| Ok((*name, usage(counted)?))).collect()
     }
 
-    /// Removes snapshots, cells and the fleet store; with `all` kernels and program copies too.
-    /// Returns what was removed. Fails when something cannot be removed.
+    /// Removes snapshots, cells and the fleet store, or `all`; returns what. Fails when it cannot.
     pub fn prune(&self, all: bool) -> io::Result<Contents> {
         sweep(&self.root);
         let mut contents = Contents::new();

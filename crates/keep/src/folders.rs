@@ -16,8 +16,7 @@ pub fn user_folder(variable: &str, under_home: &str) -> Option<PathBuf> {
     Some(folder.join("thrashlab"))
 }
 
-/// The state of this user on all machines: `$XDG_STATE_HOME/thrashlab`, `~/.local/state/thrashlab`,
-/// or, without a home directory, a folder in `/var/tmp`.
+/// This user's state: `$XDG_STATE_HOME/thrashlab`, `~/.local/state/thrashlab`, or in `/var/tmp`.
 pub(crate) fn state_root() -> PathBuf {
     user_folder("XDG_STATE_HOME", ".local/state")
         .unwrap_or_else(|| PathBuf::from(format!("/var/tmp/thrashlab-state-{}", host::user_id())))

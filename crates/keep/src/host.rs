@@ -36,8 +36,7 @@ pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Host name and machine id, fit for a file name. Copies of an image share the id, and clusters
-/// that boot one image may share the name.
+/// Host name and machine id, fit for a file name; either may be equal on several machines.
 pub fn machine() -> String {
     let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
     name(&node, &fs::read_to_string(MACHINE_ID).unwrap_or_default())

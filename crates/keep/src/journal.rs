@@ -62,8 +62,7 @@ impl Journal {
         if made.outlives_boot() { self.file.sync_data() } else { Ok(()) }
     }
 
-    /// Makes something that has a path, recorded before and identified afterwards. Fails when it
-    /// cannot be made or recorded; what then has the path is not ours.
+    /// Makes something that has a path, and records it before and after. Fails when either fails.
     pub fn make<T>(
         &mut self,
         planned: Made,
@@ -85,8 +84,7 @@ impl Journal {
         Ok((made, what))
     }
 
-    /// Sets a kernel parameter; the old value is recorded. Fails when it does not exist, cannot be
-    /// set, or the journal cannot be written.
+    /// Sets a kernel parameter and records the old value. Fails when either fails.
     pub fn set_parameter(&mut self, name: &str, value: &str) -> io::Result<Made> {
         let change = Change::planned(name, value)?;
         self.make(Made::Sysctl(change.clone()), || change.set()).map(|(made, ())| made)

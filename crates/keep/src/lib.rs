@@ -35,7 +35,7 @@ pub use cells::{Cells, key_of};
 pub use cleanup::{COMMAND, CleanupProcess, Duty, serve};
 pub use journal::Journal;
 pub use lock::Lock;
-pub use made::{Made, Place};
+pub use made::{Made, PathEntry};
 pub use removal::{Swept, sweep_leftovers};
 pub use scratch::Scratch;
 pub use shelf::Shelf;

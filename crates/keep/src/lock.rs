@@ -16,8 +16,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes a lock if it is free, and leaves a note, which starts with `begin`. Fails when the
-    /// file cannot be used, or starts otherwise and so is not ours.
+    /// Takes a free lock and leaves a note after `begin`; else returns the holder's note. Fails
+    /// when the file cannot be used, or starts otherwise and so is not ours.
     pub fn take(path: &Path, begin: &str, note: &str) -> io::Result<Result<Self, String>> {
         let mut file = open(path)?;
         let mut text = Vec::new();

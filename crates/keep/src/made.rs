@@ -22,7 +22,7 @@ pub enum Made {
         start_ticks: u64,
     },
     /// A control group.
-    Cgroup(Place),
+    Cgroup(PathEntry),
     /// A SysV message queue.
     Queue {
         /// Its key.
@@ -34,18 +34,18 @@ pub enum Made {
         key: i32,
     },
     /// A swap file: switched off, then removed.
-    Swap(Place),
+    Swap(PathEntry),
     /// A kernel parameter that was changed: it gets its old value back.
     Sysctl(Change),
     /// Delay accounting, switched on: it goes off when nobody needs it any more.
     DelayAccounting,
     /// A directory with all that is in it.
-    Directory(Place),
+    Directory(PathEntry),
 }
 
 /// What has a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct PathEntry {
     /// Where it is.
     pub path: PathBuf,
     /// Which one of this path; `None`: it was about to be made.
@@ -56,17 +56,17 @@ pub struct Place {
 impl Made {
     /// A directory that is about to be made.
     pub fn directory(path: PathBuf) -> Self {
-        Self::Directory(Place { path, identity: None })
+        Self::Directory(PathEntry { path, identity: None })
     }
 
     /// A control group that is about to be made.
     pub fn cgroup(path: PathBuf) -> Self {
-        Self::Cgroup(Place { path, identity: None })
+        Self::Cgroup(PathEntry { path, identity: None })
     }
 
     /// A swap file that is about to be made.
     pub fn swap(path: PathBuf) -> Self {
-        Self::Swap(Place { path, identity: None })
+        Self::Swap(PathEntry { path, identity: None })
     }
 
     pub(crate) fn outlives_boot(&self) -> bool {

@@ -11,7 +11,7 @@ use sys::sysv::{MessageQueue, SharedSegment};
 
 use crate::folders::{state_dir, state_root, unless_missing};
 use crate::host::{Host, user_id};
-use crate::made::{Identity, Made, Place, outstanding};
+use crate::made::{Identity, Made, PathEntry, outstanding};
 use crate::marked::end_marked;
 use crate::patience::patiently;
 use crate::proc_stat::start_ticks;
@@ -102,7 +102,7 @@ pub(crate) fn remove(made: &Made) -> io::Result<bool> {
 /// Removes what has a journal's path if it is what was made. Without an identity the maker ended
 /// while making it, and only an `empty` one is removed.
 fn remove_at(
-    place: &Place,
+    place: &PathEntry,
     empty: fn(&Path) -> io::Result<bool>,
     ours: fn(&Path) -> io::Result<()>,
 ) -> io::Result<bool> {

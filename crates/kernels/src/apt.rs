@@ -32,8 +32,7 @@ impl AptPackage {
     }
 }
 
-/// The packages of a kernel: metapackages are followed to the image, and images to separate module
-/// packages. The image, or the last metapackage, comes first.
+/// A kernel's packages: metapackages are followed, separate modules are added. The image is first.
 pub(crate) fn resolve(name: &str, version: Option<&str>) -> Result<Vec<AptPackage>, KernelError> {
     let mut found = vec![show(name, version)?];
     let mut next = 0;

@@ -81,8 +81,7 @@ pub struct Missing {
 }
 
 impl ConfigFacts {
-    /// Reads a configuration (`.config`, `/boot/config-*`); settings that are absent are not built.
-    /// A text without any setting leaves everything unknown.
+    /// Reads a configuration (`.config`); what is absent is not built, in an empty one unknown.
     pub fn parse(text: &str) -> Self {
         let settings: HashMap<&str, &str> = text
             .lines()

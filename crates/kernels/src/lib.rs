@@ -1,8 +1,7 @@
 //! Kernels: found, unpacked, described, with their modules in load order.
 //!
 //! **Invariants:** nothing is installed, and only the cache folder is written. Cache entries are
-//! complete or absent, and named by their content. Readers of packages and images accept or refuse
-//! any bytes.
+//! complete or absent. Readers accept or refuse any bytes.
 
 mod apt;
 mod arg;
@@ -25,4 +24,4 @@ pub use kernel::Kernel;
 pub use locate::locate;
 pub use modules::{Modinfo, Module};
 pub use package::visit_package;
-pub use survey::{Found, Place, survey};
+pub use survey::{AvailableKernel, KernelPlace, survey};

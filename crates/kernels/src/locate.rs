@@ -13,8 +13,8 @@ use crate::{Kernel, KernelArg, KernelError, KernelSource};
 
 const SHELF_HEAD: &str = "thrashlab kernel 2";
 
-/// Finds a kernel. Packages are fetched and unpacked into `cache_dir` once per version; changed
-/// files there are detected and unpacked again. Fails with the next step.
+/// Finds a kernel; packages are unpacked into `cache_dir` once per version. Fails with the next
+/// step.
 pub fn locate(arg: &KernelArg, cache_dir: &Path) -> Result<Kernel, KernelError> {
     match &arg.sources[..] {
         [KernelSource::Host] => host(),

@@ -9,7 +9,7 @@ use crate::{KernelArg, KernelSource, apt};
 
 /// Where a kernel was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum KernelPlace {
     /// On this machine, in `/boot` or `/lib/modules`.
     Host,
     /// In a folder that was given.
@@ -22,23 +22,23 @@ pub enum Place {
 
 /// A kernel that could be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct AvailableKernel {
     /// What to give to [`locate`](crate::locate()).
     pub arg: KernelArg,
     /// Its release as far as a name tells; the image was not read.
     pub release: String,
     /// Where it was found.
-    pub place: Place,
+    pub place: KernelPlace,
 }
 
 /// Lists kernels by place, newest first, by name only. What cannot be read is left out.
-pub fn survey(cache_dir: &Path, extra_dirs: &[PathBuf]) -> Vec<Found> {
-    let mut found = images(Path::new("/boot"), Place::Host);
+pub fn survey(cache_dir: &Path, extra_dirs: &[PathBuf]) -> Vec<AvailableKernel> {
+    let mut found = images(Path::new("/boot"), KernelPlace::Host);
     if found.is_empty() {
-        found = images(Path::new("/lib/modules"), Place::Host);
+        found = images(Path::new("/lib/modules"), KernelPlace::Host);
     }
     for dir in extra_dirs {
-        found.extend(images(dir, Place::Folder));
+        found.extend(images(dir, KernelPlace::Folder));
     }
     found.extend(cached(cache_dir));
     found.extend(apt::image_names().iter().filter_map(|name| downloadable(name)));
@@ -49,10 +49,10 @@ pub fn survey(cache_dir: &Path, extra_dirs: &[PathBuf]) -> Vec<Found> {
 }
 
 /// The kernels in a folder (`vmlinuz-*`), and one in each of its folders.
-fn images(dir: &Path, place: Place) -> Vec<Found> {
+fn images(dir: &Path, place: KernelPlace) -> Vec<AvailableKernel> {
     let found = |path: &Path, image_path: &Path, otherwise: &str| {
         let release = release_of(image_path).unwrap_or_else(|| otherwise.to_owned());
-        Found { arg: KernelArg::path(path), release, place }
+        AvailableKernel { arg: KernelArg::path(path), release, place }
     };
     let mut all = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
@@ -78,13 +78,13 @@ fn release_of(image_path: &Path) -> Option<String> {
         .map(str::to_owned)
 }
 
-fn cached(cache_dir: &Path) -> Vec<Found> {
+fn cached(cache_dir: &Path) -> Vec<AvailableKernel> {
     let keys = shelf(cache_dir).keys().into_iter();
     keys.filter_map(|key| {
         let dir = cache_dir.join(&key);
         let release = release_of(&image_in(&dir)?).unwrap_or_else(|| key.clone());
         let arg = debian_arg(&key).unwrap_or_else(|| KernelArg::path(dir));
-        Some(Found { arg, release, place: Place::Cache })
+        Some(AvailableKernel { arg, release, place: KernelPlace::Cache })
     })
     .collect()
 }
@@ -100,7 +100,7 @@ fn debian_arg(key: &str) -> Option<KernelArg> {
 }
 
 /// A package with an image of one version, neither debug symbols nor an unsigned twin.
-fn downloadable(name: &str) -> Option<Found> {
+fn downloadable(name: &str) -> Option<AvailableKernel> {
     let release = name.strip_prefix("linux-image-")?;
     let is_certain = release.split(['-', '+']).next()?.matches('.').count() >= 2;
     let is_other = release.ends_with("-dbg") || release.ends_with("-unsigned");
@@ -108,7 +108,11 @@ fn downloadable(name: &str) -> Option<Found> {
         return None;
     }
     let source: KernelSource = format!("deb:{name}").parse().ok()?;
-    Some(Found { arg: source.into(), release: release.to_owned(), place: Place::Archive })
+    Some(AvailableKernel {
+        arg: source.into(),
+        release: release.to_owned(),
+        place: KernelPlace::Archive,
+    })
 }
 
 #[cfg(test)]
@@ -151,7 +155,7 @@ mod tests {
         let found = survey(&dir.path().join("cache"), &[dir.path().to_owned()]);
         let releases: Vec<&str> = found
             .iter()
-            .filter(|found| found.place == Place::Folder)
+            .filter(|found| found.place == KernelPlace::Folder)
             .map(|found| found.release.as_str())
             .collect();
         assert_eq!(releases, ["6.12.1", "6.1.0-47", "6.1.0-9"]);

@@ -1,4 +1,4 @@
-//! The program that ssh runs: finds or starts the session and relays messages. It may die any time.
+//! The program that ssh runs: it relays messages of a session, and may die at any time.
 
 use std::fs;
 use std::io::{self, Read, Write};

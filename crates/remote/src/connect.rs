@@ -51,7 +51,7 @@ impl Host {
         let until_ns = monotonic_ns() + HELLO_NS;
         let heard = link
             .ask(&Ask::Open(Box::new(self.opening.clone())))
-            .and_then(|()| link.hear(waiter, until_ns));
+            .and_then(|()| link.receive(waiter, until_ns));
         match heard {
             Ok(Some(Frame::Message(Answer::Hello { language: LANGUAGE, .. }))) => Ok(Ok(link)),
             Ok(Some(said)) => {
@@ -65,7 +65,7 @@ impl Host {
             Err(Broken::Garbled(why)) => Err(self.refused(&why)),
             Err(Broken::Closed) => {
                 let status = link.end(waiter, LAST_WORDS_NS);
-                let said = link.said();
+                let said = link.error_output();
                 match status.and_then(|status| status.code()) {
                     // A program killed there looks like a failure of ssh, but ssh would report one.
                     Some(code) if code != SSH_FAILED || said.is_empty() => Ok(Err(said)),
@@ -84,7 +84,7 @@ impl Host {
         if waiter.stop_requested() {
             return Err(RemoteError::Interrupted);
         }
-        let said = link.said();
+        let said = link.error_output();
         match status.and_then(|status| status.code()) {
             Some(0) => Ok(()),
             Some(MACHINE_CODE) => {
@@ -109,7 +109,7 @@ impl Host {
     ) -> Result<(Link, Vec<String>), RemoteError> {
         let address = &self.address;
         loop {
-            match link.hear(waiter, u64::MAX) {
+            match link.receive(waiter, u64::MAX) {
                 Ok(Some(Frame::Message(Answer::Ready { notes }))) => return Ok((link, notes)),
                 Ok(Some(Frame::Message(Answer::Busy { holder, waits: false }))) => {
                     return Err(RemoteError::Failed(format!(
@@ -126,7 +126,7 @@ impl Host {
                 Ok(None) => {}
                 Err(broken) => {
                     link.end(waiter, LAST_WORDS_NS);
-                    let said = link.said();
+                    let said = link.error_output();
                     let said = if said.is_empty() { broken.to_string() } else { said };
                     return Err(unreachable(&self.address, &said));
                 }

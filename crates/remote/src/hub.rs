@@ -205,7 +205,7 @@ impl Hub {
 
     fn read(&self, id: u64, mut stream: UnixStream, mut reader: Reader) {
         let _ = stream.set_read_timeout(Some(SILENCE));
-        while let Ok(Some(Frame::Message(ask))) = reader.hear(&mut stream) {
+        while let Ok(Some(Frame::Message(ask))) = reader.receive(&mut stream) {
             let mut state = self.lock();
             if state.connection.as_ref().is_none_or(|(current, _)| *current != id) {
                 return;

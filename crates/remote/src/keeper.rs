@@ -1,5 +1,4 @@
-//! The process on the measured host that outlives the connection: it holds the lease and makes
-//! runs.
+//! The process on the measured host that outlives the connection, holds the lease and makes runs.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,5 +1,4 @@
-//! Runs on another machine through the system's ssh: no daemon, no root, and nothing to install but
-//! one copy of this program (`docs/remote.md`).
+//! Runs on another machine through ssh, with one copy of this program there (`docs/remote.md`).
 //!
 //! **Invariant:** a run never waits for the network and is never made twice: its lines are written
 //! on the measured host first, and sent from the first missing byte.

@@ -94,7 +94,7 @@ impl Link {
     }
 
     /// The next message; `None` at `until_ns` (monotonic), or once the user has requested a stop.
-    pub(crate) fn hear(
+    pub(crate) fn receive(
         &mut self,
         waiter: &Waiter,
         until_ns: u64,
@@ -169,7 +169,7 @@ impl Link {
     }
 
     /// The last error output of ssh or its command, in one line.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn error_output(&self) -> String {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&said).into_owned();
         let lines: Vec<&str> =

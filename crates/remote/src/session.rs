@@ -166,7 +166,7 @@ impl Session {
         let Some(link) = &mut self.link else { return Err(Broken::Closed.into()) };
         link.ask(ask)?;
         loop {
-            match link.hear(waiter, NEVER_NS)? {
+            match link.receive(waiter, NEVER_NS)? {
                 None => return Ok(None),
                 Some(Frame::Message(Answer::Prepared { ticket, subject, note }))
                     if ticket == expected =>
@@ -240,7 +240,7 @@ impl Session {
                 run.stop_ns.get_or_insert(monotonic_ns() + STOP_NS);
             }
             let until_ns = run.stop_ns.unwrap_or(NEVER_NS);
-            let Some(said) = link.hear(waiter, until_ns)? else {
+            let Some(said) = link.receive(waiter, until_ns)? else {
                 match monotonic_ns() >= until_ns {
                     true => return Err(RemoteError::Interrupted.into()),
                     false => continue,
@@ -283,7 +283,7 @@ impl Session {
             if *broken == Broken::Closed {
                 link.end(waiter, LAST_WORDS_NS);
             }
-            link.said()
+            link.error_output()
         });
         let begun_ns = monotonic_ns();
         let mut until_ns = begun_ns.saturating_add(self.reconnect_ns);
@@ -344,7 +344,7 @@ impl Session {
             )];
         }
         while monotonic_ns() < until_ns {
-            match link.hear(waiter, until_ns) {
+            match link.receive(waiter, until_ns) {
                 Ok(Some(Frame::Message(Answer::Closed { left }))) => {
                     let at = |what: &String| format!("{}: {what}", self.host.address);
                     return left.iter().map(at).collect();

@@ -212,7 +212,7 @@ impl Reader {
     }
 
     /// Reads until the next line is complete; `None` at the end. Fails on bad lines or read errors.
-    pub(crate) fn hear<W: DeserializeOwned>(
+    pub(crate) fn receive<W: DeserializeOwned>(
         &mut self,
         input: &mut impl Read,
     ) -> io::Result<Option<Frame<W>>> {
@@ -231,7 +231,7 @@ impl Reader {
     }
 
     pub(crate) fn opening(&mut self, input: &mut impl Read) -> Result<Box<Opening>, String> {
-        match self.hear(input).map_err(|error| error.to_string())? {
+        match self.receive(input).map_err(|error| error.to_string())? {
             Some(Frame::Message(Ask::Open(opening))) => Ok(opening),
             _ => Err("a session begins with its opening".to_owned()),
         }

@@ -37,8 +37,8 @@ pub struct CurveOptions {
     pub work: Option<String>,
 }
 
-/// The curves that `what` names: `reference:NAME`, a folder with a manifest, or a CSV (`-` is
-/// standard input). Fails with the place and the reason.
+/// The curves of `reference:NAME`, a folder with a manifest, or a CSV (`-` is standard input).
+/// Fails with the place and the reason.
 pub fn curves(what: &str, options: &CurveOptions) -> Result<Curves, StoreError> {
     if let Some(name) = what.strip_prefix(REFERENCE) {
         let found = reference::find(name)?;

@@ -80,8 +80,8 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.name == name)
     }
 
-    /// The format that a text looks like, CSV if its first line has a comma. Fails if it looks like
-    /// none.
+    /// The format that a text looks like: CSV for a comma in the first line. Fails for unknown
+    /// ones.
     pub fn of(text: &str) -> Result<Self, Refusal> {
         let text = text.trim_start_matches('\u{feff}');
         // JSON lines are not one JSON value.

@@ -1,5 +1,4 @@
-//! What is kept: results folders, manifests, results of other programs, and the published results
-//! that ship with thrashlab.
+//! Results folders, manifests, results of other programs, and the published results that ship here.
 //!
 //! **Invariant:** readers refuse with the line number and the reason; they never guess or panic.
 

@@ -51,8 +51,7 @@ impl AgentProcess {
         self.child.id()
     }
 
-    /// Passes the agent's lines on until it ends; adds a missing `end` line. Fails when a line
-    /// cannot be passed on (the results' disk is full).
+    /// Passes the agent's lines on until it ends; adds a missing `end` line. Fails as `sink`.
     pub(crate) fn listen(
         &mut self,
         assignment: &Assignment,

@@ -78,8 +78,7 @@ impl Limits {
 }
 
 impl LocalSubject {
-    /// A subject of a kind (`host`, `sandbox`) with settings, the last of a name counting; `None`
-    /// for another kind. The error names the setting and the valid values.
+    /// A subject by kind (`host`, `sandbox`) and settings; `None` for another kind. Fails by name.
     pub fn of_settings(kind: &str, settings: &[(String, String)]) -> Option<Result<Self, String>> {
         let set = |mut limits: Limits, (name, value): &(String, String)| {
             if kind == "host" && name != "mem" {

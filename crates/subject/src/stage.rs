@@ -102,8 +102,7 @@ impl Stage {
         Ok(Self { program, journal, work_dir, options, runs: 0, room: Room::Present, swept })
     }
 
-    /// Makes and removes a sandbox, perhaps in room from the user's systemd, which the first note
-    /// tells.
+    /// Makes a sandbox and removes it again; returns a note if systemd had to make room for it.
     pub fn try_sandbox(&mut self, spec: &SandboxSpec) -> Result<Option<String>, StageError> {
         let mut note = None;
         if self.room == Room::Present {
@@ -149,8 +148,7 @@ impl Stage {
         removed.chain(failed).chain(in_memory).collect()
     }
 
-    /// Makes one run; its lines go to `sink`. Fails when the run cannot start or its lines cannot
-    /// be passed on. Everything else is an [`Outcome`].
+    /// Makes one run; its lines go to `sink`. Fails when it cannot start, or as `sink`.
     pub fn run(
         &mut self,
         spec: &Spec,

@@ -1,5 +1,4 @@
-//! The traced side of the shared memory: a slot per thread, with a ring of words. Words are shared
-//! at once, so a killed process loses nothing.
+//! The traced side of the shared memory: a slot per thread, which survives a killed process.
 
 use std::ffi::{c_int, c_long, c_uint, c_void};
 use std::fs::File;
@@ -109,8 +108,8 @@ pub(crate) fn process() -> u64 {
 }
 
 pub(crate) fn header(word: usize) -> &'static AtomicU64 {
-    // SAFETY: `attach` has mapped all words forever before any callback is registered; they are
-    // page-aligned and only used as atomics.
+    // SAFETY: `attach` has mapped all words forever, page-aligned, and they are only used as
+    // atomics.
     unsafe { &*SHARED.load(Ordering::Relaxed).add(word) }
 }
 
@@ -289,8 +288,7 @@ fn wait_for_room(slot: *mut AtomicU64, tail: u64) {
 fn futex(place: &AtomicU64, operation: c_int, value: u32) {
     let half = usize::from(cfg!(target_endian = "big"));
     let limit = TimeSpec { seconds: PATIENCE_S, nanoseconds: 0 };
-    // SAFETY: the word lives forever and the limit outlives the call; callers check again after a
-    // wait.
+    // SAFETY: the word lives forever and the limit outlives the call; callers check again.
     unsafe {
         let place = place.as_ptr().cast::<u32>().add(half);
         syscall(SYS_FUTEX, place, operation, value, &raw const limit);

@@ -49,8 +49,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
 fn begin(id: PluginId, settings: launch::Settings) -> std::io::Result<()> {
     IS_AS_KNOWN.store(is_laid_out_as_known(), Ordering::Relaxed);
     channel::attach(settings)?;
-    // SAFETY: the callbacks have the expected types and live forever: QEMU only unloads plugins on
-    // request.
+    // SAFETY: the callbacks have the expected types, and QEMU only unloads plugins on request.
     unsafe {
         qemu::qemu_plugin_register_vcpu_init_cb(id, on_cpu);
         qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
@@ -166,8 +165,7 @@ fn as_known(info: MemoryInfo) -> u64 {
     u64::from(info >> 14 & 8 | info >> 4 & 7)
 }
 
-/// Whether this QEMU has that layout, for all kinds and each other bit; then lookups are not
-/// needed.
+/// Whether this QEMU has that layout for all kinds, whatever the other bits: then use it directly.
 fn is_laid_out_as_known() -> bool {
     let kinds = (0..4).flat_map(|access| (0..8).map(move |size| access << 16 | size << 4));
     let others =

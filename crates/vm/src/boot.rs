@@ -14,7 +14,7 @@ use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::guest_process::{GuestProcess, Said};
+use crate::guest_process::{GuestProcess, Message};
 use crate::initramfs::{RootFile, archive};
 use crate::qemu::{Console, INITRAMFS, KERNEL, MEMORY, Qemu, Start, THIS_PROGRAM, ram_bytes};
 use crate::qmp::Event;
@@ -150,14 +150,14 @@ pub fn boot(
     let (mut first_line, mut ready, mut dmesg) = (None, None, String::new());
     let ready = guest.follow("boot", stop, |said| {
         match said {
-            Said::Notice(Notice::Started) => first_line = Some(begun.elapsed()),
-            Said::Notice(Notice::Ready) => ready = Some(begun.elapsed()),
+            Message::Notice(Notice::Started) => first_line = Some(begun.elapsed()),
+            Message::Notice(Notice::Ready) => ready = Some(begun.elapsed()),
             // As dmesg prints it.
-            Said::Notice(Notice::Log { at_us, text }) => {
+            Message::Notice(Notice::Log { at_us, text }) => {
                 let (s, us) = (at_us / 1_000_000, at_us % 1_000_000);
                 dmesg += &format!("[{s:5}.{us:06}] {text}\n");
             }
-            Said::Event(Event::Ended) => return ready,
+            Message::Event(Event::Ended) => return ready,
             _ => {}
         }
         None

@@ -22,7 +22,7 @@ const MIGRATION: Duration = Duration::from_secs(120);
 /// Console lines kept after a crash: an oops with registers and call trace has about 60.
 const LOG_LINES: usize = 100;
 
-pub(crate) enum Said {
+pub(crate) enum Message {
     Run(Vec<u8>),
     Notice(Notice),
     Event(Event),
@@ -90,13 +90,13 @@ impl GuestProcess {
         }
     }
 
-    pub(crate) fn said(&mut self) -> io::Result<Vec<Said>> {
+    pub(crate) fn messages(&mut self) -> io::Result<Vec<Message>> {
         self.channel.read_to_end(&mut self.rest)?;
         let whole = whole_lines::take(&mut self.rest);
         Ok(whole_lines::lines(&whole)
             .filter_map(|line| match line.first() {
-                Some(&NOTICE) => Notice::decode(line).map(Said::Notice),
-                _ => Some(Said::Run(line.to_vec())),
+                Some(&NOTICE) => Notice::decode(line).map(Message::Notice),
+                _ => Some(Message::Run(line.to_vec())),
             })
             .collect())
     }
@@ -106,14 +106,14 @@ impl GuestProcess {
         &mut self,
         step: &str,
         stop: Stop<'_>,
-        mut found: impl FnMut(Said) -> Option<T>,
+        mut found: impl FnMut(Message) -> Option<T>,
     ) -> Result<T, VmError> {
         let until = Instant::now() + BOOT_LIMIT;
         loop {
             let event = self.qmp.event(TICK)?;
-            for said in self.said()?.into_iter().chain([Said::Event(event)]) {
+            for said in self.messages()?.into_iter().chain([Message::Event(event)]) {
                 match said {
-                    Said::Notice(Notice::Failed(why)) => return Err(VmError::Boot(why)),
+                    Message::Notice(Notice::Failed(why)) => return Err(VmError::Boot(why)),
                     said => {
                         if let Some(found) = found(said) {
                             return Ok(found);

@@ -42,7 +42,7 @@ pub use packed::PackedMachine;
 pub use shell::{Shell, ShellState};
 pub use verify::{Difference, first_difference};
 
-use guest_process::{GuestProcess, Said};
+use guest_process::{GuestProcess, Message};
 use qemu::{Console, Qemu, Start, machine_arguments};
 use qmp::Event;
 
@@ -263,12 +263,12 @@ fn listen(
     };
     let (status, why, death) = loop {
         let event = guest.qmp.event(TICK)?;
-        for said in guest.said()? {
+        for said in guest.messages()? {
             heard = Instant::now();
             match said {
-                Said::Run(line) => lines.push(&line, sink).map_err(VmError::Results)?,
-                Said::Notice(Notice::Ended { death }) => ended = Some(death),
-                Said::Notice(Notice::Failed(why)) => ended = Some(Some(why)),
+                Message::Run(line) => lines.push(&line, sink).map_err(VmError::Results)?,
+                Message::Notice(Notice::Ended { death }) => ended = Some(death),
+                Message::Notice(Notice::Failed(why)) => ended = Some(Some(why)),
                 _ => {}
             }
         }

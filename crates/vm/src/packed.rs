@@ -33,8 +33,8 @@ impl Vm {
         PackedMachine { files, ..self.machine.clone() }
     }
 
-    /// A machine booted on another host, with its files in `folder`. Fails when QEMU or this
-    /// program differ, or a file is missing, since cells would differ.
+    /// A machine booted on another host. Fails when QEMU, this program or the files are not the
+    /// same.
     pub fn unpack(
         packed: &PackedMachine,
         folder: &Path,

@@ -14,7 +14,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::VmError;
 use crate::boot::{Parts, needs_loader};
-use crate::guest_process::{GuestProcess, Said};
+use crate::guest_process::{GuestProcess, Message};
 use crate::initramfs::{EXECUTABLE, RootFile};
 use crate::qemu::Console;
 use crate::qmp::Event;
@@ -46,8 +46,7 @@ pub enum ShellState {
 }
 
 impl Shell {
-    /// Starts a guest; with `is_script` its shell has no prompt or echo. Fails as
-    /// [`crate::Vm::prepare`], or without a static busybox here.
+    /// Starts a guest, for a script without prompt or echo. Fails also without a static busybox.
     pub fn start(
         machine: &MachineSpec,
         kernel: &str,
@@ -71,10 +70,10 @@ impl Shell {
     /// Looks how far it is, without waiting. Fails when the guest died or could not be set up.
     pub fn state(&mut self) -> Result<ShellState, VmError> {
         let event = self.guest.qmp.event(Duration::ZERO)?;
-        for said in self.guest.said()? {
+        for said in self.guest.messages()? {
             match said {
-                Said::Notice(Notice::Ready) => self.is_ready = true,
-                Said::Notice(Notice::Failed(why)) => return Err(VmError::Boot(why)),
+                Message::Notice(Notice::Ready) => self.is_ready = true,
+                Message::Notice(Notice::Failed(why)) => return Err(VmError::Boot(why)),
                 _ => {}
             }
         }

@@ -12,7 +12,7 @@ use keep::{Scratch, Shelf};
 use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::boot::Parts;
-use crate::guest_process::{GuestProcess, Said};
+use crate::guest_process::{GuestProcess, Message};
 use crate::qemu::{Console, DEVICES, FILES, MEMORY, Qemu, Start};
 use crate::qmp::Event;
 use crate::{Stop, VmError};
@@ -104,7 +104,7 @@ impl Boot {
         let folder = scratch.path();
         parts.write(image, folder)?;
         let mut guest = parts.boot(folder, Console::Quiet)?;
-        let is_pause = |said| matches!(said, Said::Event(Event::Paused)).then_some(());
+        let is_pause = |said| matches!(said, Message::Event(Event::Paused)).then_some(());
         guest.follow("boot", stop, is_pause)?;
         guest.save(&File::create_new(folder.join(DEVICES)).map_err(failed)?)?;
         drop(guest);
@@ -113,7 +113,7 @@ impl Boot {
         // Virtual time in the pause, as the guest saw it.
         let mut guest = restore(folder, &parts.qemu, &parts.setup, &[])?;
         let gap_ns = guest.follow("go on from its pause", stop, |said| match said {
-            Said::Notice(Notice::Resumed { gap_ns }) => Some(gap_ns),
+            Message::Notice(Notice::Resumed { gap_ns }) => Some(gap_ns),
             _ => None,
         })?;
         hasher.update(&gap_ns.to_le_bytes());
@@ -122,8 +122,7 @@ impl Boot {
     }
 }
 
-/// A boot that `wanted` boots agree with. QEMU may or may not advance virtual time to the next
-/// timer during the pause; only the latter is accepted.
+/// A boot that `wanted` boots agree with, in which QEMU advanced no virtual time during the pause.
 fn agreed(made: &[Boot], wanted: usize) -> Option<&Boot> {
     let agree = |boot: &Boot| made.iter().filter(|other| other.hash == boot.hash).count();
     made.iter().find(|boot| wanted == 1 || boot.is_exact && agree(boot) >= wanted)

@@ -6,7 +6,7 @@ use agent::Waiter;
 use anyhow::Context;
 use clap::Args;
 use keep::Cache;
-use kernels::{Found, Kernel, KernelArg, KernelError, Place, locate, survey};
+use kernels::{AvailableKernel, Kernel, KernelArg, KernelError, KernelPlace, locate, survey};
 use render::aligned;
 use serde_json::{Map, Value, json};
 use vm::MODULES;
@@ -52,14 +52,16 @@ pub(crate) fn kernels(args: &KernelsArgs) -> Result<(), Failure> {
 
 /// A kernel of the list; those of this disk have been read.
 struct Listed {
-    found: Found,
+    found: AvailableKernel,
     read: Option<Result<Kernel, KernelError>>,
 }
 
 fn list(args: &KernelsArgs) -> Result<(), Failure> {
     let cache_dir = Cache::of_user().kernels();
-    let (archive, local): (Vec<Found>, Vec<Found>) =
-        survey(&cache_dir, &args.dirs).into_iter().partition(|found| found.place == Place::Archive);
+    let (archive, local): (Vec<AvailableKernel>, Vec<AvailableKernel>) =
+        survey(&cache_dir, &args.dirs)
+            .into_iter()
+            .partition(|found| found.place == KernelPlace::Archive);
     let shown = if args.all { archive.len() } else { MOST_OF_ARCHIVE.min(archive.len()) };
     let left_out = archive.len() - shown;
     let local = local.into_iter().map(|found| {
@@ -111,12 +113,12 @@ fn table(all: &[Listed], left_out: usize) -> String {
     }
 }
 
-fn place_name(place: Place) -> &'static str {
+fn place_name(place: KernelPlace) -> &'static str {
     match place {
-        Place::Host => "host",
-        Place::Folder => "folder",
-        Place::Cache => "cache",
-        Place::Archive => "archive",
+        KernelPlace::Host => "host",
+        KernelPlace::Folder => "folder",
+        KernelPlace::Cache => "cache",
+        KernelPlace::Archive => "archive",
     }
 }
 
@@ -208,7 +210,11 @@ mod tests {
     #[test]
     fn a_kernel_of_the_archive_is_listed_without_facts() {
         let arg: KernelArg = "deb:linux-image-6.1.0-50-amd64".parse().unwrap();
-        let found = Found { arg, release: "6.1.0-50-amd64".to_owned(), place: Place::Archive };
+        let found = AvailableKernel {
+            arg,
+            release: "6.1.0-50-amd64".to_owned(),
+            place: KernelPlace::Archive,
+        };
         let text = table(&[Listed { found, read: None }], 0);
         assert!(text.starts_with("kernel "), "{text}");
         assert!(text.ends_with("\ndeb:linux-image-6.1.0-50-amd64  6.1.0-50-amd64  archive\n"));

@@ -41,7 +41,7 @@ struct Thread {
 }
 
 /// What threads measured, in ns; samples only with a histogram.
-struct Found {
+struct Measured {
     cycles: f64,
     least: f64,
     mean: f64,
@@ -64,7 +64,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
         )));
     }
     let mut set = Dataset::default();
-    let mut found: Vec<(u64, Found)> = Vec::new();
+    let mut found: Vec<(u64, Measured)> = Vec::new();
     for (key, thread) in &output.thread {
         let refused = |what: String| Refusal::whole(format!("thread {key:?}: {what}"));
         let number = key.parse().map_err(|_| refused("its name is no number".to_owned()))?;
@@ -79,7 +79,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
         return Err(Refusal::whole("no thread made a cycle"));
     }
     found.sort_by_key(|(number, _)| *number);
-    let whole = Found::of_all(&found);
+    let whole = Measured::of_all(&found);
     let mut values = whole.values(None);
     for (number, one) in found.iter().filter(|_| found.len() > 1) {
         values.extend(one.values(Some(format!("thread {number}"))));
@@ -140,7 +140,7 @@ impl Output {
 
 impl Thread {
     /// With single delays if the histogram has a limit.
-    fn found(&self, unit_ns: f64, limit: Option<u64>) -> Result<Found, String> {
+    fn found(&self, unit_ns: f64, limit: Option<u64>) -> Result<Measured, String> {
         let (least, longest) = (self.min as f64 * unit_ns, self.max as f64 * unit_ns);
         let (cycles, mean) = (self.cycles as f64, self.avg * unit_ns);
         let samples = match limit {
@@ -154,7 +154,7 @@ impl Thread {
             }
             None => Vec::new(),
         };
-        Ok(Found { cycles, least, mean, longest, samples })
+        Ok(Measured { cycles, least, mean, longest, samples })
     }
 
     /// All delays; those beyond the histogram are lower bounds, except the longest.
@@ -192,7 +192,7 @@ impl Thread {
     }
 }
 
-impl Found {
+impl Measured {
     fn of_all(found: &[(u64, Self)]) -> Self {
         let all = || found.iter().map(|(_, one)| one);
         let cycles = all().map(|one| one.cycles).sum();
@@ -216,7 +216,7 @@ impl Found {
     }
 }
 
-fn notes(whole: &Found, unit_ns: u64) -> Vec<String> {
+fn notes(whole: &Measured, unit_ns: u64) -> Vec<String> {
     let beyond = whole.samples.iter().filter(|it| it.is_lower_bound).count();
     let text = |text: &str| Some(text.to_owned());
     let told = [

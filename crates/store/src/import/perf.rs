@@ -1,5 +1,4 @@
-//! The JSON lines of `perf stat -j`; invocations are trials, `-I` intervals samples
-//! (`docs/exchange.md`).
+//! The JSON lines of `perf stat -j`: trials are invocations, samples are intervals (`-I`).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,8 +6,7 @@ use analysis::{Dataset, Response, Values};
 
 use super::rows;
 
-/// Adds the published conditions of an experiment as facts of its trials, and counts known for
-/// whole trials only. Other datasets stay unchanged.
+/// Adds the published conditions of an experiment as facts, and what was counted for whole trials.
 pub fn add_conditions(dataset: &mut Dataset) {
     let Some(name) = dataset.name.strip_prefix("reference:multics/").map(str::to_owned) else {
         return;

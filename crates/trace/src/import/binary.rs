@@ -1,12 +1,12 @@
 //! Formats with records of fixed length.
 
-use super::importer::{Fault, Item, Record, Told};
+use super::importer::{Fault, Item, Queue, Record};
 use super::text::fitting;
 use crate::{Access, PAGE_SHIFT, Reference};
 
 /// ChampSim's instructions (64 bytes: pointer, two written, four read addresses) and Cloudsuite's
 /// (96 bytes: four written, an address space). Sizes are unknown: one byte.
-pub(crate) fn champsim(bytes: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> {
+pub(crate) fn champsim(bytes: &[u8], _: u64, queue: &mut Queue) -> Result<(), Fault> {
     let (stores, loads, process) = match bytes.len() {
         64 => (&bytes[16..32], &bytes[32..64], 0),
         _ => (&bytes[24..56], &bytes[56..88], u32::from(bytes[88])),
@@ -23,7 +23,7 @@ pub(crate) fn champsim(bytes: &[u8], _: u64, told: &mut Told) -> Result<(), Faul
         Some(Record { process, thread: 0, item })
     });
     let records: Option<Vec<Record>> = records.collect();
-    told.extend(
+    queue.extend(
         records.filter(|_| is_plausible).ok_or(
             "no instruction: its branch flags are not 0 or 1, or its addresses impossible",
         )?,
@@ -43,13 +43,13 @@ pub(crate) fn first_number(bytes: &[u8]) -> u64 {
 const PLAIN_OBJECTS: u64 = 1 << 46;
 
 /// libCacheSim's oracleGeneral: time, object, size, next request. Objects become pages.
-pub(crate) fn oracle(bytes: &[u8], number: u64, told: &mut Told) -> Result<(), Fault> {
+pub(crate) fn oracle(bytes: &[u8], number: u64, queue: &mut Queue) -> Result<(), Fault> {
     let (object, next) = (first_number(&bytes[4..]), first_number(&bytes[16..]).cast_signed());
     // -1 and -2: no next request, or unknown.
     if next != -1 && next != -2 && next < number.cast_signed() {
         return Err("the next request of the object lies before this one");
     }
-    told.push_back(Reference::new(page(object) << PAGE_SHIFT, Access::Load, 0).into());
+    queue.push_back(Reference::new(page(object) << PAGE_SHIFT, Access::Load, 0).into());
     Ok(())
 }
 

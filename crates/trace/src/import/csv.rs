@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::importer::{Fault, Item, Record, Told};
+use super::importer::{Fault, Item, Queue, Record};
 use super::text::{decimal, fitting, hexadecimal, size_log2};
 use crate::{Access, Reference};
 
@@ -30,7 +30,12 @@ pub(crate) fn header(line: &[u8]) -> Option<Places> {
 }
 
 impl Csv {
-    pub(crate) fn read(&mut self, line: &[u8], number: u64, told: &mut Told) -> Result<(), Fault> {
+    pub(crate) fn read(
+        &mut self,
+        line: &[u8],
+        number: u64,
+        queue: &mut Queue,
+    ) -> Result<(), Fault> {
         if number == 1 {
             self.places = header(line);
         }
@@ -51,7 +56,7 @@ impl Csv {
             text => decimal(text).ok_or("the thread or process is no number"),
         };
         let (process, thread) = self.numbers(number(process)?, number(thread)?)?;
-        told.push_back(Record { process, thread, item });
+        queue.push_back(Record { process, thread, item });
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use model::named;
 
-use super::importer::{Item, Records, Take, Told};
+use super::importer::{Item, Queue, Records, Take};
 use super::{binary, csv, text};
 use crate::{TraceError, tlt};
 
@@ -19,7 +19,7 @@ named! {
         Din = "din",
         /// ChampSim's, with 64 bytes an instruction.
         ChampSim = "champsim",
-        /// ChampSim's for Cloudsuite, with 96 bytes an instruction; not told by content.
+        /// ChampSim's for Cloudsuite, with 96 bytes an instruction; not detected by content.
         ChampSimCloudsuite = "champsim-cloudsuite",
         /// libCacheSim's oracleGeneral.
         OracleGeneral = "oracleGeneral",
@@ -43,7 +43,7 @@ impl Format {
             Self::OracleGeneral => (Some(24), Box::new(binary::oracle)),
             Self::Csv => {
                 let mut csv = csv::Csv::default();
-                (None, Box::new(move |line, number, told| csv.read(line, number, told)))
+                (None, Box::new(move |line, number, queue| csv.read(line, number, queue)))
             }
         };
         Some(Records { bytes, take })
@@ -86,11 +86,11 @@ impl Format {
     /// Whether a file may be of this format: most lines, or all records, are valid.
     fn fits(self, begin: &[u8]) -> bool {
         let Some(mut records) = self.records() else { return false };
-        let mut told = Told::new();
+        let mut queue = Queue::new();
         let mut is_right = |number: usize, record: &[u8]| {
-            told.clear();
-            let outcome = (records.take)(record, number as u64, &mut told);
-            let tells = told.iter().any(|record| matches!(record.item, Item::Reference(_)));
+            queue.clear();
+            let outcome = (records.take)(record, number as u64, &mut queue);
+            let tells = queue.iter().any(|record| matches!(record.item, Item::Reference(_)));
             (tells || outcome.is_err()).then_some(tells)
         };
         if let Some(length) = records.bytes {
@@ -110,8 +110,8 @@ impl Format {
         if self == Self::Csv && lines.peek().is_some_and(has_header) {
             return true;
         }
-        let told: Vec<bool> = lines.filter_map(|(number, line)| is_right(number, line)).collect();
-        2 * told.iter().filter(|is_right| **is_right).count() > told.len()
+        let valid: Vec<bool> = lines.filter_map(|(number, line)| is_right(number, line)).collect();
+        2 * valid.iter().filter(|is_right| **is_right).count() > valid.len()
     }
 
     /// Whether a valid record is more than a coincidence.

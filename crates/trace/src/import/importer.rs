@@ -30,11 +30,11 @@ impl From<Reference> for Record {
 }
 
 /// Records that are in no block yet.
-pub(crate) type Told = VecDeque<Record>;
+pub(crate) type Queue = VecDeque<Record>;
 /// Why a record is bad.
 pub(crate) type Fault = &'static str;
 /// Parses a record, given its number from 1; may yield nothing.
-pub(crate) type Take = Box<dyn FnMut(&[u8], u64, &mut Told) -> Result<(), Fault> + Send>;
+pub(crate) type Take = Box<dyn FnMut(&[u8], u64, &mut Queue) -> Result<(), Fault> + Send>;
 
 pub(crate) struct Records {
     /// Their length; `None` for lines.
@@ -53,7 +53,7 @@ pub(crate) struct Importer {
     record: Vec<u8>,
     number: u64,
     empty: u64,
-    told: Told,
+    queue: Queue,
     bad: BadRecords,
     cut_off: Option<String>,
     ended: bool,
@@ -62,7 +62,7 @@ pub(crate) struct Importer {
 
 impl Importer {
     pub(crate) fn new(records: Records, supply: Supply, columns: Granularity) -> Self {
-        let (record, told, bad) = (Vec::new(), Told::new(), BadRecords::default());
+        let (record, queue, bad) = (Vec::new(), Queue::new(), BadRecords::default());
         Self {
             supply,
             records,
@@ -70,7 +70,7 @@ impl Importer {
             record,
             number: 0,
             empty: 0,
-            told,
+            queue,
             bad,
             cut_off: None,
             ended: false,
@@ -80,7 +80,7 @@ impl Importer {
 
     /// Reads until there is a record; `false` at the end. Counts bad records.
     fn fill(&mut self) -> Result<bool, TraceError> {
-        while self.told.is_empty() {
+        while self.queue.is_empty() {
             if self.ended {
                 return Ok(false);
             }
@@ -88,15 +88,15 @@ impl Importer {
             self.ended = true;
             let Some(is_too_long) = self.cut()? else { return Ok(false) };
             self.number += 1;
-            let mut outcome = (self.records.take)(&self.record, self.number, &mut self.told);
+            let mut outcome = (self.records.take)(&self.record, self.number, &mut self.queue);
             let is_reference = |it: &Record| matches!(it.item, Item::Reference(_));
             // A cut command line is fine, a cut reference is not.
-            if is_too_long && (outcome.is_err() || self.told.iter().any(is_reference)) {
-                self.told.clear();
+            if is_too_long && (outcome.is_err() || self.queue.iter().any(is_reference)) {
+                self.queue.clear();
                 outcome = Err("a line of more than 4096 bytes");
             }
             match outcome {
-                Ok(()) => self.empty += u64::from(self.told.is_empty()),
+                Ok(()) => self.empty += u64::from(self.queue.is_empty()),
                 Err(fault) => {
                     let place = match self.records.bytes {
                         Some(length) => format!("byte {}", (self.number - 1) * length as u64),
@@ -144,9 +144,9 @@ impl Source for Importer {
         while count < REFERENCES_PER_BLOCK && block.events.len() < 1 << 12 && self.fill()? {
             let is_first = count == 0 && block.events.is_empty();
             let of = |record: &Record| (record.process, record.thread);
-            let Some(record) = self.told.pop_front() else { break };
+            let Some(record) = self.queue.pop_front() else { break };
             if !is_first && of(&record) != (block.process, block.thread) {
-                self.told.push_front(record);
+                self.queue.push_front(record);
                 break;
             }
             (block.process, block.thread) = of(&record);

@@ -1,10 +1,10 @@
 //! Formats with a line per reference.
 
-use super::importer::{Fault, Item, Record, Told};
+use super::importer::{Fault, Item, Queue, Record};
 use crate::{Access, Event, MAX_SIZE_LOG2, Reference};
 
 /// Dinero's `din`: label (0 read, 1 write, 2 fetch), hexadecimal address, comment; no size.
-pub(crate) fn din(line: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> {
+pub(crate) fn din(line: &[u8], _: u64, queue: &mut Queue) -> Result<(), Fault> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let access = match words.next() {
         None => return Ok(()),
@@ -14,13 +14,12 @@ pub(crate) fn din(line: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> {
         Some(_) => None,
     };
     let mut reference = || Some(Reference::new(fitting(hexadecimal(words.next()?)?)?, access?, 0));
-    told.push_back(reference().ok_or("no label 0 to 2 and hexadecimal address")?.into());
+    queue.push_back(reference().ok_or("no label 0 to 2 and hexadecimal address")?.into());
     Ok(())
 }
 
-/// `valgrind --tool=lackey --trace-mem=yes`: `I  0401ab70,3`, ` L `, ` S `, ` M ` (reads and
-/// writes), between other output such as `==22505== …`.
-pub(crate) fn lackey(line: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> {
+/// `valgrind --tool=lackey --trace-mem=yes`: `I  0401ab70,3`, ` L `, ` S `, ` M ` (reads, writes).
+pub(crate) fn lackey(line: &[u8], _: u64, queue: &mut Queue) -> Result<(), Fault> {
     const COMMAND: &[u8] = b"== Command: ";
     let rest = line.get(3..).unwrap_or_default();
     let access = match line.get(..3) {
@@ -31,7 +30,7 @@ pub(crate) fn lackey(line: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> 
             if let Some(at) = memchr::memmem::find(line, COMMAND) {
                 let command = String::from_utf8_lossy(&line[at + COMMAND.len()..]).into_owned();
                 let item = Item::Event(Event::Program { command });
-                told.push_back(Record { process: 0, thread: 0, item });
+                queue.push_back(Record { process: 0, thread: 0, item });
             }
             return Ok(());
         }
@@ -43,7 +42,7 @@ pub(crate) fn lackey(line: &[u8], _: u64, told: &mut Told) -> Result<(), Fault> 
         let size = decimal(size[1..].trim_ascii_end())?;
         Some(Reference::new(fitting(hexadecimal(address)?)?, access?, size_log2(size)))
     };
-    told.push_back(reference().ok_or("no reference as ` L 1ffefff728,8`")?.into());
+    queue.push_back(reference().ok_or("no reference as ` L 1ffefff728,8`")?.into());
     Ok(())
 }
 

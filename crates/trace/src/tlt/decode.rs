@@ -10,7 +10,7 @@ pub(crate) type Fault = &'static str;
 const BAD_PAGES: Fault = "the pages column is no such column";
 const BAD_RUNS: Fault = "the block has another number of runs than its head tells";
 
-/// Decodes runs, and references if given. Events come with references before them, leave with runs.
+/// Decodes runs, and references if given. An event's number of references becomes that of runs.
 pub(crate) fn decode(
     head: &BlockHead,
     pages: &[u8],

@@ -100,8 +100,7 @@ impl Encoder {
         self.is_full()
     }
 
-    /// Adds a run of 1 to 2^20 references to an encoder without single references; as
-    /// [`Self::push_reference`].
+    /// Adds a run of 1 to 2^20 references to an encoder of pages; as [`Self::push_reference`].
     ///
     /// # Panics
     /// When the encoder keeps single references.

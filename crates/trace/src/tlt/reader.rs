@@ -86,8 +86,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Reads the next block's head only; `None` at the end. Fails when the file is unreadable or
-    /// broken.
+    /// Reads the next block's head only; `None` at the end. Fails when the file is broken.
     pub fn next_head(&mut self) -> Result<Option<BlockHead>, TraceError> {
         let Some((head, _)) = self.take_head()? else { return Ok(None) };
         let all = head.first_bytes() as u64 + u64::from(head.references_bytes);
