@@ -18,7 +18,6 @@ pub(crate) const FORMAT: OutputFormat = OutputFormat {
 /// Rows of a chart's table; the page has all of them.
 const MOST_ROWS: usize = 60;
 
-/// All parts of the document with blank lines between them; charts as tables.
 fn text(document: &Document<'_>, style: &Style) -> String {
     let head = [style.title(&document.title), style.verdicts(&document.verdicts)].concat();
     let head = [head, style.facts(&document.facts)];

@@ -143,10 +143,10 @@ fn why_slow_blocks(matrix: &Matrix) -> Vec<Block> {
     let notes = notes.into_iter().filter(|(_, names)| !names.is_empty());
     let note: String = notes.map(|(what, names)| format!("{what}{names}. ")).collect();
     let note = note + "The worst ones with their counters: --worst N.";
-    vec![Block::Table(table(&slow, first.limit_ns)), Block::Sentence(note)]
+    vec![Block::Table(why_slow_table(&slow, first.limit_ns)), Block::Sentence(note)]
 }
 
-fn table(slow: &[&WhySlow], limit_ns: f64) -> Table {
+fn why_slow_table(slow: &[&WhySlow], limit_ns: f64) -> Table {
     let shown = |part: &Part| {
         let share = |load: &&WhySlow| load.slow.share(*part).unwrap_or(0.0);
         *part != Part::Remainder && slow.iter().map(share).fold(0.0, f64::max) >= SHOWN_FROM

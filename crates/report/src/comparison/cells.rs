@@ -46,7 +46,6 @@ fn failed(count: &EndCount) -> TableCell {
     TableCell::Figure(format!("failed {} of {}", count.failed, count.trials))
 }
 
-/// The basis of a verdict, or why there is none.
 fn reason(cell: &Cell) -> String {
     let how = match cell.paired_by {
         Some(PairedBy::Block) => ", by blocks",
@@ -160,7 +159,6 @@ pub(super) fn seeds(view: &View) -> Option<Table> {
     Some(Table::of(caption, head, rows))
 }
 
-/// The effect of each arm over all cells, the primary estimate of a comparison; `None` without any.
 pub(super) fn overall(view: &View) -> Option<Table> {
     let caption = "Over all cells, each counting once: the primary estimate";
     let arm: Vec<String> = view.several_arms().then(|| view.factor()).into_iter().collect();
@@ -198,7 +196,6 @@ const MOST_PARTS: usize = 4;
 /// Parts below this share of the sum of all differences are not shown.
 const SHOWN_FROM: f64 = 0.02;
 
-/// The table and the unknown parts, if any cell has explained samples on both sides.
 pub(super) fn explained(view: &View) -> Vec<Block> {
     let found = || view.comparison.cells.iter().filter_map(|cell| Some((cell, explanation(cell)?)));
     let Some((_, first)) = found().next() else { return Vec::new() };

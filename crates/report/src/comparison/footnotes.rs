@@ -33,7 +33,6 @@ pub(super) fn footnotes(view: &View) -> Vec<String> {
     distinct(lines)
 }
 
-/// A geometric mean and its leave-one-out range.
 fn summary(mean: &Overall, view: &View) -> String {
     let Overall { cells, response, ratio, .. } = mean;
     let ((low_cell, low), (high_cell, high)) = (&mean.lowest_without, &mean.highest_without);

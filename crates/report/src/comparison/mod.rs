@@ -49,7 +49,6 @@ pub(crate) fn conclusion(comparison: &Comparison) -> Verdict {
     Verdict { text: comparison.conclusion.clone(), tone }
 }
 
-/// The legend of the tables: each arm with its trials.
 pub(crate) fn legend(comparison: &Comparison) -> Vec<(String, String)> {
     let view = View { comparison };
     let line = |(index, arm): (usize, &Arm)| {

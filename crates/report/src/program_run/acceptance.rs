@@ -6,7 +6,6 @@ use model::units::format_duration;
 
 use crate::sweep_text::{Amounts, span};
 
-/// One line per condition, and the summary; empty without conditions.
 pub(super) fn lines(beside: &Beside, amounts: &Amounts<'_>) -> Vec<String> {
     let all = beside.judged.len();
     let missed = beside.judged.iter().filter(|judged| !judged.holds).count();

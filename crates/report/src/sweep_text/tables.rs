@@ -122,7 +122,6 @@ fn chosen(grid: &Grid) -> Vec<usize> {
     (0..places).map(step).collect()
 }
 
-/// The counters that changed under a knee, those that did not, and the conclusion.
 pub(crate) fn movers(moved: &Moved, amounts: &Amounts<'_>) -> Vec<Block> {
     let per = if moved.per == "work" { "unit of work" } else { &moved.per };
     let [before, after] = [&moved.plateau, &moved.beyond].map(|levels| span(levels, amounts));

@@ -97,7 +97,6 @@ fn reproduce(material: &Material<'_>) -> Option<Section> {
     section("reproduce", "How to reproduce", blocks)
 }
 
-/// Warnings, unavailable capabilities, and what is missing from the report.
 fn notes(data: &Data<'_>) -> Option<Section> {
     let several = data.material.inputs.len() > 1;
     let mut all: Vec<String> = data.material.notes.clone();

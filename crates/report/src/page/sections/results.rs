@@ -22,7 +22,6 @@ const MOST_WORST: usize = 12;
 const MOST_WORST_OF_LOAD: usize = 4;
 const MOST_FINDINGS: usize = 8;
 
-/// The output of `thrashlab compare` with the charts.
 pub(super) fn comparison(data: &Data<'_>) -> Option<Section> {
     let comparison = data.material.comparison.as_ref()?;
     let arms: Vec<String> =
@@ -55,7 +54,6 @@ fn measurement_table(one: &Measurement, label: &str) -> Table {
     matrix_table(&one.matrix, caption)
 }
 
-/// Why slow responses were slow, and the slowest of them.
 pub(super) fn delays(data: &Data<'_>) -> Option<Section> {
     let mut blocks = charts_of(data, "delays");
     let mut worst: Vec<(String, &WorstSample)> = Vec::new();
@@ -77,7 +75,6 @@ pub(super) fn delays(data: &Data<'_>) -> Option<Section> {
     section("delays", "Why slow responses were slow", blocks)
 }
 
-/// The charts, knees and further results of all sweeps.
 pub(super) fn sweep(data: &Data<'_>) -> Option<Section> {
     let mut blocks = charts_of(data, "sweep");
     for view in data.material.inputs.iter().filter_map(|input| input.sweep.as_ref()) {
@@ -102,7 +99,6 @@ pub(super) fn attribution(data: &Data<'_>) -> Option<Section> {
     section("attribution", "What caused the change", blocks)
 }
 
-/// Charts, and all jobs as `thrashlab show` prints them.
 pub(super) fn work(data: &Data<'_>) -> Option<Section> {
     let mut blocks = charts_of(data, "work");
     for of_job in &data.jobs {
@@ -121,7 +117,6 @@ pub(super) fn work(data: &Data<'_>) -> Option<Section> {
     section("work", "Work that was timed", blocks)
 }
 
-/// The findings by time lost, and the conditions ruled out in all runs.
 pub(super) fn findings(data: &Data<'_>) -> Option<Section> {
     let diagnoses = || data.material.inputs.iter().flat_map(|input| &input.diagnoses);
     diagnoses().next()?;
