@@ -180,11 +180,7 @@ pub fn bisect_noisily<E>(
     }
     while let Some(step) = search.next() {
         let is_end = step == 0 || step == steps - 1;
-        let measured = match is_end {
-            true => found.end(step, measure)?,
-            false => found.measure(step, measure)?,
-        };
-        match measured {
+        match found.measure(step, measure)? {
             Measured::Values(values) => {
                 let value = stats::median(&values).unwrap_or(f64::NAN);
                 search.record(step, value).map_err(BisectError::senseless)?;
@@ -194,7 +190,10 @@ pub fn bisect_noisily<E>(
                 let why = format!("{why}; look for the first step that fails instead");
                 return Err(BisectError::End { step, why });
             }
-            _ if is_end => return Err(BisectError::End { step, why: String::new() }),
+            Measured::Skip(why) if is_end => return Err(BisectError::End { step, why }),
+            Measured::Judged(_) if is_end => {
+                return Err(BisectError::End { step, why: String::new() });
+            }
             _ => search.skip(step),
         }
     }

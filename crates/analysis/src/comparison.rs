@@ -26,7 +26,7 @@ use serde::Serialize;
 use stats::{CellResult, Settings, Verdict};
 
 use crate::explained::ExplainedDifference;
-use crate::{Dataset, OUTCOME, Refused, Response, Trial, distinct, unknown};
+use crate::{Dataset, OUTCOME, Refused, Response, distinct, unknown};
 pub use conclusion::method_words;
 pub use environment::Difference;
 pub use outcomes::{EndCount, Ends};
@@ -162,16 +162,6 @@ pub enum PairedBy {
     Seed,
 }
 
-impl PairedBy {
-    /// By what a trial finds its partner.
-    fn key(self, trial: &Trial) -> Option<u64> {
-        match self {
-            Self::Block => trial.block,
-            Self::Seed => trial.seed,
-        }
-    }
-}
-
 /// One arm's part of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Side {
@@ -247,11 +237,10 @@ impl Cell {
 
     /// Levels and part in words, such as `pl1_version one`; empty for the whole without factors.
     pub fn label(&self) -> String {
-        let levels =
-            self.levels.iter().map(|(factor, level)| match SPEAKING.contains(&&**factor) {
-                true => level.clone(),
-                false => format!("{factor} {level}"),
-            });
+        let level = |(factor, level): (&String, &String)| {
+            if SPEAKING.contains(&&**factor) { level.clone() } else { format!("{factor} {level}") }
+        };
+        let levels = self.levels.iter().map(level);
         levels.chain(self.part.clone()).collect::<Vec<_>>().join(" ")
     }
 }
@@ -310,7 +299,12 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
         let exact = arms.are_exact(cell.arm);
         ticks::add(cell, &responses[&cell.response].unit, margin, exact);
     }
-    stalls::adjust(drafts.iter_mut().filter_map(|draft| draft.cell.stalls.as_mut()));
+    let stalls = drafts.iter_mut().filter_map(|draft| draft.cell.stalls.as_mut());
+    let stalls: Vec<&mut Stalls> = stalls.collect();
+    let p_values: Vec<f64> = stalls.iter().map(|stalls| stalls.p).collect();
+    for (stalls, p_adjusted) in stalls.into_iter().zip(stats::holm(&p_values)) {
+        stalls.p_adjusted = p_adjusted;
+    }
     let overall = overall::overall(&arms, &drafts, &request.settings);
     cells.extend(drafts.into_iter().map(|draft| draft.cell));
     let mut notes = distinct(sets.iter().flat_map(|set| set.notes.clone()));

@@ -87,7 +87,7 @@ impl MemoryWork {
 
     /// Cost of a touch in each pass of a run, in ns of elapsed time.
     pub fn pass_costs_ns(run: &Run) -> Vec<Option<f64>> {
-        let passes = passes([run]).filter(|pass| pass.usage.contains_key(TOUCHES));
+        let passes = passes(run).filter(|pass| pass.usage.contains_key(TOUCHES));
         passes.map(|pass| Some(cost_of(pass)).filter(|cost_ns| cost_ns.is_finite())).collect()
     }
 

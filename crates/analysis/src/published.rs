@@ -169,19 +169,18 @@ fn judge(
             return has_ends.then(|| Judged { condition, values, missed: Vec::new(), holds });
         }
     };
-    let is_missed = |(level, value): &&(f64, f64)| !within(condition, published, *level, *value);
-    let missed: Vec<f64> = values.iter().filter(is_missed).map(|(level, _)| *level).collect();
+    // Bounds of a ratio are wider by the rounding of the printed figure.
+    let is_held = |(level, value): (f64, f64)| {
+        let printed = best(published, level).filter(|_| condition.kind == ConditionKind::Ratio);
+        let printed = printed.and_then(|point| figure(point, name));
+        let wider = |bound: f64, by: f64| printed.map_or(bound, |value| bound * (1.0 + by / value));
+        condition.least.is_none_or(|least| value >= wider(least, -condition.printed_below))
+            && condition.most.is_none_or(|most| value <= wider(most, condition.printed_above))
+    };
+    let missed = values.iter().filter(|it| !is_held(**it)).map(|(level, _)| *level);
+    let missed: Vec<f64> = missed.collect();
     let holds = missed.is_empty();
     (!values.is_empty()).then(|| Judged { condition: condition.clone(), values, missed, holds })
-}
-
-/// Whether a value is in bounds; those of a ratio are wider by the rounding of the printed figure.
-fn within(condition: &Condition, published: &Curve, level: f64, value: f64) -> bool {
-    let printed = best(published, level).filter(|_| condition.kind == ConditionKind::Ratio);
-    let printed = printed.and_then(|point| figure(point, &condition.figure));
-    let stretched = |bound: f64, by: f64| printed.map_or(bound, |value| bound * (1.0 + by / value));
-    condition.least.is_none_or(|least| value >= stretched(least, -condition.printed_below))
-        && condition.most.is_none_or(|most| value <= stretched(most, condition.printed_above))
 }
 
 #[cfg(test)]

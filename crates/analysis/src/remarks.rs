@@ -41,21 +41,17 @@ pub fn by_load<'a>(runs: &[&'a Run]) -> Vec<(&'a str, Vec<&'a Run>)> {
     grouped(runs.iter().copied().filter_map(load))
 }
 
-/// The work records of runs.
-pub(crate) fn works<'a>(
-    runs: impl IntoIterator<Item = &'a Run>,
-) -> impl Iterator<Item = &'a WorkRecord> {
-    runs.into_iter().flat_map(|run| &run.lines).filter_map(|line| match line {
+/// The work records of a run.
+pub(crate) fn works(run: &Run) -> impl Iterator<Item = &WorkRecord> {
+    run.lines.iter().filter_map(|line| match line {
         Line::Work(work) => Some(&**work),
         _ => None,
     })
 }
 
-/// The pass records of runs.
-pub(crate) fn passes<'a>(
-    runs: impl IntoIterator<Item = &'a Run>,
-) -> impl Iterator<Item = &'a PassRecord> {
-    runs.into_iter().flat_map(|run| &run.lines).filter_map(|line| match line {
+/// The pass records of a run.
+pub(crate) fn passes(run: &Run) -> impl Iterator<Item = &PassRecord> {
+    run.lines.iter().filter_map(|line| match line {
         Line::Pass(pass) => Some(&**pass),
         _ => None,
     })

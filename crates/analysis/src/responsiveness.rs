@@ -40,7 +40,9 @@ impl Matrix {
                 why_slow.extend(WhySlow::new(load, group, limit_ns));
             }
             if *load != BASELINE {
-                row.ratio = Units::from_runs(group).ratio(&baseline);
+                let units = Units::from_runs(group);
+                let of_samples = || units.of_samples(&baseline);
+                row.ratio = units.over_units(&baseline).or_else(of_samples);
             }
             row.reading = reading(row, reference_ns);
         }

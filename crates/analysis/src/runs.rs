@@ -199,8 +199,8 @@ const READINGS: [(&str, Reading); 3] = [
 
 /// The figures of a job's first passes, and why some are missing.
 fn work(run: &Run) -> (Vec<Values>, Option<String>) {
-    let items: Vec<&WorkRecord> = works([run]).filter(|work| work.pass == 0).collect();
-    let passes: Vec<&PassRecord> = passes([run]).filter(|pass| pass.pass == 0).collect();
+    let items: Vec<&WorkRecord> = works(run).filter(|work| work.pass == 0).collect();
+    let passes: Vec<&PassRecord> = passes(run).filter(|pass| pass.pass == 0).collect();
     let workers: BTreeSet<u32> =
         items.iter().map(|item| item.worker).chain(passes.iter().map(|pass| pass.worker)).collect();
     let workers = workers.len();

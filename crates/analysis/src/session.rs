@@ -160,7 +160,7 @@ impl Session {
 
 /// The rows of a load, in the order of the script.
 fn command_rows(load: &str, runs: &[&Run]) -> Vec<CommandRow> {
-    let works: Vec<&WorkRecord> = works(runs.iter().copied()).collect();
+    let works: Vec<&WorkRecord> = runs.iter().flat_map(|run| works(run)).collect();
     let script = runs.iter().find_map(|run| script(run.header.as_ref()?));
     let commands = script.map_or(&[][..], |script| &script.commands);
     let workers: BTreeSet<u32> = works.iter().map(|work| work.worker).collect();
@@ -220,7 +220,7 @@ fn pass_rows(load: &str, run: &Run) -> Vec<PassRow> {
         wall_ns: pass.completed_ns.saturating_sub(pass.started_ns),
         usage: pass.usage.clone(),
     };
-    let mut rows: Vec<PassRow> = passes([run]).filter(|it| it.pass == 0).map(row).collect();
+    let mut rows: Vec<PassRow> = passes(run).filter(|it| it.pass == 0).map(row).collect();
     rows.sort_by_key(|row| row.user);
     rows
 }

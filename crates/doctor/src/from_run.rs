@@ -27,7 +27,10 @@ const OWN_SOURCES: [&str; 2] = ["load", "rusage"];
 pub fn from_run(run: &Run) -> Result<(Snapshot, Snapshot), String> {
     let header = run.header.as_ref().ok_or("the run was cut off before its header was whole")?;
     let load = header.spec.load.name.as_str();
-    let moments: Vec<_> = readings(&run.lines).collect();
+    let is = |line: &Line, phases: &[Phase]| matches!(line, Line::Phase(record) if phases.contains(&record.phase));
+    let warm = run.lines.iter().skip_while(|line| !is(line, &[Phase::Warm, Phase::NotWarm]));
+    let warm = warm.take_while(|line| !is(line, &[Phase::Stopped]));
+    let moments: Vec<_> = warm.flat_map(Line::readings).collect();
     let [first, .., last] = moments[..] else {
         let count = moments.len();
         return Err(format!(
@@ -38,16 +41,6 @@ pub fn from_run(run: &Run) -> Result<(Snapshot, Snapshot), String> {
     let page_bytes = page_bytes(&header.environment);
     let of = |(at_ns, set)| Snapshot { page_bytes, ..snapshot(at_ns, set, load, is_confined) };
     Ok((of(first), of(last)))
-}
-
-/// The counters under the warm load with their times, in ns from the start of the run.
-fn readings(lines: &[Line]) -> impl Iterator<Item = (u64, &CounterSet)> {
-    let is = |line: &Line, phases: &[Phase]| matches!(line, Line::Phase(record) if phases.contains(&record.phase));
-    lines
-        .iter()
-        .skip_while(move |line| !is(line, &[Phase::Warm, Phase::NotWarm]))
-        .take_while(move |line| !is(line, &[Phase::Stopped]))
-        .flat_map(Line::readings)
 }
 
 /// The counters of one time, each where it belongs.

@@ -71,8 +71,11 @@ impl<'a> Interval<'a> {
     pub(crate) fn tasks(&self) -> impl Iterator<Item = Task<'a>> {
         let interval = *self;
         let before = &interval.before.tasks;
+        let start = |task: &TaskSnapshot| -> Option<u64> {
+            task.counters.get("task_stat")?.get("starttime_ticks").copied()
+        };
         self.after.tasks.iter().filter(|_| !before.is_empty()).map(move |(pid, after)| {
-            let before = before.get(pid).filter(|before| is_same(before, after));
+            let before = before.get(pid).filter(|before| start(before) == start(after));
             let counters = interval.change(before.map(|it| &it.counters), &after.counters);
             Task { pid: *pid, name: &after.name, group: after.group.as_deref(), counters }
         })
@@ -86,14 +89,6 @@ impl<'a> Interval<'a> {
     fn change(&self, before: Option<&'a CounterSet>, after: &'a CounterSet) -> Change<'a> {
         Change { before, after, elapsed_ns: self.elapsed_ns() }
     }
-}
-
-/// Whether two processes of one number are one process.
-fn is_same(before: &TaskSnapshot, after: &TaskSnapshot) -> bool {
-    let start = |task: &TaskSnapshot| {
-        task.counters.get("task_stat").and_then(|stat| stat.get("starttime_ticks").copied())
-    };
-    start(before) == start(after)
 }
 
 /// A value, unless it is so large (36 years of ns, else 2^50) that the recording must be damaged.

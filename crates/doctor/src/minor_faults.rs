@@ -22,7 +22,13 @@ pub(crate) struct MinorFaults {
 pub(crate) fn split(interval: &Interval<'_>, task: &Task<'_>) -> Option<MinorFaults> {
     let faults = task.counters.grown("task_stat", "minflt")?;
     let taken = faults * taking_share(interval, task.group)?;
-    let copies = copies_at_most(interval, &task.counters, taken);
+    let has_children = task.counters.grown("task_stat", "cminflt").is_some_and(|it| it > 0.0);
+    let forks = interval.machine().grown("stat", "processes").unwrap_or(0.0);
+    let copies = match anonymous_pages(interval, &task.counters) {
+        // At most its whole memory for each fork of the machine.
+        Some(pages) if has_children && taken >= COPYING_SHARE * pages => taken.min(forks * pages),
+        _ => 0.0,
+    };
     Some(MinorFaults { first_touches: taken - copies, copies, maps: faults - taken })
 }
 
@@ -45,16 +51,6 @@ fn taking_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
         let faults = machine.grown("vmstat", "pgfault")?;
         (!taken.is_empty()).then(|| share(taken.iter().sum(), faults).unwrap_or(1.0))
     })
-}
-
-/// Copies among the pages taken: at most the memory of the process for each fork of the machine.
-fn copies_at_most(interval: &Interval<'_>, change: &Change<'_>, taken: f64) -> f64 {
-    let has_children = change.grown("task_stat", "cminflt").is_some_and(|faults| faults > 0.0);
-    let forks = interval.machine().grown("stat", "processes").unwrap_or(0.0);
-    match anonymous_pages(interval, change) {
-        Some(pages) if has_children && taken >= COPYING_SHARE * pages => taken.min(forks * pages),
-        _ => 0.0,
-    }
 }
 
 #[cfg(test)]

@@ -61,7 +61,11 @@ fn of_boot(
     }
     let (boot_id, kernel) = (boot_id.to_owned(), kernel.to_owned());
     let kept = Kept { version: VERSION, boot_id, kernel, costs };
-    let not_kept = write(&path, &kept).err().map(|error| format!("{}: {error}", path.display()));
+    let write = || -> io::Result<()> {
+        fs::create_dir_all(cache_dir)?;
+        keep::out_file::write_whole(&path, &serde_json::to_vec_pretty(&kept)?)
+    };
+    let not_kept = write().err().map(|error| format!("{}: {error}", path.display()));
     (kept.costs, not_kept)
 }
 
@@ -72,13 +76,6 @@ fn read(path: &Path, boot_id: &str, kernel: &str) -> Option<UnitCosts> {
     let is_whole = kept.costs.costs.values().all(|cost| is_cost(cost.ns) && is_cost(cost.least_ns));
     let is_ours = (kept.version, &*kept.boot_id, &*kept.kernel) == (VERSION, boot_id, kernel);
     (is_ours && is_whole).then_some(kept.costs)
-}
-
-fn write(path: &Path, kept: &Kept) -> io::Result<()> {
-    if let Some(dir) = path.parent() {
-        fs::create_dir_all(dir)?;
-    }
-    keep::out_file::write_whole(path, &serde_json::to_vec_pretty(kept)?)
 }
 
 #[cfg(test)]

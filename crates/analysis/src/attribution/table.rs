@@ -39,11 +39,26 @@ impl Table {
     pub(super) fn new(dataset: &Dataset, options: &Options) -> Result<Table, Refused> {
         let response = choose_response(dataset, options.response.as_deref())?;
         let (usable, mut notes) = eligible_trials(dataset, &response, &options.factors);
-        let observed = observed_levels(dataset, &usable);
+        let observed = |factor: &Factor| {
+            let seen = |level: &&String| {
+                usable.iter().any(|trial| trial.levels.get(&factor.name) == Some(*level))
+            };
+            let levels = factor.levels.iter().filter(seen).cloned().collect();
+            Factor { name: factor.name.clone(), levels }
+        };
+        let observed: Vec<Factor> = dataset.factors.iter().map(observed).collect();
         let factors = choose_factors(dataset, &observed, options, &notes)?;
         let is_chosen = |factor: &&Factor| factors.iter().any(|it| it.name == factor.name);
         let others: Vec<&Factor> = observed.iter().filter(|it| !is_chosen(it)).collect();
-        let aside = others.iter().map(|factor| aside_text(factor)).collect();
+        let aside = |Factor { name, levels }: &&Factor| match &levels[..] {
+            [] => format!("{name}: no trial says its level"),
+            [level] => format!("{name} was always {level}"),
+            levels => {
+                let levels = levels.join(", ");
+                format!("averaged over {name} ({levels}), comparing within each level only")
+            }
+        };
+        let aside = others.iter().map(aside).collect();
         notes.extend(several_samples(&usable, &response, additive(dataset, &response)));
         let parts = parts_of(&usable, &response);
         let reading = Reading { dataset, response: &response, parts: &parts };
@@ -75,17 +90,6 @@ fn choose_response(dataset: &Dataset, asked: Option<&str>) -> Result<String, Ref
     };
     let best = known.keys().min_by_key(|name| (std::cmp::Reverse(count(name)), rank(name)));
     best.cloned().ok_or_else(|| Refused::new(format!("{source}: nothing was measured")))
-}
-
-/// The factors with those of their levels that some trial has.
-fn observed_levels(dataset: &Dataset, trials: &[&Trial]) -> Vec<Factor> {
-    let observed = |factor: &Factor| {
-        let seen: BTreeSet<&String> =
-            trials.iter().filter_map(|trial| trial.levels.get(&factor.name)).collect();
-        let levels = factor.levels.iter().filter(|level| seen.contains(level));
-        Factor { name: factor.name.clone(), levels: levels.cloned().collect() }
-    };
-    dataset.factors.iter().map(observed).collect()
 }
 
 /// `left_out` are notes on the trials that do not count.
@@ -134,18 +138,6 @@ fn choose_factors(
         )));
     }
     Ok(chosen)
-}
-
-fn aside_text(factor: &Factor) -> String {
-    let Factor { name, levels } = factor;
-    match levels.as_slice() {
-        [] => format!("{name}: no trial says its level"),
-        [level] => format!("{name} was always {level}"),
-        levels => {
-            let levels = levels.join(", ");
-            format!("averaged over {name} ({levels}), comparing within each level only")
-        }
-    }
 }
 
 /// Notes on trials with more than one value, and on lower bounds.

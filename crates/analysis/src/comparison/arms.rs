@@ -74,7 +74,17 @@ pub(super) fn select<'a>(
     factor: Option<&'a str>,
 ) -> Result<Arms<'a>, Refused> {
     let (all, folded) = match (sets, factor) {
-        ([set], Some(factor)) => (levels_of(set, factor)?, Vec::new()),
+        ([set], Some(factor)) => {
+            let found = set.factor(factor).filter(|factor| factor.levels.len() > 1);
+            let found = found.ok_or_else(|| {
+                let (name, known) = (&set.name, factors_text(set));
+                Refused::new(format!(
+                    "{name} has no factor {factor:?} with two levels or more; there are {known}"
+                ))
+            })?;
+            let arm = |level: &String| arm(set, level, |it| it.levels.get(factor) == Some(level));
+            (found.levels.iter().map(arm).collect(), Vec::new())
+        }
         ([set], None) => {
             let known = factors_text(set);
             return Err(Refused::new(format!(
@@ -99,19 +109,6 @@ pub(super) fn select<'a>(
     Ok(Arms { all, factor, folded, order, blocks_match })
 }
 
-/// An arm for each level of a factor.
-fn levels_of<'a>(set: &'a Dataset, factor: &str) -> Result<Vec<ArmTrials<'a>>, Refused> {
-    let found = set.factor(factor).filter(|factor| factor.levels.len() > 1);
-    let found = found.ok_or_else(|| {
-        let (name, known) = (&set.name, factors_text(set));
-        Refused::new(format!(
-            "{name} has no factor {factor:?} with two levels or more; there are {known}"
-        ))
-    })?;
-    let arm = |level: &String| arm(set, level, |trial| trial.levels.get(factor) == Some(level));
-    Ok(found.levels.iter().map(arm).collect())
-}
-
 /// An arm for each input, and the factors that only tell the inputs apart.
 fn inputs(sets: &[Dataset]) -> (Vec<ArmTrials<'_>>, Vec<&str>) {
     let all = sets.iter().map(|set| arm(set, &set.name, |_| true)).collect();
@@ -131,21 +128,19 @@ fn arm<'a>(set: &'a Dataset, name: &str, is_of: impl Fn(&Trial) -> bool) -> ArmT
     ArmTrials { arm: Arm { name, trials: trials.len(), deterministic }, trials }
 }
 
-/// When the first and the last trial of an arm began.
-fn span(arm: &ArmTrials) -> Option<(u64, u64)> {
-    let starts = arm.trials.iter().map(|trial| trial.started_unix_ns);
-    let starts: Vec<u64> = starts.collect::<Option<_>>()?;
-    Some((*starts.iter().min()?, *starts.iter().max()?))
-}
-
 /// Two arms in order of time, if one is known to have ended before the other began.
 fn in_turn<'s, 'a>(
     first: &'s ArmTrials<'a>,
     second: &'s ArmTrials<'a>,
 ) -> Option<[&'s ArmTrials<'a>; 2]> {
-    match (span(first)?, span(second)?) {
-        (one, other) if one.1 < other.0 => Some([first, second]),
-        (one, other) => (other.1 < one.0).then_some([second, first]),
+    let starts = |arm: &ArmTrials| -> Option<Vec<u64>> {
+        arm.trials.iter().map(|trial| trial.started_unix_ns).collect()
+    };
+    let (one, other) = (starts(first)?, starts(second)?);
+    let is_before = |one: &[u64], other: &[u64]| Some(one.iter().max()? < other.iter().min()?);
+    match is_before(&one, &other)? {
+        true => Some([first, second]),
+        false => is_before(&other, &one)?.then_some([second, first]),
     }
 }
 

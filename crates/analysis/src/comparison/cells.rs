@@ -37,7 +37,9 @@ pub(super) fn cells(
                     let (sides, alpha) = ([&first[..], &other[..]], settings.alpha);
                     let mut draft = draft(arms, second, place, &responses[&place.0], sides, alpha);
                     if place.0 == DELAY {
-                        let noload = without_load(place).and_then(|place| observed[0].get(&place));
+                        let mut quiet = (*place).clone();
+                        let load = quiet.1.get_mut(LOAD).map(|load| BASELINE.clone_into(load));
+                        let noload = load.and_then(|()| observed[0].get(&quiet));
                         draft.cell.stalls = stalls::stalls(sides, noload.map(Vec::as_slice), alpha);
                     }
                     drafts.push(draft);
@@ -82,13 +84,6 @@ fn words((response, levels, part): &Place) -> String {
     let levels = levels.iter().map(|(name, level)| format!("{name} {level}"));
     let parts: Vec<String> = levels.chain(part.clone()).collect();
     if parts.is_empty() { response.clone() } else { format!("{response} of {}", parts.join(", ")) }
-}
-
-/// The same place under no load; `None` where there are no loads.
-fn without_load(place: &Place) -> Option<Place> {
-    let mut place = place.clone();
-    BASELINE.clone_into(place.1.get_mut(LOAD)?);
-    Some(place)
 }
 
 /// The values of an arm, place by place.
@@ -155,10 +150,7 @@ fn draft(
         unit,
         paired_by,
         verdict: if identical { Verdict::Equivalent } else { Verdict::CannotTell },
-        outcome: match identical {
-            true => Outcome::Identical,
-            false => untested(&costs, is_usable),
-        },
+        outcome: if identical { Outcome::Identical } else { untested(&costs, is_usable) },
         seeds: deterministic.then(|| seeds::seeds(sides, costs_of)).flatten(),
         stalls: None,
         tick: None,
@@ -195,7 +187,10 @@ fn overall_cell(
 /// key of its own and a median, and at most a fifth is lost.
 fn partners<'a>(sides: [&[Seen<'a>]; 2], by: PairedBy) -> Option<[Vec<Seen<'a>>; 2]> {
     let keyed = |side: &[Seen<'a>]| -> Option<BTreeMap<u64, Seen<'a>>> {
-        let key = |seen: &Seen<'a>| bounded_median(seen.samples).and(by.key(seen.trial));
+        let key = |seen: &Seen<'a>| {
+            let own = if by == PairedBy::Block { seen.trial.block } else { seen.trial.seed };
+            bounded_median(seen.samples).and(own)
+        };
         let map = side.iter().map(|seen| Some((key(seen)?, *seen)));
         map.collect::<Option<BTreeMap<_, _>>>().filter(|map| map.len() == side.len())
     };

@@ -34,13 +34,12 @@ pub(super) fn sentence(comparison: &Comparison) -> String {
     format!("{}.", sentences.join("; "))
 }
 
-/// What all cells say together.
+/// The effects over all cells.
 fn over_all(arm: usize, comparison: &Comparison) -> String {
     let of_arm = comparison.overall.iter().filter(|overall| overall.arm == arm);
     let text = |overall: &Overall| {
-        let effect = overall.effect.as_ref().filter(|it| !says_nothing(it.low, it.high));
-        let interval =
-            effect.map_or_else(String::new, |it| format!(" [{:.2}, {:.2}]", it.low, it.high));
+        let interval = overall.effect.as_ref().map(|it| interval(it.low, it.high));
+        let interval = interval.unwrap_or_default();
         let [found, ..] = words(overall.verdict);
         let Overall { response, ratio, ratio_mark, .. } = overall;
         format!("{found} over {} in {response} {ratio_mark}×{ratio:.2}{interval}", overall.over())
@@ -58,24 +57,17 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
     let response = &cell.response;
     let found = match (cell.judged(), cell.ratio()) {
         (Some(found), _) => {
-            let (low, high) = (found.adjusted_low, found.adjusted_high);
-            let interval = match says_nothing(low, high) {
-                true => String::new(),
-                false => format!(" [{low:.2}, {high:.2}]"),
-            };
+            let interval = interval(found.adjusted_low, found.adjusted_high);
             let (mark, method) = (cell.ratio_mark(), method_words(found.method));
             format!("{response} {mark}×{:.2}{interval} ({method})", found.ratio)
         }
         (None, Some(ratio)) => format!("{response} ×{ratio:.2}"),
         (None, None) => response.clone(),
     };
+    let beyond = format!("{found}, beyond the margin of {margin}");
     match cell.verdict {
-        Verdict::Regression => {
-            format!("is a regression against {reference}: {found}, beyond the margin of {margin}")
-        }
-        Verdict::Improvement => {
-            format!("is an improvement on {reference}: {found}, beyond the margin of {margin}")
-        }
+        Verdict::Regression => format!("is a regression against {reference}: {beyond}"),
+        Verdict::Improvement => format!("is an improvement on {reference}: {beyond}"),
         Verdict::Equivalent => {
             format!("is equivalent to {reference} within the margin of {margin}: {found}")
         }
@@ -87,6 +79,11 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
             format!("against {reference}: cannot tell: {found}, the margin is {margin}{more}")
         }
     }
+}
+
+/// An interval that is narrow enough to mean something, after its estimate.
+fn interval(low: f64, high: f64) -> String {
+    if says_nothing(low, high) { String::new() } else { format!(" [{low:.2}, {high:.2}]") }
 }
 
 /// How the trials of one cell ended.

@@ -42,7 +42,11 @@ pub(super) fn differences(arms: &Arms) -> Vec<Difference> {
     let others = facts.iter().copied().filter(|fact| WANTED.iter().all(|(name, _)| name != fact));
     let of_environment = wanted.chain(others).map(|fact| {
         let values = values(arms, |trial| trial.environment.get(fact));
-        let named = arms.factor.is_some_and(|factor| belongs(fact, factor));
+        // A prefix is a part of the system.
+        let named = ["", "subject_", "vm_", "vm_machine_"].iter().any(|part| {
+            let rest = fact.strip_prefix(part).and_then(|fact| fact.strip_prefix(arms.factor?));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        });
         // In one experiment, what goes with the levels of the factor comes of them.
         let one_each = values.iter().all(|values| values.len() == 1);
         let compared = named || (arms.factor.is_some() && arms.blocks_match && one_each);
@@ -75,14 +79,6 @@ fn values(arms: &Arms, read: impl Fn(&Trial) -> Option<&String>) -> Vec<Vec<Stri
         found.into_iter().cloned().collect()
     };
     arms.all.iter().map(of_arm).collect()
-}
-
-/// Whether a fact has a factor's name, with an optional suffix, or a prefix for a part of the system.
-fn belongs(fact: &str, factor: &str) -> bool {
-    ["", "subject_", "vm_", "vm_machine_"].iter().any(|part| {
-        let rest = fact.strip_prefix(part).and_then(|fact| fact.strip_prefix(factor));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-    })
 }
 
 /// The most important facts that no arm recorded.

@@ -85,6 +85,7 @@ fn conclude(
     let ratios: Vec<f64> = cells.iter().filter_map(|cell| cell.ratio()).collect();
     let mean = geometric_mean(&ratios)?;
     let without = |left: stats::LeftOut| (cells[left.index].label(), left.ratio);
+    let has = |mark: &str| cells.iter().any(|cell| cell.ratio_mark() == mark);
     let (mut verdict, effect, mut reason) = match found {
         Ok(effect) => {
             let why = effect.why.map(|why| not_decided(why).to_owned());
@@ -100,23 +101,18 @@ fn conclude(
         response: cells[0].response.clone(),
         cells: ratios.len(),
         ratio: mean.ratio,
-        ratio_mark: ratio_mark(&cells),
+        ratio_mark: match (has("≥ "), has("≤ ")) {
+            (true, true) => "≶ ",
+            (true, false) => "≥ ",
+            (false, true) => "≤ ",
+            (false, false) => "",
+        },
         lowest_without: without(mean.lowest?),
         highest_without: without(mean.highest?),
         verdict,
         effect,
         reason,
     })
-}
-
-fn ratio_mark(cells: &[&Cell]) -> &'static str {
-    let has = |mark: &str| cells.iter().any(|cell| cell.ratio_mark() == mark);
-    match (has("≥ "), has("≤ ")) {
-        (true, true) => "≶ ",
-        (true, false) => "≥ ",
-        (false, true) => "≤ ",
-        (false, false) => "",
-    }
 }
 
 fn not_decided(why: NotDecided) -> &'static str {

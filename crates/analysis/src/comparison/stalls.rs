@@ -56,15 +56,6 @@ pub(super) fn stalls(sides: [&[Seen]; 2], noload: Option<&[Seen]>, alpha: f64) -
     Some(Stalls { limit_ns, of_noload: noload.is_some(), first, second, p, p_adjusted: p })
 }
 
-/// Adjusts the p-values of all cells.
-pub(super) fn adjust<'a>(found: impl Iterator<Item = &'a mut Stalls>) {
-    let found: Vec<&mut Stalls> = found.collect();
-    let p_values: Vec<f64> = found.iter().map(|stalls| stalls.p).collect();
-    for (stalls, p_adjusted) in found.into_iter().zip(stats::holm(&p_values)) {
-        stalls.p_adjusted = p_adjusted;
-    }
-}
-
 /// A censored delay below the limit may be a stall, and does not count.
 fn share(delays_ns: &[Observation], limit_ns: f64, alpha: f64) -> Option<Share> {
     let (stalled, others): (Vec<_>, Vec<_>) =

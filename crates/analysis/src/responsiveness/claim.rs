@@ -85,13 +85,8 @@ impl Units {
         units.into_iter().filter_map(median).collect()
     }
 
-    /// The ratio of this load to no load.
-    pub(crate) fn ratio(&self, baseline: &Self) -> Option<Ratio> {
-        self.over_units(baseline).or_else(|| self.of_samples(baseline))
-    }
-
     /// Over seeds or blocks, in pairs if each has its own baseline; `None` if a side has only one.
-    fn over_units(&self, baseline: &Self) -> Option<Ratio> {
+    pub(crate) fn over_units(&self, baseline: &Self) -> Option<Ratio> {
         // Within one invocation blocks are repetitions of a seed.
         let claim =
             if self.medians(Claim::Seeds).len() == 1 { Claim::Blocks } else { Claim::Seeds };
@@ -120,7 +115,7 @@ impl Units {
     }
 
     /// Of the samples of all units together.
-    fn of_samples(&self, baseline: &Self) -> Option<Ratio> {
+    pub(crate) fn of_samples(&self, baseline: &Self) -> Option<Ratio> {
         let [first, second] = [baseline, self].map(|units| -> Vec<Vec<Observation>> {
             units.runs.iter().flat_map(|(_, _, batches)| batches).cloned().collect()
         });

@@ -20,7 +20,11 @@ pub(super) struct Oriented {
 pub(super) fn orient(curve: &Curve, settings: &Settings) -> Oriented {
     let mut table = rows::rows(curve);
     let plateau = settings.plateau.unwrap_or_else(|| plateau(curve, &table, settings));
-    rows::relate(&mut table, plateau);
+    let mut costs = table.iter().filter_map(|row| row.cost);
+    let first = if plateau == End::Low { costs.next() } else { costs.next_back() };
+    for row in &mut table {
+        row.relative_speed = first.zip(row.cost).map(|(first, cost)| first / cost);
+    }
     let (shape, by_way) = shape(curve, plateau, settings);
     let is_left_out = |row: &&Row| row.level <= 0.0 && row.cost.is_some();
     let left_out = table.iter().filter(is_left_out);

@@ -50,8 +50,13 @@ impl Range {
     /// At most `count` distinct levels from `from` to `to`, with both ends.
     pub(super) fn spread(&self, from: f64, to: f64, count: usize) -> Vec<f64> {
         let gaps = count.saturating_sub(1).max(1) as f64;
-        let level = |step: usize| self.rounded(self.between(from, to, step as f64 / gaps));
-        crate::distinct((0..count).map(level))
+        let level = |step: usize| match (step as f64 / gaps, self.spacing) {
+            (part, _) if part <= 0.0 => from,
+            (part, _) if part >= 1.0 => to,
+            (part, Spacing::Geometric) => from * (to / from).powf(part),
+            (part, Spacing::Linear) => from + (to - from) * part,
+        };
+        crate::distinct((0..count).map(|step| self.rounded(level(step))))
     }
 
     /// At most `count` levels strictly between two others, in the order from `from` to `to`.
@@ -59,16 +64,6 @@ impl Range {
         let mut levels = self.spread(from, to, count + 2);
         levels.retain(|level| *level > from.min(to) && *level < from.max(to));
         levels
-    }
-
-    /// The level at a part of the way.
-    fn between(&self, from: f64, to: f64, part: f64) -> f64 {
-        match self.spacing {
-            _ if part <= 0.0 => from,
-            _ if part >= 1.0 => to,
-            Spacing::Geometric => from * (to / from).powf(part),
-            Spacing::Linear => from + (to - from) * part,
-        }
     }
 
     /// The nearest level of the range: a multiple of the quantum, between the ends. Without quantum

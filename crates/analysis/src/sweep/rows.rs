@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use stats::{Knee, KneeKind};
 
-use super::{Curve, End, Point};
+use super::{Curve, Point};
 
 /// One level, with the medians of its measurements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -68,18 +68,6 @@ fn row(level: f64, points: &[&Point]) -> Row {
         relative_speed: None,
         figures: figures.into_iter().filter_map(median).collect(),
         problems,
-    }
-}
-
-/// Fills in the relative speeds.
-pub(super) fn relate(rows: &mut [Row], plateau: End) {
-    let mut costs = rows.iter().filter_map(|row| row.cost);
-    let first = match plateau {
-        End::Low => costs.next(),
-        End::High => costs.next_back(),
-    };
-    for row in rows {
-        row.relative_speed = first.zip(row.cost).map(|(first, cost)| first / cost);
     }
 }
 

@@ -264,10 +264,8 @@ impl State<'_> {
             rows.iter().filter_map(|row| Some((row.level, row.cost?))).collect();
         let rise = |pair: &[(f64, f64)]| (pair[0].1 / pair[1].1).ln().abs();
         let pair = measured.windows(2).max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
-        let last = match self.range.first < self.range.last {
-            true => measured.last()?.0,
-            false => measured.first()?.0,
-        };
+        let is_upward = self.range.first < self.range.last;
+        let last = if is_upward { measured.last() } else { measured.first() }?.0;
         let levels = vec![pair[0].0, pair[1].0, last];
         let is_done = |level: &f64| self.count(*level) >= 2 * self.passes();
         if levels.iter().all(is_done) || self.count(last) >= 3 * self.passes() {

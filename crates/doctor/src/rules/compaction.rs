@@ -27,31 +27,25 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
     if stalls == 0.0 {
         return ruled_out("no allocation waited for compaction");
     }
+    let counts = |task: Task<'_>| task.counters.grown("taskstats", "compact_delay_total_ns");
+    let is_counted = interval.tasks().any(|task| counts(task).is_some());
+    let lost = || lost_of_tasks(interval, None, |task| task.ns("compact"));
+    // Reclaim counts as pressure of memory too.
+    let is_alone = interval.vmstat("pgsteal_direct") == Some(0.0);
+    let pressure = || interval.machine().pressure("psi", "memory_some_us");
+    let unknown = || Price::unknown(NO_DELAYS, is_alone.then(pressure).flatten());
+    let price = is_counted.then(lost).flatten().map_or_else(unknown, Price::Known);
     let fails = interval.vmstat("compact_fail").unwrap_or(0.0);
     let condition =
         format!("{stalls} allocations waited for compaction, {fails} of them for nothing");
     let mut found = RULE
-        .of_machine(price(interval), condition)
+        .of_machine(price, condition)
         .speaks("vmstat/compact_stall", stalls, 1.0)
         .speaks("vmstat/compact_fail per stall", fails / stalls, FAIL_SHARE);
     for name in ["compact_migrate_scanned", "thp_fault_alloc", "thp_fault_fallback"] {
         found = found.notes(format!("vmstat/{name}"), interval.vmstat(name));
     }
     found.if_frequent(interval, stalls)
-}
-
-fn price(interval: &Interval<'_>) -> Price {
-    let is_counted = interval
-        .tasks()
-        .any(|task| task.counters.grown("taskstats", "compact_delay_total_ns").is_some());
-    let measured = || lost_of_tasks(interval, None, |task| task.ns("compact"));
-    if let Some(lost) = is_counted.then(measured).flatten() {
-        return Price::Known(lost);
-    }
-    // Both are counted as pressure of memory.
-    let is_alone = interval.vmstat("pgsteal_direct") == Some(0.0);
-    let pressure = || interval.machine().pressure("psi", "memory_some_us");
-    Price::unknown(NO_DELAYS, is_alone.then(pressure).flatten())
 }
 
 #[cfg(test)]

@@ -16,14 +16,14 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
-    let stolen = steal(interval);
+    let stolen = stolen(interval);
     let throttled: Vec<Finding> =
         interval.groups().filter_map(|(path, change)| throttled(interval, path, &change)).collect();
     if stolen.is_none() && throttled.is_empty() {
         return Err(unable("neither steal (/proc/stat) nor cpu.stat is available"));
     }
-    let share = stolen.map_or(0.0, |lost| lost.lost_share);
-    let all = throttled.into_iter().chain(stolen.map(stolen_finding));
+    let share = stolen.as_ref().and_then(Finding::lost).map_or(0.0, |lost| lost.lost_share);
+    let all = throttled.into_iter().chain(stolen);
     let findings: Vec<Finding> = all.filter(|found| !found.price.is_negligible()).collect();
     if findings.is_empty() {
         return ruled_out(format!(
@@ -88,20 +88,16 @@ fn confirm(path: &str) -> String {
     format!("find /sys/fs/cgroup -path {pattern} -exec cat {{}} +")
 }
 
-/// Time that the hypervisor took, out of the time in which a CPU was wanted.
-fn steal(interval: &Interval<'_>) -> Option<LostTime> {
+/// The time that the hypervisor took, out of the time in which a CPU was wanted.
+fn stolen(interval: &Interval<'_>) -> Option<Finding> {
     let steal_ns = cpu_ticks(interval, "steal")? * TICK_NS;
-    Some(CpuTime::in_interval(interval)?.lost(steal_ns))
-}
-
-fn stolen_finding(lost: LostTime) -> Finding {
+    let lost = CpuTime::in_interval(interval)?.lost(steal_ns);
     let condition = format!(
         "the hypervisor gave {:.1} % of the CPU time that was wanted to somebody else",
         lost.lost_share * 100.0
     );
-    RULE.finding(Scope::Machine, Price::Known(lost), condition)
-        .lost_from(LOST_SHARE)
-        .notes("stat/cpu_steal_ticks, ns", lost.lost_ns as f64)
+    let found = RULE.finding(Scope::Machine, Price::Known(lost), condition);
+    Some(found.lost_from(LOST_SHARE).notes("stat/cpu_steal_ticks, ns", lost.lost_ns as f64))
 }
 
 #[cfg(test)]

@@ -57,12 +57,6 @@ impl Refaults {
             limit_met: group.grown_any("memcg", &["events_max", "failcnt"]),
         })
     }
-
-    /// Whether the group uses what it may; where its limit is not known, whether it met it.
-    fn is_near_limit(&self) -> bool {
-        let met = self.limit_met.is_some_and(|met| met > 0.0);
-        self.used_share.map_or(met, |share| share >= NEAR_LIMIT)
-    }
 }
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
@@ -77,8 +71,10 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             cold |= price.lost().is_some_and(|lost| lost.lost_share >= LOST_SHARE);
             continue;
         }
+        let has_met = group.limit_met.is_some_and(|met| met > 0.0);
+        let is_near_limit = group.used_share.map_or(has_met, |share| share >= NEAR_LIMIT);
         // Memory pressure is no upper bound: it omits most of the waits for reading.
-        if !group.is_near_limit() || price.is_negligible() {
+        if !is_near_limit || price.is_negligible() {
             continue;
         }
         let found = finding(interval, path, &group, price, affected.as_ref());

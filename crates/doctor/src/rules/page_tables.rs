@@ -37,19 +37,14 @@ pub(crate) fn blow_up(interval: &Interval<'_>, group: Option<&str>) -> Option<Bl
     let tables_kb = interval.tasks_of(group).map(of_task).sum();
     let level = |name| interval.machine().level("meminfo", name);
     let ratio = |part: f64, whole: Option<f64>| Some(part / whole.filter(|whole| *whole > 0.0)?);
-    let of_mapped = ratio(tables_kb, mapped_kb(interval, group));
+    // As versions 1 and 2 spell it; each page once.
+    let names = ["mapped_file", "file_mapped"];
+    let mapped_bytes = interval.group(group).and_then(|group| group.level_any("memcg", &names));
+    let mapped_kb = mapped_bytes.map(|bytes| (bytes / 1024.0).floor());
+    let of_mapped = ratio(tables_kb, mapped_kb.or_else(|| level("Mapped_kb")));
     let of_memory = level("PageTables_kb").and_then(|tables| ratio(tables, level("MemTotal_kb")));
     let is_large = of_mapped >= Some(TABLE_SHARE) || of_memory >= Some(MEMORY_SHARE);
     is_large.then_some(BlowUp { tables_kb, of_mapped, of_memory })
-}
-
-/// File and shared memory that is mapped, each page once, in kB.
-fn mapped_kb(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
-    // As versions 1 and 2 spell it.
-    let names = ["mapped_file", "file_mapped"];
-    let bytes = interval.group(group).and_then(|group| group.level_any("memcg", &names));
-    let of_machine = || interval.machine().level("meminfo", "Mapped_kb");
-    bytes.map(|bytes| (bytes / 1024.0).floor()).or_else(of_machine)
 }
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {

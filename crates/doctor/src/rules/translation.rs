@@ -37,7 +37,11 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         let threads = Threads::awake(&task.counters);
         // The mean time of a thread: with waits for a CPU, less than the interval.
         let is_busy = user_ns >= USER_CPUS * threads.had_ns / threads.count as f64;
-        let pays = small >= SMALL_SHARE && is_steady(interval, &task.counters, pages) && is_busy;
+        // A process that takes more memory does not use it yet.
+        let faults = task.counters.grown("task_stat", "minflt");
+        let is_steady =
+            faults.is_some_and(|faults| faults <= STEADY_FAULTS_PER_S * interval.seconds());
+        let pays = small >= SMALL_SHARE && pages >= REACH_PAGES && is_steady && is_busy;
         Some(if pays { user_ns * tax * small } else { 0.0 })
     })
     .ok_or_else(|| {
@@ -73,13 +77,6 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         Finding { counterfactual: Some(counterfactual), ..found }
     };
     Ok(affected.iter().map(finding).collect())
-}
-
-/// Whether a process has much memory and does not take more.
-fn is_steady(interval: &Interval<'_>, change: &Change<'_>, pages: f64) -> bool {
-    let faults = change.grown("task_stat", "minflt");
-    pages >= REACH_PAGES
-        && faults.is_some_and(|faults| faults <= STEADY_FAULTS_PER_S * interval.seconds())
 }
 
 /// The share of small pages of the anonymous memory of a group, or of the machine.

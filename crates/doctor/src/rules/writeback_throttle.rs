@@ -20,19 +20,16 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-/// Dirty pages and those in writeback, per ceiling above which writers wait: the mean of both
-/// thresholds (`dirty_freerun_ceiling` in the kernel's `mm/page-writeback.c`).
-fn dirty_per_ceiling(machine: &Change<'_>) -> Option<f64> {
-    let level = |name| machine.level("vmstat", name);
-    let ceiling = (level("nr_dirty_threshold")? + level("nr_dirty_background_threshold")?) / 2.0;
-    Some((level("nr_dirty")? + level("nr_writeback")?) / ceiling.max(1.0))
-}
-
 fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
     let machine = interval.machine();
-    let (traffic, dirty) = Traffic::in_interval(interval)
-        .zip(dirty_per_ceiling(&machine))
+    // Writers wait from the mean of both thresholds (`dirty_freerun_ceiling`, `mm/page-writeback.c`).
+    let sum = |one, two| Some(machine.level("vmstat", one)? + machine.level("vmstat", two)?);
+    let ceiling = sum("nr_dirty_threshold", "nr_dirty_background_threshold");
+    let dirty = sum("nr_dirty", "nr_writeback").zip(ceiling);
+    let (traffic, (dirty, ceiling)) = Traffic::in_interval(interval)
+        .zip(dirty)
         .ok_or_else(|| unable("vmstat does not count what is dirty and what was written"))?;
+    let dirty = dirty / (ceiling / 2.0).max(1.0);
     if dirty < NEAR_CEILING {
         return ruled_out(format!("{:.0} % of what makes writers wait is dirty", 100.0 * dirty));
     }

@@ -22,19 +22,15 @@ const STEP_PAGES: usize = 389;
 /// Reading a file page again, in the first directory that allows it: one may be read-only, or in memory.
 pub(super) fn file_refault(work_dirs: &[PathBuf]) -> Measured {
     let mut reasons = Vec::new();
-    let mut tried = work_dirs.iter().map(|work_dir| file_refault_in(work_dir));
-    let found = tried.find_map(|measured| measured.map_err(|why| reasons.push(why)).ok());
-    found.ok_or_else(|| {
-        format!("{}; --work-dir DIR names a directory on a disk", reasons.join("; "))
-    })
-}
-
-fn file_refault_in(work_dir: &Path) -> Measured {
-    let path = work_dir.join(format!("thrashlab-calibration-{}.dat", std::process::id()));
-    let measured = uncached(&path)
-        .map_err(refused(&format!("make {}", path.display())))
-        .and_then(|mapping| major(&mapping));
-    measured.map_err(|reason| format!("{reason} (the file is in {})", work_dir.display()))
+    for work_dir in work_dirs {
+        let path = work_dir.join(format!("thrashlab-calibration-{}.dat", std::process::id()));
+        let mapping = uncached(&path).map_err(refused(&format!("make {}", path.display())));
+        match mapping.and_then(|mapping| major(&mapping)) {
+            Ok(cost) => return Ok(cost),
+            Err(why) => reasons.push(format!("{why} (the file is in {})", work_dir.display())),
+        }
+    }
+    Err(format!("{}; --work-dir DIR names a directory on a disk", reasons.join("; ")))
 }
 
 /// A mapping of a file whose pages are on the disk only.

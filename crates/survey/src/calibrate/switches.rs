@@ -1,6 +1,6 @@
 //! Switching between processes.
 
-use std::io::{self, PipeReader, PipeWriter, Read, Write, pipe};
+use std::io::{self, Read, Write, pipe};
 
 use rustix::time::ClockId;
 use sys::process::{end, fork_child};
@@ -15,9 +15,14 @@ const SWITCHES: usize = 2;
 /// One of the two switches of a byte's round trip through pipes.
 pub(super) fn context_switch() -> Measured {
     let step = "pass a byte through a pipe";
-    let (mut near, back) = pipe().map_err(refused(step))?;
-    let (far, mut to_far) = pipe().map_err(refused(step))?;
-    let child = fork_child(|| echo(far, back)).map_err(refused("fork"))?;
+    let (mut near, mut back) = pipe().map_err(refused(step))?;
+    let (mut far, mut to_far) = pipe().map_err(refused(step))?;
+    let echo = move || {
+        let mut byte = [0];
+        while far.read_exact(&mut byte).is_ok() && back.write_all(&byte).is_ok() {}
+        0
+    };
+    let child = fork_child(echo).map_err(refused("fork"))?;
     let mut trips = || -> io::Result<()> {
         for _ in 0..PIECE_TRIPS {
             to_far.write_all(&[1])?;
@@ -32,10 +37,4 @@ pub(super) fn context_switch() -> Measured {
     let each = pieces.collect::<io::Result<_>>().map_err(refused(step));
     end([child]).map_err(refused("end a child"))?;
     cost(each?)
-}
-
-fn echo(mut far: PipeReader, mut back: PipeWriter) -> i32 {
-    let mut byte = [0];
-    while far.read_exact(&mut byte).is_ok() && back.write_all(&byte).is_ok() {}
-    0
 }

@@ -87,12 +87,9 @@ const TABLE: [(&str, Cause, &str); 57] = [
 ];
 
 /// Synonyms, and the names used here.
-const SYNONYMS: [(&str, &str); 7] = [
-    ("major_faults", "pgmajfault"),
-    ("majflt", "pgmajfault"),
-    ("faults", "pgfault"),
-    ("minor_faults", "pgfault"),
-    ("minflt", "pgfault"),
+const SYNONYMS: [(&str, &str); 4] = [
+    ("major_faults majflt", "pgmajfault"),
+    ("faults minor_faults minflt", "pgfault"),
     ("swap_ins", "pswpin"),
     ("pgtables_bytes", "pagetables"),
 ];
@@ -105,7 +102,8 @@ const CLOCKS: &str =
 pub(super) fn bare(name: &str) -> &str {
     let bare = name.rsplit_once('.').map_or(name, |(_, bare)| bare);
     let bare = bare.strip_prefix("total_").unwrap_or(bare);
-    SYNONYMS.iter().find(|(other, _)| *other == bare).map_or(bare, |(_, name)| name)
+    let is_it = |(others, _): &&(&str, &str)| others.split(' ').any(|other| other == bare);
+    SYNONYMS.iter().find(is_it).map_or(bare, |(_, name)| name)
 }
 
 /// What a counter is evidence of, and its meaning, if it is well known.
