@@ -18,7 +18,7 @@ pub fn parse_size_bytes(text: &str) -> Result<u64, String> {
     value.ok_or_else(|| format!("{text:?} is not a size: {SIZE_HINT}"))
 }
 
-/// Reads a duration such as `20s`, `300ms`, `2m`, or in bare seconds. Fails likewise.
+/// Reads a duration such as `20s`, `300ms`, `2m`, or in bare seconds. Fails for other texts.
 pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let factor = match unit {
