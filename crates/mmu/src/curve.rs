@@ -1,13 +1,8 @@
 //! Miss-ratio curves and working sets.
 //!
-//! - [`StackDistances`]: the misses of LRU caches of all sizes, exactly and in one pass.
-//! - [`SampledDistances`]: the same from a sample of the pages, with bounds.
-//! - [`SetStacks`]: for a number of sets, all numbers of ways.
-//! - [`WorkingSet`]: the units in use within windows of time.
-//! - [`Profile`]: all of these for the blocks of a trace.
-//!
-//! The first four take any keys; [`Unit`] makes keys of pages or lines. Memory grows with the number
-//! of distinct keys, not with the length of the trace.
+//! [`StackDistances`], its sample [`SampledDistances`], [`SetStacks`] and [`WorkingSet`] take any
+//! keys, [`Unit`] makes keys of pages or lines, and [`Profile`] does all for the blocks of a trace.
+//! Memory grows with the number of distinct keys, not with the length of the trace.
 
 mod distances;
 mod log_linear;

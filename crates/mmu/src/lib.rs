@@ -1,7 +1,4 @@
-//! Simulators of current memory-management hardware.
-//!
-//! - [`tlb`]: translation look-aside buffers, page-walk caches and page walks, driven by traces.
-//! - [`curve`]: miss-ratio curves and working sets of traces, for all sizes at once.
+//! Simulators of current memory-management hardware, driven by traces.
 //!
 //! **Invariant:** pure and deterministic: no clock, thread, environment or hidden seed.
 

@@ -1,8 +1,8 @@
 //! TLB hierarchies, page-walk caches and page walks.
 //!
 //! A [`Machine`] is read from a description, a run's choices are [`Options`], and a [`Simulator`]
-//! takes the references and events of a trace and returns an [`Outcome`]. docs/mmu-tlb.md has the
-//! path of a reference: its page's size, the TLBs level by level, a page walk, the cost of its steps.
+//! takes the references and events of a trace and returns an [`Outcome`], as docs/mmu-tlb.md has
+//! it.
 
 mod array;
 mod core;

@@ -30,8 +30,7 @@ pub(crate) fn raised(values: &[Observation], to: Option<f64>) -> Vec<f64> {
     values.iter().map(value).collect()
 }
 
-/// Replaces each ratio that only a raised value makes by `limit`, 0 or infinity; all of a mean, which
-/// has no limit as soon as one value has none.
+/// Replaces each ratio that only a raised value makes by `limit`, 0 or infinity; all of a mean.
 pub(crate) fn limited(found: RatioInterval, limit: f64, is_mean: bool) -> RatioInterval {
     let is_raised = |ratio: f64| ratio >= UNLIMITED || ratio * UNLIMITED <= 1.0;
     let limited = |ratio: f64| if is_mean || is_raised(ratio) { limit } else { ratio };
@@ -39,17 +38,13 @@ pub(crate) fn limited(found: RatioInterval, limit: f64, is_mean: bool) -> RatioI
     RatioInterval { ratio, low, high, ..found }
 }
 
-/// The interval from the lower end of the smallest ratio to the upper end of the largest, with the
-/// nontrivial estimate of the two; and both estimates.
-pub(crate) fn joined(
-    smallest: RatioInterval,
-    largest: RatioInterval,
-) -> (RatioInterval, AllowedRatio) {
+/// The interval from the smallest ratio to the largest, with the nontrivial estimate, and both.
+pub(crate) fn joined(least: RatioInterval, most: RatioInterval) -> (RatioInterval, AllowedRatio) {
     let found = RatioInterval {
-        ratio: if smallest.ratio == 0.0 { largest.ratio } else { smallest.ratio },
-        low: smallest.low,
-        high: largest.high,
-        confidence_attained: smallest.confidence_attained.min(largest.confidence_attained),
+        ratio: if least.ratio == 0.0 { most.ratio } else { least.ratio },
+        low: least.low,
+        high: most.high,
+        confidence_attained: least.confidence_attained.min(most.confidence_attained),
     };
-    (found, AllowedRatio { lowest: smallest.ratio, highest: largest.ratio })
+    (found, AllowedRatio { lowest: least.ratio, highest: most.ratio })
 }

@@ -7,8 +7,8 @@ use crate::quantile;
 
 /// Quantile at `probability` (0 to 1) as by [`quantile`], with each bound at its value.
 ///
-/// It is a lower bound if larger values behind the bounds would raise it: a quantile never falls when
-/// a value rises, so trying the largest ones is enough. `None` as of [`quantile`].
+/// It is a lower bound if larger values behind the bounds would raise it: a quantile never falls
+/// when a value rises, so trying the largest ones is enough. `None` as of [`quantile`].
 pub fn bounded_quantile(sample: &[Observation], probability: f64) -> Option<Observation> {
     let values: Vec<f64> = sample.iter().map(|one| one.value).collect();
     let value = quantile(&values, probability)?;

@@ -10,11 +10,9 @@ const STEPS: usize = 300;
 /// The best powers of the response.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoxCox {
-    /// The power from -1 to 2 with the smallest joint F of all interactions: effects come closest to
-    /// adding up. Absent without interactions in the model.
+    /// The power with the smallest joint F of all interactions, if the model has any.
     pub additive_lambda: Option<f64>,
-    /// The power with the largest likelihood under the full model: residuals within cells come
-    /// closest to one normal distribution. Uncertain with few replicates.
+    /// The power with the largest likelihood under the full model.
     pub likely_lambda: f64,
 }
 

@@ -1,6 +1,4 @@
-//! A change of a total by its parts: commands, files, processes.
-//!
-//! The share of a part is its change over the change of the total, as LMDI-I has it for a sum.
+//! A change of a total by its parts: the share of each is its change over that of the total.
 
 use crate::mean;
 
@@ -24,16 +22,14 @@ pub struct PartChange {
     pub before: f64,
     /// Mean over trials.
     pub after: f64,
-    /// Part of the total's change; negative when it went against the total. Absent when the total
-    /// did not change.
+    /// Part of the total's change, negative when against it; absent without a change.
     pub share: Option<f64>,
-    /// Smallest and largest share over all pairs of a trial before and one after. Absent where parts
-    /// have different numbers of trials, or the total does not change one way in all pairs.
+    /// Smallest and largest share over all pairs of a trial before and one after. Absent where
+    /// parts have different numbers of trials, or the total does not change one way in all pairs.
     pub share_bounds: Option<(f64, f64)>,
 }
 
-/// The changes of the parts, the largest in either direction first; `None` when a part has no trials
-/// on one side, or a value that is not finite.
+/// The changes of the parts, the largest first; `None` without finite trials on both sides.
 pub fn breakdown(parts: &[Part]) -> Option<Vec<PartChange>> {
     let change = |part: &Part| {
         let (before, after) = mean(&part.before).zip(mean(&part.after))?;

@@ -1,18 +1,11 @@
 //! Verdicts on a family of comparisons: what `thrashlab compare` decides (docs/comparing.md).
 //!
-//! Each cell compares two samples of a cost (lower is better) by the ratio second / first. Ranks
-//! decide if their smallest attainable p-value reaches α / m for m comparable cells, else t on
-//! logarithms: the choice depends on the sample sizes, never on the outcome.
-//!
-//! **Bounds.** A value may be a lower bound: a start that never completed. Each claim is tested
-//! where the bounds oppose it most: "larger" with the second sample's bounds taken as values and the
-//! first one's as beyond everything, "smaller" the other way round. Rank statistics are monotone in
-//! each value, so no completion could withdraw a verdict.
+//! Each claim is tested where lower bounds among the values oppose it most. Rank statistics are
+//! monotone in each value, so no completion could withdraw a verdict.
 //!
 //! **Invariant:** the chance that *any* cell is called a regression or an improvement though its
 //! ratio is 1, or equivalent though its ratio is outside the margin, is at most α: all these
-//! hypotheses are stepped down together (proof in `multiple.rs`). The adjusted interval has the
-//! level that the step-down gave its cell, so it agrees with the verdict.
+//! hypotheses are stepped down together (proof in `multiple.rs`), and so are the intervals.
 
 mod cell;
 mod outlook;
@@ -145,14 +138,14 @@ pub struct CellResult {
     pub log_ratio: Option<LogRatio>,
     /// p-value of the permutation (pairs: sign-flip) test of at most four values a side.
     pub permutation_p: Option<f64>,
-    /// The smallest ratio above 1 that would be called a regression at the level α / m with a chance
-    /// of 80 %, for this spread and these sample sizes; `None` for an unknown spread.
+    /// The smallest ratio above 1 that would be called a regression at the level α / m with a
+    /// chance of 80 %, for this spread and these sample sizes; `None` for an unknown spread.
     pub minimum_detectable: Option<f64>,
     /// Further values a side (blocks) for a verdict with a chance of 80 %, if ratio and spread are
     /// as estimated; `None` with a verdict, or for more than a million.
     pub more_blocks: Option<u64>,
-    /// Values a side (blocks) for an adjusted interval whose ends are within a factor of two; `None`
-    /// unless the interval [`says_nothing`].
+    /// Values a side (blocks) for an adjusted interval whose ends are within a factor of two;
+    /// `None` unless the interval [`says_nothing`].
     pub interval_needs: Option<u64>,
     /// Number of values in the first sample.
     pub n_first: usize,

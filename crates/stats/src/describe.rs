@@ -1,12 +1,10 @@
 //! Summaries of one sample: mean, median, quantiles, spread, and resp1's trimmed mean.
 //!
-//! Results are in the unit of the input. They are `None` for an empty sample, for a value that is not
-//! finite, and when the result would overflow.
+//! Results are in the unit of the input; `None` without values, or unless all are finite.
 
 use crate::sorted_finite;
 
-/// Arithmetic mean: the first value plus the mean distance from it, so that a constant sample has
-/// exactly that constant as its mean.
+/// Arithmetic mean, as the first value plus the mean distance: exact for constant samples.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let first = *values.first()?;
     let distance: f64 = values.iter().map(|value| value - first).sum();
@@ -18,9 +16,9 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// Quantile at `probability` (0 to 1) by Hyndman and Fan's definition 7, the default of R and NumPy:
-/// the value at position `(n - 1) * probability` of the sorted values, counted from 0, interpolated
-/// linearly between neighbours. `None` too when `probability` is outside 0 to 1.
+/// Quantile at `probability` (0 to 1) by Hyndman and Fan's definition 7, the default of R and
+/// NumPy: the value at position `(n - 1) * probability` of the sorted values, counted from 0,
+/// interpolated linearly between neighbours. `None` too when `probability` is outside 0 to 1.
 pub fn quantile(values: &[f64], probability: f64) -> Option<f64> {
     let sorted = sorted_finite(values).filter(|_| (0.0..=1.0).contains(&probability))?;
     let position = (sorted.len() - 1) as f64 * probability;

@@ -1,5 +1,4 @@
-//! Tails and quantiles of the normal, Student's t and Fisher's F distribution, on the functions of
-//! `statrs`, whose own F tail and t quantile lose digits for small p or many degrees of freedom.
+//! Tails and quantiles that keep their digits for small p and many degrees of freedom.
 
 use statrs::function::beta::{beta_reg, checked_beta_reg, ln_beta};
 use statrs::function::erf::erfc;
@@ -23,8 +22,8 @@ pub(crate) fn t_upper_tail(t: f64, df: f64) -> f64 {
 
 /// The t ≥ 0 with P(|T| ≥ t) = `p`, 0 < p < 1.
 ///
-/// Newton's method from 0: the tail is convex and falls for t > 0, so that every step stops short of
-/// the root, and the steps end when rounding does.
+/// Newton's method from 0: the tail is convex and falls for t > 0, so that every step stops short
+/// of the root, and the steps end when rounding does.
 pub(crate) fn t_critical(p: f64, df: f64) -> f64 {
     let ln_scale = ln_beta(df / 2.0, 0.5) + df.ln() / 2.0;
     let density = |t: f64| (-(df + 1.0) / 2.0 * (t * t / df).ln_1p() - ln_scale).exp();

@@ -1,9 +1,7 @@
 //! The two points that a printed summary of five leaves out.
 //!
-//! Low, median, high and average of five points leave one number free: the second point `x`, as the
-//! sum of all determines the fourth. [`FivePoints::recovered`] tries `x` in short intervals between
-//! low and median and keeps those that can have the printed figures. Interval arithmetic drops only
-//! what is impossible, whatever was rounded away.
+//! One number is left free. [`FivePoints::recovered`] tries the second point in short intervals and
+//! keeps those that can have the printed figures, by interval arithmetic.
 
 use serde::Serialize;
 

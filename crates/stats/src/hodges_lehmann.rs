@@ -1,9 +1,8 @@
-//! Hodges and Lehmann's (1963) ratio of two samples or of pairs, with the interval that inverts Mann
-//! and Whitney's test or Wilcoxon's signed rank test.
+//! Hodges and Lehmann's (1963) ratio of two samples or of pairs, with the interval that inverts
+//! Mann and Whitney's test or Wilcoxon's signed rank test.
 //!
 //! The ratio of pairs is the exponential of the median Walsh average (mean of two, or of one with
-//! itself) of the logarithms of their ratios, which must be symmetric about their middle. They are
-//! when a disturbance of a block affects both of its runs alike.
+//! itself) of the logarithms of their ratios, which must be symmetric about their middle.
 
 use crate::null_distribution::{NullDistribution, minimum_signed_rank_p, minimum_two_sided_p};
 use crate::rank_inversion::{Inversion, OrderedRatios, RankInversion, RatioInterval};
@@ -16,10 +15,8 @@ use crate::{alpha, pairs, sorted_finite};
 /// middle two, so that exchanging the samples returns the reciprocal.
 ///
 /// The interval reaches from the k-th smallest to the k-th largest ratio, with the largest k for
-/// which its coverage 1 - 2 P(U ≤ k - 1) is at least `confidence` (Moses; Hollander and Wolfe,
-/// *Nonparametric Statistical Methods*, 4.3), else over the full range, whose coverage is
-/// 1 - 2 / C(n + m, n): 94.3 % for three against four trials. It assumes that treated is distributed
-/// as baseline times a constant; with ties it covers at least as often.
+/// which its coverage is at least `confidence` (Moses; Hollander and Wolfe, *Nonparametric
+/// Statistical Methods*, 4.3), else over the full range: 94.3 % for three against four trials.
 ///
 /// Where U is approximated (see `null_distribution.rs`), so is the attained confidence: at 95 % to
 /// about 1e-3 for ten values a side. The ratios are never stored.
@@ -84,8 +81,7 @@ pub(crate) fn walsh_inversion(first: &[f64], second: &[f64]) -> Option<RankInver
 
 /// The n (n + 1) / 2 geometric means of each ratio with itself and with each other one.
 struct WalshRatios {
-    /// Square roots of the ratios, ascending: their products are monotone in spite of rounding, and
-    /// the last digit does not differ between machines, as that of a logarithm does.
+    /// Square roots of the ratios, ascending, whose products are the same on all machines.
     roots: Vec<f64>,
 }
 

@@ -3,7 +3,7 @@
 /// A column depends on earlier ones when less than this part of its length is left.
 const DEPENDENT: f64 = 1e-9;
 
-/// The columns of a problem of n rows and p columns, orthogonalised once for all responses: X = Q R.
+/// The n rows and p columns of a problem, orthogonalised once for all responses: X = Q R.
 pub(crate) struct Design {
     /// The columns of Q.
     orthonormal: Vec<Vec<f64>>,
@@ -25,8 +25,7 @@ pub(crate) struct LeastSquares {
 }
 
 impl Design {
-    /// Orthogonalises the columns of X, given by its `rows`, which all have the same length.
-    /// The error is the first column that is a sum of multiples of those before it.
+    /// From the rows of X. The error is the first column that depends on those before it.
     pub(crate) fn new(rows: &[Vec<f64>]) -> Result<Design, usize> {
         let columns = rows.first().map_or(0, Vec::len);
         let column = |column: usize| rows.iter().map(|row| row[column]).collect();
@@ -50,8 +49,7 @@ impl Design {
         }
     }
 
-    /// The directions along which the response differs without these `columns`, for
-    /// [`LeastSquares::extra_ss`]. The error is as of [`Design::new`].
+    /// The directions of `columns` for [`LeastSquares::extra_ss`]. Errors as of [`Design::new`].
     pub(crate) fn directions(&self, columns: &[usize]) -> Result<Vec<Vec<f64>>, usize> {
         let rows = columns.iter().map(|column| self.inverse[*column].clone());
         Ok(orthonormalised(rows).map_err(|nth| columns[nth])?.vectors)
@@ -84,9 +82,8 @@ struct Orthonormal {
     triangle: Vec<Vec<f64>>,
 }
 
-/// Orthonormal vectors with the span of the given ones: Gram and Schmidt's method with each
-/// projection made twice ("twice is enough", Kahan), which is orthogonal to working precision. The
-/// error is the index of the first vector that is a sum of multiples of those before it.
+/// Gram and Schmidt's method with each projection made twice ("twice is enough", Kahan). The error
+/// is the index of the first vector that depends on those before it.
 fn orthonormalised(vectors: impl Iterator<Item = Vec<f64>>) -> Result<Orthonormal, usize> {
     let mut orthonormal: Vec<Vec<f64>> = Vec::new();
     let mut triangle = Vec::new();

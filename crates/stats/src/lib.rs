@@ -6,9 +6,8 @@
 //! The default comparison is [`hodges_lehmann_ratio`]: on delays with stalls it had the most power
 //! of the methods that keep their coverage at every sample size.
 //!
-//! [`mediation`] and [`breakdown`] locate a difference, [`randomised_blocks`] and
-//! [`two_level_fraction`] design experiments on its causes, [`fit`] and [`shapley`] attribute it to
-//! factors, and [`ExactBisect`] and [`NoisyBisect`] find the step within a factor.
+//! [`mediation`] and [`breakdown`] locate a difference, [`fit`] and [`shapley`] attribute it to the
+//! factors of a design, and [`ExactBisect`] and [`NoisyBisect`] find the step within a factor.
 
 mod beyond;
 mod bisect;

@@ -59,8 +59,7 @@ pub(crate) struct Slope {
     pub(crate) r_squared: f64,
 }
 
-/// The pooled slope of y on x within groups of points, each with its own intercept. `None` as for
-/// [`line()`].
+/// The pooled slope of y on x within groups with intercepts of their own. `None` as of [`line()`].
 pub(crate) fn pooled_slope(groups: &[&[(f64, f64)]], confidence: f64) -> Option<Slope> {
     let count: usize = groups.iter().map(|group| group.len()).sum();
     let is_finite = |(x, y): &(f64, f64)| x.is_finite() && y.is_finite();

@@ -14,8 +14,7 @@ pub struct Mediation {
 }
 
 /// From the changes (after minus before) of a counter and of a response for the same work, and the
-/// unit cost in units of the response. A share far below 1: something else costs time too; far
-/// above 1: the unit cost is too high.
+/// unit cost in units of the response.
 pub fn mediation(counter_change: f64, response_change: f64, unit_cost: f64) -> Mediation {
     let explained = counter_change * unit_cost;
     Mediation {

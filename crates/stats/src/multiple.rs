@@ -3,8 +3,7 @@
 /// Holm's (1979) step-down adjustment: rejecting what is at most α makes *any* false rejection no
 /// more likely than α, however the tests depend on each other.
 ///
-/// In ascending order, the largest so far of p₍ⱼ₎ (m + 1 - j), at most 1; returned in the order of
-/// the input. p-values must be 0 to 1.
+/// In ascending order, the largest so far of p₍ⱼ₎ (m + 1 - j), at most 1. p-values must be 0 to 1.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let cells: Vec<(f64, f64)> = p_values.iter().map(|p| (*p, *p)).collect();
     let family = ExclusiveFamily::new(&cells);

@@ -1,11 +1,9 @@
-//! Null distributions of rank statistics: Mann and Whitney's U of two samples, Wilcoxon's signed rank
-//! sum of pairs.
+//! Null distributions of Mann and Whitney's U and of Wilcoxon's signed rank sum.
 
 use crate::distributions::normal_cdf;
 use crate::search::first_where;
 
-/// Most pairs (n × m) with an exact distribution: a few trials against the thousands of a histogram,
-/// where the normal approximation is poor, are still counted.
+/// Most pairs (n × m) with an exact distribution, such as a few trials against a large histogram.
 const EXACT_PAIRS_LIMIT: usize = 100_000;
 
 /// Most pairs with an exact signed rank sum: 2^126 choices of signs fit in 128 bits.
@@ -20,9 +18,9 @@ pub(crate) enum NullDistribution {
 }
 
 impl NullDistribution {
-    /// Of U. Exact while n × m is at most [`EXACT_PAIRS_LIMIT`] and the number of arrangements,
-    /// (n + m) over n, fits in 127 bits (63 against 63, 5 against 20,000); beyond, normal with mean
-    /// n m / 2 and variance n m (n + m + 1) / 12.
+    /// Of U. Exact up to [`EXACT_PAIRS_LIMIT`] and while (n + m) over n fits in 127 bits (63
+    /// against 63, 5 against 20,000); beyond, normal with mean n m / 2 and variance n m (n + m + 1)
+    /// / 12.
     pub(crate) fn new(n: usize, m: usize) -> Self {
         let pairs = n as f64 * m as f64;
         if n.saturating_mul(m) <= EXACT_PAIRS_LIMIT && arrangements(n, m) < 2f64.powi(127) {
@@ -32,9 +30,8 @@ impl NullDistribution {
         Self::Normal { mean: pairs / 2.0, standard_deviation: variance.sqrt() }
     }
 
-    /// Of the rank sum of the positive ones among n differences. Exact while n is at most
-    /// [`EXACT_SIGNS_LIMIT`]; beyond, normal with mean n (n + 1) / 4 and variance
-    /// n (n + 1) (2 n + 1) / 24.
+    /// Of the rank sum of the positive ones among n differences. Exact up to [`EXACT_SIGNS_LIMIT`];
+    /// beyond, normal with mean n (n + 1) / 4 and variance n (n + 1) (2 n + 1) / 24.
     pub(crate) fn signed_rank(n: usize) -> Self {
         if n <= EXACT_SIGNS_LIMIT {
             return Self::Exact(cumulative(&sign_counts(n)));
@@ -54,16 +51,14 @@ impl NullDistribution {
         }
     }
 
-    /// How many values, counted from 0, have together at most `probability` (at most ½), up to
-    /// rounding.
+    /// How many values from 0 have together at most `probability` (at most ½), up to rounding.
     pub(crate) fn values_within(&self, probability: f64, pairs: u64) -> u64 {
         let allowed = probability * (1.0 + 1e-12);
         first_where(0, pairs.div_ceil(2), |value| self.at_most(value) > allowed)
     }
 }
 
-/// The smallest two-sided p-value of samples of `n` and `m` values: 2 / C(n + m, n), at most 1. Below
-/// it, no data reach a level. It is 0 only when the true value is below the smallest float.
+/// The smallest two-sided p-value of samples of `n` and `m` values: 2 / C(n + m, n), at most 1.
 pub fn minimum_two_sided_p(n: usize, m: usize) -> f64 {
     (2.0 / arrangements(n, m)).min(1.0)
 }
@@ -106,8 +101,7 @@ fn counts(n: usize, m: usize) -> Vec<u128> {
     counts
 }
 
-/// Number of choices among the ranks 1 … n by sum: the coefficients of ∏ (1 + q^i), i = 1 … n
-/// (Wilcoxon 1945).
+/// Number of choices of ranks by sum: the coefficients of ∏ (1 + q^i), i = 1 … n (Wilcoxon 1945).
 fn sign_counts(n: usize) -> Vec<u128> {
     let mut counts = vec![0_u128; n * (n + 1) / 2 + 1];
     counts[0] = 1;

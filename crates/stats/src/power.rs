@@ -3,10 +3,9 @@
 //! Power is the chance of a *verdict*: the test rejects "the ratio is 1" and the estimate is beyond
 //! the margin. Near the margin the second condition takes far more values than the first.
 //!
-//! All of it is the power of the t-test on logarithms, by the noncentral t distribution. A spread is
-//! the standard deviation of the natural logarithms of values, or of pairs' ratios; for a rank test
-//! the one that its interval implies. Ranks have at least 0.864 of t's efficiency for every
-//! distribution, without an upper limit for heavy tails (Hodges and Lehmann 1956).
+//! All of it is the power of the t-test on logarithms. A spread is the standard deviation of
+//! natural logarithms, of values or of pairs' ratios; for a rank test the one that its interval
+//! implies.
 
 use crate::distributions::{normal_cdf, t_critical};
 use crate::search::first_where;
@@ -63,9 +62,9 @@ pub struct Goal {
     pub power: f64,
 }
 
-/// The smallest ratio above 1 that these samples show with this power to be different and beyond the
-/// margin; its reciprocal is the largest below 1. `None` without a degree of freedom, for a spread
-/// that is not finite, an impossible goal, or a ratio beyond the floats.
+/// The smallest ratio above 1 that these samples show with this power to be different and beyond
+/// the margin; its reciprocal is the largest below 1. `None` without a degree of freedom, for a
+/// spread that is not finite, an impossible goal, or a ratio beyond the floats.
 pub fn minimum_detectable_ratio(spread: f64, sizes: SampleSizes, goal: Goal) -> Option<f64> {
     let df = sizes.degrees_of_freedom();
     let possible = goal.alpha > 0.0 && goal.alpha < goal.power && goal.power < 1.0;
@@ -103,9 +102,9 @@ pub fn minimum_detectable_ratio(spread: f64, sizes: SampleSizes, goal: Goal) -> 
     Some((distance * unit).exp()).filter(|ratio| ratio.is_finite())
 }
 
-/// Further values a side (or pairs) to show a true `ratio` beyond the margin to be different, or one
-/// within it to be equivalent by two one-sided tests (Schuirmann 1987), whose joint power is at least
-/// the sum of both powers less 1. `None` for more than a million, or a ratio at the margin.
+/// Further values a side (or pairs) to show a true `ratio` beyond the margin to be different, or
+/// one within it to be equivalent by two one-sided tests (Schuirmann 1987), whose joint power is at
+/// least the sum of both powers less 1. `None` for more than a million, or a ratio at the margin.
 pub(crate) fn more_values_to_decide(
     ratio: f64,
     spread: f64,
@@ -128,8 +127,7 @@ pub(crate) fn more_values_to_decide(
     })
 }
 
-/// Further values a side (or pairs) for an interval with confidence 1 - alpha whose upper end is at
-/// most `widest` (above 1) times its lower one. `None` for more than a million.
+/// Further values a side (or pairs) for an interval whose upper end is at most `widest` lower ends.
 pub(crate) fn more_values_for_interval(
     widest: f64,
     spread: f64,
@@ -162,9 +160,8 @@ fn fewest(usable: bool, sizes: SampleSizes, enough: impl Fn(SampleSizes) -> bool
 /// The chance that T exceeds a critical value for noncentral t, `distance` standard errors from the
 /// null hypothesis: the mean of Φ(distance - critical · s) over s = √(χ² / df).
 ///
-/// The mean is the trapezoidal rule over x = ln s, where the density, proportional to
-/// exp(df (x - e^(2x) / 2)), vanishes quickly on both sides. Φ rises within 1 / critical: two points
-/// in that give nine digits, but two or three values at a very strict level reach [`MOST_POINTS`].
+/// By the trapezoidal rule over ln s. Φ rises within 1 / critical: two points in it give nine
+/// digits.
 struct NoncentralT {
     /// critical · s, and its share of the mean.
     points: Vec<(f64, f64)>,

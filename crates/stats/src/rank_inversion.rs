@@ -1,9 +1,9 @@
 //! A rank test turned into an interval: the ratios that it does not reject.
 //!
 //! Mann and Whitney's U counts the pairwise ratios above 1, Wilcoxon's signed rank sum the Walsh
-//! averages above 1 (Tukey 1949). So both tests of "the true ratio is r" compare a count with a null
-//! distribution, and the ratios that are not rejected lie between two order statistics (Hollander
-//! and Wolfe, *Nonparametric Statistical Methods*, 3.4 and 4.3).
+//! averages above 1 (Tukey 1949). So both tests of "the true ratio is r" compare a count with a
+//! null distribution, and the ratios that are not rejected lie between two order statistics
+//! (Hollander and Wolfe, *Nonparametric Statistical Methods*, 3.4 and 4.3).
 
 use crate::null_distribution::NullDistribution;
 use crate::search::first_float_where;
@@ -79,8 +79,7 @@ impl Inversion for RankInversion {
         self.null.at_most(self.ratios.len() - below)
     }
 
-    /// The median of the ratios, with the interval between the k-th smallest and largest for the
-    /// largest k that reaches `confidence`, else the full range.
+    /// The median with the narrowest interval that reaches `confidence`, else the full range.
     fn interval(&self, confidence: f64) -> Option<RatioInterval> {
         let count = self.ratios.len();
         let rank = self.null.values_within((1.0 - confidence) / 2.0, count);

@@ -1,9 +1,8 @@
 //! The ratio of one run to another, whose samples follow each other in time.
 //!
-//! Samples of a run depend on each other, so the interval of Mann and Whitney's test is too narrow.
-//! Here the rank statistic's variance is measured from the order of the samples, and the interval is
-//! that of the confidence whose normal quantile is larger by the square root of the inflation. It
-//! describes these two runs, not how further runs would differ.
+//! Such samples are not independent, so the interval of Mann and Whitney's test is too narrow. Here
+//! it is wider by the square root of the measured inflation of the rank statistic's variance, as
+//! docs/comparing.md explains. It describes these two runs, not how further runs would differ.
 
 use model::Observation;
 use statrs::function::erf::{erfc, erfc_inv};
@@ -22,14 +21,10 @@ const FEWEST_FOR_LAGS: usize = 20;
 const LARGEST_CORRELATION: f64 = 0.95;
 
 /// Hodges and Lehmann's ratio of `treated` to `baseline` with an interval that allows for
-/// autocorrelation. Both are batches of positive values in the order of time: one sample each, or a
-/// stretch of time whose inner order is unknown.
+/// autocorrelation. Both are batches in the order of time, of one sample or of unordered ones.
 ///
-/// The inflation of an arm is the variance of its mean rank, from the spread of the batches' mean
-/// ranks and their autocorrelation, over that of independent samples, 1 or more. The autocorrelation
-/// is that at the first lag, corrected for its bias (Kendall 1954), or of 20 batches and more the sum
-/// over lags while neighbours add up to more than 0 (Geyer 1992) if that is larger. Fewer than eight
-/// batches are taken as independent. `None` as [`crate::hodges_lehmann_ratio`].
+/// The autocorrelation is that at the first lag, corrected for its bias (Kendall 1954), or the sum
+/// over lags (Geyer 1992) if that is larger. `None` as [`crate::hodges_lehmann_ratio`].
 pub fn run_ratio(
     baseline: &[Vec<f64>],
     treated: &[Vec<f64>],
@@ -54,9 +49,7 @@ pub fn run_ratio(
     Some(RatioInterval { confidence_attained, ..found })
 }
 
-/// The same of observations, with the estimates that lower bounds among them leave possible. The
-/// interval reaches from the lower end of the smallest ratio that they allow to the upper end of the
-/// largest. `None` as [`run_ratio`].
+/// The same of observations, with the estimates that lower bounds leave possible. `None` likewise.
 pub fn bounded_run_ratio(
     baseline: &[Vec<Observation>],
     treated: &[Vec<Observation>],

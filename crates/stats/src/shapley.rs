@@ -1,9 +1,7 @@
 //! The share of each of several factors in a change, by Shapley's value.
 //!
-//! With 2^k means, one for each set of factors that is "after" while the others are "before", the
-//! share of a factor is the average of what switching it adds, over all orders of switching
-//! (Shapley 1953; for decomposing a change, Shorrocks 2013). Shares add up to the whole. The best
-//! and the worst order bound them.
+//! It is the average of what switching a factor to "after" adds, over all orders of switching
+//! (Shapley 1953; for decomposing a change, Shorrocks 2013). The best and the worst order bound it.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +15,8 @@ use crate::{Refused, alpha, distributions, refused, standard_deviation};
 /// Most factors; a table for them has 256 means.
 const MOST_FACTORS: usize = 8;
 
-/// The contribution of one factor: a ratio on the log scale, a difference on the additive one. Shares
-/// are parts of the whole: absent without a change, and negative or above 1 when factors work
-/// against each other.
+/// The contribution of one factor: a ratio on the log scale, a difference on the additive one.
+/// Shares are absent without a change, and negative or above 1 when factors oppose each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contribution {
     /// Effect by Shapley's value; all effects combine to that of all factors.
@@ -76,8 +73,7 @@ pub fn shapley(means: &[f64], scale: Scale) -> Result<Vec<Contribution>, Refused
 /// the means (geometric on the log scale) of the 2^k cells between them.
 ///
 /// # Errors
-/// Levels that are not two for each factor, a combination of them without an observation, and as
-/// [`shapley`].
+/// Levels that are not two for each factor, a combination without an observation; [`shapley`]'s.
 pub fn shapley_of(
     data: &Factorial,
     before: &[usize],
@@ -88,18 +84,13 @@ pub fn shapley_of(
     shapley(&corners.means(|clusters| (0..clusters).collect()), scale)
 }
 
-/// Interval of each factor's share, in the order of the factors; all absent when a cell has only
-/// one observation, or there is only one block.
+/// Interval of each factor's share; all absent with one observation in a cell, or only one block.
 ///
-/// The share ± Student's t times the standard deviation of the shares of bootstrap samples. When all
-/// observations have blocks and each block holds all cells, whole blocks are drawn, and t has one
-/// degree of freedom less than there are blocks; else observations are drawn within each cell,
-/// which adds one degree less than it has observations. One less is drawn than there are (Rao and
-/// Wu 1988), which makes the variance of a mean unbiased. In simulations of a 2 × 2 with three to
-/// ten trials a cell, intervals at 95 % cover in 94 to 96 % of all cases (percentiles of the same
-/// samples: in 74 to 94 %).
+/// The share ± Student's t times the standard deviation of the shares of bootstrap samples: of
+/// whole blocks, when each holds all cells, else of observations within each cell. One less is
+/// drawn than there are (Rao and Wu 1988; docs/attribution.md).
 ///
-/// Fails as [`shapley_of`], for a confidence not strictly between 0 and 1, or fewer than two samples.
+/// Fails as [`shapley_of`], and for a confidence or number of samples out of range.
 pub fn shapley_intervals(
     data: &Factorial,
     (before, after): (&[usize], &[usize]),
@@ -219,8 +210,7 @@ fn table_size<T>(means: usize) -> Result<T, Refused> {
     refused(format!("{means} means: shares of k factors need 2^k, for k from 1 to 8"))
 }
 
-/// Part of all orders in which a given set of `size` comes right before a given factor of
-/// `factors`: size! (factors - size - 1)! / factors!.
+/// Part of the orders with a set right before a factor: size! (factors - size - 1)! / factors!.
 fn weight(size: usize, factors: usize) -> f64 {
     // 1 / (factors × C(factors - 1, size))
     let choices = (0..size).fold(1.0, |c, i| c * (factors - 1 - i) as f64 / (i + 1) as f64);

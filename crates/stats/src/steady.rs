@@ -1,7 +1,6 @@
 //! Where a series of costs becomes steady: the end of a cold start.
 //!
-//! docs/memory-jobs.md has the method, its reasons and its error rates. Some tails fall below the
-//! threshold again, so stop at the first answer.
+//! docs/memory-jobs.md has the method, its reasons and its error rates.
 
 use crate::median;
 use crate::search::first_where;
@@ -37,12 +36,12 @@ const WINDOWS: std::ops::RangeInclusive<i32> = -1..=5;
 /// alone, so it may be asked for after every window.
 ///
 /// Two values are enough when they are alike (within 0.5 %), three or more within 1 %, with or
-/// without a first one that differs; else the tail has at least five. A cost that grows slowly counts
-/// as steady. The next cliff after a level cannot be foreseen: three equal windows before a step down
-/// are steady until it comes.
+/// without a first one that differs; else the tail has at least five. A cost that grows slowly
+/// counts as steady. The next cliff after a level cannot be foreseen: three equal windows before a
+/// step down are steady until it comes.
 ///
-/// An infinite cost (a window without work) counts as ten times the highest finite one. `None` too
-/// when a cost is not above 0, or none is finite.
+/// An infinite cost (no work) counts as ten times the highest finite one. `None` for costs not
+/// above 0.
 pub fn steady_from(costs: &[f64]) -> Option<usize> {
     let finite = costs.iter().copied().filter(|cost| cost.is_finite());
     let highest = finite.reduce(f64::max).filter(|_| costs.iter().all(|cost| *cost > 0.0))?;
@@ -130,7 +129,7 @@ impl ColdStart {
 /// All cold starts, by how well they fit.
 fn cold_starts(logs: &[f64]) -> Vec<ColdStart> {
     let count = logs.len() as f64;
-    // A normal likelihood with the best standard deviation, one degree of freedom being the level's.
+    // A normal likelihood with the best standard deviation, and one degree less for the level.
     let fit = |residual_ss: f64| {
         let variance = residual_ss.max(0.0) / count + LEAST_NOISE * LEAST_NOISE;
         -(count - 1.0) / 2.0 * variance.ln()
@@ -165,9 +164,8 @@ fn cold_starts(logs: &[f64]) -> Vec<ColdStart> {
     starts
 }
 
-/// The best decay near the one with this excess and time constant: its excess, its ratio from window
-/// to window, and its residual sum of squares. One step of Gauss and Newton's method in the
-/// logarithms of both, by at most the square root of two.
+/// Excess, ratio from window to window and residual sum of squares of the best decay near the one
+/// with this excess and time constant: one step of Gauss and Newton's method, by at most √2.
 fn fitted_decay(logs: &[f64], excess: f64, windows: f64) -> (f64, f64, f64) {
     let reach = std::f64::consts::LN_2 / 2.0;
     let ratio = (-1.0 / windows).exp();

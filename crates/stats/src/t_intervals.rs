@@ -7,9 +7,9 @@ use crate::{Pairing, alpha, distributions, logs, pairs};
 /// Interval of mean of `second` - mean of `first` by Welch's (1947) t, which allows different
 /// variances, or Student's t on the differences of pairs.
 ///
-/// Assumes means that are about normal; heavy tails make the interval wide. Differences of parts add
-/// up to the difference of the whole. `None` when a sample has fewer than two values, a value is not
-/// finite, `confidence` is not strictly between 0 and 1, or pairs are incomplete.
+/// Assumes means that are about normal; heavy tails make the interval wide. Differences of parts
+/// add up to the difference of the whole. `None` when a sample has fewer than two values, a value
+/// is not finite, `confidence` is not strictly between 0 and 1, or pairs are incomplete.
 pub fn mean_difference(
     first: &[f64],
     second: &[f64],
@@ -136,10 +136,9 @@ impl Inversion for LogRatio {
 /// Geometric mean of `second` / that of `first`: by Welch's (1947) t on logarithms, which allows
 /// different variances, or by Student's t on the logarithms of pairs' ratios.
 ///
-/// Assumes logarithms that are about normal; stalls make it cautious. `None` when a sample has fewer
-/// than two values, a value is not positive and finite, no logarithms spread by more than rounding
-/// (1e-12), the ratio is no normal float, `confidence` is not strictly between 0 and 1, or pairs are
-/// incomplete.
+/// Assumes logarithms that are about normal; stalls make it cautious. `None` as of
+/// [`mean_difference`], when a value is not positive, no logarithms spread by more than rounding
+/// (1e-12), or the ratio is no normal float.
 pub fn log_ratio(
     first: &[f64],
     second: &[f64],

@@ -86,7 +86,7 @@ pub(crate) struct Engine<'a> {
     system: &'a System,
     is_visit_noted: bool,
     now_ns: u64,
-    /// Ticks until now, those that the system has yet to handle with what ran at them, and the others.
+    /// Ticks until now, the unhandled ones with what ran at them, and the handled ones.
     ticks: u64,
     unseen: VecDeque<Mode>,
     seen: u64,
@@ -127,10 +127,8 @@ impl<'a> Engine<'a> {
             engine.processes[process].is_awaited = start.is_awaited;
             engine.awaited += usize::from(start.is_awaited);
             let tick = start.at_ns.div_ceil(TICK_NS);
-            if tick == 0 {
-                engine.scheduler.add();
-            } else {
-                engine.scheduler.add_asleep();
+            engine.scheduler.add(tick > 0);
+            if tick > 0 {
                 engine.processes[process].state = State::Asleep { since: 0, for_child: false };
                 engine.timers.insert((tick, process));
             }
@@ -200,11 +198,11 @@ impl<'a> Engine<'a> {
             self.last_ran = Some(process);
         }
         self.processes[process].is_resuming = true;
-        let mut cost_ns = self.hat.prices.switch_ns + self.hat.run(process);
+        let mut cost_ns = self.hat.prices.paths_ns.switch + self.hat.run(process);
         if std::mem::take(&mut self.processes[process].is_swapped) {
             self.processes[process].outcome.swap_ins += 1;
             self.hat.log.note(Event::SwapIn { process });
-            cost_ns += self.hat.prices.swap_in_ns;
+            cost_ns += self.hat.prices.paths_ns.swap_in;
         }
         self.spend(process, cost_ns, 0);
     }

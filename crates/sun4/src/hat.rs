@@ -1,8 +1,8 @@
-//! The hardware address translation layer ("hat" in SunOS): its entries, and the cost of loading them.
+//! The hardware address translation layer ("hat" in SunOS): its entries and their costs.
 //!
 //! A *group* is the entries of one segment of an address space; with sharing, of several spaces in
-//! which the segment is identical. A group may have a pmeg ("frame"), in which some of its pages are
-//! valid, and a copy in memory, in which some are kept. A fault makes one page valid, or all kept ones.
+//! which the segment is identical. Some of its pages are valid in its pmeg ("frame"), some kept in
+//! its copy in memory. A fault makes one page valid, or all kept ones.
 
 mod life;
 mod prices;
@@ -133,8 +133,7 @@ impl Hat {
         }
     }
 
-    /// Pages of a segment whose faults cost `prices.plain_ns`: the segment has its pmeg, the page
-    /// exists, and its entry was lost.
+    /// Pages of a mapped segment that lost their entries: their faults cost `prices.plain_ns`.
     pub(crate) fn plain(&self, space: usize, slot: u32, is_write: bool) -> u64 {
         let segment = &self.spaces[space].segments[slot as usize];
         let group = self.group(segment);
@@ -180,7 +179,7 @@ impl Hat {
                 self.outcome.loads += 1;
                 self.log.note(Event::Load { process: space, slot });
                 system_ns += self.prices.load_ns;
-                return Cost { system_ns, user_ns: self.prices.fault_user_ns };
+                return Cost { system_ns, user_ns: self.prices.paths_ns.fault_user };
             }
         } else {
             self.outcome.hat.pmghave += 1;
@@ -190,19 +189,19 @@ impl Hat {
             self.frames[usize::from(frame)].faulted = self.clock;
         }
         system_ns += self.make_page(space, slot as usize, page, is_write);
-        Cost { system_ns, user_ns: self.prices.fault_user_ns }
+        Cost { system_ns, user_ns: self.prices.paths_ns.fault_user }
     }
 
     /// Makes a page if it does not exist, copies it for a write if shared, and validates its entry.
     fn make_page(&mut self, space: usize, slot: usize, page: u64, is_write: bool) -> u64 {
         let segment = &mut self.spaces[space].segments[slot];
-        let mut system_ns = self.prices.fault_ns;
+        let mut system_ns = self.prices.paths_ns.fault;
         if segment.made & page == 0 {
             segment.made |= page;
-            system_ns += self.prices.zero_fill_ns;
+            system_ns += self.prices.paths_ns.zero_fill;
         } else if is_write && segment.cow & page != 0 {
             segment.cow &= !page;
-            system_ns += self.prices.copy_ns;
+            system_ns += self.prices.paths_ns.copy;
         }
         let id = segment.group;
         let may_write = is_write || self.writable(space, slot) & page != 0;
@@ -219,8 +218,7 @@ impl Hat {
         system_ns
     }
 
-    /// Pages of a segment whose entries may allow writing: not copied on write, and not reached by
-    /// another space through the same entries.
+    /// Pages that may be writable: neither copied on write nor reached through shared entries.
     fn writable(&self, space: usize, slot: usize) -> u64 {
         let segment = &self.spaces[space].segments[slot];
         let is_own = self.groups[segment.group as usize].users.len() < 2;
@@ -237,7 +235,7 @@ impl Hat {
         let cost = if kept & page == 0 {
             self.outcome.translation_faults += 1;
             let system_ns = self.make_page(space, slot, page, is_write);
-            Cost { system_ns, user_ns: self.prices.fault_user_ns }
+            Cost { system_ns, user_ns: self.prices.paths_ns.fault_user }
         } else {
             group.valid |= page;
             group.writable |= group.kept_writable & page;
@@ -247,7 +245,7 @@ impl Hat {
                 Cost { system_ns: 0, user_ns: self.prices.walk_ns }
             } else {
                 self.outcome.translation_faults += 1;
-                Cost { system_ns: self.prices.entry_ns, user_ns: 0 }
+                Cost { system_ns: self.prices.paths_ns.entry, user_ns: 0 }
             }
         };
         if let Some(store) = self.store.as_mut().filter(|_| !is_present) {
@@ -280,7 +278,7 @@ impl Hat {
         let mapped = self.mapped(space);
         self.outcome.hat.ctxpmgs += mapped;
         self.set_context(space, true);
-        cost_ns + self.prices.context_ns + mapped * self.prices.segment_ns
+        cost_ns + self.prices.paths_ns.context + mapped * self.prices.segment_ns
     }
 
     fn set_context(&mut self, space: usize, has_context: bool) {

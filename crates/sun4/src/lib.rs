@@ -1,7 +1,7 @@
 //! Sun-4: contexts, segment maps, pmegs, and the policies of SunOS, NetBSD and Linux.
 //!
-//! docs/mmu-sun4.md has the order in which things happen. Touches of ready pages, whole loops of them
-//! and runs of equal faults are done at once, which is exact: nothing else can happen before a tick.
+//! docs/mmu-sun4.md has the order in which things happen. Ready pages, whole loops and equal faults
+//! are done at once, which is exact: nothing else can happen before a tick.
 
 mod engine;
 mod hat;

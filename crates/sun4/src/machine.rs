@@ -110,8 +110,14 @@ impl Machine {
         }
         description.between("memory.bytes", self.memory.bytes, 1 << 20, 1 << 40)?;
         description.between("memory.line_fill_ns", self.memory.line_fill_ns, 0, 100_000)?;
-        if let Some(cache) = &self.cache {
-            cache.check(description)?;
+        if let Some(Cache { bytes, line_bytes, flush_bytes, flush_cycles }) = self.cache {
+            description.between("cache.bytes", bytes, 1024, 1 << 24)?;
+            let parts = [("cache.line_bytes", line_bytes), ("cache.flush_bytes", flush_bytes)];
+            for (path, part) in parts {
+                let reason = format!("{path} = {part} does not divide the cache's {bytes}");
+                description.that(path, part > 0 && bytes.is_multiple_of(part), reason)?;
+            }
+            description.between("cache.flush_cycles", flush_cycles, 1, 1_000_000)?;
         }
         description.between("cycles.touch", self.cycles.touch, 1, 1_000_000)?;
         description.between("cycles.pte", self.cycles.pte, 1, 1_000_000)?;
@@ -137,18 +143,6 @@ impl Machine {
     /// Cost in CPU cycles of flushing a context or a segment: both scan the whole cache.
     pub(crate) fn flush_cycles(&self) -> u64 {
         self.cache.map_or(0, |cache| cache.bytes / cache.flush_bytes * cache.flush_cycles)
-    }
-}
-
-impl Cache {
-    fn check(&self, description: Description<'_>) -> Result<(), DescriptionError> {
-        let Self { bytes, line_bytes, flush_bytes, flush_cycles } = *self;
-        description.between("cache.bytes", bytes, 1024, 1 << 24)?;
-        for (path, part) in [("cache.line_bytes", line_bytes), ("cache.flush_bytes", flush_bytes)] {
-            let reason = format!("{path} = {part} does not divide the cache's {bytes}");
-            description.that(path, part > 0 && bytes.is_multiple_of(part), reason)?;
-        }
-        description.between("cache.flush_cycles", flush_cycles, 1, 1_000_000)
     }
 }
 

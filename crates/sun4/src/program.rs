@@ -175,8 +175,7 @@ pub(crate) enum Step {
     Compute(u64),
     /// Sleeps for this many ns, and until the next tick.
     Sleep(u64),
-    /// Forks a child that runs the program of this index. Unless that begins with `Exec`, it has a
-    /// copy of the address space, and the parent's layout.
+    /// Forks a child for this program, which copies the address space unless it begins with `Exec`.
     Fork(usize),
     /// Looks for a child that has ended; while there are children, goes back so many steps.
     Look(usize),

@@ -33,8 +33,8 @@ pub struct Remedy {
     pub about: String,
     /// What it costs.
     pub price: Price,
-    /// The change of a machine or workload: `reload=group`, `pmegs×2`, or `switch_rate/2` for half as
-    /// many switches, because the parent of `vmtest` sleeps twice as long between two looks.
+    /// The change of a machine or workload: `reload=group`, `pmegs×2`, or `switch_rate/2` for half
+    /// as many switches, because the parent of `vmtest` sleeps twice as long between two looks.
     pub settings: String,
 }
 
@@ -46,8 +46,8 @@ pub static REMEDIES: LazyLock<Vec<Remedy>> = LazyLock::new(|| {
 });
 
 impl Remedy {
-    /// Applies the remedy; returns whether that changes anything. The later of two remedies for the
-    /// same thing replaces the earlier one. Fails when the machine cannot have it.
+    /// Applies the remedy, in place of an earlier one for the same thing; returns whether that
+    /// changes anything. Fails when the machine cannot have it.
     pub fn apply(
         &self,
         setup: &mut Setup,

@@ -38,16 +38,13 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    /// Adds a process that waits for the CPU.
-    pub(crate) fn add(&mut self) {
+    /// Adds a process that waits for the CPU or sleeps.
+    pub(crate) fn add(&mut self, is_asleep: bool) {
         let process = self.entries.len();
-        self.entries.push(Entry { priority: priority(0), ..Entry::default() });
-        self.requeue(process);
-    }
-
-    pub(crate) fn add_asleep(&mut self) {
-        let priority = priority(0);
-        self.entries.push(Entry { priority, is_asleep: true, ..Entry::default() });
+        self.entries.push(Entry { priority: priority(0), is_asleep, ..Entry::default() });
+        if !is_asleep {
+            self.requeue(process);
+        }
     }
 
     /// Puts the running process at the end of its queue.
@@ -143,7 +140,7 @@ mod tests {
     #[test]
     fn equals_take_turns_and_the_woken_come_first() {
         let mut scheduler = Scheduler::default();
-        (0..3).for_each(|_| scheduler.add());
+        (0..3).for_each(|_| scheduler.add(false));
         assert_eq!(scheduler.next(), Some(0));
         scheduler.requeue(0);
         assert_eq!(scheduler.next(), Some(1));
@@ -156,7 +153,7 @@ mod tests {
     #[test]
     fn who_used_the_cpu_waits_behind_and_is_forgiven() {
         let mut scheduler = Scheduler::default();
-        (0..2).for_each(|_| scheduler.add());
+        (0..2).for_each(|_| scheduler.add(false));
         assert_eq!(scheduler.next(), Some(0));
         (0..100).for_each(|_| scheduler.charge(0));
         scheduler.requeue(0);
@@ -171,7 +168,7 @@ mod tests {
     #[test]
     fn the_load_average_reaches_the_number_of_those_that_run() {
         let mut scheduler = Scheduler::default();
-        (0..4).for_each(|_| scheduler.add());
+        (0..4).for_each(|_| scheduler.add(false));
         (0..200).for_each(|_| scheduler.each_five_seconds(0));
         assert!((3.9..=4.0).contains(&(scheduler.load as f64 / 256.0)), "{}", scheduler.load);
         // Then 200 = 25 (ticks of each in a second) × 8 is what use settles at.

@@ -125,7 +125,7 @@ impl Chooser {
         Self { policy, hand: 0 }
     }
 
-    /// The pmeg to take when all are in use. `is_idle`: no address space of a group holds a context.
+    /// The pmeg to take when all are in use; of an idle group no address space has a context.
     pub(crate) fn choose(
         &mut self,
         frames: &[Frame],

@@ -134,6 +134,29 @@ pub struct Costs {
     pub swap_in: u64,
 }
 
+impl Costs {
+    pub(crate) fn map(&self, change: impl Fn(u64) -> u64) -> Self {
+        Self {
+            fault: change(self.fault),
+            fault_user: change(self.fault_user),
+            zero_fill: change(self.zero_fill),
+            copy: change(self.copy),
+            group: change(self.group),
+            entry: change(self.entry),
+            context: change(self.context),
+            switch: change(self.switch),
+            exec: change(self.exec),
+            fork: change(self.fork),
+            fork_page: change(self.fork_page),
+            exit: change(self.exit),
+            exit_page: change(self.exit_page),
+            sleep: change(self.sleep),
+            wait: change(self.wait),
+            swap_in: change(self.swap_in),
+        }
+    }
+}
+
 /// An operating system.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]

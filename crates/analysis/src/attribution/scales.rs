@@ -9,7 +9,7 @@ const POWERS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 /// Fits both scales and chooses one.
 pub(super) fn both(data: &Factorial, confidence: f64) -> Result<TwoScales, FactorialError> {
-    let fit = |scale| {
+    let fit = |scale| -> Result<Fit, FactorialError> {
         let mut fit = stats::fit(data, scale, confidence)?;
         // Of one factor they are its main effects.
         fit.simple.retain(|_| data.factors.len() > 1);

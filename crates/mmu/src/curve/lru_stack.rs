@@ -1,9 +1,9 @@
-//! Exact LRU stack distances (Mattson et al., "Evaluation techniques for storage hierarchies", 1970).
+//! Exact LRU stack distances (Mattson et al. 1970).
 //!
-//! The last keys are in a short list. Each other key has a mark on a line of time, where it left the
-//! list; a distance is the length of the list and the number of marks behind the key's own (Bennett
-//! and Kruskal, "LRU stack processing", 1975; Olken, LBL-12370, 1981). Marks are bits; a Fenwick tree
-//! counts full words of 64, so that a new mark costs one bit. A used-up line is compacted.
+//! The last keys are in a short list. Each other key has a mark on a line of time, where it left
+//! the list; a distance is the length of the list and the number of marks behind the key's own
+//! (Bennett and Kruskal, "LRU stack processing", 1975; Olken, LBL-12370, 1981). Marks are bits; a
+//! Fenwick tree counts full words of 64. A used-up line is compacted.
 
 use super::table::Table;
 

@@ -1,9 +1,6 @@
-//! Sampled miss-ratio curves: SHARDS (Waldspurger et al., "Efficient MRC construction with SHARDS",
-//! FAST 2015).
-//!
-//! docs/mmu-curve.md has the method and the bounds: random groups (Wolter, "Introduction to Variance
-//! Estimation", 2007, chapter 2) for which keys are drawn, the binomial for which lie between, each
-//! at 0.975.
+//! Sampled miss-ratio curves: SHARDS (Waldspurger et al., FAST 2015). docs/mmu-curve.md has the
+//! method and the bounds: random groups (Wolter, "Introduction to Variance Estimation", 2007,
+//! chapter 2) for which keys are drawn, the binomial for which lie between, each at 0.975.
 
 use super::log_linear::{bucket, lowest};
 use super::lru_stack::LruStack;

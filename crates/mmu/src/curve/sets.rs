@@ -1,7 +1,6 @@
 //! Set-associative caches: one number of sets, all numbers of ways in one pass.
 
-/// The stacks of the sets (Mattson et al. 1970, section on congruence mappings): a reference with
-/// `n` other keys of its set since its last is a hit for more than `n` ways.
+/// The stacks of the sets (Mattson et al. 1970, section on congruence mappings).
 #[derive(Clone, Debug)]
 pub struct SetStacks {
     mask: u64,
@@ -14,8 +13,7 @@ pub struct SetStacks {
 }
 
 impl SetStacks {
-    /// `sets` sets by the lowest bits of the key, and up to `ways` ways. `None` if `sets` is no power
-    /// of two or `ways` is 0.
+    /// `sets` sets, a power of two, by the lowest bits of the key, and up to `ways` (from 1) ways.
     pub fn new(sets: u64, ways: usize) -> Option<Self> {
         let number = usize::try_from(sets).ok().filter(|sets| sets.is_power_of_two())?;
         (ways > 0).then(|| Self {

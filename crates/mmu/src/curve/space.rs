@@ -60,8 +60,7 @@ impl Unit {
         self.of_address(page << PAGE_SHIFT)
     }
 
-    /// The process's number in the bits above its units, which makes unique keys; an error if there
-    /// are too few bits.
+    /// The process's number in the bits above its units; an error if there are too few.
     pub(crate) fn process_key(self, process: u32) -> Result<u64, CurveError> {
         let left = SIGN_BITS + self.shift;
         if left >= u32::BITS || process >> left == 0 {

@@ -1,7 +1,6 @@
 //! Keys to positions: a hash table with open addressing, in one array.
 
-/// Odd number near 2^64 / golden ratio, whose products spread neighbours over the table (Knuth, "The
-/// Art of Computer Programming" 3, section 6.4).
+/// 2^64 / φ, whose products spread neighbours over the table (Knuth, TAOCP 3, section 6.4).
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Position of a free slot.
 const EMPTY: u32 = u32::MAX;

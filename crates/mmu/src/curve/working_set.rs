@@ -1,7 +1,7 @@
 //! Working sets over time (Denning, "The working set model for program behavior", 1968).
 //!
-//! Time is counted in references. A unit stays in the working set until the window has gone by or it
-//! is referred to again, so the mean size over all times is the sum of min(gap, window) over all
+//! Time is counted in references. A unit stays in the working set until the window has gone by or
+//! it is referred to again, so the mean size over all times is the sum of min(gap, window) over all
 //! references, divided by the length of the trace (Denning and Schwartz, "Properties of the
 //! working-set model", 1972). The end of the trace ends the last gap of a unit.
 
@@ -52,8 +52,7 @@ pub struct MeanSize {
 }
 
 impl WorkingSet {
-    /// No references yet. A region has 2^`region_shift` units, a window of the series at least one
-    /// reference.
+    /// A region has 2^`region_shift` units, a window of the series at least one reference.
     pub fn new(region_shift: u32, window: u64) -> Self {
         Self { region_shift, window: window.max(1), ..Self::default() }
     }

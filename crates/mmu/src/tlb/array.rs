@@ -7,8 +7,7 @@ use rand_pcg::Pcg64Mcg;
 use super::page_size::{NOTHING, PAGE_MASK};
 use super::policy::{self, Policy};
 
-/// 2^64 / φ, whose products spread neighbours evenly in their highest bits (Knuth, The Art of
-/// Computer Programming, volume 3, section 6.4).
+/// 2^64 / φ, whose products spread neighbours in their highest bits (Knuth, TAOCP 3, section 6.4).
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Hints of an array: so many that entries of a first level seldom share one.
 const HINTS: usize = 1 << 12;
@@ -40,8 +39,7 @@ pub(crate) struct Shape {
     pub(crate) index: Index,
 }
 
-/// An entry stays where it was put, so a table of hints can locate it; an outdated hint shows, as
-/// something else is there. A hit by a hint takes one branch and depends on no access before it.
+/// An entry stays where it was put, so a table of hints can locate it, with one branch for a hit.
 #[derive(Clone, Debug)]
 pub(crate) struct Array {
     /// Set by set.

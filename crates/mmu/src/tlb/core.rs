@@ -293,8 +293,7 @@ impl Core {
         }
     }
 
-    /// Flushes an address space. Its number is the next to be reused if the process is `gone`, but not
-    /// free: a thread's last references may follow.
+    /// Flushes an address space. The number of a `gone` process is the next to be reused.
     pub(crate) fn flush_process(&mut self, process: u32, gone: bool) {
         let Some(tag) = self.tag_of(process) else { return };
         self.flush_tag(tag);

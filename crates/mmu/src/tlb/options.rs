@@ -55,8 +55,7 @@ pub struct Options {
     pub levels: Option<u32>,
     /// What processes share.
     pub share: Share,
-    /// Unmapping more pages than this flushes the whole address space (33 in Linux on x86,
-    /// `tlb_single_page_flush_ceiling`).
+    /// Unmapping more pages flushes the whole address space (`tlb_single_page_flush_ceiling`).
     pub flush_ceiling: u64,
 }
 

@@ -30,8 +30,7 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// An idle machine; thread 0 of process 0 runs on its first core. An error if the options do not
-    /// fit the machine.
+    /// Thread 0 of process 0 runs on the first core. Fails if the options do not fit the machine.
     pub fn new(machine: &Machine, options: &Options) -> Result<Self, String> {
         if options.cores == 0 {
             return Err("cores=0: there must be one".to_owned());

@@ -2,7 +2,7 @@
 
 use super::array::{Array, Found};
 use super::frames::Frames;
-use super::machine::{Machine, shape};
+use super::machine::{Machine, Walk, shape};
 use super::options::Options;
 use super::outcome::{CacheOutcome, Outcome, WalkOutcome};
 use super::page_size::{NOTHING, PAGE_MASK, PageSize, entry, tag};
@@ -16,10 +16,8 @@ const LINE_SHIFT: u32 = 3;
 /// The page walker of one core.
 #[derive(Clone, Debug)]
 pub(crate) struct Walker {
-    levels: u32,
-    start_cycles: u64,
-    cached_cycles: u64,
-    memory_cycles: u64,
+    /// The machine's walk, with the levels of the options.
+    walk: Walk,
     /// By preference: from the lowest table up.
     caches: Vec<Cache>,
     nested: Option<Array>,
@@ -53,6 +51,7 @@ impl Walker {
     /// `seed` returns a seed for each array.
     pub(crate) fn new(machine: &Machine, options: &Options, mut seed: impl FnMut() -> u64) -> Self {
         let walk = &machine.walk;
+        let levels = options.levels.unwrap_or(walk.levels);
         let host = options.virtualized.then_some(options.host_page_size);
         let mut cache =
             |place, table, shape| Cache { place, table, array: Array::new(shape, seed()) };
@@ -63,10 +62,7 @@ impl Walker {
         caches.sort_by_key(|cache| cache.table);
         let nested = machine.nested.as_ref().filter(|_| host.is_some());
         Self {
-            levels: options.levels.unwrap_or(walk.levels),
-            start_cycles: walk.start_cycles,
-            cached_cycles: walk.cached_cycles,
-            memory_cycles: walk.memory_cycles,
+            walk: Walk { levels, ..walk.clone() },
             caches,
             nested: nested.map(|of| cache(0, 0, shape(of.entries, of.ways, of.policy)).array),
             lines: Array::new(walk.shape(), seed()),
@@ -78,7 +74,7 @@ impl Walker {
         let Outcome { walk_caches, nested, walks, prefetch_walks, .. } = outcome;
         let count = if wanted.prefetch { prefetch_walks } else { walks };
         count.walks += 1;
-        count.cycles += self.start_cycles;
+        count.cycles += self.walk.start_cycles;
         let leaf = wanted.size.leaf();
         let first = self.first_table(wanted, leaf, walk_caches);
         for table in (leaf..=first).rev() {
@@ -115,7 +111,7 @@ impl Walker {
     /// The first table of a walk: below the lowest entry in a cache.
     fn first_table(&mut self, wanted: &Wanted<'_>, leaf: u32, counts: &mut [CacheOutcome]) -> u32 {
         let mut first = None;
-        let tables = leaf + 1..=self.levels;
+        let tables = leaf + 1..=self.walk.levels;
         for cache in self.caches.iter_mut().filter(|cache| tables.contains(&cache.table)) {
             counts[cache.place].accesses += 1;
             let upper = upper_entry(wanted, cache.table);
@@ -125,7 +121,7 @@ impl Walker {
                 first = Some(cache.table - 1);
             }
         }
-        first.unwrap_or(self.levels)
+        first.unwrap_or(self.walk.levels)
     }
 
     /// Translates a guest-physical page.
@@ -143,7 +139,7 @@ impl Walker {
                 return;
             }
         }
-        for table in (size.leaf()..=self.levels).rev() {
+        for table in (size.leaf()..=self.walk.levels).rev() {
             self.step(line(HOST, table, frame), count);
             count.host_steps[table as usize - 1] += 1;
         }
@@ -152,9 +148,9 @@ impl Walker {
     /// Reads an entry of a table.
     fn step(&mut self, line: u64, count: &mut WalkOutcome) {
         if self.lines.access(line) == Found::Hit {
-            count.cycles += self.cached_cycles;
+            count.cycles += self.walk.cached_cycles;
         } else {
-            count.cycles += self.memory_cycles;
+            count.cycles += self.walk.memory_cycles;
             count.steps_from_memory += 1;
         }
     }

@@ -1,10 +1,8 @@
-//! The likelihood of noisy measurements for each place of a change; the formula stands at
-//! [`NoisyBisect`](super::NoisyBisect).
+//! The likelihood of noisy measurements for each place of a change (docs/bisecting.md).
 
 /// Standard deviation of the shift before anything is measured, in units of the noise.
 const SHIFT_SCALE: f64 = 4.0;
-/// Relative difference of equal values: the variance of logarithms never falls below its square.
-/// Otherwise two equal measurements of a deterministic machine would prove anything.
+/// Relative difference of equal values, below which two measurements would prove anything.
 const RESOLUTION: f64 = 1e-6;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,8 +12,7 @@ pub(super) struct Measured {
     pub log: f64,
 }
 
-/// Sums of products of the logarithms and of all step functions, after regression on the mean and,
-/// with drift, on the index of the measurement.
+/// Sums of products of the logarithms and of all step functions, after regression.
 pub(super) struct Evidence {
     free: f64,
     syy: f64,

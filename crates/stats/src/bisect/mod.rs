@@ -20,10 +20,10 @@ pub enum Outcome {
     Skip,
 }
 
-/// Bisection with certain verdicts: of steps in order, the first known to be good, the last to be bad.
+/// Bisection with certain verdicts; the first step is known to be good, the last to be bad.
 ///
-/// Asks about log2(n) steps. A skipped step is replaced by its nearest neighbour, as `git bisect skip`
-/// does, but always the same one; the result is a range if only skipped steps are left.
+/// Asks about log2(n) steps. A skipped step is replaced by its nearest neighbour, as `git bisect
+/// skip` does, but always the same one; the result is a range if only skipped steps are left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExactBisect {
     good: usize,
@@ -45,8 +45,7 @@ impl ExactBisect {
             .min_by_key(|step| step.abs_diff(middle))
     }
 
-    /// Records the verdict on any step; an error when a good step follows a bad one, or an end is
-    /// skipped: no single change explains that.
+    /// Records the verdict on any step. Fails when no single change explains it.
     pub fn record(&mut self, step: usize, outcome: Outcome) -> Result<(), Refused> {
         match outcome {
             Outcome::Good if step < self.bad => self.good = self.good.max(step),

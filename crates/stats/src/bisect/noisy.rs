@@ -16,15 +16,13 @@ pub struct NoisySettings {
     /// Probability at which a conclusion is drawn, 0.5 to 1.
     pub confidence: f64,
     /// Prior probability that nothing changed, from 0 to below 1. A false alarm is about as rare as
-    /// (1 - p)(1 - c) / (p c) for the prior p and the confidence c, at any number of looks: 5 % for
-    /// 0.5 and 0.95.
+    /// (1 - p)(1 - c) / (p c) for the prior p and the confidence c, however often one looks.
     pub no_change_prior: f64,
     /// Most measurements, including earlier ones.
     pub budget: usize,
     /// Measurements from one of an end to the next; 0 for none.
     pub anchor_every: usize,
-    /// Whether the machine may drift at a constant rate from measurement to measurement. Costs some
-    /// measurements; rarely works without `anchor_every`.
+    /// Whether the machine may drift at a constant rate; rarely works without `anchor_every`.
     pub drift: bool,
 }
 
@@ -57,15 +55,8 @@ pub enum Conclusion {
 
 /// Search for one change of level along `steps` steps.
 ///
-/// The logarithm of measurement i at step s is m + δ [s ≥ c] (+ β i with drift) + normal noise with
-/// variance σ². Before measuring, c is uniform over the steps 1 to n - 1; m, β and ln σ are flat; δ
-/// is normal with standard deviation 4 σ. All but c can be integrated in closed form (normal-gamma;
-/// Zellner 1971, chapter 3). With x, y and S the step function [s ≥ c], the logarithms and their
-/// sums of products after regression on the flat terms, q of them,
-///
-///   P(y | c) ∝ (1 + τ² Sxx)^(-1/2) (Syy - Sxy² / (Sxx + τ⁻²))^(-(N - q)/2), τ = 4,
-///
-/// and without change P(y) ∝ Syy^(-(N - q)/2).
+/// docs/bisecting.md has the model, whose parameters but the place of the change are integrated out
+/// in closed form (normal-gamma; Zellner 1971, chapter 3).
 ///
 /// Noise is taken as normal, so record the median of a run and not single delays: with stalls of
 /// ten standard deviations in 5 % of the measurements, 10 in 100 conclusions are wrong, not 3. With
@@ -110,8 +101,7 @@ impl NoisyBisect {
         Some(median(&posterior, &usable))
     }
 
-    /// Records a measurement of a step, in any positive unit; calls are in the order of time. An
-    /// error for an unknown step or a value without a logarithm.
+    /// Records a measurement, in any unit and in the order of time. Fails unless it is positive.
     pub fn record(&mut self, step: usize, value: f64) -> Result<(), Refused> {
         if step >= self.steps {
             return refused(format!("step {step} is not one of those that are searched"));

@@ -64,12 +64,11 @@ struct Bracket {
 impl Bracket {
     /// The interval that the observations allow and, with bounds, both estimates.
     fn found(&self, confidence: f64) -> Option<(RatioInterval, Option<AllowedRatio>)> {
-        let interval = |(test, limit): (&Box<dyn Inversion>, &Option<f64>)| {
+        let bounded = self.tests.iter().zip(&self.limits).map(|(test, limit)| {
             let found = test.interval(confidence)?;
             Some(limit.map_or(found, |limit| limited(found, limit, self.is_t)))
-        };
-        let found: Vec<_> =
-            self.tests.iter().zip(&self.limits).map(interval).collect::<Option<_>>()?;
+        });
+        let found: Vec<_> = bounded.collect::<Option<_>>()?;
         let [smallest, largest] = found[..] else { return Some((*found.first()?, None)) };
         let (found, allowed) = joined(smallest, largest);
         Some((found, Some(allowed)))

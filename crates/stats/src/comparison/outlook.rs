@@ -10,16 +10,14 @@ use crate::{Pairing, RatioInterval, distributions};
 
 /// Chance that a detectable ratio is detected.
 const POWER: f64 = 0.8;
-/// Values that ranks need for each one of t at the same power, for normal logarithms: π / 3
-/// (Hodges and Lehmann 1956).
+/// Values that ranks need for each one of t, for normal logarithms (Hodges and Lehmann 1956).
 const RANKS_FOR_T: f64 = std::f64::consts::FRAC_PI_3;
 /// An interval that includes 1 says nothing if its ends differ by more than this factor.
 const SAYS_NOTHING_FROM: f64 = 100.0;
 /// The ends of a usable interval differ by at most this factor.
 const USABLE_FACTOR: f64 = 2.0;
 
-/// Whether the interval of a ratio is too wide to use: it includes 1, and its upper end is more than
-/// 100 times the lower one.
+/// Whether an interval says nothing: it includes 1, and its ends differ by more than 100 times.
 pub fn says_nothing(low: f64, high: f64) -> bool {
     let factor = high / low;
     low <= 1.0 && high >= 1.0 && (factor > SAYS_NOTHING_FROM || factor.is_nan())
@@ -50,8 +48,7 @@ pub(super) struct Outlook {
 
 impl Outlook {
     /// `t_error` is the standard error of t, `Some(None)` if ranks decided, `None` if the spread is
-    /// unknown. The spread of ranks is the one with which t would have given their interval: the
-    /// standard deviation would be that of the stalls. More values than t's are judged by ranks.
+    /// unknown. The spread of ranks is the one with which t would have given their interval.
     pub(super) fn new(
         arms: &Arms,
         settings: &Settings,
@@ -89,8 +86,7 @@ impl Outlook {
         minimum_detectable_ratio(self.spread?, self.sizes, self.goal)
     }
 
-    /// Further values a side to call a ratio beyond the margin different, or one within it
-    /// equivalent; at least one, as these did not decide.
+    /// Further values a side for a verdict; at least one, as these did not decide.
     pub(super) fn more_blocks(&self, why: NotDecided) -> Option<u64> {
         if why == NotDecided::TooFewValues {
             return Some(self.rank_lacks.max(1));

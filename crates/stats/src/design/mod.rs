@@ -1,5 +1,4 @@
-//! Designs of experiments: combinations of levels, and the order in which they are run so that drift
-//! of the machine is no effect of a factor.
+//! Designs of experiments: combinations of levels, and orders that keep drift from the effects.
 //!
 //! With a drift of 5 % over the session, two equal arms run one after the other differ
 //! "significantly" in 43 % of all experiments; in randomised blocks or ABBA in 4 to 5 %.
@@ -12,8 +11,7 @@ use rand_pcg::Pcg64Mcg;
 
 pub use fraction::{FractionalFactorial, Resolution, two_level_fraction};
 
-/// All combinations of levels, from the number of levels of each factor; the last factor's level
-/// changes first. Without factors there is one empty combination.
+/// All combinations of levels, from their numbers; the last factor's level changes first.
 pub fn full_factorial(level_counts: &[usize]) -> Vec<Vec<usize>> {
     level_counts.iter().map(|levels| 0..*levels).multi_cartesian_product().collect()
 }
@@ -34,8 +32,7 @@ pub fn randomised_blocks(cells: usize, blocks: usize, seed: u64) -> Vec<Vec<usiz
     (0..blocks).map(|_| block()).collect()
 }
 
-/// ABBA for two cells: `pairs` pairs of blocks, each AB BA or BA AB by the seed, so that a linear
-/// drift within a pair affects both cells alike.
+/// ABBA for two cells: `pairs` pairs of blocks, each AB BA or BA AB by the seed.
 pub fn abba(pairs: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut pair = || {

@@ -43,8 +43,7 @@ pub struct SimpleEffect {
     pub figure: Estimate,
 }
 
-/// The effect of one factor at a level of another, against that at the other's reference: a ratio
-/// of ratios or a difference of differences.
+/// How the effect of one factor at a level of another differs from that at the other's reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InteractionContrast {
     /// The two factors, in their order.
@@ -155,8 +154,7 @@ impl Estimator<'_> {
         self.cells.iter().map(mean_of).collect()
     }
 
-    /// A contrast of averages: `corners` groups of cells, each averaged and added with its sign; cells
-    /// of sign 0 take no part.
+    /// A contrast of the averages of `corners` groups of cells with a sign other than 0.
     fn average(&self, corners: f64, sign: impl Fn(&[usize]) -> f64) -> Estimate {
         let signs: Vec<f64> = self.cells.iter().map(|cell| sign(cell)).collect();
         let per_corner = signs.iter().filter(|sign| **sign != 0.0).count() as f64 / corners;
@@ -204,9 +202,8 @@ pub struct TermTest {
     pub f: Option<f64>,
     /// Probability of so large an F without an effect.
     pub p: Option<f64>,
-    /// Percentage of the response's sum of squares about its mean; absent when nothing varied. These
-    /// add to 100 with the residuals' in balanced data only. A large effect makes all others look
-    /// small: read the effects first.
+    /// Percentage of the response's sum of squares about its mean; absent when nothing varied.
+    /// These add to 100 with the residuals' in balanced data only.
     pub percent: Option<f64>,
 }
 

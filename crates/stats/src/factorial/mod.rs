@@ -1,19 +1,18 @@
 //! Factorial experiments: the effect of each factor, alone and together, with intervals.
 //!
 //! The response, or its logarithm, is grand mean + blocks + main effects + interactions + error
-//! (Montgomery, *Design and Analysis of Experiments*, chapters 5 and 6). Columns are effect-coded
-//! (they sum to zero over the levels of a factor), so that a main effect is an average over the
-//! other factors' levels with equal weights, whatever the number of observations. Sums of squares
-//! are those of leaving one term out of the full model (type III), classic ones in balanced data.
+//! (Montgomery, *Design and Analysis of Experiments*, chapters 5 and 6). Columns sum to zero over
+//! the levels of a factor, so a main effect is an average over the other factors' levels with equal
+//! weights. Sums of squares are those of leaving one term out of the full model (type III).
 
 mod effects;
 mod model;
 
 use serde::Serialize;
 
-use crate::alpha;
 use crate::distributions::{f_tail, t_critical};
 use crate::least_squares::LeastSquares;
+use crate::{Refused, alpha};
 pub(crate) use effects::DefaultModel;
 use effects::Estimator;
 pub use effects::{CellMean, Estimate, InteractionContrast, MainEffect, SimpleEffect, TermTest};
@@ -58,8 +57,8 @@ pub enum FactorialError {
     #[error("{0} cannot be told from earlier terms: measure more combinations or leave it out")]
     Aliased(String),
     /// Anything else.
-    #[error("{0}")]
-    Refused(String),
+    #[error(transparent)]
+    Refused(#[from] Refused),
 }
 
 /// The scale on which effects add.
@@ -113,9 +112,8 @@ pub struct Fit {
     pub total: Estimate,
 }
 
-/// Fits main effects and interactions: of all factors when there are at most four and every
-/// combination was observed, else of pairs; main effects only for five factors or more whose pairs
-/// are confused.
+/// Fits main effects and interactions: of all factors for at most four and full data, else of
+/// pairs; main effects only for five factors or more whose pairs are confused.
 pub fn fit(data: &Factorial, scale: Scale, confidence: f64) -> Result<Fit, FactorialError> {
     fit_to_order(data, scale, confidence, default_order(data)?)
 }
@@ -128,8 +126,7 @@ pub fn fit_to_order(
     order: usize,
 ) -> Result<Fit, FactorialError> {
     let alpha = alpha(confidence).ok_or_else(|| {
-        let why = format!("confidence {confidence} is not strictly between 0 and 1");
-        FactorialError::Refused(why)
+        Refused::new(format!("confidence {confidence} is not strictly between 0 and 1"))
     })?;
     let model = Model::new(data, order)?;
     let y = response(data, scale)?;
@@ -169,8 +166,7 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
-    /// Residuals below the rounding of the response are none: exact replicates must not look like
-    /// ones with a noise of 1e-16.
+    /// Residuals below the rounding of the response are none, as of exact replicates.
     fn of(fit: &LeastSquares, y: &[f64], df: usize) -> Noise {
         let largest = y.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
         let rounding = y.len() as f64 * (1e-13 * largest).powi(2);
@@ -195,7 +191,7 @@ pub(crate) fn response(data: &Factorial, scale: Scale) -> Result<Vec<f64>, Facto
             Scale::Log if value <= 0.0 => ", which has no logarithm: use the additive scale",
             _ => return Ok(scale.forward(value)),
         };
-        Err(FactorialError::Refused(format!("observation {index} is {value}{why}")))
+        Err(Refused::new(format!("observation {index} is {value}{why}")).into())
     };
     data.observations.iter().enumerate().map(on_scale).collect()
 }

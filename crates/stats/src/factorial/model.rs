@@ -7,6 +7,7 @@ use itertools::Itertools;
 
 use super::{Factorial, FactorialError};
 use crate::least_squares::Design;
+use crate::{Refused, refused};
 
 /// Which coefficients describe what.
 pub(crate) struct Model<'a> {
@@ -130,17 +131,13 @@ impl Factorial {
 }
 
 /// Refuses data without a model.
-pub(crate) fn check(data: &Factorial) -> Result<(), FactorialError> {
-    first_problem(data).map_or(Ok(()), |why| Err(FactorialError::Refused(why)))
-}
-
-fn first_problem(data: &Factorial) -> Option<String> {
+pub(crate) fn check(data: &Factorial) -> Result<(), Refused> {
     if data.factors.is_empty() {
-        return Some("no factor: an experiment varies at least one".to_owned());
+        return refused("no factor: an experiment varies at least one");
     }
     if let Some(factor) = data.factors.iter().find(|factor| factor.levels.len() < 2) {
         let name = &factor.name;
-        return Some(format!(
+        return refused(format!(
             "factor {name} has fewer than two levels: give it a second one or leave it out"
         ));
     }
@@ -148,26 +145,28 @@ fn first_problem(data: &Factorial) -> Option<String> {
     for (index, observation) in data.observations.iter().enumerate() {
         let (found, expected) = (observation.levels.len(), data.factors.len());
         if found != expected {
-            return Some(format!("observation {index} has {found} levels for {expected} factors"));
+            return refused(format!(
+                "observation {index} has {found} levels for {expected} factors"
+            ));
         }
         for (factor, level) in data.factors.iter().zip(&observation.levels) {
             if *level >= factor.levels.len() {
                 let name = &factor.name;
-                return Some(format!(
+                return refused(format!(
                     "observation {index}: factor {name} has no level number {level} (from 0)"
                 ));
             }
         }
         if blocked && observation.block.is_none() {
-            return Some(format!(
+            return refused(format!(
                 "observation {index} has no block while others have: give all a block or none"
             ));
         }
     }
     let unseen = |index: usize| Some((index, first_missing(data, &[index])?[0]));
-    let level = (0..data.factors.len()).find_map(unseen)?;
+    let Some(level) = (0..data.factors.len()).find_map(unseen) else { return Ok(()) };
     let level = data.combination([level].into_iter());
-    Some(format!("no observation of {level}: measure it or leave the level out"))
+    refused(format!("no observation of {level}: measure it or leave the level out"))
 }
 
 /// The first combination of these factors' levels without an observation.

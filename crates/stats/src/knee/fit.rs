@@ -47,16 +47,8 @@ pub(super) struct Curves {
     pub bent: Option<(f64, Bend)>,
 }
 
-/// Fits all curves that the points allow.
-///
-/// One piece: constant, or a line. Two pieces: any two of these with a jump between neighbouring
-/// points (of at least half of `minimum_rise`), or joined where they meet (Hudson 1966: where the separate
-/// fits meet if that is between the same two points, else at a point). Three pieces, all of them at
-/// least `minimum_rise`, lest so much freedom is spent on noise: two jumps between constants, or a slope
-/// between constants.
-///
-/// Schwarz's criterion counts a place between pieces twice: chosen among all, it costs more freedom
-/// than a coefficient (Zhang and Siegmund 2007).
+/// Fits all curves that the points allow, by the rules of docs/sweeps.md (Hudson 1966), and
+/// compares them by Schwarz's criterion, which counts a place twice (Zhang and Siegmund 2007).
 pub(super) fn curves(points: &[Point], minimum_rise: f64) -> Curves {
     let mut before = vec![Sums::default()];
     for (index, point) in points.iter().enumerate() {

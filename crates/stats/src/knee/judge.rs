@@ -80,7 +80,7 @@ fn extrapolated(bend: &Bend, x: f64) -> f64 {
     bend.plateau.at(bend.at) + bend.plateau.slope.max(0.0) * (x - bend.at)
 }
 
-/// Does the curve rise by `minimum_rise` within one doubling of the level, or up to the next two points?
+/// Does the curve rise by `minimum_rise` within one doubling of the level, or the next two points?
 fn is_steep(points: &[Point], bend: &Bend, minimum_rise: f64) -> bool {
     let next = bend.after + 1;
     let last = points.len() - 1;

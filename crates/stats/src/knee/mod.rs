@@ -1,7 +1,6 @@
 //! The knee: the level at which the cost per unit of work leaves its plateau.
 //!
-//! docs/sweeps.md has the five steps of the search and its error rates in simulations. "No knee" is an
-//! answer, with its reason; a knee has an interval and bootstrap support.
+//! docs/sweeps.md has the five steps of the search, the interval, and error rates in simulations.
 
 mod fit;
 mod judge;
@@ -23,21 +22,9 @@ pub const LEAST_LEVELS: usize = fit::STEP + 1;
 /// Part of the bootstrap samples that must have a knee too.
 const LEAST_SUPPORT: f64 = 0.5;
 
-/// Where the cost of the `levels` leaves its plateau, by the steps of docs/sweeps.md. Levels ascend and
-/// are above 0, in any unit.
+/// Where the cost of the `levels`, which ascend from above 0, leaves its plateau.
 ///
-/// **Step and hinge.** When one level is near the plateau (within a quarter of the minimum rise, or a
-/// tenth of the rise that follows, both on the log scale) and the next is at least the minimum rise
-/// above it, the knee is a step between the two, wherever the fit has the bend; its interval is never
-/// narrower. Else it is a hinge, where the two pieces meet.
-///
-/// **Interval.** With replicates, the deviations of all of them from the middle of their level are
-/// pooled, enlarged by √(n / (n - 1)), and drawn again for each level. Without, each level keeps its
-/// own residual from the curve, with a random sign (the wild bootstrap; Wu 1986). Percentiles of
-/// the samples' knees, drawn from the settings' seed; a hinge has the longer arm on both sides.
-///
-/// [`Shape::TooFew`] for fewer than four levels, levels that do not ascend, costs that are not above
-/// 0, or settings out of range.
+/// [`Shape::TooFew`] for fewer than four levels, costs not above 0, or settings out of range.
 pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
     if let Err(what) = check(levels, settings) {
         return Shape::TooFew(what);
@@ -225,8 +212,7 @@ enum Deviations {
 }
 
 impl Deviations {
-    /// Pooled where there are replicates, else the residuals of the fit, both enlarged by the freedom
-    /// that was spent.
+    /// Pooled where there are replicates, else the residuals of the fit, corrected for freedom.
     fn new(levels: &[&Level], points: &[Point], found: &Found) -> Self {
         let mut pool = vec![];
         for (level, point) in levels.iter().zip(points).filter(|(_, point)| point.weight > 1.0) {
@@ -245,9 +231,8 @@ impl Deviations {
         Self::OfPoints(points.iter().enumerate().map(residual).collect())
     }
 
-    /// The deviation of a point in one bootstrap sample. Pooled: the middle of as many draws as it has
-    /// replicates. Of points: its own with a random sign, so that noise beyond a knee does not blur
-    /// the plateau (the wild bootstrap; Wu 1986).
+    /// The deviation of a point in one bootstrap sample: the middle of as many draws as it has
+    /// replicates, or its own with a random sign (the wild bootstrap; Wu 1986).
     fn draw(&self, index: usize, point: &Point, random: &mut Pcg64Mcg) -> f64 {
         match self {
             Self::Pooled(pool) => {

@@ -49,7 +49,7 @@ pub enum Shape {
 /// Where the cost per unit of work leaves its plateau.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Knee {
-    /// The geometric middle of `capacity` and `beyond` for a step, where the lines meet for a hinge.
+    /// The geometric middle of `capacity` and `beyond` of a step, the meeting point of a hinge.
     pub level: f64,
     /// Low end of the knee's interval.
     pub low: f64,
@@ -63,8 +63,7 @@ pub struct Knee {
     pub plateau_cost: f64,
     /// Cost at `beyond` over `plateau_cost`.
     pub rise: f64,
-    /// Elasticity beyond the knee, d log cost / d log level: the slope of the line beyond a hinge, the
-    /// secant of a step (a lower bound).
+    /// Elasticity beyond the knee, d log cost / d log level; of a step the secant, a lower bound.
     pub steepness: f64,
     /// Part of the bootstrap samples that have a knee too, 0 to 1.
     pub support: f64,

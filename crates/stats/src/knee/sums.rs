@@ -84,8 +84,7 @@ impl Sums {
     }
 }
 
-/// Plateau, `sloped` or level, and continuation of a curve that bends at `knot`, with its residual
-/// sum of squares.
+/// Plateau, `sloped` or level, and continuation of a curve with a bend, with its residual sum.
 pub(super) fn hinge_at(points: &[Point], knot: f64, sloped: bool) -> Option<(Line, Line, f64)> {
     let excess = |point: &Point| (point.x - knot).max(0.0);
     // The line that leaves a plateau at the knot, steeper by `bend`.

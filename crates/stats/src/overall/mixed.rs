@@ -1,19 +1,6 @@
 //! The variance of an overall effect when trials and the arm × cell term are random.
 //!
-//! log cost = cell + effect of the arm + (arm × cell) + trial. The estimate is the mean of the C
-//! cells' log ratios. Its variance is that of the trials plus
-//! that of the arm × cell term over C.
-//!
-//! * **Trials.** Each trial's share of the estimate is the sum of its residuals in its cells, each
-//!   over C n (n trials in that cell and arm, times √(n / (n - 1)) for the estimated mean). The sum
-//!   V of the squared shares is the trials' variance: for trials of one cell each it is
-//!   Σ s² / n / C², for trials in all cells that of the trials' means.
-//! * **Arm × cell.** The cells' log ratios have the variance s_d². Trials alone would explain
-//!   W = (Σ v - C V) / (C - 1) of it, with v a cell's own Σ s² / n; what is beyond that is the arm ×
-//!   cell term, never below 0.
-//!
-//! Degrees of freedom are Satterthwaite's (1946). With one value a cell and arm this is the t-test
-//! of the cells' log ratios with C - 1 degrees of freedom.
+//! docs/comparing.md has the formulas. Degrees of freedom are Satterthwaite's (1946).
 
 use std::collections::BTreeMap;
 

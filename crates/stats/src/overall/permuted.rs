@@ -1,11 +1,8 @@
 //! The permutation test of an overall effect, turned into an interval.
 //!
-//! Under "the effect is θ in every cell" the second arm's values less θ could have been the first
-//! arm's. So labels are exchanged: of trials within a cell, of trials that share several cells as a
-//! whole, and within each pair. The statistic of an arrangement is T - θ k, where k is the statistic
-//! of the labels alone, 1 for the observed ones. An arrangement is at least as extreme as the
-//! observed one for θ on one side of (T₀ - T) / (1 - k), so the interval lies between two order
-//! statistics of these thresholds.
+//! Labels are exchanged: of trials within a cell, of trials that share several cells as a whole,
+//! and within each pair. The interval lies between two order statistics of the effects at which an
+//! arrangement becomes as extreme as the observed one (docs/comparing.md).
 
 use std::collections::BTreeSet;
 
@@ -55,8 +52,7 @@ struct Arms {
 type Arrangement = (f64, f64);
 
 impl PermutationInversion {
-    /// The test of these cells, centred at the estimate `log`; `None` where trials lack some of the
-    /// cells that they share.
+    /// The test, centred at the estimate `log`; `None` where trials lack shared cells.
     pub(super) fn new(cells: &[OverallCell], log: f64) -> Option<Self> {
         let groups = groups(cells)?;
         let observed = groups.iter().map(|group| group.observed().0).sum::<f64>();
@@ -148,7 +144,7 @@ fn groups(cells: &[OverallCell]) -> Option<Vec<Group>> {
     Some(groups)
 }
 
-/// Each trial's sum over its shared cells, over the number of all cells; `None` if one lacks a cell.
+/// Each trial's sum over its shared cells, over all cells; `None` if one lacks a cell.
 fn sums(arm: &[Logs], component: &[usize], count: f64) -> Option<Vec<f64>> {
     let trials: BTreeSet<usize> =
         component.iter().flat_map(|cell| &arm[*cell]).map(|(trial, _)| *trial).collect();

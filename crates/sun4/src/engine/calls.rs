@@ -1,7 +1,7 @@
 //! Calls between processes, and their counts.
 //!
-//! A call is a message and its answer: a request to a window server, a line for a shell, a query to a
-//! database. Each of the three system calls costs as much as looking for a child.
+//! A call is a message and its answer: a request to a window server, a line for a shell, a query to
+//! a database. Each of the three system calls costs as much as looking for a child.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ pub(super) struct Service {
 impl Engine<'_> {
     pub(super) fn call(&mut self, process: usize, service: u32) {
         self.next_step(process);
-        self.spend(process, self.hat.prices.wait_ns, 0);
+        self.spend(process, self.hat.prices.paths_ns.wait, 0);
         self.block(process, false);
         let at = self.services.entry(service).or_default();
         at.callers.push_back(process);
@@ -36,12 +36,12 @@ impl Engine<'_> {
         };
         self.processes[process].callers.push(caller);
         self.next_step(process);
-        self.spend(process, self.hat.prices.wait_ns, 0);
+        self.spend(process, self.hat.prices.paths_ns.wait, 0);
     }
 
     pub(super) fn reply(&mut self, process: usize) {
         self.next_step(process);
-        self.spend(process, self.hat.prices.wait_ns, 0);
+        self.spend(process, self.hat.prices.paths_ns.wait, 0);
         self.release_callers(process);
     }
 

@@ -31,12 +31,12 @@ impl Engine<'_> {
                 let layout = &self.scene.programs[self.processes[process].program].layout;
                 self.hat.exec(process, layout);
                 self.next_step(process);
-                self.spend(process, prices.exec_ns, 0);
+                self.spend(process, prices.paths_ns.exec, 0);
             }
             Step::Compute(cycles) => self.compute(process, *cycles),
             Step::Sleep(sleep_ns) => {
                 self.next_step(process);
-                self.spend(process, prices.sleep_ns, 0);
+                self.spend(process, prices.paths_ns.sleep, 0);
                 let due = self.due(*sleep_ns);
                 self.timers.insert((due, process));
                 self.block(process, false);
@@ -49,7 +49,7 @@ impl Engine<'_> {
                 }
                 at.step =
                     if at.children > 0 { at.step - (*back).min(at.step) } else { at.step + 1 };
-                self.spend(process, prices.wait_ns, 0);
+                self.spend(process, prices.paths_ns.wait, 0);
             }
             Step::Wait => self.wait(process),
             Step::Again(back, times) => {
@@ -97,8 +97,8 @@ impl Engine<'_> {
         self.processes[parent].children += 1;
         self.next_step(parent);
         let prices = self.hat.prices;
-        self.spend(parent, prices.fork_ns + pages * prices.fork_page_ns, 0);
-        self.scheduler.add();
+        self.spend(parent, prices.paths_ns.fork + pages * prices.paths_ns.fork_page, 0);
+        self.scheduler.add(false);
     }
 
     fn wait(&mut self, process: usize) {
@@ -111,14 +111,14 @@ impl Engine<'_> {
             (at.ended, at.children) = (at.ended - 1, at.children - 1);
         }
         at.step += 1;
-        self.spend(process, self.hat.prices.wait_ns, 0);
+        self.spend(process, self.hat.prices.paths_ns.wait, 0);
     }
 
     fn exit(&mut self, process: usize) {
         let (pages, had_context) = self.hat.exit(process);
         let prices = self.hat.prices;
         let flush_ns = if had_context { prices.flush_ns } else { 0 };
-        self.spend(process, prices.exit_ns + pages * prices.exit_page_ns + flush_ns, 0);
+        self.spend(process, prices.paths_ns.exit + pages * prices.paths_ns.exit_page + flush_ns, 0);
         self.release_callers(process);
         self.scheduler.end(process);
         self.current = None;

@@ -1,7 +1,6 @@
 //! Touches of a path, as many as there is time for until the next tick.
 //!
-//! All that is done at once is exactly what single touches would do: it ends at or before the next
-//! tick, but for the last touch or fault.
+//! All that is done at once is exactly what single touches would do before the next tick.
 
 use super::{Engine, PathPosition};
 use crate::hat::Cost;
@@ -123,7 +122,7 @@ impl Engine<'_> {
         let outcome = &mut self.processes[process].outcome;
         outcome.translation_faults += count;
         outcome.touches += count * visit.touches_a_page;
-        let system_ns = count * self.hat.prices.fault_ns;
+        let system_ns = count * self.hat.prices.paths_ns.fault;
         self.spend(process, system_ns, count * plain_ns - system_ns);
     }
 

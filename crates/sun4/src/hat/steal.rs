@@ -85,8 +85,7 @@ impl Hat {
         cost_ns
     }
 
-    /// Gives a group a copy in memory. Without room another group loses its copy and the pmeg that
-    /// holds the same entries.
+    /// Gives a group a copy in memory. Without room another group loses its copy and pmeg.
     pub(super) fn keep(&mut self, group: u32) {
         if self.reload == Reload::Page || self.groups[group as usize].has_copy {
             return;

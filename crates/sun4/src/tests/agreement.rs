@@ -211,8 +211,8 @@ proptest! {
     }
 }
 
-/// Two pages of the stack, and a store of four entries in which the first makes room for the second:
-/// it was there when it was written, and need not come back.
+/// Two pages of the stack, and a store of four entries in which the first makes room for the
+/// second: it was there when it was written, and need not come back.
 #[test]
 fn registers_are_written_page_by_page() {
     let mut machine = Machine::parse(MACHINES[0].1).unwrap();

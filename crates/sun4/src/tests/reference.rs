@@ -207,13 +207,13 @@ impl Model<'_> {
             self.note(Event::Switch { process });
         }
         self.processes[process].is_resuming = true;
-        let mut cost_ns = self.prices.switch_ns + self.hat.run(process);
+        let mut cost_ns = self.prices.paths_ns.switch + self.hat.run(process);
         self.take_events();
         if self.processes[process].is_swapped {
             self.processes[process].is_swapped = false;
             self.processes[process].outcome.swap_ins += 1;
             self.note(Event::SwapIn { process });
-            cost_ns += self.prices.swap_in_ns;
+            cost_ns += self.prices.paths_ns.swap_in;
         }
         self.spend(process, cost_ns, 0);
     }

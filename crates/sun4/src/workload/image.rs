@@ -1,9 +1,8 @@
 //! The layout of a program's address space.
 //!
 //! As in an executable of SunOS 4: text from 0x2000, data behind it, then the heap; libraries and
-//! shared segments below the linker, each below the one before; the stack below 0xf8000000. Mappings
-//! begin at multiples of 128 KiB, so that pages have the same lines of a virtually addressed cache in
-//! all processes.
+//! shared segments below the linker, each below the one before; the stack below 0xf8000000.
+//! Mappings begin at multiples of 128 KiB, for equal lines of a virtually addressed cache.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -20,7 +20,8 @@ fn plan(changes: &[(&str, u64)], choices: &[(&str, &str)]) -> TouchPlan {
     }
 }
 
-/// Pages of 4096 bytes that a process touches after all are ready, in order, as offsets in its heap.
+/// Pages of 4096 bytes that a process touches after all are ready, in order, as offsets in its
+/// heap.
 fn touched(scene: &Scene, process: usize) -> Vec<u64> {
     let program = &scene.programs[process];
     let call = program.steps.iter().position(|step| *step == Step::Call(READY)).unwrap();

@@ -1,8 +1,4 @@
 //! Recorded programs, run again on a Sun-4, in one or several copies at a time (docs/mmu-mixes.md).
-//!
-//! In a bundle of references each page is touched once for reading or for writing, by segment in the
-//! order of first use. No machine has fewer than 8 pmegs for a process, so no fault is lost; only
-//! their order within a few milliseconds is.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -97,14 +93,10 @@ struct Taker {
 }
 
 impl TraceProgram {
-    /// Copies of a trace at the same time, with at most about `most_visits` visits (50 to 100 bytes
-    /// each); [`TraceProgram::note`] reports an omitted rest. Fails when the trace cannot be read.
-    pub fn take(
-        source: &mut dyn Source,
-        copies: u64,
-        most_visits: u64,
-    ) -> Result<Self, TraceError> {
-        let mut taker = Taker { most_visits, ..Taker::default() };
+    /// Copies of a trace at the same time, with at most about `most` visits (50 to 100 bytes each);
+    /// [`TraceProgram::note`] reports an omitted rest. Fails when the trace cannot be read.
+    pub fn take(source: &mut dyn Source, copies: u64, most: u64) -> Result<Self, TraceError> {
+        let mut taker = Taker { most_visits: most, ..Taker::default() };
         taker.program.copies = copies.max(1);
         let mut block = Block::default();
         while taker.program.cut.is_none() && source.next(&mut block)? {

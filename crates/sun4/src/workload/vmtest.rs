@@ -2,8 +2,8 @@
 //!
 //! The parent touches its segment so that all pages are made, forks, and then looks every 40 ms for
 //! children that have ended. A child steps through the segment `loops` times. The touched pages of
-//! library and linker are inferred from the faults of the smallest rows of Irlam's table: 612 before
-//! the first child, 583 for each child, of which 512 are the segment's.
+//! library and linker are inferred from the faults of the smallest rows of Irlam's table: 612
+//! before the first child, 583 for each child, of which 512 are the segment's.
 
 use workloads::VmtestPlan;
 
@@ -19,8 +19,9 @@ pub(super) const MOST_PROCESS_BYTES: u64 = 500 << 20;
 const LOOPS: u64 = 5000;
 const LIBRARY_BYTES: u64 = 440 << 10;
 const PAGE: u64 = 8192;
-/// Cycles a second of the daemons of a machine on a network: 3 % of 20 MHz. Irlam's rows of 4 to 12 MB
-/// with the new layer, not taken in single-user mode, are this much slower than with the old one.
+/// Cycles a second of the daemons of a machine on a network: 3 % of 20 MHz. Irlam's rows of 4 to 12
+/// MB with the new layer, not taken in single-user mode, are this much slower than with the old
+/// one.
 const DAEMON_CYCLES: u64 = 600_000;
 
 /// Lays out a program with this much memory of its own.

@@ -278,7 +278,7 @@ impl Hat {
                 return 0;
             }
         }
-        let mut cost_ns = self.prices.context_ns;
+        let mut cost_ns = self.prices.paths_ns.context;
         let free = self.contexts.iter().position(Option::is_none);
         let index = free.unwrap_or_else(|| match self.setup.system.context_policy {
             ContextPolicy::Lru => {
@@ -348,7 +348,7 @@ impl Hat {
                 (group.valid, group.writable) = (group.kept, group.kept_writable);
                 self.loads += 1;
                 self.events.push(Event::Load { process: space, slot: slot as u32 });
-                return (system_ns + self.prices.load_ns, self.prices.fault_user_ns);
+                return (system_ns + self.prices.load_ns, self.prices.paths_ns.fault_user);
             }
         }
         let now = self.tick();
@@ -356,7 +356,7 @@ impl Hat {
             self.frames[frame].faulted = now;
         }
         system_ns += self.make_page(space, slot, page, is_write);
-        (system_ns, self.prices.fault_user_ns)
+        (system_ns, self.prices.paths_ns.fault_user)
     }
 
     fn unshare(&mut self, space: usize, slot: usize) {
@@ -371,13 +371,13 @@ impl Hat {
         let id = self.spaces[space][slot].group;
         let is_own = self.users(id) == [space];
         let segment = &mut self.spaces[space][slot];
-        let mut cost_ns = self.prices.fault_ns;
+        let mut cost_ns = self.prices.paths_ns.fault;
         if !segment.made[page] {
             segment.made[page] = true;
-            cost_ns += self.prices.zero_fill_ns;
+            cost_ns += self.prices.paths_ns.zero_fill;
         } else if is_write && segment.shared_until_written[page] {
             segment.shared_until_written[page] = false;
-            cost_ns += self.prices.copy_ns;
+            cost_ns += self.prices.paths_ns.copy;
         }
         let is_safe = is_own || !segment.private[page];
         let may_write = is_write || (is_safe && !segment.shared_until_written[page]);
@@ -410,11 +410,11 @@ impl Hat {
                 (0, self.prices.walk_ns)
             } else {
                 self.faults += 1;
-                (self.prices.entry_ns, 0)
+                (self.prices.paths_ns.entry, 0)
             }
         } else {
             self.faults += 1;
-            (self.make_page(space, slot, page, is_write), self.prices.fault_user_ns)
+            (self.make_page(space, slot, page, is_write), self.prices.paths_ns.fault_user)
         };
         if was_valid {
             return cost;

@@ -21,7 +21,7 @@ impl Model<'_> {
                 let layout = &scene.programs[at.program].layout;
                 at.step += 1;
                 self.hat.exec(process, layout);
-                self.spend(process, self.prices.exec_ns, 0);
+                self.spend(process, self.prices.paths_ns.exec, 0);
             }
             Some(Step::Compute(cycles)) => {
                 let all_ns = self.prices.cycles_ns(*cycles);
@@ -36,7 +36,7 @@ impl Model<'_> {
             }
             Some(Step::Sleep(sleep_ns)) => {
                 at.step += 1;
-                self.spend(process, self.prices.sleep_ns, 0);
+                self.spend(process, self.prices.paths_ns.sleep, 0);
                 let is_late = self.rng.random_range(0..1000) < self.setup.system.jitter_permille;
                 let tick = (self.now_ns + sleep_ns).div_ceil(TICK_NS).max(self.ticks + 1);
                 self.processes[process].wakes_at_tick = Some(tick + u64::from(is_late));
@@ -47,7 +47,7 @@ impl Model<'_> {
                 at.children += 1;
                 let child = self.make(*program, Some(process));
                 let pages = self.hat.fork(process, child);
-                let cost_ns = self.prices.fork_ns + pages * self.prices.fork_page_ns;
+                let cost_ns = self.prices.paths_ns.fork + pages * self.prices.paths_ns.fork_page;
                 self.spend(process, cost_ns, 0);
                 self.queue.add();
                 self.queue.enter(child);
@@ -74,7 +74,7 @@ impl Model<'_> {
             at.children -= 1;
         }
         at.step = if at.children > 0 { at.step.saturating_sub(back) } else { at.step + 1 };
-        self.spend(process, self.prices.wait_ns, 0);
+        self.spend(process, self.prices.paths_ns.wait, 0);
     }
 
     fn wait(&mut self, process: usize) {
@@ -88,12 +88,12 @@ impl Model<'_> {
             at.children -= 1;
         }
         at.step += 1;
-        self.spend(process, self.prices.wait_ns, 0);
+        self.spend(process, self.prices.paths_ns.wait, 0);
     }
 
     fn answer_or_call(&mut self, process: usize, step: &Step) {
         let at = &mut self.processes[process];
-        let system_call_ns = self.prices.wait_ns;
+        let system_call_ns = self.prices.paths_ns.wait;
         match step {
             Step::Call(service) => {
                 at.step += 1;
@@ -183,7 +183,7 @@ impl Model<'_> {
     fn exit(&mut self, process: usize) {
         let (pages, had_context) = self.hat.exit(process);
         let flush_ns = if had_context { self.prices.flush_ns } else { 0 };
-        let cost_ns = self.prices.exit_ns + pages * self.prices.exit_page_ns + flush_ns;
+        let cost_ns = self.prices.paths_ns.exit + pages * self.prices.paths_ns.exit_page + flush_ns;
         self.spend(process, cost_ns, 0);
         self.reply(process);
         self.queue.end(process);
