@@ -35,11 +35,11 @@ pub(crate) enum Command {
     Show(crate::show::ShowArgs),
     /// Compare results: what differs, by how much, and how sure that is
     Compare(crate::compare::CompareArgs),
-    /// Say which factor and which part of the work a change is to be put down to
+    /// Show which factor and which part of the work caused a change
     Attribute(crate::attribute::AttributeArgs),
     /// Make a report: one page with charts, or Markdown, text, JSON, Vega-Lite
     Report(crate::report::ReportArgs),
-    /// Say what this machine, a recording or a run loses its time to, and how much
+    /// Show what costs this machine, a recording or a run its time, and how much
     Doctor(crate::doctor::DoctorArgs),
     /// Count what processes map, touch and share, to the page of their page tables
     Footprint(crate::footprint::FootprintArgs),
@@ -77,13 +77,13 @@ pub(crate) enum Command {
     /// Be the other side of a subject on another machine (used by thrashlab itself)
     #[command(name = remote::COMMAND, hide = true)]
     Remote {
-        /// What of it.
+        /// The role and its parameters.
         arguments: Vec<String>,
     },
     /// Be the first process of a guest (used by thrashlab itself)
     #[command(name = "__guest", hide = true)]
     Guest {
-        /// Which life of it.
+        /// The stage of its life.
         argument: Option<String>,
     },
     /// Clean up when another process has ended (used by thrashlab itself)

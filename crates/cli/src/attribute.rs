@@ -1,4 +1,4 @@
-//! `thrashlab attribute`: which factor and which part of the work a change is to be put down to.
+//! `thrashlab attribute`: which factor and which part of the work caused a change.
 
 use analysis::Dataset;
 use analysis::attribution::{Attribution, Options, attribute as attribution, ledger};
@@ -79,12 +79,9 @@ pub(crate) struct AttributeArgs {
 }
 
 pub(crate) fn attribute(args: &AttributeArgs) -> Result<(), Failure> {
-    let datasets: Vec<Dataset> = args
-        .what
-        .iter()
-        .map(|what| read(what, args.allow_repeats))
-        .collect::<anyhow::Result<_>>()
-        .map_err(Failure::WrongUse)?;
+    let datasets = args.what.iter().map(|what| read(what, args.allow_repeats));
+    let datasets: Vec<Dataset> =
+        datasets.collect::<anyhow::Result<_>>().map_err(Failure::WrongUse)?;
     let options = Options {
         response: args.response.clone(),
         factors: args.factors.clone(),

@@ -6,7 +6,8 @@ use keep::{Cache, Contents, Usage};
 use render::{Cell, Document, Table, plain_text};
 use serde_json::json;
 
-use crate::{Failure, print, print_result};
+use crate::output::{OutputArgs, show};
+use crate::{Failure, print};
 
 const STAT_EXAMPLES: &str = "\
 The cache is $XDG_CACHE_HOME/thrashlab, else ~/.cache/thrashlab.
@@ -50,16 +51,16 @@ pub(crate) fn cache(command: &CacheCommand) -> Result<(), Failure> {
             for (name, usage) in &contents {
                 object[name] = json!({ "count": usage.count, "size_bytes": usage.size_bytes });
             }
-            print_result(json, || &object, || table(root, &contents))
+            show(&table(root, &contents).with_data(object), &OutputArgs::printed(json))
         }
         CacheCommand::Prune { all } => {
             let removed = cache.prune(all).with_context(|| format!("prune {root}"))?;
-            print(&table(format!("removed from {root}"), &removed))
+            print(&plain_text(&table(format!("removed from {root}"), &removed)))
         }
     }
 }
 
-fn table(caption: String, contents: &Contents) -> String {
+fn table(caption: String, contents: &Contents) -> Document<'static> {
     let sum = Usage {
         count: contents.iter().map(|(_, usage)| usage.count).sum(),
         size_bytes: contents.iter().map(|(_, usage)| usage.size_bytes).sum(),
@@ -68,8 +69,7 @@ fn table(caption: String, contents: &Contents) -> String {
         contents.iter().copied().chain([("together", sum)]).map(|(name, usage)| {
             [Cell::from(name), usage.count.into(), Cell::Size(usage.size_bytes)]
         });
-    let table = Table::of(caption, ["what", "count", "size"], rows);
-    plain_text(&Document::of(vec![table.into()]))
+    Document::of(vec![Table::of(caption, ["what", "count", "size"], rows).into()])
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
     fn the_table_has_a_sum() {
         let usage = |count, size_bytes| Usage { count, size_bytes };
         let contents = vec![("snapshots", usage(1, 1 << 20)), ("cells", usage(8, 5 << 20))];
-        let text = table("/c".to_owned(), &contents);
+        let text = plain_text(&table("/c".to_owned(), &contents));
         assert!(text.starts_with("/c\nwhat "), "{text}");
         assert!(text.ends_with("together       9    6M\n"), "{text}");
     }

@@ -75,7 +75,6 @@ pub(crate) struct CompareArgs {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct FailOn(Option<f64>);
 
-/// Compares, prints, and tells through the exit code whether the asked condition failed.
 pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let options = Options {
         responses: args.responses.clone(),
@@ -103,8 +102,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     }
 }
 
-/// The factor of one input in which commands were varied and nothing else: a user who timed several
-/// commands in one go wants them compared.
+/// The factor of a single input that varies commands and nothing else.
 fn commands(sets: &[Dataset]) -> Option<String> {
     let [set] = sets else { return None };
     let mut varied = set.factors.iter().filter(|factor| factor.levels.len() > 1);

@@ -114,7 +114,6 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     }
 }
 
-/// Diagnoses what lies between two snapshots, and shows it in the form that was asked for.
 fn report_interval(
     args: &DoctorArgs,
     before: &Snapshot,
@@ -128,8 +127,8 @@ fn report_interval(
     }
 }
 
-/// Writes diagnoses in the format of OpenMetrics if that was asked for; whether they were printed.
-/// A file is replaced as a whole, because a collector may read it at any time.
+/// Writes diagnoses as OpenMetrics if requested; whether they were printed. A file is replaced as a
+/// whole, because a collector may read it at any time.
 fn write_metrics(args: &DoctorArgs, found: &[(Option<&str>, &Diagnosis)]) -> Result<bool, Failure> {
     match &args.openmetrics {
         Some(file) if file.as_os_str() == "-" => print(&doctor_metrics(found)).map(|()| true),

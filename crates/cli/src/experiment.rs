@@ -12,12 +12,13 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use experiment::{AA_FACTOR, Carried, Driver, Experiment, ExperimentError, Outlook, PlanChanges};
 use model::units::format_duration;
+use render::{Block, Document};
 use report::{against_itself_document, cells_document, plan_document};
 
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
-use crate::{Failure, print, print_bytes, print_json};
+use crate::{Failure, print_bytes};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -76,7 +77,7 @@ pub(crate) struct ExperimentArgs {
     #[arg(long, value_name = "URL", requires = "fleet")]
     store: Option<String>,
 
-    /// With --fleet: make every cell anew, also those that are in the store
+    /// With --fleet: make every cell again, also those in the store
     #[arg(long, requires = "fleet")]
     no_resume: bool,
 
@@ -157,14 +158,12 @@ fn print_outlook(
 ) -> Result<(), Failure> {
     let (on_host, host_ns) = outlook.on_host;
     let (in_guests, virtual_ns) = outlook.in_guests;
-    if args.json {
-        return print_json(&serde_json::json!({
-            "folder": folder, "found": outlook.found, "cached": outlook.cached,
-            "on_host": on_host, "on_host_ns": host_ns,
-            "in_guests": in_guests, "in_guests_virtual_ns": virtual_ns,
-            "simulated": outlook.simulated,
-        }));
-    }
+    let data = serde_json::json!({
+        "folder": folder, "found": outlook.found, "cached": outlook.cached,
+        "on_host": on_host, "on_host_ns": host_ns,
+        "in_guests": in_guests, "in_guests_virtual_ns": virtual_ns,
+        "simulated": outlook.simulated,
+    });
     let mut text = format!(
         "All levels can be set. {} runs are in {}, {} in the cache.\n",
         outlook.found,
@@ -184,7 +183,8 @@ fn print_outlook(
     if outlook.simulated > 0 {
         text += &format!("To be simulated: {}.\n", outlook.simulated);
     }
-    print(&text)
+    let document = Document::of(vec![Block::Verbatim(text)]).with_data(data);
+    show(&document, &OutputArgs::printed(args.json))
 }
 
 fn finish(
@@ -222,7 +222,7 @@ fn finish(
     Ok(())
 }
 
-/// Prints how much noise there is; an alarm is a failure.
+/// Prints how much noise there is; an alarm is [`Failure::NotSo`].
 fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<(), Failure> {
     let found = analysis::against_itself(dataset, AA_FACTOR, &Request::default())
         .context("compare the two arms")?;
@@ -230,7 +230,7 @@ fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<(), F
     if found.is_alarm() { Err(Failure::NotSo) } else { Ok(()) }
 }
 
-/// Becomes the driver of a fleet; returns only if that cannot be.
+/// Becomes the driver of a fleet; returns only if that fails.
 fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<(), Failure> {
     let python = env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
     check_python(&python)?;

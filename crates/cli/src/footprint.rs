@@ -134,7 +134,6 @@ fn targets(args: &FootprintArgs, system: &System) -> Result<Vec<u32>, Failure> {
     }
 }
 
-/// The processes of other users whose bits would be cleared.
 fn others(system: &System, pids: &[u32]) -> Vec<(u32, TaskStatus)> {
     let user = rustix::process::geteuid().as_raw();
     pids.iter()
@@ -143,7 +142,6 @@ fn others(system: &System, pids: &[u32]) -> Vec<(u32, TaskStatus)> {
         .collect()
 }
 
-/// Asks before processes of other users are perturbed.
 fn confirm(others: &[(u32, TaskStatus)]) -> Result<(), Failure> {
     let Some((pid, first)) = others.first() else { return Ok(()) };
     let whose = match others.len() {

@@ -21,13 +21,12 @@ pub(crate) fn failure(error: VmError) -> Failure {
     }
 }
 
-/// What went wrong after the user wanted to stop was no failure: programs that were waited for
-/// heard of it too.
+/// An error after Ctrl-C is no failure: child programs got the signal too.
 pub(crate) fn stopped_or(waiter: &Waiter, failure: Failure) -> Failure {
     if waiter.stop_requested() { Failure::Interrupted } else { failure }
 }
 
-/// Whether there is no kernel where the user says that one is.
+/// Whether there is no kernel under the user's name for it.
 fn names_nothing(error: &KernelError) -> bool {
     match error {
         KernelError::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,

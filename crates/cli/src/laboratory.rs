@@ -1,5 +1,4 @@
-//! What `run`, `experiment`, `sweep` and `bisect` have in common: where and how runs are made, and
-//! what went wrong.
+//! Common to `run`, `experiment`, `sweep` and `bisect`: options, driver and errors.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -33,7 +32,6 @@ pub(crate) struct LabArgs {
 }
 
 impl LabArgs {
-    /// The display of what happens, with events in a file if there is to be one.
     pub(crate) fn progress(&self) -> Result<Progress, Failure> {
         let open = |path: &PathBuf| {
             let file = File::create(path);
@@ -57,8 +55,8 @@ impl LabArgs {
     }
 }
 
-/// Lets a driver work, with its events as progress. Signals are caught from here on, so that Ctrl-C
-/// never leaves anything behind.
+/// Lets a driver work, with its events as progress. Signals are caught, so that Ctrl-C leaves
+/// nothing behind.
 pub(crate) fn drive<T>(
     options: &DriverOptions,
     progress: &mut Progress,

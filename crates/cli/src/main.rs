@@ -40,7 +40,7 @@ use anyhow::Context;
 use clap::{CommandFactory, Parser};
 
 use args::{Cli, Command};
-pub(crate) use output::{print, print_bytes, print_json, print_result};
+pub(crate) use output::{print, print_bytes};
 
 const INTERRUPTED: u8 = 130;
 const NOT_MEASURED: u8 = 3;
@@ -68,7 +68,7 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// For `map_err`: what is wrong with what the user asked for.
+/// For `map_err`: wrong use.
 fn wrong(why: impl Display + Debug + Send + Sync + 'static) -> Failure {
     Failure::WrongUse(anyhow::Error::msg(why))
 }
@@ -136,8 +136,8 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Runs as one of the tools of a session, before anything else is done: what they cost is measured.
-/// `None` if this is no call of a tool.
+/// Runs as one of the tools of a session, before anything else, as its cost is measured. `None` if
+/// this is no call of a tool.
 fn tool(arguments: &[std::ffi::OsString]) -> Option<ExitCode> {
     let [_, command, name, words @ ..] = arguments else { return None };
     if command.to_str() != Some(workloads::TOOL_COMMAND) {
@@ -153,7 +153,7 @@ fn tool(arguments: &[std::ffi::OsString]) -> Option<ExitCode> {
     }
 }
 
-/// An error with its causes, without those that it tells already.
+/// An error with its causes, each once.
 fn chain(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |told, cause| {
         match told.is_empty() {
@@ -193,8 +193,7 @@ fn man(name: Option<&str>) -> Result<(), Failure> {
     print(&String::from_utf8_lossy(&bytes))
 }
 
-/// Prints a line on standard error; a terminal or reader that went away is no reason to fall over
-/// (`eprintln!` would panic).
+/// Prints a line on standard error. Unlike `eprintln!`, it does not panic if that is closed.
 fn complain(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "{}", model::shown::shown(text));

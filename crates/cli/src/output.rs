@@ -8,7 +8,6 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use keep::out_file::write_whole;
 use render::{Document, FORMATS, OutputFormat, Style, format_named, format_of_file};
-use serde::Serialize;
 
 use crate::{Failure, complain};
 
@@ -45,13 +44,12 @@ impl OutputArgs {
         Self { json, ..Self::default() }
     }
 
-    /// The format that was asked for by an option or by the name of the file; else this one.
+    /// The format of an option or of the file's name; else this one.
     pub(crate) fn format_or(&self, default: &'static OutputFormat) -> &'static OutputFormat {
         let asked = if self.json { format_named("json") } else { self.format };
         asked.or_else(|| format_of_file(self.output.as_deref()?)).unwrap_or(default)
     }
 
-    /// Whether the result is text, between whose parts a blank line stands.
     pub(crate) fn is_text(&self) -> bool {
         self.format_or(&FORMATS[0]).name == FORMATS[0].name
     }
@@ -89,8 +87,7 @@ pub(crate) fn deliver(
     Ok(())
 }
 
-/// What standard output can show: colours on a terminal, unless NO_COLOR is set
-/// (<https://no-color.org>).
+/// Width and colours of standard output; NO_COLOR as in <https://no-color.org>.
 fn style() -> Style {
     let output = std::io::stdout();
     if !output.is_terminal() {
@@ -103,27 +100,13 @@ fn style() -> Style {
     Style { width, has_colour: !is_set("NO_COLOR") && !is_dumb }
 }
 
-/// Prints a result as JSON that a terminal only shows.
-pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    let json = serde_json::to_string_pretty(value).context("write JSON")? + "\n";
-    print_bytes(model::shown::shown_json(&json).as_bytes())
-}
-
-pub(crate) fn print_result<T: Serialize>(
-    json: bool,
-    value: impl FnOnce() -> T,
-    text: impl FnOnce() -> String,
-) -> Result<(), Failure> {
-    if json { print_json(&value()) } else { print(&text()) }
-}
-
 /// Prints a result; a reader that went away (`| head`) is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     // A result has names and texts of run files, which may come from anywhere.
     print_bytes(model::shown::shown(text).as_bytes())
 }
 
-/// Prints bytes in which nothing acts on a terminal that should not.
+/// Prints bytes that are safe for a terminal.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     match std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -1,5 +1,5 @@
-//! Progress on standard error: a line that moves on a terminal with the responses so far below it,
-//! one line a load elsewhere.
+//! Progress on standard error: a moving line and the responses so far on a terminal, one line per
+//! load elsewhere.
 
 mod live;
 mod screen;
@@ -26,21 +26,19 @@ struct Active {
 }
 
 pub(crate) struct Progress {
-    /// Where lines are drawn again and again; `None` = one line a load, or quiet.
+    /// `None` = one line per load, or quiet.
     screen: Option<Screen>,
-    /// The responses so far, for the screen.
     live: Live,
     quiet: bool,
-    /// Where events are written to as JSON lines.
+    /// The file of events as JSON lines.
     events: Option<File>,
     segments: Vec<Segment>,
-    /// Several seeds: the name of a segment needs its own.
+    /// Names of segments need their seed.
     seeded: bool,
     is_virtual: bool,
     running: BTreeMap<usize, Active>,
     done: usize,
     cached: usize,
-    /// When the segments were planned.
     planned: Instant,
 }
 
@@ -257,8 +255,7 @@ impl Progress {
         Some(format!("{}{state}{others}{left}", self.place(*index)))
     }
 
-    /// The time that the rest takes at the pace so far; `None` before any guest has run to its end.
-    /// How long virtual time takes depends on what is done in it.
+    /// The time that the rest takes at the pace so far; `None` before any guest has ended.
     fn left_by_pace(&self) -> Option<Duration> {
         let run = u32::try_from(self.done - self.cached).ok().filter(|run| *run > 0)?;
         let rest = u32::try_from(self.segments.len() - self.done).ok()?;
@@ -273,7 +270,7 @@ impl Progress {
         Duration::from_nanos(rest_ns).saturating_sub(begun.unwrap_or_default())
     }
 
-    /// Takes the lines that move away.
+    /// Removes the moving lines.
     pub(crate) fn finish(&mut self) {
         self.screen.iter_mut().for_each(|screen| screen.show(Vec::new()));
         if self.cached > 0 {

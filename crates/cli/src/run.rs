@@ -197,7 +197,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if result.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
-/// A dose of 0 is the work of a provocation without its condition; of other loads it is nothing.
+/// A provocation at 0 is its control run; another load at 0 is nothing.
 fn check_intensity(args: &RunArgs) -> Result<(), Failure> {
     let is_meant =
         !args.loads.is_empty() && args.loads.iter().all(|name| workloads::may_have_no_dose(name));
@@ -209,7 +209,7 @@ fn check_intensity(args: &RunArgs) -> Result<(), Failure> {
     }
 }
 
-/// Refuses what is for machines that are measured where the subject is none.
+/// Refuses options of measured machines for guests and simulations.
 fn check_place(args: &RunArgs) -> Result<(), Failure> {
     let instead = match &args.subject {
         Some(SubjectArg::Vm(_)) => "a guest has its own disk: vm:disk.size=SIZE,swap=SIZE",

@@ -1,4 +1,4 @@
-//! `thrashlab show`: results again, from their files alone, other programs' included.
+//! `thrashlab show`: results again, from their files alone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -118,7 +118,6 @@ fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Sweeps, or reads what was swept, and prints what it says.
 pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     if let Some(what) = &args.source.from {
         return redraw(args, what);
@@ -166,7 +165,7 @@ pub(crate) fn has_costs(curve: &Curve) -> bool {
     curve.points.iter().any(|point| point.cost.is_some())
 }
 
-/// Reads measurements that are there and prints what they say.
+/// Prints existing measurements.
 fn redraw(args: &SweepArgs, what: &str) -> Result<(), Failure> {
     let options = CurveOptions {
         over: args.source.level.clone().or_else(|| args.search.over.clone()),
@@ -202,7 +201,7 @@ fn plan_of(curves: &Curves) -> Option<SweepPlan> {
     parse_sweep(curves.plan.as_deref()?, TypedSweep::default()).ok()
 }
 
-/// How curves are read: as their plan says, if they have one.
+/// The settings of the curves' plan, if they have one.
 pub(crate) fn settings_of(curves: &Curves) -> Settings {
     plan_of(curves).map_or_else(Settings::default, |plan| plan.settings.find)
 }

@@ -21,7 +21,6 @@ pub(crate) struct TimingArgs {
 }
 
 impl TimingArgs {
-    /// The times that the arguments ask for, on top of the profile that suits the subject.
     pub(crate) fn timing(&self, subject: Option<&SubjectArg>) -> Result<Timing, Failure> {
         let name = match (self.classic, self.quick) {
             (true, _) => Some("classic"),

@@ -44,7 +44,7 @@ struct MachineArgs {
     kernel: Option<String>,
 }
 
-/// A command that has a machine: the user's wish to stop, what it says, and the machine.
+/// What a command with a machine needs.
 struct Setting {
     waiter: Waiter,
     progress: Progress,

@@ -17,12 +17,12 @@ use crate::event::Event;
 pub use command::CommandSteps;
 pub use levels::{LevelSteps, StepsOfPlan};
 
-/// An axis whose steps can be measured.
+/// An axis with steps that can be measured.
 pub trait Steps {
     /// What is measured along what.
     fn axis(&self) -> Axis;
 
-    /// Whether a step gives the same again and again.
+    /// Whether measurements of a step repeat exactly.
     fn is_exact(&self) -> bool;
 
     /// What is looked for.
@@ -30,7 +30,7 @@ pub trait Steps {
         Target::Change
     }
 
-    /// Measurements that were made before, in the order of time: step and value.
+    /// Earlier measurements in the order of time: step and value.
     fn at_hand(&self) -> Result<Vec<(usize, f64)>, ExperimentError> {
         Ok(Vec::new())
     }
@@ -40,8 +40,7 @@ pub trait Steps {
         false
     }
 
-    /// Measures a step. Fails when that ends the search: the user stopped it, or a machine or the
-    /// results failed.
+    /// Measures a step. An error ends the search.
     fn measure(
         &mut self,
         step: usize,
@@ -58,8 +57,7 @@ pub struct Bisection<'s> {
 }
 
 impl Bisection<'_> {
-    /// Finds the step. Fails when an end cannot be measured, there is no answer, or the user
-    /// stopped it.
+    /// Finds the step. Fails when an end cannot be measured, or there is no answer.
     pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<Found, ExperimentError> {
         let axis = self.steps.axis();
         let mut found = self.search(&axis, driver);

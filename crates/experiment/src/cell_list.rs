@@ -1,5 +1,4 @@
-//! Cells to be made elsewhere: the list of what a plan still needs, and making what such a list asks
-//! for.
+//! Cells to be made elsewhere: the list of what a plan still needs, and making the cells of a list.
 //!
 //! A list is JSON lines: machines first, then cells, each under the hash of everything that it
 //! depends on. The maker computes that hash again, so another version of thrashlab cannot make a
@@ -55,8 +54,7 @@ pub struct MadeCell {
     why: Option<String>,
 }
 
-/// Why nobody else can make a plan's cells: each kind of cell that measures its host or cannot be
-/// repeated, once.
+/// Why no other host can make a plan's cells: each kind that measures its host or does not repeat.
 pub(crate) fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
     let mut reasons = BTreeMap::new();
     for cell in cells.iter().filter(|cell| !cell.is_deterministic()) {
@@ -78,7 +76,7 @@ pub(crate) fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
 
 impl Laboratory {
     /// What the plan needs that `folder` does not have, as JSON lines: machines, then cells, each
-    /// once. Fails when a run file in the folder cannot be read, or a spec cannot be written down.
+    /// once.
     pub fn list(&self, folder: &Path) -> Result<String, ExperimentError> {
         let mut cells = Vec::new();
         let (mut keys, mut machines) = (BTreeSet::new(), BTreeMap::new());

@@ -65,20 +65,19 @@ impl DriverOptions {
     }
 }
 
-/// Carries out plans and matrices: sets up what they need, makes the runs, and cleans up.
+/// Carries out plans and matrices: sets up machines, makes the runs, and cleans up.
 pub struct Driver<'a> {
     /// How runs are made.
     pub options: &'a DriverOptions,
     /// The user's wish to stop.
     pub waiter: &'a Waiter,
-    /// Hears what happens.
     pub(crate) on_event: &'a mut Listener<'a>,
-    /// What was said of the host: a search sets its stage again for each batch of runs.
+    /// Notes on the host so far: a search sets up its stage again for each batch of runs.
     said_of_host: BTreeSet<String>,
 }
 
 impl<'a> Driver<'a> {
-    /// A driver that has said nothing yet.
+    /// A new driver.
     pub fn new(
         options: &'a DriverOptions,
         waiter: &'a Waiter,
@@ -87,12 +86,12 @@ impl<'a> Driver<'a> {
         Self { options, waiter, on_event, said_of_host: BTreeSet::new() }
     }
 
-    /// Says something that the user should know.
+    /// Reports something that the user should know.
     pub fn note(&mut self, text: &str) {
         (self.on_event)(&Event::Note { text });
     }
 
-    /// Says something of this host, once.
+    /// Reports something about this host, once.
     pub(crate) fn note_of_host(&mut self, text: String) {
         if !self.said_of_host.contains(&text) {
             self.note(&text);

@@ -1,16 +1,16 @@
-//! A job as it is asked for: its parameters, or a script and what is changed of it.
+//! Loads, probes and jobs as they are planned.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use crate::plan::job_name;
-use model::{JobSpec, LoadSpec, Measure, ProbeSpec, Script, Tools};
+use model::{LoadSpec, Measure, ProbeSpec, Script, Spec, Tools};
 use workloads::MemoryJob;
 
-/// Makes a job from settings such as `size` = `16M`. Of a session `script` is the path of a script
-/// in `folder`, and all others are settings and variables of the script ([`workloads::set`]). The
-/// error says which setting is unknown or has a bad value, or why the script cannot be read.
+/// Makes a job from settings such as `size` = `16M`. In a session, `script` is the path of a script
+/// in `folder`, and the others are settings and variables of it ([`workloads::set`]). The error
+/// names the setting that is unknown or has a bad value, or why the script cannot be read.
 pub fn job(name: &str, settings: &[(String, String)], folder: &Path) -> Result<Measure, String> {
     let name = job_name(name)?;
     let desc = workloads::find_job(&name).ok_or_else(|| format!("no job is named {name:?}"))?;
@@ -33,33 +33,18 @@ pub fn load_spec(name: &str, intensity: f64) -> LoadSpec {
     LoadSpec { name: name.to_owned(), version, intensity, params: BTreeMap::new() }
 }
 
-/// Whether a load that ran is the one that is asked for; its parameters are found out only then.
-pub(crate) fn is_load(asked: &LoadSpec, done: &LoadSpec) -> bool {
-    (&asked.name, asked.version, asked.intensity) == (&done.name, done.version, done.intensity)
-}
-
-/// Whether a measure that was done is the one that is asked for.
-pub(crate) fn is_measure(asked: &Measure, done: &Measure) -> bool {
-    match (asked, done) {
-        (Measure::Job(asked), Measure::Job(done)) => is_job(asked, done),
-        (Measure::Probe(asked), Measure::Probe(done)) => {
-            (&asked.name, asked.version) == (&done.name, done.version)
+/// A spec without what is found out only when it runs: parameters of load and probe, whose tools a
+/// script takes.
+pub(crate) fn as_planned(spec: &Spec) -> Spec {
+    let mut spec = spec.clone();
+    spec.load.params.clear();
+    match &mut spec.measure {
+        Measure::Probe(probe) => probe.params.clear(),
+        Measure::Job(job) => {
+            job.script.iter_mut().for_each(|script| script.tools = Tools::Auto);
         }
-        _ => false,
     }
-}
-
-/// Whether a job that was done is the one that is asked for; whose tools a script takes is found out
-/// only when it runs.
-fn is_job(asked: &JobSpec, done: &JobSpec) -> bool {
-    let plain = |job: &JobSpec| {
-        let mut job = job.clone();
-        if let Some(script) = &mut job.script {
-            script.tools = Tools::Auto;
-        }
-        job
-    };
-    plain(asked) == plain(done)
+    spec
 }
 
 fn script(settings: &[(String, String)], folder: &Path) -> Result<Script, String> {

@@ -1,5 +1,5 @@
-//! The laboratory: everything that the cells of a plan need, made ready before the first run, so
-//! that all that is unavailable is found then, and at once.
+//! The laboratory: everything that the cells of a plan need is set up before the first run, so that
+//! all problems are found then, and reported together.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,9 +26,8 @@ pub struct Laboratory {
 }
 
 impl Laboratory {
-    /// Builds what levels are to be built from, makes the machines ready, and tries every setting;
-    /// `folder` is where the plan's paths and build commands begin. All that is unavailable is one
-    /// [`PlanError::Problems`].
+    /// Runs the build commands, sets up the machines, and tries every setting. Paths and build
+    /// commands start in `folder`. Whatever is unavailable is one [`PlanError::Problems`].
     pub(crate) fn set_up(
         plan: &Plan,
         folder: &Path,

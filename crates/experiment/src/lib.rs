@@ -1,8 +1,6 @@
-//! The drivers: searches that ask for cells, get observations, and stop when they can answer; and
-//! the one way in which all of them have runs made ([`Driver`]).
+//! Matrix, experiment, sweep and bisection: searches that request runs from a [`Driver`].
 //!
-//! **Invariant:** nothing here prints or knows a terminal. Everything that happens is an [`Event`],
-//! and every display is a function of events.
+//! **Invariant:** nothing here prints or knows a terminal. Displays are functions of [`Event`]s.
 
 mod bisect;
 mod carry_out;

@@ -9,7 +9,7 @@ use model::{BASELINE, EndStatus, Measure, Run, Spec, SubjectSpec, Timing};
 use crate::driver::Driver;
 use crate::error::ExperimentError;
 use crate::execute::{Execution, has_ended, is_of_machine};
-use crate::job::{is_load, is_measure, load_spec};
+use crate::job::{as_planned, load_spec};
 use crate::machines::{At, Machines, Need, Order};
 use crate::made::{Made, run_of, set_aside};
 use crate::segment::pieces;
@@ -19,24 +19,24 @@ use crate::subject_arg::SubjectArg;
 /// and every ratio depends on it.
 const BASELINE_SHARE: u32 = 2;
 
-/// What a matrix is made of.
+/// The plan of a matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixPlan {
-    /// The loads beside the baseline, in their order.
+    /// The loads besides the baseline, in order.
     pub loads: Vec<String>,
     /// What is timed under each load.
     pub measure: Measure,
     /// The times under each load.
     pub timing: Timing,
-    /// Dose of every load.
+    /// Volume of every load.
     pub intensity: f64,
-    /// Seeds of everything random; the whole matrix is made once with each.
+    /// Seeds; the whole matrix is run once with each.
     pub seeds: Vec<u64>,
 }
 
 impl MatrixPlan {
-    /// The runs in their order: for each seed a piece of the baseline, then each load followed by
-    /// the next piece. Of a job, which has no pieces, for each seed the baseline and each load.
+    /// The runs in order: for each seed a piece of the baseline, then each load followed by the next
+    /// piece. A job has no pieces: for each seed the baseline and each load.
     fn runs(&self, subject: &SubjectSpec) -> Vec<Spec> {
         let mut runs = match &self.measure {
             Measure::Job(_) => self.cells(subject),
@@ -63,8 +63,8 @@ impl MatrixPlan {
         matches!(self.measure, Measure::Probe(_))
     }
 
-    /// The cells of a deterministic machine: each load once with each seed. Nothing drifts there,
-    /// so the baseline is one piece, and neither block nor order is part of what a cell is.
+    /// The cells of a deterministic machine: each load once with each seed. Nothing drifts there, so
+    /// the baseline is one piece, and a cell has neither block nor order.
     pub fn cells(&self, subject: &SubjectSpec) -> Vec<Spec> {
         let (points, _) = pieces(&self.measure, &self.timing);
         let share = if self.is_of_probe() { BASELINE_SHARE } else { 1 };
@@ -113,10 +113,9 @@ impl MatrixPlan {
     }
 }
 
-/// What came of a matrix.
 #[derive(Debug, Default)]
 pub struct MatrixResult {
-    /// The runs in their order, with their files.
+    /// The runs in order, with their files.
     pub runs: Vec<(PathBuf, Run)>,
     /// Loads that could not be run, with the reasons.
     pub skipped: BTreeMap<String, String>,
@@ -125,10 +124,10 @@ pub struct MatrixResult {
 }
 
 impl Driver<'_> {
-    /// Makes all runs of a matrix that its folder does not have, and cleans up; `None` as subject is
-    /// a sandbox where possible, else the host. Fails when the machine is unavailable, it or the
-    /// results fail, or the baseline cannot be measured. Another load that cannot run there, dies,
-    /// or times out is part of the result.
+    /// Makes all runs of a matrix that its folder does not have, and cleans up; subject `None` is a
+    /// sandbox where possible, else the host. Fails when the machine is unavailable or fails, results
+    /// cannot be written, or the baseline cannot be measured. Another load that cannot run, dies or
+    /// times out is part of the result.
     pub fn measure_matrix(
         &mut self,
         plan: &MatrixPlan,
@@ -200,14 +199,13 @@ fn no_baseline(why: &str) -> ExperimentError {
     ExperimentError::NotMeasured(format!("noload cannot be measured: {why}"))
 }
 
-/// Why a run has no measurement: what the agent said, or the last note of the run.
+/// Why a run has no measurement: the agent's message, or the last note of the run.
 fn why_not(run: &Run, death: Option<String>) -> String {
     let note = run.lines.iter().rev().find_map(|line| line.note().map(str::to_owned));
     death.or(note).unwrap_or_else(|| format!("the run ended as {:?}", run.status()))
 }
 
-/// The run of an earlier invocation that went on in this folder; one that did not come to its end
-/// gets another name.
+/// The run of an earlier invocation in this folder; an unfinished one is renamed.
 fn found(
     machines: &Machines,
     order: &Order,
@@ -216,7 +214,8 @@ fn found(
     let Some((path, run)) = run_of(folder, &order.run_id)? else { return Ok(None) };
     let address = machines.address(order.at);
     let is_this = run.header.as_ref().is_some_and(|header| {
-        is_of_machine(&header.environment, address.as_deref()) && is_run(&order.spec, &header.spec)
+        is_of_machine(&header.environment, address.as_deref())
+            && as_planned(&order.spec) == as_planned(&header.spec)
     });
     if has_ended(&run) && !is_this {
         return Err(ExperimentError::NotMeasured(format!(
@@ -229,16 +228,6 @@ fn found(
         return Ok(None);
     }
     Ok(Some(Made::Run { path, run: Box::new(run), death: None }))
-}
-
-/// Whether a run that was made is the one that is asked for; what load and probe found out only when
-/// they ran is left out.
-fn is_run(asked: &Spec, done: &Spec) -> bool {
-    asked.subject == done.subject
-        && is_load(&asked.load, &done.load)
-        && is_measure(&asked.measure, &done.measure)
-        && (&asked.timing, asked.seed, asked.block, asked.order)
-            == (&done.timing, done.seed, done.block, done.order)
 }
 
 #[cfg(test)]

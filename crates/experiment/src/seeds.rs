@@ -1,7 +1,6 @@
 //! Seeds as they are typed.
 
-/// Seeds of an ensemble, in order. A name of its own, as clap takes a `Vec` for an option that may
-/// be given several times.
+/// Seeds in order. clap takes a type named `Vec` for an option that may be repeated.
 pub type Seeds = Vec<u64>;
 
 const MOST_SEEDS: u64 = 100_000;

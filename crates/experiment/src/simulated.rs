@@ -1,5 +1,4 @@
-//! Simulated machines as subjects: what is asked for, and runs on them, which are pure functions of
-//! their specs.
+//! Simulated machines as subjects. A run is a pure function of its spec.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,8 +23,8 @@ const DEFAULT_MACHINE: &str = "sparcstation1";
 const DEFAULT_HAT: &str = "old";
 /// How the name of a description's file ends.
 const FILE: &str = ".toml";
-/// How often each process of `vmtest` loops if nothing is said: as in 1990. There is nothing to
-/// calibrate where time is reckoned.
+/// How often each process of `vmtest` loops by default: as in 1990. Simulated time needs no
+/// calibration.
 const LOOPS: u64 = 5000;
 /// Fact of a run: which simulator made it.
 pub(crate) const SIMULATOR: &str = "mmu_simulator";
@@ -45,8 +44,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// Reads a description; its `kind` says which kind of machine it is. The error says what is
-    /// wrong in it, and where.
+    /// Reads a description of any `kind`. The error says what is wrong in it, and where.
     pub fn parse(text: &str) -> Result<Self, DescriptionError> {
         #[derive(Deserialize)]
         struct Kind {
@@ -69,9 +67,7 @@ impl Machine {
     }
 }
 
-/// The description of a machine: of one that comes with thrashlab, or of a file (`*.toml`, or
-/// whatever has a `/`). Fails when there is none of this name, with those that there are, or the
-/// file cannot be read.
+/// The description of a shipped machine, or from a file (`*.toml`, or any name with a `/`).
 pub fn machine_text(name: &str) -> Result<String, String> {
     if name.ends_with(FILE) || name.contains('/') {
         return fs::read_to_string(name).map_err(|error| format!("machine {name}: {error}"));
@@ -87,10 +83,9 @@ pub fn machine_text(name: &str) -> Result<String, String> {
     })
 }
 
-/// A machine that is simulated, from settings: `machine`, `hat` and those of [`Setup::settings`];
-/// of several for one name the last one counts. The error says which setting is unknown or has a
-/// bad value, and what there is; what is wrong in the description of a machine, with line and
-/// column.
+/// A simulated machine from settings: `machine`, `hat` and those of [`Setup::settings`]; the last of
+/// a name counts. The error names an unknown setting, a bad value, or what is wrong in the
+/// description, with line and column.
 pub fn mmu_spec(settings: &[(String, String)]) -> Result<MmuSpec, String> {
     let mut asked: BTreeMap<String, String> = settings.iter().cloned().collect();
     if let Some(memory) = asked.remove("mem").or_else(|| asked.remove("memory")) {
@@ -107,7 +102,7 @@ pub fn mmu_spec(settings: &[(String, String)]) -> Result<MmuSpec, String> {
     Ok(MmuSpec { machine, memory_bytes, description, asked, settings })
 }
 
-/// The machine and system of a subject. Fails when this build cannot simulate it, with the reason.
+/// The machine and system of a subject. Fails when this build cannot simulate it.
 pub fn mmu_setup(mmu: &MmuSpec) -> Result<Setup, String> {
     setup_of(&mmu.machine, &mmu.description, &mmu.settings)
 }
@@ -189,8 +184,7 @@ fn memory_job(job: &JobSpec) -> Result<MemoryJob, String> {
     }
 }
 
-/// The run file of a simulated run: a function of the spec alone. Fails when this build cannot
-/// simulate it, with the reason.
+/// The run file of a simulated run. Fails when this build cannot simulate it.
 pub fn simulated_run(spec: &Spec, run_id: &str) -> Result<Vec<u8>, String> {
     let lines = simulated_lines(spec, run_id)?;
     let mut encoder = RunEncoder::default();
@@ -211,8 +205,8 @@ pub(crate) fn simulated_key(spec: &Spec) -> Result<String, String> {
     Ok(key_of(&[version, simulator, thrashlab, &spec]))
 }
 
-/// The run file of a simulated run, and whether it was kept among `cells`, where it is now. Fails
-/// as [`simulated_run`] does; when it cannot be kept.
+/// The run file of a simulated run, and whether `cells` had it; they have it now. Fails as
+/// [`simulated_run`] does, or when it cannot be kept.
 pub(crate) fn simulated_cell(
     spec: &Spec,
     run_id: &str,

@@ -10,8 +10,7 @@ use vm::VmRequest;
 
 use crate::simulated::mmu_spec;
 
-/// The kernel that is taken if none is named and the host has none: the newest of Debian's small
-/// ones.
+/// The kernel if none is named and the host has none: the newest of Debian's small ones.
 const DEFAULT_KERNEL: &str = "deb:linux-image-cloud-amd64";
 
 /// How an address of another machine begins.
@@ -20,10 +19,9 @@ const SSH: &str = "ssh://";
 /// A subject on another machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteArg {
-    /// The machine.
-    pub address: Address,
-    /// What it is there; `None` = a sandbox where possible, else the host.
-    pub subject: Option<LocalSubject>,
+    pub(crate) address: Address,
+    /// The subject there; `None` = a sandbox where possible, else the host.
+    pub(crate) subject: Option<LocalSubject>,
 }
 
 /// A subject as typed.
@@ -65,10 +63,9 @@ pub(crate) fn split_address(text: &str) -> (Option<&str>, &str) {
 }
 
 impl SubjectArg {
-    /// A subject of a kind (`host`, `sandbox`, `vm`, `mmu`) with settings; of several for one name
-    /// the last one counts. The error says which kind or setting is unknown or has a bad value, and
-    /// what there is.
-    pub fn of_settings(kind: &str, settings: &[(String, String)]) -> Result<Self, String> {
+    /// A subject of a kind (`host`, `sandbox`, `vm`, `mmu`) with settings, of which the last of a
+    /// name counts. The error names an unknown kind or setting, or a bad value.
+    pub(crate) fn of_settings(kind: &str, settings: &[(String, String)]) -> Result<Self, String> {
         if kind == "vm" {
             return vm::request(settings).map(|request| Self::Vm(Box::new(request)));
         }
@@ -84,8 +81,7 @@ impl SubjectArg {
         asked.map(Self::Here)
     }
 
-    /// A subject on another machine, whose kind and settings may be left out. Fails when the
-    /// address is none, or the machine cannot be asked for such a subject.
+    /// A subject on another machine; kind and settings may be empty.
     pub(crate) fn remote(
         address: &str,
         kind: &str,
@@ -105,7 +101,7 @@ impl SubjectArg {
     }
 }
 
-/// A machine with a kernel; the second part says which one was chosen for the user.
+/// A machine with a kernel, and a note if the kernel was chosen for the user.
 pub fn vm_spec(request: &VmRequest) -> (VmSpec, Option<String>) {
     let (kernel, note) = match &request.kernel {
         Some(kernel) => (kernel.clone(), None),

@@ -20,7 +20,7 @@ use std::path::Path;
 pub use document::{Block, Chart, Document, OutputFormat, Section, Style, Verdict};
 pub use html::FORMAT as HTML;
 pub use table::{Cell, Table, Tone};
-pub use text::{aligned, plain_text};
+pub use text::plain_text;
 
 /// All formats; a terminal gets the first one.
 pub const FORMATS: &[OutputFormat] =

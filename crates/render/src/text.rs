@@ -5,7 +5,7 @@ mod grid;
 use model::shown::shown;
 
 use crate::document::{Block, Chart, Document, OutputFormat, Style, Verdict};
-use crate::table::{Cell, Table, Tone};
+use crate::table::{Table, Tone};
 use grid::{COLUMNS, grid, wrapped_to};
 
 pub(crate) const FORMAT: OutputFormat = OutputFormat {
@@ -32,14 +32,6 @@ fn text(document: &Document<'_>, style: &Style) -> String {
 /// A document as text without colours and of unlimited width.
 pub fn plain_text(document: &Document<'_>) -> String {
     text(document, &Style::default())
-}
-
-/// Aligned rows, the first row the heading: a column is right-aligned if all cells below are
-/// numbers, empty or `-`. Rows may have different lengths.
-pub fn aligned<S: AsRef<str>>(rows: &[Vec<S>]) -> String {
-    let Some((head, rows)) = rows.split_first() else { return String::new() };
-    let rows = rows.iter().map(|row| row.iter().map(|text| Cell::parsed(text.as_ref())));
-    grid(&Table::of("", head.iter().map(AsRef::as_ref), rows), &Style::default())
 }
 
 impl Style {
@@ -126,11 +118,13 @@ impl Style {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::Cell;
 
     #[test]
     fn numbers_are_right_aligned() {
-        let rows = [vec!["name", "ms", "note"], vec!["a", "1.5", "x"], vec!["bcd", "12.25", ""]];
-        insta::assert_snapshot!(aligned(&rows), @r"
+        let rows = [["a", "1.5", "x"], ["bcd", "12.25", ""]].map(|row| row.map(Cell::parsed));
+        let table = Table::of("", ["name", "ms", "note"], rows);
+        insta::assert_snapshot!(grid(&table, &Style::default()), @r"
         name     ms  note
         a       1.5  x
         bcd   12.25
@@ -139,6 +133,6 @@ mod tests {
 
     #[test]
     fn no_rows_are_no_text() {
-        assert_eq!(aligned::<&str>(&[]), "");
+        assert_eq!(grid(&Table::default(), &Style::default()), "");
     }
 }

@@ -1,4 +1,4 @@
-//! The doctor at the running machine.
+//! The doctor on the running machine.
 
 use std::fs;
 use std::io::IsTerminal;
@@ -20,12 +20,11 @@ use crate::{Failure, complain, print_bytes};
 /// What empties a terminal and goes to its first line (ECMA-48).
 const CLEAR: &[u8] = b"\x1b[2J\x1b[H";
 
-/// Least time between two looks: what begins and ends between them is not seen.
+/// Least time between two snapshots: a process that lives between them is not seen.
 const LEAST_PAUSE_NS: u64 = 1_000_000_000;
-/// Looking takes one part of so many: 0.3 % of a CPU.
+/// Snapshots take at most one part in so many: 0.3 % of a CPU.
 const LOOK_SHARE: u64 = 300;
 
-/// Watches for a while, or looks back to boot, and shows what cost time.
 pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
     let waiter = Waiter::new().context("catch signals")?;
     let costs = costs(args, &waiter, true)?;
@@ -50,7 +49,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
         if args.watch && args.output.is_for_terminal() {
             print_bytes(CLEAR)?;
         }
-        // What was watched until somebody stopped it is shown all the same.
+        // Ctrl-C ends the watching; what was seen is shown.
         report_interval(args, &before, &after, &costs)?;
         match (is_stopped, args.watch) {
             (true, _) => return Err(Failure::Interrupted),
@@ -70,8 +69,8 @@ fn announce_wait(until_ns: u64) {
     }
 }
 
-/// Looks until a moment, and hands out what it saw last, with all that has ended meanwhile; and
-/// whether somebody wants it to stop.
+/// Takes snapshots until `until_ns`; whether the user stopped it, and the last snapshot, with the
+/// processes that ended meanwhile.
 fn watch(waiter: &Waiter, until_ns: u64, mut look: impl FnMut() -> Snapshot) -> (bool, Snapshot) {
     let (mut ended, mut pause_ns) = (Snapshot::default(), LEAST_PAUSE_NS);
     loop {
@@ -122,7 +121,6 @@ fn header(survey: &Survey, costs: &UnitCosts) -> RecordingHeader {
     }
 }
 
-/// What operations cost here, measured now.
 pub(super) fn measured_costs(args: &DoctorArgs) -> Result<UnitCosts, Failure> {
     let waiter = Waiter::new().context("catch signals")?;
     let costs = costs(args, &waiter, false)?;
@@ -132,8 +130,7 @@ pub(super) fn measured_costs(args: &DoctorArgs) -> Result<UnitCosts, Failure> {
     }
 }
 
-/// What operations cost here: as measured before under this boot and kernel, if `reuse` allows it,
-/// or measured now.
+/// What operations cost here: as measured earlier in this boot if `reuse`, else measured now.
 fn costs(args: &DoctorArgs, waiter: &Waiter, reuse: bool) -> Result<UnitCosts, Failure> {
     let stop = || waiter.stop_requested();
     let kept = cache_dir().map(|dir| dir.join("unit-costs"));
@@ -144,7 +141,7 @@ fn costs(args: &DoctorArgs, waiter: &Waiter, reuse: bool) -> Result<UnitCosts, F
     if waiter.stop_requested() { Err(Failure::Interrupted) } else { Ok(costs) }
 }
 
-/// Where the file of the calibration may be made, the best place first.
+/// Folders for the file of the calibration, the best first.
 fn work_dirs(args: &DoctorArgs) -> Vec<PathBuf> {
     if let Some(dir) = &args.work_dir {
         return vec![dir.clone()];

@@ -35,7 +35,6 @@ pub(super) fn replay(args: &DoctorArgs, file: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Diagnoses runs, or published counters.
 pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
     if let Some(name) = what.strip_prefix("reference:") {
         return published(args, name);
@@ -83,7 +82,7 @@ fn published(args: &DoctorArgs, name: &str) -> Result<(), Failure> {
     show(&pmeg_estimate_document(word("4")?, word("5")?), &args.output)
 }
 
-/// A new file for a recording: one that is there is somebody else's.
+/// A new file for a recording; an existing one is never overwritten.
 pub(super) fn create(path: &Path) -> Result<File, Failure> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     file.or_wrong(format!("create {}", path.display()))

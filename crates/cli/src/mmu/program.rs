@@ -1,5 +1,4 @@
-//! A program that is simulated, as it is typed: `vmtest`, `vmtest:24M`,
-//! `vmtest:process_size=4M,loops=100`.
+//! A simulated program as typed: `vmtest`, `vmtest:24M`, `vmtest:process_size=4M,loops=100`.
 
 use std::path::Path;
 use std::str::FromStr;

@@ -15,8 +15,7 @@ use crate::output::{OutputArgs, show};
 use crate::wrong;
 use crate::{Failure, guests};
 
-/// Remedies are bought as long as one makes this much of a difference; two that differ by less are
-/// as good as each other.
+/// A remedy is bought if it gains this much; two that differ by less are equally good.
 const LEAST_GAIN: f64 = 1.01;
 const CONFIDENCE: f64 = 0.95;
 
@@ -135,7 +134,7 @@ impl Trial<'_> {
         times.chunks(seeds).map(<[f64]>::to_vec).collect()
     }
 
-    /// What these remedies make of a state; and those that change nothing, with the reasons.
+    /// The states after each of these remedies; and remedies that change nothing, with reasons.
     fn treated(
         &self,
         state: &State,
@@ -173,8 +172,8 @@ impl Trial<'_> {
         (alone, left_out)
     }
 
-    /// One remedy after the other: the one that adds most, of equals the cheapest, until nothing
-    /// adds anything worth having.
+    /// One remedy after the other: the one that gains most, of equals the cheapest, until none gains
+    /// enough.
     fn together(&self, first: &State) -> Vec<Tried> {
         let (mut state, mut bought) = (first.clone(), Vec::new());
         let mut open: Vec<&'static Remedy> = REMEDIES.iter().collect();

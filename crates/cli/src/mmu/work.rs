@@ -1,5 +1,4 @@
-//! What runs on a Sun-4, as it is typed: a program with its settings, a mix of several users, a
-//! trace.
+//! What runs on a Sun-4: a program with its settings, a mix of several users, a trace.
 
 use std::path::Path;
 
@@ -31,7 +30,7 @@ pub(super) struct Whole {
 }
 
 impl Work {
-    /// Finds what is meant; takes settings of traces out of `settings`.
+    /// Finds it by name; removes the settings of traces from `settings`.
     pub(super) fn find(what: &str, settings: &mut Vec<(String, String)>) -> Result<Self, Failure> {
         let unknown = match what.parse::<ProgramText>() {
             Ok(program) => return Ok(Self::Program(program)),

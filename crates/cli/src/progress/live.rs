@@ -1,5 +1,5 @@
-//! What the terminal shows beside the moving line: a sparkline a load, and the slowest response so
-//! far with what it was spent on. A function of the lines of the runs.
+//! Below the moving line: a sparkline per load, and the slowest response so far with its causes. A
+//! function of the lines of the runs.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! The last lines of a terminal, drawn again and again: each fits its width, and nothing of them is
-//! left when they go.
+//! The last lines of a terminal, redrawn; each fits its width.
 
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
@@ -34,8 +33,7 @@ impl Screen {
         (is_terminal && can_draw).then_some(screen)
     }
 
-    /// How large the terminal is, if it is time to draw: a flood of events draws a few times a
-    /// second only.
+    /// The size of the terminal if it is time to draw, which is a few times a second.
     pub(super) fn size_if_due(&mut self) -> Option<Size> {
         let passed_s = self.drawn.elapsed().as_secs_f64();
         self.drawn = Instant::now();

@@ -52,7 +52,6 @@ pub(crate) struct ReportArgs {
     margin: f64,
 }
 
-/// Makes a report and writes or prints it: a page unless another format is asked for.
 pub(crate) fn report(args: &ReportArgs) -> Result<(), Failure> {
     let mut results = Results::read(&args.results, args.factor.as_deref(), args.margin)
         .or_wrong("read results")?;
@@ -64,9 +63,8 @@ pub(crate) fn report(args: &ReportArgs) -> Result<(), Failure> {
     deliver(&document, format, args.output.file_or(default))
 }
 
-/// Writes the page of a folder's runs into it, and names it; `made` are those of them that have just
-/// been made, and `measure` is what was measured. That it cannot be written is no reason for a run
-/// to fail.
+/// Writes the page of a folder's runs into it, titled `measure`; `made` are runs that need not be
+/// read again. A run does not fail because of its page.
 pub(crate) fn of_run(
     folder: &Path,
     made: BTreeMap<PathBuf, Run>,

@@ -1,4 +1,4 @@
-//! Whatever holds results, as what a report is made of.
+//! Reads anything with results for a report.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -62,9 +62,8 @@ impl Results {
         Ok(results)
     }
 
-    /// Reads the folder of runs that have just been made, for a page in that folder; `known` are
-    /// those that need not be read again. The page does not depend on how the folder is called:
-    /// equal runs make equal folders.
+    /// Reads a folder for a page in it; `known` need not be read again. The page does not depend on
+    /// the folder's name: equal runs make equal folders.
     pub(super) fn of_folder(
         folder: &str,
         known: BTreeMap<PathBuf, Run>,
@@ -75,8 +74,8 @@ impl Results {
         Ok(results)
     }
 
-    /// Adds what `what` names; its observations, if it is no sweep. It is called `name`, and
-    /// `typed` in commands.
+    /// Adds `what` under the title `name`, and as `typed` in commands; its observations, if it is no
+    /// sweep.
     fn add(&mut self, what: &str, name: String, typed: String) -> anyhow::Result<Option<Dataset>> {
         let path = Path::new(what);
         let mut input = Input { typed, ..Input::new(name.as_str()) };
@@ -151,8 +150,8 @@ impl Results {
         }
     }
 
-    /// The runs of a file or folder, each told to `input`, which keeps what it needs of it, and named
-    /// by its path in the folder. Of an experiment, those that stand in its manifest.
+    /// The runs of a file or folder by their paths in it, also added to `input`. Of an experiment,
+    /// those in its manifest.
     fn recorded(
         &mut self,
         path: &Path,
@@ -209,8 +208,8 @@ fn only_factor(set: &Dataset) -> Option<String> {
     }
 }
 
-/// The last part of each path, so that a report does not depend on where its files lie; whole where
-/// two would be called the same.
+/// The last part of each path, so that a report does not depend on the location of its files; the
+/// whole path where two would be equal.
 fn names(whats: &[String]) -> Vec<String> {
     let short = |what: &String| match what.starts_with("reference:") {
         true => what.clone(),

@@ -49,7 +49,7 @@ pub(crate) fn format(name: &str) -> Result<Format, String> {
 }
 
 impl Input {
-    /// Opens a trace; from here on a signal to stop is minded between blocks.
+    /// Opens a trace; from here on signals are caught, and checked between blocks.
     pub(crate) fn open(args: &InputArgs, columns: Granularity) -> Result<Self, Failure> {
         let waiter = Waiter::new().context("catch signals")?;
         let name = args.path.display().to_string();
@@ -90,7 +90,7 @@ impl Input {
     }
 }
 
-/// Opens a trace on another thread, as a pipe may say nothing for long.
+/// Opens a trace on another thread, as a pipe may block.
 fn open_ahead(args: &InputArgs, columns: Granularity, waiter: &Waiter) -> Result<Opened, Failure> {
     let (tell, opened) = channel();
     let (path, from) = (args.path.clone(), args.from);

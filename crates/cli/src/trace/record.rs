@@ -122,7 +122,7 @@ fn header(recording: &Recording, args: &RecordArgs) -> Header {
     }
 }
 
-/// Says what is in the file; on standard error, as standard output is the command's.
+/// Reports on standard error, as standard output is the command's.
 fn tell(path: &Path, written: &Written, ended: &Ended) {
     let count = |count: u32, one: &str, many: &str| match count {
         1 => format!("1 {one}"),

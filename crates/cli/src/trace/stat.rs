@@ -1,17 +1,18 @@
 //! `thrashlab trace stat`.
 
 use std::fs::File;
+use std::mem;
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 use model::units::format_duration;
-use render::aligned;
+use render::{Cell, Document, Table};
 use report::trace_document;
 use trace::{Granularity, Reader, Summary};
 
 use super::input::{Input, InputArgs};
+use crate::Failure;
 use crate::output::{OutputArgs, show};
-use crate::{Failure, print};
 
 #[derive(Args)]
 pub(crate) struct StatArgs {
@@ -44,6 +45,18 @@ pub(crate) fn stat(args: &StatArgs) -> Result<(), Failure> {
 }
 
 const ROWS: usize = 4096;
+const HEADING: [&str; 10] = [
+    "block",
+    "process",
+    "thread",
+    "references",
+    "runs",
+    "events",
+    "pages",
+    "references'",
+    "events'",
+    "time",
+];
 
 /// A row a block, from the heads of the blocks alone.
 fn blocks(args: &StatArgs) -> Result<(), Failure> {
@@ -51,33 +64,19 @@ fn blocks(args: &StatArgs) -> Result<(), Failure> {
     let file = File::open(&args.input.path).with_context(|| path.to_string())?;
     let wrong = |error: trace::TraceError| Failure::from(anyhow!("{path}: {error}"));
     let mut reader = Reader::from_file(file, Granularity::Page).map_err(wrong)?;
-    let heading = [
-        "block",
-        "process",
-        "thread",
-        "references",
-        "runs",
-        "events",
-        "pages",
-        "references'",
-        "events'",
-        "time",
-    ];
-    let heading = || vec![heading.map(str::to_owned).to_vec()];
-    let mut rows = heading();
+    let mut table = Table::new("", HEADING);
     let mut number = 0_u64;
     while let Some(head) = reader.next_head().map_err(wrong)? {
         let counts = [head.process, head.thread, head.references, head.runs, head.events];
         let bytes = [head.pages_bytes, head.references_bytes, head.events_bytes];
-        let mut row = vec![number.to_string()];
-        row.extend(counts.iter().chain(&bytes).map(u32::to_string));
-        row.push(head.at_ns.map_or_else(|| "-".to_owned(), format_duration));
-        rows.push(row);
+        let time = Cell::from(head.at_ns.map(format_duration));
+        let figures = counts.into_iter().chain(bytes).map(Cell::from);
+        table.row([Cell::from(number)].into_iter().chain(figures).chain([time]));
         number += 1;
-        if rows.len() == ROWS {
-            print(&aligned(&rows))?;
-            rows = heading();
+        if table.rows.len() == ROWS {
+            let full = mem::replace(&mut table, Table::new("", HEADING));
+            show(&Document::of(vec![full.into()]), &args.output)?;
         }
     }
-    print(&aligned(&rows))
+    show(&Document::of(vec![table.into()]), &args.output)
 }

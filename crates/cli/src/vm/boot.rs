@@ -3,12 +3,13 @@
 use clap::Args;
 use keep::Cache;
 use model::units::format_duration;
-use render::aligned;
+use render::{Block, Document};
 use serde_json::json;
 use vm::Booted;
 
 use super::{MachineArgs, Setting};
-use crate::{Failure, guests, print_result};
+use crate::output::{OutputArgs, show};
+use crate::{Failure, guests};
 
 const EXAMPLES: &str = "\
 Times are those of the wall clock.
@@ -48,30 +49,20 @@ pub(crate) fn boot(args: &BootArgs) -> Result<(), Failure> {
     let stop = || waiter.stop_requested();
     let booted = vm::boot(&spec.machine, &spec.kernel, &cache, &stop)
         .map_err(|error| guests::stopped_or(&waiter, guests::failure(error)))?;
-    let data = || {
-        json!({
-            "machine": spec.machine,
-            "kernel": spec.kernel,
-            "release": booted.release,
-            "first_line_s": booted.first_line.as_secs_f64(),
-            "ready_s": booted.ready.as_secs_f64(),
-            "warnings": warnings(&booted.dmesg),
-            "dmesg": booted.dmesg.lines().map(str::trim_end).collect::<Vec<_>>(),
-        })
-    };
-    print_result(args.json, data, || as_text(&booted, args.dmesg))
+    let data = json!({
+        "machine": spec.machine,
+        "kernel": spec.kernel,
+        "release": booted.release,
+        "first_line_s": booted.first_line.as_secs_f64(),
+        "ready_s": booted.ready.as_secs_f64(),
+        "warnings": warnings(&booted.dmesg),
+        "dmesg": booted.dmesg.lines().map(str::trim_end).collect::<Vec<_>>(),
+    });
+    show(&document(&booted, args.dmesg).with_data(data), &OutputArgs::printed(args.json))
 }
 
-fn as_text(booted: &Booted, is_whole: bool) -> String {
+fn document(booted: &Booted, is_whole: bool) -> Document<'static> {
     let seconds = |time: std::time::Duration| format_duration(time.as_nanos() as u64);
-    let mut text = aligned(
-        &[
-            ["release", &booted.release],
-            ["first line", &seconds(booted.first_line)],
-            ["ready", &seconds(booted.ready)],
-        ]
-        .map(|row| row.map(str::to_owned).to_vec()),
-    );
     let all = booted.dmesg.lines().map(str::trim_end);
     let telling = |line: &&str| is_whole || TELLING.iter().any(|word| line.contains(word));
     let mut lines: Vec<String> = all.filter(telling).map(str::to_owned).collect();
@@ -82,9 +73,11 @@ fn as_text(booted: &Booted, is_whole: bool) -> String {
         let more = warnings.len().saturating_sub(MOST_WARNINGS);
         lines.extend((more > 0).then(|| format!("… and {more} more (--dmesg)")));
     }
-    text += "\n";
-    text.extend(lines.into_iter().map(|line| line + "\n"));
-    text
+    Document::of(vec![Block::Verbatim(lines.join("\n"))]).with_facts([
+        ("release", booted.release.clone()),
+        ("first line", seconds(booted.first_line)),
+        ("ready", seconds(booted.ready)),
+    ])
 }
 
 fn warnings(console: &str) -> Vec<&str> {
@@ -98,8 +91,11 @@ fn warnings(console: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::time::Duration;
+
+    use render::plain_text;
+
+    use super::*;
 
     #[test]
     fn highlights_are_told() {
@@ -110,9 +106,13 @@ mod tests {
             dmesg: "[ 0.0] Linux version 6.1\r\n[ 0.1] pid_max: 1\r\n[ 0.2] x: Failed\r\n"
                 .to_owned(),
         };
-        let text = as_text(&booted, false);
+        let text = plain_text(&document(&booted, false));
         assert!(text.contains("[ 0.0] Linux version 6.1\n\nwarnings and errors: 1\n[ 0.2] x: Fai"));
         assert!(!text.contains("pid_max"), "{text}");
-        assert!(as_text(&booted, true).contains("pid_max"));
+        assert!(
+            text.starts_with("release     6.1\nfirst line  700ms\nready       1.00s\n\n"),
+            "{text}"
+        );
+        assert!(plain_text(&document(&booted, true)).contains("pid_max"));
     }
 }

@@ -7,11 +7,12 @@ use anyhow::Context;
 use clap::Args;
 use keep::Cache;
 use kernels::{AvailableKernel, Kernel, KernelArg, KernelError, KernelPlace, locate, survey};
-use render::aligned;
+use render::{Block, Cell, Document, Table};
 use serde_json::{Map, Value, json};
 use vm::MODULES;
 
-use crate::{Failure, OrWrong, guests, print_result};
+use crate::output::{OutputArgs, show};
+use crate::{Failure, OrWrong, guests};
 
 const EXAMPLES: &str = "\
 A kernel that is named is fetched if need be, and kept in the cache. Nothing is installed.
@@ -72,22 +73,21 @@ fn list(args: &KernelsArgs) -> Result<(), Failure> {
     let all: Vec<Listed> = local.chain(archive).collect();
     let kernels = || all.iter().map(listed_json).collect::<Vec<_>>();
     let data = || json!({ "kernels": kernels(), "left_out": left_out });
-    print_result(args.json, data, || table(&all, left_out))
+    show(&table(&all, left_out).with_json(data), &OutputArgs::printed(args.json))
 }
 
-fn table(all: &[Listed], left_out: usize) -> String {
+fn table(all: &[Listed], left_out: usize) -> Document<'static> {
     if all.is_empty() {
-        return "no kernel is at hand: name a folder with --dir DIR, or, on Debian, let apt know \
-                an archive with: apt-get update\n"
-            .to_owned();
+        let hint = "no kernel is available: name a folder with --dir DIR, or, on Debian, run \
+                    apt-get update";
+        return Document::of(vec![hint.into()]);
     }
     let unknown = kernels::ConfigFacts::parse("");
     let names = unknown.main_words().iter().map(|(name, _)| *name);
     let mut heading = vec!["kernel", "release", "where", "guest"];
     heading.extend(names.clone());
     heading.push("missing");
-    let mut rows = vec![heading.into_iter().map(str::to_owned).collect::<Vec<_>>()];
-    rows.extend(all.iter().map(|Listed { found, read }| {
+    let rows = all.iter().map(|Listed { found, read }| {
         let mut row =
             vec![found.arg.to_string(), found.release.clone(), place_name(found.place).to_owned()];
         match read {
@@ -105,12 +105,13 @@ fn table(all: &[Listed], left_out: usize) -> String {
                 row.push(if names.is_empty() { "-".to_owned() } else { names.join(" ") });
             }
         }
-        row
-    }));
-    match left_out {
-        0 => aligned(&rows),
-        _ => format!("{}… and {left_out} more of the archive (--all)\n", aligned(&rows)),
+        row.into_iter().map(|text| Cell::parsed(&text))
+    });
+    let mut document = Document::of(vec![Table::of("", heading, rows).into()]);
+    if left_out > 0 {
+        document.push(format!("… and {left_out} more of the archive (--all)"));
     }
+    document
 }
 
 fn place_name(place: KernelPlace) -> &'static str {
@@ -138,15 +139,10 @@ fn describe(args: &KernelsArgs) -> Result<(), Failure> {
         let kernel = locate(&arg, &cache_dir).with_context(|| format!("find {name}"))?;
         described.push((name, kernel));
     }
-    let entry = |(name, kernel): &(&String, Kernel)| as_json(name, kernel);
-    print_result(
-        args.json,
-        || described.iter().map(entry).collect::<Vec<_>>(),
-        || {
-            let texts = described.iter().map(|(name, kernel)| description(name, kernel));
-            texts.collect::<Vec<_>>().join("\n")
-        },
-    )
+    let texts = described.iter().map(|(name, kernel)| description(name, kernel));
+    let document = Document::of(texts.map(Block::Verbatim).collect());
+    let entries = || described.iter().map(|(name, it)| as_json(name, it)).collect::<Vec<_>>();
+    show(&document.with_json(entries), &OutputArgs::printed(args.json))
 }
 
 fn description(name: &str, kernel: &Kernel) -> String {
@@ -205,6 +201,8 @@ fn as_json(name: &str, kernel: &Kernel) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use render::plain_text;
+
     use super::*;
 
     #[test]
@@ -215,7 +213,7 @@ mod tests {
             release: "6.1.0-50-amd64".to_owned(),
             place: KernelPlace::Archive,
         };
-        let text = table(&[Listed { found, read: None }], 0);
+        let text = plain_text(&table(&[Listed { found, read: None }], 0));
         assert!(text.starts_with("kernel "), "{text}");
         assert!(text.ends_with("\ndeb:linux-image-6.1.0-50-amd64  6.1.0-50-amd64  archive\n"));
     }

@@ -3,13 +3,13 @@
 use std::fs;
 
 use clap::Args;
-use model::MachineSpec;
 use model::units::{format_duration, format_size};
-use render::aligned;
+use render::{Block, Document, Table};
 use serde_json::{Value, json};
 use vm::{DEFAULT, NAMED, VmRequest, load};
 
-use crate::{Failure, OrWrong, print_result, wrong};
+use crate::output::{OutputArgs, show};
+use crate::{Failure, OrWrong, wrong};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,28 +38,24 @@ pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
             Some((_, text)) => (*text).to_owned(),
             None => fs::read_to_string(name).or_wrong("read it")?,
         };
-        return print_result(args.json, || as_json(&description), || text);
+        let document = Document::of(vec![Block::Verbatim(text)]);
+        return show(&document.with_data(as_json(&description)), &OutputArgs::printed(args.json));
     }
     let all: Result<Vec<VmRequest>, _> = NAMED.iter().map(|(name, _)| load(name)).collect();
     let all = all.map_err(wrong)?;
-    print_result(
-        args.json,
-        || all.iter().map(as_json).collect::<Vec<_>>(),
-        || {
-            let mut rows = vec![HEADING.map(str::to_owned).to_vec()];
-            rows.extend(all.iter().map(row));
-            format!(
-                "{}\nWithout machine=NAME it is {DEFAULT}. A description to copy and change: thrashlab \
-             vm machines {DEFAULT} > mine.toml\n",
-                aligned(&rows)
-            )
-        },
-    )
+    let default = format!(
+        "Without machine=NAME it is {DEFAULT}. A description to copy and change: thrashlab vm \
+         machines {DEFAULT} > mine.toml"
+    );
+    let table = Table::of("", HEADING, all.iter().map(row));
+    let document = Document::of(vec![table.into(), Block::Verbatim(default)]);
+    let data: Vec<Value> = all.iter().map(as_json).collect();
+    show(&document.with_data(data), &OutputArgs::printed(args.json))
 }
 
-fn row(description: &VmRequest) -> Vec<String> {
-    let MachineSpec { name, disk, .. } = &description.machine;
+fn row(description: &VmRequest) -> [String; 9] {
     let machine = &description.machine;
+    let disk = &machine.disk;
     let delay = match (disk.read_delay_ns, disk.write_delay_ns) {
         (read, write) if read == write => format_duration(read),
         (read, write) => format!("{} / {}", format_duration(read), format_duration(write)),
@@ -67,8 +63,8 @@ fn row(description: &VmRequest) -> Vec<String> {
     let rate = disk
         .spindle_bytes_per_s
         .map_or_else(|| "-".to_owned(), |rate| format!("{}/s", format_size(rate)));
-    vec![
-        name.clone(),
+    [
+        machine.name.clone(),
         format_size(machine.memory_bytes),
         format_size(machine.kernel_memory_bytes),
         format_size(machine.swap_bytes),

@@ -40,7 +40,6 @@ const END_AGAIN: Duration = Duration::from_secs(1);
 /// How often the guest and the wish to stop are looked at.
 const TICK_NS: i64 = 20_000_000;
 
-/// Runs a guest with a shell until one of them ends.
 pub(crate) fn shell(args: &ShellArgs) -> Result<(), Failure> {
     let Setting { waiter, progress, spec } = args.machine.setting()?;
     let is_script = !stdin().is_terminal();

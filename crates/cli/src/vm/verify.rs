@@ -10,17 +10,18 @@ use experiment::{MatrixPlan, SubjectArg};
 use keep::Cache;
 use model::units::format_duration;
 use model::{EndStatus, Line, Spec, SubjectSpec, VmSpec};
-use render::aligned;
+use render::{Block, Cell, Document, Table};
 use serde_json::{Value, json};
 use sys::process::{fork_child, signal, signals, wait};
 use vm::{Difference, Vm, VmOptions, first_difference};
 use workloads::{loads_and_provocations, probes};
 
 use super::{MachineArgs, Setting};
+use crate::Failure;
 use crate::guests;
+use crate::output::{OutputArgs, show};
 use crate::run::workload;
 use crate::timing::TimingArgs;
-use crate::{Failure, print_result};
 
 /// A load that uses processor, memory and disk.
 const VERIFIED_LOAD: &str = "2ctx-mem";
@@ -77,7 +78,6 @@ struct Made {
     bytes: Vec<u8>,
 }
 
-/// Runs the cell again and again, and says whether the bytes are the same.
 pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let request = args.machine.request();
     if !request.machine.is_deterministic() {
@@ -104,8 +104,8 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         runs_of_boot(&setting, &spec, args.boots > 1, boot, &mut made)?;
     }
     let differences = differences(&made);
-    let data = || as_json(&setting.spec, &made, &differences);
-    print_result(args.json, data, || as_text(&made, &differences))?;
+    let data = as_json(&setting.spec, &made, &differences);
+    show(&document(&made, &differences).with_data(data), &OutputArgs::printed(args.json))?;
     match differences.iter().all(Option::is_none) {
         true => Ok(()),
         false => Err(Failure::NotSo),
@@ -172,27 +172,25 @@ fn first(differences: &[Option<Difference>]) -> Option<(usize, &Difference)> {
     differences.iter().enumerate().find_map(|(index, found)| Some((index, found.as_ref()?)))
 }
 
-fn as_text(made: &[Made], differences: &[Option<Difference>]) -> String {
+fn document(made: &[Made], differences: &[Option<Difference>]) -> Document<'static> {
     let heading = ["run", "boot", "host", "wall", "bytes", "as run 1"];
-    let mut rows = vec![heading.map(String::from).to_vec()];
-    rows.extend(made.iter().zip(differences).enumerate().map(|(index, (run, difference))| {
+    let rows = made.iter().zip(differences).enumerate().map(|(index, (run, difference))| {
         [
-            (index + 1).to_string(),
-            run.boot.to_string(),
-            if run.is_host_busy { "busy" } else { "quiet" }.to_owned(),
-            format_duration(run.wall.as_nanos() as u64),
-            run.bytes.len().to_string(),
-            if difference.is_none() { "yes" } else { "NO" }.to_owned(),
+            Cell::from(index + 1),
+            run.boot.into(),
+            if run.is_host_busy { "busy" } else { "quiet" }.into(),
+            format_duration(run.wall.as_nanos() as u64).into(),
+            run.bytes.len().into(),
+            if difference.is_none() { "yes" } else { "NO" }.into(),
         ]
-        .to_vec()
-    }));
-    let table = aligned(&rows);
+    });
+    let table = Table::of("", heading, rows);
     let bytes = &made[0].bytes;
-    match first(differences) {
-        None => format!("{table}identical: {} bytes, BLAKE3 {}\n", bytes.len(), hash(bytes)),
+    let outcome = match first(differences) {
+        None => format!("identical: {} bytes, BLAKE3 {}", bytes.len(), hash(bytes)),
         Some((index, difference)) => format!(
-            "{table}not identical: runs 1 and {} differ first in line {}, byte {}: {}\n  run 1: \
-             {}\n  run {}: {}\n",
+            "not identical: runs 1 and {} differ first in line {}, byte {}: {}\n  run 1: {}\n  run \
+             {}: {}",
             index + 1,
             difference.line,
             difference.byte,
@@ -201,7 +199,8 @@ fn as_text(made: &[Made], differences: &[Option<Difference>]) -> String {
             index + 1,
             difference.around.1,
         ),
-    }
+    };
+    Document::of(vec![table.into(), Block::Verbatim(outcome)])
 }
 
 fn as_json(machine: &VmSpec, made: &[Made], differences: &[Option<Difference>]) -> Value {
@@ -237,8 +236,7 @@ fn as_json(machine: &VmSpec, made: &[Made], differences: &[Option<Difference>]) 
     })
 }
 
-/// A busy host: as many processes that never wait as there are processors; killed when dropped, and
-/// when this process dies.
+/// A busy host: a spinning process per CPU, killed when dropped and when this process dies.
 struct HostLoad(Vec<u32>);
 
 impl HostLoad {
@@ -268,6 +266,8 @@ impl Drop for HostLoad {
 
 #[cfg(test)]
 mod tests {
+    use render::plain_text;
+
     use super::*;
 
     fn made(text: &str) -> Made {
@@ -279,10 +279,10 @@ mod tests {
     fn the_first_difference_is_told() {
         let runs = [made("{\"a\":1}\n"), made("{\"a\":1}\n"), made("{\"a\":2}\n")];
         let differences = differences(&runs);
-        let text = as_text(&runs, &differences);
+        let text = plain_text(&document(&runs, &differences));
         assert!(text.contains("runs 1 and 3 differ first in line 1, byte 5"), "{text}");
         assert!(text.contains("  run 3: {\"a\":2}\n"), "{text}");
-        let text = as_text(&runs[..2], &differences[..2]);
+        let text = plain_text(&document(&runs[..2], &differences[..2]));
         assert!(text.contains("identical: 8 bytes, BLAKE3 "), "{text}");
     }
 }

@@ -18,7 +18,7 @@ const LAST_VERDICT: i32 = 127;
 const LEVEL: &str = "{level}";
 const MOST_STEPS: u64 = 1_000_000;
 
-/// Steps that a command measures, as they are typed.
+/// Steps that a command measures.
 #[derive(Args, Clone, Debug)]
 pub struct CommandSteps {
     /// A command that measures a step: {level} stands for its name; run by `sh -c`
@@ -43,8 +43,7 @@ pub struct CommandSteps {
 }
 
 impl CommandSteps {
-    /// The steps with their names, those of a range too. Fails when there are none, or the range is
-    /// none.
+    /// The steps with their names. Fails when there are none.
     pub fn named(mut self) -> Result<Self, ExperimentError> {
         if let Some(range) = &self.range {
             self.values = Self::numbers(range).map_err(ExperimentError::WrongUse)?;

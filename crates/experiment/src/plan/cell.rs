@@ -7,7 +7,7 @@ use model::{BASELINE, LoadSpec, Measure, Spec, SubjectSpec, Timing};
 
 use super::parameter::{Draft, Of, SubjectSetting};
 use crate::SubjectArg;
-use crate::job::{is_load, is_measure, job, load_spec, probe_measure};
+use crate::job::{as_planned, job, load_spec, probe_measure};
 use crate::profile::timing;
 use crate::simulated;
 use crate::subject_arg::split_address;
@@ -44,11 +44,8 @@ impl CellPlan {
     /// Whether a run is one of this cell, except for what is found out only when it runs: its tools,
     /// the memory of a subject that names none.
     pub fn describes(&self, made: &Spec) -> bool {
-        is_subject(self.subject.as_ref(), &made.subject)
-            && is_measure(&self.measure, &made.measure)
-            && is_load(&self.load, &made.load)
-            && made.timing == self.timing
-            && made.sysctls == self.sysctls
+        let spec = self.spec(made.subject.clone(), made.seed, made.block, made.order);
+        is_subject(self.subject.as_ref(), &made.subject) && as_planned(&spec) == as_planned(made)
     }
 
     /// The full description of one run of the cell.

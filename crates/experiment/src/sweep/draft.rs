@@ -107,9 +107,8 @@ pub struct TypedSweep {
     pub search: SearchArgs,
 }
 
-/// Reads the plan of a sweep, or puts one together from what was typed (of an empty text). One
-/// without a name is named by its parameter. Errors have line and column for bad TOML; or the key
-/// for what is missing or makes no sense.
+/// Reads the plan of a sweep, or, from an empty text, builds one from what was typed. One without a
+/// name is named by its parameter. Errors have line and column of bad TOML, or the key.
 pub fn parse_sweep(text: &str, typed: TypedSweep) -> Result<SweepPlan, PlanError> {
     let file: SweepFile = toml::from_str(text).map_err(wrong)?;
     let mut base = settings(&file.base).map_err(|why| wrong(format!("base: {why}")))?;

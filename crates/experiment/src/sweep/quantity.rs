@@ -47,7 +47,7 @@ impl Quantity {
         }
     }
 
-    /// A value as a number in [`Quantity::unit`]. The error says what is expected instead.
+    /// A value as a number in [`Quantity::unit`].
     pub fn parse(&self, text: &str) -> Result<f64, String> {
         let value = match self.form {
             Form::Size => parse_size_bytes(text)? as f64,
@@ -76,10 +76,9 @@ impl Quantity {
         }
     }
 
-    /// The quantity that a parameter is, as a plan with these settings sees it; `range` are two
-    /// values of it, which tell what the variables of scripts are. Fails when the parameter is not
-    /// a number, or there is none of this name.
-    pub fn of(parameter: &str, base: &[Setting], range: [&str; 2]) -> Result<Self, String> {
+    /// The quantity of a parameter in a plan with these settings. The two values of `range` decide
+    /// about the variables of scripts. Fails when the parameter is unknown or no number.
+    pub(crate) fn of(parameter: &str, base: &[Setting], range: [&str; 2]) -> Result<Self, String> {
         let made = |form, quantum| Ok(Self { form, quantum });
         match parameter {
             "memory" => return Self::of_subject("mem", base, parameter, range),

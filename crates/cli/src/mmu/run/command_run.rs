@@ -1,5 +1,4 @@
-//! A command on a simulated machine, without a trace file: what it refers to is simulated while it
-//! runs, by the same code that simulates traces.
+//! A command on a simulated machine: its references are simulated while it runs.
 
 use std::ffi::OsString;
 
@@ -14,8 +13,8 @@ use crate::trace::record::{pass_on, start, tell_missed};
 /// The setting that is the recorder's.
 const FETCHES: &str = "fetches";
 
-/// Runs a command and prints what its references came to on a machine. `settings` are those of
-/// [`mmu::tlb::Options`], and `fetches=yes` if fetches of instructions are wanted too.
+/// Runs a command. `settings` are those of [`mmu::tlb::Options`], and `fetches=yes` for instruction
+/// fetches too.
 pub(super) fn run_command(
     machine: &Machine,
     settings: &[(String, String)],

@@ -140,7 +140,7 @@ impl Asked {
     }
 }
 
-/// Prints what came of it; a condition that is missed is a failure.
+/// Prints the result; a condition that is not met is [`Failure::NotSo`].
 fn tell(
     args: &RunArgs,
     asked: &Asked,

@@ -65,7 +65,6 @@ pub(super) fn simulate(
     Ok(simulator.outcome())
 }
 
-/// Prints what it came to, and complains of what the trace lacks.
 pub(super) fn tell(
     machine: &Machine,
     subject: &str,
