@@ -16,7 +16,7 @@ pub(crate) const MOST_WAYS: usize = 4096;
 /// Bits of a way's number.
 const WAY_BITS: u32 = MOST_WAYS.trailing_zeros();
 /// A place without an entry, which is taken before all others.
-const FREE: Place = Place { entry: NOTHING, since: 0 };
+const FREE: Slot = Slot { entry: NOTHING, since: 0 };
 
 named! {
     /// How the set of an entry is found.
@@ -43,7 +43,7 @@ pub(crate) struct Shape {
 #[derive(Clone, Debug)]
 pub(crate) struct Array {
     /// Set by set.
-    places: Vec<Place>,
+    places: Vec<Slot>,
     /// The last place of an entry with each hash.
     hints: Box<[u32; HINTS]>,
     /// Accesses so far.
@@ -59,14 +59,14 @@ pub(crate) struct Array {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Slot {
     entry: u64,
     /// The access that used it last, under LRU, or put it in.
     since: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum Lookup {
     Hit,
     /// Missed, and put into a free place.
     Filled,
@@ -96,13 +96,13 @@ impl Array {
 
     /// Looks an entry up, records its use, and inserts it if it is missing.
     #[inline]
-    pub(crate) fn access(&mut self, entry: u64) -> Found {
+    pub(crate) fn access(&mut self, entry: u64) -> Lookup {
         self.now += 1;
         let hint = hint(entry);
         let place = self.hints[hint] as usize;
         if self.places[place].entry == entry {
             self.note_use(place);
-            return Found::Hit;
+            return Lookup::Hit;
         }
         self.search(entry, hint)
     }
@@ -160,17 +160,17 @@ impl Array {
 
     /// Looks an entry up in its set.
     #[inline(never)]
-    fn search(&mut self, entry: u64, hint: usize) -> Found {
+    fn search(&mut self, entry: u64, hint: usize) -> Lookup {
         let first = self.set(entry);
         let ways = &self.places[first..][..self.ways];
         let (way, found) = match ways.iter().position(|place| place.entry == entry) {
-            Some(way) => (way, Found::Hit),
+            Some(way) => (way, Lookup::Hit),
             None => {
                 let way = self.victim(first);
-                let fresh = Place { entry, since: self.now };
+                let fresh = Slot { entry, since: self.now };
                 match std::mem::replace(&mut self.places[first + way], fresh).entry {
-                    NOTHING => (way, Found::Filled),
-                    before => (way, Found::Evicted(before)),
+                    NOTHING => (way, Lookup::Filled),
+                    before => (way, Lookup::Evicted(before)),
                 }
             }
         };

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use trace::PageRun;
 
-use super::array::{Array, Found};
+use super::array::{Array, Lookup};
 use super::machine::{Machine, Prefetch};
 use super::options::Options;
 use super::outcome::Outcome;
@@ -165,7 +165,7 @@ impl Core {
     #[inline]
     fn refer_by_front(&mut self, world: &mut World, front: &Front, page: u64, side: usize) {
         let found = self.tlbs[front.tlb].access(front.entry(page));
-        if found != Found::Hit {
+        if found != Lookup::Hit {
             self.missed(world, page & PAGE_MASK, front.size, side, found);
         }
     }
@@ -186,21 +186,21 @@ impl Core {
         let stop = self.routes[side][size as usize][0];
         let entry = page_size::entry(page, stop.size, world.tag(self.tag, page, stop.size));
         let found = self.tlbs[stop.tlb].access(entry);
-        if found != Found::Hit {
+        if found != Lookup::Hit {
             self.missed(world, page, size, side, found);
         }
     }
 
     /// Looks a page up behind the first level, then walks.
     #[inline(never)]
-    fn missed(&mut self, world: &mut World, page: u64, size: PageSize, side: usize, found: Found) {
+    fn missed(&mut self, world: &mut World, page: u64, size: PageSize, side: usize, found: Lookup) {
         self.note_miss(self.routes[side][size as usize][0].tlb, found);
         for level in 1..self.routes[side][size as usize].len() {
             let stop = self.routes[side][size as usize][level];
             let entry = page_size::entry(page, stop.size, world.tag(self.tag, page, stop.size));
             self.outcome.tlbs[stop.tlb].accesses += 1;
             let found = self.tlbs[stop.tlb].access(entry);
-            if found == Found::Hit {
+            if found == Lookup::Hit {
                 if self.prefetches && self.unused.remove(&(stop.tlb, entry)) {
                     self.outcome.prefetches_used += 1;
                 }
@@ -235,14 +235,14 @@ impl Core {
         self.unused.insert((stop.tlb, entry));
     }
 
-    fn note_miss(&mut self, tlb: usize, found: Found) {
+    fn note_miss(&mut self, tlb: usize, found: Lookup) {
         self.outcome.tlbs[tlb].misses += 1;
         self.note_fill(tlb, found);
     }
 
-    fn note_fill(&mut self, tlb: usize, found: Found) {
+    fn note_fill(&mut self, tlb: usize, found: Lookup) {
         self.outcome.tlbs[tlb].fills += 1;
-        if let Found::Evicted(entry) = found {
+        if let Lookup::Evicted(entry) = found {
             self.outcome.tlbs[tlb].evictions += 1;
             if self.prefetches {
                 self.unused.remove(&(tlb, entry));

@@ -1,6 +1,6 @@
 //! Page walks: the entries that are read, and their cost.
 
-use super::array::{Array, Found};
+use super::array::{Array, Lookup};
 use super::frames::Frames;
 use super::machine::{Machine, Walk, shape};
 use super::options::Options;
@@ -134,7 +134,7 @@ impl Walker {
         let Some(size) = self.host else { return };
         if let (Some(array), Some(nested)) = (&mut self.nested, nested) {
             nested.accesses += 1;
-            if array.access(entry(frame, size, 0)) == Found::Hit {
+            if array.access(entry(frame, size, 0)) == Lookup::Hit {
                 nested.hits += 1;
                 return;
             }
@@ -147,7 +147,7 @@ impl Walker {
 
     /// Reads an entry of a table.
     fn step(&mut self, line: u64, count: &mut WalkOutcome) {
-        if self.lines.access(line) == Found::Hit {
+        if self.lines.access(line) == Lookup::Hit {
             count.cycles += self.walk.cached_cycles;
         } else {
             count.cycles += self.walk.memory_cycles;

@@ -15,7 +15,7 @@ const ON_PLATEAU_OF_RISE: f64 = 0.1;
 
 /// A bend that is a knee, on points.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Found {
+pub(super) struct FittedKnee {
     pub bend: Bend,
     pub kind: KneeKind,
     /// Index of the last point on the plateau.
@@ -24,7 +24,7 @@ pub(super) struct Found {
     pub beyond: usize,
 }
 
-impl Found {
+impl FittedKnee {
     /// The levels between which the plateau ends, equal where the pieces meet.
     pub(super) fn ends(&self, points: &[Point]) -> (f64, f64) {
         let after = self.bend.after;
@@ -37,7 +37,7 @@ impl Found {
 }
 
 /// The knee of the best curve through the points, or why it has none.
-pub(super) fn judge(points: &[Point], minimum_rise: f64) -> Result<Found, WhyNoKnee> {
+pub(super) fn judge(points: &[Point], minimum_rise: f64) -> Result<FittedKnee, WhyNoKnee> {
     let curves = curves(points, minimum_rise);
     let (first, last) = (&points[0], &points[points.len() - 1]);
     let straight = if largest_rise(points) < minimum_rise {
@@ -72,7 +72,7 @@ pub(super) fn judge(points: &[Point], minimum_rise: f64) -> Result<Found, WhyNoK
     let stepped = above(beyond - 1) <= on_plateau;
     let (kind, capacity) =
         if stepped { (KneeKind::Step, beyond - 1) } else { (KneeKind::Hinge, bend.after) };
-    Ok(Found { bend, kind, capacity, beyond })
+    Ok(FittedKnee { bend, kind, capacity, beyond })
 }
 
 /// The plateau's cost at `x` beyond it, with its slope if it rises.

@@ -7,7 +7,7 @@ mod judge;
 mod shape;
 mod sums;
 
-use judge::{Found, judge, largest_rise};
+use judge::{FittedKnee, judge, largest_rise};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use sums::Point;
@@ -126,7 +126,7 @@ fn without_outliers(points: &[Point], minimum_rise: f64) -> (Vec<usize>, Option<
 fn described(
     levels: &[&Level],
     points: &[Point],
-    found: &Found,
+    found: &FittedKnee,
     settings: &KneeSettings,
 ) -> Option<Knee> {
     let deviations = Deviations::new(levels, points, found);
@@ -213,7 +213,7 @@ enum Deviations {
 
 impl Deviations {
     /// Pooled where there are replicates, else the residuals of the fit, corrected for freedom.
-    fn new(levels: &[&Level], points: &[Point], found: &Found) -> Self {
+    fn new(levels: &[&Level], points: &[Point], found: &FittedKnee) -> Self {
         let mut pool = vec![];
         for (level, point) in levels.iter().zip(points).filter(|(_, point)| point.weight > 1.0) {
             let (logs, count) = (level.logs(), point.weight);
