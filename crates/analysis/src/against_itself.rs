@@ -52,6 +52,7 @@ pub struct Floor {
 
 /// Compares the two levels of `factor`, which are the same thing, and then all ways to name them
 /// within blocks: these are equally likely, so the share of alarms is the rate of false ones.
+/// Fails as [`compare`].
 pub fn against_itself(
     set: &Dataset,
     factor: &str,

@@ -165,7 +165,8 @@ fn in_words(measured: &Measured) -> &'static str {
     }
 }
 
-/// Searches along `steps` steps on noisy measurements, after those at hand.
+/// Searches along `steps` steps on noisy measurements, after those at hand. Fails when a
+/// measurement fails, and as [`BisectError`] lists.
 pub fn bisect_noisily<E>(
     steps: usize,
     settings: NoisySettings,

@@ -103,6 +103,7 @@ impl Stage {
     }
 
     /// Makes a sandbox and removes it again; returns a note if systemd had to make room for it.
+    /// Fails when no sandbox can be made, and lists what was tried.
     pub fn try_sandbox(&mut self, spec: &SandboxSpec) -> Result<Option<String>, StageError> {
         let mut note = None;
         if self.room == Room::Present {

@@ -16,6 +16,7 @@ impl Mapping {
     }
 
     /// Maps anonymous private memory of small pages only, whatever the system's policy.
+    /// Fails when the kernel refuses the mapping.
     pub fn small_pages(size_bytes: usize) -> io::Result<Self> {
         let mapping = Self::anonymous(size_bytes)?;
         // A kernel that does not know the advice has small pages only.

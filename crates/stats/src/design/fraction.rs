@@ -29,7 +29,7 @@ pub struct FractionalFactorial {
 /// Generators (factors whose level is a product of others') are those of minimum aberration in Box,
 /// Hunter and Hunter, *Statistics for Experimenters*, table 6.22, and the NIST/SEMATECH handbook,
 /// 5.3.3.4.7. The defining relation is all their products; the aliases of an effect are its
-/// products with it (a factor twice in a product is gone).
+/// products with it (a factor twice in a product is gone). Fails for another number of factors.
 pub fn two_level_fraction(
     factors: usize,
     resolution: Resolution,

@@ -114,6 +114,7 @@ pub struct Fit {
 
 /// Fits main effects and interactions: of all factors for at most four and full data, else of
 /// pairs; main effects only for five factors or more whose pairs are confused.
+/// Fails as [`FactorialError`] lists.
 pub fn fit(data: &Factorial, scale: Scale, confidence: f64) -> Result<Fit, FactorialError> {
     fit_to_order(data, scale, confidence, default_order(data)?)
 }
