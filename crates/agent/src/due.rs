@@ -136,7 +136,9 @@ impl Due {
         }
     }
 
-    /// The lines of all starts that are due at `at_ns`. Fails when a histogram cannot hold a bound.
+    /// The lines of all starts that are due at `at_ns`, when the run ended. `why` is
+    /// [`Censored::Timeout`] if a timeout ended it; a start that waited less than that is cut off by
+    /// the end of the run. Fails when a histogram cannot hold a bound.
     pub fn censored(mut self, why: Censored, at_ns: u64) -> Result<Vec<Line>, HistogramError> {
         let until_ns = self.ended_ns.map_or(at_ns, |ended_ns| ended_ns.min(at_ns));
         let mut due = Vec::new();

@@ -1,4 +1,4 @@
-//! What the processes of a job on memory note on the shared: each has a row, the parent the last one.
+//! What the processes of a memory job write to the shared counters: a row each, the parent last.
 
 use std::collections::BTreeMap;
 use std::io::{self, PipeReader, PipeWriter, Read};

@@ -15,7 +15,8 @@ pub(crate) struct Loss<'a> {
     threads: Threads,
 }
 
-/// What processes lost, by a figure in ns, at most the time of their threads, but at least 1 % of it.
+/// What processes lost, by a figure in ns, at most the time of their threads; losses below 1 % of
+/// that are left out.
 /// `None` if no process has the figure.
 pub(crate) fn losses<'a>(
     interval: &Interval<'a>,

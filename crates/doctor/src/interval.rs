@@ -91,7 +91,8 @@ impl<'a> Interval<'a> {
     }
 }
 
-/// A value, unless it is so large (36 years of ns, else 2^50) that the recording must be damaged.
+/// A value, unless it is so large (36 years of ns, else 2^50: 35 years of µs, a pebibyte) that the
+/// recording must be damaged. So rules may convert units and add up.
 fn plausible(name: &str, value: u64) -> Option<f64> {
     let bits = if name.ends_with("_ns") { 60 } else { 50 };
     (value >> bits == 0).then_some(value as f64)

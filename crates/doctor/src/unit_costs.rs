@@ -18,7 +18,8 @@ model::named! {
         SwapIn = "swap_in",
         /// One of the two switches of a round trip through pipes.
         ContextSwitch = "context_switch",
-        /// A flush of another CPU's TLB, for each interrupt that the kernel counts.
+        /// A flush of another CPU's TLB, for each interrupt that the kernel counts: one may
+        /// stand for several flushes, as CPUs that do not run are not interrupted.
         TlbShootdown = "tlb_shootdown",
         /// `fork`, for each page that the process holds.
         ForkPage = "fork_page",

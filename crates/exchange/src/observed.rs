@@ -19,7 +19,8 @@ pub fn observed<'a>(
     sink.finish()
 }
 
-/// The rows of a trial and response, with the number of their `lower_bounds`.
+/// The rows of a trial and response. `lower_bound` is 1 where the value is one; `lower_bounds` is
+/// how many values of this trial, part and response are.
 fn columns(set: &Dataset, trial: &Trial, values: &Values) -> Vec<Column> {
     let rows = values.samples.len();
     let text = |name: &'static str, text: Option<&str>| Column::text(name, text, rows);

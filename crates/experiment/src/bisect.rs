@@ -57,7 +57,8 @@ pub struct Bisection<'s> {
 }
 
 impl Bisection<'_> {
-    /// Finds the step. Fails when an end cannot be measured, or there is no answer.
+    /// Finds the step. Fails when an end cannot be measured, there is no answer, or the user
+    /// stopped it.
     pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<Found, ExperimentError> {
         let axis = self.steps.axis();
         let mut found = self.search(&axis, driver);

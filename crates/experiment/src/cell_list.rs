@@ -76,7 +76,7 @@ pub(crate) fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
 
 impl Laboratory {
     /// What the plan needs that `folder` does not have, as JSON lines: machines, then cells, each
-    /// once.
+    /// once. Fails when a run file of the folder cannot be read, or a spec cannot be written.
     pub fn list(&self, folder: &Path) -> Result<String, ExperimentError> {
         let mut cells = Vec::new();
         let (mut keys, mut machines) = (BTreeSet::new(), BTreeMap::new());

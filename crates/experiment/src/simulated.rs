@@ -68,6 +68,7 @@ impl Machine {
 }
 
 /// The description of a shipped machine, or from a file (`*.toml`, or any name with a `/`).
+/// Fails for an unknown name, listing those that exist, or an unreadable file.
 pub fn machine_text(name: &str) -> Result<String, String> {
     if name.ends_with(FILE) || name.contains('/') {
         return fs::read_to_string(name).map_err(|error| format!("machine {name}: {error}"));

@@ -50,7 +50,8 @@ impl System {
         Ok(pids.into_iter().collect())
     }
 
-    /// The processes in a control group and below, but this one. Fails for other folders.
+    /// The processes in a control group and below, but this one. Fails for other
+    /// folders, or when one cannot be read.
     pub fn in_group(&self, group: &Path) -> io::Result<Vec<u32>> {
         let mut pids = BTreeSet::new();
         collect(group, &mut pids)?;

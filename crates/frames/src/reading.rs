@@ -95,8 +95,8 @@ impl RunFiles {
     /// Reads all lines, and passes batches of the wanted tables in the order of the lines, with the
     /// run so far, to `take`; the row of the run comes last. A truncated file is read to its end.
     ///
-    /// Fails when a file is not a run file, `take` fails, or `go_on`, which is called regularly on
-    /// the caller's thread, returns false.
+    /// Fails when a file is not a run file (with the line), `take` fails, or `go_on` returns
+    /// false. Both are called on the caller's thread, `go_on` regularly.
     pub fn read<E: From<LoadError>>(
         &self,
         wanted: &[Table],

@@ -96,7 +96,7 @@ fn find() -> Result<String, String> {
     Err("scsi_debug made no disk".to_owned())
 }
 
-/// The ranges of swap and file system; the first MiB stays free, and swap takes whole MiB.
+/// The ranges of swap and file system in bytes; the first MiB stays free, and swap takes whole MiB.
 fn layout(disk_bytes: u64, swap_bytes: u64) -> Result<(Option<Range<u64>>, Range<u64>), String> {
     let swap_end = swap_bytes
         .checked_next_multiple_of(ALIGNMENT_BYTES)

@@ -1,6 +1,7 @@
 //! Delay accounting (the sysctl `kernel.task_delayacct`), on while any invocation measures.
 //!
-//! The kernel only counts delays of tasks that were started while the switch was on. So it goes on
+//! The kernel only counts delays of tasks that were started while the switch was on, and only
+//! while it stays on; of others it answers zeros. So it goes on
 //! before any prober starts and stays on until the last invocation is done.
 //!
 //! Each user holds a shared lock on the switch's own file, which the kernel frees even after

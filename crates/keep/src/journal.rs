@@ -84,7 +84,8 @@ impl Journal {
         Ok((made, what))
     }
 
-    /// Sets a kernel parameter and records the old value. Fails when either fails.
+    /// Records the old value of a kernel parameter and sets it. Fails when there is none of this
+    /// name, it cannot be set, or the journal cannot be written.
     pub fn set_parameter(&mut self, name: &str, value: &str) -> io::Result<Made> {
         let change = Change::planned(name, value)?;
         self.make(Made::Sysctl(change.clone()), || change.set()).map(|(made, ())| made)

@@ -47,7 +47,8 @@ pub(crate) fn fill(
     swap_on(path)
 }
 
-/// Writes a swap header for `size_bytes`, rounded down. Fails below 40 KiB or above 16 TiB.
+/// Writes a swap header for `size_bytes`, rounded down. Fails below 40 KiB or above
+/// 16 TiB, or when the device cannot be written.
 pub fn format(device: &mut impl Write, size_bytes: u64) -> io::Result<()> {
     device.write_all(&header(size_bytes / PAGE_BYTES as u64)?)
 }

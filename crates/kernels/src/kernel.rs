@@ -41,7 +41,8 @@ impl Kernel {
         image::vmlinux(&self.image()?).map_err(KernelError::image(&self.image_path))
     }
 
-    /// Modules for names or aliases, in load order, without built-in ones. Fails if any is missing.
+    /// Modules for names or aliases, in load order, without built-in ones. Fails when the
+    /// kernel has no modules, or one is missing or cannot be read.
     pub fn modules(&self, wanted: &[&str]) -> Result<Vec<Module>, KernelError> {
         let dir = self.modules_dir.as_ref().ok_or_else(|| {
             KernelError::Unavailable(format!(

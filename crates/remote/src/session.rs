@@ -97,7 +97,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Connects, installs the program if needed, and takes the lease. Fails with the next step.
+    /// Connects, installs the program if needed, and takes the lease. Fails when the
+    /// machine cannot be reached or refuses, with the next step.
     pub fn open(
         address: &Address,
         options: &RemoteOptions,

@@ -70,7 +70,7 @@ impl Style {
             Block::Table(table) => self.table(table),
             Block::Chart(chart) => self.chart(chart),
             Block::Command(command) => format!("  {}\n", shown(command)),
-            Block::Verbatim(text) => shown(text).lines().map(|line| format!("{line}\n")).collect(),
+            Block::Verbatim(text) => shown(text).split_inclusive('\n').map(with_newline).collect(),
             Block::Folded(name, blocks) => {
                 self.parts([format!("{}\n", shown(name))], blocks).join("\n")
             }
@@ -113,6 +113,11 @@ impl Style {
         };
         if self.has_colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
+}
+
+/// A line with its end, which may be CR LF.
+fn with_newline(line: &str) -> String {
+    if line.ends_with('\n') { line.to_owned() } else { format!("{line}\n") }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Summaries of one sample: mean, median, quantiles, spread, and resp1's trimmed mean.
 //!
-//! Results are in the unit of the input; `None` without values, or unless all are finite.
+//! Results are in the unit of the input; `None` without values, or unless all of them and
+//! the result are finite.
 
 use crate::sorted_finite;
 

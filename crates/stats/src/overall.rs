@@ -26,7 +26,7 @@ use permuted::PermutationInversion;
 /// A cost with its trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialCost {
-    /// Number of the trial, equal in all cells of one arm.
+    /// Number of the trial: equal numbers in several cells of one arm are one trial.
     pub trial: usize,
     /// The cost: positive, lower is better.
     pub cost: f64,

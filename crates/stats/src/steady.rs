@@ -40,8 +40,8 @@ const WINDOWS: std::ops::RangeInclusive<i32> = -1..=5;
 /// counts as steady. The next cliff after a level cannot be foreseen: three equal windows before a
 /// step down are steady until it comes.
 ///
-/// An infinite cost (no work) counts as ten times the highest finite one. `None` for costs not
-/// above 0.
+/// An infinite cost (no work) counts as ten times the highest finite one. `None` without a
+/// finite cost, or for costs not above 0.
 pub fn steady_from(costs: &[f64]) -> Option<usize> {
     let finite = costs.iter().copied().filter(|cost| cost.is_finite());
     let highest = finite.reduce(f64::max).filter(|_| costs.iter().all(|cost| *cost > 0.0))?;

@@ -78,7 +78,8 @@ impl Limits {
 }
 
 impl LocalSubject {
-    /// A subject by kind (`host`, `sandbox`) and settings; `None` for another kind. Fails by name.
+    /// A subject by kind (`host`, `sandbox`) and settings; `None` for another kind. Fails
+    /// for an unknown setting or a bad value, and lists what there is.
     pub fn of_settings(kind: &str, settings: &[(String, String)]) -> Option<Result<Self, String>> {
         let set = |mut limits: Limits, (name, value): &(String, String)| {
             if kind == "host" && name != "mem" {

@@ -149,7 +149,8 @@ impl Stage {
         removed.chain(failed).chain(in_memory).collect()
     }
 
-    /// Makes one run; its lines go to `sink`. Fails when it cannot start, or as `sink`.
+    /// Makes one run; its lines go to `sink`. Whatever happens to a run that has begun is an
+    /// [`Outcome`]. Fails when it cannot start, or as `sink`.
     pub fn run(
         &mut self,
         spec: &Spec,

@@ -111,7 +111,8 @@ impl Outcome {
         responses
     }
 
-    /// The smallest response time in ns with at least this part of the interactions at or below it.
+    /// The smallest response time in ns with at least `percent` of the interactions at or below it;
+    /// `None` without interactions.
     pub fn response_ns(&self, percent: u64) -> Option<u64> {
         let responses = self.responses_ns();
         let rank = (responses.len() as u64 * percent.min(100)).div_ceil(100);

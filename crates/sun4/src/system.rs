@@ -96,7 +96,7 @@ named! {
     }
 }
 
-/// Costs of the system's paths, in CPU cycles.
+/// Costs of the system's paths: in CPU cycles here, in ns once converted (`Prices::paths_ns`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {

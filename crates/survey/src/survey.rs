@@ -45,7 +45,9 @@ impl Survey {
     pub fn snapshot(&mut self, at_ns: u64) -> Snapshot {
         let entries = fs::read_dir(&self.proc_root).into_iter().flatten().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let tasks = pids.filter_map(|pid| Some((pid, self.task(pid)?))).collect();
+        // All listed before the first is read: later ones belong to the next snapshot.
+        let pids: Vec<u32> = pids.collect();
+        let tasks = pids.into_iter().filter_map(|pid| Some((pid, self.task(pid)?))).collect();
         // Groups without processes too: one that is absent here and there later was created since.
         let v1 = V1_CONTROLLERS.iter().filter_map(|controller| self.hierarchies.v1(controller));
         let mounts = self.hierarchies.v2.iter().chain(v1);

@@ -1,4 +1,5 @@
-//! Seeds the kernel's random numbers (`random(4)`, `include/uapi/linux/random.h`).
+//! Seeds the kernel's random numbers (`random(4)`, `include/uapi/linux/random.h`,
+//! `drivers/char/random.c`).
 //!
 //! The kernel *mixes* the bytes with entropy of its own, so its output is a function of the bytes
 //! alone only on a simulated machine with a simulated clock, without `rdrand` and `rdseed`, and

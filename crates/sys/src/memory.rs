@@ -104,7 +104,8 @@ impl Mapping {
         self.size_bytes
     }
 
-    /// Writes one byte inside the mapping; if that is read-only, the process ends (SIGSEGV).
+    /// Writes one byte; an offset outside the mapping does nothing. If the mapping is read-only, the
+    /// process ends (SIGSEGV).
     pub fn write(&self, offset: usize, value: u8) {
         if offset < self.size_bytes {
             // SAFETY: the offset is inside a live mapping; volatile, so no reference is formed.

@@ -46,7 +46,8 @@ impl Mapping {
         done(unsafe { libc::madvise(start, length, advice) })
     }
 
-    /// Frees the pages of a part (`MADV_DONTNEED`). Fails as [`Mapping::advise_part`].
+    /// Frees the pages of a part (`MADV_DONTNEED`): private memory is zero afterwards, shared memory
+    /// is unchanged. Fails as [`Mapping::advise_part`], and if they are locked.
     pub fn give_back(&self, part: Range<usize>) -> io::Result<()> {
         let (start, length) = self.part(part)?;
         // SAFETY: part of a live mapping; its bytes may change at any time, as access is volatile.
@@ -61,7 +62,8 @@ impl Mapping {
         })
     }
 
-    /// Sets whether a part is writable (`mprotect(2)`). Fails as [`Mapping::advise_part`].
+    /// Sets whether a part is writable (`mprotect(2)`); writing to one that is not ends the process
+    /// (SIGSEGV). Fails as [`Mapping::advise_part`], or when the kernel refuses.
     pub fn protect(&self, part: Range<usize>, writable: bool) -> io::Result<()> {
         let (start, length) = self.part(part)?;
         let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
@@ -69,7 +71,8 @@ impl Mapping {
         done(unsafe { libc::mprotect(start, length, protection) })
     }
 
-    /// Sets where pages of a part come from (`mbind(2)`). Fails without this node.
+    /// Sets where pages of a part come from that are touched from now on (`mbind(2)`). Fails as
+    /// [`Mapping::advise_part`], for a node above 63, or when the kernel knows no nodes.
     pub fn place(&self, part: Range<usize>, placement: Placement) -> io::Result<()> {
         let (mode, nodes) = match placement {
             Placement::OfProcess => (libc::MPOL_DEFAULT, 0),

@@ -103,7 +103,8 @@ pub fn die_with_parent(parent: u32) -> io::Result<()> {
     }
 }
 
-/// Gives this thread real-time priority (`SCHED_RR`, sched(7)). Fails without `CAP_SYS_NICE`.
+/// Gives this thread real-time priority (`SCHED_RR`, sched(7)) and access to the kernel's memory
+/// reserve. Its children are ordinary again. Fails without `CAP_SYS_NICE`.
 pub fn become_urgent() -> io::Result<()> {
     // SAFETY: all bytes zero is a valid `sched_param`.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
@@ -193,8 +194,10 @@ pub fn wait(pid: u32, block: bool) -> io::Result<Option<Exit>> {
 pub fn end(pids: impl IntoIterator<Item = u32>) -> io::Result<()> {
     let pids: Vec<u32> = pids.into_iter().collect();
     let killed = pids.iter().map(|pid| signal(*pid, libc::SIGKILL)).collect::<Vec<_>>();
-    let waited = pids.iter().map(|pid| wait(*pid, true).map(drop)).collect::<Vec<_>>();
-    killed.into_iter().chain(waited).collect()
+    // A child that could not be killed may run for ever: it is not waited for.
+    let ended = pids.iter().zip(killed);
+    let waited = ended.map(|(pid, killed)| killed.and_then(|()| wait(*pid, true).map(drop)));
+    waited.collect::<Vec<_>>().into_iter().collect()
 }
 
 /// Waits for any child, if there is one, and takes it; without `block`, `None` while all run.

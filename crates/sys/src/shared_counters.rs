@@ -1,4 +1,4 @@
-//! A shared of counters that forked workers write and their parent reads at any moment.
+//! Shared counters that forked workers write and their parent reads at any time.
 
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -26,7 +26,7 @@ pub struct SharedCounters {
 }
 
 impl SharedCounters {
-    /// A shared for workers that are forked later, all counters 0, if memory can be mapped.
+    /// Shared counters for workers that are forked later, all counters 0, if memory can be mapped.
     pub fn new(workers: usize) -> io::Result<Self> {
         let mapping = Mapping::shared(workers.max(1) * size_of::<Row>())?;
         Ok(Self { mapping, workers: workers.max(1) })

@@ -12,7 +12,8 @@ pub fn swap_on(path: &Path) -> io::Result<()> {
     crate::done(unsafe { libc::swapon(path.as_ptr(), 0) })
 }
 
-/// Switches swapping off. Fails without the privilege, or if memory is too small.
+/// Switches swapping off. The area is read back first, which can take long; no signal interrupts
+/// it. Fails without the privilege, when it is not in use, or if memory is too small.
 pub fn swap_off(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: `path` is a NUL-terminated string that outlives the call.

@@ -34,7 +34,8 @@ impl MessageQueue {
         if id < 0 { Err(io::Error::last_os_error()) } else { Ok(Self { id }) }
     }
 
-    /// Sends a word to the receiver `kind` (from 1); waits for room. Fails when the queue is gone.
+    /// Sends a word to the receiver `kind` (from 1); waits for room. Fails when the queue is gone or
+    /// the kind is not positive.
     pub fn send(&self, kind: i32, body: u64) -> io::Result<()> {
         let message = Message { kind: libc::c_long::from(kind), body };
         let from = (&raw const message).cast();

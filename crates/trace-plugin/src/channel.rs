@@ -17,6 +17,9 @@ const MOST_KEPT: usize = 6;
 /// How long a thread waits for room before it checks for the recorder, in s.
 const PATIENCE_S: i64 = 1;
 
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+compile_error!("the numbers of system calls are those of x86-64 and aarch64");
+
 const SYS_FUTEX: c_long = if cfg!(target_arch = "x86_64") { 202 } else { 98 };
 const FUTEX_WAIT: c_int = 0;
 const FUTEX_WAKE: c_int = 1;

@@ -17,12 +17,14 @@ use crate::{Granularity, Reader, Source, TraceError, tlt};
 use decompressed::Decompressed;
 use importer::Importer;
 
-/// Opens a trace (`-`: standard input), perhaps compressed by gzip, xz or zstd. Fails if unknown.
+/// Opens a trace (`-`: standard input), perhaps compressed by gzip, xz or zstd. Fails when
+/// it cannot be opened or has no known format.
 pub fn open(path: &Path, columns: Granularity) -> Result<Box<dyn Source + Send>, TraceError> {
     Ok(open_as(path, columns, None)?.1)
 }
 
-/// Opens a trace of a given or detected format, which is returned. Fails as [`open`].
+/// Opens a trace of a given or detected format, which is returned. Fails when it cannot
+/// be opened, or no format was given and none is detected.
 pub fn open_as(
     path: &Path,
     columns: Granularity,
@@ -44,7 +46,8 @@ pub fn open_as(
     open_stream(Box::new(file), columns, format)
 }
 
-/// Reads a trace of a given or detected format from a stream. Fails as [`open`].
+/// Reads a trace of a given or detected format from a stream. Fails when it cannot be read,
+/// or no format was given and none is detected.
 pub fn open_stream(
     stream: Box<dyn Read + Send>,
     columns: Granularity,

@@ -9,6 +9,7 @@
 mod block;
 mod error;
 mod export;
+mod filled;
 mod import;
 mod notes;
 mod pages;

@@ -24,7 +24,8 @@ enum Runner {
 }
 
 impl Recording {
-    /// Starts a command with our standard streams. Fails without the program or its recorder.
+    /// Starts a command with our standard streams. Fails without the program or its
+    /// recorder, or when the system refuses something.
     pub fn start(request: &Request<'_>) -> Result<Self, TracerError> {
         let tool = request.tool.unwrap_or_else(|| match in_path(&qemu()) {
             None if in_path("valgrind").is_some() => Tool::Valgrind,
@@ -45,7 +46,8 @@ impl Recording {
         }
     }
 
-    /// Waits for the command, no longer recorded. Fails when its recorder did not start.
+    /// Waits for the command, no longer recorded. Fails when its recorder did not start
+    /// or the command cannot be waited for.
     pub fn finish(self) -> Result<Ended, TracerError> {
         match self.runner {
             Runner::Emulated(emulated) => emulated.finish(),

@@ -34,7 +34,8 @@ pub struct Written {
 }
 
 impl Recording {
-    /// Writes references with numbers in `range` as a trace. Fails when it cannot be written.
+    /// Writes references with numbers in `range` as a trace; the command may still run afterwards.
+    /// Fails when the trace cannot be written, or the system refuses something.
     pub fn write(
         &mut self,
         out: File,

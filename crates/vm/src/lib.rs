@@ -181,7 +181,8 @@ impl Vm {
     }
 
     /// Makes one run in its own guest, or reads it from the cache; returns the outcome and whether
-    /// it was cached. Fails when QEMU cannot start or lines cannot be passed on.
+    /// it was cached. Whatever happens to a running guest is an outcome. Fails when QEMU cannot
+    /// start or lines cannot be passed on.
     pub fn run(
         &self,
         spec: &Spec,

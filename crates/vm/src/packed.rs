@@ -33,8 +33,8 @@ impl Vm {
         PackedMachine { files, ..self.machine.clone() }
     }
 
-    /// A machine booted on another host. Fails when QEMU, this program or the files are not the
-    /// same.
+    /// A machine booted on another host. Fails when QEMU or this program differs, or a file
+    /// is missing; the content of files is not compared.
     pub fn unpack(
         packed: &PackedMachine,
         folder: &Path,

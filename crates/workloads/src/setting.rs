@@ -84,6 +84,7 @@ impl Plan {
 
     /// A parameter of this plan; 0 if it has none of that name.
     pub(crate) fn param(&self, name: &str) -> u64 {
+        debug_assert!(self.params.contains_key(name), "no parameter {name:?}");
         self.params.get(name).copied().unwrap_or(0)
     }
 }

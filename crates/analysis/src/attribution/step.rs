@@ -214,7 +214,11 @@ fn parts(table: &Table) -> Vec<PartShare> {
     };
     let parts: Vec<Part> = table.parts.iter().filter_map(part).collect();
     let found = stats::breakdown(&parts).unwrap_or_default();
-    let total: f64 = found.iter().map(|change| change.after - change.before).sum();
+    // In the order of the table, so that the last digit does not depend on the sizes.
+    let sum = |side: fn(&Part) -> &Vec<f64>| -> f64 {
+        parts.iter().filter_map(|part| stats::mean(side(part))).sum()
+    };
+    let total = sum(|part| &part.after) - sum(|part| &part.before);
     // Bounds are over trials, so every trial must have all parts.
     let mut rows = table.rows.iter().filter(|row| ends.contains(&row.levels));
     let whole = rows.all(|row| row.parts.len() == table.parts.len());

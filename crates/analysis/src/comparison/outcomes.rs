@@ -19,7 +19,8 @@ pub struct Ends {
     pub first: EndCount,
     /// The other arm's.
     pub second: EndCount,
-    /// Seeds with which only the first arm, and only the other, failed; `None` unless they decide.
+    /// Seeds with which only the first arm, and only the other, failed; `None` unless equal inputs
+    /// give equal values and both arms have the same seeds.
     pub alone: Option<[u64; 2]>,
     /// Fisher's exact test; `None` where the seeds decide.
     pub test: Option<ProportionResult>,

@@ -19,7 +19,8 @@ pub struct Stalls {
     pub first: Share,
     /// The other arm's.
     pub second: Share,
-    /// Two-sided p-value of "equally often". It is too small where stalls come in bursts.
+    /// Two-sided p-value of "equally often". Samples of one run are not independent, so it is too
+    /// small where stalls come in bursts.
     pub p: f64,
     /// The same adjusted for all cells (Holm).
     pub p_adjusted: f64,

@@ -33,7 +33,8 @@ pub enum Claim {
 /// A ratio of delays with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
-    /// The Hodges–Lehmann estimate of the samples, or of the medians of seeds or blocks by `method`.
+    /// The Hodges–Lehmann estimate (the median of all ratios of a delay under load to one without) of
+    /// the samples, or of the medians of seeds or blocks by `method`.
     pub ratio: f64,
     /// Lower end.
     pub low: f64,

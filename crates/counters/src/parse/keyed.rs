@@ -98,10 +98,11 @@ pub fn pressure(text: &str) -> Result<Pairs, ParseError> {
     not_empty(pairs)
 }
 
-/// Reads a file of one number without a name, such as `memory.current` or `cpuacct.usage`.
+/// Reads a file of one number without a name, such as `memory.current` (bytes),
+/// `memory.failcnt` (events) or `cpuacct.usage` (ns).
 ///
 /// Follows `Documentation/admin-guide/cgroup-v2.rst` and `cgroup-v1/{memory,cpuacct}.rst`. Fails
-/// for anything but one number (`max` is a limit, not a counter).
+/// for an empty file and anything but one number (`max` is a limit, not a counter).
 pub fn single_value(text: &str) -> Result<Pairs, ParseError> {
     let mut words = lines(text).flat_map(|(number, line)| Words::new(line, number, 0));
     let value = words.next().ok_or_else(ParseError::empty)?.number()?;

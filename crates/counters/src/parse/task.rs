@@ -61,7 +61,8 @@ pub fn task_stat(text: &str) -> Result<Pairs, ParseError> {
     Ok(pairs)
 }
 
-/// Reads `/proc/PID/schedstat`: time on a CPU and on a run queue, and `timeslices`.
+/// Reads `/proc/PID/schedstat`: time on a CPU (`run_ns`) and on a run queue (`wait_ns`),
+/// and `timeslices`.
 ///
 /// Follows `Documentation/scheduler/sched-stats.rst`. Fails without the three numbers.
 pub fn schedstat(text: &str) -> Result<Pairs, ParseError> {
@@ -86,7 +87,8 @@ pub struct TaskStatus {
     pub vm_pmd_kb: Option<u64>,
 }
 
-/// Reads `/proc/PID/status` (proc.rst, table 1-2). Fails without a name, state or user.
+/// Reads `/proc/PID/status` (proc.rst, table 1-2). Fails without a name, state or
+/// user, or for a field that is no number.
 pub fn task_status(text: &str) -> Result<TaskStatus, ParseError> {
     if text.trim_ascii().is_empty() {
         return Err(ParseError::empty());

@@ -129,6 +129,7 @@ fn price(
 }
 
 /// The wait of a process for its major faults, in ns: a busy disk is slower than at calibration.
+/// Without a cost, what its threads waited for block I/O; `None` if that is unknown.
 fn waited_ns(change: &Change<'_>, faults: f64, refault_ns: Option<f64>) -> Option<f64> {
     let slept_ns = slept_ns(change, faults);
     let delays = || Delays::from_change(*change).filter(|delays| !delays.are_impossible());
@@ -182,6 +183,7 @@ fn finding(
 }
 
 /// Anonymous memory and file mappings of its processes beyond the limit, in bytes.
+/// `None` if that is unknown, or no more than the limit.
 fn missing_bytes(interval: &Interval<'_>, path: &str, group: &Refaults) -> Option<f64> {
     let needed_kb = interval.tasks_of(Some(path)).map(|task| {
         let kb = |name: &str| task.counters.level("task_status", name);

@@ -49,7 +49,8 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     Ok(vec![found])
 }
 
-/// The CPU time that it took; `None` if unknown.
+/// The CPU time that it took, of the time for which tasks wanted the machine's CPUs; `None` if
+/// unknown.
 fn price(interval: &Interval<'_>, costs: &UnitCosts, faults: f64) -> Option<Price> {
     let grown = |name: &str| interval.vmstat(name).unwrap_or(0.0);
     let calibrated = || {

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Page tables as a share of what they map, once, that are a blow-up: one process has 0.2 %.
+/// Page tables as a share of what they map, once, that are a blow-up: one process has 0.2 % (8 bytes
+/// for each page).
 const TABLE_SHARE: f64 = 0.10;
 /// The same as a share of all memory.
 const MEMORY_SHARE: f64 = 0.05;

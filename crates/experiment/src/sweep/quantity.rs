@@ -47,7 +47,7 @@ impl Quantity {
         }
     }
 
-    /// A value as a number in [`Quantity::unit`].
+    /// A value as a number in [`Quantity::unit`]. The error says what is expected instead.
     pub fn parse(&self, text: &str) -> Result<f64, String> {
         let value = match self.form {
             Form::Size => parse_size_bytes(text)? as f64,

@@ -81,16 +81,17 @@ impl Sweep {
     /// Goes on with what the folder has, which is this sweep or nothing. Fails when it holds
     /// something else.
     pub fn open(&mut self) -> Result<(), ExperimentError> {
-        let Self { plan, folder, .. } = self;
-        self.former = open(folder, |former| {
+        let mut plan = self.plan.clone();
+        self.former = open(&self.folder, |former| {
             let text = former.sweep.as_ref().map(|_| former.plan.as_str());
             let before = text.and_then(|text| parse_sweep(text, TypedSweep::default()).ok());
             let Some(before) = before else { return false };
             if let Some(loops) = before.loops().filter(|_| plan.needs_loops()) {
-                *plan = plan.clone().with_loops(loops);
+                plan = plan.clone().with_loops(loops);
             }
             plan.measures_as(&before)
         })?;
+        self.plan = plan;
         Ok(())
     }
 

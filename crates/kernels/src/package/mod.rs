@@ -18,7 +18,8 @@ pub(crate) type Visitor<'a> = dyn FnMut(&Path, &mut dyn Read) -> io::Result<()> 
 type RawVisitor<'a> = dyn FnMut(&[u8], &mut dyn Read) -> io::Result<()> + 'a;
 
 /// Calls `visit` with the regular files in `boot/` and `lib/modules/` (or `usr/lib/`) that a guest
-/// needs. Fails when the package is damaged or leads out of its folder, or as `visit`.
+/// needs. Paths are relative, have no `..`, and begin with `lib/` where the package has `usr/lib/`;
+/// links are left out. Fails when the package is damaged or leads out of its folder, or as `visit`.
 pub fn visit_package(bytes: &[u8], visit: &mut Visitor<'_>) -> io::Result<()> {
     let mut visit_needed = |path: &[u8], file: &mut dyn Read| match destination(path)? {
         Some(path) => visit(&path, file),

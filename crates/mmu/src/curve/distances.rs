@@ -45,7 +45,8 @@ impl StackDistances {
         &self.counts
     }
 
-    /// Misses of a fully associative LRU cache by ascending sizes, including first references.
+    /// Misses of a fully associative LRU cache by ascending `sizes` in entries, including first
+    /// references.
     pub fn misses(&self, sizes: &[u64]) -> Vec<u64> {
         let mut misses = self.references;
         let mut distance = 0;

@@ -13,7 +13,8 @@ pub struct SetStacks {
 }
 
 impl SetStacks {
-    /// `sets` sets, a power of two, by the lowest bits of the key, and up to `ways` (from 1) ways.
+    /// `sets` sets, a power of two, by the lowest bits of the key, and up to `ways` ways.
+    /// `None` unless `sets` is a power of two and `ways` above 0.
     pub fn new(sets: u64, ways: usize) -> Option<Self> {
         let number = usize::try_from(sets).ok().filter(|sets| sets.is_power_of_two())?;
         (ways > 0).then(|| Self {

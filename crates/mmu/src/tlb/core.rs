@@ -293,7 +293,8 @@ impl Core {
         }
     }
 
-    /// Flushes an address space. The number of a `gone` process is the next to be reused.
+    /// Flushes an address space. The number of a `gone` process is the next to be reused,
+    /// but not free: a thread's last references may follow the end of its process.
     pub(crate) fn flush_process(&mut self, process: u32, gone: bool) {
         let Some(tag) = self.tag_of(process) else { return };
         self.flush_tag(tag);

@@ -101,7 +101,8 @@ impl NoisyBisect {
         Some(median(&posterior, &usable))
     }
 
-    /// Records a measurement, in any unit and in the order of time. Fails unless it is positive.
+    /// Records a measurement, in any unit and in the order of time. Fails without
+    /// such a step, or unless it is positive and finite.
     pub fn record(&mut self, step: usize, value: f64) -> Result<(), Refused> {
         if step >= self.steps {
             return refused(format!("step {step} is not one of those that are searched"));

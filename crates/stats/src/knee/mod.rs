@@ -24,7 +24,8 @@ const LEAST_SUPPORT: f64 = 0.5;
 
 /// Where the cost of the `levels`, which ascend from above 0, leaves its plateau.
 ///
-/// [`Shape::TooFew`] for fewer than four levels, costs not above 0, or settings out of range.
+/// The same arguments give the same bytes. [`Shape::TooFew`] for fewer than four levels, levels that
+/// do not ascend from above 0, costs not above 0, or settings out of range.
 pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
     if let Err(what) = check(levels, settings) {
         return Shape::TooFew(what);

@@ -5,6 +5,7 @@ use analysis::published::{Condition, ConditionKind};
 use super::rows;
 
 const TABLE: &str = "sun4/acceptance";
+/// A megabyte of the tables, in bytes.
 const MB: f64 = 1_048_576.0;
 const KINDS: [(&str, ConditionKind); 6] = [
     ("ratio", ConditionKind::Ratio),

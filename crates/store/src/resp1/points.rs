@@ -129,6 +129,7 @@ fn figures(row: &Resp1Row) -> FivePoints {
     }
 }
 
+/// The printed standard deviation, in ms.
 fn deviation(row: &Resp1Row) -> Spread {
     let printed = |sd_s: f64| Bounds::printed(1e3 * sd_s, 1e3 * HALF_UNIT);
     row.sd_s.map_or(Spread::Unknown, |sd_s| Spread::Deviation(printed(sd_s)))

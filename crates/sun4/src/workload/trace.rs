@@ -12,6 +12,7 @@ use crate::machine::SEGMENT_BYTES;
 use crate::program::{Backing, Layout, Path, Program, Region, Scene, Start, Step, Visit};
 use crate::setup::Setup;
 
+/// No machine has fewer pmegs for a process that runs, so no fault is lost by gathering these.
 const SEGMENTS_TOGETHER: usize = 8;
 const REFERENCES_TOGETHER: u64 = 1 << 16;
 /// References in the time of one touch.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use super::decompressed::Decompressed;
+use crate::filled::filled;
 use crate::{
     Access, BadRecords, Block, Event, Granularity, Notes, PageRun, REFERENCES_PER_BLOCK, Reference,
     Source, TraceError,
@@ -126,7 +127,8 @@ impl Importer {
             self.record.pop_if(|byte| *byte == b'\r');
             return Ok(Some(is_too_long));
         };
-        let read = (&mut self.supply).take(length as u64).read_to_end(&mut self.record)?;
+        self.record.resize(length, 0);
+        let read = filled(&mut self.supply, &mut self.record)?;
         if (1..length).contains(&read) {
             self.cut_off = Some(format!("byte {}", self.number * length as u64));
         }

@@ -10,6 +10,7 @@ use super::events::take_events;
 use super::head::{BlockHead, HEAD_BYTES};
 use super::header::{FIXED_BYTES, MAGIC};
 use super::index::INDEX_MAGIC;
+use crate::filled::filled;
 use crate::{Block, Granularity, Header, Notes, PackedBytes, Source, TraceError};
 
 /// Reads a trace of thrashlab.
@@ -100,8 +101,9 @@ impl Reader {
 
     /// Fills the buffer; `false` if the file is too short.
     fn fill(&mut self, count: usize) -> io::Result<bool> {
-        self.buffers.packed.clear();
-        let read = (&mut self.input).take(count as u64).read_to_end(&mut self.buffers.packed)?;
+        self.buffers.packed.resize(count, 0);
+        let read = filled(&mut self.input, &mut self.buffers.packed)?;
+        self.buffers.packed.truncate(read);
         self.at_byte += read as u64;
         Ok(read == count)
     }
