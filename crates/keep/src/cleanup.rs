@@ -59,10 +59,12 @@ impl Drop for CleanupProcess {
 /// The cleanup process's own side: waits until its standard input ends, then does its duty.
 pub fn serve(arguments: &[OsString]) -> Result<(), String> {
     let duty = match arguments {
-        [kind, path] if kind == JOURNAL => Duty::Journal(path.into()),
-        [kind, mark] if kind == MARKED => Duty::Marked(mark.to_string_lossy().into_owned()),
-        _ => return Err("it is used by thrashlab itself".to_owned()),
+        [kind, path] if kind == JOURNAL => Some(Duty::Journal(path.into())),
+        // A mark that is not UTF-8 is not one of ours: nothing may be ended by what resembles it.
+        [kind, mark] if kind == MARKED => mark.to_str().map(|mark| Duty::Marked(mark.to_owned())),
+        _ => None,
     };
+    let duty = duty.ok_or("it is used by thrashlab itself")?;
     let mut input = io::stdin().lock();
     let mut bytes = [0; 16];
     // Nothing is ever written: the read returns when the starter is gone.

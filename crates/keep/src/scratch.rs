@@ -11,8 +11,8 @@ const SUFFIX: &str = ".part";
 /// Prefix of former versions, which took no lock, and the age from which they count as abandoned.
 const FORMER: (&str, Duration) = (".unfinished-", Duration::from_secs(3600));
 
-/// A folder that is removed unless it has been renamed. Its maker holds a lock on it, which only
-/// tells on the machine in its name: machines may share a home directory.
+/// A folder that is removed unless it has been renamed. Its maker holds a lock on it, which is
+/// visible only on the machine in its name: machines may share a home directory.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,

@@ -218,7 +218,7 @@ impl Hub {
                 }
                 Ask::Run { key, .. } => state.words.push_back(encode(&Answer::Lost { key })),
                 Ask::Stop => {
-                    // As from outside: whoever waits for a signal gets it.
+                    // As from outside, so that the thread that waits for a signal gets it.
                     let _ = signal(std::process::id(), signals::TERM);
                 }
                 Ask::Prepare { .. } | Ask::Close => state.tasks.push_back(ask),
@@ -291,7 +291,7 @@ impl Hub {
             _ => 0,
         };
         if at < size_bytes {
-            let lines = whole_lines(&self.spool, &key, at, size_bytes).ok()?;
+            let lines = whole_lines(self.spool.open(&key).ok()?, at, size_bytes).ok()?;
             state.stream = Some((key, at + lines.len() as u64));
             let mut marked = Vec::with_capacity(lines.len() + 256);
             write_run_lines(&lines, &mut marked).ok()?;
@@ -304,15 +304,28 @@ impl Hub {
 }
 
 /// Whole lines of a run from a position on, of what is written.
-fn whole_lines(spool: &Spool, key: &str, at: u64, size_bytes: u64) -> io::Result<Vec<u8>> {
-    let mut run = spool.open(key)?;
+fn whole_lines(mut run: impl Read + Seek, at: u64, size_bytes: u64) -> io::Result<Vec<u8>> {
     run.seek(SeekFrom::Start(at))?;
     let mut run = BufReader::new(run.take(size_bytes - at));
     let mut bytes = Vec::new();
     (&mut run).take(PIECE_BYTES).read_to_end(&mut bytes)?;
     run.read_until(b'\n', &mut bytes)?;
-    match bytes.ends_with(b"\n") {
-        true => Ok(bytes),
-        false => Err(io::Error::other("the run has no end of a line")),
+    bytes.truncate(model::whole_lines::length(&bytes));
+    if bytes.is_empty() { Err(io::Error::other("the run has no end of a line")) } else { Ok(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_goes_on_at_a_byte_and_ends_with_a_whole_line() {
+        let run = b"{}\n[1]\n";
+        let lines = |at, size_bytes| whole_lines(io::Cursor::new(run), at, size_bytes).ok();
+        assert_eq!(lines(0, 7).unwrap(), b"{}\n[1]\n");
+        assert_eq!(lines(1, 7).unwrap(), b"}\n[1]\n");
+        assert_eq!(lines(3, 7).unwrap(), b"[1]\n");
+        assert_eq!(lines(0, 5).unwrap(), b"{}\n", "the line that is being written comes later");
+        assert_eq!(lines(3, 5), None);
     }
 }

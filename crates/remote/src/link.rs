@@ -132,7 +132,7 @@ impl Link {
         Ok(())
     }
 
-    /// Sends a whole file; the exit status there tells whether it arrived.
+    /// Sends a whole file; the exit status there shows whether it arrived.
     pub(crate) fn give(&mut self, bytes: Vec<u8>) {
         let Some(input) = self.input.take() else { return };
         // On its own thread, since a blocked write would not notice Ctrl-C.

@@ -115,9 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn every_load_has_workers() {
-        for workload in loads_and_provocations().filter(|load| load.name != "noload") {
-            assert!(plan(workload, 1.0).expect("a load").workers > 0, "{}", workload.name);
+    fn every_load_and_probe_is_planned_and_loads_have_workers() {
+        for workload in ALL {
+            let Some(plan) = plan(workload, 1.0) else {
+                assert!(matches!(workload.work, Work::Job), "{}", workload.name);
+                continue;
+            };
+            let is_load = workload.as_load().is_some() && workload.name != "noload";
+            assert!(!is_load || plan.workers > 0, "{}", workload.name);
         }
     }
 

@@ -90,8 +90,9 @@ impl Format {
         let mut is_right = |number: usize, record: &[u8]| {
             queue.clear();
             let outcome = (records.take)(record, number as u64, &mut queue);
-            let tells = queue.iter().any(|record| matches!(record.item, Item::Reference(_)));
-            (tells || outcome.is_err()).then_some(tells)
+            let has_reference =
+                queue.iter().any(|record| matches!(record.item, Item::Reference(_)));
+            (has_reference || outcome.is_err()).then_some(has_reference)
         };
         if let Some(length) = records.bytes {
             let mut records = (1..).zip(begin.chunks_exact(length)).take(LOOKED_AT);
