@@ -14,7 +14,7 @@ ARGS ?=
 # How long `make fuzz` runs each target, in s
 FUZZ_SECONDS ?= 600
 
-.PHONY: build binary run test test-distro bench fuzz skips fmt clean
+.PHONY: build binary run test test-distro bench fuzz guide skips fmt clean
 
 # Fully static, so that the binary runs in any container and as /init of a virtual machine.
 # The flags go to the last crate only: build scripts and proc macros cannot be static. At a fixed
@@ -55,6 +55,10 @@ bench: build
 # Every fuzz target for FUZZ_SECONDS: fuzz/README.md
 fuzz:
 	@fuzz/run $(FUZZ_SECONDS)
+
+# The guide as HTML in target/guide; a test of tools/guide builds it too, so that CI does.
+guide:
+	@cargo run --quiet --locked --package guide
 
 # Fails if the last `make test` skipped a test that tests/allowed-skips.txt does not allow.
 skips:

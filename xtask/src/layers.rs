@@ -15,7 +15,7 @@ const RANKS: &[&[&str]] = &[
     &["frames", "guest"],
     &["exchange", "remote", "vm"],
     &["experiment"],
-    &["cli", "python", "xtask"],
+    &["cli", "python", "xtask", "guide"],
 ];
 
 /// A crate of the workspace and the crates of the workspace that it names as dependencies:

@@ -7,6 +7,7 @@
 mod catalogue;
 mod circles;
 mod layers;
+mod links;
 mod pattern;
 mod product;
 mod public;
@@ -21,17 +22,19 @@ use std::process::{Command, ExitCode};
 use product::Product;
 
 const USAGE: &str =
-    "usage: cargo xtask check | layers | circles | public | tidy | size | skips <file>";
+    "usage: cargo xtask check | layers | circles | public | tidy | links | size | skips <file>";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let findings = match arguments[..] {
-        ["check"] => [layer_findings, circle_findings, public_findings, tidy_findings]
-            .iter()
-            .map(|findings| findings())
-            .collect::<Result<Vec<_>, _>>()
-            .map(|all| all.concat()),
+        ["check"] => {
+            [layer_findings, circle_findings, public_findings, tidy_findings, link_findings]
+                .iter()
+                .map(|findings| findings())
+                .collect::<Result<Vec<_>, _>>()
+                .map(|all| all.concat())
+        }
         ["layers"] => layer_findings(),
         ["circles"] => circle_findings(),
         ["public"] => public_findings(),
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
             Vec::new()
         }),
         ["tidy"] => tidy_findings(),
+        ["links"] => link_findings(),
         ["skips", path] => skip_findings(path),
         _ => Err(USAGE.to_owned()),
     };
@@ -83,6 +87,11 @@ fn tidy_findings() -> Result<Vec<String>, String> {
     Ok(tidy::findings(&tree::files(&tree::root())?))
 }
 
+fn link_findings() -> Result<Vec<String>, String> {
+    let root = tree::root();
+    Ok(links::findings(&tree::files(&root)?, &|path| root.join(path).exists()))
+}
+
 fn skip_findings(path: &str) -> Result<Vec<String>, String> {
     let skipped = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let allowed = tree::root().join("tests/allowed-skips.txt");
@@ -113,6 +122,11 @@ mod tests {
     #[test]
     fn this_tree_is_tidy() {
         assert_eq!(tidy_findings().unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn links_of_this_tree_lead_somewhere() {
+        assert_eq!(link_findings().unwrap(), [""; 0]);
     }
 
     #[test]
