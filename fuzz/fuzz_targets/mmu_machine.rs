@@ -16,8 +16,9 @@ fuzz_target!(|text: &str| {
         for virtualized in [false, true] {
             let options = Options { virtualized, ..Options::default() };
             let mut simulator = Simulator::new(&machine, &options).expect("defaults fit");
-            simulator.pages(&[0, 1, 0, 1 << 30]);
-            simulator.runs(&[trace::PageRun { page: 1, count: 1, fetch: true, written: false }]);
+            for (page, fetch) in [(0, false), (1, false), (0, false), (1 << 30, false), (1, true)] {
+                simulator.runs(&[trace::PageRun { page, count: 1, fetch, written: false }]);
+            }
             assert_eq!(simulator.outcome().references, 5);
         }
     }

@@ -73,7 +73,7 @@ fn main() {
 
 fn sampled(pages: &[u64], sampling: Sampling) -> u64 {
     let mut sample = SampledDistances::new(sampling, 0).expect("it is in range");
-    sample.references(black_box(pages));
+    black_box(pages).iter().for_each(|page| sample.run(*page, 1));
     sample.sampled()
 }
 
@@ -84,7 +84,9 @@ fn compare(pages: &[u64]) {
         piece.iter().for_each(|page| distances.run(*page, 1));
     });
     let mut sample = SampledDistances::new(Sampling::Rate(0.001), 0).expect("it is in range");
-    let sampled = stream::references_a_second(pages, |piece| sample.references(piece));
+    let sampled = stream::references_a_second(pages, |piece| {
+        piece.iter().for_each(|page| sample.run(*page, 1));
+    });
     println!("exact: {:.1} M references/s; sample of .001: {:.1}", own / 1e6, sampled / 1e6);
     let Some(peer) = Peer::with(pages) else { return };
     let peer = peer.references_a_second(1536);

@@ -24,12 +24,15 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput};
 use mmu::tlb::{Machine, Options, Simulator};
 use stream::Peer;
+use trace::PageRun;
 
 /// The two levels of the acceptance: 64 entries of 4 ways, 1536 of 12.
 const TWO_LEVELS: &str = include_str!("two-levels.toml");
 
 fn main() {
     let pages = stream::pages();
+    let run = |page: &u64| PageRun { page: *page, count: 1, fetch: false, written: false };
+    let runs: Vec<PageRun> = pages.iter().map(run).collect();
     let mut criterion = Criterion::default()
         .configure_from_args()
         .sample_size(20)
@@ -43,7 +46,7 @@ fn main() {
             options.set("pages", set).expect("it is a page policy");
             let new = Simulator::new(machine, &options).expect("the options fit");
             let mut simulator = new.clone();
-            simulator.pages(&pages);
+            simulator.runs(&runs);
             let outcome = simulator.outcome();
             let hits = outcome.tlbs.iter().filter(|tlb| tlb.serves != "fetch" && tlb.level == 1);
             println!(
@@ -53,13 +56,13 @@ fn main() {
                 outcome.walks.walks,
             );
             group.bench_function(format!("{name}/{policy}"), |bencher| {
-                bencher.iter(|| simulator.pages(black_box(&pages)));
+                bencher.iter(|| simulator.runs(black_box(&runs)));
             });
             if policy == "small" {
                 group.bench_function(format!("{name}/one by one"), |bencher| {
                     bencher.iter(|| {
-                        for page in black_box(&pages) {
-                            simulator.pages(&[*page]);
+                        for run in black_box(&runs) {
+                            simulator.runs(&[*run]);
                         }
                     });
                 });
@@ -68,7 +71,7 @@ fn main() {
     }
     group.finish();
     criterion.final_summary();
-    compare(&machines, &pages);
+    compare(&machines, &pages, &runs);
 }
 
 /// The two levels, and machines as they are sold.
@@ -82,7 +85,7 @@ fn machines() -> Vec<(&'static str, Machine)> {
 }
 
 /// Prints speeds without other work beside it and the ratio to libCacheSim, if that is there.
-fn compare(machines: &[(&str, Machine)], pages: &[u64]) {
+fn compare(machines: &[(&str, Machine)], pages: &[u64], runs: &[PageRun]) {
     let peer = Peer::with(pages).map(|peer| peer.references_a_second(64));
     if let Some(peer) = peer {
         println!("libCacheSim, one LRU cache of 64: {:.1} M references/s", peer / 1e6);
@@ -90,7 +93,7 @@ fn compare(machines: &[(&str, Machine)], pages: &[u64]) {
     for (name, machine) in machines {
         let new = Simulator::new(machine, &Options::default());
         let mut simulator = new.expect("the options fit");
-        let own = stream::references_a_second(pages, |piece| simulator.pages(piece));
+        let own = stream::references_a_second(runs, |piece| simulator.runs(piece));
         let ratio = peer.map_or_else(String::new, |peer| format!(", ratio {:.1}", own / peer));
         println!("{name}: {:.1} M references/s{ratio}", own / 1e6);
     }

@@ -16,8 +16,8 @@ const LEAST_LINE: usize = 1 << 10;
 /// Positions for each key after a compaction.
 const LINE_PER_KEY: usize = 4;
 
-/// Keys in the order of their last references.
-#[derive(Clone, Debug)]
+/// Keys in the order of their last references; empty by default, with a line at the first key.
+#[derive(Clone, Debug, Default)]
 pub struct LruStack {
     table: Table,
     /// The last keys, the very last one first.
@@ -32,24 +32,6 @@ pub struct LruStack {
     owners: Vec<u32>,
     /// The next free position.
     now: usize,
-}
-
-impl Default for LruStack {
-    /// An empty stack.
-    fn default() -> Self {
-        let mut stack = Self {
-            table: Table::for_length(0),
-            top: [0; TOP],
-            top_slots: [0; TOP],
-            top_length: 0,
-            marks: Vec::new(),
-            tree: Vec::new(),
-            owners: Vec::new(),
-            now: 0,
-        };
-        stack.clear_line(LEAST_LINE);
-        stack
-    }
 }
 
 impl LruStack {

@@ -15,8 +15,6 @@ const NORMAL: f64 = 2.241_403;
 const LEAST_SAMPLED: f64 = 10.0;
 /// Bits of a hash that are compared with the threshold.
 const HASH_BITS: u32 = 32;
-/// References that are hashed before any is counted.
-const CHUNK: usize = 16;
 /// Steps in a doubling of the distances of a former rate, as a logarithm.
 const STEPS_LOG2: u32 = 8;
 /// Eighths of the sample's keys that stay when there are too many.
@@ -81,44 +79,15 @@ impl SampledDistances {
         Some(Self { salt: mixed(seed), threshold, most_keys, ..Self::default() })
     }
 
-    /// Refers to keys in order.
-    pub fn references(&mut self, keys: &[u64]) {
-        self.references += keys.len() as u64;
-        let (chunks, rest) = keys.as_chunks::<CHUNK>();
-        for chunk in chunks {
-            let (salt, highest) = (self.salt, self.highest());
-            // All are hashed without a branch.
-            let mut sampled = 0_u32;
-            for (index, key) in chunk.iter().enumerate() {
-                sampled |= u32::from(hash(*key, salt) <= highest) << index;
-            }
-            while sampled != 0 {
-                self.look_at(chunk[sampled.trailing_zeros() as usize], 1);
-                sampled &= sampled - 1;
-            }
-        }
-        rest.iter().for_each(|key| self.look_at(*key, 1));
-    }
-
     /// Refers to one key `count` times in a row, at least once.
     #[inline]
     pub fn run(&mut self, key: u64, count: u64) {
         self.references += count;
-        self.look_at(key, count);
-    }
-
-    #[inline]
-    fn look_at(&mut self, key: u64, count: u64) {
         let hash = hash(key, self.salt);
-        if hash <= self.highest() {
+        // The higher half of a sampled hash is below the threshold.
+        if hash >> HASH_BITS < self.threshold {
             self.take(key, hash, count);
         }
-    }
-
-    /// The highest hash of the sample: its higher half is below the threshold.
-    #[inline]
-    fn highest(&self) -> u64 {
-        (self.threshold << HASH_BITS).wrapping_sub(1)
     }
 
     fn take(&mut self, key: u64, hash: u64, count: u64) {

@@ -43,8 +43,6 @@ pub(crate) struct Core {
     /// By fetch and by size.
     references: [[u64; SIZES]; 2],
     tlbs: Vec<Array>,
-    /// Counts, without those that follow from the references.
-    outcome: Outcome,
     /// By fetch and by size, the TLBs from the first level on.
     routes: [[Vec<Stop>; SIZES]; 2],
     walker: Walker,
@@ -70,7 +68,6 @@ impl Core {
     pub(crate) fn new(
         machine: &Machine,
         options: &Options,
-        nothing: &Outcome,
         mut seed: impl FnMut() -> u64,
     ) -> Result<Self, String> {
         let mut tlbs = Vec::new();
@@ -92,7 +89,6 @@ impl Core {
             fronts: [None; 2],
             unified,
             references: [[0; SIZES]; 2],
-            outcome: nothing.clone(),
             tlbs,
             routes,
             walker: Walker::new(machine, options, seed),
@@ -115,17 +111,8 @@ impl Core {
         self.refer_by_front(world, &front, page, side);
     }
 
-    /// Calls [`refer`](Core::refer) for data on each page.
-    pub(crate) fn refer_to_pages(&mut self, world: &mut World, pages: &[u64]) {
-        let Some(front) = self.fronts[0] else {
-            return pages.iter().for_each(|page| self.refer(world, *page, false, 1));
-        };
-        self.references[0][front.size as usize] += pages.len() as u64;
-        self.refer_to_all(world, &front, pages, |page| *page);
-    }
-
     /// Calls [`refer`](Core::refer) for each run.
-    pub(crate) fn refer_to_runs(&mut self, world: &mut World, runs: &[PageRun]) {
+    pub(crate) fn refer_to_runs(&mut self, world: &mut World, mut runs: &[PageRun]) {
         let fetches = runs.iter().any(|run| run.fetch);
         let (Some(front), false) = (self.fronts[0], fetches) else {
             for run in runs {
@@ -135,29 +122,17 @@ impl Core {
         };
         let count: u64 = runs.iter().map(|run| u64::from(run.count)).sum();
         self.references[0][front.size as usize] += count;
-        self.refer_to_all(world, &front, runs, |run| run.page);
-    }
-
-    /// Refers to data on the pages of all items, whose sizes and tags are known.
-    #[inline(always)]
-    fn refer_to_all<T>(
-        &mut self,
-        world: &mut World,
-        front: &Front,
-        mut items: &[T],
-        page: impl Fn(&T) -> u64,
-    ) {
         loop {
             let tlb = &mut self.tlbs[front.tlb];
-            let pages = items.iter().map(&page);
+            let pages = runs.iter().map(|run| run.page);
             // Most pages are small: without the shift this takes a third less time.
             let hits = match front.shift {
                 0 => tlb.hits(pages.map(|page| page & PAGE_MASK | front.bits)),
                 _ => tlb.hits(pages.map(|page| front.entry(page))),
             };
-            let Some((item, behind)) = items[hits..].split_first() else { return };
-            self.refer_by_front(world, front, page(item), 0);
-            items = behind;
+            let Some((run, behind)) = runs[hits..].split_first() else { return };
+            self.refer_by_front(world, &front, run.page, 0);
+            runs = behind;
         }
     }
 
@@ -194,19 +169,19 @@ impl Core {
     /// Looks a page up behind the first level, then walks.
     #[inline(never)]
     fn missed(&mut self, world: &mut World, page: u64, size: PageSize, side: usize, found: Lookup) {
-        self.note_miss(self.routes[side][size as usize][0].tlb, found);
+        self.note_miss(world, self.routes[side][size as usize][0].tlb, found);
         for level in 1..self.routes[side][size as usize].len() {
             let stop = self.routes[side][size as usize][level];
             let entry = page_size::entry(page, stop.size, world.tag(self.tag, page, stop.size));
-            self.outcome.tlbs[stop.tlb].accesses += 1;
+            world.outcome.tlbs[stop.tlb].accesses += 1;
             let found = self.tlbs[stop.tlb].access(entry);
             if found == Lookup::Hit {
                 if self.prefetches && self.unused.remove(&(stop.tlb, entry)) {
-                    self.outcome.prefetches_used += 1;
+                    world.outcome.prefetches_used += 1;
                 }
                 return;
             }
-            self.note_miss(stop.tlb, found);
+            self.note_miss(world, stop.tlb, found);
         }
         self.walk(world, page, false);
         if self.prefetches {
@@ -216,9 +191,9 @@ impl Core {
 
     fn walk(&mut self, world: &mut World, page: u64, prefetch: bool) {
         let size = world.guest_size(page);
-        let (space, frames, share) = world.tables();
+        let (space, frames, share, outcome) = world.tables();
         let wanted = Wanted { page, size, tag: self.tag, space, share, prefetch };
-        self.walker.walk(&wanted, frames, &mut self.outcome);
+        self.walker.walk(&wanted, frames, outcome);
     }
 
     /// Puts a translation into the last of several levels.
@@ -231,19 +206,19 @@ impl Core {
         }
         self.walk(world, page, true);
         let found = self.tlbs[stop.tlb].access(entry);
-        self.note_fill(stop.tlb, found);
+        self.note_fill(world, stop.tlb, found);
         self.unused.insert((stop.tlb, entry));
     }
 
-    fn note_miss(&mut self, tlb: usize, found: Lookup) {
-        self.outcome.tlbs[tlb].misses += 1;
-        self.note_fill(tlb, found);
+    fn note_miss(&mut self, world: &mut World, tlb: usize, found: Lookup) {
+        world.outcome.tlbs[tlb].misses += 1;
+        self.note_fill(world, tlb, found);
     }
 
-    fn note_fill(&mut self, tlb: usize, found: Lookup) {
-        self.outcome.tlbs[tlb].fills += 1;
+    fn note_fill(&mut self, world: &mut World, tlb: usize, found: Lookup) {
+        world.outcome.tlbs[tlb].fills += 1;
         if let Lookup::Evicted(entry) = found {
-            self.outcome.tlbs[tlb].evictions += 1;
+            world.outcome.tlbs[tlb].evictions += 1;
             if self.prefetches {
                 self.unused.remove(&(tlb, entry));
             }
@@ -251,9 +226,9 @@ impl Core {
     }
 
     /// Runs a process; `now` grows with each switch.
-    pub(crate) fn switch(&mut self, world: &World, process: u32, now: u64) {
+    pub(crate) fn switch(&mut self, world: &mut World, process: u32, now: u64) {
         self.forget_last();
-        self.give_tag(process, now);
+        self.give_tag(&mut world.outcome, process, now);
         let tag = self.tag;
         self.fronts = [false, true].map(|fetch| {
             let size = world.only_size()?;
@@ -264,15 +239,15 @@ impl Core {
     }
 
     /// Finds the tag of the process that runs now.
-    fn give_tag(&mut self, process: u32, now: u64) {
+    fn give_tag(&mut self, outcome: &mut Outcome, process: u32, now: u64) {
         let before = self.running.replace(process);
         if before == Some(process) {
             return;
         }
-        self.outcome.switches += u64::from(before.is_some());
+        outcome.switches += u64::from(before.is_some());
         if self.asids.is_empty() {
             if before.is_some() {
-                self.flush_tag(0);
+                self.flush_tag(outcome, 0);
             }
             return;
         }
@@ -288,27 +263,33 @@ impl Core {
         if held.is_none()
             && let Some((_, used)) = taken
         {
-            self.outcome.asids_taken += u64::from(used > 0);
-            self.flush_tag(self.tag);
+            outcome.asids_taken += u64::from(used > 0);
+            self.flush_tag(outcome, self.tag);
         }
     }
 
     /// Flushes an address space. The number of a `gone` process is the next to be reused,
     /// but not free: a thread's last references may follow the end of its process.
-    pub(crate) fn flush_process(&mut self, process: u32, gone: bool) {
+    pub(crate) fn flush_process(&mut self, outcome: &mut Outcome, process: u32, gone: bool) {
         let Some(tag) = self.tag_of(process) else { return };
-        self.flush_tag(tag);
+        self.flush_tag(outcome, tag);
         if gone && let Some(asid) = self.asid_of(process) {
             self.asids[asid] = Some((process, 0));
         }
     }
 
     /// Flushes pages of an address space, with shared translations.
-    pub(crate) fn flush_pages(&mut self, process: u32, first: u64, end: u64) {
+    pub(crate) fn flush_pages(
+        &mut self,
+        outcome: &mut Outcome,
+        process: u32,
+        first: u64,
+        end: u64,
+    ) {
         self.forget_last();
         let own = self.tag_of(process);
-        self.outcome.page_flushes += u64::from(own.is_some());
-        self.flush(|entry| {
+        outcome.page_flushes += u64::from(own.is_some());
+        self.flush(outcome, |entry| {
             let (from, to) = page_size::pages(entry);
             let tag = page_size::tag(entry);
             from < end && to > first && (Some(tag) == own || tag >= FIRST_SHARED_TAG)
@@ -332,15 +313,15 @@ impl Core {
         self.asids.iter().position(|given| given.is_some_and(|(who, _)| who == process))
     }
 
-    fn flush_tag(&mut self, gone: u64) {
+    fn flush_tag(&mut self, outcome: &mut Outcome, gone: u64) {
         self.forget_last();
-        self.outcome.flushes += 1;
-        self.flush(|entry| page_size::tag(entry) == gone);
+        outcome.flushes += 1;
+        self.flush(outcome, |entry| page_size::tag(entry) == gone);
         self.walker.forget(|tag| tag == gone);
     }
 
-    fn flush(&mut self, goes: impl Fn(u64) -> bool) {
-        for (tlb, counts) in self.tlbs.iter_mut().zip(&mut self.outcome.tlbs) {
+    fn flush(&mut self, outcome: &mut Outcome, goes: impl Fn(u64) -> bool) {
+        for (tlb, counts) in self.tlbs.iter_mut().zip(&mut outcome.tlbs) {
             counts.flushed += tlb.remove(&goes);
         }
         self.unused.retain(|(_, entry)| !goes(*entry));
@@ -350,9 +331,8 @@ impl Core {
         self.references.iter().flatten().sum()
     }
 
-    /// Adds its counts to those of other cores.
-    pub(crate) fn add_to(&self, outcome: &mut Outcome) {
-        outcome.add(&self.outcome);
+    /// Adds its references, each of which looked into the first TLB of its route.
+    pub(crate) fn add_references(&self, outcome: &mut Outcome) {
         for (side, references) in self.references.iter().enumerate() {
             for (route, count) in self.routes[side].iter().zip(references) {
                 outcome.references += count;

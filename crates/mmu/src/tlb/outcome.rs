@@ -93,37 +93,4 @@ impl WalkOutcome {
     pub fn all_steps(&self) -> u64 {
         self.steps.iter().chain(&self.host_steps).sum()
     }
-
-    fn add(&mut self, other: &Self) {
-        self.walks += other.walks;
-        self.steps.iter_mut().zip(other.steps).for_each(|(steps, more)| *steps += more);
-        self.host_steps.iter_mut().zip(other.host_steps).for_each(|(steps, more)| *steps += more);
-        self.steps_from_memory += other.steps_from_memory;
-        self.cycles += other.cycles;
-    }
-}
-
-impl Outcome {
-    /// Adds the counts of another core.
-    pub(crate) fn add(&mut self, other: &Self) {
-        for (tlb, other) in self.tlbs.iter_mut().zip(&other.tlbs) {
-            tlb.accesses += other.accesses;
-            tlb.misses += other.misses;
-            tlb.fills += other.fills;
-            tlb.evictions += other.evictions;
-            tlb.flushed += other.flushed;
-        }
-        let caches = self.walk_caches.iter_mut().chain(&mut self.nested);
-        for (cache, other) in caches.zip(other.walk_caches.iter().chain(&other.nested)) {
-            cache.accesses += other.accesses;
-            cache.hits += other.hits;
-        }
-        self.walks.add(&other.walks);
-        self.prefetch_walks.add(&other.prefetch_walks);
-        self.prefetches_used += other.prefetches_used;
-        self.switches += other.switches;
-        self.asids_taken += other.asids_taken;
-        self.flushes += other.flushes;
-        self.page_flushes += other.page_flushes;
-    }
 }

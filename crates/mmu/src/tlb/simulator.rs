@@ -24,8 +24,6 @@ pub struct Simulator {
     seats: BTreeMap<(u32, u32), usize>,
     flush_ceiling: u64,
     switches: u64,
-    /// An outcome of zeros with all names.
-    nothing: Outcome,
     lookup_cycles: Vec<u64>,
 }
 
@@ -40,28 +38,21 @@ impl Simulator {
             seed = seed.wrapping_add(1);
             seed
         };
-        let nothing = nothing(machine, options);
         let cores = (0..options.cores)
-            .map(|_| Core::new(machine, options, &nothing, &mut next_seed))
+            .map(|_| Core::new(machine, options, &mut next_seed))
             .collect::<Result<Vec<_>, _>>()?;
         let mut simulator = Self {
             cores,
             active: 0,
-            world: World::new(options),
+            world: World::new(options, nothing(machine, options)),
             process: 0,
             seats: BTreeMap::new(),
             flush_ceiling: options.flush_ceiling,
             switches: 0,
-            nothing,
             lookup_cycles: machine.tlbs.iter().map(|tlb| tlb.lookup_cycles).collect(),
         };
         simulator.switch(0, 0);
         Ok(simulator)
-    }
-
-    /// Refers to data on pages (numbers of 4 KiB) in order.
-    pub fn pages(&mut self, pages: &[u64]) {
-        self.cores[self.active].refer_to_pages(&mut self.world, pages);
     }
 
     /// Runs a block of a trace.
@@ -89,38 +80,41 @@ impl Simulator {
         self.process = process;
         self.switches += 1;
         self.world.switch(process);
-        self.cores[self.active].switch(&self.world, process, self.switches);
+        self.cores[self.active].switch(&mut self.world, process, self.switches);
     }
 
     /// Handles an event of the running process.
     pub fn event(&mut self, event: &Event) {
         let process = self.process;
+        let (world, cores) = (&mut self.world, &mut self.cores);
         match event {
             Event::Program { .. } | Event::Exit => {
                 let gone = *event == Event::Exit;
-                self.world.set_space(process, Space::new(process));
-                self.cores.iter_mut().for_each(|core| core.flush_process(process, gone));
+                world.set_space(process, Space::new(process));
+                let outcome = &mut world.outcome;
+                cores.iter_mut().for_each(|core| core.flush_process(outcome, process, gone));
             }
             Event::Fork { child } => {
-                let inherited = self.world.space(process).inherited(*child);
-                self.world.set_space(*child, inherited);
+                let inherited = world.space(process).inherited(*child);
+                world.set_space(*child, inherited);
                 // Its pages become read-only, to be copied on write.
-                self.cores.iter_mut().for_each(|core| core.flush_process(process, false));
+                let outcome = &mut world.outcome;
+                cores.iter_mut().for_each(|core| core.flush_process(outcome, process, false));
             }
             Event::Map { address, length_bytes, file, shared } => {
                 let (first, end) = page_range(*address, *length_bytes);
-                let shareable = (*file || *shared).then(|| self.world.new_mapping());
-                if self.world.space(process).map(first, end, shareable) {
+                let shareable = (*file || *shared).then(|| world.new_mapping());
+                if world.space(process).map(first, end, shareable) {
                     self.unmapped(first, end);
                 }
             }
             Event::Unmap { address, length_bytes } => {
                 let (first, end) = page_range(*address, *length_bytes);
-                self.world.space(process).unmap(first, end);
+                world.space(process).unmap(first, end);
                 self.unmapped(first, end);
             }
             Event::Break { address } => {
-                if let Some((first, end)) = self.world.space(process).set_break(*address) {
+                if let Some((first, end)) = world.space(process).set_break(*address) {
                     self.unmapped(first, end);
                 }
             }
@@ -137,10 +131,8 @@ impl Simulator {
 
     /// The counts so far.
     pub fn outcome(&self) -> Outcome {
-        let mut outcome = self.nothing.clone();
-        for core in &self.cores {
-            core.add_to(&mut outcome);
-        }
+        let mut outcome = self.world.outcome.clone();
+        self.cores.iter().for_each(|core| core.add_references(&mut outcome));
         for (tlb, cycles) in outcome.tlbs.iter_mut().zip(&self.lookup_cycles) {
             tlb.hits = tlb.accesses - tlb.misses;
             outcome.lookup_cycles += tlb.accesses * cycles;
@@ -149,11 +141,12 @@ impl Simulator {
     }
 
     fn unmapped(&mut self, first: u64, end: u64) {
+        let outcome = &mut self.world.outcome;
         for core in &mut self.cores {
             if end.saturating_sub(first) > self.flush_ceiling {
-                core.flush_process(self.process, false);
+                core.flush_process(outcome, self.process, false);
             } else {
-                core.flush_pages(self.process, first, end);
+                core.flush_pages(outcome, self.process, first, end);
             }
         }
     }

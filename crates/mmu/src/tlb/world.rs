@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::frames::Frames;
 use super::options::{Options, PagePolicy, Share};
+use super::outcome::Outcome;
 use super::page_size::PageSize;
 use super::space::Space;
 
@@ -20,10 +21,13 @@ pub(crate) struct World {
     current: usize,
     frames: Frames,
     mappings: u32,
+    /// The counts of all cores, without those that follow from the references.
+    pub(crate) outcome: Outcome,
 }
 
 impl World {
-    pub(crate) fn new(options: &Options) -> Self {
+    /// `outcome` has zeros and all names.
+    pub(crate) fn new(options: &Options, outcome: Outcome) -> Self {
         Self {
             pages: options.page_size,
             largest: if options.virtualized { options.host_page_size } else { PageSize::Giant },
@@ -33,6 +37,7 @@ impl World {
             current: 0,
             frames: Frames::default(),
             mappings: 0,
+            outcome,
         }
     }
 
@@ -93,9 +98,10 @@ impl World {
         }
     }
 
-    /// For a walk: the address space, the frames, whether tables are shared.
-    pub(crate) fn tables(&mut self) -> (&Space, &mut Frames, bool) {
-        (&self.spaces[self.current], &mut self.frames, self.share != Share::None)
+    /// For a walk: the address space, the frames, whether tables are shared, and the counts.
+    pub(crate) fn tables(&mut self) -> (&Space, &mut Frames, bool, &mut Outcome) {
+        let is_shared = self.share != Share::None;
+        (&self.spaces[self.current], &mut self.frames, is_shared, &mut self.outcome)
     }
 
     fn place(&mut self, process: u32) -> usize {

@@ -58,7 +58,7 @@ fn tried(keys: &[u64], sampling: Sampling) -> (f64, f64, f64) {
     let (mut held, mut error, mut width, mut count) = (0, 0.0, 0.0, 0);
     for seed in 0..SEEDS {
         let mut sample = SampledDistances::new(sampling, seed).unwrap();
-        sample.references(keys);
+        keys.iter().for_each(|key| sample.run(*key, 1));
         for (truth, estimate) in exact.iter().zip(sample.misses(&sizes)) {
             let Some(Estimate { misses, low, high }) = estimate else { continue };
             let truth = *truth as f64;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use trace::{Event, PageRun};
 
+use super::data;
 use super::naive::Naive;
 use super::naive_table::Key;
 use crate::tlb::{Machine, Options, Outcome, Policy, Simulator};
@@ -108,7 +109,7 @@ fn take(simulator: &mut Simulator, naive: &mut Naive, step: &Step) {
             (0..*times).for_each(|_| naive.refer(*page, *fetch));
         }
         Step::All(pages) => {
-            simulator.pages(pages);
+            simulator.runs(&data(pages));
             pages.iter().for_each(|page| naive.refer(*page, false));
         }
         Step::Runs(pages) => {

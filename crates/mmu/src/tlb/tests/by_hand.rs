@@ -2,6 +2,7 @@
 
 use trace::{Block, Event, PageRun};
 
+use super::data;
 use crate::tlb::{Machine, Options, Outcome, Simulator};
 
 const TINY: &str = include_str!("../../../machines/tiny.toml");
@@ -38,7 +39,7 @@ fn three_pages_of_one_set_fit_the_second_level_but_not_the_first() {
     let mut simulator = tiny(&[]);
     // Even pages meet in set 0 of L1D (2 ways); L2 has 4 sets, where 0, 4, 8 meet (4 ways).
     for _ in 0..10 {
-        simulator.pages(&[0, 4, 8, 8]);
+        simulator.runs(&data(&[0, 4, 8, 8]));
     }
     let outcome = simulator.outcome();
     assert_eq!(outcome.references, 40);
@@ -58,7 +59,7 @@ fn three_pages_of_one_set_fit_the_second_level_but_not_the_first() {
 fn a_cold_walk_in_a_virtual_machine_reads_24_entries() {
     let without = TINY.replace("[nested]\nentries = 8\n", "");
     let mut simulator = simulator(&without, &[("virtualized", "yes")]);
-    simulator.pages(&[0]);
+    simulator.runs(&data(&[0]));
     let walks = simulator.outcome().walks;
     assert_eq!(walks.steps, [1, 1, 1, 1, 0]);
     // Each of the four guest entries and the page itself takes a walk of four.
@@ -70,7 +71,7 @@ fn a_cold_walk_in_a_virtual_machine_reads_24_entries() {
 fn five_levels_read_35_entries_in_a_virtual_machine() {
     let without = TINY.replace("[nested]\nentries = 8\n", "");
     let mut simulator = simulator(&without, &[("virtualized", "yes"), ("levels", "5")]);
-    simulator.pages(&[0]);
+    simulator.runs(&data(&[0]));
     assert_eq!(simulator.outcome().walks.all_steps(), 35);
 }
 
@@ -79,7 +80,7 @@ fn huge_pages_of_guest_and_host_read_15_entries() {
     let without = TINY.replace("[nested]\nentries = 8\n", "");
     let set = [("virtualized", "yes"), ("pages", "all"), ("host-pages", "2M")];
     let mut simulator = simulator(&without, &set);
-    simulator.pages(&[0]);
+    simulator.runs(&data(&[0]));
     // Three of the guest, and three for each of them and for the page.
     assert_eq!(simulator.outcome().walks.all_steps(), 3 + 4 * 3);
 }
@@ -96,7 +97,7 @@ fn transparent_huge_pages_need_a_private_mapping_that_covers_them() {
         let mut simulator = tiny(&[("pages", "thp")]);
         simulator.event(&Event::Map { address: 0, length_bytes, file, shared: false });
         let pages: Vec<u64> = (0..length_bytes.div_ceil(4096)).collect();
-        simulator.pages(&pages);
+        simulator.runs(&data(&pages));
         assert_eq!(simulator.outcome().walks.walks, walks, "{length_bytes} {file}");
     }
 }
@@ -107,7 +108,7 @@ fn a_switch_costs_everything_without_address_space_numbers() {
         let mut simulator = tiny(&[("asids", asids)]);
         for turn in 0..20 {
             simulator.switch(turn % 2, 0);
-            simulator.pages(&[5]);
+            simulator.runs(&data(&[5]));
         }
         let outcome = simulator.outcome();
         assert_eq!((outcome.walks.walks, outcome.flushes), (walks, flushes), "asids={asids}");
@@ -122,9 +123,9 @@ fn processes_share_what_they_inherited() {
         let length_bytes = 1 << 30;
         simulator.event(&Event::Map { address: 0, length_bytes, file: true, shared: false });
         simulator.event(&Event::Fork { child: 1 });
-        simulator.pages(&[5]);
+        simulator.runs(&data(&[5]));
         simulator.switch(1, 0);
-        simulator.pages(&[5]);
+        simulator.runs(&data(&[5]));
         let walks = simulator.outcome().walks;
         (walks.walks, walks.steps_from_memory)
     };
@@ -137,7 +138,7 @@ fn processes_share_what_they_inherited() {
 #[test]
 fn the_next_page_is_fetched_ahead() {
     let mut simulator = tiny(&[("prefetch", "next-page")]);
-    simulator.pages(&[0, 1, 2, 3]);
+    simulator.runs(&data(&[0, 1, 2, 3]));
     let outcome = simulator.outcome();
     assert_eq!(outcome.walks.walks, 2);
     assert_eq!(outcome.prefetch_walks.walks, 2);
@@ -150,7 +151,7 @@ fn threads_have_tlbs_of_their_own_on_cores_of_their_own() {
         let mut simulator = tiny(&[("cores", cores)]);
         for thread in [0, 1, 2, 0, 1, 2] {
             simulator.switch(0, thread);
-            simulator.pages(&[7]);
+            simulator.runs(&data(&[7]));
         }
         simulator.outcome().walks.walks
     };
@@ -204,7 +205,7 @@ fn misses_are_those_of_libcachesim() {
     ];
     for (policy, entries, misses) in figures {
         let mut simulator = simulator(&one_tlb(entries, policy), &[]);
-        simulator.pages(&pages);
+        simulator.runs(&data(&pages));
         assert_eq!(of(&simulator.outcome(), "L1").1, misses, "{policy} {entries}");
     }
 }
@@ -213,7 +214,7 @@ fn misses_are_those_of_libcachesim() {
 fn every_machine_that_is_shipped_simulates() {
     for (name, text) in crate::tlb::MACHINES {
         let mut simulator = simulator(text, &[]);
-        simulator.pages(&[1, 2, 3]);
+        simulator.runs(&data(&[1, 2, 3]));
         simulator.runs(&[PageRun { page: 4, count: 1, fetch: true, written: false }]);
         assert_eq!(simulator.outcome().walks.walks, 4, "{name}");
     }
