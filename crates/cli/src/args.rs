@@ -1,8 +1,9 @@
 //! The command line as it is typed.
 
 use std::ffi::OsString;
+use std::fmt::Write;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::output::OutputArgs;
 
@@ -21,43 +22,44 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Measure how a trivial interaction responds under each load, against no load
+    /// Measure response times under each load
     Run(Box<crate::run::RunArgs>),
-    /// Find the step of an ordered axis at which something changed
+    /// Find the level or commit at which a result changed
     Bisect(Box<crate::bisect::BisectArgs>),
-    /// Carry out a plan: factors, blocks, order; goes on where it was stopped
+    /// Run a plan of factors and levels; resume a stopped one
     Experiment(Box<crate::experiment::ExperimentArgs>),
-    /// Make the cells of a list (from standard input): what a node of a fleet does
+    /// Run listed cells: the worker on a node of a fleet
+    #[command(hide = true)]
     Cells(crate::cells::CellsArgs),
-    /// Measure the cost of work over a range of one parameter: curve, knee, and what lies under it
+    /// Measure a cost over a range of one parameter: curve and knee
     Sweep(Box<crate::sweep::SweepArgs>),
-    /// Print results again: a results folder, a run file, or published figures
+    /// Print results: a results folder, a run file, a published table
     Show(crate::show::ShowArgs),
-    /// Compare results: what differs, by how much, and how sure that is
+    /// Show what differs between results, and how certain that is
     Compare(crate::compare::CompareArgs),
     /// Show which factor and which part of the work caused a change
     Attribute(crate::attribute::AttributeArgs),
-    /// Make a report: one page with charts, or Markdown, text, JSON, Vega-Lite
+    /// Write results as a page with charts, Markdown or Vega-Lite
     Report(crate::report::ReportArgs),
-    /// Show what costs this machine, a recording or a run its time, and how much
+    /// Show what costs this machine its time, and how much
     Doctor(crate::doctor::DoctorArgs),
-    /// Count what processes map, touch and share, to the page of their page tables
+    /// Count the pages that processes map, touch and share
     Footprint(crate::footprint::FootprintArgs),
-    /// Simulate memory-management hardware: pmegs, TLBs, page walks, miss-ratio curves
+    /// Simulate MMUs: Sun-4 pmegs, TLBs, page walks, miss ratios
     #[command(subcommand, after_help = crate::mmu::EXAMPLES)]
     Mmu(crate::mmu::MmuCommand),
-    /// Record, read and convert memory traces of programs
+    /// Record, convert and summarise memory traces of programs
     #[command(subcommand, after_help = crate::trace::EXAMPLES)]
     Trace(crate::trace::TraceCommand),
-    /// Look at the deterministic machine: kernels, machines, boot, shell, and whether it repeats
+    /// Boot, inspect and verify deterministic virtual machines
     #[command(subcommand)]
     Vm(Box<crate::vm::VmCommand>),
-    /// Look at what is kept of kernels, booted machines and cells, and remove it
+    /// Show or remove cached kernels, booted machines and cells
     #[command(subcommand)]
     Cache(crate::cache::CacheCommand),
     /// Read results of other programs
     Import(crate::import::ImportArgs),
-    /// Write results in the formats of others: CSV, Go benchmark lines, OpenMetrics, Parquet
+    /// Write results as CSV, Parquet, OpenMetrics or Go benchmarks
     Export(crate::export::ExportArgs),
     /// List the published figures that come with thrashlab
     Reference(OutputArgs),
@@ -68,8 +70,8 @@ pub(crate) enum Command {
     },
     /// Print the manual page of a command
     Man {
-        /// The command [default: thrashlab itself]
-        command: Option<String>,
+        /// The command, such as `run` or `mmu run` [default: thrashlab itself]
+        command: Vec<String>,
     },
     /// Run one assignment (used by thrashlab itself)
     #[command(name = "__agent", hide = true)]
@@ -92,4 +94,54 @@ pub(crate) enum Command {
         /// What to do.
         arguments: Vec<OsString>,
     },
+}
+
+/// The verbs by purpose, in the order of the help.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Measure", &["run", "experiment", "sweep"]),
+    ("Compare", &["compare", "bisect"]),
+    ("Explain", &["attribute", "doctor", "footprint"]),
+    ("Simulate", &["mmu", "trace"]),
+    ("Results", &["show", "report", "import", "export", "reference"]),
+    ("Machine", &["vm", "cache", "completions", "man"]),
+];
+
+/// The command line, with the verbs grouped by purpose in the help.
+pub(crate) fn command() -> clap::Command {
+    let command = Cli::command();
+    let styles = command.get_styles();
+    let (heading, literal) = (styles.get_header(), styles.get_literal());
+    let mut help = String::from("{about}\n{usage-heading} {usage}\n\n");
+    for (group, verbs) in GROUPS {
+        for (row, verb) in verbs.iter().enumerate() {
+            let group = if row == 0 { group } else { "" };
+            let about = command.find_subcommand(verb).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(
+                help,
+                "{heading}{group:<10}{heading:#}{literal}{verb:<12}{literal:#}{about}"
+            );
+        }
+    }
+    help += "`thrashlab COMMAND --help` shows the options of a command, and examples";
+    command.help_template(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_has_each_command_once_and_fits_a_screen() {
+        let mut command = command();
+        let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        let mut names: Vec<&str> = visible.map(clap::Command::get_name).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| *verbs).copied().collect();
+        names.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(grouped, names, "each command stands in one group of GROUPS");
+        let help = command.render_help().to_string();
+        assert!(help.lines().count() <= 24, "{help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+    }
 }

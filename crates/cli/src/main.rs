@@ -37,7 +37,7 @@ use std::fmt::{Debug, Display};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 
 use args::{Cli, Command};
 pub(crate) use output::{print, print_bytes};
@@ -90,7 +90,9 @@ fn main() -> ExitCode {
     if let Some(code) = tool(&arguments) {
         return code;
     }
-    let outcome = match Cli::parse_from(arguments).command {
+    let matches = args::command().get_matches_from(arguments);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let outcome = match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Bisect(args) => bisect::bisect(&args),
         Command::Experiment(args) => experiment::experiment(&args),
@@ -111,10 +113,10 @@ fn main() -> ExitCode {
         Command::Reference(args) => output::show(&store::reference::list(), &args),
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "thrashlab", &mut script);
+            clap_complete::generate(shell, &mut args::command(), "thrashlab", &mut script);
             print(&String::from_utf8_lossy(&script))
         }
-        Command::Man { command } => man(command.as_deref()),
+        Command::Man { command } => man(&command),
         Command::Guest { argument } => guest::main(argument.as_deref()),
         Command::Agent => agent(),
         Command::Remote { arguments } => {
@@ -178,19 +180,19 @@ fn agent() -> Result<(), Failure> {
     }
 }
 
-fn man(name: Option<&str>) -> Result<(), Failure> {
-    let mut root = Cli::command();
-    root.build();
-    let page = match name {
-        None => root,
-        Some(name) => root
+fn man(names: &[String]) -> Result<(), Failure> {
+    let mut page = args::command();
+    page.build();
+    for name in names {
+        page = page
             .find_subcommand(name)
             .cloned()
-            .or_wrong(format!("no command is named {name:?}; see thrashlab --help"))?,
-    };
+            .or_wrong(format!("no command is named {:?}; see thrashlab --help", names.join(" ")))?;
+    }
     let mut bytes = Vec::new();
-    clap_mangen::Man::new(page).render(&mut bytes).context("make the manual page")?;
-    print(&String::from_utf8_lossy(&bytes))
+    let page = clap_mangen::Man::new(page).source(concat!("thrashlab ", env!("CARGO_PKG_VERSION")));
+    page.render(&mut bytes).context("write the manual page")?;
+    print(&String::from_utf8_lossy(&bytes).replace(".SH EXTRA", ".SH EXAMPLES"))
 }
 
 /// Prints a line on standard error. Unlike `eprintln!`, it does not panic if that is closed.

@@ -199,6 +199,21 @@ fn published_results_are_read_and_their_ratios_follow() {
 }
 
 #[test]
+fn nested_commands_have_manual_pages_with_examples() {
+    let fixture = Fixture::new();
+    for command in ["run", "mmu run", "vm boot", "trace record", "cache stat"] {
+        let page = thrashlab(&fixture, &format!("man {command}"));
+        page.expect(0, &[]);
+        let title = format!(".TH thrashlab-{} 1", command.replace(' ', "-"));
+        let example = format!("\n  thrashlab {command}");
+        for part in [&*title, ".SH EXAMPLES", "Examples:", &*example] {
+            assert!(page.stdout.contains(part), "{part:?} is not in\n{}", page.stdout);
+        }
+    }
+    thrashlab(&fixture, "man mmu nosuch").expect(2, &["mmu nosuch", "--help"]);
+}
+
+#[test]
 fn completions_know_the_commands() {
     let fixture = Fixture::new();
     for shell in ["bash", "zsh", "fish"] {
