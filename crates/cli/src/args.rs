@@ -31,13 +31,13 @@ pub(crate) enum Command {
     /// Run listed cells: the worker on a node of a fleet
     #[command(hide = true)]
     Cells(crate::cells::CellsArgs),
-    /// Measure a cost over a range of one parameter: curve and knee
+    /// Measure a cost over a range of a parameter: curve and knee
     Sweep(Box<crate::sweep::SweepArgs>),
-    /// Print results: a results folder, a run file, a published table
+    /// Print results: a folder, a run file or a published table
     Show(crate::show::ShowArgs),
     /// Show what differs between results, and how certain that is
     Compare(crate::compare::CompareArgs),
-    /// Show which factor and which part of the work caused a change
+    /// Show which factor or part of the work caused a change
     Attribute(crate::attribute::AttributeArgs),
     /// Write results as a page with charts, Markdown or Vega-Lite
     Report(crate::report::ReportArgs),
@@ -59,7 +59,7 @@ pub(crate) enum Command {
     Cache(crate::cache::CacheCommand),
     /// Read results of other programs
     Import(crate::import::ImportArgs),
-    /// Write results as CSV, Parquet, OpenMetrics or Go benchmarks
+    /// Write results as CSV, Parquet, OpenMetrics, Go benchmarks
     Export(crate::export::ExportArgs),
     /// List the published figures that come with thrashlab
     Reference(OutputArgs),
