@@ -9,6 +9,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Messages of systemd here are shorter than 1 KiB.
 const LONGEST_BYTES: usize = 1 << 20;
 
+/// The byte order of this machine, which systemd uses too.
+const ORDER: u8 = if cfg!(target_endian = "big") { b'B' } else { b'l' };
+
 const CALL: u8 = 1;
 const REPLY: u8 = 2;
 const ERROR: u8 = 3;
@@ -17,11 +20,10 @@ const SIGNAL: u8 = 4;
 const PATH: u8 = 1;
 const INTERFACE: u8 = 2;
 const MEMBER: u8 = 3;
-const REPLY_SERIAL: u8 = 5;
 const DESTINATION: u8 = 6;
 const SIGNATURE: u8 = 8;
 
-/// Values in D-Bus's wire format, little-endian.
+/// Values in D-Bus's wire format.
 #[derive(Debug, Default)]
 pub(crate) struct Body(Vec<u8>);
 
@@ -32,7 +34,7 @@ impl Body {
 
     pub(crate) fn u32(&mut self, value: u32) {
         self.align(4);
-        self.0.extend(value.to_le_bytes());
+        self.0.extend(value.to_ne_bytes());
     }
 
     pub(crate) fn string(&mut self, text: &str) {
@@ -55,7 +57,25 @@ impl Body {
         let begin = self.0.len();
         fill(self);
         let length = (self.0.len() - begin) as u32;
-        self.0[length_at..length_at + 4].copy_from_slice(&length.to_le_bytes());
+        self.0[length_at..length_at + 4].copy_from_slice(&length.to_ne_bytes());
+    }
+
+    /// The leading values as text, by their types (`s`, `o`, `u`), as far as present.
+    pub(crate) fn texts(&self, types: &str) -> Vec<String> {
+        let mut end = 0_usize;
+        let value = |kind| {
+            let begin = end.next_multiple_of(4) + 4;
+            let number = u32::from_ne_bytes(*self.0.get(begin - 4..)?.first_chunk()?);
+            if kind == 'u' {
+                end = begin;
+                return Some(number.to_string());
+            }
+            // With a zero behind it.
+            let text = self.0.get(begin..=begin.checked_add(number as usize)?)?;
+            end = begin + text.len();
+            Some(String::from_utf8_lossy(&text[..text.len() - 1]).into_owned())
+        };
+        types.chars().map_while(value).collect()
     }
 }
 
@@ -67,25 +87,6 @@ pub(crate) struct Method<'a> {
     pub(crate) interface: &'a str,
     pub(crate) name: &'a str,
     pub(crate) signature: &'a str,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Message {
-    kind: u8,
-    /// The name of a signal.
-    member: String,
-    /// Serial of the call it answers.
-    reply_serial: u32,
-    is_little: bool,
-    body: Vec<u8>,
-}
-
-impl Message {
-    /// The leading body values as text, by their types (`s`, `o`, `u`), as far as present.
-    pub(crate) fn texts(&self, signature: &str) -> Vec<String> {
-        let mut reader = Values { bytes: &self.body, at: 0, is_little: self.is_little };
-        signature.chars().map_while(|kind| reader.value(kind)).collect()
-    }
 }
 
 pub(crate) struct Connection {
@@ -117,12 +118,13 @@ impl Connection {
         Ok(Self { stream, serial: 0 })
     }
 
-    /// Calls a method and waits for its reply. Fails when the service refuses or does not answer.
-    pub(crate) fn call(&mut self, method: Method<'_>, body: &Body) -> io::Result<Message> {
+    /// Calls a method; returns the body of its reply. Fails when the service refuses or does not
+    /// answer.
+    pub(crate) fn call(&mut self, method: Method<'_>, body: &Body) -> io::Result<Body> {
         let Method { service, path, interface, name, signature } = method;
         self.serial += 1;
         let mut message = Body::default();
-        message.0.extend([b'l', CALL, 0, 1]);
+        message.0.extend([ORDER, CALL, 0, 1]);
         message.u32(body.0.len() as u32);
         message.u32(self.serial);
         message.array(8, |fields| {
@@ -145,98 +147,42 @@ impl Connection {
         message.align(8);
         message.0.extend(&body.0);
         self.stream.write_all(&message.0)?;
+        // No other call is under way, so the next reply is that of this one.
+        match self.next(&[REPLY, ERROR])? {
+            (REPLY, body) => Ok(body),
+            (_, body) => {
+                let why = body.texts("s").pop().unwrap_or_default();
+                Err(io::Error::other(format!("{name}: {why}")))
+            }
+        }
+    }
+
+    /// Waits for the next signal; returns its body. Fails as [`Self::next`].
+    pub(crate) fn signal(&mut self) -> io::Result<Body> {
+        self.next(&[SIGNAL]).map(|(_, body)| body)
+    }
+
+    /// The next message of one of these kinds. Fails on a timeout, a broken connection, or a
+    /// malformed message.
+    fn next(&mut self, kinds: &[u8]) -> io::Result<(u8, Body)> {
         loop {
-            let message = self.next()?;
-            match message.kind {
-                REPLY if message.reply_serial == self.serial => return Ok(message),
-                ERROR if message.reply_serial == self.serial => {
-                    let why = message.texts("s").pop().unwrap_or_default();
-                    return Err(io::Error::other(format!("{name}: {why}")));
-                }
-                _ => {}
+            let mut word = || {
+                let mut bytes = [0; 4];
+                self.stream.read_exact(&mut bytes).map(|()| bytes)
+            };
+            let ([order, kind, ..], body, _serial, fields) = (word()?, word()?, word()?, word()?);
+            let [body_bytes, fields_bytes] =
+                [body, fields].map(|length| u32::from_ne_bytes(length) as usize);
+            if order != ORDER || body_bytes.max(fields_bytes) > LONGEST_BYTES {
+                return Err(io::Error::other("what came is no message of D-Bus"));
+            }
+            let body_at = fields_bytes.next_multiple_of(8);
+            let mut bytes = vec![0; body_at + body_bytes];
+            self.stream.read_exact(&mut bytes)?;
+            if kinds.contains(&kind) {
+                return Ok((kind, Body(bytes.split_off(body_at))));
             }
         }
-    }
-
-    /// Waits for a signal of this name. Fails as [`Self::next`].
-    pub(crate) fn signal(&mut self, name: &str) -> io::Result<Message> {
-        loop {
-            let message = self.next()?;
-            if message.kind == SIGNAL && message.member == name {
-                return Ok(message);
-            }
-        }
-    }
-
-    /// The next message. Fails on a timeout, a broken connection, or a malformed message.
-    fn next(&mut self) -> io::Result<Message> {
-        let mut fixed = [0; 16];
-        self.stream.read_exact(&mut fixed)?;
-        let is_little = fixed[0] == b'l';
-        let number = |at: usize| {
-            let mut values = Values { bytes: &fixed, at, is_little };
-            values.u32().unwrap_or(u32::MAX) as usize
-        };
-        let (body_bytes, fields_bytes) = (number(4), number(12));
-        if body_bytes > LONGEST_BYTES || fields_bytes > LONGEST_BYTES {
-            return Err(io::Error::other("what came is no message of D-Bus"));
-        }
-        let mut fields = vec![0; fields_bytes.next_multiple_of(8)];
-        self.stream.read_exact(&mut fields)?;
-        fields.truncate(fields_bytes);
-        let mut body = vec![0; body_bytes];
-        self.stream.read_exact(&mut body)?;
-        let mut message = Message { kind: fixed[1], is_little, body, ..Message::default() };
-        let mut values = Values { bytes: &fields, at: 0, is_little };
-        while let Some((code, text)) = values.field() {
-            match code {
-                MEMBER => message.member = text,
-                REPLY_SERIAL => message.reply_serial = text.parse().unwrap_or(0),
-                _ => {}
-            }
-        }
-        Ok(message)
-    }
-}
-
-struct Values<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    is_little: bool,
-}
-
-impl Values<'_> {
-    fn take(&mut self, count: usize) -> Option<&[u8]> {
-        let end = self.at.checked_add(count)?;
-        let taken = self.bytes.get(self.at..end)?;
-        self.at = end;
-        Some(taken)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        self.at = self.at.next_multiple_of(4);
-        let is_little = self.is_little;
-        let bytes = self.take(4)?.try_into().ok()?;
-        Some(if is_little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
-    }
-
-    fn value(&mut self, kind: char) -> Option<String> {
-        let count = match kind {
-            'u' => return self.u32().map(|number| number.to_string()),
-            's' | 'o' => self.u32()? as usize,
-            'g' => usize::from(self.take(1)?[0]),
-            _ => return None,
-        };
-        let text = String::from_utf8_lossy(self.take(count)?).into_owned();
-        self.take(1)?;
-        Some(text)
-    }
-
-    fn field(&mut self) -> Option<(u8, String)> {
-        self.at = self.at.next_multiple_of(8);
-        let code = self.take(1)?[0];
-        let kind = self.value('g')?.parse().ok()?;
-        Some((code, self.value(kind)?))
     }
 }
 
@@ -250,30 +196,52 @@ mod tests {
         body.string("x");
         body.array(8, |array| array.string("ab"));
         // "x" takes 6 bytes, the array's length stands at 8, its elements begin at 16.
-        assert_eq!(body.0[8..12], [7, 0, 0, 0]);
-        assert_eq!(body.0[16..], [2, 0, 0, 0, b'a', b'b', 0]);
+        assert_eq!(body.0[8..12], 7_u32.to_ne_bytes());
+        assert_eq!(body.0[16..20], 2_u32.to_ne_bytes());
+        assert_eq!(body.0[20..], *b"ab\0");
     }
 
     #[test]
-    fn what_is_written_is_read_in_either_byte_order() {
+    fn what_is_written_is_read_as_far_as_it_is_there() {
         let mut body = Body::default();
         body.u32(7);
         body.string("/job/1");
-        let mut message = Message { is_little: true, body: body.0, ..Message::default() };
-        assert_eq!(message.texts("uo"), ["7", "/job/1"]);
-        assert_eq!(message.texts("uos").len(), 2, "what is missing is left out");
-        message.body = vec![0, 0, 0, 7, 0, 0, 0, 1, b'a', 0];
-        message.is_little = false;
-        assert_eq!(message.texts("us"), ["7", "a"]);
+        assert_eq!(body.texts("uo"), ["7", "/job/1"]);
+        assert_eq!(body.texts("uos").len(), 2, "what is missing is left out");
+        assert_eq!(Body(body.0[..14].to_vec()).texts("uo").len(), 1, "as is what is cut off");
+    }
+
+    #[test]
+    fn a_call_returns_its_reply_whatever_signals_come_before() {
+        let (stream, mut peer) = UnixStream::pair().unwrap();
+        let mut connection = Connection { stream, serial: 0 };
+        let method = Method { service: "s", path: "/", interface: "i", name: "m", signature: "" };
+        let message = |kind: u8, text: &str| {
+            let mut body = Body::default();
+            body.string(text);
+            let mut message = Body(vec![ORDER, kind, 0, 1]);
+            [body.0.len() as u32, 1].into_iter().for_each(|number| message.u32(number));
+            message.array(8, |fields| fields.signature("x"));
+            message.align(8);
+            [message.0, body.0].concat()
+        };
+        for (kind, text) in [(SIGNAL, "early"), (REPLY, "first"), (SIGNAL, "later"), (ERROR, "no")]
+        {
+            peer.write_all(&message(kind, text)).unwrap();
+        }
+        let mut call = || connection.call(method, &Body::default());
+        assert_eq!(call().unwrap().texts("s"), ["first"]);
+        assert_eq!(call().unwrap_err().to_string(), "m: no");
+        peer.write_all(&message(SIGNAL, "job")).unwrap();
+        assert_eq!(connection.signal().unwrap().texts("s"), ["job"]);
+        peer.write_all(b"HTTP/1.1 200 OK\r\n").unwrap();
+        assert!(connection.signal().is_err());
     }
 
     proptest::proptest! {
         #[test]
         fn any_bytes_are_read(bytes in proptest::collection::vec(0u8.., 0..200)) {
-            let message = Message { is_little: true, body: bytes.clone(), ..Message::default() };
-            let _ = message.texts("usso");
-            let mut values = Values { bytes: &bytes, at: 0, is_little: false };
-            while values.field().is_some() {}
+            let _ = Body(bytes).texts("usso");
         }
     }
 }

@@ -76,8 +76,8 @@ fn start(connection: &mut Connection, is_bus: bool, name: &str) -> io::Result<()
     let reply = connection.call(method, &unit(name, std::process::id()))?;
     let job = reply.texts("o").pop().unwrap_or_default();
     loop {
-        // Number, path, unit and result of the job.
-        if let [_, path, _, result] = &connection.signal("JobRemoved")?.texts("uoss")[..]
+        // `JobRemoved`: number, path, unit and result of the job. No other signal has all four.
+        if let [_, path, _, result] = &connection.signal()?.texts("uoss")[..]
             && *path == job
         {
             return match result.as_str() {

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::RawFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::guest_process::{GuestProcess, Message};
 use crate::initramfs::{RootFile, archive};
-use crate::qemu::{Console, INITRAMFS, KERNEL, MEMORY, Qemu, Start, THIS_PROGRAM, ram_bytes};
+use crate::qemu::{INITRAMFS, KERNEL, MEMORY, Qemu, Start, THIS_PROGRAM, ram_bytes};
 use crate::qmp::Event;
 use crate::{MODULES, Stop, VmError};
 
@@ -66,10 +67,14 @@ impl Parts {
             .map_err(VmError::cache(folder))
     }
 
-    pub(crate) fn boot(&self, folder: &Path, console: Console) -> Result<GuestProcess, VmError> {
+    pub(crate) fn boot(
+        &self,
+        folder: &Path,
+        terminal: Option<RawFd>,
+    ) -> Result<GuestProcess, VmError> {
         let memory = folder.join(MEMORY);
         reserve(&memory, ram_bytes(&self.setup.machine)).map_err(VmError::cache(&memory))?;
-        Ok(GuestProcess::start(&self.qemu, &self.setup, &[], folder, Start::Boot, console)?)
+        Ok(GuestProcess::start(&self.qemu, &self.setup, &[], folder, Start::Boot { terminal })?)
     }
 
     /// The uncompressed kernel where QEMU can boot it, so that the guest need not unpack it.
@@ -146,7 +151,7 @@ pub fn boot(
     let folder = cache.scratch("boot").map_err(VmError::cache(&cache.root))?;
     parts.write(&parts.image()?, folder.path())?;
     let begun = Instant::now();
-    let mut guest = parts.boot(folder.path(), Console::Quiet)?;
+    let mut guest = parts.boot(folder.path(), None)?;
     let (mut first_line, mut ready, mut dmesg) = (None, None, String::new());
     let ready = guest.follow("boot", stop, |said| {
         match said {

@@ -13,7 +13,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::json;
 use sys::process::{signal, signals, spawn_bound};
 
-use crate::qemu::{Console, Qemu, Start, file_arguments, machine_arguments, path_of};
+use crate::qemu::{Qemu, Start, file_arguments, machine_arguments, path_of};
 use crate::qmp::{Event, Qmp};
 use crate::{Stop, TICK, VmError};
 
@@ -54,7 +54,6 @@ impl GuestProcess {
         cell: &[u8],
         folder: &Path,
         start: Start,
-        console: Console,
     ) -> io::Result<Self> {
         let machine = &setup.machine;
         let setup = memory_file("setup", &serde_json::to_vec(setup)?)?;
@@ -63,14 +62,14 @@ impl GuestProcess {
         let printed = memory_file("console", &[])?;
         let errors = memory_file("errors", &[])?;
         let mut command = Command::new(&qemu.program);
-        command.args(machine_arguments(machine, console, start));
+        command.args(machine_arguments(machine, start));
         command.args(file_arguments(machine, start, folder, [&setup, &cell, &channel]));
-        let terminal = match console {
-            Console::Terminal(socket) => format!("socket,id=console,fd={socket}"),
-            Console::Quiet => format!("file,id=console,path={}", path_of(&printed)),
+        let console = match start {
+            Start::Boot { terminal: Some(socket) } => format!("socket,id=console,fd={socket}"),
+            _ => format!("file,id=console,path={}", path_of(&printed)),
         };
-        command.args(["-chardev", &terminal, "-qmp", "stdio"]);
-        if start == Start::Restore {
+        command.args(["-chardev", &console, "-qmp", "stdio"]);
+        if matches!(start, Start::Restore) {
             command.args(["-incoming", "defer"]);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.try_clone()?);

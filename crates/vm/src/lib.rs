@@ -43,7 +43,7 @@ pub use shell::{Shell, ShellState};
 pub use verify::{Difference, first_difference};
 
 use guest_process::{GuestProcess, Message};
-use qemu::{Console, Qemu, Start, machine_arguments};
+use qemu::{Qemu, Start, machine_arguments};
 use qmp::Event;
 
 /// Bumped when cells change although their inputs do not.
@@ -223,8 +223,8 @@ fn machine_key(
     kernel_hash: &str,
     initramfs_hash: &str,
 ) -> Result<String, VmError> {
-    let arguments = [Start::Boot, Start::Restore]
-        .map(|start| machine_arguments(&setup.machine, Console::Quiet, start).join("\0"));
+    let arguments = [Start::Boot { terminal: None }, Start::Restore]
+        .map(|start| machine_arguments(&setup.machine, start).join("\0"));
     Ok(key_of(&[
         CELL_VERSION.as_bytes(),
         qemu.version.as_bytes(),

@@ -9,10 +9,11 @@ use std::process::{Command, Stdio};
 use guest::{CELL_FILE, CHANNEL_PORT, COMMAND, EXIT_PORT, PAUSE_PORT, PROGRAM, SETUP_FILE};
 use model::{Accel, MachineSpec};
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) enum Start {
-    /// Boots, with its memory in the file.
-    Boot,
+    /// Boots, with its memory in the file. With a terminal, an interactive user has the console at
+    /// this socket, and when idle, guest time follows the wall clock.
+    Boot { terminal: Option<RawFd> },
     /// Waits to be restored; its memory is a private copy of the file.
     Restore,
 }
@@ -73,28 +74,16 @@ impl Qemu {
     }
 }
 
-/// Where the guest's console goes, on which the kernel prints panics and the like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Console {
-    Quiet,
-    /// To an interactive user at this socket; when idle, guest time follows the wall clock.
-    Terminal(RawFd),
-}
-
 /// The arguments that define the machine.
 ///
 /// Cells run in QEMU's record mode, with the record discarded: it makes main loop and virtual CPU
 /// exclude each other, so the clock is exact (`docs/vm.md`). A booting machine cannot: QEMU does
 /// not save while recording.
-pub(crate) fn machine_arguments(
-    machine: &MachineSpec,
-    console: Console,
-    start: Start,
-) -> Vec<String> {
-    let mode = match (console, start) {
-        (Console::Terminal(_), _) => "sleep=on",
-        (Console::Quiet, Start::Boot) => "sleep=off",
-        (Console::Quiet, Start::Restore) => "sleep=off,rr=record,rrfile=/dev/null",
+pub(crate) fn machine_arguments(machine: &MachineSpec, start: Start) -> Vec<String> {
+    let mode = match start {
+        Start::Boot { terminal: Some(_) } => "sleep=on",
+        Start::Boot { terminal: None } => "sleep=off",
+        Start::Restore => "sleep=off,rr=record,rrfile=/dev/null",
     };
     let processor = match machine.accel {
         Accel::Tcg => {
@@ -141,7 +130,7 @@ pub(crate) fn file_arguments(
 ) -> Vec<String> {
     let path = |name: &str| folder.join(name).display().to_string();
     let memory = path(MEMORY).replace(',', ",,");
-    let share = if start == Start::Boot { "on" } else { "off" };
+    let share = if matches!(start, Start::Restore) { "off" } else { "on" };
     let ram = ram_bytes(machine);
     let arguments = [
         (
@@ -165,7 +154,7 @@ mod tests {
     #[test]
     fn the_arguments_of_a_machine_are_these() {
         let machine = crate::machine::load("p2-350").unwrap().machine;
-        let arguments = machine_arguments(&machine, Console::Quiet, Start::Restore);
+        let arguments = machine_arguments(&machine, Start::Restore);
         let memory = format!("{}B", ram_bytes(&machine));
         let expected = [
             "-accel",
@@ -210,11 +199,11 @@ mod tests {
     fn virtual_time_belongs_to_the_deterministic_machine_only() {
         let mut machine = crate::machine::load("p2-350").unwrap().machine;
         machine.cmdline = "mitigations=off".to_owned();
-        let deterministic = machine_arguments(&machine, Console::Quiet, Start::Boot).join(" ");
+        let deterministic = machine_arguments(&machine, Start::Boot { terminal: None }).join(" ");
         assert!(deterministic.contains("-icount shift=3,sleep=off"), "{deterministic}");
         assert!(deterministic.contains("quiet mitigations=off rdinit=/thrashlab -- __guest"));
         machine.accel = Accel::Kvm;
-        let fast = machine_arguments(&machine, Console::Quiet, Start::Restore).join(" ");
+        let fast = machine_arguments(&machine, Start::Restore).join(" ");
         assert!(fast.contains("-accel kvm") && !fast.contains("icount"), "{fast}");
     }
 }

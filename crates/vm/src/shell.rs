@@ -16,7 +16,6 @@ use crate::VmError;
 use crate::boot::{Parts, needs_loader};
 use crate::guest_process::{GuestProcess, Message};
 use crate::initramfs::{EXECUTABLE, RootFile};
-use crate::qemu::Console;
 use crate::qmp::Event;
 
 /// Besides `$PATH`.
@@ -63,7 +62,7 @@ impl Shell {
         fcntl_setfd(&theirs, FdFlags::empty()).map_err(io::Error::from)?;
         let folder = cache.scratch("shell").map_err(VmError::cache(&cache.root))?;
         parts.write(&parts.image()?, folder.path())?;
-        let guest = parts.boot(folder.path(), Console::Terminal(theirs.as_raw_fd()))?;
+        let guest = parts.boot(folder.path(), Some(theirs.as_raw_fd()))?;
         Ok(Self { guest, console, is_ready: false, _folder: folder })
     }
 

@@ -13,7 +13,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::boot::Parts;
 use crate::guest_process::{GuestProcess, Message};
-use crate::qemu::{Console, DEVICES, FILES, MEMORY, Qemu, Start};
+use crate::qemu::{DEVICES, FILES, MEMORY, Qemu, Start};
 use crate::qmp::Event;
 use crate::{Stop, VmError};
 
@@ -77,8 +77,7 @@ pub(crate) fn restore(
     setup: &Setup,
     cell: &[u8],
 ) -> io::Result<GuestProcess> {
-    let (start, console) = (Start::Restore, Console::Quiet);
-    let mut guest = GuestProcess::start(qemu, setup, cell, folder, start, console)?;
+    let mut guest = GuestProcess::start(qemu, setup, cell, folder, Start::Restore)?;
     guest.restore(&File::open(folder.join(DEVICES))?)?;
     Ok(guest)
 }
@@ -103,7 +102,7 @@ impl Boot {
         let scratch = Scratch::make(snapshots, name).map_err(failed)?;
         let folder = scratch.path();
         parts.write(image, folder)?;
-        let mut guest = parts.boot(folder, Console::Quiet)?;
+        let mut guest = parts.boot(folder, None)?;
         let is_pause = |said| matches!(said, Message::Event(Event::Paused)).then_some(());
         guest.follow("boot", stop, is_pause)?;
         guest.save(&File::create_new(folder.join(DEVICES)).map_err(failed)?)?;
