@@ -46,7 +46,7 @@ def attribute(
     mediator: str | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Says which factor and which part of the work a change is to be put down to."""
+    """Reports which factor, and which part of the work, caused a change."""
     asked: dict[str, Any] = {
         "response": response,
         "factor": factor,

@@ -53,7 +53,8 @@ pub(crate) fn cells(args: &CellsArgs) -> Result<(), Failure> {
         silence: Duration::from_nanos(args.wall_limit),
         freeze: None,
     };
-    let mut maker = CellMaker::new(Cells::at(args.folder.clone()), args.machines.clone(), &options);
+    let mut maker =
+        CellMaker::new(Cells { folder: args.folder.clone() }, args.machines.clone(), &options);
     for (number, line) in std::io::stdin().lock().lines().enumerate() {
         let line = line.context("read the list").map_err(Failure::NotMeasured)?;
         let begun = Instant::now();

@@ -1,5 +1,6 @@
 //! Where the control-group hierarchies are mounted, and where this process stands in them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::mounts::{Mount, mounts};
@@ -19,7 +20,7 @@ pub struct Hierarchies {
     /// Version 2.
     pub v2: Option<Hierarchy>,
     /// Version 1, by controller (`memory`, `cpu`, `cpuacct`, `pids`).
-    pub v1: Vec<(String, Hierarchy)>,
+    pub v1: BTreeMap<String, Hierarchy>,
 }
 
 impl Hierarchies {
@@ -28,11 +29,6 @@ impl Hierarchies {
         let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
         let groups = std::fs::read_to_string("/proc/self/cgroup")?;
         Ok(Self::parse(&mounts, &groups))
-    }
-
-    /// The hierarchy of a version 1 controller.
-    pub fn v1(&self, controller: &str) -> Option<&Hierarchy> {
-        self.v1.iter().find(|(name, _)| name == controller).map(|(_, hierarchy)| hierarchy)
     }
 
     /// Reads `/proc/self/mountinfo` and `/proc/self/cgroup` (formats: proc(5), cgroups(7)).
@@ -47,8 +43,9 @@ impl Hierarchies {
                 "cgroup2" if found.v2.is_none() => found.v2 = Some(hierarchy("")),
                 "cgroup" => {
                     let known = |name: &&str| ["memory", "cpu", "cpuacct", "pids"].contains(name);
-                    let controllers = super_options.split(',').filter(known);
-                    found.v1.extend(controllers.map(|name| (name.to_owned(), hierarchy(name))));
+                    for name in super_options.split(',').filter(known) {
+                        found.v1.entry(name.to_owned()).or_insert_with(|| hierarchy(name));
+                    }
                 }
                 _ => {}
             }
@@ -92,9 +89,8 @@ garbage";
         let groups = "5:memory:/a\n4:cpu,cpuacct:/b\n0::/box/c\n";
         let found = Hierarchies::parse(MOUNTS, groups);
         assert_eq!(found.v2.unwrap().mount_dir, Path::new("/v2"));
-        let names: Vec<&str> = found.v1.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["memory", "cpu", "cpuacct"]);
-        assert_eq!(found.v1[0].1.own_dir, Path::new("/tmp/does not/exist"));
+        assert_eq!(found.v1.keys().collect::<Vec<_>>(), ["cpu", "cpuacct", "memory"]);
+        assert_eq!(found.v1["memory"].own_dir, Path::new("/tmp/does not/exist"));
     }
 
     #[test]

@@ -17,7 +17,8 @@ mod tasks;
 mod taskstats;
 
 pub use environment::{Roots, environment};
+pub use file::Reader;
 pub use hierarchies::{Hierarchies, Hierarchy, group_of};
-pub use reader::{Reader, Sources};
+pub use reader::Sources;
 pub use task::{SUMMED_TASKS_MAX, TaskReader, TaskSum, delay_accounting_enabled};
 pub use tasks::Tasks;

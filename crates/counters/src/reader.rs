@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use model::{CounterSet, Missed};
+use model::Missed;
 use serde::{Deserialize, Serialize};
 
-use crate::file::{CounterFiles, Row, row};
+use crate::file::{Reader, Row, row};
 use crate::parse::{
     colon_keyed, cpu_stat_v1, flat_keyed, interrupts, limit, pressure, proc_stat, single_value,
 };
@@ -15,8 +15,6 @@ use crate::parse::{
 pub struct Sources {
     /// Where procfs is mounted; the machine's counters come from here.
     pub proc_root: PathBuf,
-    /// The machine's pressure files, usually `pressure` in procfs.
-    pub psi_dir: PathBuf,
     /// The sandbox's directory of version 2, which beside version 1 may lack controllers.
     pub cgroup_v2_dir: Option<PathBuf>,
     /// The sandbox's directory of the version 1 `memory` controller.
@@ -30,8 +28,7 @@ pub struct Sources {
 impl Sources {
     /// The machine's own counters and no sandbox.
     pub fn machine(proc_root: impl Into<PathBuf>) -> Self {
-        let proc_root = proc_root.into();
-        Self { psi_dir: proc_root.join("pressure"), proc_root, ..Self::default() }
+        Self { proc_root: proc_root.into(), ..Self::default() }
     }
 }
 
@@ -74,49 +71,37 @@ const V1_MEMORY: [Row; 5] = [
 const V1_CPU: [Row; 1] = [row("cpu.stat", "cpu_cgroup", cpu_stat_v1, "")];
 const V1_CPUACCT: [Row; 1] = [row("cpuacct.usage", "cpu_cgroup", single_value, "usage_ns")];
 
-/// Open counter files of the machine and of one sandbox.
-#[derive(Debug)]
-pub struct Reader(CounterFiles);
-
 impl Reader {
     /// Opens and tries every file; lists what neither version of control groups has.
     pub fn open(sources: &Sources) -> (Self, Vec<Missed>) {
+        let pressure = sources.proc_root.join("pressure");
         let machine: [Table<'_>; 2] =
-            [(Some(&sources.proc_root), &PROC, false), (Some(&sources.psi_dir), &PSI, false)];
-        Self::of(machine.into_iter().chain(group_tables(sources)))
+            [(Some(&sources.proc_root), &PROC, false), (Some(&pressure), &PSI, false)];
+        Self::open_tables(machine.into_iter().chain(group_tables(sources)))
     }
 
     /// Opens the files of the sandbox alone, which may be any control group.
     pub fn open_group(sources: &Sources) -> (Self, Vec<Missed>) {
-        Self::of(group_tables(sources))
+        Self::open_tables(group_tables(sources))
     }
 
-    fn of<'a>(tables: impl IntoIterator<Item = Table<'a>>) -> (Self, Vec<Missed>) {
-        let (mut files, mut missed) = (CounterFiles::default(), Vec::new());
-        for (dir, rows, optional) in tables {
+    fn open_tables<'a>(tables: impl IntoIterator<Item = Table<'a>>) -> (Self, Vec<Missed>) {
+        let (mut reader, mut missed) = (Self::default(), Vec::new());
+        for (dir, rows, may_be_absent) in tables {
             let Some(dir) = dir else { continue };
             for row in rows {
                 let Row { file, source, .. } = *row;
-                match files.open(dir, *row) {
-                    Err(why) if !(optional && why.is_absent) => {
-                        missed.push(why.missed(if source == file {
-                            file.to_owned()
-                        } else {
-                            format!("{source}/{file}")
-                        }))
-                    }
-                    _ => {}
-                }
+                let refused = reader.add(dir, *row, may_be_absent);
+                missed.extend(refused.map(|reason| Missed {
+                    capability: match source == file {
+                        true => file.to_owned(),
+                        false => format!("{source}/{file}"),
+                    },
+                    reason,
+                }));
             }
         }
-        (Self(files), missed)
-    }
-
-    /// Reads every open file once; what cannot be read any more is absent. `interrupts` only
-    /// `with_long`: on two CPUs it takes a third of the kernel's time for all counters (103 of 294
-    /// µs).
-    pub fn read(&mut self, with_long: bool) -> CounterSet {
-        self.0.read(with_long)
+        (reader, missed)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use model::{CounterSet, Missed, Name, Values};
 
-use crate::file::{CounterFiles, Parse, row};
+use crate::file::{Parse, Reader, row};
 use crate::parse;
 use crate::taskstats::Taskstats;
 
@@ -26,7 +26,7 @@ pub fn delay_accounting_enabled(proc_root: &Path) -> Option<bool> {
 /// Open counters of one process, or (`schedstat`, `taskstats`) of its first thread.
 #[derive(Debug)]
 pub struct TaskReader {
-    files: CounterFiles,
+    files: Reader,
     pid: u32,
     /// Open only while delays are counted.
     taskstats: Option<Taskstats>,
@@ -38,11 +38,11 @@ impl TaskReader {
     /// `taskstats`, always of the running kernel, is left out when delays are switched off. It is
     /// zero for a task started before they were switched on, unnoticed.
     pub fn open(proc_root: &Path, pid: u32) -> (Self, Vec<Missed>) {
-        let mut files = CounterFiles::default();
+        let mut files = Reader::default();
         let dir = proc_root.join(pid.to_string());
         let mut open = |file, source: &'static str, parse| {
-            let opened = files.open(&dir, row(file, source, parse, ""));
-            opened.err().map(|why| why.missed(source.to_owned()))
+            let refused = files.add(&dir, row(file, source, parse, ""), false);
+            refused.map(|reason| Missed { capability: source.to_owned(), reason })
         };
         let no_schedstat = no_schedstat(proc_root)
             .or_else(|| open("schedstat", "schedstat", parse::schedstat as Parse));

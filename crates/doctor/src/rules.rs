@@ -24,7 +24,7 @@ use crate::lost_time::{LOST_SHARE, NOTE_SHARE};
 use crate::minor_faults::{anonymous_pages, split};
 use crate::rule::{Verdict, ruled_out, unable};
 use crate::threads::Threads;
-use crate::waits::{Delays, NO_DELAYS, Traffic, Waits, lost_of_tasks};
+use crate::waits::{NO_DELAYS, Traffic, Waits, lost_of_tasks};
 use crate::{Family, Finding, LostTime, Operation, Price, Provocation, Rule, Scope, UnitCosts};
 
 /// All rules; findings are ranked by time lost, so the order does not matter.

@@ -18,28 +18,22 @@ const READAHEAD_BYTES: f64 = 131_072.0;
 pub(crate) const NO_DELAYS: &str =
     "it takes the delays of threads (as root, with sysctl kernel.task_delayacct=1)";
 
-/// The delays of one task.
-pub(crate) struct Delays<'a> {
-    change: Change<'a>,
-}
-
-impl<'a> Delays<'a> {
-    /// The delays of a task; `None` if there are none.
-    pub(crate) fn from_change(change: Change<'a>) -> Option<Self> {
-        let delays = Self { change };
-        (change.has("taskstats") || delays.block_ticks().is_some()).then_some(delays)
+impl Change<'_> {
+    /// A task whose delays are counted.
+    pub(crate) fn with_delays(self) -> Option<Self> {
+        (self.has("taskstats") || self.block_ticks().is_some()).then_some(self)
     }
 
     /// Whether the task waited for longer than its threads existed: kernels since 6.12 at times
     /// count the end of a wait whose start they did not see (`delayacct_blkio_end`), as if since boot.
-    pub(crate) fn are_impossible(&self) -> bool {
-        let most_ns = 2.0 * all_threads(&self.change) as f64 * self.change.elapsed_ns as f64;
-        ["blkio", "swapin", "freepages"].iter().any(|name| self.ns(name) > most_ns)
+    pub(crate) fn has_impossible_delays(&self) -> bool {
+        let most_ns = 2.0 * all_threads(self) as f64 * self.elapsed_ns as f64;
+        ["blkio", "swapin", "freepages"].iter().any(|name| self.delay_ns(name) > most_ns)
     }
 
     /// The delay `name` (`blkio`, `swapin`, `freepages`, `compact`, …) in ns; 0 if not counted.
-    pub(crate) fn ns(&self, name: &str) -> f64 {
-        let counted = self.change.grown("taskstats", &format!("{name}_delay_total_ns"));
+    pub(crate) fn delay_ns(&self, name: &str) -> f64 {
+        let counted = self.grown("taskstats", &format!("{name}_delay_total_ns"));
         let ticks = || self.block_ticks().filter(|_| name == "blkio");
         counted.or_else(|| ticks().map(|ticks| ticks * TICK_NS)).unwrap_or(0.0)
     }
@@ -47,13 +41,13 @@ impl<'a> Delays<'a> {
     /// Ticks of waiting for block I/O of all threads; `None` if those of only one of several are known.
     fn block_ticks(&self) -> Option<f64> {
         let by_thread = "thread_blkio_ticks";
-        if self.change.has(by_thread) {
-            let most = (self.change.elapsed_ns as f64 / TICK_NS).ceil() + 1.0;
-            let each = self.change.grown_each(by_thread).map(|(_, ticks)| ticks);
+        if self.has(by_thread) {
+            let most = (self.elapsed_ns as f64 / TICK_NS).ceil() + 1.0;
+            let each = self.grown_each(by_thread).map(|(_, ticks)| ticks);
             return Some(each.filter(|ticks| *ticks <= most).sum());
         }
-        let is_single = self.change.level("task_stat", "threads") == Some(1.0);
-        is_single.then(|| self.change.grown("task_stat", "blkio_delay_ticks")).flatten()
+        let is_single = self.level("task_stat", "threads") == Some(1.0);
+        is_single.then(|| self.grown("task_stat", "blkio_delay_ticks")).flatten()
     }
 }
 
@@ -61,12 +55,12 @@ impl<'a> Delays<'a> {
 pub(crate) fn lost_of_tasks(
     interval: &Interval<'_>,
     group: Option<&str>,
-    formula: impl Fn(&Delays<'_>) -> f64,
+    formula: impl Fn(&Change<'_>) -> f64,
 ) -> Option<LostTime> {
     let mut is_damaged = false;
     let lost = lost_of_each(interval, group, |change| {
-        let delays = Delays::from_change(*change)?;
-        let is_impossible = delays.are_impossible();
+        let delays = change.with_delays()?;
+        let is_impossible = delays.has_impossible_delays();
         is_damaged |= is_impossible;
         (!is_impossible).then(|| formula(&delays))
     });
@@ -105,7 +99,7 @@ impl Waits<'_> {
         &self,
         interval: &Interval<'_>,
         traffic: &Traffic,
-        formula: impl Fn(&Delays<'_>) -> f64,
+        formula: impl Fn(&Change<'_>) -> f64,
     ) -> Price {
         if let Some(lost) = lost_of_tasks(interval, self.group, formula) {
             return Price::Known(lost);
@@ -192,7 +186,7 @@ mod tests {
 
     /// What a process has lost by waiting for block I/O, in a second.
     fn lost(second: &Second) -> LostTime {
-        lost_of_tasks(&second.interval(), None, |task| task.ns("blkio")).unwrap()
+        lost_of_tasks(&second.interval(), None, |task| task.delay_ns("blkio")).unwrap()
     }
 
     #[test]
@@ -224,7 +218,7 @@ mod tests {
         // A thread that waits since boot, all of it within a second.
         let since_boot = of(5_687_000 * MS);
         let interval = since_boot.interval();
-        assert_eq!(lost_of_tasks(&interval, None, |task| task.ns("blkio")), None);
+        assert_eq!(lost_of_tasks(&interval, None, |task| task.delay_ns("blkio")), None);
         assert_eq!(lost(&of(9 * MS)).lost_of, Denominator::Threads(0));
         assert_eq!(lost(&of(9 * MS)).lost_share, 0.0);
     }
@@ -241,7 +235,7 @@ mod tests {
         assert_eq!(lost(&ticks(1)), LostTime::of_threads(5e8, 1, 1e9));
         // The ticks of a process are those of its first thread.
         let interval = ticks(2);
-        assert_eq!(lost_of_tasks(&interval.interval(), None, |task| task.ns("blkio")), None);
+        assert_eq!(lost_of_tasks(&interval.interval(), None, |task| task.delay_ns("blkio")), None);
         let both = ticks(2).task("thread_blkio_ticks", "5", 50).task("thread_blkio_ticks", "6", 50);
         assert_eq!(lost(&both), LostTime::of_threads(1e9, 2, 2e9));
     }
@@ -251,7 +245,7 @@ mod tests {
         let made = Second::bare().task("taskstats", "blkio_delay_total_ns", 900 * MS);
         let status = made.task_level("task_status", "Threads", 1);
         let interval = status.interval();
-        assert_eq!(lost_of_tasks(&interval, None, |task| task.ns("blkio")), None);
+        assert_eq!(lost_of_tasks(&interval, None, |task| task.delay_ns("blkio")), None);
         let program = status.clone().task_level("task_status", "VmSize_kb", 4096);
         assert_eq!(lost(&program).lost_ns, 900_000_000);
     }
@@ -260,7 +254,7 @@ mod tests {
     fn tasks_of_other_groups_are_left_out() {
         let made = Second::bare().task("taskstats", "blkio_delay_total_ns", 500 * MS);
         let interval = made.interval();
-        let of = |group| lost_of_tasks(&interval, group, |task| task.ns("blkio"));
+        let of = |group| lost_of_tasks(&interval, group, |task| task.delay_ns("blkio"));
         assert_eq!(of(None), of(Some(GROUP)));
         assert_eq!(of(Some("other")), None, "nobody has delays");
     }

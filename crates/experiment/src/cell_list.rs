@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use keep::Cells;
+use keep::{Cache, Cells};
 use model::{EndStatus, Spec, SubjectSpec};
 use serde::{Deserialize, Serialize};
 use vm::{IN_GUEST, PackedMachine, Stop, Vm, VmError, VmOptions};
@@ -125,7 +125,7 @@ pub struct CellMaker {
 impl CellMaker {
     /// A maker that keeps its cells in `cells`.
     pub fn new(cells: Cells, machines_folder: PathBuf, options: &VmOptions) -> Self {
-        let cache = options.cache.with_cells(cells.clone());
+        let cache = Cache { cells: cells.clone(), ..options.cache.clone() };
         let options = VmOptions { cache, ..options.clone() };
         Self { cells, machines_folder, options, machines: BTreeMap::new() }
     }
@@ -254,7 +254,7 @@ mod tests {
             silence: Duration::from_secs(60),
             freeze: None,
         };
-        CellMaker::new(Cells::at(folder.join("cells")), folder.join("machines"), &options)
+        CellMaker::new(Cells { folder: folder.join("cells") }, folder.join("machines"), &options)
     }
 
     #[test]

@@ -51,13 +51,16 @@ pub struct DriverOptions {
 impl DriverOptions {
     /// Where finished simulations are taken from and kept; they are not, if missing.
     pub(crate) fn simulated(&self) -> Option<Cells> {
-        self.cells.clone().map(Cells::at)
+        Some(Cells { folder: self.cells.clone()? })
     }
 
     pub(crate) fn guests(&self) -> VmOptions {
         let cache = Cache::of_user();
         VmOptions {
-            cache: self.simulated().map_or(cache.clone(), |cells| cache.with_cells(cells)),
+            cache: match self.simulated() {
+                Some(cells) => Cache { cells, ..cache },
+                None => cache,
+            },
             reuse_cells: !self.no_cache,
             silence: Duration::from_nanos(self.wall_limit),
             freeze: self.freeze,

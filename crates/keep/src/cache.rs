@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cells::Cells;
 use crate::folders::{unless_missing, user_folder};
-use crate::scratch::{Scratch, sweep};
+use crate::scratch::sweep;
 
 const KERNELS: &str = "kernels";
 const SNAPSHOTS: &str = "snapshots";
@@ -50,22 +50,8 @@ impl Cache {
 
     /// A cache in a folder.
     pub fn at(root: PathBuf) -> Self {
-        Self { snapshots: root.join(SNAPSHOTS), cells: Cells::at(root.join(CELLS)), root }
-    }
-
-    /// This cache with no machine booted; what is booted goes when the folder does.
-    pub fn without_snapshots(&self, scratch: &Scratch) -> Self {
-        Self { snapshots: scratch.path().to_owned(), ..self.clone() }
-    }
-
-    /// This cache with its finished cells elsewhere.
-    pub fn with_cells(&self, cells: Cells) -> Self {
-        Self { cells, ..self.clone() }
-    }
-
-    /// A new folder for files that nobody needs later. Fails when it cannot be made.
-    pub fn scratch(&self, name: &str) -> io::Result<Scratch> {
-        Scratch::make(&self.root, name)
+        let cells = Cells { folder: root.join(CELLS) };
+        Self { snapshots: root.join(SNAPSHOTS), cells, root }
     }
 
     /// Where unpacked kernels lie.

@@ -20,7 +20,7 @@ pub fn key_of(parts: &[&[u8]]) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// A folder of finished cells; several processes may use it at a time.
+/// A folder of finished cells, made with the first one; several processes may use it at a time.
 #[derive(Clone, Debug)]
 pub struct Cells {
     /// Where they lie.
@@ -28,11 +28,6 @@ pub struct Cells {
 }
 
 impl Cells {
-    /// The cells in a folder, which is made when the first one is kept.
-    pub fn at(folder: PathBuf) -> Self {
-        Self { folder }
-    }
-
     /// Whether a run that ended so ends so again and is kept; what clock or user ended does not.
     pub fn is_certain(status: EndStatus) -> bool {
         matches!(status, EndStatus::Complete | EndStatus::KernelDied)
@@ -90,7 +85,7 @@ mod tests {
     #[test]
     fn threads_that_finish_the_same_cell_do_not_disturb_each_other() {
         let folder = tempfile::tempdir().unwrap();
-        let cells = Cells::at(folder.path().to_owned());
+        let cells = Cells { folder: folder.path().to_owned() };
         let bytes = run_file();
         std::thread::scope(|scope| {
             for _ in 0..8 {
@@ -104,7 +99,7 @@ mod tests {
     #[test]
     fn a_damaged_cell_is_no_cell() {
         let folder = tempfile::tempdir().unwrap();
-        let cells = Cells::at(folder.path().join("cells"));
+        let cells = Cells { folder: folder.path().join("cells") };
         assert_eq!(cells.get("k"), None);
         let bytes = run_file();
         cells.keep("k", &bytes).unwrap();

@@ -99,7 +99,7 @@ impl Journal {
         stop: &dyn Fn() -> bool,
     ) -> io::Result<()> {
         swap_file::may_swap(path)?;
-        let (_, file) = self.make(Made::swap(path.to_owned()), || swap_file::create(path))?;
+        let (_, file) = self.make(Made::Swap(path.into()), || swap_file::create(path))?;
         swap_file::fill(file, path, size_bytes, stop)
     }
 
@@ -161,9 +161,9 @@ mod tests {
     fn what_was_removed_is_not_outstanding_and_a_cut_line_is_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(Journal::new_path(dir.path()), None).unwrap();
-        let first = Made::directory("/tmp/a".into());
+        let first = Made::Directory("/tmp/a".into());
         let second = Made::Queue { key: 7 };
-        let third = Made::swap("/tmp/s".into());
+        let third = Made::Swap("/tmp/s".into());
         journal.note(&first).unwrap();
         journal.note(&second).unwrap();
         journal.gone(first).unwrap();
@@ -184,7 +184,7 @@ mod tests {
         let mut journal = Journal::create(Journal::new_path(dir.path()), None).unwrap();
         let path = dir.path().join("run");
         fs::create_dir(&path).unwrap();
-        let planned = Made::directory(path.clone());
+        let planned = Made::Directory(path.clone().into());
         assert!(journal.make(planned.clone(), || fs::create_dir(&path)).is_err());
         let left = |journal: &Journal| {
             outstanding(&fs::read_to_string(&journal.path).unwrap(), &Host::this()).unwrap()

@@ -53,22 +53,14 @@ pub struct PathEntry {
     pub(crate) identity: Option<Identity>,
 }
 
+impl<P: Into<PathBuf>> From<P> for PathEntry {
+    /// What is about to be made.
+    fn from(path: P) -> Self {
+        Self { path: path.into(), identity: None }
+    }
+}
+
 impl Made {
-    /// A directory that is about to be made.
-    pub fn directory(path: PathBuf) -> Self {
-        Self::Directory(PathEntry { path, identity: None })
-    }
-
-    /// A control group that is about to be made.
-    pub fn cgroup(path: PathBuf) -> Self {
-        Self::Cgroup(PathEntry { path, identity: None })
-    }
-
-    /// A swap file that is about to be made.
-    pub fn swap(path: PathBuf) -> Self {
-        Self::Swap(PathEntry { path, identity: None })
-    }
-
     pub(crate) fn outlives_boot(&self) -> bool {
         matches!(self, Self::Directory(_) | Self::Swap(_))
     }
@@ -209,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_journal_of_a_former_version_counts_in_its_own_boot_only() {
-        let directory = Made::directory("/tmp/a".into());
+        let directory = Made::Directory("/tmp/a".into());
         let text = text(&Entry::Boot("b".to_owned()), std::slice::from_ref(&directory));
         assert_eq!(outstanding(&text, &host("m", "b")), Some(vec![directory]));
         assert_eq!(outstanding(&text, &host("m", "c")), None, "it may be another machine's");

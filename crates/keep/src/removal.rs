@@ -187,7 +187,7 @@ mod tests {
         let work = tempfile::tempdir().unwrap();
         let left = work.path().join("run");
         let mut journal = journal(state.path());
-        journal.make(Made::directory(left.clone()), || fs::create_dir(&left)).unwrap();
+        journal.make(Made::Directory(left.clone().into()), || fs::create_dir(&left)).unwrap();
         fs::write(left.join("written.dat"), "x").unwrap();
 
         assert_eq!(sweep_folder(state.path()), Swept::default(), "the lock is held: it lives");
@@ -220,7 +220,7 @@ mod tests {
         let file = state.path().join("not-a-directory");
         fs::write(&file, "x").unwrap();
         let mut journal = journal(state.path());
-        journal.make(Made::cgroup(file.clone()), || Ok(())).unwrap();
+        journal.make(Made::Cgroup(file.clone().into()), || Ok(())).unwrap();
         journal.killed();
         let begun = Instant::now();
         let swept = sweep_folder(state.path());
@@ -235,15 +235,15 @@ mod tests {
         let (folder, file) = (work.path().join("run"), work.path().join("swap"));
         let state = tempfile::tempdir().unwrap();
         let mut journal = journal(state.path());
-        let swap = |path: &Path| Made::swap(path.to_owned());
+        let swap = |path: &Path| Made::Swap(path.into());
         // Made and removed by somebody; then somebody else made another one of the name.
-        journal.make(Made::directory(folder.clone()), || fs::create_dir(&folder)).unwrap();
+        journal.make(Made::Directory(folder.clone().into()), || fs::create_dir(&folder)).unwrap();
         journal.make(swap(&file), || fs::write(&file, "")).unwrap();
         fs::rename(&folder, work.path().join("moved")).unwrap();
         fs::rename(&file, work.path().join("moved-too")).unwrap();
         // About to be made, and there was something already.
         let other = work.path().join("other");
-        journal.note(&Made::directory(other.clone())).unwrap();
+        journal.note(&Made::Directory(other.clone().into())).unwrap();
         journal.note(&swap(&other.join("precious"))).unwrap();
         for folder in [&folder, &other] {
             fs::create_dir(folder).unwrap();
@@ -264,7 +264,7 @@ mod tests {
         let work = tempfile::tempdir().unwrap();
         let left = work.path().join("run");
         let mut journal = journal(state.path());
-        journal.make(Made::directory(left.clone()), || fs::create_dir(&left)).unwrap();
+        journal.make(Made::Directory(left.clone().into()), || fs::create_dir(&left)).unwrap();
         let text = fs::read_to_string(&journal.path).unwrap();
         let theirs = text.replace(&crate::host::machine(), "another-machine");
         assert_ne!(theirs, text);

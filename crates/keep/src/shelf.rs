@@ -42,12 +42,7 @@ impl Shelf {
             .collect()
     }
 
-    /// A new folder beside the others, to be filled and put there. Fails when it cannot be made.
-    pub fn scratch(&self, name: &str) -> io::Result<Scratch> {
-        Scratch::make(&self.folder, name)
-    }
-
-    /// Gives a folder with these files its key, unless another process was faster. Readers see all
+    /// Gives a folder with these files, made beside the others, its key, unless another process was faster. Readers see all
     /// of it or nothing. Fails when a file is missing or the folder cannot be renamed.
     pub fn put<P: AsRef<Path>>(
         &self,
@@ -100,7 +95,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let shelf = Shelf::at(dir.path().join("shelf"), "test 1");
         let put = |text: &str| {
-            let made = shelf.scratch("k").unwrap();
+            let made = Scratch::make(&shelf.folder, "k").unwrap();
             fs::write(made.path().join("file"), text).unwrap();
             shelf.put(&made, ["file"], "k").unwrap()
         };

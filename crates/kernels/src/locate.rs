@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use keep::Shelf;
+use keep::{Scratch, Shelf};
 
 use crate::apt::{self, AptPackage};
 use crate::package::{deb, is_image_name, visit_package};
@@ -70,7 +70,7 @@ fn from_packages(
     cache: &Shelf,
 ) -> Result<Kernel, KernelError> {
     let origins: Vec<Origin> =
-        sources.iter().map(|source| Origin::of(source, cache)).collect::<Result<_, _>>()?;
+        sources.iter().map(|source| Origin::find(source, cache)).collect::<Result<_, _>>()?;
     let keys: Vec<&str> = origins.iter().map(|origin| origin.key.as_str()).collect();
     let key = match keys[..] {
         [key] => key.to_owned(),
@@ -91,7 +91,7 @@ fn unpack(
     cache: &Shelf,
     key: &str,
 ) -> Result<PathBuf, KernelError> {
-    let scratch = || cache.scratch("").map_err(KernelError::io(&cache.folder));
+    let scratch = || Scratch::make(&cache.folder, "").map_err(KernelError::io(&cache.folder));
     let (downloads, made) = (scratch()?, scratch()?);
     let mut packages = Vec::new();
     for (index, origin) in origins.iter().enumerate() {
@@ -135,7 +135,7 @@ struct Origin {
 }
 
 impl Origin {
-    fn of(source: &KernelSource, cache: &Shelf) -> Result<Self, KernelError> {
+    fn find(source: &KernelSource, cache: &Shelf) -> Result<Self, KernelError> {
         let (name, version) = match source {
             KernelSource::Path(path) if is_package(path) => {
                 let bytes = fs::read(path).map_err(KernelError::io(path))?;

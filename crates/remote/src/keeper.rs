@@ -133,16 +133,12 @@ impl Session<'_> {
         asked: Option<&LocalSubject>,
         sysctls: &BTreeMap<String, String>,
     ) {
-        let answer = resolve(asked, &mut self.stage).and_then(|(subject, note)| {
+        let subject = resolve(asked, &mut self.stage).and_then(|resolved| {
             let problems = self.stage.try_parameters(sysctls);
             let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            if problems.is_empty() { Ok((subject, note)) } else { Err(problems.join("; ")) }
+            if problems.is_empty() { Ok(resolved) } else { Err(problems.join("; ")) }
         });
-        let (subject, note) = match answer {
-            Ok((subject, note)) => (Ok(subject), note),
-            Err(why) => (Err(why), None),
-        };
-        self.hub.say(&Answer::Prepared { ticket, subject, note });
+        self.hub.say(&Answer::Prepared { ticket, subject });
     }
 
     fn run(&mut self, key: String, run_id: &str, spec: &Spec) -> io::Result<()> {

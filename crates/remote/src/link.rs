@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use agent::{Waiter, Woken};
 use sys::clock::monotonic_ns;
-use sys::process::{signal, signals, spawn_bound};
+use sys::process::{KilledOnDrop, spawn_bound};
 
 use crate::address::Address;
 use crate::wire::{Answer, Ask, Frame, Reader, encode};
@@ -35,7 +35,7 @@ pub(crate) enum Broken {
 }
 
 pub(crate) struct Link {
-    child: Child,
+    child: KilledOnDrop,
     input: Option<Input>,
     /// Stops the pings when dropped.
     asking: Option<mpsc::Sender<()>>,
@@ -60,7 +60,9 @@ impl Link {
         // ssh dies with its starting thread, so that one lives until ssh's error output ends. It is
         // not joined: a shared connection may stay silent for hours.
         thread::spawn(move || {
-            match spawn_bound(&mut shell).map(|mut child| (child.stderr.take(), child)) {
+            match spawn_bound(&mut shell)
+                .map(|mut child| (child.stderr.take(), KilledOnDrop(child)))
+            {
                 Err(error) => drop(sender.send(Err(error))),
                 Ok((errors, child)) => {
                     drop(sender.send(Ok(child)));
@@ -71,8 +73,8 @@ impl Link {
         });
         let lost = |what| io::Error::other(format!("ssh has no {what}"));
         let mut child = receiver.recv().map_err(|_| lost("thread"))??;
-        let output = child.stdout.take().ok_or_else(|| lost("output"))?;
-        let input = child.stdin.take().ok_or_else(|| lost("input"))?;
+        let output = child.0.stdout.take().ok_or_else(|| lost("output"))?;
+        let input = child.0.stdin.take().ok_or_else(|| lost("input"))?;
         let input = Arc::new(Mutex::new(input));
         Ok(Self {
             input: Some(input),
@@ -146,7 +148,7 @@ impl Link {
         drop(self.input.take());
         let until_ns = monotonic_ns().saturating_add(patience_ns);
         loop {
-            match self.child.try_wait() {
+            match self.child.0.try_wait() {
                 Ok(Some(status)) => {
                     // Error output may still be in transit.
                     let _: Result<(), _> = self.complaining.recv_timeout(LAST_WORDS);
@@ -163,7 +165,7 @@ impl Link {
     pub(crate) fn drain(&mut self) {
         drop(self.input.take());
         let until_ns = monotonic_ns() + DRAIN_NS;
-        while monotonic_ns() < until_ns && matches!(self.child.try_wait(), Ok(None)) {
+        while monotonic_ns() < until_ns && matches!(self.child.0.try_wait(), Ok(None)) {
             thread::sleep(Duration::from_millis(10));
         }
     }
@@ -201,13 +203,6 @@ fn shell(ssh: &str, address: &Address, command: &str) -> Command {
     shell.args(["--", &address.host, command]);
     shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     shell
-}
-
-impl Drop for Link {
-    fn drop(&mut self) {
-        let _ = signal(self.child.id(), signals::KILL);
-        let _ = self.child.wait();
-    }
 }
 
 /// Pings until the sender is dropped, since a session may idle for hours.

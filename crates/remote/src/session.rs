@@ -145,8 +145,8 @@ impl Session {
         loop {
             match self.answer(&ask, waiter, ticket) {
                 Ok(None) => return Err(RemoteError::Interrupted),
-                Ok(Some((subject, note))) => {
-                    let subject = subject.map_err(|why| self.host.refused(&why))?;
+                Ok(Some(prepared)) => {
+                    let (subject, note) = prepared.map_err(|why| self.host.refused(&why))?;
                     // Runs are named by the requested subject.
                     let resolved = serde_json::to_string(&subject).unwrap_or_default();
                     self.asked.insert(resolved, asked.cloned());
@@ -163,16 +163,16 @@ impl Session {
         ask: &Ask,
         waiter: &Waiter,
         expected: u64,
-    ) -> Result<Option<Preparation>, Failed> {
+    ) -> Result<Option<Result<(SubjectSpec, Option<String>), String>>, Failed> {
         let Some(link) = &mut self.link else { return Err(Broken::Closed.into()) };
         link.ask(ask)?;
         loop {
             match link.receive(waiter, NEVER_NS)? {
                 None => return Ok(None),
-                Some(Frame::Message(Answer::Prepared { ticket, subject, note }))
+                Some(Frame::Message(Answer::Prepared { ticket, subject }))
                     if ticket == expected =>
                 {
-                    return Ok(Some((subject, note)));
+                    return Ok(Some(subject));
                 }
                 Some(Frame::Message(Answer::Failed { why })) => {
                     return Err(self.host.refused(&why).into());
@@ -371,9 +371,6 @@ impl Drop for Session {
         }
     }
 }
-
-/// The resolved subject or why it is not available, and a note.
-type Preparation = (Result<SubjectSpec, String>, Option<String>);
 
 struct Run {
     order: (String, String, Box<Spec>),

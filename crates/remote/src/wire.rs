@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use subject::LocalSubject;
 
 /// Number of this language; two sides that do not agree on it do not talk.
-pub const LANGUAGE: u32 = 1;
+pub const LANGUAGE: u32 = 2;
 /// First byte of a message.
 const WORD: u8 = b'!';
 /// First byte of a line of a run.
@@ -109,10 +109,8 @@ pub enum Answer {
     Prepared {
         /// That of the question.
         ticket: u64,
-        /// The subject with all that was chosen, or why it is not available.
-        subject: Result<SubjectSpec, String>,
-        /// What was chosen for the user.
-        note: Option<String>,
+        /// The subject with all that was chosen, and a note on that; or why it is not available.
+        subject: Result<(SubjectSpec, Option<String>), String>,
     },
     /// The lines that follow are those of this run.
     Stream {

@@ -3,12 +3,12 @@
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use agent::{Assignment, Waiter, Woken};
 use model::{DeathRecord, EndStatus, Measure};
 use sys::clock::monotonic_ns;
-use sys::process::{signal, signals, spawn_bound};
+use sys::process::{KilledOnDrop, signal, signals, spawn_bound};
 
 use crate::run_lines::{RunLines, Sink};
 
@@ -28,16 +28,16 @@ pub struct Outcome {
 }
 
 pub(crate) struct AgentProcess {
-    child: Child,
+    child: KilledOnDrop,
 }
 
 impl AgentProcess {
     pub(crate) fn start(program: &Path, assignment: &Assignment) -> io::Result<Self> {
         let mut command = Command::new(program);
         command.arg(COMMAND).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut agent = Self { child: spawn_bound(&mut command)? };
+        let mut agent = Self { child: KilledOnDrop(spawn_bound(&mut command)?) };
         let text = serde_json::to_vec(assignment).map_err(io::Error::other)?;
-        if let Some(mut input) = agent.child.stdin.take()
+        if let Some(mut input) = agent.child.0.stdin.take()
             && let Err(error) = input.write_all(&text)
             // The listener reports an agent that died early.
             && error.kind() != io::ErrorKind::BrokenPipe
@@ -48,7 +48,7 @@ impl AgentProcess {
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.child.0.id()
     }
 
     /// Passes the agent's lines on until it ends; adds a missing `end` line. Fails as `sink`.
@@ -63,7 +63,7 @@ impl AgentProcess {
         // When the run began. Lines arrive after they are written, so this is never too early.
         let mut origin_ns = u64::MAX;
         let mut asked = false;
-        let mut output = self.child.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
+        let mut output = self.child.0.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
         let mut bytes = [0; 65536];
         let stuck = loop {
             if waiter.stop_requested() && !asked {
@@ -102,10 +102,10 @@ impl AgentProcess {
         // Its output closes when it and its children have ended; otherwise it is stuck.
         signal(self.pid(), signals::KILL)?;
         let mut said = String::new();
-        if let Some(errors) = self.child.stderr.take() {
+        if let Some(errors) = self.child.0.stderr.take() {
             let _ = errors.take(4096).read_to_string(&mut said);
         }
-        let exit = self.child.wait()?;
+        let exit = self.child.0.wait()?;
         if let Some(status) = lines.status {
             return Ok(Outcome { status, death: None });
         }
@@ -118,13 +118,6 @@ impl AgentProcess {
         let death = DeathRecord { at_ns: ended_ns, cause: cause.clone(), log: Vec::new() };
         lines.end_early(ended_ns, status, Some(death), sink)?;
         Ok(Outcome { status, death: Some(cause) })
-    }
-}
-
-impl Drop for AgentProcess {
-    fn drop(&mut self) {
-        let _ = signal(self.child.id(), signals::KILL);
-        let _ = self.child.wait();
     }
 }
 

@@ -130,7 +130,8 @@ impl Maker<'_> {
     /// A version 1 group of a controller; controllers mounted together share it.
     fn v1_group(&mut self, found: &Hierarchies, controller: &str) -> Result<PathBuf, String> {
         let hierarchy = found
-            .v1(controller)
+            .v1
+            .get(controller)
             .ok_or_else(|| format!("the version 1 controller {controller} is not mounted"))?;
         let shared = hierarchy.own_dir.join(self.name);
         let is_shared = |made: &Made| matches!(made, Made::Cgroup(place) if place.path == shared);
@@ -143,7 +144,7 @@ impl Maker<'_> {
     fn make_group(&mut self, parent: &Path) -> Result<PathBuf, String> {
         let dir = parent.join(self.name);
         let failed = |error: io::Error| format!("make {}: {error}", dir.display());
-        let planned = Made::cgroup(dir.clone());
+        let planned = Made::Cgroup(dir.clone().into());
         let (made, ()) = self.journal.make(planned, || fs::create_dir(&dir)).map_err(failed)?;
         self.made.groups.push(made);
         self.made.enter.push(dir.join("cgroup.procs"));

@@ -208,7 +208,7 @@ impl Stage {
         let path = unique::free_path(&self.work_dir.path, &name);
         let (directory, ()) = self
             .journal
-            .make(Made::directory(path.clone()), || fs::create_dir(&path))
+            .make(Made::Directory(path.clone().into()), || fs::create_dir(&path))
             .map_err(unusable(&self.work_dir.path))
             .map_err(unavailable)?;
         made.push(directory);

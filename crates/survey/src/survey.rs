@@ -49,7 +49,8 @@ impl Survey {
         let pids: Vec<u32> = pids.collect();
         let tasks = pids.into_iter().filter_map(|pid| Some((pid, self.task(pid)?))).collect();
         // Groups without processes too: one that is absent here and there later was created since.
-        let v1 = V1_CONTROLLERS.iter().filter_map(|controller| self.hierarchies.v1(controller));
+        let v1 =
+            V1_CONTROLLERS.iter().filter_map(|controller| self.hierarchies.v1.get(*controller));
         let mounts = self.hierarchies.v2.iter().chain(v1);
         let paths: BTreeSet<String> = mounts.flat_map(|it| groups_below(&it.mount_dir)).collect();
         let groups = paths.into_iter().map(|path| (self.group(&path), path));
@@ -81,7 +82,7 @@ impl Survey {
             let dir = mount.join(path.trim_start_matches('/'));
             dir.is_dir().then_some(dir)
         };
-        let v1 = |controller: &str| below(&self.hierarchies.v1(controller)?.mount_dir);
+        let v1 = |controller: &str| below(&self.hierarchies.v1.get(controller)?.mount_dir);
         let [memory, cpu, cpuacct] = V1_CONTROLLERS.map(v1);
         let sources = Sources {
             cgroup_v2_dir: self.hierarchies.v2.as_ref().and_then(|v2| below(&v2.mount_dir)),

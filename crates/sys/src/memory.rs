@@ -124,9 +124,7 @@ impl Mapping {
 
     /// Writes one byte in each step of `step_bytes`.
     pub fn touch(&self, step_bytes: usize, value: u8) {
-        for offset in (0..self.size_bytes).step_by(step_bytes.max(1)) {
-            self.write(offset, value);
-        }
+        self.write_each((0..self.size_bytes).step_by(step_bytes.max(1)), value);
     }
 
     /// Reads every byte of a range of offsets that lies in the mapping; their sum.

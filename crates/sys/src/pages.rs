@@ -56,10 +56,9 @@ impl Mapping {
 
     /// Asks the kernel to evict the pages of the mapping (`MADV_PAGEOUT`). Fails before Linux 5.4.
     pub fn page_out(&self) -> io::Result<()> {
+        let (start, length) = self.part(0..self.size_bytes())?;
         // SAFETY: exactly the range of a live mapping, whose content stays.
-        done(unsafe {
-            libc::madvise(self.start().as_ptr().cast(), self.size_bytes(), libc::MADV_PAGEOUT)
-        })
+        done(unsafe { libc::madvise(start, length, libc::MADV_PAGEOUT) })
     }
 
     /// Sets whether a part is writable (`mprotect(2)`); writing to one that is not ends the process

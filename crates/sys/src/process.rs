@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 
 use rustix::io::Errno;
 use rustix::process::{
@@ -115,14 +115,14 @@ pub fn become_urgent() -> io::Result<()> {
 }
 
 /// Starts a program in a group of its own that is killed when the calling *thread* ends.
-pub fn spawn_bound(command: &mut Command) -> io::Result<std::process::Child> {
+pub fn spawn_bound(command: &mut Command) -> io::Result<Child> {
     command.process_group(0);
     spawn_bound_in_group(command)
 }
 
 /// Starts a program that is killed when the calling *thread* ends, in this process's own group: it
 /// can read the terminal and gets its signals. Fails as [`Command::spawn`].
-pub fn spawn_bound_in_group(command: &mut Command) -> io::Result<std::process::Child> {
+pub fn spawn_bound_in_group(command: &mut Command) -> io::Result<Child> {
     let parent = std::process::id();
     // SAFETY: between fork and exec the closure calls only prctl and getppid, which are
     // async-signal-safe; its errors allocate nothing.
@@ -130,8 +130,20 @@ pub fn spawn_bound_in_group(command: &mut Command) -> io::Result<std::process::C
     command.spawn().map_err(explained)
 }
 
+/// A program that is killed, and waited for, when this is dropped.
+#[derive(Debug)]
+pub struct KilledOnDrop(pub Child);
+
+impl Drop for KilledOnDrop {
+    fn drop(&mut self) {
+        // Does nothing to a process that was waited for already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Starts a program in a session of its own that outlives this process.
-pub fn spawn_detached(command: &mut Command) -> io::Result<std::process::Child> {
+pub fn spawn_detached(command: &mut Command) -> io::Result<Child> {
     // SAFETY: the closure calls only setsid, which is async-signal-safe.
     unsafe { command.pre_exec(|| Ok(setsid().map(drop)?)) };
     command.spawn().map_err(explained)

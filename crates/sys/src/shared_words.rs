@@ -2,8 +2,11 @@
 
 use std::fs::File;
 use std::io;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
+
+use rustix::thread::futex;
+use rustix::time::Timespec;
 
 use crate::memory::Mapping;
 
@@ -32,31 +35,20 @@ impl SharedWords {
 /// Sleeps until a process calls [`wake`] for the word, for at most `limit`; may return early.
 /// Returns at once if the word's low half is not `expected`.
 pub fn wait(word: &AtomicU64, expected: u32, limit: Duration) {
-    let limit = libc::timespec {
-        tv_sec: limit.as_secs() as libc::time_t,
-        tv_nsec: libc::c_long::from(limit.subsec_nanos()),
-    };
-    // SAFETY: word and limit outlive the call; the kernel only reads them.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            low_half(word),
-            libc::FUTEX_WAIT,
-            expected,
-            &raw const limit,
-        );
-    }
+    let limit = Timespec::try_from(limit).ok();
+    let _ = futex::wait(low_half(word), futex::Flags::empty(), expected, limit.as_ref());
 }
 
 /// Wakes one that sleeps at a word.
 pub fn wake(word: &AtomicU64) {
-    // SAFETY: the word outlives the call; the kernel takes its address only.
-    unsafe { libc::syscall(libc::SYS_futex, low_half(word), libc::FUTEX_WAKE, 1) };
+    let _ = futex::wake(low_half(word), futex::Flags::empty(), 1);
 }
 
 /// The kernel compares the low 32 bits.
-fn low_half(word: &AtomicU64) -> *mut u32 {
-    word.as_ptr().cast::<u32>().wrapping_add(usize::from(cfg!(target_endian = "big")))
+fn low_half(word: &AtomicU64) -> &AtomicU32 {
+    let half = word.as_ptr().cast::<u32>().wrapping_add(usize::from(cfg!(target_endian = "big")));
+    // SAFETY: an aligned half of a live word, which only the kernel reads, at once.
+    unsafe { AtomicU32::from_ptr(half) }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use guest::{Notice, Setup, Then};
-use keep::Cache;
+use keep::{Cache, Scratch};
 use kernels::{Kernel, KernelArg, KernelError, Missing, locate};
 use model::{MachineSpec, Missed};
 use object::Endianness;
@@ -148,7 +148,7 @@ pub fn boot(
     stop: Stop<'_>,
 ) -> Result<Booted, VmError> {
     let parts = Parts::gather(machine, kernel, cache, &[], Then::Report)?;
-    let folder = cache.scratch("boot").map_err(VmError::cache(&cache.root))?;
+    let folder = Scratch::make(&cache.root, "boot").map_err(VmError::cache(&cache.root))?;
     parts.write(&parts.image()?, folder.path())?;
     let begun = Instant::now();
     let mut guest = parts.boot(folder.path(), None)?;

@@ -4,14 +4,14 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use guest::{NOTICE, Notice, Setup};
 use model::{DeathRecord, whole_lines};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::json;
-use sys::process::{signal, signals, spawn_bound};
+use sys::process::{KilledOnDrop, signal, signals, spawn_bound};
 
 use crate::qemu::{Qemu, Start, file_arguments, machine_arguments, path_of};
 use crate::qmp::{Event, Qmp};
@@ -29,7 +29,7 @@ pub(crate) enum Message {
 }
 
 pub(crate) struct GuestProcess {
-    child: Child,
+    child: KilledOnDrop,
     pub(crate) qmp: Qmp,
     channel: File,
     rest: Vec<u8>,
@@ -73,15 +73,15 @@ impl GuestProcess {
             command.args(["-incoming", "defer"]);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.try_clone()?);
-        let mut child = spawn_bound(&mut command)?;
-        match Qmp::connect(&mut child) {
+        let mut child = KilledOnDrop(spawn_bound(&mut command)?);
+        match Qmp::connect(&mut child.0) {
             Ok(qmp) => {
                 let (rest, _inputs) = (Vec::new(), [setup, cell]);
                 Ok(Self { child, qmp, channel, rest, console: printed, errors, _inputs })
             }
             Err(error) => {
-                let _ = signal(child.id(), signals::KILL);
-                let exit = child.wait()?;
+                let _ = signal(child.0.id(), signals::KILL);
+                let exit = child.0.wait()?;
                 let said = text_of(&errors);
                 let why = if said.is_empty() { format!("{error}; {exit}") } else { said };
                 Err(io::Error::other(format!("QEMU: {why}")))
@@ -173,9 +173,9 @@ impl GuestProcess {
 
     /// Ends QEMU; returns how it ended, and the kernel's death with its log (without the time).
     pub(crate) fn examine(&mut self, how: &str) -> (String, Option<DeathRecord>) {
-        let _ = signal(self.child.id(), signals::KILL);
+        let _ = signal(self.child.0.id(), signals::KILL);
         let exit =
-            self.child.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());
+            self.child.0.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());
         let console = text_of(&self.console);
         let errors = text_of(&self.errors);
         let Some(cause) = last_words(&console) else {
@@ -196,13 +196,6 @@ impl GuestProcess {
         let skipped = console.lines().count().saturating_sub(LOG_LINES);
         let log = console.lines().skip(skipped).map(|line| line.trim_end().to_owned()).collect();
         (text, Some(DeathRecord { at_ns: 0, cause, log }))
-    }
-}
-
-impl Drop for GuestProcess {
-    fn drop(&mut self) {
-        let _ = signal(self.child.id(), signals::KILL);
-        let _ = self.child.wait();
     }
 }
 

@@ -60,7 +60,7 @@ impl Shell {
         let (console, theirs) = UnixStream::pair()?;
         console.set_nonblocking(true)?;
         fcntl_setfd(&theirs, FdFlags::empty()).map_err(io::Error::from)?;
-        let folder = cache.scratch("shell").map_err(VmError::cache(&cache.root))?;
+        let folder = Scratch::make(&cache.root, "shell").map_err(VmError::cache(&cache.root))?;
         parts.write(&parts.image()?, folder.path())?;
         let guest = parts.boot(folder.path(), Some(theirs.as_raw_fd()))?;
         Ok(Self { guest, console, is_ready: false, _folder: folder })

@@ -7,7 +7,7 @@ use agent::Waiter;
 use anyhow::{Context, anyhow};
 use clap::Args;
 use experiment::{MatrixPlan, SubjectArg};
-use keep::Cache;
+use keep::{Cache, Scratch};
 use model::units::format_duration;
 use model::{EndStatus, Line, Spec, SubjectSpec, VmSpec};
 use render::{Block, Cell, Document, Table};
@@ -123,10 +123,13 @@ fn runs_of_boot(
     let cache = Cache::of_user();
     // Removed when this boot is done with.
     let scratch = afresh
-        .then(|| cache.scratch("verify"))
+        .then(|| Scratch::make(&cache.root, "verify"))
         .transpose()
         .with_context(|| format!("make a folder in {}", cache.root.display()))?;
-    let cache = scratch.as_ref().map_or(cache.clone(), |scratch| cache.without_snapshots(scratch));
+    let cache = match &scratch {
+        Some(scratch) => Cache { snapshots: scratch.path().to_owned(), ..cache },
+        None => cache,
+    };
     let options = VmOptions { cache, reuse_cells: false, silence: SILENCE, freeze: None };
     progress.say(&format!("{} with {}", machine.machine.name, machine.kernel));
     let vm = Vm::prepare(machine, &options, &|| waiter.stop_requested());

@@ -29,7 +29,7 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
     }
     let counts = |task: Task<'_>| task.counters.grown("taskstats", "compact_delay_total_ns");
     let is_counted = interval.tasks().any(|task| counts(task).is_some());
-    let lost = || lost_of_tasks(interval, None, |task| task.ns("compact"));
+    let lost = || lost_of_tasks(interval, None, |task| task.delay_ns("compact"));
     // Reclaim counts as pressure of memory too.
     let is_alone = interval.vmstat("pgsteal_direct") == Some(0.0);
     let pressure = || interval.machine().pressure("psi", "memory_some_us");

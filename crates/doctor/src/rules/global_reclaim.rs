@@ -53,7 +53,8 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         pressure: ("io_some_us", of_reads),
     }
     .price(interval, &traffic, |task| {
-        task.ns("blkio") * of_reads + task.ns("freepages") * (1.0 - traffic.anon_share())
+        task.delay_ns("blkio") * of_reads
+            + task.delay_ns("freepages") * (1.0 - traffic.anon_share())
     });
     let yield_share = stolen / scanned.max(1.0);
     let in_vain = if yield_share < IN_VAIN { ", most of it in vain" } else { "" };

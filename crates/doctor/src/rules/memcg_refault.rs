@@ -41,7 +41,7 @@ struct Refaults {
 }
 
 impl Refaults {
-    fn of(group: &Change<'_>) -> Option<Self> {
+    fn of_group(group: &Change<'_>) -> Option<Self> {
         let names = ["workingset_refault_file", "total_workingset_refault_file"];
         let refaults = group.grown_any("memcg", &names)?;
         let faults = group.grown_any("memcg", &["pgmajfault", "total_pgmajfault"])?;
@@ -64,7 +64,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let mut findings = Vec::new();
     let (mut most, mut cold, mut unpriced) = (None::<f64>, false, None);
     for (path, change) in interval.groups() {
-        let Some(group) = Refaults::of(&change) else { continue };
+        let Some(group) = Refaults::of_group(&change) else { continue };
         most = Some(group.refaults.max(most.unwrap_or(0.0)));
         let (price, affected) = price(interval, (path, &change), &group, refault_ns);
         if group.of_faults < REFAULT_SHARE {
@@ -132,10 +132,10 @@ fn price(
 /// Without a cost, what its threads waited for block I/O; `None` if that is unknown.
 fn waited_ns(change: &Change<'_>, faults: f64, refault_ns: Option<f64>) -> Option<f64> {
     let slept_ns = slept_ns(change, faults);
-    let delays = || Delays::from_change(*change).filter(|delays| !delays.are_impossible());
+    let delays = || change.with_delays().filter(|delays| !delays.has_impossible_delays());
     match refault_ns {
         Some(refault_ns) => Some(slept_ns.unwrap_or(0.0).max(faults * refault_ns)),
-        None => slept_ns.or_else(|| Some(delays()?.ns("blkio"))),
+        None => slept_ns.or_else(|| Some(delays()?.delay_ns("blkio"))),
     }
 }
 

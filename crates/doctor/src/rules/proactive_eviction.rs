@@ -53,7 +53,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         reads: Some((unexplained, costs.ns(Operation::FileRefault))),
         pressure: ("io_some_us", of_reads),
     }
-    .price(interval, &traffic, |task| task.ns("blkio") * of_reads);
+    .price(interval, &traffic, |task| task.delay_ns("blkio") * of_reads);
     let scope = path.map_or(Scope::Machine, |path| Scope::Group(path.to_owned()));
     let condition = format!(
         "{unexplained} file pages came back that there was room for: somebody has them evicted"

@@ -47,8 +47,8 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         pressure: ("memory_some_us", 1.0),
     }
     .price(interval, &traffic, |task| {
-        let read_ns = task.ns("swapin").max(task.ns("blkio") * of_reads);
-        read_ns + task.ns("freepages") * traffic.anon_share()
+        let read_ns = task.delay_ns("swapin").max(task.delay_ns("blkio") * of_reads);
+        read_ns + task.delay_ns("freepages") * traffic.anon_share()
     });
     let condition = format!(
         "{pages} pages were swapped in and {evicted} anonymous ones evicted: processes use more \

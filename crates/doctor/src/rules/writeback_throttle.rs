@@ -38,7 +38,7 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
     let price = Waits { group: None, reads: None, pressure: ("io_some_us", write_share) }.price(
         interval,
         &traffic,
-        |task| task.ns("blkio") * write_share,
+        |task| task.delay_ns("blkio") * write_share,
     );
     let condition = format!(
         "{written} pages were written, and as much as may be is still dirty: writers wait for the \

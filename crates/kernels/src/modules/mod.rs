@@ -29,7 +29,7 @@ pub struct Module {
 pub(crate) fn plan(dir: &Path, wanted: &[&str]) -> Result<Vec<Module>, KernelError> {
     let mut planner = Planner::read(dir)?;
     for name in wanted {
-        planner.add(name, &Need::Wanted)?;
+        planner.add(name, Some(""))?;
     }
     Ok(planner.plan)
 }
@@ -45,14 +45,6 @@ struct Planner {
     aliases: Option<HashMap<String, String>>,
     seen: HashSet<String>,
     plan: Vec<Module>,
-}
-
-enum Need<'a> {
-    Wanted,
-    /// A hard dependency of this module.
-    By(&'a str),
-    /// A soft dependency.
-    Soft,
 }
 
 impl Planner {
@@ -73,8 +65,10 @@ impl Planner {
         Ok(Self { dir: dir.to_owned(), files, built_in, depends, ..Self::default() })
     }
 
-    fn add(&mut self, name: &str, need: &Need<'_>) -> Result<(), KernelError> {
-        let Some((name, path)) = self.file(name, need)? else { return Ok(()) };
+    /// Adds a module and what it needs. If it is missing, `needed_by` ends the error's sentence;
+    /// `None` leaves it out, as it is only softly needed.
+    fn add(&mut self, name: &str, needed_by: Option<&str>) -> Result<(), KernelError> {
+        let Some((name, path)) = self.file(name, needed_by)? else { return Ok(()) };
         // Marked first, to end cycles.
         if !self.seen.insert(name.clone()) {
             return Ok(());
@@ -84,14 +78,15 @@ impl Planner {
             modinfo.depends.clone_from(listed);
         }
         for soft in &modinfo.soft_before {
-            self.add(soft, &Need::Soft)?;
+            self.add(soft, None)?;
         }
+        let needed_by = format!(", which {name} needs");
         for needed in &modinfo.depends {
-            self.add(needed, &Need::By(&name))?;
+            self.add(needed, Some(&needed_by))?;
         }
         self.plan.push(Module { name, bytes });
         for soft in &modinfo.soft_after {
-            self.add(soft, &Need::Soft)?;
+            self.add(soft, None)?;
         }
         Ok(())
     }
@@ -100,7 +95,7 @@ impl Planner {
     fn file(
         &mut self,
         name: &str,
-        need: &Need<'_>,
+        needed_by: Option<&str>,
     ) -> Result<Option<(String, PathBuf)>, KernelError> {
         let found = |planner: &Self, name: String| {
             planner.files.get(&name).cloned().map(|path| (name, path))
@@ -117,12 +112,7 @@ impl Planner {
             None => self.by_alias(&name)?,
         };
         let file = by_alias.and_then(|module| found(self, module));
-        let needed_by = match need {
-            _ if file.is_some() => return Ok(file),
-            Need::Soft => return Ok(None),
-            Need::By(module) => format!(", which {module} needs"),
-            Need::Wanted => String::new(),
-        };
+        let Some(needed_by) = needed_by.filter(|_| file.is_none()) else { return Ok(file) };
         Err(KernelError::Unavailable(format!(
             "{}: no module {name}{needed_by}; another kernel package may have it",
             self.dir.display()
