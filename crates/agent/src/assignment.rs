@@ -1,5 +1,6 @@
 //! What the agent is told: one spec, and where to run it; and why it can measure nothing.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
@@ -32,6 +33,9 @@ pub struct Assignment {
     pub environment: Environment,
     /// What the maker could not have.
     pub missed: Vec<Missed>,
+    /// Where options come from, for the header.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub origins: BTreeMap<String, String>,
     /// Test hook: freeze the prober.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freeze: Option<Freeze>,

@@ -114,6 +114,7 @@ impl<'a, W: Write> Observer<'a, W> {
             started_unix_ns: realtime_ns(),
             spec: Spec { load: load.spec(&asked.load), measure, ..asked.clone() },
             environment,
+            origins: assignment.origins.clone(),
             missed,
         })))?;
         let mut notes = load.plan.notes.iter().chain(notes);

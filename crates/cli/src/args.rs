@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 
 use crate::output::OutputArgs;
 
@@ -18,6 +18,18 @@ use crate::output::OutputArgs;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+
+    /// Use colours: `auto` (on a terminal), `always` or `never` [default: auto]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        global = true,
+        default_value_t,
+        display_order = 900,
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
+    color: ColorChoice,
 }
 
 #[derive(Subcommand)]
@@ -63,6 +75,8 @@ pub(crate) enum Command {
     Export(crate::export::ExportArgs),
     /// List the published figures that come with thrashlab
     Reference(OutputArgs),
+    /// Show the settings in force, and where each comes from
+    Config(crate::config::ConfigArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -103,7 +117,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Explain", &["attribute", "doctor", "footprint"]),
     ("Simulate", &["mmu", "trace"]),
     ("Results", &["show", "report", "import", "export", "reference"]),
-    ("Machine", &["vm", "cache", "completions", "man"]),
+    ("Machine", &["vm", "cache", "config", "completions", "man"]),
 ];
 
 /// The command line, with the verbs grouped by purpose in the help.
@@ -123,7 +137,7 @@ pub(crate) fn command() -> clap::Command {
             );
         }
     }
-    help += "`thrashlab COMMAND --help` shows the options of a command, and examples";
+    help += "`thrashlab COMMAND --help` shows options and examples; --color auto|always|never";
     command.help_template(help)
 }
 

@@ -9,7 +9,7 @@ use store::import::Options;
 use store::observations::observations_as;
 
 use crate::output::{OutputArgs, show};
-use crate::{Failure, OrWrong};
+use crate::{Failure, OrWrong, settings};
 
 /// The factor of those who time whole commands.
 const COMMAND: &str = "command";
@@ -88,7 +88,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
         .collect::<Result<Vec<_>, _>>()
         .or_wrong("read what is to be compared")?;
     let limit = args.fail_on.and_then(|FailOn(limit)| limit);
-    let margin = args.margin.or(limit).unwrap_or(Settings::default().margin);
+    // A limit that was given is stronger than a margin that was not.
+    let margin = args.margin.filter(|_| limit.is_none() || settings::is_given("margin"));
+    let margin = margin.or(limit).unwrap_or(Settings::default().margin);
     let request = Request {
         factor: args.factor.clone().or_else(|| commands(&sets)),
         responses: args.responses.clone(),

@@ -14,7 +14,7 @@ use vm::VmError;
 
 use crate::guests;
 use crate::progress::Progress;
-use crate::{Failure, OrWrong};
+use crate::{Failure, OrWrong, settings};
 
 #[derive(Args)]
 pub(crate) struct LabArgs {
@@ -64,7 +64,9 @@ pub(crate) fn drive<T>(
 ) -> Result<T, Failure> {
     let waiter = Waiter::new().context("catch signals")?;
     let on_event = &mut |event: &experiment::Event<'_>| progress.on(event);
-    let outcome = work(&mut Driver::new(options, &waiter, on_event));
+    let mut options = options.clone();
+    options.origins = settings::origins();
+    let outcome = work(&mut Driver::new(&options, &waiter, on_event));
     progress.finish();
     outcome.map_err(|error| guests::stopped_or(&waiter, failure(error)))
 }

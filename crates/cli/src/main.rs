@@ -15,6 +15,7 @@ mod bisect;
 mod cache;
 mod cells;
 mod compare;
+mod config;
 mod doctor;
 mod experiment;
 mod export;
@@ -27,12 +28,14 @@ mod output;
 mod progress;
 mod report;
 mod run;
+mod settings;
 mod show;
 mod sweep;
 mod timing;
 mod trace;
 mod vm;
 
+use std::ffi::OsString;
 use std::fmt::{Debug, Display};
 use std::process::ExitCode;
 
@@ -41,6 +44,7 @@ use clap::FromArgMatches;
 
 use args::{Cli, Command};
 pub(crate) use output::{print, print_bytes};
+use settings::Settings;
 
 const INTERRUPTED: u8 = 130;
 const NOT_MEASURED: u8 = 3;
@@ -90,9 +94,45 @@ fn main() -> ExitCode {
     if let Some(code) = tool(&arguments) {
         return code;
     }
-    let matches = args::command().get_matches_from(arguments);
+    let outcome = started(arguments);
+    let (error, code) = match outcome {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::NotSo) => return ExitCode::from(NOT_SO),
+        Err(Failure::Interrupted) => return ExitCode::from(INTERRUPTED),
+        Err(Failure::OfCommand(code)) => return ExitCode::from(code),
+        Err(Failure::WrongUse(error)) => (error, WRONG_USE),
+        Err(Failure::NotMeasured(error)) => (error, NOT_MEASURED),
+    };
+    complain(&format!("thrashlab: {}", chain(&error)));
+    ExitCode::from(code)
+}
+
+/// Reads the command line, with the user's settings as defaults, and does what it asks for.
+fn started(arguments: Vec<OsString>) -> Result<(), Failure> {
+    let command = args::command();
+    // What thrashlab starts itself has been told everything.
+    let is_own = arguments.get(1).is_some_and(|verb| verb.as_encoded_bytes().starts_with(b"__"));
+    let settings = if is_own { Ok(Settings::default()) } else { Settings::read(&command) };
+    let command = match &settings {
+        Ok(settings) => settings.as_defaults(command).color(settings.color(&arguments)),
+        Err(_) => command,
+    };
+    let matches = command.get_matches_from(arguments);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let outcome = match cli.command {
+    // Help must not depend on a file that is to be mended with its help.
+    let is_help = match &cli.command {
+        Command::Man { .. } | Command::Completions { .. } => true,
+        Command::Config(config) => config.path,
+        _ => false,
+    };
+    let settings = if is_help { settings.unwrap_or_default() } else { settings? };
+    settings.enforce(&matches);
+    execute(cli.command, &settings)
+}
+
+fn execute(command: Command, settings: &Settings) -> Result<(), Failure> {
+    match command {
+        Command::Config(args) => config::config(&args, settings, &args::command()),
         Command::Run(args) => run::run(&args),
         Command::Bisect(args) => bisect::bisect(&args),
         Command::Experiment(args) => experiment::experiment(&args),
@@ -125,22 +165,12 @@ fn main() -> ExitCode {
         Command::Cleanup { arguments } => {
             keep::serve(&arguments).map_err(|why| Failure::NotMeasured(anyhow::Error::msg(why)))
         }
-    };
-    let (error, code) = match outcome {
-        Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::NotSo) => return ExitCode::from(NOT_SO),
-        Err(Failure::Interrupted) => return ExitCode::from(INTERRUPTED),
-        Err(Failure::OfCommand(code)) => return ExitCode::from(code),
-        Err(Failure::WrongUse(error)) => (error, WRONG_USE),
-        Err(Failure::NotMeasured(error)) => (error, NOT_MEASURED),
-    };
-    complain(&format!("thrashlab: {}", chain(&error)));
-    ExitCode::from(code)
+    }
 }
 
 /// Runs as one of the tools of a session, before anything else, as its cost is measured. `None` if
 /// this is no call of a tool.
-fn tool(arguments: &[std::ffi::OsString]) -> Option<ExitCode> {
+fn tool(arguments: &[OsString]) -> Option<ExitCode> {
     let [_, command, name, words @ ..] = arguments else { return None };
     if command.to_str() != Some(workloads::TOOL_COMMAND) {
         return None;

@@ -4,12 +4,12 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ColorChoice};
 use keep::out_file::write_whole;
 use render::{Document, FORMATS, OutputFormat, Style, format_named, format_of_file};
 
-use crate::{Failure, complain};
+use crate::{Failure, complain, settings};
 
 /// Fewest columns that tables are fitted into.
 const LEAST_COLUMNS: u16 = 40;
@@ -87,17 +87,17 @@ pub(crate) fn deliver(
     Ok(())
 }
 
-/// Width and colours of standard output; NO_COLOR as in <https://no-color.org>.
+/// Width and colours of standard output.
 fn style() -> Style {
-    let output = std::io::stdout();
+    let (output, color) = (std::io::stdout(), settings::color());
     if !output.is_terminal() {
-        return Style::default();
+        return Style { has_colour: color == ColorChoice::Always, ..Style::default() };
     }
-    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_none_or(|kind| kind.is_empty() || kind == "dumb");
     let columns = rustix::termios::tcgetwinsize(output).map_or(0, |size| size.ws_col);
     let width = (columns > 0).then(|| usize::from(columns.max(LEAST_COLUMNS)));
-    Style { width, has_colour: !is_set("NO_COLOR") && !is_dumb }
+    let is_auto = color == ColorChoice::Auto;
+    Style { width, has_colour: color == ColorChoice::Always || is_auto && !is_dumb }
 }
 
 /// Prints a result; a reader that went away (`| head`) is no failure.

@@ -15,7 +15,7 @@ use crate::laboratory::{LabArgs, drive};
 use crate::output::deliver;
 use crate::show::Shape;
 use crate::timing::TimingArgs;
-use crate::{Failure, report, show, wrong};
+use crate::{Failure, report, settings, show, wrong};
 
 /// One freeze a second, for the test hook.
 const FREEZE_EVERY_NS: u64 = 1_000_000_000;
@@ -221,7 +221,8 @@ fn check_place(args: &RunArgs) -> Result<(), Failure> {
                    from the cache or run again";
         return Err(wrong!(why));
     }
-    if args.lab.options.work_dir.is_some() || args.swap.is_some() {
+    let has_work_dir = args.lab.options.work_dir.is_some() && settings::is_given("work-dir");
+    if has_work_dir || args.swap.is_some() {
         return Err(wrong!("--work-dir and --swap are for this machine; {instead}"));
     }
     Ok(())

@@ -12,7 +12,7 @@ use store::{CurveOptions, Curves};
 
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{self, OutputArgs};
-use crate::{Failure, OrWrong, print};
+use crate::{Failure, OrWrong, print, settings};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -97,7 +97,12 @@ struct SourceArgs {
 
 impl SweepArgs {
     fn typed(&self) -> TypedSweep {
-        let named = [("subject", &self.subject), ("load", &self.load)];
+        // A plan is complete by itself: what is the user's default is not for it.
+        let is_plan = self.what.as_ref().is_some_and(|what| what.ends_with(".toml"));
+        let is_set = is_plan || self.set.iter().any(|(name, _)| name == "subject");
+        let is_stronger = |_: &&String| settings::is_given("subject") || !is_set;
+        let subject = self.subject.as_ref().filter(is_stronger).cloned();
+        let named = [("subject", &subject), ("load", &self.load)];
         let named = named.iter().filter_map(|(name, value)| Some((*name, value.as_ref()?)));
         let set = self.set.iter().map(|(name, value)| (name.as_str(), value));
         let setting = |(parameter, value): (&str, &String)| Setting {

@@ -15,7 +15,7 @@ use model::VmSpec;
 use vm::VmRequest;
 
 use crate::progress::Progress;
-use crate::{Failure, OrWrong};
+use crate::{Failure, OrWrong, settings};
 
 #[derive(Subcommand)]
 pub(crate) enum VmCommand {
@@ -54,7 +54,8 @@ struct Setting {
 impl MachineArgs {
     /// What both say together.
     fn request(&self) -> VmRequest {
-        let kernel = self.kernel.clone().or_else(|| self.settings.kernel.clone());
+        let is_stronger = settings::is_given("kernel") || self.settings.kernel.is_none();
+        let kernel = if is_stronger { &self.kernel } else { &self.settings.kernel }.clone();
         VmRequest { kernel, ..self.settings.clone() }
     }
 

@@ -1,6 +1,6 @@
 //! What all drivers share: options, the user's wish to stop, and the listener to events.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,6 +42,10 @@ pub struct DriverOptions {
     /// cache of guests
     #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
     pub(crate) cells: Option<PathBuf>,
+
+    /// Where options come from that are not built in, for the headers of runs.
+    #[arg(skip)]
+    pub origins: BTreeMap<String, String>,
 
     /// Test hook: freezes the probe's process.
     #[arg(skip)]

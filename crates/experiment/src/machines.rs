@@ -139,6 +139,7 @@ impl Machines {
                 let mut remote = options.remote.clone();
                 remote.purpose = need.purpose.to_owned();
                 remote.work_dir.clone_from(&options.work_dir);
+                remote.origins.clone_from(&options.origins);
                 (remote.swap_bytes, remote.freeze) = (need.swap_bytes, options.freeze);
                 let session = Session::open(address, &remote, waiter, say)?;
                 self.sessions.push((need.swap_bytes, session));
@@ -234,6 +235,7 @@ fn set_stage(need: &Need<'_>, driver: &mut Driver<'_>) -> Result<Stage, Experime
     let options = StageOptions {
         work_dir: driver.options.work_dir.clone(),
         swap_bytes: need.swap_bytes,
+        origins: driver.options.origins.clone(),
         freeze: driver.options.freeze,
         ..StageOptions::default()
     };

@@ -287,6 +287,7 @@ fn header(spec: &Spec, mmu: &MmuSpec, run_id: &str) -> Header {
         started_unix_ns: 0,
         spec: spec.clone(),
         environment,
+        origins: BTreeMap::new(),
         missed: Vec::new(),
     }
 }

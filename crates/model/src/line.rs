@@ -53,6 +53,9 @@ pub struct Header {
     pub spec: Spec,
     /// The system under test.
     pub environment: Environment,
+    /// Where options come from (`given`, `environment`, `file`) by name; built-in ones are absent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub origins: BTreeMap<String, String>,
     /// What this run could not have, with reasons.
     pub missed: Vec<Missed>,
 }

@@ -92,6 +92,7 @@ fn header() -> impl Strategy<Value = Header> {
                 order: 1,
             },
             environment: BTreeMap::from([("kernel".to_owned(), text.clone())]),
+            origins: BTreeMap::new(),
             missed: vec![Missed { capability: "psi".to_owned(), reason: text }],
         },
     )

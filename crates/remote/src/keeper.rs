@@ -80,6 +80,7 @@ impl Session<'_> {
             work_dir: opening.work_dir.clone(),
             swap_bytes: opening.swap_bytes,
             facts: Environment::from([(REMOTE_FACT.to_owned(), opening.address.clone())]),
+            origins: opening.origins.clone(),
             freeze: opening.freeze,
             outlives_login: true,
             ..StageOptions::default()

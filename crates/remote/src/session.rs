@@ -29,8 +29,7 @@ const NEVER_NS: u64 = u64::MAX;
 /// Options for subjects on another machine (`ssh://HOST`), and the purpose of a session.
 #[derive(Args, Clone, Debug)]
 pub struct RemoteOptions {
-    /// With ssh://: the ssh command with arguments, as a shell reads it [default: $THRASHLAB_SSH,
-    /// else ssh]
+    /// With ssh://: the ssh command with arguments, as a shell reads it [default: ssh]
     #[arg(long, value_name = "COMMAND")]
     ssh: Option<String>,
 
@@ -62,6 +61,10 @@ pub struct RemoteOptions {
     /// Size of a temporary swap file there, in bytes.
     #[arg(skip)]
     pub swap_bytes: Option<u64>,
+
+    /// Where options come from, for the headers of runs.
+    #[arg(skip)]
+    pub origins: BTreeMap<String, String>,
 
     /// Test hook: freeze the prober.
     #[arg(skip)]
@@ -107,10 +110,9 @@ impl Session {
     ) -> Result<Self, RemoteError> {
         let program =
             Program::read(options.remote_program.as_deref()).map_err(RemoteError::program)?;
-        let named = || std::env::var("THRASHLAB_SSH").ok().filter(|command| !command.is_empty());
         let host = Host {
             address: address.clone(),
-            ssh: options.ssh.clone().or_else(named).unwrap_or_else(|| "ssh".to_owned()),
+            ssh: options.ssh.clone().unwrap_or_else(|| "ssh".to_owned()),
             program,
             opening: opening(address, options),
         };
@@ -402,6 +404,7 @@ fn opening(address: &Address, options: &RemoteOptions) -> Opening {
         keep_ns: options.keep,
         work_dir: options.work_dir.clone(),
         swap_bytes: options.swap_bytes,
+        origins: options.origins.clone(),
         freeze: options.freeze,
     }
 }

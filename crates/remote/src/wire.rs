@@ -40,6 +40,9 @@ pub struct Opening {
     pub(crate) keep_ns: u64,
     pub(crate) work_dir: Option<PathBuf>,
     pub(crate) swap_bytes: Option<u64>,
+    /// Where options come from, for the headers of runs.
+    #[serde(default)]
+    pub(crate) origins: BTreeMap<String, String>,
     pub(crate) freeze: Option<Freeze>,
 }
 

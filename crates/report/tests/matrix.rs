@@ -50,6 +50,7 @@ fn header(load: &str) -> Header {
         environment: [("kernel", "6.1.0"), ("cpus_milli", "2000"), ("swap_bytes", "0")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
+        origins: BTreeMap::new(),
         missed: Vec::new(),
     }
 }

@@ -72,6 +72,7 @@ fn run(load: &str, costs_ms: &[u64], status: EndStatus) -> Run {
             order: 0,
         },
         environment: [("kernel".to_owned(), "6.1".to_owned())].into(),
+        origins: BTreeMap::new(),
         missed: vec![Missed { capability: "perf".to_owned(), reason: "no PMU".to_owned() }],
     };
     let mut encoder = RunEncoder::default();

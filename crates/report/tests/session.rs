@@ -108,6 +108,7 @@ fn run(run_id: &str, load: &str, lines: Vec<Line>, status: EndStatus) -> Run {
             order: 0,
         },
         environment: [("cpus_milli".to_owned(), "2000".to_owned())].into(),
+        origins: BTreeMap::new(),
         missed: Vec::new(),
     };
     let mut encoder = RunEncoder::default();

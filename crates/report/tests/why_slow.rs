@@ -44,6 +44,7 @@ fn header(load: &str) -> Header {
             order: 0,
         },
         environment: BTreeMap::new(),
+        origins: BTreeMap::new(),
         missed: Vec::new(),
     }
 }

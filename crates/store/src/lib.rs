@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** readers refuse with the line number and the reason; they never guess or panic.
 
+pub mod config;
 pub mod curve;
 mod error;
 pub mod import;

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use keep::folders::user_folder;
 use model::Run;
@@ -76,9 +77,19 @@ pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     }
 }
 
-/// `$XDG_DATA_HOME/thrashlab`, else `~/.local/share/thrashlab`, else `./thrashlab-results`.
+/// What the user set for this process.
+static DEFAULT_FOLDER: OnceLock<PathBuf> = OnceLock::new();
+
+/// Makes this the folder for results that are not named; the first call counts.
+pub fn set_default_folder(folder: PathBuf) {
+    let _ = DEFAULT_FOLDER.set(folder);
+}
+
+/// The folder that was set, else `$XDG_DATA_HOME/thrashlab`, else `~/.local/share/thrashlab`, else
+/// `./thrashlab-results`.
 pub fn default_folder() -> PathBuf {
-    user_folder("XDG_DATA_HOME", ".local/share")
+    let set = DEFAULT_FOLDER.get().cloned();
+    set.or_else(|| user_folder("XDG_DATA_HOME", ".local/share"))
         .unwrap_or_else(|| PathBuf::from("thrashlab-results"))
 }
 

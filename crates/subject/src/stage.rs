@@ -36,6 +36,8 @@ pub struct StageOptions {
     pub facts: Environment,
     /// What it could not have.
     pub missed: Vec<Missed>,
+    /// Where options come from, for the header.
+    pub origins: BTreeMap<String, String>,
     /// Test hook: freeze the prober.
     pub freeze: Option<Freeze>,
     /// Whether runs go on when the user has logged out.
@@ -253,6 +255,7 @@ impl Stage {
             sources: sandbox.map_or_else(|| Sources::machine("/proc"), |made| made.sources.clone()),
             environment,
             missed,
+            origins: self.options.origins.clone(),
             freeze: self.options.freeze,
         })
     }

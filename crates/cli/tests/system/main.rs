@@ -29,6 +29,7 @@ mod provoked;
 mod recorded;
 mod reported;
 mod session;
+mod settings;
 mod simulated;
 mod starved;
 mod stop;

@@ -50,6 +50,10 @@ impl Fixture {
         self.path().join("state/thrashlab")
     }
 
+    pub(crate) fn config(&self) -> PathBuf {
+        self.path().join("config")
+    }
+
     pub(crate) fn output(&self) -> PathBuf {
         self.path().join("output")
     }
@@ -68,6 +72,7 @@ impl Fixture {
             .current_dir(self.path())
             .env("XDG_STATE_HOME", self.path().join("state"))
             .env("XDG_DATA_HOME", self.path().join("data"))
+            .env("XDG_CONFIG_HOME", self.config())
             .stdin(Stdio::null());
         if let Some(user) = self.user {
             command.uid(user).gid(user);

@@ -1,0 +1,206 @@
+//! Where the values of options come from: the command line, the environment, the user's
+//! configuration file, or what is built in, in this order.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::{env, fs, io};
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, ColorChoice, Command};
+use keep::folders::user_folder;
+
+use crate::{Failure, OrWrong};
+
+/// The settings: long options, `vm` (the SETTINGS of `thrashlab vm`), and `results`.
+pub(crate) const NAMES: [&str; 10] = [
+    "color",
+    "jobs",
+    "kernel",
+    "margin",
+    RESULTS,
+    "ssh",
+    "subject",
+    "vm",
+    "wall-limit",
+    "work-dir",
+];
+/// The folder in which results folders are made that `--output` does not name.
+const RESULTS: &str = "results";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Given,
+    Environment,
+    File,
+}
+
+impl Origin {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::Environment => "environment",
+            Self::File => "file",
+        }
+    }
+}
+
+/// Values of settings that are not built in, and where they come from.
+#[derive(Default)]
+pub(crate) struct Settings(BTreeMap<String, (String, Origin)>);
+
+/// Where the options of this invocation come from, if not built in.
+static ORIGINS: OnceLock<BTreeMap<String, Origin>> = OnceLock::new();
+static COLOR: OnceLock<ColorChoice> = OnceLock::new();
+
+impl Settings {
+    /// Reads environment and file. Fails when the file cannot be read, or a value is wrong.
+    pub(crate) fn read(command: &Command) -> Result<Self, Failure> {
+        let check = |name: &str, value: &str| {
+            option(command, name).map_or(Ok(()), |option| check(option, value))
+        };
+        let mut settings = Self::default();
+        if let Some(path) = path() {
+            let text = match fs::read_to_string(&path) {
+                Err(error) if is_absent(&error) => String::new(),
+                read => read.or_wrong(format!("read {}", path.display()))?,
+            };
+            let values =
+                store::config::parse(&text, &NAMES, check).or_wrong(path.display().to_string())?;
+            let values = values.into_iter().map(|(name, value)| (name, (value, Origin::File)));
+            settings.0.extend(values);
+        }
+        for name in NAMES {
+            let Some((variable, value)) = in_environment(name) else { continue };
+            check(name, &value).map_err(|why| wrong!("{variable}={value}: {why}"))?;
+            settings.0.insert(name.to_owned(), (value, Origin::Environment));
+        }
+        Ok(settings)
+    }
+
+    /// A value that is not built in, and the name of its origin.
+    pub(crate) fn get(&self, name: &str) -> Option<(&str, &'static str)> {
+        self.0.get(name).map(|(value, origin)| (value.as_str(), origin.name()))
+    }
+
+    fn value(&self, name: &str) -> Option<&str> {
+        Some(self.get(name)?.0)
+    }
+
+    /// The command line with these values as defaults of its options.
+    pub(crate) fn as_defaults(&self, command: Command) -> Command {
+        let set = |option: Arg| match self.value(name(&option)) {
+            Some(value) => option.default_value(&*value.to_owned().leak()),
+            None => option,
+        };
+        command.mut_args(set).mut_subcommands(|command| self.as_defaults(command))
+    }
+
+    /// Whether to use colours, for help and errors, which are printed while arguments are read.
+    pub(crate) fn color(&self, arguments: &[std::ffi::OsString]) -> ColorChoice {
+        let options =
+            || arguments.iter().map(|it| it.to_str().unwrap_or("")).take_while(|it| *it != "--");
+        let next = options().skip_while(|it| *it != "--color").nth(1);
+        let typed = next.or_else(|| options().find_map(|it| it.strip_prefix("--color=")));
+        typed.or(self.value("color")).and_then(|value| value.parse().ok()).unwrap_or_default()
+    }
+
+    /// Takes these settings, with the options that were given, for those of this process.
+    pub(crate) fn enforce(&self, matches: &ArgMatches) {
+        let mut leaf = matches;
+        while let Some((_, inner)) = leaf.subcommand() {
+            leaf = inner;
+        }
+        let mut origins = BTreeMap::new();
+        for id in leaf.ids().map(clap::Id::as_str) {
+            // Groups, which derived types are, begin with a capital letter.
+            if id.starts_with(char::is_uppercase) {
+                continue;
+            }
+            let name = if id == VM_ID { "vm".to_owned() } else { id.replace('_', "-") };
+            let origin = match leaf.value_source(id) {
+                Some(ValueSource::CommandLine) => Some(Origin::Given),
+                _ => self.0.get(&name).map(|(_, origin)| *origin),
+            };
+            origins.extend(origin.map(|origin| (name, origin)));
+        }
+        let _ = ORIGINS.set(origins);
+        let _ = COLOR.set(leaf.get_one("color").copied().unwrap_or_default());
+        if let Some(folder) = self.value(RESULTS) {
+            store::results::set_default_folder(folder.into());
+        }
+    }
+}
+
+/// The id of the argument of `thrashlab vm` that follows `vm:` in a subject.
+const VM_ID: &str = "settings";
+
+/// Whether an option was given, and is not a default of the user's.
+pub(crate) fn is_given(name: &str) -> bool {
+    ORIGINS.get().and_then(|origins| origins.get(name)) == Some(&Origin::Given)
+}
+
+/// Where the options of this invocation come from, for run files; those built in are absent.
+pub(crate) fn origins() -> BTreeMap<String, String> {
+    let origins = ORIGINS.get().into_iter().flatten();
+    origins.map(|(name, origin)| (name.clone(), origin.name().to_owned())).collect()
+}
+
+pub(crate) fn color() -> ColorChoice {
+    COLOR.get().copied().unwrap_or_default()
+}
+
+/// The configuration file. Root through sudo reads that of HOME only: XDG_CONFIG_HOME may still be
+/// that of the user who called sudo.
+pub(crate) fn path() -> Option<PathBuf> {
+    let is_sudo = rustix::process::geteuid().is_root() && env::var_os("SUDO_UID").is_some();
+    // A variable without a name is never set.
+    let variable = if is_sudo { "" } else { "XDG_CONFIG_HOME" };
+    Some(user_folder(variable, ".config")?.join("config.toml"))
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// The variable of a setting with its value. Colours have their common variables as well.
+fn in_environment(name: &str) -> Option<(String, String)> {
+    let own = format!("THRASHLAB_{}", name.to_uppercase().replace('-', "_"));
+    let is_set = |variable: &str| env::var_os(variable).is_some_and(|value| !value.is_empty());
+    match env::var(&own) {
+        Ok(value) if !value.is_empty() => return Some((own, value)),
+        _ if name != "color" => return None,
+        _ => {}
+    }
+    let is_forced =
+        is_set("CLICOLOR_FORCE") && env::var_os("CLICOLOR_FORCE").is_some_and(|it| it != "0");
+    let common =
+        [("NO_COLOR", is_set("NO_COLOR"), "never"), ("CLICOLOR_FORCE", is_forced, "always")];
+    let (variable, _, value) = common.into_iter().find(|(_, is_set, _)| *is_set)?;
+    Some((variable.to_owned(), value.to_owned()))
+}
+
+/// The name of an option among the settings.
+fn name(option: &Arg) -> &str {
+    let is_vm = option.get_id() == VM_ID && option.is_positional();
+    option.get_long().unwrap_or(if is_vm { "vm" } else { "" })
+}
+
+/// The first option of this name.
+pub(crate) fn option<'a>(command: &'a Command, named: &str) -> Option<&'a Arg> {
+    let own = command.get_arguments().find(|option| name(option) == named);
+    own.or_else(|| command.get_subcommands().find_map(|inner| option(inner, named)))
+}
+
+/// Reads a value as the option does. The error is why it cannot.
+fn check(option: &Arg, value: &str) -> Result<(), String> {
+    let alone = Arg::new("value").value_parser(option.get_value_parser().clone());
+    let command = Command::new("").no_binary_name(true).arg(alone.allow_hyphen_values(true));
+    command.try_get_matches_from([value]).map(drop).map_err(|error| {
+        let known: Vec<_> =
+            option.get_possible_values().iter().map(|it| it.get_name().to_owned()).collect();
+        let reason = error.source().map(ToString::to_string);
+        reason.unwrap_or_else(|| format!("is none of {}", known.join(", ")))
+    })
+}
