@@ -61,8 +61,8 @@ pub(crate) struct AttributeArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     per: Option<u32>,
 
-    /// Confidence of all intervals
-    #[arg(long, value_name = "PART", default_value_t = 0.95, value_parser = confidence)]
+    /// Confidence of the answer: of all intervals
+    #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = confidence)]
     confidence: f64,
 
     /// Take trials of a CSV that repeat another one value for value
@@ -73,7 +73,7 @@ pub(crate) struct AttributeArgs {
     #[arg(long)]
     ledger: bool,
 
-    /// Print JSON instead of tables and sentences
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

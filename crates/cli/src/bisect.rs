@@ -34,11 +34,11 @@ pub(crate) struct BisectArgs {
     #[command(flatten)]
     of_command: CommandSteps,
 
-    /// Probability at which the answer is given
+    /// Confidence of the answer: the probability at which the search ends
     #[arg(long, value_name = "P", default_value_t = 0.95)]
     confidence: f64,
 
-    /// Most measurements of a noisy search
+    /// Most measurements; of a noisy search
     #[arg(long, value_name = "N", default_value_t = 100)]
     budget: usize,
 
@@ -49,7 +49,7 @@ pub(crate) struct BisectArgs {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Print JSON instead of a table
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -28,7 +28,7 @@ pub(crate) enum CacheCommand {
     /// Count and size of kernels, booted machines, cells and what fleets keep
     #[command(after_help = STAT_EXAMPLES)]
     Stat {
-        /// Print JSON instead of a table
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },

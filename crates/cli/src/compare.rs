@@ -40,7 +40,7 @@ pub(crate) struct CompareArgs {
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<String>,
 
-    /// Compare the levels of this factor within one input; the first level is the reference [default
+    /// Compare the levels of this factor; within one input, the first level is the reference [default
     /// of an export of hyperfine: its commands]
     #[arg(long, value_name = "FACTOR")]
     factor: Option<String>,

@@ -71,11 +71,11 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     rules: bool,
 
-    /// Show the N most costly findings
+    /// Show the first N only: the most costly findings
     #[arg(long, value_name = "N", default_value_t = 5)]
     top: usize,
 
-    /// Show why each other condition is ruled out
+    /// Show more: why each other condition is ruled out
     #[arg(long, short)]
     verbose: bool,
 
@@ -84,7 +84,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     openmetrics: Option<PathBuf>,
 
-    /// Folder for the small file of the calibration, on the disk of interest; without it the current
+    /// Folder on a disk for files: the small one of the calibration; without it the current
     /// folder, /var/tmp, /tmp or the cache folder, the first that is writable and on a disk
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,

@@ -48,7 +48,7 @@ pub(crate) struct ExperimentArgs {
     /// The plan (TOML)
     plan: PathBuf,
 
-    /// Folder for the runs; what it has already is not run again [default: one of the plan's name
+    /// Folder for the run files; what it has is not run again [default: one of the plan's name
     /// in the user's data directory]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -87,7 +87,7 @@ pub(crate) struct ExperimentArgs {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Print JSON instead of a table
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -68,7 +68,7 @@ pub(crate) struct FootprintArgs {
     #[arg(long, value_enum, value_name = "BY", default_value_t = Sort::Tables)]
     sort: Sort,
 
-    /// Show the first N processes only; totals are of all
+    /// Show the first N only: processes; totals are of all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     top: Option<u32>,
 

@@ -24,6 +24,9 @@ mod guests;
 mod import;
 mod laboratory;
 mod mmu;
+#[cfg(test)]
+#[path = "../tests/options/page.rs"]
+mod options;
 mod output;
 mod progress;
 mod report;

@@ -24,7 +24,7 @@ pub(crate) struct OutputArgs {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Print JSON: the same as --format json
+    /// Print JSON
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }

@@ -29,7 +29,7 @@ pub(crate) struct Shape {
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = form())]
     pub(crate) format: Form,
 
-    /// Print JSON: the same as --format json
+    /// Print JSON
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
 
@@ -38,7 +38,7 @@ pub(crate) struct Shape {
     #[arg(long, value_name = "N", conflicts_with = "format")]
     pub(crate) worst: Option<usize>,
 
-    /// More: all that is not available here; of a session every user by himself; with --format
+    /// Show more: all that is not available here; of a session every user by himself; with --format
     /// resp1 S.D., size written, loops and circles per second
     #[arg(long, short)]
     pub(crate) verbose: bool,

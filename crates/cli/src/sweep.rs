@@ -48,18 +48,18 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "PARAM=VALUE", conflicts_with = "from", value_parser = setting)]
     set: Vec<(String, String)>,
 
-    /// Where to run, as with `thrashlab run`
+    /// Where to run: as with `thrashlab run`
     #[arg(long, value_name = "SUBJECT", conflicts_with = "from")]
     subject: Option<String>,
 
-    /// The load in the background
+    /// The load: in the background
     #[arg(long, value_name = "LOAD", conflicts_with = "from")]
     load: Option<String>,
 
     #[command(flatten)]
     source: SourceArgs,
 
-    /// Folder for the runs; what it has already is not run again [default: one of the sweep's name
+    /// Folder for the run files; what it has is not run again [default: one of the sweep's name
     /// in the user's data directory]
     #[arg(long, value_name = "DIR", conflicts_with = "from")]
     output: Option<PathBuf>,
@@ -71,7 +71,7 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Print JSON instead of text
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -21,8 +21,7 @@ pub struct DriverOptions {
     #[arg(long)]
     pub no_cache: bool,
 
-    /// With vm and mmu: guests or simulations at a time, on all nodes of a fleet together [default:
-    /// one a CPU]
+    /// Guests or simulations at a time; on all nodes of a fleet together [default: one a CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
 
@@ -33,7 +32,7 @@ pub struct DriverOptions {
     #[command(flatten)]
     pub(crate) remote: RemoteOptions,
 
-    /// Folder on a disk for the files of loads and measures; with ssh:// there, with --fleet on
+    /// Folder on a disk for files: those of loads and measures; with ssh:// there, with --fleet on
     /// the nodes [default: /var/tmp/thrashlab-UID]
     #[arg(long, value_name = "DIR")]
     pub work_dir: Option<PathBuf>,

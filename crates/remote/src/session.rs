@@ -33,7 +33,7 @@ pub struct RemoteOptions {
     #[arg(long, value_name = "COMMAND")]
     ssh: Option<String>,
 
-    /// With ssh://: wait for a host that somebody else measures
+    /// With ssh://: wait for a host that another user measures
     #[arg(long)]
     wait: bool,
 

@@ -59,7 +59,7 @@ pub(crate) struct CurveArgs {
     #[arg(long, value_name = "PAGES")]
     sample_size: Option<usize>,
 
-    /// Seed of the sample
+    /// Seed of everything random: of the sample
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
@@ -72,7 +72,7 @@ pub(crate) struct CurveArgs {
     #[arg(long, value_name = "N")]
     process: Option<u32>,
 
-    /// Factor of the miss ratio that counts as leaving the plateau
+    /// Smallest rise that is a knee: of the miss ratio
     #[arg(long, value_name = "FACTOR", default_value_t = KneeSettings::default().least_rise)]
     least_rise: f64,
 

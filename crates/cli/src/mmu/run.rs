@@ -52,7 +52,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "NAME", default_value = "sparcstation1")]
     machine: String,
 
-    /// Of a Sun-4 the system: old, new, netbsd or linux [default: old]
+    /// The system of a Sun-4: old, new, netbsd or linux [default: old]
     #[arg(long, value_name = "SYSTEM")]
     hat: Option<String>,
 
@@ -77,15 +77,15 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "WHAT")]
     compare: Option<String>,
 
-    /// Folder for run files
+    /// Folder for the run files
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
 
-    /// Simulations at a time [default: one a CPU]
+    /// Guests or simulations at a time [default: one a CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 
-    /// Print JSON instead of a table
+    /// Print JSON
     #[arg(long)]
     json: bool,
 

@@ -38,7 +38,7 @@ pub(crate) struct WhatifArgs {
     #[arg(long, value_name = "NAME", default_value = "sparcstation1")]
     machine: String,
 
-    /// The system: old, new, netbsd or linux
+    /// The system of a Sun-4: old, new, netbsd or linux
     #[arg(long, value_name = "SYSTEM", default_value = "old")]
     hat: String,
 
@@ -50,7 +50,7 @@ pub(crate) struct WhatifArgs {
     #[arg(long, value_name = "SEEDS", default_value = "10", value_parser = count_or_range)]
     seeds: Seeds,
 
-    /// Simulations at a time [default: one a CPU]
+    /// Guests or simulations at a time [default: one a CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 

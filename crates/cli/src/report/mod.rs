@@ -43,7 +43,7 @@ pub(crate) struct ReportArgs {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Compare the levels of this factor within one experiment [default: its only one]
+    /// Compare the levels of this factor; within one experiment [default: its only one]
     #[arg(long, value_name = "FACTOR")]
     factor: Option<String>,
 

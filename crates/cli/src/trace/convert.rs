@@ -20,8 +20,8 @@ pub(crate) struct ConvertArgs {
     #[command(flatten)]
     input: InputArgs,
 
-    /// The file to write, `-` for standard output; it is there when it is complete
-    #[arg(long, short, value_name = "OUT")]
+    /// Write the trace to this file; `-` is standard output, and a file appears when it is whole
+    #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
     /// Its format: tlt, lackey, din, oracleGeneral or csv

@@ -29,7 +29,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) from: Option<Format>,
 
-    /// No progress
+    /// No progress on standard error
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

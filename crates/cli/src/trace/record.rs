@@ -29,7 +29,7 @@ children, threads and what they execute are recorded too. Cost and limits: docs/
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RecordArgs {
-    /// File of the trace
+    /// Write the trace to this file
     #[arg(long, short, value_name = "FILE", default_value = "trace.tlt")]
     output: PathBuf,
 

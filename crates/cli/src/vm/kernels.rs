@@ -37,7 +37,7 @@ pub(crate) struct KernelsArgs {
     #[arg(long, conflicts_with = "kernels")]
     all: bool,
 
-    /// Print JSON instead of a table
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -23,7 +23,7 @@ pub(crate) struct MachinesArgs {
     #[arg(value_name = "NAME")]
     name: Option<String>,
 
-    /// Print JSON instead of a table or TOML
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -61,7 +61,7 @@ pub(crate) struct VerifyArgs {
         value_parser = clap::value_parser!(u32).range(1..=100))]
     boots: u32,
 
-    /// Print JSON instead of a table
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }

@@ -50,7 +50,7 @@ pub struct StepsOfPlan {
     #[arg(long, value_name = "DIR", default_value = ".", requires = "git")]
     repo: PathBuf,
 
-    /// Folder for the runs [default: one of the plan's name in the user's data directory]
+    /// Folder for the run files [default: one of the plan's name in the user's data directory]
     #[arg(long, value_name = "DIR", requires = "plan", display_order = 13)]
     output: Option<PathBuf>,
 }

@@ -62,7 +62,7 @@ pub struct SearchArgs {
     #[arg(long, value_name = "N", conflicts_with = "from")]
     pub(super) passes: Option<u32>,
 
-    /// Most measurements in all, of each curve [default: 120]
+    /// Most measurements; of each curve [default: 120]
     #[arg(long, value_name = "N", conflicts_with = "from")]
     pub(super) budget: Option<usize>,
 
@@ -79,7 +79,7 @@ pub struct SearchArgs {
     #[serde(skip)]
     pub(super) geometric: bool,
 
-    /// Smallest rise of the cost that is a knee [default: 1.5 times]
+    /// Smallest rise that is a knee: of the cost [default: 1.5 times]
     #[arg(long, value_name = "FACTOR")]
     pub least_rise: Option<f64>,
 
