@@ -51,7 +51,7 @@ pub(crate) struct RunArgs {
     subject: Option<SubjectArg>,
 
     /// Loads to run, separated by commas [default: all; with --job none]
-    #[arg(long = "load", value_name = "LOADS", value_delimiter = ',',
+    #[arg(id = "load", long, value_name = "LOADS", value_delimiter = ',',
         value_parser = workload(loads_and_provocations()))]
     loads: Vec<String>,
 

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::{env, fs, io};
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, ColorChoice, Command};
+use clap::{Arg, ArgMatches, ColorChoice, Command, Id};
 use keep::folders::user_folder;
 
 use crate::{Failure, OrWrong};
@@ -29,29 +29,16 @@ pub(crate) const NAMES: [&str; 10] = [
 /// The folder in which results folders are made that `--output` does not name.
 const RESULTS: &str = "results";
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    Given,
-    Environment,
-    File,
-}
-
-impl Origin {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Given => "given",
-            Self::Environment => "environment",
-            Self::File => "file",
-        }
-    }
-}
+const GIVEN: &str = "given";
+const ENVIRONMENT: &str = "environment";
+const FILE: &str = "file";
 
 /// Values of settings that are not built in, and where they come from.
 #[derive(Default)]
-pub(crate) struct Settings(BTreeMap<String, (String, Origin)>);
+pub(crate) struct Settings(BTreeMap<String, (String, &'static str)>);
 
 /// Where the options of this invocation come from, if not built in.
-static ORIGINS: OnceLock<BTreeMap<String, Origin>> = OnceLock::new();
+static ORIGINS: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 static COLOR: OnceLock<ColorChoice> = OnceLock::new();
 
 impl Settings {
@@ -68,20 +55,20 @@ impl Settings {
             };
             let values =
                 store::config::parse(&text, &NAMES, check).or_wrong(path.display().to_string())?;
-            let values = values.into_iter().map(|(name, value)| (name, (value, Origin::File)));
+            let values = values.into_iter().map(|(name, value)| (name, (value, FILE)));
             settings.0.extend(values);
         }
         for name in NAMES {
             let Some((variable, value)) = in_environment(name) else { continue };
             check(name, &value).map_err(|why| wrong!("{variable}={value}: {why}"))?;
-            settings.0.insert(name.to_owned(), (value, Origin::Environment));
+            settings.0.insert(name.to_owned(), (value, ENVIRONMENT));
         }
         Ok(settings)
     }
 
-    /// A value that is not built in, and the name of its origin.
+    /// A value that is not built in, and its origin.
     pub(crate) fn get(&self, name: &str) -> Option<(&str, &'static str)> {
-        self.0.get(name).map(|(value, origin)| (value.as_str(), origin.name()))
+        self.0.get(name).map(|(value, origin)| (value.as_str(), *origin))
     }
 
     fn value(&self, name: &str) -> Option<&str> {
@@ -91,7 +78,11 @@ impl Settings {
     /// The command line with these values as defaults of its options.
     pub(crate) fn as_defaults(&self, command: Command) -> Command {
         let set = |option: Arg| match self.value(name(&option)) {
-            Some(value) => option.default_value(&*value.to_owned().leak()),
+            Some(value) => {
+                let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+                let help = help.split(" [default").next().unwrap_or_default().to_owned();
+                option.help(help).default_value(&*value.to_owned().leak()).hide_default_value(false)
+            }
             None => option,
         };
         command.mut_args(set).mut_subcommands(|command| self.as_defaults(command))
@@ -112,20 +103,15 @@ impl Settings {
         while let Some((_, inner)) = leaf.subcommand() {
             leaf = inner;
         }
-        let mut origins = BTreeMap::new();
-        for id in leaf.ids().map(clap::Id::as_str) {
-            // Groups, which derived types are, begin with a capital letter.
-            if id.starts_with(char::is_uppercase) {
-                continue;
-            }
-            let name = if id == VM_ID { "vm".to_owned() } else { id.replace('_', "-") };
-            let origin = match leaf.value_source(id) {
-                Some(ValueSource::CommandLine) => Some(Origin::Given),
-                _ => self.0.get(&name).map(|(_, origin)| *origin),
-            };
-            origins.extend(origin.map(|origin| (name, origin)));
-        }
-        let _ = ORIGINS.set(origins);
+        // Groups, which derived types are, begin with a capital letter.
+        let options = leaf.ids().map(Id::as_str).filter(|id| !id.starts_with(char::is_uppercase));
+        let origin = |id: &str| {
+            let name = id.replace('_', "-");
+            let is_given = leaf.value_source(id) == Some(ValueSource::CommandLine);
+            let origin = if is_given { GIVEN } else { self.get(&name)?.1 };
+            Some((name, origin.to_owned()))
+        };
+        let _ = ORIGINS.set(options.filter_map(origin).collect());
         let _ = COLOR.set(leaf.get_one("color").copied().unwrap_or_default());
         if let Some(folder) = self.value(RESULTS) {
             store::results::set_default_folder(folder.into());
@@ -133,18 +119,14 @@ impl Settings {
     }
 }
 
-/// The id of the argument of `thrashlab vm` that follows `vm:` in a subject.
-const VM_ID: &str = "settings";
-
 /// Whether an option was given, and is not a default of the user's.
 pub(crate) fn is_given(name: &str) -> bool {
-    ORIGINS.get().and_then(|origins| origins.get(name)) == Some(&Origin::Given)
+    ORIGINS.get().and_then(|origins| origins.get(name)).is_some_and(|origin| origin == GIVEN)
 }
 
 /// Where the options of this invocation come from, for run files; those built in are absent.
 pub(crate) fn origins() -> BTreeMap<String, String> {
-    let origins = ORIGINS.get().into_iter().flatten();
-    origins.map(|(name, origin)| (name.clone(), origin.name().to_owned())).collect()
+    ORIGINS.get().cloned().unwrap_or_default()
 }
 
 pub(crate) fn color() -> ColorChoice {
@@ -183,8 +165,8 @@ fn in_environment(name: &str) -> Option<(String, String)> {
 
 /// The name of an option among the settings.
 fn name(option: &Arg) -> &str {
-    let is_vm = option.get_id() == VM_ID && option.is_positional();
-    option.get_long().unwrap_or(if is_vm { "vm" } else { "" })
+    let vm = "vm";
+    option.get_long().unwrap_or(if option.get_id() == vm { vm } else { "" })
 }
 
 /// The first option of this name.

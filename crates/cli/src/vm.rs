@@ -35,7 +35,7 @@ pub(crate) enum VmCommand {
 struct MachineArgs {
     /// What follows `vm:` in --subject: `machine=NAME,kernel=KERNEL,mem=SIZE,…` [default: the
     /// machine p2-350]
-    #[arg(value_name = "SETTINGS", default_value = "", hide_default_value = true,
+    #[arg(id = "vm", value_name = "SETTINGS", default_value = "", hide_default_value = true,
         value_parser = request)]
     settings: VmRequest,
 
