@@ -25,9 +25,11 @@ impl Bounds {
     }
 }
 
-impl std::ops::AddAssign for Bounds {
-    fn add_assign(&mut self, other: Self) {
-        (self.min, self.max) = (self.min + other.min, self.max + other.max);
+impl std::ops::Add for Bounds {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { min: self.min + other.min, max: self.max + other.max }
     }
 }
 

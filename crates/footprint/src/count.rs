@@ -36,36 +36,25 @@ impl Counts {
         is_active_known: bool,
     ) -> Self {
         let mut counts = Self::default();
-        counts.add(mappings, geometry, is_active_known);
-        counts
-    }
-
-    /// Adds the counts of mappings of another process, with which no region is shared.
-    pub(crate) fn add<'a>(
-        &mut self,
-        mappings: impl Iterator<Item = &'a ReadMapping> + Clone,
-        geometry: &Geometry,
-        is_active_known: bool,
-    ) {
         // Mappings may share a region.
         let mut regions: BTreeMap<u64, bool> = BTreeMap::new();
         for mapping in mappings.clone() {
             for (number, region) in &mapping.regions {
-                self.present_pages += u64::from(region.present);
-                self.swapped_pages += u64::from(region.swapped);
-                self.shared_pages += u64::from(region.shared);
+                counts.present_pages += u64::from(region.present);
+                counts.swapped_pages += u64::from(region.swapped);
+                counts.shared_pages += u64::from(region.shared);
                 *regions.entry(*number).or_default() |= region.huge;
             }
         }
-        self.regions += regions.len() as u64;
-        self.huge_regions += regions.values().filter(|huge| **huge).count() as u64;
+        counts.regions = regions.len() as u64;
+        counts.huge_regions = regions.values().filter(|huge| **huge).count() as u64;
         if is_active_known {
             let activities: Vec<Activity> =
                 mappings.map(|mapping| mapping.activity(geometry)).collect();
-            let active_pages: u64 = activities.iter().map(|it| it.active_pages).sum();
-            *self.active_pages.get_or_insert_default() += active_pages;
-            *self.active_regions.get_or_insert_default() += active_regions(&activities);
+            counts.active_pages = Some(activities.iter().map(|it| it.active_pages).sum());
+            counts.active_regions = Some(active_regions(&activities));
         }
+        counts
     }
 
     /// Pages that matter: the active ones where they are known, else the present ones.
@@ -93,4 +82,17 @@ impl Counts {
 /// Pages in % of the pages of so many regions.
 fn percent(pages: u64, regions: u64, geometry: &Geometry) -> Option<f64> {
     (regions > 0).then(|| 100.0 * pages as f64 / (regions * geometry.region_pages) as f64)
+}
+
+impl std::ops::AddAssign for Counts {
+    /// Of different processes, which share no region.
+    fn add_assign(&mut self, other: Self) {
+        self.active_pages = self.active_pages.zip(other.active_pages).map(|(a, b)| a + b);
+        self.present_pages += other.present_pages;
+        self.swapped_pages += other.swapped_pages;
+        self.shared_pages += other.shared_pages;
+        self.regions += other.regions;
+        self.active_regions = self.active_regions.zip(other.active_regions).map(|(a, b)| a + b);
+        self.huge_regions += other.huge_regions;
+    }
 }

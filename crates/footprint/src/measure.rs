@@ -99,11 +99,14 @@ pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnc
         match read(system, pid, start_ticks, &untouched) {
             Ok((status, mappings)) => {
                 sharing.add(&mappings, geometry);
-                let counts = total.counts.get_or_insert_default();
-                counts.add(mappings.iter(), geometry, options.clear);
                 total.tables.add(&mappings, geometry, &status);
                 total.saving.add(&mappings, geometry, options.clear);
-                processes.push(ProcessFootprint::new(pid, status, &mappings, geometry, options));
+                let process = ProcessFootprint::new(pid, status, &mappings, geometry, options);
+                match &mut total.counts {
+                    Some(counts) => *counts += process.counts,
+                    None => total.counts = Some(process.counts),
+                }
+                processes.push(process);
             }
             Err(reason) => left_out.push(LeftOut { pid, reason }),
         }

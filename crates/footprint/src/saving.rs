@@ -78,7 +78,8 @@ impl Saving {
             min: min.saturating_sub(in_common),
             max: max.min(regions),
         });
-        self.used_image_regions += used.unwrap_or(Bounds::exactly(regions));
+        let used = used.unwrap_or(Bounds::exactly(regions));
+        self.used_image_regions = self.used_image_regions + used;
         let pages = images.used_pages();
         self.image_pages += pages;
         // A program needs one, however long it has slept.
