@@ -312,15 +312,13 @@ fn usage(outcome: &Outcome, job: &MemoryJob) -> Values {
 
 /// What the simulator counted: the words of `hatcnt`, and what SunOS does not count.
 fn counters(outcome: &Outcome) -> CounterSet {
-    let own = |pairs: &[(&str, u64)]| -> Values {
-        pairs.iter().map(|(name, value)| ((*name).into(), *value)).collect()
-    };
+    let hat = outcome.hat.words().into_iter().map(|(name, count)| (name.into(), count)).collect();
     let others = [
-        ("steals", outcome.steals),
-        ("loads", outcome.loads),
-        ("software_steals", outcome.software_steals),
+        ("steals".into(), outcome.steals),
+        ("loads".into(), outcome.loads),
+        ("software_steals".into(), outcome.software_steals),
     ];
-    [("hat".into(), own(&outcome.hat.words())), ("mmu".into(), own(&others))].into()
+    [("hat".into(), hat), ("mmu".into(), others.into())].into()
 }
 
 #[cfg(test)]

@@ -240,7 +240,7 @@ fn registers_are_written_page_by_page() {
 fn cases_reach_everything_that_can_happen() {
     let mut runner = TestRunner::deterministic();
     let mut kinds = BTreeMap::new();
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for _ in 0..300 {
         let (setup, scene, seed) = any_case().new_tree(&mut runner).unwrap().current();
         let (outcome, events) = super::reference::run(&setup, &scene, seed);
