@@ -25,22 +25,22 @@ pub struct Condition {
     pub printed_above: f64,
 }
 
-/// Kinds of conditions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ConditionKind {
-    /// The figure over the published one, at each level.
-    Ratio,
-    /// The figure for each second, of all levels together.
-    Rate,
-    /// The figure at the last level over that at the first.
-    Growth,
-    /// The figure of every measurement at each level.
-    Count,
-    /// The knee lies between two levels.
-    Knee,
-    /// There is no knee.
-    NoKnee,
+model::named! {
+    /// Kinds of conditions.
+    pub enum ConditionKind {
+        /// The figure over the published one, at each level.
+        Ratio = "ratio",
+        /// The figure for each second, of all levels together.
+        Rate = "rate",
+        /// The figure at the last level over that at the first.
+        Growth = "growth",
+        /// The figure of every measurement at each level.
+        Count = "count",
+        /// The knee lies between two levels.
+        Knee = "knee",
+        /// There is no knee.
+        NoKnee = "no-knee",
+    }
 }
 
 /// A curve beside a published one.

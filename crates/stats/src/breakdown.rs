@@ -4,7 +4,7 @@ use crate::mean;
 
 /// One part with its trials.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct PartTrials {
     /// Its printed name.
     pub name: String,
     /// Values before, one for each trial; trial i of all parts is the same run.
@@ -22,7 +22,7 @@ pub struct PartChange {
     pub before: f64,
     /// Mean over trials.
     pub after: f64,
-    /// Part of the total's change, negative when against it; absent without a change.
+    /// PartTrials of the total's change, negative when against it; absent without a change.
     pub share: Option<f64>,
     /// Smallest and largest share over all pairs of a trial before and one after. Absent where
     /// parts have different numbers of trials, or the total does not change one way in all pairs.
@@ -30,8 +30,8 @@ pub struct PartChange {
 }
 
 /// The changes of the parts, the largest first; `None` without finite trials on both sides.
-pub fn breakdown(parts: &[Part]) -> Option<Vec<PartChange>> {
-    let change = |part: &Part| {
+pub fn breakdown(parts: &[PartTrials]) -> Option<Vec<PartChange>> {
+    let change = |part: &PartTrials| {
         let (before, after) = mean(&part.before).zip(mean(&part.after))?;
         let name = part.name.clone();
         Some(PartChange { name, before, after, share: None, share_bounds: None })
@@ -54,8 +54,8 @@ impl PartChange {
 }
 
 /// The total's change for each pair of trials, before by after.
-fn totals_of_pairs(parts: &[Part]) -> Option<Vec<Vec<f64>>> {
-    let trials = |part: &Part| (part.before.len(), part.after.len());
+fn totals_of_pairs(parts: &[PartTrials]) -> Option<Vec<Vec<f64>>> {
+    let trials = |part: &PartTrials| (part.before.len(), part.after.len());
     let (before, after) = trials(parts.first()?);
     if parts.iter().any(|part| trials(part) != (before, after)) {
         return None;
@@ -69,7 +69,7 @@ fn totals_of_pairs(parts: &[Part]) -> Option<Vec<Vec<f64>>> {
     one_way.then_some(totals)
 }
 
-fn bounds(part: &Part, totals: &[Vec<f64>]) -> (f64, f64) {
+fn bounds(part: &PartTrials, totals: &[Vec<f64>]) -> (f64, f64) {
     let mut range = (f64::INFINITY, f64::NEG_INFINITY);
     for (before, row) in part.before.iter().zip(totals) {
         for (after, total) in part.after.iter().zip(row) {
@@ -84,8 +84,8 @@ fn bounds(part: &Part, totals: &[Vec<f64>]) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    fn part(name: &str, before: &[f64], after: &[f64]) -> Part {
-        Part { name: name.to_owned(), before: before.to_vec(), after: after.to_vec() }
+    fn part(name: &str, before: &[f64], after: &[f64]) -> PartTrials {
+        PartTrials { name: name.to_owned(), before: before.to_vec(), after: after.to_vec() }
     }
 
     /// Hunt's experiment 3 (1973): page faults by command, system 17.11 and system 18.9. By hand:

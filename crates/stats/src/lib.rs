@@ -42,7 +42,7 @@ mod t_intervals;
 pub use bisect::{Conclusion, ExactBisect, NoisyBisect, NoisySettings, Outcome, Posterior};
 pub use bounded::{bounded_median, bounded_quantile};
 pub use box_cox::{BoxCox, box_cox, box_cox_interaction_f, interaction_f};
-pub use breakdown::{Part, PartChange, breakdown};
+pub use breakdown::{PartChange, PartTrials, breakdown};
 pub use comparison::{
     AllowedRatio, Arms, CellResult, Judgement, Method, NotDecided, ProportionResult, Proportions,
     Settings, Verdict, compare, says_nothing,
@@ -61,7 +61,6 @@ pub use hodges_lehmann::hodges_lehmann_ratio;
 pub use knee::{
     Knee, KneeKind, KneeSettings, LEAST_LEVELS, Level, NoKnee, OtherKnee, Shape, WhyNoKnee, knee,
 };
-pub use line::{Line, line};
 pub use mediation::{Mediation, UnitCost, mediation, unit_cost};
 pub use multiple::holm;
 pub use null_distribution::minimum_two_sided_p;

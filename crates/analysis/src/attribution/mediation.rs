@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use model::units::TIME_UNITS;
+
 use super::Options;
 use super::outcome::{CostOrigin, Mediated, MediationOutcome};
 use super::table::{Row, Table};
@@ -115,11 +117,6 @@ fn fact(dataset: &Dataset, name: &str) -> Option<f64> {
 
 /// One ns in a unit; `None` if that is not a unit of time.
 fn units_per_ns(unit: &str) -> Option<f64> {
-    match unit {
-        "s" => Some(1e-9),
-        "ms" => Some(1e-6),
-        "us" | "µs" => Some(1e-3),
-        "ns" => Some(1.0),
-        _ => None,
-    }
+    let unit = if unit == "µs" { "us" } else { unit };
+    TIME_UNITS.iter().find(|(known, _)| *known == unit).map(|(_, ns)| 1.0 / ns)
 }

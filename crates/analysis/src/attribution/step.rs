@@ -1,6 +1,6 @@
 //! From the references to other levels, and back with one factor at a time.
 
-use stats::{Contribution, Factorial, FactorialError, Part, PartChange};
+use stats::{Contribution, Factorial, FactorialError, PartChange, PartTrials};
 
 use super::outcome::{
     Effect, Effects, FactorPart, Figure, Neighbour, PartShare, Revert, Scale, Share, Step,
@@ -210,12 +210,12 @@ fn parts(table: &Table) -> Vec<PartShare> {
             rows.filter_map(|row| row.parts.get(name).copied()).collect()
         });
         let known = !before.is_empty() && !after.is_empty();
-        known.then(|| Part { name: name.clone(), before, after })
+        known.then(|| PartTrials { name: name.clone(), before, after })
     };
-    let parts: Vec<Part> = table.parts.iter().filter_map(part).collect();
+    let parts: Vec<PartTrials> = table.parts.iter().filter_map(part).collect();
     let found = stats::breakdown(&parts).unwrap_or_default();
     // In the order of the table, so that the last digit does not depend on the sizes.
-    let sum = |side: fn(&Part) -> &Vec<f64>| -> f64 {
+    let sum = |side: fn(&PartTrials) -> &Vec<f64>| -> f64 {
         parts.iter().filter_map(|part| stats::mean(side(part))).sum()
     };
     let total = sum(|part| &part.after) - sum(|part| &part.before);

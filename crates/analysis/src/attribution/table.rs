@@ -124,7 +124,7 @@ fn choose_factors(
     }
     if let Some(Factor { name, .. }) = chosen.iter().find(|factor| factor.levels.len() < 2) {
         return Err(Refused::new(format!(
-            "{source}: factor {name} has one level only, so nothing can be put down to it"
+            "{source}: factor {name} has one level only, so no change can be caused by it"
         )));
     }
     if chosen.is_empty() {

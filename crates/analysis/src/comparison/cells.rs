@@ -6,7 +6,7 @@ use model::{BASELINE, Observation};
 use stats::{Arms as Samples, OverallCell, Pairing, Settings, TrialCost, Verdict, bounded_median};
 
 use super::arms::{ArmTrials, Arms, Levels, Seen, samples};
-use super::overall::Draft;
+use super::overall::UnjudgedCell;
 use super::{Cell, Outcome, PairedBy, Side, Unit, outcomes, seeds, stalls};
 use crate::dataset::LOAD;
 use crate::explained::{Explained, ExplainedDifference, difference};
@@ -23,7 +23,7 @@ pub(super) fn cells(
     arms: &Arms,
     responses: &BTreeMap<String, Response>,
     settings: &Settings,
-) -> (Vec<Draft>, Vec<Cell>, Vec<String>) {
+) -> (Vec<UnjudgedCell>, Vec<Cell>, Vec<String>) {
     let (mut drafts, mut left_out) = (Vec::new(), Vec::new());
     let observed: Vec<BTreeMap<Place, Vec<Seen>>> =
         arms.all.iter().map(|arm| observe(arms, arm, responses)).collect();
@@ -57,7 +57,7 @@ pub(super) fn cells(
     let family: Vec<Samples> = drafts.iter().filter_map(|draft| draft.test.clone()).collect();
     let judgement = stats::compare(&family, &proportions, settings);
     let to_judge = drafts.iter_mut().filter(|draft| draft.test.is_some());
-    for (Draft { cell, .. }, found) in to_judge.zip(judgement.cells) {
+    for (UnjudgedCell { cell, .. }, found) in to_judge.zip(judgement.cells) {
         cell.outcome = match found {
             Ok(found) => {
                 cell.verdict = found.verdict;
@@ -113,7 +113,7 @@ fn draft(
     response: &Response,
     sides: [&[Seen]; 2],
     alpha: f64,
-) -> Draft {
+) -> UnjudgedCell {
     let (name, levels, part) = place.clone();
     let several = sides.iter().all(|side| side.len() >= 2);
     let one_figure_each = sides.iter().all(|side| side.iter().all(|it| it.samples.len() == 1));
@@ -165,7 +165,7 @@ fn draft(
     let testable = !identical && is_usable && costs.iter().any(|side| side.len() > 1);
     let [first, second] = costs;
     let test = testable.then_some(Samples { first, second, pairing: trials.pairing });
-    Draft { cell, test, trials }
+    UnjudgedCell { cell, test, trials }
 }
 
 /// The trials for the effect over all cells, bounds as values; `overall::doubt` allows for them.

@@ -49,7 +49,7 @@ impl Overall {
 }
 
 /// A cell before it is judged.
-pub(super) struct Draft {
+pub(super) struct UnjudgedCell {
     pub(super) cell: Cell,
     /// The costs to test, if any.
     pub(super) test: Option<stats::Arms>,
@@ -58,13 +58,13 @@ pub(super) struct Draft {
 }
 
 /// The effects of every arm and response with at least two cells that have a ratio.
-pub(super) fn overall(arms: &Arms, all: &[Draft], settings: &Settings) -> Vec<Overall> {
-    let effect = |draft: &Draft| (draft.cell.arm, draft.cell.response.clone());
+pub(super) fn overall(arms: &Arms, all: &[UnjudgedCell], settings: &Settings) -> Vec<Overall> {
+    let effect = |draft: &UnjudgedCell| (draft.cell.arm, draft.cell.response.clone());
     let (mut inputs, mut groups) = (Vec::new(), Vec::new());
     for (_, mut group) in grouped(all.iter().map(|draft| (effect(draft), draft))) {
         let parts = group.iter().any(|draft| draft.cell.part.is_some());
         let has_ratio = |cell: &Cell| cell.ratio().is_some_and(|it| it.is_finite() && it > 0.0);
-        group.retain(|Draft { cell, .. }| cell.part.is_some() == parts && has_ratio(cell));
+        group.retain(|UnjudgedCell { cell, .. }| cell.part.is_some() == parts && has_ratio(cell));
         let cells: Vec<&Cell> = group.iter().map(|draft| &draft.cell).collect();
         if cells.len() > 1 {
             let ratios = cells.iter().filter_map(|cell| cell.ratio());

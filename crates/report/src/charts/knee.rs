@@ -1,5 +1,6 @@
 //! The curve of a sweep: cost over level, with the knee and its interval.
 
+use model::units::TIME_UNITS;
 use serde_json::{Value, json};
 use stats::Shape;
 
@@ -79,8 +80,7 @@ fn axes(view: &SweepView<'_>) -> Value {
     };
     let is_log = levels.iter().all(|level| *level > 0.0);
     let is_log_cost = costs.iter().all(|cost| *cost > 0.0);
-    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-    let scale_ns = units.iter().find(|(unit, _)| *unit == curve.cost_unit);
+    let scale_ns = TIME_UNITS.iter().find(|(unit, _)| *unit == curve.cost_unit);
     let scale_ns = scale_ns.map(|(_, scale_ns)| scale_ns).filter(|_| is_log_cost);
     let cost_ticks = |scale_ns: &f64| -> Vec<f64> {
         let costs_ns: Vec<f64> = costs.iter().map(|cost| cost * scale_ns).collect();

@@ -1,6 +1,6 @@
 //! The published tables of the Sun-4 of 1990: a cliff between 16 and 18 MB, and its repair.
 
-use stats::{Level, Line, WhyNoKnee, line};
+use stats::{Level, UnitCost, WhyNoKnee, unit_cost};
 
 use crate::{found, none};
 
@@ -48,22 +48,22 @@ fn neither_new_table_has_a_knee() {
 }
 
 /// System seconds over translation faults, for sizes from `least_mb` on.
-fn fault_line(least_mb: f64) -> Line {
+fn fault_cost(least_mb: f64) -> UnitCost {
     let sizes = column(OLD, "virtual_mb").into_iter().flatten();
     let points = column(OLD, "translation_faults").into_iter().zip(column(OLD, "system_s"));
     let chosen = sizes.zip(points).filter(|(mb, _)| *mb >= least_mb);
     let points: Vec<_> = chosen.filter_map(|(_, (faults, s))| Some((faults?, s?))).collect();
-    line(&points, 0.95).expect("a line")
+    unit_cost(&[points], 0.95).expect("a slope")
 }
 
 #[test]
 fn a_translation_fault_cost_273_microseconds() {
     let micros = |seconds: f64| format!("{:.1}", seconds * 1e6);
-    let all = fault_line(0.0);
-    assert_eq!(micros(all.slope), "273.3");
+    let all = fault_cost(0.0);
+    assert_eq!(micros(all.cost), "273.3");
     assert_eq!(format!("{:.6}", all.r_squared), "0.999985");
-    let thrashing = fault_line(18.0);
-    let interval = [thrashing.slope, thrashing.slope_low, thrashing.slope_high].map(micros);
+    let thrashing = fault_cost(18.0);
+    let interval = [thrashing.cost, thrashing.low, thrashing.high].map(micros);
     assert_eq!(interval, ["273.7", "272.7", "274.7"]);
     assert_eq!(format!("{:.6}", thrashing.r_squared), "0.999987");
 }

@@ -7,14 +7,6 @@ use super::rows;
 const TABLE: &str = "sun4/acceptance";
 /// A megabyte of the tables, in bytes.
 const MB: f64 = 1_048_576.0;
-const KINDS: [(&str, ConditionKind); 6] = [
-    ("ratio", ConditionKind::Ratio),
-    ("rate", ConditionKind::Rate),
-    ("growth", ConditionKind::Growth),
-    ("count", ConditionKind::Count),
-    ("knee", ConditionKind::Knee),
-    ("no-knee", ConditionKind::NoKnee),
-];
 
 /// The conditions for a published table, with levels in bytes and figures in ns; may be none.
 pub fn acceptance(name: &str) -> Vec<Condition> {
@@ -26,14 +18,13 @@ pub fn acceptance(name: &str) -> Vec<Condition> {
 
 fn condition(row: &[&str]) -> Option<Condition> {
     let [_, kind, figure, from, to, least, most, below, above] = row else { return None };
-    let (_, kind) = KINDS.iter().find(|(word, _)| word == kind)?;
     let number = |text: &str| text.parse::<f64>().ok();
     let (figure, scale) = match figure.strip_suffix("_s") {
         Some(stem) => (format!("{stem}_ns"), 1e9),
         None => ((*figure).to_owned(), 1.0),
     };
     Some(Condition {
-        kind: *kind,
+        kind: ConditionKind::named(kind).ok()?,
         figure,
         from: number(from)? * MB,
         to: number(to)? * MB,
