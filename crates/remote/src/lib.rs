@@ -18,12 +18,7 @@ mod wire;
 
 pub use address::Address;
 pub use error::RemoteError;
-pub use receipt::{Receipt, Received};
 pub use session::{RemoteOptions, RunEvent, RunListener, Session};
-pub use wire::{
-    Answer, Ask, Ended, Frame, Holder, LANGUAGE, MOST_LINE_BYTES, Opening, Reader, encode,
-    write_run_lines,
-};
 
 /// Name of the hidden command that is the other side.
 pub const COMMAND: &str = "__remote";

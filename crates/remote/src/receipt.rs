@@ -4,10 +4,10 @@ use crate::wire::{Answer, Ended, Frame};
 
 /// A run that is being received.
 #[derive(Debug)]
-pub struct Receipt {
+pub(crate) struct Receipt {
     key: String,
     /// Bytes received so far.
-    pub size_bytes: u64,
+    pub(crate) size_bytes: u64,
     hasher: blake3::Hasher,
     /// Whether incoming lines are the missing ones.
     is_streaming: bool,
@@ -15,31 +15,28 @@ pub struct Receipt {
 
 /// What is to be done with what came.
 #[derive(Debug, PartialEq)]
-pub enum Received {
+pub(crate) enum Received {
     /// A line of the run, newline included.
     Line(Vec<u8>),
-    /// The run is whole.
     Whole(Ended),
-    /// There is no more of it.
     Lost,
-    /// Something that is not about this run.
     Other(Answer),
 }
 
 impl Receipt {
     /// Nothing has been received of the run of this key.
-    pub fn new(key: &str) -> Self {
+    pub(crate) fn new(key: &str) -> Self {
         let (key, hasher) = (key.to_owned(), blake3::Hasher::new());
         Self { key, size_bytes: 0, hasher, is_streaming: false }
     }
 
     /// The connection broke: what comes next begins with its place.
-    pub fn broken(&mut self) {
+    pub(crate) fn broken(&mut self) {
         self.is_streaming = false;
     }
 
     /// Takes what came. Fails, with the reason, if it is not the next missing piece.
-    pub fn take(&mut self, said: Frame<Answer>) -> Result<Received, String> {
+    pub(crate) fn take(&mut self, said: Frame<Answer>) -> Result<Received, String> {
         let expected = self.size_bytes;
         let elsewhere =
             |from| Err(format!("a piece of the run came from byte {from}, not {expected}"));

@@ -13,17 +13,17 @@ use serde::{Deserialize, Serialize};
 use subject::LocalSubject;
 
 /// Number of this language; two sides that do not agree on it do not talk.
-pub const LANGUAGE: u32 = 2;
+pub(crate) const LANGUAGE: u32 = 2;
 /// First byte of a message.
 const WORD: u8 = b'!';
 /// First byte of a line of a run.
 const RUN_LINE: u8 = b'=';
 /// Longest line in bytes: beyond, somebody else is talking.
-pub const MOST_LINE_BYTES: usize = 64 << 20;
+pub(crate) const MOST_LINE_BYTES: usize = 64 << 20;
 
 /// What begins a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Opening {
+pub(crate) struct Opening {
     pub(crate) language: u32,
     /// A connection with the same name continues the session.
     pub(crate) session: String,
@@ -49,7 +49,7 @@ pub struct Opening {
 /// What is asked of the measured host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Ask {
+pub(crate) enum Ask {
     /// The first line.
     Open(Box<Opening>),
     /// Is this available?
@@ -58,23 +58,19 @@ pub enum Ask {
         ticket: u64,
         /// The subject; `None` = a sandbox where possible, else the host.
         subject: Option<LocalSubject>,
-        /// Kernel parameters that are to be set.
         sysctls: BTreeMap<String, String>,
     },
     /// Make a run unless it exists, and send it from a position on. Confirms all other runs.
     Run {
         /// What names the run beyond this session.
         key: String,
-        /// Its name in the results.
         run_id: String,
-        /// What to run.
         spec: Box<Spec>,
         /// How many bytes of it are there already.
         from: u64,
     },
     /// Stop the run, and the session after it.
     Stop,
-    /// Are you there?
     Ping,
     /// All runs have been received; clean up.
     Close,
@@ -83,53 +79,43 @@ pub enum Ask {
 /// What the measured host answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Answer {
+pub(crate) enum Answer {
     /// The first line.
     Hello {
-        /// [`LANGUAGE`] of who answers.
         language: u32,
-        /// The version of thrashlab there.
         thrashlab: String,
     },
     /// Somebody else measures there.
     Busy {
-        /// Who.
         holder: Holder,
         /// Whether the session waits for the end of it.
         waits: bool,
     },
     /// The session is there, and has the lease.
     Ready {
-        /// Things to be told to the user.
         notes: Vec<String>,
     },
     /// The session is not available, or cannot go on.
     Failed {
-        /// Why.
         why: String,
     },
     /// The subject is available.
     Prepared {
-        /// That of the question.
         ticket: u64,
         /// The subject with all that was chosen, and a note on that; or why it is not available.
         subject: Result<(SubjectSpec, Option<String>), String>,
     },
     /// The lines that follow are those of this run.
     Stream {
-        /// The run.
         key: String,
         /// The place in bytes of what comes next.
         from: u64,
     },
-    /// The run is over.
     Ended(Ended),
     /// The run was begun by a session that is gone; there is no more of it.
     Lost {
-        /// The run.
         key: String,
     },
-    /// I am.
     Pong,
     /// All is cleaned up.
     Closed {
@@ -140,7 +126,7 @@ pub enum Answer {
 
 /// Who holds the lease of a host, as its note says in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
+pub(crate) struct Holder {
     /// Empty if the note does not say.
     pub(crate) who: String,
     pub(crate) since_unix_ns: u64,
@@ -160,20 +146,20 @@ impl fmt::Display for Holder {
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ended {
+pub(crate) struct Ended {
     pub(crate) key: String,
     /// The status of its `end` line.
     pub(crate) status: EndStatus,
     /// How the agent died, if it did.
     pub(crate) death: Option<String>,
     /// Size of all its lines in bytes.
-    pub size_bytes: u64,
+    pub(crate) size_bytes: u64,
     /// BLAKE3 of them, in hexadecimal.
     pub(crate) blake3: String,
 }
 
 /// A word as a line.
-pub fn encode(word: &impl Serialize) -> Vec<u8> {
+pub(crate) fn encode(word: &impl Serialize) -> Vec<u8> {
     let mut line = vec![WORD];
     // The types hold nothing that JSON cannot express.
     line.extend(serde_json::to_vec(word).unwrap_or_default());
@@ -182,7 +168,7 @@ pub fn encode(word: &impl Serialize) -> Vec<u8> {
 }
 
 /// Writes lines of a run, each whole.
-pub fn write_run_lines(lines: &[u8], out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_run_lines(lines: &[u8], out: &mut impl Write) -> io::Result<()> {
     let marked: Vec<u8> =
         model::whole_lines::lines(lines).flat_map(|line| [&[RUN_LINE], line].concat()).collect();
     out.write_all(&marked)
@@ -190,8 +176,7 @@ pub fn write_run_lines(lines: &[u8], out: &mut impl Write) -> io::Result<()> {
 
 /// What came.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Frame<W> {
-    /// A word.
+pub(crate) enum Frame<W> {
     Message(W),
     /// A line of a run, newline included.
     RunLine(Vec<u8>),
@@ -199,7 +184,7 @@ pub enum Frame<W> {
 
 /// Splits the stream into lines and parses them. Shell output before the first message is skipped.
 #[derive(Clone, Debug, Default)]
-pub struct Reader {
+pub(crate) struct Reader {
     rest: Vec<u8>,
     read_bytes: u64,
     /// Whether the first message has come; before, other lines are skipped.
@@ -207,8 +192,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Adds what came.
-    pub fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.rest.extend_from_slice(bytes);
     }
 
@@ -244,7 +228,7 @@ impl Reader {
 
     /// The next line; `None` if it is incomplete. The error has the place and the reason.
     #[expect(clippy::should_implement_trait, reason = "more may come after None")]
-    pub fn next<W: DeserializeOwned>(&mut self) -> Result<Option<Frame<W>>, String> {
+    pub(crate) fn next<W: DeserializeOwned>(&mut self) -> Result<Option<Frame<W>>, String> {
         loop {
             let at = self.read_bytes;
             let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') else {
