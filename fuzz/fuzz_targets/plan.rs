@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use experiment::{CellPlan, Plan, PlanError, Setting, SubjectArg, parse_plan};
+use experiment::{CellPlan, Plan, PlanError, SubjectArg, parse_plan};
+use experiment::typed::Setting;
 use libfuzzer_sys::fuzz_target;
 use model::SubjectSpec;
 use subject::LocalSubject;
@@ -35,8 +36,8 @@ fn settings(plan: &Plan) -> impl Iterator<Item = &Setting> {
     plan.base.iter().chain(levels.flat_map(|level| &level.settings))
 }
 
-fn names_a_file(setting: &Setting) -> bool {
-    setting.parameter == "session.script" || setting.value.contains(".toml")
+fn names_a_file((parameter, value): &Setting) -> bool {
+    parameter == "session.script" || value.contains(".toml")
 }
 
 fn check(plan: &Plan, cells: &[CellPlan]) {

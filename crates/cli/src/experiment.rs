@@ -10,6 +10,7 @@ use analysis::Dataset;
 use analysis::comparison::Request;
 use anyhow::{Context, anyhow};
 use clap::Args;
+use experiment::typed::seeds_text;
 use experiment::{AA_FACTOR, Carried, Driver, Experiment, ExperimentError, Outlook, PlanChanges};
 use model::units::format_duration;
 use render::{Block, Document};
@@ -261,8 +262,7 @@ fn of_plan(args: &ExperimentArgs) -> Vec<OsString> {
         passed.extend(["--blocks".into(), blocks.to_string().into()]);
     }
     if let Some(seeds) = &args.changes.seeds {
-        let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
-        passed.extend(["--seeds".into(), seeds.join(",").into()]);
+        passed.extend(["--seeds".into(), seeds_text(seeds).into()]);
     }
     let flags = [(args.changes.aa, "--aa"), (args.json, "--json")];
     passed.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| (*flag).into()));

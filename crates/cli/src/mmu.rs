@@ -2,8 +2,8 @@
 
 mod curve;
 mod machines;
-mod program;
 mod run;
+mod simulator;
 mod whatif;
 mod work;
 

@@ -1,13 +1,14 @@
 //! `thrashlab run`: the responsiveness matrix of one subject.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use agent::Freeze;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use experiment::{MatrixPlan, Seeds, SubjectArg, seeds};
+use experiment::typed::{Seeds, Setting, intensity, seeds, setting};
+use experiment::{CellPlan, MatrixPlan, SubjectArg, TypedJob, is_parameter};
 use model::Measure;
-use model::units::{parse_duration_ns, parse_size_bytes};
+use model::units::{exact_size, parse_duration_ns, parse_size_bytes};
 use store::StoreError;
 use workloads::{Workload, loads_and_provocations, probes};
 
@@ -47,17 +48,17 @@ pub(crate) struct RunArgs {
     /// `vm[:machine=NAME,kernel=KERNEL,…]` (docs/vm.md), `mmu[:machine=NAME,hat=NAME,…]`
     /// (docs/mmu.md) or `ssh://[USER@]HOST[:PORT][,host…|,sandbox…]` (docs/remote.md) [default: a
     /// sandbox of 512M where possible, else the host]
-    #[arg(long, value_name = "SUBJECT")]
-    subject: Option<SubjectArg>,
+    #[arg(long, value_name = "SUBJECT", value_parser = subject)]
+    subject: Option<String>,
 
     /// Loads to run, separated by commas [default: all; with --job none]
     #[arg(id = "load", long, value_name = "LOADS", value_delimiter = ',',
         value_parser = workload(loads_and_provocations()))]
     loads: Vec<String>,
 
-    /// The interaction that is timed
-    #[arg(long, value_name = "PROBE", default_value = "response", value_parser = workload(probes()))]
-    probe: String,
+    /// The interaction that is timed [default: response]
+    #[arg(long, value_name = "PROBE", value_parser = workload(probes()))]
+    probe: Option<String>,
 
     #[command(flatten)]
     job: JobArgs,
@@ -65,16 +66,16 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     timing: TimingArgs,
 
-    /// Dose of every load: 1 is the load as documented, 0.5 half of it; 0, of loads that provoke a
-    /// condition (provoke-…), is their work without the condition
-    #[arg(long, value_name = "DOSE", default_value_t = 1.0, value_parser = intensity)]
-    intensity: f64,
+    /// Volume of every load: 1 is the load as documented, 0.5 half of it; 0, of loads that provoke a
+    /// condition (provoke-…), is their control run [default: 1]
+    #[arg(long, value_name = "DOSE", value_parser = intensity)]
+    intensity: Option<f64>,
 
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Seeds of an ensemble, such as 1..20 or 1,2,7: everything once with each
+    /// Seeds of an ensemble: 20 (1 to 20), 5..9 or 1,2,7; everything is run once with each
     #[arg(long, value_name = "SEEDS", conflicts_with = "seed", value_parser = seeds)]
     seeds: Option<Seeds>,
 
@@ -113,10 +114,9 @@ struct JobArgs {
     #[arg(
         long,
         value_name = "JOB",
-        value_parser = job_text,
         conflicts_with_all = ["probe", "interval", "points", "timeout", "classic", "quick"]
     )]
-    job: Option<JobText>,
+    job: Option<TypedJob>,
 
     /// The script of a session [default: six users, sixteen commands]
     #[arg(long, value_name = "FILE", requires = "job")]
@@ -126,58 +126,92 @@ struct JobArgs {
     #[arg(long, value_name = "N", requires = "job")]
     users: Option<u32>,
 
-    /// Another value of a parameter: size=16M, pattern=chase; of a session think=2s, limit=10s,
-    /// tools=builtin, or a variable of the script
-    #[arg(long, value_name = "NAME=VALUE", requires = "job", value_parser = setting)]
-    set: Vec<(String, String)>,
-}
-
-/// A job by its name, and parameters that were typed with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct JobText {
-    name: String,
-    settings: Vec<(String, String)>,
+    /// Set a parameter, by its name in plans (vmtest.size=16M, sysctl.vm.swappiness=10), or one of
+    /// the job by its short name: size=16M; of a session think=2s, limit=10s, tools=builtin, or a
+    /// variable of the script; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
+    set: Vec<Setting>,
 }
 
 impl JobArgs {
-    fn measure(&self) -> Result<Option<Measure>, Failure> {
-        let Some(JobText { name, settings }) = &self.job else { return Ok(None) };
-        if name != workloads::SESSION.name && (self.script.is_some() || self.users.is_some()) {
+    /// The settings in the order in which they count, by their names in plans.
+    fn settings(&self) -> Result<Vec<Setting>, Failure> {
+        let Some(job) = &self.job else { return Ok(self.set.clone()) };
+        if job.name != workloads::SESSION.name && (self.script.is_some() || self.users.is_some()) {
             return Err(wrong!(
-                "--script and --users are for --job session; set what {name} has with --set"
+                "--script and --users are for --job session; set what {} has with --set",
+                job.name
             ));
         }
-        let script = self.script.iter().map(|path| match path.to_str() {
-            Some(path) => Ok(("script".to_owned(), path.to_owned())),
-            None => Err(wrong!("--script {}: not UTF-8", path.display())),
-        });
-        let users = self.users.iter().map(|users| Ok(("users".to_owned(), users.to_string())));
-        let set = settings.iter().chain(&self.set).cloned().map(Ok);
-        let settings = script.chain(users).chain(set).collect::<Result<Vec<_>, _>>()?;
-        let measure = experiment::job(name, &settings, Path::new(""));
-        measure.map(Some).map_err(wrong)
+        let mut of_job = Vec::new();
+        if let Some(path) = &self.script {
+            let path = path.to_str().ok_or_else(|| wrong!("--script {path:?}: not UTF-8"))?;
+            of_job.push(("script".to_owned(), path.to_owned()));
+        }
+        of_job.extend(self.users.map(|users| ("users".to_owned(), users.to_string())));
+        of_job.extend(job.settings.iter().cloned());
+        let with_script: Vec<Setting> = of_job.clone();
+        let is_of_job = |setting: &Setting| {
+            let all: Vec<Setting> = with_script.iter().chain([setting]).cloned().collect();
+            !is_parameter(&setting.0) || job.measure(&all).is_ok()
+        };
+        let full = |(name, value): Setting| (format!("{}.{name}", job.name), value);
+        let set = self.set.iter().cloned();
+        let set = set.map(|setting| if is_of_job(&setting) { full(setting) } else { setting });
+        let named = ("job".to_owned(), job.name.clone());
+        Ok([named].into_iter().chain(of_job.into_iter().map(full)).chain(set).collect())
+    }
+}
+
+impl RunArgs {
+    fn plan(&self) -> Result<MatrixPlan, Failure> {
+        let named = [
+            ("subject", self.subject.clone()),
+            ("probe", self.probe.clone()),
+            ("load.intensity", self.intensity.map(|intensity| intensity.to_string())),
+            ("swap", self.swap.map(exact_size)),
+        ];
+        let named = named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        let settings: Vec<Setting> = named.chain(self.job.settings()?).collect();
+        let cell = CellPlan::typed(self.timing.profile(), self.timing.changes, &settings);
+        let cell = cell.map_err(wrong)?;
+        self.check_place(&cell)?;
+        let seeds = self.seeds.clone().unwrap_or_else(|| vec![self.seed]);
+        MatrixPlan::new(&self.loads, cell, seeds).map_err(wrong)
+    }
+
+    /// Refuses options of measured machines for guests and simulations.
+    fn check_place(&self, cell: &CellPlan) -> Result<(), Failure> {
+        let instead = match &cell.subject {
+            Some(SubjectArg::Vm(_)) => "a guest has its own disk: vm:disk.size=SIZE,swap=SIZE",
+            Some(SubjectArg::Mmu(_)) => "a simulated one writes no files but its results",
+            Some(SubjectArg::Here(_) | SubjectArg::Remote(_)) | None => return Ok(()),
+        };
+        if self.resume {
+            let why = "--resume is for machines that are measured; what is exactly repeatable is \
+                       taken from the cache or run again";
+            return Err(wrong!(why));
+        }
+        let has_work_dir = self.lab.options.work_dir.is_some() && settings::is_given("work-dir");
+        if has_work_dir || cell.swap_bytes.is_some() {
+            return Err(wrong!("--work-dir and --swap are for this machine; {instead}"));
+        }
+        Ok(())
     }
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let job = args.job.measure()?;
-    if job.is_some() && args.shape.output_format().is_none() {
+    let plan = args.plan()?;
+    let measure = plan.measure();
+    if matches!(measure, Measure::Job(_)) && args.shape.output_format().is_none() {
         return Err(wrong!("--format resp1 is a form of a probe's results"));
     }
-    check_intensity(args)?;
-    let measure = job.unwrap_or_else(|| experiment::probe_measure(&args.probe));
-    let folder = results_folder(args, &measure)?;
-    let measured = measure.name().to_owned();
+    let folder = results_folder(args, measure)?;
     let mut progress = args.lab.progress()?;
-    check_place(args)?;
-    let plan = plan(args, measure)?;
     let mut options = args.lab.options.clone();
     options.freeze =
         args.test_freeze.map(|freeze_ns| Freeze { freeze_ns, every_ns: FREEZE_EVERY_NS });
-    let subject = args.subject.as_ref();
-    let result = drive(&options, &mut progress, |driver| {
-        driver.measure_matrix(&plan, subject, args.swap, &folder)
-    });
+    let result = drive(&options, &mut progress, |driver| driver.measure_matrix(&plan, &folder));
     let result = result.inspect_err(|_| {
         if folder.is_dir() {
             let folder = model::shown::quoted(&folder.to_string_lossy());
@@ -192,63 +226,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     progress.say(&format!("run files: {}", folder.display()));
     if !args.no_report && folder.is_dir() {
         let made = files.into_iter().zip(runs).collect();
-        report::of_run(&folder, made, &measured, &progress);
+        report::of_run(&folder, made, measure.name(), &progress);
     }
     if result.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
-}
-
-/// A provocation at 0 is its control run; another load at 0 is nothing.
-fn check_intensity(args: &RunArgs) -> Result<(), Failure> {
-    let is_meant =
-        !args.loads.is_empty() && args.loads.iter().all(|name| workloads::may_have_no_dose(name));
-    match args.intensity == 0.0 && !is_meant {
-        true => {
-            Err(wrong!("--intensity 0 is for loads that provoke a condition: --load provoke-NAME"))
-        }
-        false => Ok(()),
-    }
-}
-
-/// Refuses options of measured machines for guests and simulations.
-fn check_place(args: &RunArgs) -> Result<(), Failure> {
-    let instead = match &args.subject {
-        Some(SubjectArg::Vm(_)) => "a guest has its own disk: vm:disk.size=SIZE,swap=SIZE",
-        Some(SubjectArg::Mmu(_)) => "a simulated one writes no files but its results",
-        Some(SubjectArg::Here(_) | SubjectArg::Remote(_)) | None => return Ok(()),
-    };
-    if args.resume {
-        let why = "--resume is for machines that are measured; what is exactly repeatable is taken \
-                   from the cache or run again";
-        return Err(wrong!(why));
-    }
-    let has_work_dir = args.lab.options.work_dir.is_some() && settings::is_given("work-dir");
-    if has_work_dir || args.swap.is_some() {
-        return Err(wrong!("--work-dir and --swap are for this machine; {instead}"));
-    }
-    Ok(())
-}
-
-fn plan(args: &RunArgs, measure: Measure) -> Result<MatrixPlan, Failure> {
-    let all = workloads::loads().map(|load| load.name.to_owned());
-    let chosen = match (args.loads.is_empty(), &measure) {
-        (true, Measure::Probe(_)) => all.collect(),
-        // Without a load a session measures the machine itself.
-        _ => args.loads.clone(),
-    };
-    let mut loads: Vec<String> = Vec::new();
-    for name in chosen {
-        // The baseline is always there, and a load named twice is one load.
-        if name != model::BASELINE && !loads.contains(&name) {
-            loads.push(name);
-        }
-    }
-    Ok(MatrixPlan {
-        loads,
-        measure,
-        timing: args.timing.timing(args.subject.as_ref())?,
-        intensity: args.intensity,
-        seeds: args.seeds.clone().unwrap_or_else(|| vec![args.seed]),
-    })
 }
 
 /// A folder without runs: the one that was named, or a new one named by the time of day.
@@ -274,19 +254,9 @@ fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf, Failure>
     Err(wrong!("{} {reason}; name a new folder with --output DIR", folder.display()))
 }
 
-fn job_text(text: &str) -> Result<JobText, String> {
-    let (name, settings) = text.split_once(':').unwrap_or((text, ""));
-    let name = experiment::job_name(name)?;
-    let settings = settings.split(',').filter(|part| !part.is_empty());
-    Ok(JobText { name, settings: settings.map(setting).collect::<Result<_, _>>()? })
-}
-
-fn setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some(("", _)) | None => Err("write NAME=VALUE, such as think=2s".to_owned()),
-        Some(("script", _)) => Err("name the script with --script FILE".to_owned()),
-        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-    }
+/// Reads a subject, which stays text until all settings are known.
+fn subject(text: &str) -> Result<String, String> {
+    text.parse::<SubjectArg>().map(|_| text.to_owned())
 }
 
 /// Reads the name of a workload; help and completion list all of them.
@@ -294,12 +264,4 @@ pub(crate) fn workload(
     all: impl Iterator<Item = &'static Workload>,
 ) -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(all.map(|it| PossibleValue::new(it.name).help(it.about)))
-}
-
-fn intensity(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if (0.0..=100.0).contains(&value) => Ok(value),
-        _ => Err("a dose is a number above 0 and at most 100; or 0, of what provokes a condition"
-            .to_owned()),
-    }
 }

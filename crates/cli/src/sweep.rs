@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use analysis::sweep::{Curve, Found, Grid, Settings, find};
 use anyhow::anyhow;
 use clap::Args;
-use experiment::{Form, Quantity, SearchArgs, Setting, Sweep, SweepPlan, TypedSweep, parse_sweep};
+use experiment::typed::{Setting, setting};
+use experiment::{Form, Quantity, SearchArgs, Sweep, SweepPlan, TypedSweep, parse_sweep};
 use report::{SweepRow, SweepView, sweep_document};
 use serde_json::{Value, json};
 use store::{CurveOptions, Curves};
@@ -46,7 +47,7 @@ pub(crate) struct SweepArgs {
 
     /// Another parameter of the plan, as in plans: subject=host, touch.pattern=chase, profile=quick
     #[arg(long, value_name = "PARAM=VALUE", conflicts_with = "from", value_parser = setting)]
-    set: Vec<(String, String)>,
+    set: Vec<Setting>,
 
     /// Where to run: as with `thrashlab run`
     #[arg(long, value_name = "SUBJECT", conflicts_with = "from")]
@@ -103,23 +104,10 @@ impl SweepArgs {
         let is_stronger = |_: &&String| settings::is_given("subject") || !is_set;
         let subject = self.subject.as_ref().filter(is_stronger).cloned();
         let named = [("subject", &subject), ("load", &self.load)];
-        let named = named.iter().filter_map(|(name, value)| Some((*name, value.as_ref()?)));
-        let set = self.set.iter().map(|(name, value)| (name.as_str(), value));
-        let setting = |(parameter, value): (&str, &String)| Setting {
-            parameter: parameter.to_owned(),
-            value: value.clone(),
-        };
-        let base = named.chain(set).map(setting).collect();
+        let named = named.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
+        let named = named.map(|(name, value)| (name.to_owned(), value));
+        let base = named.chain(self.set.iter().cloned()).collect();
         TypedSweep { base, search: self.search.clone() }
-    }
-}
-
-fn setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => {
-            Ok((name.trim().to_owned(), value.to_owned()))
-        }
-        _ => Err("write PARAM=VALUE, such as touch.pattern=chase".to_owned()),
     }
 }
 
@@ -183,9 +171,6 @@ fn redraw(args: &SweepArgs, what: &str) -> Result<(), Failure> {
     }
     let mut settings = settings_of(&curves);
     if let Some(least_rise) = args.search.least_rise {
-        if least_rise.is_nan() || least_rise <= 1.0 {
-            return Err(wrong!("--least-rise {least_rise} is not above 1"));
-        }
         settings.knee.least_rise = least_rise;
     }
     if let Some(text) = args.search.present.as_ref().and_then(|level| level.as_str()) {
@@ -223,7 +208,7 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
     let base = plan.map(|plan| plan.base).unwrap_or_default();
     SweepView {
         place: curves.place.clone(),
-        settings: base.into_iter().map(|setting| (setting.parameter, setting.value)).collect(),
+        settings: base,
         by: curves.by.clone(),
         rows: curves.rows.iter().map(row).collect(),
         grid: curves.by.as_ref().map(|by| Grid::new(by, &curves.rows, settings)),
@@ -263,23 +248,4 @@ fn plan_text(plan: &SweepPlan) -> String {
         settings.passes,
         settings.budget,
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_are_read_or_refused() {
-        assert_eq!(setting("a.b=c=d").unwrap(), ("a.b".to_owned(), "c=d".to_owned()));
-        assert_eq!(setting(" a =b").unwrap().0, "a");
-        assert!(setting("=x").is_err() && setting("x").is_err() && setting("").is_err());
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_setting_is_read_or_refused(text in ".{0,40}") {
-            let _ = setting(&text);
-        }
-    }
 }

@@ -1,10 +1,7 @@
 //! The times of a run: a profile, and what the arguments change of it.
 
 use clap::Args;
-use experiment::{SubjectArg, TimingChanges};
-use model::Timing;
-
-use crate::{Failure, wrong};
+use experiment::TimingChanges;
 
 #[derive(Args)]
 pub(crate) struct TimingArgs {
@@ -17,16 +14,15 @@ pub(crate) struct TimingArgs {
     quick: bool,
 
     #[command(flatten)]
-    changes: TimingChanges,
+    pub(crate) changes: TimingChanges,
 }
 
 impl TimingArgs {
-    pub(crate) fn timing(&self, subject: Option<&SubjectArg>) -> Result<Timing, Failure> {
-        let name = match (self.classic, self.quick) {
+    pub(crate) fn profile(&self) -> Option<&'static str> {
+        match (self.classic, self.quick) {
             (true, _) => Some("classic"),
             (_, true) => Some("quick"),
             _ => None,
-        };
-        experiment::timing(name, subject, &self.changes).map_err(wrong)
+        }
     }
 }

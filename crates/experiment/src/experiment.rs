@@ -14,7 +14,7 @@ use crate::error::ExperimentError;
 use crate::laboratory::Laboratory;
 use crate::plan::{Plan, parse_plan};
 use crate::results_folder::{named_or, open, read_plan, write_manifest, wrong_plan};
-use crate::seeds::{Seeds, seeds};
+use crate::typed::{Seeds, seeds};
 
 /// What is typed, and goes before what the plan says.
 #[derive(Args, Clone, Debug)]
@@ -27,7 +27,7 @@ pub struct PlanChanges {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub blocks: Option<u32>,
 
-    /// Seeds of the blocks, such as 1..20 [default: as the plan says]
+    /// Seeds of the blocks: 20 (1 to 20), 5..9 or 1,2,7 [default: as the plan says]
     #[arg(long, value_name = "SEEDS", conflicts_with = "blocks", value_parser = seeds)]
     pub seeds: Option<Seeds>,
 }

@@ -3,15 +3,66 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::str::FromStr;
 
-use crate::plan::job_name;
 use model::{LoadSpec, Measure, ProbeSpec, Script, Spec, Tools};
 use workloads::MemoryJob;
+
+use crate::plan::job_name;
+use crate::typed::{Setting, setting};
+
+/// The parameter of each job that is its size: what a bare value sets, and what is swept if nothing
+/// is named.
+const SIZES: [(&str, &str); 3] = [("vmtest", "size"), ("touch", "footprint"), ("session", "users")];
+
+/// A job as it is typed: `vmtest`, `vmtest:24M`, `vmtest:process_size=4M,loops=100`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypedJob {
+    /// Its name.
+    pub name: String,
+    /// The values of its parameters, by their short names.
+    pub settings: Vec<Setting>,
+}
+
+impl FromStr for TypedJob {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, settings) = text.split_once(':').unwrap_or((text, ""));
+        let name = job_name(name)?;
+        let value = |part: &str| match size_of(&name) {
+            Some(size) if !part.contains('=') => Ok((size.to_owned(), part.to_owned())),
+            _ => setting(part),
+        };
+        let parts = settings.split(',').filter(|part| !part.is_empty());
+        Ok(Self { settings: parts.map(value).collect::<Result<_, _>>()?, name })
+    }
+}
+
+impl TypedJob {
+    /// Whether it is a memory job that has this parameter.
+    pub fn has(&self, name: &str) -> bool {
+        workloads::find_job(&self.name)
+            .is_some_and(|job| job.params.iter().any(|param| param.name == name))
+    }
+
+    /// The job with further settings, of which the last of a name counts. The error names a setting
+    /// that is unknown or has a bad value.
+    pub fn measure(&self, further: &[Setting]) -> Result<Measure, String> {
+        let settings: Vec<Setting> = self.settings.iter().chain(further).cloned().collect();
+        job(&self.name, &settings, Path::new(""))
+    }
+}
+
+/// The parameter that is the size of a job.
+pub fn size_of(job: &str) -> Option<&'static str> {
+    SIZES.iter().find(|(name, _)| *name == job).map(|(_, size)| *size)
+}
 
 /// Makes a job from settings such as `size` = `16M`. In a session, `script` is the path of a script
 /// in `folder`, and the others are settings and variables of it ([`workloads::set`]). The error
 /// names the setting that is unknown or has a bad value, or why the script cannot be read.
-pub fn job(name: &str, settings: &[(String, String)], folder: &Path) -> Result<Measure, String> {
+pub(crate) fn job(name: &str, settings: &[Setting], folder: &Path) -> Result<Measure, String> {
     let name = job_name(name)?;
     let desc = workloads::find_job(&name).ok_or_else(|| format!("no job is named {name:?}"))?;
     let mut job = desc.spec();
@@ -28,7 +79,7 @@ pub fn job(name: &str, settings: &[(String, String)], folder: &Path) -> Result<M
 }
 
 /// A load with its dose.
-pub fn load_spec(name: &str, intensity: f64) -> LoadSpec {
+pub(crate) fn load_spec(name: &str, intensity: f64) -> LoadSpec {
     let version = workloads::find_load(name).map_or(0, |load| load.version);
     LoadSpec { name: name.to_owned(), version, intensity, params: BTreeMap::new() }
 }
@@ -47,7 +98,7 @@ pub(crate) fn as_planned(spec: &Spec) -> Spec {
     spec
 }
 
-fn script(settings: &[(String, String)], folder: &Path) -> Result<Script, String> {
+fn script(settings: &[Setting], folder: &Path) -> Result<Script, String> {
     let path = settings.iter().rev().find(|(name, _)| name == "script");
     let mut script = match path {
         Some((_, path)) => read(&folder.join(path))?,
@@ -68,7 +119,43 @@ fn read(path: &Path) -> Result<Script, String> {
 }
 
 /// The probe of this name as a measure.
-pub fn probe_measure(name: &str) -> Measure {
+pub(crate) fn probe_measure(name: &str) -> Measure {
     let version = workloads::find_probe(name).map_or(0, |probe| probe.version);
     Measure::Probe(ProbeSpec { name: name.to_owned(), version, params: BTreeMap::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(text: &str, further: &[Setting]) -> BTreeMap<String, u64> {
+        match text.parse::<TypedJob>().unwrap().measure(further).unwrap() {
+            Measure::Job(job) => job.params,
+            Measure::Probe(probe) => panic!("{probe:?}"),
+        }
+    }
+
+    #[test]
+    fn jobs_have_a_size_and_settings() {
+        let job = params("vmtest:24M,loops=7", &[]);
+        assert_eq!((job["size"], job["loops"]), (24 << 20, 7));
+        let job = params("vmtest:24M,loops=7", &[("size".to_owned(), "4M".to_owned())]);
+        assert_eq!(job["size"], 4 << 20, "what comes later counts");
+        let job: TypedJob = "vmtest".parse().unwrap();
+        assert!(job.has("process_size") && !job.has("victim"));
+        for (text, why) in [("gzip", "vmtest"), ("", "vmtest"), ("session:=1", "NAME=VALUE")] {
+            assert!(text.parse::<TypedJob>().unwrap_err().contains(why), "{text}");
+        }
+        let odd = "vmtest:3M".parse::<TypedJob>().unwrap().measure(&[]).unwrap_err();
+        assert!(odd.contains("multiple"), "{odd}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(vmtest:|touch:)?.{0,30}") {
+            if let Ok(job) = text.parse::<TypedJob>() {
+                let _ = job.measure(&[]);
+            }
+        }
+    }
 }

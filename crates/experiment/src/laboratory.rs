@@ -10,7 +10,7 @@ use vm::VmError;
 
 use crate::driver::Driver;
 use crate::error::ExperimentError;
-use crate::machines::{Machines, Need, Place};
+use crate::machines::{Machines, Place};
 use crate::plan::{CellPlan, Plan, PlanError, in_words};
 
 /// Most lines of a failed build command that are shown.
@@ -40,13 +40,7 @@ impl Laboratory {
         let (mut machines, mut places) = (Machines::default(), Vec::new());
         let purpose = folder.join(&plan.name);
         for cell in &cells {
-            let need = Need {
-                subject: cell.subject.as_ref(),
-                sysctls: &cell.sysctls,
-                swap_bytes: cell.swap_bytes,
-                purpose: &purpose,
-            };
-            match machines.place(&need, driver) {
+            match machines.place(cell, &purpose, driver) {
                 Ok(place) => places.push(place),
                 Err(
                     error @ (ExperimentError::Stage(_)

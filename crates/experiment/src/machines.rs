@@ -1,6 +1,5 @@
 //! The machines that runs are made on, each made ready when it is first asked for.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use agent::Waiter;
@@ -13,6 +12,7 @@ use vm::Vm;
 use crate::driver::Driver;
 use crate::error::ExperimentError;
 use crate::event::Event;
+use crate::plan::CellPlan;
 use crate::subject_arg::{self, RemoteArg, SubjectArg};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,15 +45,6 @@ pub(crate) struct Order {
 /// What makes a cell's runs, and the subject as their headers describe it.
 pub(crate) type Place = (At, SubjectSpec);
 
-pub(crate) struct Need<'a> {
-    /// The subject; `None` = a sandbox where possible, else the host.
-    pub(crate) subject: Option<&'a SubjectArg>,
-    pub(crate) sysctls: &'a BTreeMap<String, String>,
-    pub(crate) swap_bytes: Option<u64>,
-    /// What a session on another host is for.
-    pub(crate) purpose: &'a Path,
-}
-
 #[derive(Default)]
 pub(crate) struct Machines {
     /// This host, with its swap file.
@@ -66,13 +57,15 @@ pub(crate) struct Machines {
 }
 
 impl Machines {
-    /// The machine that a cell needs, with everything that the cell sets tried on it.
+    /// The machine that a cell needs, with everything that the cell sets tried on it. `purpose` is what
+    /// a session on another host is for.
     pub(crate) fn place(
         &mut self,
-        need: &Need<'_>,
+        cell: &CellPlan,
+        purpose: &Path,
         driver: &mut Driver<'_>,
     ) -> Result<Place, ExperimentError> {
-        match need.subject {
+        match &cell.subject {
             Some(SubjectArg::Vm(request)) => {
                 let (spec, note) = subject_arg::vm_spec(request);
                 let index = self.guest_index(&spec, note, driver)?;
@@ -82,23 +75,23 @@ impl Machines {
                 self.simulated = driver.options.simulated();
                 Ok((At::Simulator, SubjectSpec::Mmu(mmu.clone())))
             }
-            Some(SubjectArg::Remote(remote)) => self.on_remote(need, remote, driver),
-            Some(SubjectArg::Here(asked)) => self.on_stage(need, Some(asked), driver),
-            None => self.on_stage(need, None, driver),
+            Some(SubjectArg::Remote(remote)) => self.on_remote(cell, remote, purpose, driver),
+            Some(SubjectArg::Here(asked)) => self.on_stage(cell, Some(asked), driver),
+            None => self.on_stage(cell, None, driver),
         }
     }
 
     fn on_stage(
         &mut self,
-        need: &Need<'_>,
+        cell: &CellPlan,
         asked: Option<&LocalSubject>,
         driver: &mut Driver<'_>,
     ) -> Result<Place, ExperimentError> {
         let (swap_bytes, stage) = match &mut self.stage {
             Some(known) => known,
-            None => self.stage.insert((need.swap_bytes, set_stage(need, driver)?)),
+            None => self.stage.insert((cell.swap_bytes, set_stage(cell, driver)?)),
         };
-        if *swap_bytes != need.swap_bytes {
+        if *swap_bytes != cell.swap_bytes {
             return Err(ExperimentError::NotMeasured(
                 "swap: the swap file of this host is the same in all cells; vary it in a guest \
                  (subject.swap) instead"
@@ -108,7 +101,7 @@ impl Machines {
         let (subject, note) =
             subject::resolve(asked, stage).map_err(ExperimentError::NotMeasured)?;
         note.iter().for_each(|note| driver.note(note));
-        let problems = stage.try_parameters(need.sysctls);
+        let problems = stage.try_parameters(&cell.sysctls);
         match problems.is_empty() {
             true => Ok((At::Stage, subject)),
             false => {
@@ -120,8 +113,9 @@ impl Machines {
 
     fn on_remote(
         &mut self,
-        need: &Need<'_>,
+        cell: &CellPlan,
         remote: &RemoteArg,
+        purpose: &Path,
         driver: &mut Driver<'_>,
     ) -> Result<Place, ExperimentError> {
         let Driver { options, waiter, on_event, .. } = driver;
@@ -129,7 +123,7 @@ impl Machines {
         let address = &remote.address;
         let known = self.sessions.iter().position(|(_, known)| known.address() == address);
         let index = match known {
-            Some(index) if self.sessions[index].0 == need.swap_bytes => index,
+            Some(index) if self.sessions[index].0 == cell.swap_bytes => index,
             Some(_) => {
                 return Err(ExperimentError::NotMeasured(format!(
                     "swap: the swap file of {address} is the same in all cells"
@@ -137,18 +131,18 @@ impl Machines {
             }
             None => {
                 let mut remote = options.remote.clone();
-                remote.purpose = need.purpose.to_owned();
+                remote.purpose = purpose.to_owned();
                 remote.work_dir.clone_from(&options.work_dir);
                 remote.origins.clone_from(&options.origins);
-                (remote.swap_bytes, remote.freeze) = (need.swap_bytes, options.freeze);
+                (remote.swap_bytes, remote.freeze) = (cell.swap_bytes, options.freeze);
                 let session = Session::open(address, &remote, waiter, say)?;
-                self.sessions.push((need.swap_bytes, session));
+                self.sessions.push((cell.swap_bytes, session));
                 self.sessions.len() - 1
             }
         };
         let session = &mut self.sessions[index].1;
         let (subject, note) =
-            session.prepare(remote.subject.as_ref(), need.sysctls, waiter, say)?;
+            session.prepare(remote.subject.as_ref(), &cell.sysctls, waiter, say)?;
         note.iter().for_each(|note| say(&format!("{address}: {note}")));
         Ok((At::Remote(index), subject))
     }
@@ -231,10 +225,10 @@ impl Machines {
     }
 }
 
-fn set_stage(need: &Need<'_>, driver: &mut Driver<'_>) -> Result<Stage, ExperimentError> {
+fn set_stage(cell: &CellPlan, driver: &mut Driver<'_>) -> Result<Stage, ExperimentError> {
     let options = StageOptions {
         work_dir: driver.options.work_dir.clone(),
-        swap_bytes: need.swap_bytes,
+        swap_bytes: cell.swap_bytes,
         origins: driver.options.origins.clone(),
         freeze: driver.options.freeze,
         ..StageOptions::default()

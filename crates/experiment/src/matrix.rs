@@ -10,10 +10,10 @@ use crate::driver::Driver;
 use crate::error::ExperimentError;
 use crate::execute::{Execution, has_ended, is_of_machine};
 use crate::job::{as_planned, load_spec};
-use crate::machines::{At, Machines, Need, Order};
+use crate::machines::{At, Machines, Order};
 use crate::made::{Made, run_of, set_aside};
+use crate::plan::{CellPlan, check_volume};
 use crate::segment::pieces;
-use crate::subject_arg::SubjectArg;
 
 /// The baseline gets this many times the points of a load, shared among its pieces: it is cheap,
 /// and every ratio depends on it.
@@ -23,27 +23,50 @@ const BASELINE_SHARE: u32 = 2;
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixPlan {
     /// The loads besides the baseline, in order.
-    pub loads: Vec<String>,
-    /// What is timed under each load.
-    pub measure: Measure,
-    /// The times under each load.
-    pub timing: Timing,
-    /// Volume of every load.
-    pub intensity: f64,
+    loads: Vec<String>,
+    /// Where, what and how long is timed under each load; its load is that of every run but for the
+    /// name.
+    cell: CellPlan,
     /// Seeds; the whole matrix is run once with each.
-    pub seeds: Vec<u64>,
+    seeds: Vec<u64>,
 }
 
 impl MatrixPlan {
+    /// The plan of a cell under each of these loads. None means the load of the cell, else all for a
+    /// probe and none for a job. Fails for a load that is none at the cell's volume.
+    pub fn new(chosen: &[String], cell: CellPlan, seeds: Vec<u64>) -> Result<Self, String> {
+        let chosen: Vec<&str> = match (chosen, &cell.measure) {
+            ([_, ..], _) => chosen.iter().map(String::as_str).collect(),
+            _ if cell.load.name != BASELINE => vec![&cell.load.name],
+            (_, Measure::Probe(_)) => workloads::loads().map(|load| load.name).collect(),
+            (_, Measure::Job(_)) => Vec::new(),
+        };
+        let mut loads: Vec<String> = Vec::new();
+        for name in chosen {
+            // The baseline is always there, and a load named twice is one load.
+            if name != BASELINE && !loads.iter().any(|load| load == name) {
+                check_volume(&load_spec(name, cell.load.intensity))?;
+                loads.push(name.to_owned());
+            }
+        }
+        Ok(Self { loads, cell, seeds })
+    }
+
+    /// What is timed under each load.
+    pub fn measure(&self) -> &Measure {
+        &self.cell.measure
+    }
+
     /// The runs in order: for each seed a piece of the baseline, then each load followed by the next
     /// piece. A job has no pieces: for each seed the baseline and each load.
     fn runs(&self, subject: &SubjectSpec) -> Vec<Spec> {
-        let mut runs = match &self.measure {
+        let mut runs = match &self.cell.measure {
             Measure::Job(_) => self.cells(subject),
             Measure::Probe(_) => Vec::new(),
         };
         let pieces = self.loads.len() as u32 + 1;
-        let piece_points = (BASELINE_SHARE * self.timing.points).div_ceil(pieces).max(1);
+        let points = self.cell.timing.points;
+        let piece_points = (BASELINE_SHARE * points).div_ceil(pieces).max(1);
         let with_pieces = self.seeds.iter().zip(0..).filter(|_| self.is_of_probe());
         for (seed, pass) in with_pieces {
             let piece = |index: u32| {
@@ -51,7 +74,7 @@ impl MatrixPlan {
             };
             runs.push(piece(0));
             for (load, next) in self.loads.iter().zip(1..) {
-                runs.push(self.spec(subject, load, *seed, self.timing.points, pass));
+                runs.push(self.spec(subject, load, *seed, points, pass));
                 runs.push(piece(next));
             }
         }
@@ -60,13 +83,13 @@ impl MatrixPlan {
     }
 
     fn is_of_probe(&self) -> bool {
-        matches!(self.measure, Measure::Probe(_))
+        matches!(self.cell.measure, Measure::Probe(_))
     }
 
     /// The cells of a deterministic machine: each load once with each seed. Nothing drifts there, so
     /// the baseline is one piece, and a cell has neither block nor order.
-    pub fn cells(&self, subject: &SubjectSpec) -> Vec<Spec> {
-        let (points, _) = pieces(&self.measure, &self.timing);
+    fn cells(&self, subject: &SubjectSpec) -> Vec<Spec> {
+        let (points, _) = pieces(&self.cell.measure, &self.cell.timing);
         let share = if self.is_of_probe() { BASELINE_SHARE } else { 1 };
         let mut cells = Vec::new();
         for seed in &self.seeds {
@@ -78,16 +101,9 @@ impl MatrixPlan {
     }
 
     fn spec(&self, subject: &SubjectSpec, load: &str, seed: u64, points: u32, block: u32) -> Spec {
-        Spec {
-            subject: subject.clone(),
-            load: load_spec(load, self.intensity),
-            measure: self.measure.clone(),
-            timing: Timing { points, ..self.timing.clone() },
-            sysctls: BTreeMap::new(),
-            seed,
-            block,
-            order: 0,
-        }
+        let spec = self.cell.spec(subject.clone(), seed, block, 0);
+        let load = load_spec(load, self.cell.load.intensity);
+        Spec { load, timing: Timing { points, ..spec.timing }, ..spec }
     }
 
     fn orders(&self, at: At, subject: &SubjectSpec) -> Vec<Order> {
@@ -124,20 +140,16 @@ pub struct MatrixResult {
 }
 
 impl Driver<'_> {
-    /// Makes all runs of a matrix that its folder does not have, and cleans up; subject `None` is a
-    /// sandbox where possible, else the host. Fails when the machine is unavailable or fails, results
+    /// Makes all runs of a matrix that its folder does not have, and cleans up. Fails when the machine is unavailable or fails, results
     /// cannot be written, or the baseline cannot be measured. Another load that cannot run, dies or
     /// times out is part of the result.
     pub fn measure_matrix(
         &mut self,
         plan: &MatrixPlan,
-        subject: Option<&SubjectArg>,
-        swap_bytes: Option<u64>,
         folder: &Path,
     ) -> Result<MatrixResult, ExperimentError> {
         let mut machines = Machines::default();
-        let need = Need { subject, sysctls: &BTreeMap::new(), swap_bytes, purpose: folder };
-        let (at, subject) = machines.place(&need, self)?;
+        let (at, subject) = machines.place(&plan.cell, folder, self)?;
         let result = self.matrix_runs(&mut machines, plan.orders(at, &subject), folder);
         machines.close(self);
         result
@@ -233,20 +245,24 @@ fn found(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::timing;
     use crate::segment::Segment;
 
     const HOST: SubjectSpec = SubjectSpec::Host { memory_bytes: 1 << 30 };
 
     fn profile(name: &str) -> Timing {
-        crate::timing(Some(name), None, &Default::default()).unwrap()
+        timing(Some(name), None, &Default::default()).unwrap()
+    }
+
+    fn cell(settings: &[(&str, &str)]) -> CellPlan {
+        let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        CellPlan::typed(None, Default::default(), &settings.collect::<Vec<_>>()).unwrap()
     }
 
     fn plan(loads: &[&str], points: u32) -> MatrixPlan {
         MatrixPlan {
             loads: loads.iter().map(|load| (*load).to_owned()).collect(),
-            measure: crate::probe_measure("response"),
-            timing: Timing { points, ..profile("quick") },
-            intensity: 1.0,
+            cell: CellPlan { timing: Timing { points, ..profile("quick") }, ..cell(&[]) },
             seeds: vec![1],
         }
     }
@@ -280,9 +296,8 @@ mod tests {
 
     #[test]
     fn a_job_is_done_once_under_each_load_with_each_seed() {
-        let measure =
-            crate::job("session", &[("users".to_owned(), "2".to_owned())], Path::new("")).unwrap();
-        let plan = MatrixPlan { measure, seeds: vec![1, 2], ..plan(&["cpuload"], 5) };
+        let cell = cell(&[("job", "session"), ("session.users", "2")]);
+        let plan = MatrixPlan { cell, seeds: vec![1, 2], ..plan(&["cpuload"], 5) };
         let segments = plan.runs(&HOST);
         let order: Vec<(&str, u64, u32)> = segments
             .iter()
@@ -298,7 +313,8 @@ mod tests {
     fn profiles_keep_their_promises() {
         let loads = ["smallwrite", "largewrite", "cpuload", "spawnload", "8ctx-mem", "2ctx-mem"];
         for (name, limit_s) in [("quick", 60), ("default", 180)] {
-            let all = MatrixPlan { timing: profile(name), ..plan(&loads, 1) };
+            let mut all = plan(&loads, 1);
+            all.cell.timing = profile(name);
             let runs = all.runs(&HOST);
             let longest_ns: u64 =
                 runs.iter().map(|run| Segment::new(String::new(), run).longest_ns).sum();

@@ -51,7 +51,7 @@ pub struct TimingChanges {
 /// The times of the profile of this name, else that of the subject's machine, else the usual one,
 /// with changes; a changed one is named `custom`. Fails when there is no such profile, or a time is
 /// too short to be kept or longer than a day.
-pub fn timing(
+pub(crate) fn timing(
     name: Option<&str>,
     subject: Option<&SubjectArg>,
     changes: &TimingChanges,

@@ -87,7 +87,7 @@ pub fn machine_text(name: &str) -> Result<String, String> {
 /// A simulated machine from settings: `machine`, `hat` and those of [`Setup::settings`]; the last of
 /// a name counts. The error names an unknown setting, a bad value, or what is wrong in the
 /// description, with line and column.
-pub fn mmu_spec(settings: &[(String, String)]) -> Result<MmuSpec, String> {
+pub(crate) fn mmu_spec(settings: &[(String, String)]) -> Result<MmuSpec, String> {
     let mut asked: BTreeMap<String, String> = settings.iter().cloned().collect();
     if let Some(memory) = asked.remove("mem").or_else(|| asked.remove("memory")) {
         let bytes = parse_size_bytes(&memory).map_err(|error| format!("memory: {error}"))?;
@@ -186,7 +186,7 @@ fn memory_job(job: &JobSpec) -> Result<MemoryJob, String> {
 }
 
 /// The run file of a simulated run. Fails when this build cannot simulate it.
-pub fn simulated_run(spec: &Spec, run_id: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn simulated_run(spec: &Spec, run_id: &str) -> Result<Vec<u8>, String> {
     let lines = simulated_lines(spec, run_id)?;
     let mut encoder = RunEncoder::default();
     let mut text: String = lines.iter().map(|line| encoder.line(line)).collect();
@@ -324,7 +324,8 @@ fn counters(outcome: &Outcome) -> CounterSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{job, timing};
+    use crate::job::job;
+    use crate::profile::timing;
 
     fn pairs(settings: &[(&str, &str)]) -> Vec<(String, String)> {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());

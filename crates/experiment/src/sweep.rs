@@ -9,7 +9,8 @@ use std::path::Path;
 
 use analysis::sweep::{Batch, Purpose, Range, Search, SearchSettings};
 
-use crate::plan::{CellPlan, Design, Order, Plan, PlanError, PlanFactor, PlanLevel, Setting};
+use crate::plan::{CellPlan, Design, Order, Plan, PlanError, PlanFactor, PlanLevel};
+use crate::typed::Setting;
 
 pub use draft::{SearchArgs, TypedSweep, parse_sweep};
 pub use quantity::{Form, Quantity};
@@ -60,7 +61,7 @@ impl SweepPlan {
     pub(crate) fn plan(&self, row: usize, batch: &Batch, deterministic: bool) -> Plan {
         let levels = batch.levels.iter().map(|level| {
             let text = self.quantity.format(*level);
-            let setting = Setting { parameter: self.over.clone(), value: text.clone() };
+            let setting = (self.over.clone(), text.clone());
             PlanLevel { name: text, settings: vec![setting], build: None }
         });
         let mut factors = vec![PlanFactor { name: self.over.clone(), levels: levels.collect() }];
@@ -119,15 +120,15 @@ impl SweepPlan {
         let mut plan = self.plan(0, &batch, false);
         if self.over == "vmtest.size" && self.value(OF_SIZE).is_none() {
             let value = self.quantity.format(high);
-            plan.base.push(Setting { parameter: OF_SIZE.to_owned(), value });
+            plan.base.push((OF_SIZE.to_owned(), value));
         }
         plan
     }
 
     /// The same sweep with calibrated loops.
     pub(crate) fn with_loops(mut self, loops: u64) -> Self {
-        self.base.retain(|setting| setting.parameter != LOOPS);
-        self.base.push(Setting { parameter: LOOPS.to_owned(), value: loops.to_string() });
+        self.base.retain(|(parameter, _)| parameter != LOOPS);
+        self.base.push((LOOPS.to_owned(), loops.to_string()));
         self
     }
 
@@ -141,7 +142,7 @@ impl SweepPlan {
     pub(crate) fn measures_as(&self, other: &Self) -> bool {
         let base = |plan: &Self| {
             let mut base = plan.base.clone();
-            base.sort_by(|one, other| one.parameter.cmp(&other.parameter));
+            base.sort();
             base
         };
         (&self.over, &self.by, base(self)) == (&other.over, &other.by, base(other))

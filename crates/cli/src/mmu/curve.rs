@@ -3,6 +3,7 @@
 use analysis::sweep::{Curve, Found, Point, Settings, find};
 use anyhow::{Context, anyhow};
 use clap::Args;
+use experiment::typed::factor;
 use mmu::curve::{Profile, Profiled, Request, Sampling, Unit, UnitCurves};
 use model::units::{exact_size, parse_size_bytes};
 use report::{miss_ratio_csv, miss_ratio_document};
@@ -73,7 +74,8 @@ pub(crate) struct CurveArgs {
     process: Option<u32>,
 
     /// Smallest rise that is a knee: of the miss ratio
-    #[arg(long, value_name = "FACTOR", default_value_t = KneeSettings::default().least_rise)]
+    #[arg(long, value_name = "FACTOR", default_value_t = KneeSettings::default().least_rise,
+        value_parser = factor)]
     least_rise: f64,
 
     /// Print all points of the curves as CSV
@@ -94,9 +96,6 @@ fn page(text: &str) -> Result<Unit, String> {
 }
 
 pub(crate) fn curve(args: &CurveArgs) -> Result<(), Failure> {
-    if args.least_rise.is_nan() || args.least_rise <= 1.0 {
-        return Err(wrong!("--least-rise {} is not above 1", args.least_rise));
-    }
     let request = request(args);
     let mut profile = Profile::new(&request).map_err(|error| Failure::WrongUse(error.into()))?;
     let name = args.input.path.display().to_string();

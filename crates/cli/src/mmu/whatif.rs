@@ -1,19 +1,19 @@
 //! `thrashlab mmu whatif`: every remedy for a workload, alone and together.
 
 use clap::Args;
-use experiment::{Seeds, in_parallel};
+use experiment::typed::{Seeds, seeds};
+use experiment::{in_parallel, size_of};
+use model::JobSpec;
 use model::units::format_size;
 use report::{Gain, Tried, WhatIf, whatif_document};
 use sun4::{REMEDIES, Remedy, Setup, Workload, simulate};
 use workloads::MemoryJob;
 
-use super::place;
-use super::program::ProgramText;
-use super::run::{count_or_range, setting};
+use super::simulator::SimulatorArgs;
 use super::work::Work;
+use super::{place, simulator};
 use crate::output::{OutputArgs, show};
-use crate::wrong;
-use crate::{Failure, guests};
+use crate::{Failure, wrong};
 
 /// A remedy is bought if it gains this much; two that differ by less are equally good.
 const LEAST_GAIN: f64 = 1.01;
@@ -34,25 +34,12 @@ pub(crate) struct WhatifArgs {
     /// shells, lisp, database or a description (*.toml); or a trace
     program: String,
 
-    /// The machine: a name (thrashlab mmu machines) or a description (*.toml)
-    #[arg(long, value_name = "NAME", default_value = "sparcstation1")]
-    machine: String,
+    #[command(flatten)]
+    sim: SimulatorArgs,
 
-    /// The system of a Sun-4: old, new, netbsd or linux
-    #[arg(long, value_name = "SYSTEM", default_value = "old")]
-    hat: String,
-
-    /// A setting of machine or system, or a parameter of the program
-    #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
-    set: Vec<(String, String)>,
-
-    /// How many seeds, or which: 10, 3..7
-    #[arg(long, value_name = "SEEDS", default_value = "10", value_parser = count_or_range)]
+    /// Seeds: 10 (1 to 10), 3..7 or 1,2,7
+    #[arg(long, value_name = "SEEDS", default_value = "10", value_parser = seeds)]
     seeds: Seeds,
-
-    /// Guests or simulations at a time [default: one a CPU]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    jobs: Option<u16>,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -76,26 +63,19 @@ struct Trial<'a> {
 }
 
 pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
-    let mut settings = args.set.clone();
-    let work = Work::find(&args.program, &mut settings)?;
-    let (of_program, mut of_machine): (Vec<_>, Vec<_>) =
-        settings.into_iter().partition(|(name, _)| match &work {
-            Work::Program(program) => program.has(name),
-            Work::Whole(_) => false,
-        });
-    of_machine.push(("machine".to_owned(), args.machine.clone()));
-    of_machine.push(("hat".to_owned(), args.hat.clone()));
-    let mmu = experiment::mmu_spec(&of_machine).map_err(wrong)?;
-    let (name, workload) = match work {
-        Work::Program(program) => of_size(&program, &of_program).map_err(wrong)?,
-        Work::Whole(whole) => (whole.name, whole.workload),
+    let mut settings = args.sim.set.clone();
+    let (mmu, name, workload) = match Work::find(&args.program, &mut settings)? {
+        Work::Program(program) => {
+            let settings = args.sim.settings(Some(&program), &settings);
+            let (name, workload) = of_size(&simulator::program(&settings)?).map_err(wrong)?;
+            (simulator::machine(&settings)?, name, workload)
+        }
+        Work::Whole(whole) => {
+            (simulator::machine(&args.sim.settings(None, &settings))?, whole.name, whole.workload)
+        }
     };
     let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;
-    let trial = Trial {
-        seeds: &args.seeds,
-        jobs: args.jobs.map_or_else(guests::cpus, usize::from),
-        untreated: workload.clone(),
-    };
+    let trial = Trial { seeds: &args.seeds, jobs: args.sim.jobs(), untreated: workload.clone() };
     let elapsed_ns = trial.times(&[(setup.clone(), workload.clone())]).remove(0);
     let first = State { setup, workload, elapsed_ns };
     let (alone, left_out) = trial.alone(&first);
@@ -112,13 +92,9 @@ pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
 }
 
 /// A program with its size in words, and its work.
-fn of_size(
-    program: &ProgramText,
-    settings: &[(String, String)],
-) -> Result<(String, Workload), String> {
-    let job = program.job(settings)?;
-    let size = job.params.get(program.size).copied().unwrap_or(0);
-    let work = MemoryJob::new(&job)?.ok_or_else(|| job.name.clone())?;
+fn of_size(job: &JobSpec) -> Result<(String, Workload), String> {
+    let size = size_of(&job.name).and_then(|size| job.params.get(size)).copied().unwrap_or(0);
+    let work = MemoryJob::new(job)?.ok_or_else(|| format!("{} has no size", job.name))?;
     Ok((format!("{} of {}", job.name, format_size(size)), Workload::of_job(&work)?))
 }
 

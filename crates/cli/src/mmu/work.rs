@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use experiment::TypedJob;
+use experiment::typed::Setting;
 use sun4::{MIXES, Mix, TraceProgram, Workload};
 use trace::{Granularity, open};
 
-use super::program::ProgramText;
 use crate::Failure;
 
 /// Most visits of segments that are kept of a trace, some 100 bytes each.
@@ -16,7 +17,7 @@ const COPIES: &str = "copies";
 
 pub(super) enum Work {
     /// A program that has a size and settings of its own.
-    Program(ProgramText),
+    Program(TypedJob),
     /// Whatever has none.
     Whole(Whole),
 }
@@ -31,8 +32,8 @@ pub(super) struct Whole {
 
 impl Work {
     /// Finds it by name; removes the settings of traces from `settings`.
-    pub(super) fn find(what: &str, settings: &mut Vec<(String, String)>) -> Result<Self, Failure> {
-        let unknown = match what.parse::<ProgramText>() {
+    pub(super) fn find(what: &str, settings: &mut Vec<Setting>) -> Result<Self, Failure> {
+        let unknown = match what.parse::<TypedJob>() {
             Ok(program) => return Ok(Self::Program(program)),
             Err(why) => why,
         };
@@ -63,7 +64,7 @@ impl Work {
     }
 }
 
-fn copies(settings: &mut Vec<(String, String)>) -> anyhow::Result<u64> {
+fn copies(settings: &mut Vec<Setting>) -> anyhow::Result<u64> {
     let Some(at) = settings.iter().rposition(|(name, _)| name == COPIES) else { return Ok(1) };
     let (_, value) = settings.remove(at);
     match value.parse() {

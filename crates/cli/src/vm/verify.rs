@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use agent::Waiter;
 use anyhow::{Context, anyhow};
 use clap::Args;
-use experiment::{MatrixPlan, SubjectArg};
+use experiment::CellPlan;
 use keep::{Cache, Scratch};
 use model::units::format_duration;
 use model::{EndStatus, Line, Spec, SubjectSpec, VmSpec};
@@ -17,11 +17,11 @@ use vm::{Difference, Vm, VmOptions, first_difference};
 use workloads::{loads_and_provocations, probes};
 
 use super::{MachineArgs, Setting};
-use crate::Failure;
 use crate::guests;
 use crate::output::{OutputArgs, show};
 use crate::run::workload;
 use crate::timing::TimingArgs;
+use crate::{Failure, wrong};
 
 /// A load that uses processor, memory and disk.
 const VERIFIED_LOAD: &str = "2ctx-mem";
@@ -86,19 +86,12 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
              with accel=tcg"
         ));
     }
-    let typed = SubjectArg::Vm(Box::new(request.clone()));
-    let timing = args.timing.timing(Some(&typed))?;
+    let profile = args.timing.profile().or(request.profile.as_deref());
+    let settings = [("load", &args.load), ("probe", &args.probe)];
+    let settings = settings.map(|(name, value)| (name.to_owned(), value.clone()));
+    let cell = CellPlan::typed(profile, args.timing.changes, &settings).map_err(wrong)?;
     let setting = args.machine.setting()?;
-    let plan = MatrixPlan {
-        loads: vec![args.load.clone()],
-        measure: experiment::probe_measure(&args.probe),
-        timing,
-        intensity: 1.0,
-        seeds: vec![args.seed],
-    };
-    let subject = SubjectSpec::Vm(Box::new(setting.spec.clone()));
-    let mut spec = plan.cells(&subject).pop().context("a plan without cells")?;
-    spec.timing.points = plan.timing.points;
+    let spec = cell.spec(SubjectSpec::Vm(Box::new(setting.spec.clone())), args.seed, 0, 0);
     let mut made = Vec::new();
     for boot in 1..=args.boots {
         runs_of_boot(&setting, &spec, args.boots > 1, boot, &mut made)?;

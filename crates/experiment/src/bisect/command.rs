@@ -9,6 +9,7 @@ use stats::Outcome;
 use super::Steps;
 use crate::driver::Driver;
 use crate::error::ExperimentError;
+use crate::typed::whole_numbers;
 
 /// Exit code of a command that cannot build or run a step, as in git-bisect(1).
 const SKIP: i32 = 125;
@@ -16,7 +17,6 @@ const SKIP: i32 = 125;
 const LAST_VERDICT: i32 = 127;
 /// What stands for the name of a step in the command.
 const LEVEL: &str = "{level}";
-const MOST_STEPS: u64 = 1_000_000;
 
 /// Steps that a command measures.
 #[derive(Args, Clone, Debug)]
@@ -46,27 +46,14 @@ impl CommandSteps {
     /// The steps with their names. Fails when there are none.
     pub fn named(mut self) -> Result<Self, ExperimentError> {
         if let Some(range) = &self.range {
-            self.values = Self::numbers(range).map_err(ExperimentError::WrongUse)?;
+            let numbers = whole_numbers(range).map_err(ExperimentError::WrongUse)?;
+            self.values = numbers.iter().map(i64::to_string).collect();
         }
         match self.values.is_empty() {
             true => Err(ExperimentError::WrongUse(
                 "name the steps of --run with --values A,B,C or --range FIRST..LAST".to_owned(),
             )),
             false => Ok(self),
-        }
-    }
-
-    /// The numbers of a range, which may count down; both ends belong to it.
-    fn numbers(range: &str) -> Result<Vec<String>, String> {
-        let ends = range.split_once("..").and_then(|(first, last)| {
-            Some((first.trim().parse::<i64>().ok()?, last.trim().parse::<i64>().ok()?))
-        });
-        match ends {
-            Some((first, last)) if first.abs_diff(last) < MOST_STEPS => {
-                let up = (first.min(last)..=first.max(last)).map(|number| number.to_string());
-                Ok(if first <= last { up.collect() } else { up.rev().collect() })
-            }
-            _ => Err(format!("{range:?} is not FIRST..LAST, as 1..128")),
         }
     }
 }
@@ -117,20 +104,5 @@ impl Steps for CommandSteps {
             }
             _ => failed(&format!("failed ({})", output.status)),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_counts_up_or_down() {
-        assert_eq!(CommandSteps::numbers("1..3").unwrap(), ["1", "2", "3"]);
-        assert_eq!(CommandSteps::numbers("2..-1").unwrap(), ["2", "1", "0", "-1"]);
-        assert!(
-            CommandSteps::numbers("1-3").is_err()
-                && CommandSteps::numbers("0..9000000000").is_err()
-        );
     }
 }

@@ -8,9 +8,10 @@ use model::{BASELINE, LoadSpec, Measure, Spec, SubjectSpec, Timing};
 use super::parameter::{Draft, Of, SubjectSetting};
 use crate::SubjectArg;
 use crate::job::{as_planned, job, load_spec, probe_measure};
-use crate::profile::timing;
+use crate::profile::{TimingChanges, timing};
 use crate::simulated;
 use crate::subject_arg::split_address;
+use crate::typed::Setting;
 
 /// The probe of a plan that names neither probe nor job.
 const DEFAULT_PROBE: &str = "response";
@@ -23,15 +24,40 @@ pub struct CellPlan {
     /// Where it runs; `None` = a sandbox where possible, else the host.
     pub subject: Option<SubjectArg>,
     pub(crate) load: LoadSpec,
-    pub(crate) measure: Measure,
+    /// What is timed.
+    pub measure: Measure,
     pub(crate) timing: Timing,
     /// Kernel parameters of this host.
     pub(crate) sysctls: BTreeMap<String, String>,
     /// Size of a temporary swap file of this host.
-    pub(crate) swap_bytes: Option<u64>,
+    pub swap_bytes: Option<u64>,
 }
 
 impl CellPlan {
+    /// The cell of typed times and settings; paths begin in the current folder. The error names a
+    /// setting that is unknown or has a bad value, or what contradicts another one.
+    pub fn typed(
+        profile: Option<&str>,
+        times: TimingChanges,
+        settings: &[Setting],
+    ) -> Result<Self, String> {
+        let profile = profile.map(str::to_owned);
+        let mut draft = Draft { profile, times, ..Draft::default() };
+        for setting in settings {
+            draft.set(setting).map_err(|why| format!("{}: {why}", setting.0))?;
+        }
+        draft.resolve(Vec::new(), Path::new(""))
+    }
+
+    /// Fails if the load cannot be run at its volume, or the simulator has no such load or measure.
+    pub fn check(self) -> Result<Self, String> {
+        check_volume(&self.load)?;
+        if let Some(SubjectArg::Mmu(_)) = self.subject {
+            simulated::check(&self.measure, &self.load)?;
+        }
+        Ok(self)
+    }
+
     /// Whether its runs are exactly repeatable.
     pub(crate) fn is_deterministic(&self) -> bool {
         match &self.subject {
@@ -82,6 +108,18 @@ fn is_subject(typed: Option<&SubjectArg>, made: &SubjectSpec) -> bool {
             (&asked.description, &asked.settings) == (&made.description, &made.settings)
         }
         _ => false,
+    }
+}
+
+/// A provocation at 0 is its control run; another load at 0 is nothing.
+pub(crate) fn check_volume(load: &LoadSpec) -> Result<(), String> {
+    match load.intensity == 0.0 && !workloads::may_have_no_dose(&load.name) {
+        true => Err(format!(
+            "load.intensity: {} is no load at 0, which is for loads that provoke a condition \
+             (provoke-NAME)",
+            load.name
+        )),
+        false => Ok(()),
     }
 }
 
@@ -136,20 +174,12 @@ impl Draft {
         if is_guest && self.swap_bytes.is_some() {
             return Err("swap: a guest has its own disk: subject.swap".to_owned());
         }
+        let is_simulated = matches!(subject, Some(SubjectArg::Mmu(_)));
+        if is_simulated && (self.swap_bytes.is_some() || !self.sysctls.is_empty()) {
+            return Err("a simulated machine has neither swap files nor sysctls".to_owned());
+        }
         let name = self.load.as_deref().unwrap_or(BASELINE);
         let load = load_spec(name, self.intensity.unwrap_or(1.0));
-        if load.intensity == 0.0 && !workloads::may_have_no_dose(name) {
-            return Err(format!(
-                "load.intensity: {name} is no load at 0, which is for loads that provoke a \
-                 condition (provoke-NAME)"
-            ));
-        }
-        if let Some(SubjectArg::Mmu(_)) = subject {
-            if self.swap_bytes.is_some() || !self.sysctls.is_empty() {
-                return Err("a simulated machine has neither swap files nor sysctls".to_owned());
-            }
-            simulated::check(&measure, &load)?;
-        }
         Ok(CellPlan {
             named,
             subject,
@@ -163,7 +193,7 @@ impl Draft {
     }
 
     /// The settings of the job, which are all that there may be.
-    fn of_job(&self, job: &str) -> Result<Vec<(String, String)>, String> {
+    fn of_job(&self, job: &str) -> Result<Vec<Setting>, String> {
         if let Some((other, ..)) = self.job_settings.iter().find(|(other, ..)| other != job) {
             return Err(format!("{other}.…: the job is {job}"));
         }

@@ -9,26 +9,19 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::plan::parameter::Draft;
+use crate::typed::Setting;
 
 pub use cell::CellPlan;
-pub(crate) use cell::{in_words, label};
+pub(crate) use cell::{check_volume, in_words, label};
+pub(crate) use parameter::job_name;
 pub(crate) use parameter::short;
-pub use parameter::{PARAMETERS, job_name};
+pub use parameter::{PARAMETERS, is_parameter};
 pub(crate) use read::parse_plan_with;
 pub(crate) use read::{FactorFile, factor, scalar, settings, settings_table};
 pub use read::{PlanError, parse_plan};
 
 /// Blocks of a plan that names none: the fewest with which a signed rank test can reach 5 %.
 const DEFAULT_BLOCKS: u32 = 6;
-
-/// A parameter and its value, as written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// The parameter.
-    pub parameter: String,
-    /// The value.
-    pub value: String,
-}
 
 /// An experiment as its author wrote it.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,7 +132,7 @@ impl Plan {
         let mut apply = |origin: &str, settings: &[Setting]| {
             for setting in settings {
                 if let Err(why) = draft.set(setting) {
-                    problems.push(format!("{origin}: {}: {why}", setting.parameter));
+                    problems.push(format!("{origin}: {}: {why}", setting.0));
                 }
             }
         };
@@ -153,7 +146,8 @@ impl Plan {
         }
         let named = self.named(levels);
         let place = in_words(&named);
-        draft.resolve(named, folder).map_err(|why| vec![format!("{place}: {why}")])
+        let cell = draft.resolve(named, folder).and_then(CellPlan::check);
+        cell.map_err(|why| vec![format!("{place}: {why}")])
     }
 
     /// Each factor and its level by name.

@@ -4,8 +4,8 @@ use model::units::{parse_duration_ns, parse_size_bytes};
 
 use workloads::Workload;
 
-use super::Setting;
 use crate::profile::TimingChanges;
+use crate::typed::{Setting, intensity};
 
 /// Everything that a plan can set: name and meaning.
 pub const PARAMETERS: [(&str, &str); 27] = [
@@ -78,8 +78,7 @@ pub(super) enum Of {
 }
 
 impl Draft {
-    pub(super) fn set(&mut self, setting: &Setting) -> Result<(), String> {
-        let Setting { parameter, value } = setting;
+    pub(super) fn set(&mut self, (parameter, value): &Setting) -> Result<(), String> {
         let text = || Some(value.clone());
         let time = || parse_duration_ns(value).map(Some);
         match parameter.as_str() {
@@ -94,10 +93,7 @@ impl Draft {
             "load" => {
                 self.load = Some(known_name(value, "load", workloads::loads_and_provocations())?)
             }
-            "load.intensity" => {
-                let dose = value.parse().ok().filter(|dose| (0.0..=100.0).contains(dose));
-                self.intensity = Some(dose.ok_or("a dose is a number from 0 to 100")?);
-            }
+            "load.intensity" => self.intensity = Some(intensity(value)?),
             "probe" => self.probe = Some(known_name(value, "probe", workloads::probes())?),
             "job" => self.job = Some(job_name(value)?),
             "profile" => self.profile = text(),
@@ -142,8 +138,14 @@ pub(crate) fn short(name: &str) -> &str {
     if name == "memory" { "mem" } else { name }
 }
 
+/// Whether a plan can set a parameter of this name.
+pub fn is_parameter(name: &str) -> bool {
+    let group = name.split_once('.').map(|(group, _)| format!("{group}.NAME"));
+    PARAMETERS.iter().any(|(known, _)| *known == name || group.as_deref() == Some(*known))
+}
+
 /// The name of a job; the error says which there are.
-pub fn job_name(value: &str) -> Result<String, String> {
+pub(crate) fn job_name(value: &str) -> Result<String, String> {
     known_name(value, "job", workloads::jobs())
 }
 

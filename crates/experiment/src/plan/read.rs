@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-use super::{DEFAULT_BLOCKS, Design, Order, Plan, PlanFactor, PlanLevel, Setting};
+use super::{DEFAULT_BLOCKS, Design, Order, Plan, PlanFactor, PlanLevel};
+use crate::typed::{Setting, setting, whole_numbers};
 
 /// What stands for the name of a level in what all levels of a factor set.
 const LEVEL: &str = "{level}";
@@ -70,18 +71,13 @@ impl FactorFile {
     /// Reads `PARAM=V1,V2`: the values of a parameter.
     pub(crate) fn typed(text: &str) -> Result<Self, String> {
         let example = "write PARAM=V1,V2, such as touch.pages=small,thp";
-        let (name, values) = text.split_once('=').ok_or(example)?;
+        let (name, values) = setting(text).map_err(|_| example)?;
         let values: Vec<&str> = values.split(',').map(str::trim).collect();
-        match (name.trim(), values.iter().position(|value| value.is_empty())) {
-            ("", _) => Err(example.to_owned()),
-            (_, Some(index)) => Err(format!("value {} is empty; {example}", index + 1)),
-            (name, None) => Ok(Self {
-                name: name.to_owned(),
-                parameter: Some(name.to_owned()),
-                levels: values.into_iter().map(Value::from).collect(),
-                ..Self::default()
-            }),
+        if let Some(index) = values.iter().position(|value| value.is_empty()) {
+            return Err(format!("value {} is empty; {example}", index + 1));
         }
+        let levels = values.into_iter().map(Value::from).collect();
+        Ok(Self { parameter: Some(name.clone()), name, levels, ..Self::default() })
     }
 }
 
@@ -172,36 +168,20 @@ pub(crate) fn factor(file: FactorFile) -> Result<PlanFactor, PlanError> {
     let shared = settings(&file.set).map_err(of_factor)?;
     let mut values = file.levels.clone();
     if let Some(range) = &file.range {
-        values.extend(numbers(range).map_err(of_factor)?);
+        let numbers = whole_numbers(range).map_err(of_factor)?;
+        values.extend(numbers.into_iter().map(Value::Integer));
     }
     let mut levels = Vec::new();
     for (index, value) in values.iter().enumerate() {
         let place = |why| PlanError::Wrong(format!("factor {name}, level {}: {why}", index + 1));
         let mut made = level(value, &file).map_err(place)?;
         let filled = |text: &str| text.replace(LEVEL, &made.name);
-        let of_all = shared.iter().map(|setting| Setting {
-            parameter: setting.parameter.clone(),
-            value: filled(&setting.value),
-        });
-        let of_all: Vec<Setting> = of_all.collect();
+        let of_all = shared.iter().map(|(parameter, value)| (parameter.clone(), filled(value)));
         made.build = made.build.or_else(|| file.build.as_deref().map(filled));
-        made.settings.splice(0..0, of_all);
+        made.settings.splice(0..0, of_all.collect::<Vec<_>>());
         levels.push(made);
     }
     Ok(PlanFactor { name: file.name, levels })
-}
-
-/// The whole numbers of a range such as `1..20`; both ends belong to it.
-fn numbers(range: &str) -> Result<Vec<Value>, String> {
-    let ends = range.split_once("..").and_then(|(first, last)| {
-        Some((first.trim().parse::<i64>().ok()?, last.trim().parse::<i64>().ok()?))
-    });
-    match ends {
-        Some((first, last)) if last >= first && last.abs_diff(first) < MOST_RUNS as u64 => {
-            Ok((first..=last).map(Value::Integer).collect())
-        }
-        _ => Err(format!("range {range:?} is not FIRST..LAST, as 1..20")),
-    }
 }
 
 /// A level: a bare value, or a table with a name and settings.
@@ -211,7 +191,7 @@ fn level(value: &Value, factor: &FactorFile) -> Result<PlanLevel, String> {
             "a bare value needs the factor's `parameter`, or a `set` with {level} in it; or \
              write { name = …, set = { … } }",
         )?;
-        Ok(Setting { parameter, value: scalar(value)? })
+        Ok((parameter, scalar(value)?))
     };
     let Value::Table(table) = value else {
         let settings = match factor.parameter {
@@ -243,7 +223,7 @@ fn collect(prefix: &str, table: &toml::Table, found: &mut Vec<Setting>) -> Resul
             Value::Table(inner) => collect(&format!("{parameter}."), inner, found)?,
             value => {
                 let value = scalar(value).map_err(|why| format!("{parameter}: {why}"))?;
-                found.push(Setting { parameter, value });
+                found.push((parameter, value));
             }
         }
     }
@@ -252,8 +232,8 @@ fn collect(prefix: &str, table: &toml::Table, found: &mut Vec<Setting>) -> Resul
 
 /// Settings as the table that they are read from.
 pub(crate) fn settings_table(settings: &[Setting]) -> toml::Table {
-    let pair = |setting: &Setting| (setting.parameter.clone(), setting.value.clone().into());
-    settings.iter().map(pair).collect()
+    let pairs = settings.iter().cloned();
+    pairs.map(|(parameter, value)| (parameter, value.into())).collect()
 }
 
 /// The text of a value that is text, a number or true/false.

@@ -1,5 +1,7 @@
 //! Reading and writing a sweep (TOML), and putting one together from what was typed.
 
+use std::collections::BTreeMap;
+
 use analysis::sweep::{End, Range, SearchSettings, Settings, Spacing};
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -8,9 +10,9 @@ use toml::{Table, Value};
 
 use super::quantity::last;
 use super::{Quantity, SweepPlan};
-use crate::plan::{
-    FactorFile, PlanError, PlanFactor, Setting, factor, scalar, settings, settings_table,
-};
+use crate::job::size_of;
+use crate::plan::{FactorFile, PlanError, PlanFactor, factor, scalar, settings, settings_table};
+use crate::typed::{self, Setting, part};
 
 /// Ends of a range this far apart, as a ratio, are gone between in equal ratios.
 const FAR_APART: f64 = 4.0;
@@ -20,9 +22,6 @@ const MOST_LEVELS: usize = 1000;
 const MOST_RUNS: usize = 100_000;
 /// Letters of the hash that tells sweeps without a name apart.
 const HASH_LETTERS: usize = 8;
-/// What is swept of each job if nothing is named.
-const USUAL: [(&str, &str); 3] =
-    [("vmtest", "vmtest.size"), ("touch", "touch.footprint"), ("session", "session.users")];
 
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -50,7 +49,7 @@ pub struct SearchArgs {
 
     /// Width of the knee's interval at which the search ends [default: 5%]
     #[arg(long, value_name = "PERCENT", conflicts_with = "from",
-        value_parser = |text: &str| part(text).map(Value::Float))]
+        value_parser = |text: &str| part(text, 1.0).map(Value::Float))]
     pub(super) resolution: Option<Value>,
 
     /// Levels of the coarse pass [default: 9]
@@ -80,7 +79,7 @@ pub struct SearchArgs {
     pub(super) geometric: bool,
 
     /// Smallest rise that is a knee: of the cost [default: 1.5 times]
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", value_parser = typed::factor)]
     pub least_rise: Option<f64>,
 
     /// The level in use now: how far is the knee?
@@ -127,15 +126,6 @@ fn wrong(why: impl ToString) -> PlanError {
     PlanError::Wrong(why.to_string())
 }
 
-/// Reads a part of a whole, between 0 and 1: `5%` or `0.05`.
-fn part(text: &str) -> Result<f64, String> {
-    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-    match number.trim().parse::<f64>() {
-        Ok(value) if value > 0.0 && value < scale => Ok(value / scale),
-        _ => Err(format!("{text:?} is not a part such as 5%")),
-    }
-}
-
 /// The sweep, complete.
 fn finish(
     name: Option<String>,
@@ -148,22 +138,18 @@ fn finish(
     };
     let over = match table.over {
         Some(over) => over,
-        None => usual(&base).map_err(wrong)?.to_owned(),
+        None => usual(&base).map_err(wrong)?,
     };
     let range = table.range.ok_or_else(|| wrong("a sweep needs its range: 2M..96M".to_owned()))?;
     let of_range = |why: String| wrong(format!("range {range:?} of {over}: {why}"));
-    let (first, last_end) = range
-        .split_once("..")
-        .ok_or_else(|| of_range("it is not FIRST..LAST, such as 2M..96M or 1..64".to_owned()))?;
-    let (first, last_end) = (first.trim(), last_end.trim());
-    let quantity = Quantity::of(&over, &base, [first, last_end]).map_err(wrong)?;
-    let first = quantity.parse(first).map_err(of_range)?;
-    let last_end = quantity.parse(last_end).map_err(of_range)?;
+    let ends = typed::range(&range, |end| Ok(end.to_owned())).map_err(of_range)?;
+    let quantity = Quantity::of(&over, &base, [&ends.0, &ends.1]).map_err(wrong)?;
+    let (first, last_end) = typed::range(&range, |end| quantity.parse(end)).map_err(of_range)?;
     let present = text("present", table.present)?.map(|text| {
         quantity.parse(&text).map_err(|why| wrong(format!("the present level: {why}")))
     });
     let resolution = text("resolution", table.resolution)?
-        .map(|text| part(&text).map_err(|why| of_key("resolution", why)));
+        .map(|text| part(&text, 1.0).map_err(|why| of_key("resolution", why)));
     let spacing = match table.spacing.as_deref() {
         None => spacing(first, last_end),
         Some("geometric") => Spacing::Geometric,
@@ -214,29 +200,22 @@ fn usual_name(over: &String, base: &[Setting], by: Option<&PlanFactor>) -> Strin
 
 /// Every parameter once, with its last value, in the order of their names.
 fn once(base: Vec<Setting>) -> Vec<Setting> {
-    let mut names: Vec<String> = base.iter().map(|setting| setting.parameter.clone()).collect();
-    names.sort();
-    names.dedup();
-    let setting = |parameter: String| {
-        let value = last(&base, &parameter)?.to_owned();
-        Some(Setting { parameter, value })
-    };
-    names.into_iter().filter_map(setting).collect()
+    base.into_iter().collect::<BTreeMap<_, _>>().into_iter().collect()
 }
 
 /// What is swept if nothing is named.
-fn usual(base: &[Setting]) -> Result<&'static str, String> {
+fn usual(base: &[Setting]) -> Result<String, String> {
     let Some(job) = last(base, "job") else {
         let loaded = last(base, "load").is_some_and(|load| load != model::BASELINE);
         return match loaded {
-            true => Ok("load.intensity"),
+            true => Ok("load.intensity".to_owned()),
             false => {
                 Err("what is swept? Name a job, a load, or a parameter with --over".to_owned())
             }
         };
     };
-    let found = USUAL.iter().find(|(name, _)| *name == job);
-    found.map(|(_, over)| *over).ok_or_else(|| format!("{job}: name what is swept with --over"))
+    let size = size_of(job).map(|size| format!("{job}.{size}"));
+    size.ok_or_else(|| format!("{job}: name what is swept with --over"))
 }
 
 fn spacing(first: f64, last: f64) -> Spacing {

@@ -3,8 +3,9 @@
 use model::units::{exact_duration, exact_size, parse_duration_ns, parse_size_bytes};
 use workloads::Kind;
 
-use crate::plan::{Setting, short};
+use crate::plan::short;
 use crate::simulated::mmu_spec;
+use crate::typed::Setting;
 
 /// A page, in bytes: the smallest step of memory.
 const PAGE_BYTES: f64 = 4096.0;
@@ -191,11 +192,8 @@ fn none(parameter: &str) -> Result<Quantity, String> {
 
 /// The last value that settings give a parameter.
 pub(super) fn last<'a>(settings: &'a [Setting], parameter: &str) -> Option<&'a str> {
-    settings
-        .iter()
-        .rev()
-        .find(|setting| setting.parameter == parameter)
-        .map(|setting| setting.value.as_str())
+    let found = settings.iter().rev().find(|(name, _)| name == parameter);
+    found.map(|(_, value)| value.as_str())
 }
 
 #[cfg(test)]
@@ -234,10 +232,7 @@ mod tests {
             let told = Quantity::of(bad, &[], ["1", "2"]).unwrap_err();
             assert!(told.contains(bad), "{told}");
         }
-        let base = |parameter: &str, value: &str| Setting {
-            parameter: parameter.to_owned(),
-            value: value.to_owned(),
-        };
+        let base = |parameter: &str, value: &str| (parameter.to_owned(), value.to_owned());
         let small = [base("vmtest.process_size", "64K")];
         let size = Quantity::of("vmtest.size", &small, ["1M", "2M"]).unwrap();
         assert_eq!(size.quantum, 65536.0);

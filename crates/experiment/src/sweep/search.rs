@@ -16,7 +16,7 @@ use crate::driver::Driver;
 use crate::error::ExperimentError;
 use crate::event::Event;
 use crate::laboratory::Laboratory;
-use crate::plan::{CellPlan, PlanError, Setting};
+use crate::plan::{CellPlan, PlanError};
 use crate::results_folder::{named_or, open, read_plan, write_manifest, wrong_plan};
 
 /// How the name of a plan ends.
@@ -59,7 +59,7 @@ impl Sweep {
             true => read_plan(Path::new(what))?,
             false => {
                 let value = what.to_owned();
-                typed.base.insert(0, Setting { parameter: parameter_of(what)?.to_owned(), value });
+                typed.base.insert(0, (parameter_of(what)?.to_owned(), value));
                 (String::new(), PathBuf::new())
             }
         };

@@ -1,11 +1,10 @@
 //! A command on a simulated machine: its references are simulated while it runs.
 
-use std::ffi::OsString;
-
 use experiment::Machine;
 use trace::Source;
 use tracer::Request;
 
+use super::RunArgs;
 use super::trace_run::{options, simulate, tell};
 use crate::Failure;
 use crate::trace::record::{pass_on, start, tell_missed};
@@ -13,14 +12,10 @@ use crate::trace::record::{pass_on, start, tell_missed};
 /// The setting that is the recorder's.
 const FETCHES: &str = "fetches";
 
-/// Runs a command. `settings` are those of [`mmu::tlb::Options`], and `fetches=yes` for instruction
+/// Runs a command. `--set` are those of [`mmu::tlb::Options`], and `fetches=yes` for instruction
 /// fetches too.
-pub(super) fn run_command(
-    machine: &Machine,
-    settings: &[(String, String)],
-    command: &[OsString],
-    json: bool,
-) -> Result<(), Failure> {
+pub(super) fn run_command(machine: &Machine, args: &RunArgs) -> Result<(), Failure> {
+    let (settings, command) = (&args.sim.set, &args.command);
     let Machine::Tlb(machine) = machine else {
         let why = "a Sun-4 runs programs of its own time; for commands take a machine with TLBs";
         return Err(wrong!("{why} (thrashlab mmu machines)"));
@@ -40,7 +35,7 @@ pub(super) fn run_command(
     let notes = recording.notes();
     let ended = recording.finish().map_err(anyhow::Error::new)?;
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-    tell(machine, &words.join(" "), settings, &outcome?, &notes, json)?;
+    tell(machine, &words.join(" "), settings, &outcome?, &notes, &args.output)?;
     tell_missed(&ended);
     pass_on(&ended)
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use experiment::typed::Setting;
 use mmu::tlb::{Machine, Options, Outcome, Simulator};
 use model::units::format_size;
 use report::{TlbRun, tlb_document};
@@ -17,19 +18,19 @@ use crate::{Failure, OrWrong, complain, wrong};
 
 pub(super) fn run_trace(machine: &Machine, args: &RunArgs, what: &str) -> Result<(), Failure> {
     args.refuse_what_programs_have()?;
-    if args.hat.is_some() {
-        return Err(wrong!("--hat is for Sun-4s; {} has TLBs", args.machine));
+    if args.sim.hat.is_some() {
+        return Err(wrong!("--hat is for Sun-4s; {} has TLBs", args.sim.machine));
     }
-    let options = options(&args.set).map_err(Failure::WrongUse)?;
+    let options = options(&args.sim.set).map_err(Failure::WrongUse)?;
     let path = Path::new(what);
     let source = trace::open(path, Granularity::Page).or_wrong(format!("trace {what}"))?;
     let size_bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let mut source = ReadAhead::new(source);
     let outcome = simulate(machine, &options, &mut source, size_bytes)?;
-    tell(machine, what, &args.set, &outcome, &source.notes(), args.json)
+    tell(machine, what, &args.sim.set, &outcome, &source.notes(), &args.output)
 }
 
-pub(super) fn options(settings: &[(String, String)]) -> anyhow::Result<Options> {
+pub(super) fn options(settings: &[Setting]) -> anyhow::Result<Options> {
     let mut options = Options::default();
     for (name, value) in settings {
         options.set(name, value).map_err(|why| anyhow!("in --set: {why}"))?;
@@ -68,10 +69,10 @@ pub(super) fn simulate(
 pub(super) fn tell(
     machine: &Machine,
     subject: &str,
-    settings: &[(String, String)],
+    settings: &[Setting],
     outcome: &Outcome,
     notes: &Notes,
-    json: bool,
+    output: &OutputArgs,
 ) -> Result<(), Failure> {
     noticed(notes).iter().for_each(|note| complain(note));
     let set: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -83,5 +84,5 @@ pub(super) fn tell(
         complete: notes.cut_off.is_none(),
         outcome,
     };
-    show(&tlb_document(&run), &OutputArgs::printed(json))
+    show(&tlb_document(&run), output)
 }

@@ -1,0 +1,87 @@
+//! A job on a simulated machine at given levels of a parameter: a sweep without a search.
+
+use std::path::Path;
+
+use model::{Manifest, ManifestRun, ManifestSweep, SubjectSpec};
+
+use crate::carry_out::manifest;
+use crate::parallel::in_parallel;
+use crate::plan::{Design, Order, Plan, PlanFactor, PlanLevel};
+use crate::simulated::simulated_run;
+use crate::sweep::{TypedSweep, parse_sweep};
+use crate::typed::Setting;
+use crate::{PlanError, SubjectArg};
+
+/// The levels of one parameter, each simulated with every seed.
+pub struct SimulatedLevels(Plan);
+
+/// A simulated run: the index of its level, how its manifest lists it, and its file.
+pub type SimulatedRun = (usize, ManifestRun, Vec<u8>);
+
+impl SimulatedLevels {
+    /// The levels of `over` on what `base` describes.
+    pub fn new(
+        name: String,
+        base: Vec<Setting>,
+        over: &str,
+        levels: &[String],
+        seeds: &[u64],
+    ) -> Self {
+        let level = |level: &String| PlanLevel {
+            name: level.clone(),
+            settings: vec![(over.to_owned(), level.clone())],
+            build: None,
+        };
+        let levels = levels.iter().map(level).collect();
+        Self(Plan {
+            name,
+            design: Design::Full,
+            seeds: seeds.to_vec(),
+            order: Order::UpAndDown { first_block: 0 },
+            responses: Vec::new(),
+            base,
+            factors: vec![PlanFactor { name: over.to_owned(), levels }],
+            first_cell: 1,
+        })
+    }
+
+    /// All runs, level by level, seed by seed, some at a time. Fails when a level cannot be set or
+    /// simulated.
+    pub fn simulate(&self, jobs: usize) -> Result<Vec<SimulatedRun>, PlanError> {
+        let cells = self.0.cells(Path::new(""))?;
+        let mut runs = self.0.runs();
+        runs.sort_by_key(|(cell, run)| (*cell, run.block));
+        let make = |index: usize| {
+            let (cell, run): &(usize, ManifestRun) = &runs[index];
+            let Some(SubjectArg::Mmu(mmu)) = &cells[*cell].subject else {
+                return Err(PlanError::Wrong("it is not simulated".to_owned()));
+            };
+            let spec = cells[*cell].spec(SubjectSpec::Mmu(mmu.clone()), run.seed, 0, 0);
+            let bytes = simulated_run(&spec, &run.run_id).map_err(PlanError::Wrong)?;
+            Ok((*cell, run.clone(), bytes))
+        };
+        in_parallel(runs.len(), jobs, make).into_iter().collect()
+    }
+
+    /// What a folder of the runs says of them. The plan is that of a sweep over the same; empty for a
+    /// single level.
+    pub fn manifest(&self) -> Manifest {
+        let plan = &self.0;
+        let PlanFactor { name: over, levels } = &plan.factors[0];
+        let ends = levels.first().zip(levels.last());
+        let range = ends.map(|(first, last)| format!("{}..{}", first.name, last.name));
+        let text = format!(
+            "name = {:?}\n[sweep]\nover = {over:?}\nrange = {:?}\npasses = {}\n",
+            plan.name,
+            range.unwrap_or_default(),
+            plan.seeds.len()
+        );
+        let typed = TypedSweep { base: plan.base.clone(), ..TypedSweep::default() };
+        let text = parse_sweep(&text, typed).map_or_else(|_| String::new(), |plan| plan.text());
+        let sweep = Some(ManifestSweep { unit: "bytes".to_owned(), refused: Default::default() });
+        let mut runs = plan.runs();
+        runs.sort_by_key(|(cell, run)| (*cell, run.block));
+        let runs = runs.into_iter().map(|(_, run)| run).collect();
+        Manifest { sweep, runs, ..manifest(plan, &text) }
+    }
+}
