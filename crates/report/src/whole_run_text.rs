@@ -65,9 +65,9 @@ mod tests {
     fn what_was_not_counted_has_no_row() {
         let counts = |faults, steals| {
             BTreeMap::from([
-                ("elapsed_ns", 2_000_000_000),
-                ("translation_faults", faults),
-                ("steals", steals),
+                ("elapsed_ns".to_owned(), 2_000_000_000),
+                ("translation_faults".to_owned(), faults),
+                ("steals".to_owned(), steals),
             ])
         };
         let text = |counts: &[BTreeMap<String, u64>]| {
@@ -76,7 +76,7 @@ mod tests {
         };
         let [first, last] = [counts(300, 10), counts(400, 16)];
         insta::assert_snapshot!(text(&[first.clone(), counts(100, 5), last.clone()]));
-        let told = text(&[first, counts(100, 0), last]);
-        assert!(!told.contains("for each pmeg"), "one seed had none stolen");
+        let document = text(&[first, counts(100, 0), last]);
+        assert!(!document.contains("for each pmeg"), "one seed had none stolen");
     }
 }
