@@ -86,7 +86,7 @@ fn wrong_use_is_2_and_names_what_is_known() {
         ("run --interval 1ns", &["at least"]),
         ("run --points 0", &["--points"]),
         ("run --classic --quick", &["cannot be used with"]),
-        ("run --intensity nan", &["above 0"]),
+        ("run --intensity nan", &["from 0 to 100"]),
         ("run --intensity 0", &["provoke-NAME"]),
         ("doctor --for 0s", &["at least 1ms"]),
         ("nosuch", &["nosuch"]),
