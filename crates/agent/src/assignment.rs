@@ -1,4 +1,4 @@
-//! What the agent is told: one spec, and where to run it; and why it can measure nothing.
+//! The agent's input (one spec, and where to run it), and why nothing can be measured.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,7 +8,7 @@ use counters::Sources;
 use model::{Environment, Missed, Spec};
 use serde::{Deserialize, Serialize};
 
-/// One run to be made; read as JSON from the agent's standard input.
+/// One run; read as JSON from the agent's standard input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Assignment {
     /// Name of the run.
@@ -17,21 +17,21 @@ pub struct Assignment {
     pub spec: Spec,
     /// CPU bandwidth that the subject may use, in thousandths of a CPU.
     pub cpus_milli: u64,
-    /// An empty directory for the files of load and probe; its maker removes it.
+    /// An empty directory for the files of load and probe; the caller removes it.
     pub work_dir: PathBuf,
-    /// Free space there that the load may use, in bytes.
+    /// Free space in `work_dir` that the load may use, in bytes.
     pub free_disk_bytes: u64,
     /// Swap space that the subject may use, in bytes; 0 without swap.
     pub swap_bytes: u64,
-    /// Key for a SysV queue and segment, which are recorded for removal by its maker.
+    /// Key for a SysV queue and segment, which the caller has recorded for removal.
     pub queue_key: i32,
     /// Control-group files (`cgroup.procs`, `tasks`) that prober and workers enter.
     pub enter: Vec<PathBuf>,
     /// Where counters are read.
     pub sources: Sources,
-    /// What the maker knows of the system under test that the agent cannot see.
+    /// Facts about the system under test that the agent cannot see.
     pub environment: Environment,
-    /// What the maker could not have.
+    /// Capabilities that are unavailable to the caller.
     pub missed: Vec<Missed>,
     /// Where options come from, for the header.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -41,7 +41,7 @@ pub struct Assignment {
     pub freeze: Option<Freeze>,
 }
 
-/// Freezes the prober (SIGSTOP) again and again, to show that the freeze is measured.
+/// Freezes the prober (SIGSTOP) periodically, to show that the freeze is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Freeze {
     /// Length of each freeze in ns.
@@ -50,7 +50,7 @@ pub struct Freeze {
     pub every_ns: u64,
 }
 
-/// A run that could not be made at all.
+/// A run that measured nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The spec names a workload that this build does not have.
@@ -59,13 +59,13 @@ pub enum AgentError {
     /// The load cannot run on this subject.
     #[error("{0}")]
     Unsupported(String),
-    /// The prober cannot be made.
+    /// The probe cannot start.
     #[error("the probe cannot start: {0}")]
     Probe(String),
     /// The job cannot be done on this subject.
     #[error("the job cannot start: {0}")]
     Job(String),
-    /// The output is gone, or a process cannot be started.
+    /// The output is closed, or a process cannot be started.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

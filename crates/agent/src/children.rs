@@ -1,4 +1,4 @@
-//! What forked children have in common: entering the sandbox and one pipe to the observer.
+//! Code that all forked children share: entering the sandbox, and a pipe to the observer.
 
 use std::fs;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -9,7 +9,7 @@ use model::whole_lines;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Moves the calling process into control groups; fails with the path of one that refuses it.
+/// Moves the calling process into control groups; fails with the path of the failing one.
 pub(crate) fn enter_groups(groups: &[PathBuf]) -> io::Result<()> {
     groups.iter().try_for_each(|path| {
         fs::write(path, "0").map_err(|error| {
@@ -24,13 +24,13 @@ pub(crate) fn prefer_as_oom_victim() {
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
 }
 
-/// Buffer of a pipe to the observer in bytes, should it be late.
+/// Size of a pipe to the observer in bytes, large in case it is late.
 const PIPE_BYTES: usize = 1 << 20;
 
 pub(crate) struct Messages {
     pipe: PipeReader,
     rest: Vec<u8>,
-    /// Whether all writers are gone.
+    /// Whether all writers have closed it.
     pub(crate) ended: bool,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn send(mut writer: &PipeWriter, message: &impl Serialize) -> io::Res
 /// A pipe to the observer with room for hours of short messages.
 pub(crate) fn wide_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
-    // A refusal (the user's pipe quota) only means that children wait earlier for a late observer.
+    // Without it (the user's pipe quota) children only wait earlier for a late observer.
     let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
     Ok((reader, writer))
 }

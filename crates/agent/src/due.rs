@@ -1,6 +1,5 @@
-//! When interactions are to start (a pure function of the spec), and the starts without a
-//! completion. The observer and the reader of its lines share this code, so both write the same
-//! end.
+//! The intended starts of interactions (a pure function of the spec), and those not completed. The
+//! observer and the reader of its lines share this code, so both write the same end.
 
 use std::collections::BTreeMap;
 use std::iter::{Enumerate, Peekable};
@@ -19,13 +18,13 @@ const BEGIN_LEAD_NS: u64 = 2_000_000;
 pub(crate) struct Schedule {
     interval_ns: u64,
     count: u32,
-    /// The start lies at a random phase of its interval if there is a generator.
+    /// Puts each start at a random phase of its interval; `None`: at its end.
     phase: Option<Pcg64Mcg>,
     next: u32,
 }
 
 impl Schedule {
-    /// The schedule of a probe with these parameters; `None` without the one that it needs.
+    /// The schedule of a probe with these parameters; `None` if the period is missing.
     pub(crate) fn new(spec: &Spec, rhythm: Rhythm, params: &BTreeMap<String, u64>) -> Option<Self> {
         Some(match rhythm {
             Rhythm::Interval => Self::by_interval(&spec.timing),
@@ -33,12 +32,12 @@ impl Schedule {
         })
     }
 
-    /// One start at the end of each interval, so that each is preceded by an idle interval.
+    /// One start at the end of each interval, so that idle time precedes each.
     pub(crate) fn by_interval(timing: &Timing) -> Self {
         Self { interval_ns: timing.interval_ns, count: timing.points, phase: None, next: 0 }
     }
 
-    /// One start in each period, at a seeded random phase, for as long as the intervals take.
+    /// One start per period, at a seeded random phase, for as long as the intervals take.
     fn by_period(timing: &Timing, period_ns: u64, seed: u64) -> Self {
         let period_ns = period_ns.max(1);
         let total_ns = timing.interval_ns.saturating_mul(u64::from(timing.points));
@@ -49,7 +48,7 @@ impl Schedule {
 }
 
 impl Iterator for Schedule {
-    /// Offset of an intended start from the beginning of the schedule, in ns.
+    /// An intended start in ns from the beginning of the schedule.
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
@@ -65,18 +64,18 @@ impl Iterator for Schedule {
     }
 }
 
-/// The starts without a completion. Times are in ns from the start of the run.
+/// The starts not completed yet. Times are in ns from the start of the run.
 pub struct Due {
     rhythm: Rhythm,
     timeout_ns: u64,
     pub(crate) origin_ns: u64,
     starts: Peekable<Enumerate<Schedule>>,
-    /// When a line ended measuring; nothing is due after that.
+    /// When measuring ended; nothing is due after that.
     ended_ns: Option<u64>,
 }
 
 impl Due {
-    /// The starts of a run with this header's spec, measured from `measuring_ns` on, if it has any.
+    /// The starts of a run with this spec, measured from `measuring_ns` on, if it has any.
     pub fn new(spec: &Spec, measuring_ns: u64) -> Option<Self> {
         let Measure::Probe(probe) = &spec.measure else { return None };
         let rhythm = workloads::find_probe(&probe.name)?.as_probe()?.rhythm;
@@ -84,7 +83,7 @@ impl Due {
         Some(Self::all(rhythm, schedule, spec.timing.timeout_ns, measuring_ns))
     }
 
-    /// As [`Self::new`], of a schedule that is known.
+    /// As [`Self::new`], for a known schedule.
     pub(crate) fn all(
         rhythm: Rhythm,
         schedule: Schedule,
@@ -100,7 +99,7 @@ impl Due {
         }
     }
 
-    /// The next start without a completion; `None` after the last one.
+    /// The next start; `None` after the last one.
     pub(crate) fn next_ns(&mut self) -> Option<u64> {
         self.starts.peek().map(|(_, offset_ns)| self.origin_ns.saturating_add(*offset_ns))
     }
@@ -111,13 +110,13 @@ impl Due {
             .saturating_add(self.starts.clone().last().map_or(0, |(_, offset_ns)| offset_ns))
     }
 
-    /// Takes the next start, which has its line now: its number and its time.
+    /// Removes the next start, which has its line now: its number and time.
     pub(crate) fn take(&mut self) -> Option<(u32, u64)> {
         let start_ns = self.next_ns()?;
         self.starts.next().map(|(index, _)| (index as u32, start_ns))
     }
 
-    /// Takes the starts that a line of the run accounts for.
+    /// Removes the starts that a line of the run accounts for.
     pub fn account(&mut self, line: &Line) {
         match line {
             Line::Sample(sample) => {
@@ -136,9 +135,9 @@ impl Due {
         }
     }
 
-    /// The lines of all starts that are due at `at_ns`, when the run ended. `why` is
-    /// [`Censored::Timeout`] if a timeout ended it; a start that waited less than that is cut off by
-    /// the end of the run. Fails when a histogram cannot hold a bound.
+    /// The lines of all starts due at `at_ns`, when the run ended. `why` is [`Censored::Timeout`] if
+    /// a timeout ended it; a start that waited less than that is cut off by the end of the run.
+    /// Fails when a histogram cannot hold a bound.
     pub fn censored(mut self, why: Censored, at_ns: u64) -> Result<Vec<Line>, HistogramError> {
         let until_ns = self.ended_ns.map_or(at_ns, |ended_ns| ended_ns.min(at_ns));
         let mut due = Vec::new();

@@ -4,8 +4,8 @@
 //! counters, keeps time limits and writes lines. Inside the sandbox run the *prober*, the *users*
 //! of a session, or the *parent* of a memory job and its processes, and the load's *workers*.
 //!
-//! **Invariant:** the agent writes only to its output and its work directory; all that it starts
-//! dies with it, SIGKILL included.
+//! **Invariant:** the agent writes only to its output and its work directory; everything that it
+//! starts dies with it, even by SIGKILL.
 
 mod assignment;
 mod children;
@@ -37,8 +37,8 @@ pub use assignment::{AgentError, Assignment, Freeze};
 pub use due::Due;
 pub use waiter::{Waiter, Woken};
 
-/// Runs an assignment and writes its lines to `out`. The calling process, with a single thread,
-/// becomes the observer. Fails when nothing could be measured; later errors are lines of the run.
+/// Runs an assignment and writes its lines to `out`. The calling, single-threaded process becomes
+/// the observer. Fails when nothing could be measured; later errors are lines of the run.
 pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentError> {
     let unknown = |kind, name: &str| AgentError::Unknown(kind, name.to_owned());
     let load = &assignment.spec.load.name;

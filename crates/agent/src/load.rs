@@ -1,4 +1,4 @@
-//! A load with its parameters for one subject, and its workers.
+//! A load resolved for one subject, and its workers.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,6 @@ use workloads::{Dose, Load, Plan, Progress, Setting, Worker, Workload};
 use crate::assignment::{AgentError, Assignment};
 use crate::children::{enter_groups, prefer_as_oom_victim};
 
-/// A load as resolved for this subject.
 pub(crate) struct LoadPlan {
     pub(crate) workload: &'static Workload,
     pub(crate) load: Load,
@@ -36,7 +35,7 @@ pub(crate) fn setting(assignment: &Assignment) -> Setting {
 }
 
 impl LoadPlan {
-    /// Resolves a load; `kept_bytes` of the disk are for what is measured.
+    /// Resolves a load; `kept_bytes` of the disk are reserved for what is measured.
     pub(crate) fn new(
         assignment: &Assignment,
         workload: &'static Workload,
@@ -54,7 +53,7 @@ impl LoadPlan {
         Ok(Self { workload, load, setting, plan })
     }
 
-    /// The counters of its workers that are unavailable because they are too many.
+    /// Why the counters of its workers are unavailable: there are too many.
     pub(crate) fn missed(&self) -> Option<Missed> {
         let workers = self.plan.workers;
         (workers > SUMMED_TASKS_MAX).then(|| Missed {
@@ -78,7 +77,7 @@ pub(crate) struct LoadGroup<'a> {
     shared: SharedCounters,
     workers: Vec<(usize, u32)>,
     pub(crate) tasks: TaskSum,
-    /// Totals and time at the beginning of the reported span.
+    /// Totals and timestamp at the beginning of the reported span.
     span: (Vec<u64>, u64),
 }
 
@@ -112,7 +111,7 @@ impl<'a> LoadGroup<'a> {
         Ok(group)
     }
 
-    /// Reaps workers that ended; returns why the first of them did.
+    /// Reaps workers that ended; returns the reason of the first.
     pub(crate) fn dead_worker(&mut self) -> Option<(String, Exit)> {
         let exit_of = |pid: u32| wait(pid, false).ok().flatten();
         let mut workers = self.workers.iter().enumerate();

@@ -1,4 +1,4 @@
-//! What the processes of a memory job write to the shared counters: a row each, the parent last.
+//! Counters that the processes of a memory job share: a row each, the parent last.
 
 use std::collections::BTreeMap;
 use std::io::{self, PipeReader, PipeWriter, Read};
@@ -13,22 +13,22 @@ use crate::children::send;
 
 const TOUCHES: usize = 0;
 const USAGE: usize = 1;
-/// When the process had done its work; 0 before.
+/// When the process finished its work; 0 before.
 const ENDED_NS: usize = USAGE + Usage::NAMES.len();
-/// Touches that are the first of a place.
+/// First touches of places.
 const FIRST: usize = ENDED_NS + 1;
 /// The signal that ended a process, in the parent's row; 0 = none.
 const SIGNAL: usize = FIRST + 1;
-/// Time between two updates of the counters, about, in ns.
+/// Approximate time between two updates of the counters, in ns.
 const NOTE_NS: u64 = 2_000_000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Message {
-    /// The process waits for the start; the parent of `vmtest` reports the loops of each child.
+    /// The process is ready; the parent of `vmtest` reports the loops of each child.
     Ready {
         loops: Option<u64>,
     },
-    /// A round is over; times are those of the monotonic clock.
+    /// A round is over; times are of the monotonic clock.
     Round {
         started_ns: u64,
         completed_ns: u64,
@@ -38,7 +38,7 @@ pub(crate) enum Message {
     Done,
 }
 
-/// What every process of the job needs.
+/// The arguments of every process of the job.
 #[derive(Clone, Copy)]
 pub(crate) struct Side<'a> {
     pub(crate) assignment: &'a Assignment,
@@ -103,7 +103,7 @@ impl Side<'_> {
     }
 }
 
-/// The touches of one process in batches, each of which is recorded.
+/// Runs and records the touches of one process in batches.
 pub(crate) struct Recorder<'a> {
     side: &'a Side<'a>,
     row: usize,

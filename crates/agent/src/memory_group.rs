@@ -1,4 +1,4 @@
-//! The processes of a memory job: a parent in the sandbox, and those that it forks.
+//! The processes of a memory job: a parent in the sandbox, and its children.
 
 use std::convert::Infallible;
 use std::io::{self, PipeWriter, Write};
@@ -23,18 +23,18 @@ const END_NS: u64 = 2_000_000_000;
 /// The job's processes. Dropping it ends them all.
 pub(crate) struct MemoryGroup {
     parent: u32,
-    /// Whether the parent was found dead and reaped.
+    /// Whether the parent is dead and reaped.
     reaped: bool,
     pub(crate) shared: SharedCounters,
     pub(crate) messages: Messages,
     start: PipeWriter,
     walks: Option<PerfCounter>,
-    /// How many report that they are ready.
+    /// Number of processes that are ready.
     waiting: usize,
 }
 
 impl MemoryGroup {
-    /// Forks the parent and opens counters for it; what is unavailable goes to `missed`.
+    /// Forks the parent and opens its counters; unavailable ones go to `missed`.
     pub(crate) fn start(
         assignment: &Assignment,
         work: &MemoryJob,
@@ -56,7 +56,7 @@ impl MemoryGroup {
         Ok(Self { parent, reaped: false, shared, messages, start, walks, waiting })
     }
 
-    /// Waits until all are ready, with their memory; returns the loops of `vmtest`.
+    /// Waits until all are ready and have their memory; returns the loops of `vmtest`.
     pub(crate) fn make(&mut self, waiter: &Waiter, until_ns: u64) -> Result<Option<u64>, End> {
         // A dead parent is noticed below.
         let _ = self.start.write_all(&[1]);
@@ -129,7 +129,7 @@ fn no_walks(error: &io::Error) -> Missed {
     }
 }
 
-/// The parent: lives until it is killed, or fails with the reason in the shared counters.
+/// The parent: runs until it is killed, or fails with the reason in the shared counters.
 fn live(side: &Side<'_>, work: &MemoryJob) -> i32 {
     match try_to_live(side, work) {
         Err(error) => side.shared.fail(side.processes, &error.to_string()),
@@ -139,10 +139,10 @@ fn live(side: &Side<'_>, work: &MemoryJob) -> i32 {
 }
 
 fn try_to_live(side: &Side<'_>, work: &MemoryJob) -> io::Result<Infallible> {
-    // One signal for all of them, and no others.
+    // One signal reaches all of them, and no others.
     rustix::process::setpgid(None, None)?;
     prefer_as_oom_victim();
-    // The observer has opened its counters, which include children forked from now on.
+    // The observer opened its counters, which include children forked from now on.
     side.await_start()?;
     enter_groups(&side.assignment.enter)?;
     match work {

@@ -1,4 +1,4 @@
-//! A run that does a job on memory: `vmtest` or `touch`.
+//! A run of a memory job: `vmtest` or `touch`.
 
 use std::io::Write;
 
@@ -27,10 +27,10 @@ pub(crate) fn run(
     check_room(assignment, asked, work, file_bytes).map_err(AgentError::Job)?;
     let load = LoadPlan::new(assignment, load, file_bytes)?;
     let output = Output::new(out);
-    // Before the first child: from here on a request to stop is never lost.
+    // Before the first fork: from here on a stop request is never lost.
     let waiter = Waiter::new()?;
     let mut missed = Vec::new();
-    // Before this process is locked into memory, so that children have little to copy.
+    // Before this process locks its memory, so that children have little to copy.
     let mut group = MemoryGroup::start(assignment, work, &mut missed)
         .map_err(|error| AgentError::Job(format!("start its processes: {error}")))?;
     let refused = page_policy::unavailable(work);
@@ -65,7 +65,7 @@ fn file_bytes(work: &MemoryJob) -> u64 {
     }
 }
 
-/// Whether there is room. Everywhere but on the host the subject's limit protects the machine.
+/// Checks free disk and memory. Except on the host, the subject's limit protects the machine.
 fn check_room(
     assignment: &Assignment,
     asked: &JobSpec,

@@ -1,4 +1,4 @@
-//! The measuring phase of a job on memory: rounds and windows become passes until they are steady.
+//! The measuring phase of a memory job: rounds or windows are passes, until they are steady.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -17,7 +17,7 @@ use crate::observer::Observer;
 use crate::record::named_usage;
 use crate::waiter::{End, Woken};
 
-/// Windows in the time to be measured.
+/// Windows in the measured time.
 const WINDOWS: u64 = 10;
 /// Shortest window, in ns: processes update their counters every few ms.
 const WINDOW_NS: u64 = 20_000_000;
@@ -28,11 +28,11 @@ pub(crate) struct MemoryMeasuring<'m, 'a, 's, W> {
     group: &'m mut MemoryGroup,
     work: &'m MemoryJob,
     loops: Option<u64>,
-    /// Time of each pass in ns, and its time per touch.
+    /// Duration of each pass in ns, and its time per touch.
     passes: Vec<(u64, f64)>,
-    /// How many passes began before each place had been touched once.
+    /// Passes that began before each place had been touched once.
     cold: usize,
-    /// Whether a warning reported that page walks are no longer counted.
+    /// Whether the loss of the page-walk counter was reported.
     walks_lost: bool,
     under_way: Option<UnderWay>,
 }
@@ -56,13 +56,13 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         Self { observer, load, group, work, loops, passes, cold, walks_lost, under_way: None }
     }
 
-    /// Runs the job and returns how it ended. Its work is in the passes then, unless it died.
+    /// Runs the job and returns how it ended; its work is then in the passes, unless it died.
     pub(crate) fn until_steady(mut self) -> io::Result<EndStatus> {
         let end = match self.work {
             MemoryJob::Vmtest(_) => self.rounds(),
             MemoryJob::Touch(plan) => self.windows(plan),
         };
-        // When a job dies, not all processes worked in the pass under way.
+        // When a job dies, not all processes worked in the current pass.
         if !matches!(end, Err(End::Died(_) | End::Io(_))) {
             self.write_cut_pass("when the run ended")?;
         }
@@ -92,7 +92,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         Ok(self.warn_unsteady()?)
     }
 
-    /// Writes the pass that was under way at the end, if there was one.
+    /// Writes the pass that was cut by the end, if there was one.
     fn write_cut_pass(&mut self, when: &str) -> io::Result<()> {
         let Some(pass) = self.under_way.take() else { return Ok(()) };
         let page_walks = self.walks_since(pass.walks)?;
@@ -125,7 +125,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
             let after = totals(&self.group.shared);
             let now_ns = monotonic_ns();
             if after.touches == before.touches && now_ns < until_ns && working > 0 {
-                // All stalled: extend the window, so that it has a cost per touch.
+                // All stalled: extend the window, so that it has a time per touch.
                 next_ns = now_ns + window_ns;
                 continue;
             }
@@ -148,9 +148,9 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
                 return Ok(self.warn_unsteady()?);
             }
             (before, started_ns) = match plan.work {
-                // Reading the counters took time of the processes, which belongs to no window.
+                // Reading the counters cost the processes time, which belongs to no window.
                 0 => (totals(&self.group.shared), monotonic_ns()),
-                // Of a fixed amount of work every touch counts, and all of its time.
+                // With a fixed amount of work every touch counts, and all of its time.
                 _ => (after, completed_ns),
             };
             walks = self.page_walks()?;
@@ -158,7 +158,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         }
     }
 
-    /// Waits for messages of the processes; `None` when the time is up.
+    /// Waits for messages of the processes; `None` at the deadline.
     fn wait(&mut self, until_ns: u64) -> Result<Option<Vec<Message>>, End> {
         loop {
             let fd = Some(self.group.messages.as_fd());
@@ -238,7 +238,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         ))
     }
 
-    /// Page walks so far; a warning reports once that they cannot be read any more.
+    /// Page walks so far; a failure is reported once.
     fn page_walks(&mut self) -> io::Result<Option<u64>> {
         match self.group.page_walks() {
             Some(Ok(walks)) => Ok(Some(walks)),

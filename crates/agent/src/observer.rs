@@ -1,5 +1,5 @@
 //! The observer: watches target and load within time limits, reads counters, and writes what all
-//! runs have in common: the header, and the load from its start to its end.
+//! runs share: the header, and the load from its start to its end.
 
 use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
@@ -22,9 +22,9 @@ const WARM_TICK_NS: u64 = 20_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct OomKills {
-    /// In the control group if it counts them, else of the machine.
+    /// OOM kills of the control group if it counts them, else of the machine.
     kills: Option<u64>,
-    /// How often the group could reclaim nothing at its limit, or with version 1 was there.
+    /// How often the group could reclaim nothing at its limit, or (version 1) reached it.
     at_limit: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ impl OomKills {
     }
 }
 
-/// Locks this process into memory; in a guest it gets priority too. Refusals go to `missed`.
+/// Locks this process into memory and, in a guest, raises its priority. Refusals go to `missed`.
 fn become_observer(assignment: &Assignment, missed: &mut Vec<Missed>) {
     if let Err(error) = sys::memory::lock_all() {
         missed.push(Missed {
@@ -63,12 +63,12 @@ pub(crate) struct Observer<'a, W> {
     pub(crate) waiter: Waiter,
     /// Unavailable capabilities, for the header.
     pub(crate) missed: Vec<Missed>,
-    /// All counters but those of the prober and of the load.
+    /// All counters but those of prober and load.
     machine: Reader,
-    /// Those of the prober; a job has none.
+    /// The prober's counters; a job has none.
     task: Option<TaskReader>,
     load_died: bool,
-    /// OOM kills that were before this run or have been attributed.
+    /// OOM kills before this run, or already attributed.
     oom_kills: OomKills,
 }
 
@@ -94,7 +94,7 @@ impl<'a, W: Write> Observer<'a, W> {
         Self { assignment, output, waiter, missed, machine, task, load_died: false, oom_kills }
     }
 
-    /// Writes the header, and where the subject forced a choice.
+    /// Writes the header, and notes where the subject forced a choice.
     pub(crate) fn write_header(
         &mut self,
         load: &LoadPlan,
@@ -121,7 +121,7 @@ impl<'a, W: Write> Observer<'a, W> {
         notes.try_for_each(|note| self.output.warning(note))
     }
 
-    /// Runs `measure` under the warm load; it gets the time of its first line in ns of the run.
+    /// Runs `measure` under the warm load, with the time of its first line in ns of the run.
     pub(crate) fn under_load(
         &mut self,
         plan: &LoadPlan,
@@ -184,7 +184,7 @@ impl<'a, W: Write> Observer<'a, W> {
         Ok(woken)
     }
 
-    /// Fails on a request to stop, or when the load has died.
+    /// Fails on a stop request, or when the load died.
     pub(crate) fn check(&mut self, load: &mut LoadGroup<'_>) -> Result<(), End> {
         if self.waiter.stop_requested() {
             return Err(End::Interrupted);
@@ -192,7 +192,7 @@ impl<'a, W: Write> Observer<'a, W> {
         if self.load_died(load)? { Err(End::LoadDied) } else { Ok(()) }
     }
 
-    /// Looks for workers that ended; the first one is reported as a death.
+    /// Reports the first worker that ended as a death.
     pub(crate) fn load_died(&mut self, load: &mut LoadGroup<'_>) -> io::Result<bool> {
         if self.load_died {
             return Ok(true);
@@ -227,7 +227,7 @@ impl<'a, W: Write> Observer<'a, W> {
         }
     }
 
-    /// Ends a run whose processes did not become ready: as stopped, or with an error of `refused`.
+    /// Ends a run whose processes did not become ready: as stopped, or with the error `refused`.
     pub(crate) fn not_ready(
         &mut self,
         refused: fn(String) -> AgentError,

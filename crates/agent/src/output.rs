@@ -20,7 +20,7 @@ impl<W: Write> Output<W> {
         self.relative_ns(monotonic_ns())
     }
 
-    /// A monotonic time as time since the start of the run, in ns.
+    /// A monotonic timestamp as time since the start of the run, in ns.
     pub(crate) fn relative_ns(&self, moment_ns: u64) -> u64 {
         moment_ns.saturating_sub(self.origin_ns)
     }
@@ -39,7 +39,7 @@ impl<W: Write> Output<W> {
         self.writer.flush()
     }
 
-    /// Writes that a phase begins now; returns the time of its line.
+    /// Writes the beginning of a phase; returns the time of its line.
     pub(crate) fn phase(&mut self, phase: Phase) -> io::Result<u64> {
         let at_ns = self.now_ns();
         self.line(&Line::Phase(PhaseRecord { at_ns, phase }))?;

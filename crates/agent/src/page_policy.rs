@@ -1,15 +1,15 @@
-//! Whether the pages that a job asks for are available.
+//! Whether the page size of a job is available.
 
 use std::fs;
 
 use model::Missed;
 use workloads::{Backing, MemoryJob, Pages, TouchPlan};
 
-/// The kernel's policies for transparent huge pages of anonymous and of shared memory.
+/// The kernel's settings for transparent huge pages of anonymous and of shared memory.
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const SHARED_THP: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
 
-/// Why the pages of a job are unavailable, if they are, and what to do.
+/// Why the page size of a job is unavailable, if it is, and what to do.
 pub(crate) fn unavailable(work: &MemoryJob) -> Option<Missed> {
     let MemoryJob::Touch(plan) = work else { return None };
     let (capability, reason) = match plan.pages {
@@ -50,7 +50,7 @@ pub(crate) fn huge_bytes() -> Option<u64> {
     meminfo("Hugepagesize").map(|size_kb| size_kb << 10)
 }
 
-/// A number of `/proc/meminfo` in its own unit.
+/// A value of `/proc/meminfo` in its own unit.
 fn meminfo(name: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;

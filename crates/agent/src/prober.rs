@@ -20,12 +20,12 @@ pub(crate) struct Prober {
     pub(crate) pid: u32,
     pub(crate) records: File,
     start: PipeWriter,
-    /// How its process ended, once it was waited for.
+    /// Its exit, once it was reaped.
     exit: Option<Exit>,
 }
 
 impl Prober {
-    /// Forks the prober; its first record says whether it is ready.
+    /// Forks the prober; its first record reports whether it is ready.
     pub(crate) fn start(
         probe: Probe,
         setting: &Setting,
@@ -36,7 +36,7 @@ impl Prober {
         let (records, writer) = wide_pipe()?;
         let (start_reader, start) = io::pipe()?;
         let pid = fork_child(|| {
-            // The delay must be the system's, without the default timer slack.
+            // The delay must be the system's, not the default timer slack.
             let _ = set_timer_slack_ns(1);
             let entered = enter_groups(enter).map_err(|error| error.to_string());
             let made = entered
@@ -75,7 +75,7 @@ impl Prober {
         self.start.write_all(&at_ns.to_le_bytes())
     }
 
-    /// Whether its process ended before its schedule did.
+    /// Whether its process ended before its schedule.
     pub(crate) fn has_died(&mut self) -> bool {
         if self.exit.is_none() {
             self.exit = wait(self.pid, false).ok().flatten();
@@ -83,7 +83,7 @@ impl Prober {
         self.exit.is_some_and(|exit| exit != Exit::Code(0))
     }
 
-    /// Waits for the end of a process that has closed its pipe.
+    /// Waits for the end of a process that closed its pipe.
     pub(crate) fn await_death(&mut self) -> Death {
         self.exit = self.exit.or_else(|| wait(self.pid, true).ok().flatten());
         let unknown = || "its process cannot be waited for".to_owned();
@@ -116,7 +116,7 @@ fn follow(
         match rhythm {
             Rhythm::Interval => {
                 let record = timed(interaction.as_mut(), intended_ns);
-                // Settling may only delay a start that is due already.
+                // After the record: settling may only delay a start that is due already.
                 writer.write_all(&record.encode())?;
                 interaction.settle();
             }
@@ -130,7 +130,7 @@ fn follow(
     Ok(())
 }
 
-/// Sleeps until the intended start and interacts; if that has passed, at once.
+/// Sleeps until the intended start, if it is in the future, then interacts.
 fn timed(interaction: &mut dyn Interaction, intended_ns: u64) -> Record {
     let mut parts = Parts::default();
     let before = usage();

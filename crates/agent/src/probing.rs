@@ -23,7 +23,7 @@ const LEAD_NS: u64 = 10_000_000;
 /// Time between two histograms of a periodic probe, in ns.
 const TICK_NS: u64 = 1_000_000_000;
 
-/// The prober's own usage among the counters of a sample.
+/// Name of the prober's own usage among the counters of a sample.
 const OWN_USAGE: &str = "rusage";
 
 pub(crate) fn run(
@@ -42,7 +42,7 @@ pub(crate) fn run(
         .ok_or_else(|| AgentError::Probe("it has no period".to_owned()))?;
 
     let output = Output::new(out);
-    // Before the first child: from here on a request to stop is never lost.
+    // Before the first fork: from here on a stop request is never lost.
     let waiter = Waiter::new()?;
     let mut prober = Prober::start(probe, &setting, &plan, schedule.clone(), &assignment.enter)
         .map_err(|error| AgentError::Probe(format!("start its process: {error}")))?;
@@ -84,7 +84,7 @@ struct Measuring<'m, 'a, 's, W> {
 }
 
 impl<W: Write> Measuring<'_, '_, '_, W> {
-    /// Measures the whole schedule; every start that was due has its line afterwards.
+    /// Measures the whole schedule; every start that was due then has a line.
     fn all(mut self) -> io::Result<EndStatus> {
         match self.measure() {
             Err(End::Io(error)) => Err(error),
@@ -102,7 +102,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         if self.observer.load_died(self.load)? { Err(End::LoadDied) } else { Ok(()) }
     }
 
-    /// Writes what the prober completed, every other start that is due, and its death if it died.
+    /// Writes what the prober completed, every other due start, and the prober's death, if any.
     fn conclude(mut self, end: Result<(), End>) -> io::Result<EndStatus> {
         let ended_ns = self.observer.output.now_ns();
         rustix::io::ioctl_fionbio(&self.prober.records, true)?;
@@ -124,7 +124,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         };
         let lines = self.due.censored(why, ended_ns).map_err(io::Error::other)?;
         for mut line in lines {
-            // The first of them was under way; the others have no counters.
+            // The first of them was running; the others have no counters.
             let counters = self
                 .before
                 .take()
@@ -152,7 +152,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         while let Some(start_ns) = self.due.next_ns() {
             let intended_ns = self.observer.output.moment_ns(start_ns);
             self.sleep_until(intended_ns.saturating_sub(LEAD_NS))?;
-            // A missed start begins where the sample before ended.
+            // A missed start begins where the previous sample ended.
             if self.before.is_none() || monotonic_ns() < intended_ns {
                 self.before = Some(self.observer.read_counters(self.load, false));
             }
@@ -174,7 +174,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         }
     }
 
-    /// Waits for the sample of `intended_ns`, unless measuring ends, even if the load dies.
+    /// Waits for the sample of `intended_ns`, even if the load dies, unless measuring ends.
     fn await_record(&mut self, intended_ns: u64) -> Result<Record, End> {
         let until_ns = intended_ns + self.observer.assignment.spec.timing.timeout_ns;
         loop {
@@ -221,7 +221,7 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         self.observer.output.warning(format!("sample {index} failed: {}", record.message))
     }
 
-    /// The counters after one line are those before the next, unless they are read again.
+    /// Reuses the counters after one line as those before the next, unless they are read again.
     fn go_on_from(&mut self, line: Line) {
         self.before = match line {
             Line::Sample(sample) => Some(sample.after),
@@ -259,16 +259,16 @@ impl<W: Write> Measuring<'_, '_, '_, W> {
         Ok(())
     }
 
-    /// The delays reported since the last call, in ns, and whether the prober has ended.
+    /// The delays since the last call in ns, and whether the prober has ended.
     fn read_delays(&mut self) -> io::Result<(Vec<u64>, bool)> {
-        // A second of a quick probe has some hundred records.
+        // A quick probe sends some hundred records a second.
         let mut bytes = Vec::with_capacity(1 << 13);
         let gone = match self.prober.records.read_to_end(&mut bytes) {
             Ok(_) => true,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
             Err(error) => return Err(error),
         };
-        // Each is written whole.
+        // Each record is written atomically.
         let delays_ns = bytes.as_chunks().0.iter().map(|delay_ns| u64::from_le_bytes(*delay_ns));
         Ok((delays_ns.collect(), gone))
     }

@@ -1,4 +1,4 @@
-//! What the prober tells the observer: records of a fixed size, smaller than a pipe's atomic write.
+//! The prober's messages to the observer: records of a fixed size, below a pipe's atomic write.
 
 use std::array;
 
@@ -13,14 +13,14 @@ const MESSAGE_BYTES: usize = (WORDS - FIXED_WORDS) * 8 - 8;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The probe is made and waits for the beginning of its schedule.
+    /// The probe is ready and waits for the beginning of its schedule.
     #[default]
     Ready,
-    /// The probe cannot be made; the message says why.
+    /// The probe cannot start; the message has the reason.
     NotReady,
-    /// An interaction is complete.
+    /// An interaction completed.
     Sample,
-    /// An interaction failed; the message says why.
+    /// An interaction failed; the message has the reason.
     Failed,
 }
 
@@ -43,7 +43,7 @@ impl Record {
         Self { kind, message, ..Self::default() }
     }
 
-    /// The record as bytes (a long message is cut).
+    /// The record as bytes (a long message is truncated).
     pub(crate) fn encode(&self) -> [u8; RECORD_BYTES] {
         let kind = KINDS.iter().position(|kind| *kind == self.kind).unwrap_or(0) as u64;
         let message = &self.message.as_bytes()[..self.message.len().min(MESSAGE_BYTES)];

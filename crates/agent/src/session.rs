@@ -1,4 +1,4 @@
-//! A run that does a job with a script: what users tell becomes lines until all had a first pass.
+//! A run of a job with a script: reports of the users become lines until all had a first pass.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use crate::output::Output;
 use crate::users::{COMMAND, Message, PASS, STARTED_NS, Users};
 use crate::waiter::{End, Waiter, Woken};
 
-/// Time that a user may lose between commands in one pass, in ns.
+/// Time that a user may lose between the commands of one pass, in ns.
 const SLACK_NS: u64 = 30_000_000_000;
 
 pub(crate) fn run(
@@ -34,7 +34,7 @@ pub(crate) fn run(
     let load = LoadPlan::new(assignment, load, kept_bytes)?;
 
     let output = Output::new(out);
-    // Before the first child: from here on a request to stop is never lost.
+    // Before the first fork: from here on a stop request is never lost.
     let waiter = Waiter::new()?;
     let mut users = Users::start(assignment, &resolved, &path)
         .map_err(|error| AgentError::Job(format!("start the users: {error}")))?;
@@ -69,7 +69,7 @@ pub(crate) fn run(
     Ok(status)
 }
 
-/// Choices that the subject forced, and what may fail.
+/// Choices that the subject forced, and possible failures.
 fn notes(assignment: &Assignment, resolved: &Resolved, kept_bytes: u64) -> Vec<String> {
     let mut notes: Vec<String> = resolved.note.iter().cloned().collect();
     if assignment.free_disk_bytes < kept_bytes {
@@ -91,19 +91,19 @@ struct Working<'m, 'a, 's, W> {
     done: BTreeSet<u32>,
     /// Commands whose failure was reported.
     failing: BTreeSet<String>,
-    /// Commands of first passes that have their line, with their users.
+    /// Commands of first passes that have their line, by user.
     finished: BTreeSet<(u32, String)>,
 }
 
 impl<W: Write> Working<'_, '_, '_, W> {
-    /// Lets the users work; every command of a first pass that was issued has its line afterwards.
+    /// Lets the users work; every issued command of a first pass then has its line.
     fn until_all_are_done(mut self) -> io::Result<EndStatus> {
         let end = match self.work() {
             Err(End::Io(error)) => return Err(error),
             Err(end) => end,
             Ok(()) => return Ok(EndStatus::Complete),
         };
-        // Counters before the pipe: the line of a command that ends in between is in the pipe.
+        // Before reading the pipe: it then holds the line of a command that ends in between.
         let ended_ns = monotonic_ns();
         let under_way = self.under_way();
         self.listen()?;
@@ -157,7 +157,7 @@ impl<W: Write> Working<'_, '_, '_, W> {
     fn listen(&mut self) -> io::Result<()> {
         for message in self.users.messages.read()? {
             match message {
-                // After the last first pass work would be there or not by chance.
+                // After the last first pass, other work would be included or not by chance.
                 _ if self.done.len() == self.users.pids.len() => {}
                 Message::Work(work) => {
                     if work.pass == 0 {
@@ -195,7 +195,7 @@ impl<W: Write> Working<'_, '_, '_, W> {
         output.line(&Line::Pass(Box::new(pass)))
     }
 
-    /// The commands of first passes that are under way: user, command, and start.
+    /// The running commands of first passes: user, command, and start.
     fn under_way(&self) -> Vec<(u32, String, u64)> {
         let shared = &self.users.shared;
         (0..self.users.pids.len())

@@ -1,4 +1,4 @@
-//! `touch`: the parent, and the processes that touch memory in an order, at a pace.
+//! `touch`: the parent, and the processes that touch memory in an order, with think time.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -34,7 +34,6 @@ pub(crate) fn live(side: &Side<'_>, plan: &TouchPlan) -> io::Result<Infallible> 
             side.ended(rows.get(&pid), exit)?;
         }
     }
-    // All work is done; the observer ends this process.
     loop {
         sleep_until_ns(u64::MAX);
     }
@@ -85,7 +84,7 @@ impl Process<'_> {
         }
     }
 
-    /// Touches in an order, but random places first in another one: some would come very late.
+    /// Touches in an order. Random places are touched in another order first: some would come late.
     fn follow(&self, mapping: &Mapping, mut order: impl Iterator<Item = u64>) {
         let mut recorder = Recorder::new(self.side, self.row, 1);
         if self.plan.is_random() {

@@ -1,4 +1,4 @@
-//! Making the memory that `touch` touches: all pages are in use before the first touch is counted.
+//! Preparing the memory of `touch`: all pages are present before the first counted touch.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -54,7 +54,7 @@ fn anonymous(plan: &TouchPlan, layout: &Layout, shared: bool) -> io::Result<Mapp
 
 /// A segment that is removed as soon as it is attached.
 fn segment(key: i32, plan: &TouchPlan, layout: &Layout) -> io::Result<Mapping> {
-    // The key is in the journal of the process that made the work directory.
+    // The creator of the work directory has the key in its journal.
     let huge = plan.pages == Pages::Hugetlb;
     let segment = SharedSegment::create(key, size_bytes(plan, layout)?, huge)?;
     let mapping = segment.attach();
@@ -66,7 +66,7 @@ fn with_policy(plan: &TouchPlan, mapping: Mapping) -> io::Result<Mapping> {
     match plan.pages {
         Pages::Thp => mapping.advise(Advice::Huge)?,
         Pages::Hugetlb => {}
-        // Huge pages would fill what a sparse layout leaves out.
+        // Huge pages would fill the gaps of a sparse layout.
         Pages::Default if plan.spread_bytes <= PAGE_BYTES => {}
         // A kernel without huge pages refuses the advice.
         Pages::Default | Pages::Small => {
@@ -76,7 +76,7 @@ fn with_policy(plan: &TouchPlan, mapping: Mapping) -> io::Result<Mapping> {
     Ok(mapping)
 }
 
-/// Touches each page once, or lays the chain of pointers.
+/// Touches each page once, or writes the chain of pointers.
 fn fill(side: &Side<'_>, plan: &TouchPlan, layout: &Layout, mapping: &Mapping, row: u64) {
     if plan.pattern == Pattern::Chase {
         let chain = Chain::new(layout.places(), side.assignment.spec.seed, chain_of(plan, row));
@@ -90,7 +90,7 @@ fn fill(side: &Side<'_>, plan: &TouchPlan, layout: &Layout, mapping: &Mapping, r
     }
 }
 
-/// The mapping of a file that was written to the disk and evicted.
+/// Maps a file after it was written to the disk and evicted.
 fn file(side: &Side<'_>, plan: &TouchPlan, layout: &Layout) -> io::Result<Mapping> {
     let path = side.assignment.work_dir.join("touched.dat");
     let at = |error: io::Error| io::Error::other(format!("{}: {error}", path.display()));

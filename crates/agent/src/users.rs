@@ -1,4 +1,4 @@
-//! The users of a session: processes that think, issue commands, and report what they used.
+//! The users of a session: processes that think, issue commands, and report their usage.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -25,7 +25,7 @@ use crate::waiter::{Death, End, Waiter, Woken};
 
 const READY_NS: u64 = 60_000_000_000;
 
-/// The running users. Dropping it ends them and whatever they started.
+/// The running users. Dropping it kills them and everything they started.
 pub(crate) struct Users {
     pub(crate) pids: Vec<u32>,
     /// What each does now, in the slots below.
@@ -116,7 +116,7 @@ impl Users {
 impl Drop for Users {
     fn drop(&mut self) {
         let _ = end(self.pids.drain(..));
-        // What their commands started may live on. Removal of the directory retries.
+        // Their commands may have left processes. Removal of the directory retries.
         let _ = end_marked(&self.mark);
     }
 }
@@ -128,9 +128,9 @@ pub(crate) enum Message {
     Ready,
     /// The user cannot start, with the reason.
     NotReady(String),
-    /// A command is over; times are monotonic.
+    /// A command ended; times are monotonic.
     Work(WorkRecord),
-    /// A pass is over; times are monotonic.
+    /// A pass ended; times are monotonic.
     Pass(PassRecord),
 }
 
@@ -139,9 +139,9 @@ pub(crate) const COMMAND: usize = 0;
 pub(crate) const STARTED_NS: usize = 1;
 pub(crate) const PASS: usize = 2;
 
-/// How much of a command's standard error is kept, in bytes.
+/// Captured part of a command's standard error, in bytes.
 const COMPLAINT_BYTES: u64 = 4096;
-/// Longest text of a failure in characters: a message is written in one piece.
+/// Longest text of a failure in characters: a message is one atomic write.
 const FAILURE_CHARS: usize = 200;
 
 struct UserSide<'a> {
@@ -149,7 +149,7 @@ struct UserSide<'a> {
     resolved: &'a Resolved,
     user: u32,
     path: &'a OsStr,
-    /// This program, for our own tools.
+    /// This program, for the built-in tools.
     program: &'a Path,
     shared: &'a SharedCounters,
     writer: &'a PipeWriter,
@@ -159,7 +159,7 @@ struct UserSide<'a> {
 }
 
 impl UserSide<'_> {
-    /// Works until it is killed; returns only if it cannot.
+    /// Works until it is killed; returns only on failure.
     fn live(&mut self, mut start: &PipeReader) -> i32 {
         if let Err(error) = self.make() {
             let _ = send(self.writer, &Message::NotReady(format!("user {}: {error}", self.user)));
@@ -196,7 +196,7 @@ impl UserSide<'_> {
                 sleep_until_ns(monotonic_ns() + order.next_think_ns(script.think_ns));
                 let work = self.issue(index, pass);
                 send(self.writer, &Message::Work(work))?;
-                // Not earlier: the observer finds each command here or in the pipe.
+                // Only now: the observer finds each command here or in the pipe.
                 self.shared.set(self.user as usize, COMMAND, 0);
             }
             let usage = named_usage(&all_usage().since(&before));
@@ -246,13 +246,13 @@ impl UserSide<'_> {
         command
     }
 
-    /// Runs a command until it ends or its time is up, and records how it ended.
+    /// Runs a command until it ends or times out, and records how it ended.
     fn await_end(&self, command: &mut Command, work: &mut WorkRecord, limit_ns: u64) {
         let mut given_up = |failure: String| {
             work.censored_at_ns = Some(monotonic_ns());
             work.failure = Some(failure);
         };
-        // Reaped below, by its number.
+        // Reaped below, by its process id.
         let pid = match spawn_bound(command) {
             Ok(child) => child.id(),
             Err(error) => return given_up(format!("cannot be started: {error}")),
@@ -264,7 +264,7 @@ impl UserSide<'_> {
                 Some(usage)
             }
             Ok(None) => {
-                // It was not reaped, so its number is still its own.
+                // Not reaped yet, so its process id is still its own.
                 let _ = signal_group(pid, signals::KILL);
                 let ended = wait_usage(pid, u64::MAX).ok().flatten();
                 given_up("not done within the limit".to_owned());
@@ -293,7 +293,7 @@ impl UserSide<'_> {
     }
 }
 
-/// A file in memory of a fixed size.
+/// A fixed-size file in memory.
 fn complaints() -> io::Result<File> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = File::from(rustix::fs::memfd_create("complaints", flags)?);
@@ -302,7 +302,7 @@ fn complaints() -> io::Result<File> {
     Ok(file)
 }
 
-/// The emptied file as the standard error of the next command.
+/// The truncated file as the standard error of the next command.
 fn listener(complaints: &mut Option<File>) -> Option<File> {
     let file = complaints.as_mut()?;
     let mut byte = [0];

@@ -1,4 +1,4 @@
-//! `vmtest`: the parent that forks and looks, and the children that step through their segment.
+//! `vmtest`: the parent that forks and checks, and the children that step through their segment.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -15,7 +15,7 @@ use crate::memory_counters::{Message, Recorder, Side, last_end_ns, totals};
 const CALIBRATED_NS: u64 = 5_000_000;
 const TRIES: u32 = 3;
 
-/// The parent: runs a round whenever the observer asks for one.
+/// The parent: runs a round on each request of the observer.
 pub(crate) fn live(side: &Side<'_>, plan: &VmtestPlan) -> io::Result<Infallible> {
     let too_large = |_| io::Error::other("process_size is more than this machine can address");
     // The program of 1990 is about small pages.
@@ -84,7 +84,7 @@ impl Round<'_> {
         }
         Ok(Message::Round {
             started_ns,
-            // Not when the sleeping parent noticed it.
+            // Not the later time at which the sleeping parent noticed it.
             completed_ns: last_end_ns(side.shared, processes),
             touches: totals(side.shared).touches,
             usage: all_usage().since(&before).0,

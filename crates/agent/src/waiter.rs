@@ -1,4 +1,4 @@
-//! Waiting for a moment, a signal or what children say, and why a run goes on no longer.
+//! Waiting for a time, a signal or messages of children, and why a run stops.
 
 use std::io::{self, Read};
 use std::os::fd::BorrowedFd;
@@ -15,7 +15,7 @@ use sys::process::{Exit, signals};
 
 const STOP: [i32; 3] = [signals::TERM, signals::INT, signals::HANGUP];
 
-/// Most time between two processes that are asked to stop together, in ns.
+/// Most time between the signals of a stop of several processes, in ns.
 const TOGETHER_NS: u64 = 200_000_000;
 
 /// Why a wait ended.
@@ -23,16 +23,16 @@ const TOGETHER_NS: u64 = 200_000_000;
 pub enum Woken {
     /// The descriptor is readable.
     Readable,
-    /// A child ended, or a process asks to stop.
+    /// A child ended, or a stop was requested.
     Signal,
-    /// The time has come.
+    /// The time was reached.
     Time,
 }
 
-/// Why a run does not go on.
+/// Why a run stops.
 pub(crate) enum End {
     Timeout,
-    /// A process asked to stop.
+    /// A stop was requested.
     Interrupted,
     LoadDied,
     /// A measured process died.
@@ -50,7 +50,7 @@ impl From<io::Error> for End {
     }
 }
 
-/// The death of a measured process; none of them ends by itself.
+/// The death of a measured process; none ends by itself.
 pub(crate) struct Death {
     /// The process, such as `the probe`.
     pub(crate) who: String,
@@ -58,7 +58,7 @@ pub(crate) struct Death {
     pub(crate) exit: Option<Exit>,
 }
 
-/// Signals of this process, as something that can be waited for.
+/// The signals of this process as a descriptor that can be waited for.
 pub struct Waiter {
     wakes: UnixStream,
     stop: Arc<AtomicBool>,
@@ -78,24 +78,24 @@ impl Waiter {
         Ok(Self { wakes, stop })
     }
 
-    /// Whether somebody asked this process to stop.
+    /// Whether a stop was requested.
     pub fn stop_requested(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether a process ended because all are asked to stop. `systemctl stop` (systemd.kill(5))
-    /// and terminals signal one after the other, so this process may get its signal later.
+    /// Whether a process ended in a stop of all. `systemctl stop` (systemd.kill(5)) and terminals
+    /// signal one process after the other, so this process may get its signal later.
     pub fn is_stopped_too(&self, exit: Exit) -> bool {
         let until_ns = monotonic_ns() + TOGETHER_NS;
         let by_request = matches!(exit, Exit::Signal(number) if STOP.contains(&number));
-        // Takes nothing from the pipe, so that the next wait finds the request.
+        // Leaves the pipe unread, so that the next wait finds the request.
         while by_request && !self.stop_requested() && monotonic_ns() < until_ns {
             thread::sleep(Duration::from_millis(1));
         }
         by_request && self.stop_requested()
     }
 
-    /// Waits until `fd` can be read, a signal comes, or the monotonic clock reads `until_ns`.
+    /// Waits until `fd` is readable, a signal comes, or the monotonic clock reads `until_ns`.
     pub fn wait(&self, fd: Option<BorrowedFd<'_>>, until_ns: u64) -> Woken {
         let mut fds = vec![PollFd::new(&self.wakes, PollFlags::IN)];
         fds.extend(fd.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
@@ -110,7 +110,7 @@ impl Waiter {
                 }
                 Ok(_) => return Woken::Readable,
                 Err(_) if left_ns == 0 => return Woken::Time,
-                // An interrupted poll is followed by the signal's byte on the pipe.
+                // After an interrupted poll the signal's byte is in the pipe.
                 Err(_) => {}
             }
         }

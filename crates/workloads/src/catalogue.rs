@@ -1,4 +1,4 @@
-//! The table of all workloads: a new one is a file and a line here.
+//! The table of all workloads: a new one is a file and a row here.
 
 use crate::workload::{Work, Workload};
 use crate::{memory, provoke, session};
@@ -40,12 +40,12 @@ fn those(is: impl Fn(&Work) -> bool) -> impl Iterator<Item = &'static Workload> 
     ALL.iter().filter(move |workload| is(&workload.work))
 }
 
-/// The loads that a run makes unless some are named.
+/// The loads of a run that names none.
 pub fn loads() -> impl Iterator<Item = &'static Workload> {
     those(|work| matches!(work, Work::Load(_)))
 }
 
-/// The loads and, behind them, the provocations: everything that can be named as a load.
+/// The loads, then the provocations: everything that can be named as a load.
 pub fn loads_and_provocations() -> impl Iterator<Item = &'static Workload> {
     those(|work| matches!(work, Work::Load(_) | Work::Provocation(_)))
 }

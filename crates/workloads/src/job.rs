@@ -1,4 +1,4 @@
-//! Jobs as their specs: with every parameter at its default, with some set, and how long they take.
+//! The specs of jobs: default parameters, changed parameters, and the longest duration.
 
 use model::{JobSpec, Script};
 
@@ -6,7 +6,7 @@ use crate::memory::MemoryJob;
 use crate::{Value, Workload};
 
 impl Workload {
-    /// The job with all its parameters at their defaults.
+    /// The job with default parameters.
     pub fn spec(&self) -> JobSpec {
         let mut job = JobSpec {
             name: self.name.to_owned(),

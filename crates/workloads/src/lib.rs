@@ -1,11 +1,11 @@
 //! Workloads: everything that can run, in one catalogue.
 //!
-//! - A *load* is reproducible activity in the background; a *provocation* is a load that causes a
-//!   condition which the doctor has a rule for.
+//! - A *load* is reproducible background activity; a *provocation* is a load that causes a
+//!   condition for which the doctor has a rule.
 //! - A *probe* is a small interaction that is timed repeatedly under a load.
 //! - A *job* is work that is itself timed: the users of a session, or processes that touch memory.
 //!
-//! Each is one file with a [`Workload`], and one line of the table in `catalogue.rs`.
+//! Each is one file with a [`Workload`], and one row of the table in `catalogue.rs`.
 //!
 //! **Invariant:** a load touches only its own memory, directory and message queue, within the sizes
 //! of its plan. The timed region of a probe is one call of [`Interaction::interact`]; nothing in it

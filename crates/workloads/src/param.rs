@@ -5,44 +5,44 @@ use model::units::{format_duration, format_size, parse_duration_ns, parse_size_b
 /// A parameter of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Param {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// What it can be.
+    /// Permitted values.
     pub value: Value,
 }
 
-/// What a parameter can be.
+/// The permitted values of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// A number that can be set.
+    /// A number.
     Number(Number),
-    /// One of these names; the first one unless another is chosen.
+    /// One of these names; the first is the default.
     Choice(&'static [&'static str]),
 }
 
-/// A number that can be set.
+/// The range and default of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
-    /// How it is written.
+    /// Notation.
     pub kind: Kind,
-    /// Its value if none is given.
+    /// Default value.
     pub default: u64,
-    /// The smallest that is allowed.
+    /// Smallest permitted value.
     pub least: u64,
-    /// The largest that is allowed.
+    /// Largest permitted value.
     pub most: u64,
 }
 
-/// How the value of a parameter is written and kept.
+/// How the value of a parameter is written and stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A size such as `2M`, kept in bytes.
+    /// A size such as `2M`, stored in bytes.
     Size,
     /// A number.
     Count,
-    /// A time such as `100ms`, kept in ns.
+    /// A duration such as `100ms`, stored in ns.
     Time,
-    /// A fraction such as `0.99`, kept in thousandths.
+    /// A fraction such as `0.99`, stored in thousandths.
     Thousandths,
 }
 
@@ -76,7 +76,7 @@ impl Kind {
         }
     }
 
-    /// A value as it would be typed.
+    /// The value as a user would type it.
     pub fn format(self, value: u64) -> String {
         match self {
             Self::Size => format_size(value),

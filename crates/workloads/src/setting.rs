@@ -1,4 +1,4 @@
-//! The subject as a workload sees it, what the workload is resolved to there, and why it failed.
+//! The subject as a workload sees it, the plan made for it, and errors.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,17 +18,17 @@ pub struct Setting {
     pub cpus_milli: u64,
     /// Swap space that the subject may use, in bytes; 0 without swap.
     pub swap_bytes: u64,
-    /// Directory for the workload's files; its maker removes it.
+    /// Directory for the workload's files; its creator removes it.
     pub work_dir: PathBuf,
-    /// Free space there that may be used, in bytes.
+    /// Free space in `work_dir` that may be used, in bytes.
     pub free_disk_bytes: u64,
-    /// Key for a SysV message queue, free and recorded for removal.
+    /// Unused key for a SysV message queue, recorded for removal.
     pub queue_key: i32,
     /// Time between two interactions in ns.
     pub interval_ns: u64,
     /// Seed of everything random.
     pub seed: u64,
-    /// Dose of a load: 1.0 is the load as documented.
+    /// Load intensity: 1.0 is the load as documented.
     pub intensity: f64,
 }
 
@@ -66,13 +66,13 @@ impl Setting {
 /// A workload resolved for a subject.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// How many worker processes a load has.
+    /// Number of worker processes of a load.
     pub workers: usize,
     /// Resolved parameters, units last in their names.
     pub params: BTreeMap<String, u64>,
-    /// Space that the files of a probe take in the work directory, in bytes; loads leave it free.
+    /// Disk space of a probe's files in the work directory, in bytes; loads leave it free.
     pub disk_bytes: u64,
-    /// Where the subject forced less than the document asks for, and why.
+    /// Where the subject forced less than documented, and why.
     pub notes: Vec<String>,
 }
 
@@ -82,14 +82,14 @@ impl Plan {
         Self { workers: workers as usize, params, ..Self::default() }
     }
 
-    /// A parameter of this plan; 0 if it has none of that name.
+    /// A parameter of this plan, or 0.
     pub(crate) fn param(&self, name: &str) -> u64 {
         debug_assert!(self.params.contains_key(name), "no parameter {name:?}");
         self.params.get(name).copied().unwrap_or(0)
     }
 }
 
-/// Why a workload cannot go on: what it did, and what the system answered.
+/// Why a workload cannot go on: the step that failed and the system's error.
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {source}")]
 pub struct WorkloadError {
@@ -105,7 +105,7 @@ pub(crate) fn at(step: impl Into<Cow<'static, str>>) -> impl FnOnce(io::Error) -
     move |source| WorkloadError { step: step.into(), source }
 }
 
-/// An empty file of a workload's own, for reading and writing.
+/// Creates or truncates a file for reading and writing.
 pub(crate) fn emptied(path: &Path) -> io::Result<File> {
     File::options().read(true).write(true).create(true).truncate(true).open(path)
 }

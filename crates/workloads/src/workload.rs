@@ -1,4 +1,4 @@
-//! What a workload is, what it does, and what its functions get.
+//! Workloads: their description, their functions, and the arguments of these.
 
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -12,37 +12,37 @@ use crate::setting::{Endless, Plan, Setting, WorkloadError};
 pub struct Workload {
     /// Name on the command line, in run files and in the documents.
     pub name: &'static str,
-    /// Version of its meaning; 1 unless it says otherwise.
+    /// Version of its meaning, by default 1.
     pub version: u32,
     /// One line for `--help`.
     pub about: &'static str,
     /// The parameters of a job; those of loads and probes follow from the subject.
     pub params: &'static [Param],
-    /// What it counts, with units: totals of a load by slot, parts of a probe, numbers of a pass.
+    /// What it counts, with units: totals of a load by slot, parts of a probe, values of a pass.
     pub measures: &'static [&'static str],
-    /// Unit of the dose of a load (`busy_ns`, `cpu_ns`, `bytes`); empty without a dose.
+    /// Unit of the load volume (`busy_ns`, `cpu_ns`, `bytes`); empty if it has none.
     pub dose_unit: &'static str,
-    /// Whether a load is in the state that is to be measured; all others tell that themselves.
+    /// Whether a load has reached its measured state; probes and jobs decide that themselves.
     pub is_warm: fn(&Progress<'_>) -> bool,
-    /// What it does.
+    /// Its functions.
     pub work: Work,
 }
 
-/// What kind of workload it is, and the functions of its kind.
+/// The kind of a workload, and its functions.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
-    /// Activity in the background.
+    /// Background activity.
     Load(Load),
-    /// Activity in the background that causes a condition; runs only when it is asked for.
+    /// Background activity that causes a condition; runs only on request.
     Provocation(Load),
-    /// An interaction that is timed.
+    /// A timed interaction.
     Probe(Probe),
-    /// Work that is itself timed, as the agent does it.
+    /// Work that is itself timed, by the agent.
     Job,
 }
 
 impl Workload {
-    /// What a workload has unless it says otherwise.
+    /// The defaults of a workload.
     pub(crate) const fn new(work: Work) -> Self {
         Self {
             name: "",
@@ -88,15 +88,15 @@ type Doses = fn(&Progress<'_>) -> Dose;
 /// The functions of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// Resolves the load for a subject, or says why it cannot run there.
+    /// Resolves the load for a subject. Fails with the reason it cannot run there.
     pub plan: Plans,
-    /// Makes what all workers share, before they are forked.
+    /// Prepares what all workers share, before they are forked.
     pub prepare: fn(&Setting) -> Result<(), WorkloadError>,
     /// The work of one worker, in its own process, until it is killed.
     pub work: Works,
-    /// What was intended and delivered over the time of a progress.
+    /// Intended and delivered load volume during a progress.
     pub dose: Doses,
-    /// Removes what `prepare` made (files are removed with the work directory).
+    /// Removes what `prepare` created (files are removed with the work directory).
     pub finish: fn(&Setting),
 }
 
@@ -107,7 +107,7 @@ impl Load {
     }
 }
 
-/// What one worker gets.
+/// The arguments of one worker.
 pub struct Worker<'a> {
     /// The subject.
     pub setting: &'a Setting,
@@ -115,7 +115,7 @@ pub struct Worker<'a> {
     pub plan: &'a Plan,
     /// Number of this worker, from 0.
     pub number: usize,
-    /// Where it counts.
+    /// Its counters.
     pub shared: &'a SharedCounters,
 }
 
@@ -129,15 +129,15 @@ impl Worker<'_> {
     }
 }
 
-/// What the workers counted over a span of time.
+/// Counts of the workers over a span of time.
 pub struct Progress<'a> {
     /// The subject.
     pub setting: &'a Setting,
     /// The resolved load.
     pub plan: &'a Plan,
-    /// Totals by slot, summed over the workers: what was counted during the span.
+    /// Totals by slot during the span, summed over the workers.
     pub totals: &'a [u64],
-    /// The same since the load was started.
+    /// Totals since the start of the load.
     pub since_start: &'a [u64],
     /// Length of the span in ns.
     pub elapsed_ns: u64,
@@ -152,7 +152,7 @@ impl Progress<'_> {
         self.since_start.get(slot).copied().unwrap_or(0)
     }
 
-    /// The volume of processes busy for the share `duty_ppm`, or always; `slot` has their time.
+    /// Load volume of processes busy for the share `duty_ppm`, or always; `slot` has their time.
     pub(crate) fn busy(&self, processes: u64, slot: usize) -> Dose {
         let duty = self.plan.params.get("duty_ppm").map_or(1.0, |ppm| *ppm as f64 / 1e6);
         let intended = self.elapsed_ns as f64 * processes as f64 * duty;
@@ -160,27 +160,27 @@ impl Progress<'_> {
     }
 }
 
-/// An amount of load, in the load's dose unit.
+/// A load volume, in the load's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dose {
-    /// What was intended.
+    /// Intended volume.
     pub intended: u64,
-    /// What was delivered.
+    /// Delivered volume.
     pub delivered: u64,
 }
 
-/// Most parts that a probe may time by itself.
+/// Most separately timed parts of a probe.
 pub const MAX_PARTS: usize = 8;
 
-/// The functions of a probe, which runs in a process of its own inside the subject, on a schedule
-/// that is fixed before (open loop): a delay counts from the *intended* start.
+/// The functions of a probe, which runs in its own process inside the subject, on a fixed schedule
+/// (open loop): a delay counts from the *intended* start.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
     /// How often it interacts.
     pub rhythm: Rhythm,
-    /// Its parameters for a subject, and where the subject forced another choice.
+    /// Its parameters for a subject, with notes where the subject forced another choice.
     pub plan: fn(&Setting) -> Plan,
-    /// Makes the probe ready, in its own process: from now on it waits for its schedule.
+    /// Prepares the probe in its own process; after that it waits for its schedule.
     pub make: fn(&Setting, &Plan) -> Made,
 }
 
@@ -189,7 +189,7 @@ pub(crate) type Made = Result<Box<dyn Interaction>, WorkloadError>;
 /// How often a probe interacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rhythm {
-    /// Once in each interval of the run; every interaction is a sample of its own.
+    /// Once per interval of the run; every interaction is one sample.
     Interval,
     /// Every `period_ns` (a parameter); the delays are kept in histograms.
     Periodic,

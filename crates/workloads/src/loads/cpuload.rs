@@ -43,7 +43,7 @@ fn work(worker: &Worker<'_>) -> Endless {
     }
 }
 
-/// Intended: all CPU bandwidth used, or every process on a CPU of its own where there are fewer.
+/// Intended: all CPU bandwidth, or one CPU per process if there are fewer processes.
 fn dose(progress: &Progress<'_>) -> Dose {
     let busy_milli = (1000 * progress.plan.workers as u64).min(progress.setting.cpus_milli);
     let intended = progress.elapsed_ns as f64 * busy_milli as f64 / 1000.0;

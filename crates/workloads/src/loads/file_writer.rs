@@ -20,14 +20,12 @@ const FILES: usize = 1;
 const BUSY_NS: usize = 2;
 const NO_SPACE: usize = 3;
 
-/// Both loads without their names and plans.
 pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Workload {
     Workload {
         measures: &["written_bytes", "files", "busy_ns", "no_space"],
         dose_unit: "busy_ns",
         is_warm,
-        // A write or a truncation is always under way. One that spans the end counts when it
-        // returns, so `largewrite`, whose writes are long, may show a little less.
+        // A write that spans the end counts when it returns: `largewrite` may show a bit less.
         ..Workload::new(Work::Load(Load::new(plan, work, |progress| progress.busy(1, BUSY_NS))))
     }
 }
@@ -50,7 +48,7 @@ pub(super) fn plan(setting: &Setting, buffer_bytes: u64) -> Result<Plan, String>
     Ok(plan)
 }
 
-/// Writes the file over and over. A full file system is counted, and the file begun again.
+/// Writes the file over and over. A full file system is counted, and the file restarted.
 fn work(worker: &Worker<'_>) -> Endless {
     let path = worker.setting.work_dir.join("written.dat");
     let failed = |error| at(format!("write {}", path.display()))(error);

@@ -1,4 +1,4 @@
-//! The loads, one file each, and what several of them share.
+//! The loads, one file each, and code that several of them share.
 
 pub(crate) mod cpuload;
 pub(crate) mod ctx_mem_2;

@@ -1,4 +1,4 @@
-//! `noload`: nothing in the background; the reference that every ratio is taken against.
+//! `noload`: no background load; the reference of every ratio.
 
 use std::time::Duration;
 

@@ -24,7 +24,7 @@ pub(crate) const LOAD: Workload = Workload {
     measures: &["loops", "busy_ns", "refused"],
     dose_unit: "busy_ns",
     is_warm: |progress| progress.since_start(LOOPS) >= WARM_LOOPS * progress.plan.workers as u64,
-    // Loops whose fork was refused are not delivered.
+    // A refused fork is not delivered load.
     ..Workload::new(Work::Load(Load::new(plan, work, |progress| {
         progress.busy(progress.plan.workers as u64, BUSY_NS)
     })))

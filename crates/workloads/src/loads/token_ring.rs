@@ -13,15 +13,15 @@ use crate::{
     emptied, scaled,
 };
 
-/// All processes together hold this part of the memory.
+/// Memory of all processes together, as a share of the subject's memory.
 const MEMORY_SHARE: f64 = 1.2;
-/// Swap needed for anonymous memory, per memory: the fifth that does not fit, the system, and room.
+/// Swap needed, as a share of memory: the fifth that does not fit, the system, and some room.
 const SWAP_SHARE: f64 = 0.35;
-/// Share of the free disk space that files in place of swap may take.
+/// Share of the free disk space that files may take if swap is too small.
 const DISK_SHARE: f64 = 0.8;
-/// Anonymous part of the memory where there is no swap for it.
+/// Anonymous share of the memory if swap is too small.
 const ANONYMOUS_SHARE: f64 = 0.6;
-/// Anonymous and file-backed memory alternate in chunks of this size, in bytes.
+/// Size of the alternating anonymous and file-backed chunks, in bytes.
 const CHUNK_BYTES: usize = 1 << 20;
 
 const FILLED_BYTES: usize = 0;
@@ -29,7 +29,6 @@ const CIRCLES: usize = 1;
 const TRIPS: usize = 2;
 const ROUNDS: usize = 3;
 
-/// Both loads without their names and plans.
 pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Workload {
     Workload {
         measures: &["filled_bytes", "circles", "trips", "rounds"],
@@ -43,8 +42,8 @@ pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Work
     }
 }
 
-/// Plans a ring whose tokens move each process on by `stride_bytes`. Without enough swap only part
-/// of the memory is anonymous, which cannot be evicted, and the rest is mapped from files.
+/// Plans a ring whose tokens move each process on by `stride_bytes`. Without enough swap, only a
+/// part is anonymous memory, which then cannot be evicted; the rest is mapped from files.
 pub(super) fn plan(setting: &Setting, stride_bytes: u64) -> Result<Plan, String> {
     let processes = setting.cpus() + 2;
     let total_bytes = scaled(setting.memory_bytes, MEMORY_SHARE * setting.intensity);
@@ -99,7 +98,7 @@ fn finish(setting: &Setting) {
     }
 }
 
-/// Fills this process's memory, then passes tokens and moves on through it, a stride a token.
+/// Fills this process's memory, then passes tokens and advances by a stride per token.
 fn work(worker: &Worker<'_>) -> Endless {
     let queue =
         MessageQueue::open(worker.setting.queue_key).map_err(at("open the message queue"))?;

@@ -1,10 +1,10 @@
-//! Where in address space a place lies: dense, or one page in each stretch.
+//! Where the places of a footprint lie in address space: dense, or one page per stretch.
 
 use super::PAGE_BYTES;
 
 const PAGE_BITS: u32 = PAGE_BYTES.trailing_zeros();
 
-/// Places, one in each step of a footprint, and where they lie.
+/// The places of a footprint, one per step.
 #[derive(Clone, Debug)]
 pub struct Layout {
     footprint_bytes: u64,
@@ -16,9 +16,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A place in each `step_bytes` of `footprint_bytes`; each page lies at random in
-    /// `spread_bytes` of its own, because pages at equal distances would all fall into one set of a
-    /// TLB.
+    /// A place in each `step_bytes` of `footprint_bytes`; each page lies at random within its own
+    /// `spread_bytes`, because pages at equal distances would fall into one set of a TLB.
     pub fn new(footprint_bytes: u64, step_bytes: u64, spread_bytes: u64, seed: u64) -> Self {
         let choices = (spread_bytes / PAGE_BYTES).max(1);
         let spread_bytes = choices * PAGE_BYTES;
@@ -31,17 +30,17 @@ impl Layout {
         }
     }
 
-    /// How many places there are.
+    /// The number of places.
     pub fn places(&self) -> u64 {
         (self.footprint_bytes / self.step_bytes).max(1)
     }
 
-    /// How many pages the footprint has.
+    /// The number of pages.
     pub fn pages(&self) -> u64 {
         self.footprint_bytes.div_ceil(PAGE_BYTES).max(1)
     }
 
-    /// Address space of all, in bytes.
+    /// Total address space in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.pages().saturating_mul(self.spread_bytes)
     }
@@ -49,7 +48,7 @@ impl Layout {
     /// Offset of a page of the footprint in bytes.
     #[inline]
     pub fn page_offset(&self, page: u64) -> u64 {
-        // The high half of a product by an odd number is as good as random here.
+        // The high half of a product by an odd number is random enough here.
         let word = (page + 1).wrapping_mul(self.key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         page * self.spread_bytes + (super::below(word, self.choices) << PAGE_BITS)
     }

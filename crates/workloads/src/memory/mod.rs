@@ -1,4 +1,4 @@
-//! The jobs on memory as read from their specs, and the pure part of their work.
+//! The memory jobs as read from their specs, and the pure part of their work.
 
 mod layout;
 mod permutation;

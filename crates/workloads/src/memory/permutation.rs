@@ -2,10 +2,10 @@
 
 use rand::{Rng, RngExt};
 
-/// A bijection of the numbers below a count onto themselves, without pattern, division or memory.
-///
-/// Numbers of as many bits as the count has are multiplied by odd factors and folded onto
-/// themselves; results that are too large go in again, on average at most once ("cycle walking": J.
+/// A bijection of the numbers below a count, without pattern, division or memory: numbers of as
+/// many bits as the count are multiplied by odd factors and folded; results that are too large go
+/// in again, on average at most once ("cycle walking": J. Black, P. Rogaway, "Ciphers with
+/// Arbitrary Finite Domains", CT-RSA 2002).
 /// Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
 #[derive(Clone, Debug)]
 pub(super) struct Permutation {
@@ -48,7 +48,7 @@ impl Permutation {
         }
     }
 
-    /// The position at which a number stands; `number` is below the count.
+    /// The position of a number that is below the count.
     #[inline]
     pub(super) fn position(&self, number: u64) -> u64 {
         let mut position = number;

@@ -1,4 +1,4 @@
-//! The memory jobs as types: what they need and how long they may take.
+//! The memory jobs as types: their needs and time limits.
 
 use model::JobSpec;
 
@@ -6,14 +6,14 @@ use super::PAGE_BYTES;
 use super::touch::{Pages, TOUCH, TouchPlan};
 use super::vmtest::{VMTEST, VmtestPlan};
 
-/// Kernel memory of a process beside its page tables, about, in bytes.
+/// Approximate kernel memory of a process without its page tables, in bytes.
 const PROCESS_BYTES: u64 = 64 << 10;
-/// Longest preparation of any memory in ns, which may be swapped out at once to a slow disk.
+/// Longest preparation of any memory, which may be swapped out at once to a slow disk, in ns.
 const MAKING_NS: u64 = 300_000_000_000;
 /// Slowest preparation of memory.
 const MADE_BYTES_PER_S: u64 = 16 << 20;
 
-/// A job that works on memory, as its spec asks for it.
+/// A memory job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryJob {
     /// Irlam's program.
@@ -23,7 +23,7 @@ pub enum MemoryJob {
 }
 
 impl MemoryJob {
-    /// Reads a spec; `None` of another job. Fails with what is missing or contradictory.
+    /// Reads a spec; `None` for another job. Fails with what is missing or contradictory.
     pub fn new(job: &JobSpec) -> Result<Option<Self>, String> {
         if job.name == VMTEST.name {
             VmtestPlan::new(job).map(|plan| Some(Self::Vmtest(plan)))
@@ -34,7 +34,7 @@ impl MemoryJob {
         }
     }
 
-    /// How many processes work.
+    /// The number of processes.
     pub fn processes(&self) -> u64 {
         match self {
             Self::Vmtest(plan) => plan.processes,
@@ -50,7 +50,7 @@ impl MemoryJob {
         }
     }
 
-    /// Longest time of measuring, in ns.
+    /// Longest measurement, in ns.
     pub fn limit_ns(&self) -> u64 {
         match self {
             Self::Vmtest(plan) => plan.limit_ns,
@@ -58,7 +58,7 @@ impl MemoryJob {
         }
     }
 
-    /// Longest time in which the memory is made, in ns: a minute, and a second for each 16 MiB.
+    /// Longest preparation of the memory, in ns: a minute, and a second for each 16 MiB.
     pub fn making_ns(&self) -> u64 {
         let bytes = match self {
             Self::Vmtest(plan) => plan.process_bytes,
@@ -67,7 +67,7 @@ impl MemoryJob {
         MAKING_NS.saturating_add((bytes / MADE_BYTES_PER_S).saturating_mul(1_000_000_000))
     }
 
-    /// Physical memory that it needs with page tables, but for reserved huge pages, in bytes.
+    /// Physical memory needed, with page tables but without reserved huge pages, in bytes.
     pub fn need_bytes(&self) -> u64 {
         match self {
             Self::Vmtest(plan) => {

@@ -6,8 +6,8 @@ use rand::Rng;
 
 use super::{Permutation, below, generator};
 
-/// Places in order, each once a round: with a stride all from the first on, then all from the
-/// second on, and so forth. Process `process` of `processes` begins at its part of them.
+/// Places in order, each once a round; with a stride, first every stride-th place from the first
+/// on, then from the second on, and so forth. Each process begins at its part of them.
 pub fn in_order(
     places: u64,
     stride: u64,
@@ -41,7 +41,7 @@ pub fn shuffled(places: u64, seed: u64, process: u64) -> impl Iterator<Item = u6
     (0..places).cycle().map(move |position| order.at(position))
 }
 
-/// A chain of places in random order that comes back to its beginning after all of them.
+/// A cyclic chain over all places in random order.
 #[derive(Clone, Debug)]
 pub struct Chain {
     places: u64,
@@ -49,19 +49,19 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// A chain over all places; process `process` has its own if its memory is its own.
+    /// A chain over all places; a process with private memory has its own.
     pub fn new(places: u64, seed: u64, process: u64) -> Self {
         let places = places.max(1);
         Self { places, order: Permutation::new(places, &mut generator(seed, process)) }
     }
 
-    /// The place that follows one.
+    /// The next place.
     pub fn after(&self, place: u64) -> u64 {
         let position = self.order.position(place) + 1;
         self.order.at(if position == self.places { 0 } else { position })
     }
 
-    /// Where process `process` of `processes` begins, if they share a chain.
+    /// The first place of process `process` of `processes` that share a chain.
     pub fn first(&self, process: u64, processes: u64) -> u64 {
         self.order.at(part(self.places, process, processes))
     }

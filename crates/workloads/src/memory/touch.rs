@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{Layout, PAGE_BYTES, choice, number};
 use crate::{Kind, Param, Work, Workload};
 
-/// Address space that a process may have for its places, in bytes.
+/// Largest address space of a process's places, in bytes.
 const MOST_SPACE_BYTES: u64 = 1 << 46;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -35,7 +35,7 @@ pub const TOUCH: Workload = Workload {
     ..Workload::new(Work::Job)
 };
 
-/// Memory that is touched.
+/// The memory that is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Backing {
@@ -65,62 +65,62 @@ pub enum Pattern {
     Chase,
 }
 
-/// A page size policy.
+/// The page size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pages {
-    /// As the system has it.
+    /// The system's default.
     Default,
     /// 4 KiB.
     Small,
     /// Transparent huge pages.
     Thp,
-    /// Huge pages that were set aside.
+    /// Reserved huge pages.
     Hugetlb,
 }
 
-/// What a touch is.
+/// The operation of a touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
-    /// Reading a byte, or of a chain a word.
+    /// Reading a byte, or a word of a chain.
     Read,
-    /// Writing it.
+    /// Writing a byte, or a word of a chain.
     Write,
 }
 
-/// The general form.
+/// The parameters of `touch`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TouchPlan {
-    /// How many processes there are.
+    /// Number of processes.
     pub processes: u64,
-    /// Memory that is touched, in bytes.
+    /// Size of the touched memory in bytes.
     pub footprint_bytes: u64,
     /// Bytes from one place to the next.
     pub step_bytes: u64,
-    /// Places from one touch to the next of a strided order.
+    /// Distance of consecutive touches of a strided order, in places.
     pub stride: u64,
     /// Address space of each page, in bytes.
     pub spread_bytes: u64,
-    /// Exponent of the popularity of places, in thousandths.
+    /// Exponent of Zipf's law, in thousandths.
     pub skew_milli: u64,
-    /// Touches of each process; 0 = as many as the time allows.
+    /// Touches of each process; 0 = as many as fit into `time_ns`.
     pub work: u64,
     /// How long the steady state is measured, in ns.
     pub time_ns: u64,
-    /// Touches between two thoughts; 0 = as many as there are places.
+    /// Touches between two think times; 0 = the number of places.
     pub batch: u64,
-    /// Length of a thought in ns.
+    /// Think time in ns.
     pub think_ns: u64,
-    /// Longest time of all, in ns.
+    /// Longest measurement in ns.
     pub limit_ns: u64,
-    /// What the memory is.
+    /// The memory that is touched.
     pub backing: Backing,
     /// Order of touches.
     pub pattern: Pattern,
-    /// Page size policy.
+    /// Page size.
     pub pages: Pages,
-    /// What a touch is.
+    /// The operation of a touch.
     pub access: Access,
 }
 
@@ -189,14 +189,14 @@ impl TouchPlan {
         }
     }
 
-    /// Touches of each process before its steady state: each place once, unless the process
-    /// prepared private memory itself, or a fixed number of touches is to be done.
+    /// Touches of each process before its steady state: each place once; none if the process
+    /// prepared private memory itself, or has a fixed number of touches.
     pub fn first_touches(&self) -> u64 {
         let is_made = self.backing == Backing::Private;
         if is_made || self.work > 0 { 0 } else { self.layout(0).places() }
     }
 
-    /// Whether touches come at random, so that what lies beside a place is of no use.
+    /// Whether the order is random, so that prefetching neighbours does not help.
     pub fn is_random(&self) -> bool {
         matches!(self.pattern, Pattern::Uniform | Pattern::Zipf | Pattern::Chase)
     }

@@ -1,4 +1,4 @@
-//! `vmtest`, Irlam's program: processes that step through pages which they share.
+//! `vmtest`, Irlam's program: processes that step through shared pages.
 
 use model::JobSpec;
 use model::units::format_size;
@@ -29,22 +29,22 @@ pub const VMTEST: Workload = Workload {
     ..Workload::new(Work::Job)
 };
 
-/// Irlam's program with its constants.
+/// The parameters of Irlam's program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VmtestPlan {
     /// The data segment of each process, in bytes.
     pub process_bytes: u64,
-    /// How many processes there are.
+    /// Number of processes.
     pub processes: u64,
     /// Bytes from one touched byte to the next.
     pub step_bytes: u64,
-    /// How often each process steps through its segment; 0 = to be calibrated.
+    /// Steps of each process through its segment; 0 = to be calibrated.
     pub loops: u64,
-    /// Time between two looks of the parent, in ns.
+    /// Time between two checks of the parent, in ns.
     pub look_ns: u64,
-    /// What a round is to take if it is calibrated, and the least that is measured, in ns.
+    /// Time of a calibrated round, and the least that is measured, in ns.
     pub time_ns: u64,
-    /// How many processes there are at the size for which `loops` is calibrated.
+    /// Number of processes for which `loops` is calibrated.
     pub calibrated_processes: u64,
     /// Longest time of all rounds, in ns.
     pub limit_ns: u64,
@@ -86,7 +86,7 @@ impl VmtestPlan {
             processes,
             step_bytes,
             loops: number("loops")?,
-            // Two switches a look: to the parent and back.
+            // Two switches a check: to the parent and back.
             look_ns: 2 * 1_000_000_000 / number("switch_rate")?.max(1),
             time_ns: number("time")?,
             calibrated_processes,
@@ -94,7 +94,7 @@ impl VmtestPlan {
         })
     }
 
-    /// Touches of a process that steps through its segment once.
+    /// Touches of one pass through the segment.
     pub fn touches_a_loop(&self) -> u64 {
         self.process_bytes.div_ceil(self.step_bytes.max(1))
     }

@@ -1,21 +1,21 @@
-//! Places of which few are popular and most are not.
+//! Random places by Zipf's law: a few are popular.
 
 use rand::Rng;
 use rand_pcg::Pcg64Mcg;
 
 use super::{Permutation, below, generator};
 
-/// Ranks up to here have a bucket each.
+/// Up to this rank, each rank has its own bucket.
 const EXACT: u64 = 128;
-/// Buckets above from one power of two to the next.
+/// Buckets per doubling of the rank above that.
 const BUCKETS_PER_OCTAVE: f64 = 64.0;
 
-/// Places at random, the one of rank k with a probability as k^−s (Zipf's law); ranks are assigned
-/// at random, the same for all processes of a seed.
+/// Random places: the one of rank k has a probability proportional to k^−s (Zipf's law). Ranks are
+/// assigned at random, the same for all processes of a seed.
 ///
 /// Drawn by the alias method (A. J. Walker, 1977; tables as M. D. Vose, 1991) from buckets of
-/// ranks, and evenly within a bucket. Ranks up to 128 are a bucket each; above, a bucket is 1.1 %
-/// of its rank wide with the exact weight of its ranks, so a single place is up to 0.6 % × s off.
+/// ranks, and uniformly within a bucket. Above rank 128 a bucket is 1.1 % of its rank wide with
+/// the exact weight of its ranks, so the weight of one place is off by up to 0.6 % × s.
 /// The table takes 14 to 45 KiB for any number of places.
 #[derive(Clone, Debug)]
 pub struct Zipf {
@@ -26,7 +26,7 @@ pub struct Zipf {
 
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
-    /// The part of 2^32 that takes this bucket and not the other one.
+    /// The part of 2^32 that takes this bucket instead of `other`.
     threshold: u32,
     other: u32,
     first: u64,
@@ -40,7 +40,7 @@ impl Zipf {
         let (bounds, weights) = buckets(places, skew);
         Self {
             buckets: aliases(&bounds, &weights),
-            // Not process 0's own stream of touches.
+            // A stream that no process uses for its touches.
             places: Permutation::new(places, &mut generator(!seed, 0)),
             random: generator(seed, process),
         }

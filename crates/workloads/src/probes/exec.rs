@@ -1,4 +1,4 @@
-//! `exec`: the start of the smallest command: fork and execute it, until its first write arrives.
+//! `exec`: fork and execute the smallest command, until its first write arrives.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
@@ -86,7 +86,7 @@ impl Exec {
                 let silent = std::io::Error::other("the program ended without writing");
                 return Err(at("execute the tiny program")(silent));
             }
-            // It may have written before: look once more, or the next interaction gets its byte.
+            // It may have written before: read once more, or the next interaction gets its byte.
             ended = matches!(wait(child, false), Ok(Some(_)));
             if ended {
                 self.child = None;

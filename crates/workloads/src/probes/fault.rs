@@ -8,7 +8,7 @@ use crate::{
 };
 
 const MAP_BYTES: u64 = 4 << 20;
-/// Step in which it is touched: not larger than any page.
+/// Distance of touched bytes: at most the size of a page.
 const PAGE_BYTES: usize = 4096;
 
 pub(crate) const PROBE: Workload = Workload {

@@ -1,4 +1,4 @@
-//! `fileops`: file work of a small command: create, write, fsync, stat, read cold, unlink.
+//! `fileops`: file operations of a small command: create, write, fsync, stat, read cold, unlink.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};

@@ -2,9 +2,9 @@
 //! was allocated at the start and may have been evicted since; then it allocates, touches and scans
 //! a fresh array, which needs free pages.
 //!
-//! The kernel protects memory in frequent use, and resp1 left it idle for 20 s. Where the interval
-//! is shorter, each interaction scans the next of several slices. The array is anonymous memory as
-//! resp1's was, or a mapped file without swap, since anonymous memory cannot be evicted then.
+//! The kernel protects memory in frequent use, and resp1 left it idle for 20 s. If the interval is
+//! shorter, each interaction scans the next of several slices. The array is anonymous memory as in
+//! resp1, or a mapped file if there is no swap, because anonymous memory cannot be evicted then.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -21,13 +21,13 @@ use crate::{
 
 /// Size of each array in a memory of at least 256 MiB, in bytes.
 const ARRAY_BYTES: u64 = 8 << 20;
-/// Time for which the scanned memory is to be idle, as far as [`MOST_SLICES`] allows, in ns.
+/// Idle time of the scanned memory, as far as [`MOST_SLICES`] allows, in ns.
 const IDLE_NS: u64 = 20_000_000_000;
-/// Most slices of the resident array: together an eighth of the memory at most.
+/// Most slices of the resident array: together at most an eighth of the memory.
 const MOST_SLICES: u64 = 4;
 /// In a smaller memory each array is this part of it.
 const MEMORY_PART: u64 = 32;
-/// Step in which fresh memory is touched: not larger than any page.
+/// Distance of touched bytes in fresh memory: at most the size of a page.
 const PAGE_BYTES: usize = 4096;
 
 pub(crate) const PROBE: Workload = Workload {

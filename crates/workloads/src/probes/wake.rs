@@ -1,5 +1,5 @@
-//! `wake`: wakes up at an absolute time, once in each period, at a random phase of it. The delay is
-//! how late the process runs; a late wake-up counts from its own intended time.
+//! `wake`: wakes up at an absolute time, once per period, at a random phase. The delay is how late
+//! the process runs; a late wake-up counts from its own intended time.
 
 use crate::{
     Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
@@ -9,7 +9,7 @@ const PERIOD_NS: u64 = 4_000_000;
 
 pub(crate) const PROBE: Workload = Workload {
     name: "wake",
-    about: "wake up at an absolute moment, once every 4 ms, at a random phase",
+    about: "wake up at an absolute time, once every 4 ms, at a random phase",
     ..Workload::new(Work::Probe(Probe { rhythm: Rhythm::Periodic, plan, make }))
 };
 

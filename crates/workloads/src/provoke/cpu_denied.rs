@@ -8,9 +8,9 @@ use sys::process::usage;
 use super::{counted, provocation};
 use crate::{Endless, Plan, Setting, Worker, Workload};
 
-/// CPU time of one operation, about: steps of the computation.
+/// Steps of one operation.
 const STEPS: u64 = 200_000;
-/// Share of the quota that an intensity of 0 asks for.
+/// Share of the quota that is used at an intensity of 0.
 const BELOW: f64 = 0.3;
 const WARM_CPU_NS: u64 = 100_000_000;
 
@@ -37,7 +37,7 @@ fn work(worker: &Worker<'_>) -> Endless {
     let duty = worker.plan.param("duty_ppm") as f64 / 1e6;
     let mut value = worker.setting.seed as f64;
     loop {
-        // A process without quota is stopped when a system call returns, so the calls are inside.
+        // The kernel throttles a process when a system call returns, so the calls are timed too.
         let cpu_ns = counted(worker, 1, || {
             let before_ns = usage().cpu_ns();
             for _ in 0..STEPS {

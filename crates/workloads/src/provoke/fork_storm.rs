@@ -25,9 +25,7 @@ pub(crate) const LOAD: Workload = Workload {
 };
 
 fn plan(setting: &Setting) -> Result<Plan, String> {
-    // The copy is as large as the original.
     setting.needs_memory(3 * RESIDENT_BYTES)?;
-    // 0 means never.
     let every_ns = if setting.intensity > 0.0 { FORK_EVERY_NS / setting.intensity } else { 0.0 };
     Ok(Plan::new(1, [("resident_bytes", RESIDENT_BYTES), ("fork_every_ns", every_ns as u64)]))
 }
@@ -53,7 +51,7 @@ fn work(worker: &Worker<'_>) -> Endless {
     }
 }
 
-/// Acts while an idle child holds all pages as they were.
+/// Calls `act` while an idle child shares all pages copy-on-write.
 fn beside_a_copy(act: impl FnOnce()) -> io::Result<()> {
     let child = fork_child(|| {
         loop {

@@ -8,12 +8,12 @@ use rand::RngExt;
 use super::{OPERATIONS, counted, provocation};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes};
 
-/// Size of the file for memory of 1 at an intensity of 0, which fits.
+/// File size as a share of memory at an intensity of 0, which fits.
 const FITS: f64 = 0.4;
-/// What an intensity of 1 adds: 150 % of memory does not fit.
+/// Growth of that share at an intensity of 1: 150 % of memory does not fit.
 const MORE: f64 = 1.1;
 const BATCH: u64 = 16;
-/// Warm after so many random reads: the file was read in order before, so nothing is cold.
+/// Warm after so many random reads: the file was read in order before.
 const WARM_READS: u64 = 64;
 
 pub(crate) const LOAD: Workload = Workload {

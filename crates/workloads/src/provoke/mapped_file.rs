@@ -1,4 +1,4 @@
-//! A mapped file whose pages are read at random, as several provocations do.
+//! A mapped file whose pages are read at random, for several provocations.
 
 use model::units::format_size;
 use rand::RngExt;
@@ -7,7 +7,7 @@ use sys::memory::{Advice, Mapping};
 use super::{OPERATIONS, counted, written};
 use crate::{Endless, Progress, Setting, Worker, at, page_bytes};
 
-/// Warm when each page has been read this many times on average.
+/// Warm when each page has been read this often on average.
 const WARM_PASSES: u64 = 3;
 
 pub(super) fn parameter(setting: &Setting, pages: u64) -> Result<(&'static str, u64), String> {

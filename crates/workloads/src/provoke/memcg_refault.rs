@@ -3,9 +3,9 @@
 use super::{mapped_file, provocation};
 use crate::{Plan, Setting, Workload};
 
-/// Size of the file for memory of 1 at an intensity of 0, which fits.
+/// File size as a share of memory at an intensity of 0, which fits.
 const FITS: f64 = 0.5;
-/// What an intensity of 1 adds: 105 % of memory does not fit.
+/// Growth of that share at an intensity of 1: 105 % of memory does not fit.
 const MORE: f64 = 0.55;
 const BATCH: u64 = 64;
 

@@ -5,11 +5,11 @@ use sys::memory::Mapping;
 use super::{OPERATIONS, counted, provocation};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
 
-/// Memory that is held at an intensity of 0 for memory of 1: below a `high` of one half of it.
+/// Held share of memory at an intensity of 0: below a `high` of one half.
 const BELOW: f64 = 0.25;
-/// What an intensity of 1 adds: 55 % is above one half.
+/// Growth of that share at an intensity of 1: 55 % is above one half.
 const MORE: f64 = 0.30;
-/// Pages given back at once: as many as the kernel charges at once (`MEMCG_CHARGE_BATCH`).
+/// Pages freed at once: as many as the kernel charges at once (`MEMCG_CHARGE_BATCH`).
 const PAGES: usize = 64;
 const WARM_OPERATIONS: u64 = 2;
 

@@ -1,7 +1,7 @@
 //! Provocations: loads that cause a condition which the doctor has a rule for; run only on request.
 //!
-//! `intensity` 1 provokes the condition, 0 is the control run. All count their `operations` and the
-//! time of these, `busy_ns`, so the condition costs 1 − rate(1) ÷ rate(0) in operations per ns.
+//! `intensity` 1 provokes the condition, 0 is the control run. All count `operations` and their
+//! time, `busy_ns`, so the condition costs 1 − rate(1) ÷ rate(0) in operations per ns.
 
 pub(crate) mod cpu_denied;
 pub(crate) mod fork_storm;
@@ -28,7 +28,7 @@ use sys::clock::monotonic_ns;
 
 use crate::{Endless, Load, Plan, Setting, Work, Worker, Workload, emptied};
 
-/// Names of the totals, in the order of the slots.
+/// The totals, in the order of the slots.
 pub(crate) const TOTALS: &[&str] = &["operations", "busy_ns"];
 const OPERATIONS: usize = 0;
 const BUSY_NS: usize = 1;
@@ -54,7 +54,7 @@ fn counted<T>(worker: &Worker<'_>, operations: u64, act: impl FnOnce() -> T) -> 
     result
 }
 
-/// A file of seeded bytes on the disk, written by the worker, so that its group is charged.
+/// A file of seeded bytes, written by the worker, so that its control group is charged.
 fn written(worker: &Worker<'_>, path: &Path, file_bytes: u64) -> io::Result<File> {
     let mut chunk = vec![0; CHUNK_BYTES.min(file_bytes as usize)];
     worker.random().fill(&mut chunk[..]);
@@ -68,7 +68,7 @@ fn written(worker: &Worker<'_>, path: &Path, file_bytes: u64) -> io::Result<File
     Ok(file)
 }
 
-/// Whether each turn has the condition: `percent` of them, spread evenly.
+/// Which turns have the condition: `percent` of them, spread evenly.
 fn turns(percent: u64) -> impl FnMut() -> bool {
     let mut turn = 0;
     move || {

@@ -7,10 +7,10 @@ use sys::memory::{Mapping, Placement};
 use super::{OPERATIONS, counted, provocation};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
 
-/// The nodes that have memory, as `0-1`.
+/// The nodes with memory, such as `0-1`.
 const NODES: &str = "/sys/devices/system/node/has_memory";
 const TOUCHED: f64 = 0.4;
-/// The kernel's first scan of a process is after a second or two (`numa_balancing_scan_delay_ms`).
+/// The kernel first scans a process after a second or two (`numa_balancing_scan_delay_ms`).
 const WARM_NS: u64 = 1_000_000_000;
 
 pub(crate) const LOAD: Workload = Workload {

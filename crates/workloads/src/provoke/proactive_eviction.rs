@@ -7,13 +7,13 @@ use std::time::Duration;
 use super::{BUSY_NS, mapped_file, provocation};
 use crate::{Endless, Load, Plan, Setting, Work, Worker, Workload, at, scaled};
 
-/// Size of the file for memory of 1: it fits.
+/// File size as a share of memory: it fits.
 const FITS: f64 = 0.4;
-/// Share of the file evicted each time at an intensity of 1, which a slow disk brings back.
+/// Share of the file per eviction at an intensity of 1, which a slow disk can read back.
 const EVICTED: f64 = 1.0 / 64.0;
 const REST: Duration = Duration::from_millis(200);
 const BATCH: u64 = 16;
-/// The worker that reads; the other one evicts.
+/// Number of the worker that reads; the other one evicts.
 const READER: usize = 0;
 
 pub(crate) const LOAD: Workload = Workload {
@@ -38,7 +38,7 @@ fn work(worker: &Worker<'_>) -> Endless {
     }
 }
 
-/// Requests evictions repeatedly; the kernel does what it can of each.
+/// Requests evictions repeatedly; each is best effort.
 fn evictions(worker: &Worker<'_>) -> Endless {
     let evicted_bytes = worker.plan.param("evicted_bytes");
     let path =

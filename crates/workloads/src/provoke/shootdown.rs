@@ -65,7 +65,7 @@ fn cpus() -> io::Result<Vec<usize>> {
     Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
 }
 
-/// Pins a thread to a CPU of its own, unless that is refused.
+/// Pins a thread to its own CPU; a refusal is ignored.
 fn pin(cpus: &[usize], number: usize) {
     let mut own = CpuSet::new();
     cpus.get(number).into_iter().for_each(|cpu| own.set(*cpu));

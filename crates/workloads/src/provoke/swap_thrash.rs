@@ -7,12 +7,12 @@ use sys::memory::Mapping;
 use super::{OPERATIONS, counted, provocation};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes};
 
-/// Size of the memory for memory of 1 at an intensity of 0, which fits.
+/// Size as a share of memory at an intensity of 0, which fits.
 const FITS: f64 = 0.5;
-/// What an intensity of 1 adds: 150 % of memory does not fit.
+/// Growth of that share at an intensity of 1: 150 % of memory does not fit.
 const MORE: f64 = 1.0;
 const BATCH: u64 = 16;
-/// Warm after so many random touches: all pages were touched before, so none is cold.
+/// Warm after so many random touches: all pages were touched before.
 const WARM_TOUCHES: u64 = 64;
 
 pub(crate) const LOAD: Workload = Workload {
@@ -25,7 +25,7 @@ pub(crate) const LOAD: Workload = Workload {
 fn plan(setting: &Setting) -> Result<Plan, String> {
     let pages = setting.pages_of_memory(FITS + MORE * setting.intensity);
     let map_bytes = pages.max(1) * page_bytes() as u64;
-    // Other pages may be swapped out too: an eighth of memory is left to them.
+    // Other pages may be swapped out too, so they get an eighth of memory.
     let swapped_bytes = map_bytes.saturating_sub(setting.memory_bytes * 7 / 8);
     if swapped_bytes > setting.swap_bytes {
         let [needed, swap] = [swapped_bytes, setting.swap_bytes].map(format_size);

@@ -7,7 +7,7 @@ use sys::process::fork_child;
 use super::{OPERATIONS, counted, provocation};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, scaled};
 
-/// Round trips that are counted together at an intensity of 1.
+/// Round trips per batch at an intensity of 1.
 const BATCH: u64 = 256;
 const WARM_TRIPS: u64 = 10_000;
 

@@ -6,9 +6,9 @@ use super::{OPERATIONS, counted, provocation};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, scaled};
 
 const CHAIN_BYTES: u64 = 64 << 20;
-/// A huge page, in bytes: advice is given on multiples of it.
+/// Size and alignment of a huge page in bytes.
 const HUGE_BYTES: u64 = 2 << 20;
-/// A cache line in bytes: a pointer stands in each.
+/// A cache line in bytes: each holds one pointer.
 const LINE_BYTES: usize = 64;
 const BATCH: u64 = 4096;
 const WARM_POINTERS: u64 = 1 << 20;

@@ -7,9 +7,9 @@ use rand::RngExt;
 use super::{OPERATIONS, counted, provocation};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, emptied, scaled};
 
-/// Size of the file at an intensity of 0 for memory of 1: truncated before the kernel writes it.
+/// File size as a share of memory at an intensity of 0: truncated before it is written back.
 const LITTLE: f64 = 0.02;
-/// What an intensity of 1 adds: far more than may be dirty.
+/// Growth of that share at an intensity of 1: far more than may be dirty.
 const MORE: f64 = 1.5;
 const CHUNK_BYTES: u64 = 64 << 10;
 /// Warm when half of memory, or the whole file, has been written.
@@ -33,7 +33,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     Ok(Plan::new(1, [("file_bytes", file_bytes)]))
 }
 
-/// Writes the file chunk by chunk, truncates it, and begins again.
+/// Writes the file chunk by chunk, truncates it, and repeats.
 fn work(worker: &Worker<'_>) -> Endless {
     let path = worker.setting.work_dir.join("provoked.dat");
     let failed = |error| at(format!("write {}", path.display()))(error);

@@ -1,4 +1,4 @@
-//! The files of a user: what the commands of a session work on.
+//! The files on which a user's commands work.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::text::Author;
 
-/// Disk space of one user's files after all default commands, about, in bytes.
+/// Approximate disk space of one user's files after all default commands, in bytes.
 pub const CORPUS_BYTES: u64 = 5 << 20;
 
 const REPORT_BYTES: usize = 512 << 10;
@@ -21,7 +21,7 @@ const TREE_FOLDERS: usize = 8;
 const FOLDER_FILES: usize = 12;
 const SMALL_FILE_BYTES: usize = 600;
 
-/// Fills a user's directory, as a function of seed and user. Fails with the path of a file.
+/// Fills a user's directory from seed and user number. Fails with the path of a file.
 pub fn fill(dir: &Path, seed: u64, user: u32) -> io::Result<()> {
     let own = seed.wrapping_mul(1_000_003).wrapping_add(u64::from(user));
     let mut author = Author::new(Pcg64Mcg::seed_from_u64(own));

@@ -1,4 +1,4 @@
-//! Sessions: users who work at the same time, each through a random permutation of a script.
+//! Sessions: concurrent users, each of whom runs random permutations of a script.
 
 mod corpus;
 mod order;

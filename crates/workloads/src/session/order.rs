@@ -1,13 +1,13 @@
-//! What one user does when: a permutation of the script for each pass, and the thinking in between.
+//! One user's schedule: a permutation of the script for each pass, and think times.
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// Keeps the seeds of users apart: 2^64 divided by the golden ratio.
+/// Separates the seeds of users: 2^64 divided by the golden ratio.
 const APART: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The choices of one user; equal seeds and users give equal ones.
+/// The random choices of one user, a function of seed and user number.
 #[derive(Clone, Debug)]
 pub struct Order {
     commands: usize,
@@ -16,18 +16,18 @@ pub struct Order {
 }
 
 impl Order {
-    /// The choices of a user of a script of so many commands.
+    /// The choices of a user whose script has `commands` commands.
     pub fn new(seed: u64, user: u32, commands: usize) -> Self {
         let own = seed ^ (u64::from(user) + 1).wrapping_mul(APART);
         Self {
             commands,
             permutations: Pcg64Mcg::seed_from_u64(own),
-            // A stream of its own: think times do not change the order.
+            // A separate stream: think times do not change the order.
             thoughts: Pcg64Mcg::seed_from_u64(own.rotate_left(32) ^ APART),
         }
     }
 
-    /// The numbers of all commands in the order of the next pass.
+    /// The command numbers in the order of the next pass.
     pub fn next_pass(&mut self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.commands).collect();
         order.shuffle(&mut self.permutations);

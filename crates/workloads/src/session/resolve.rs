@@ -1,4 +1,4 @@
-//! Whose programs the commands of a script run on this subject.
+//! Which programs run the commands of a script on this subject: its own or the built-in ones.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -15,12 +15,12 @@ const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin
 pub struct Resolved {
     /// The script; its tools are `system` or `builtin`.
     pub script: Script,
-    /// Why the subject's own tools are not used, if they were wanted and are not there.
+    /// Why the built-in tools are used although the subject's were wanted.
     pub note: Option<String>,
 }
 
 impl Resolved {
-    /// The words of a command that are run, and whether they name one of our own tools.
+    /// The arguments of a command, and whether they name a built-in tool.
     pub fn words<'a>(&self, command: &'a Command) -> (&'a [String], bool) {
         let wants_own = self.script.tools == Tools::Builtin;
         match (wants_own && !command.builtin.is_empty()) || command.run.is_empty() {
@@ -30,7 +30,7 @@ impl Resolved {
     }
 }
 
-/// The folders in which programs are looked for: those of the environment, or the usual ones.
+/// The directories in which programs are searched: those of the environment, or the usual ones.
 pub fn search_path(environment: Option<OsString>) -> OsString {
     environment.filter(|path| !path.is_empty()).unwrap_or_else(|| USUAL_PATH.into())
 }
@@ -77,7 +77,7 @@ pub fn resolve(script: &Script, path: &OsStr) -> Result<Resolved, String> {
     Ok(Resolved { script: Script { tools, ..script.clone() }, note })
 }
 
-/// Whether a program can be executed; one named by a variable is assumed to be there.
+/// Whether a program can be executed; one named by a variable is assumed to exist.
 fn is_there(program: &str, path: &OsStr) -> bool {
     if super::variables::names(program).next().is_some() {
         return true;

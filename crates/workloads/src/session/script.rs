@@ -1,4 +1,4 @@
-//! Scripts of sessions in TOML (`docs/sessions.md`): read, changed, and written for another run.
+//! Session scripts in TOML (`docs/sessions.md`): reading, changing and writing them.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 use super::variables::{OWN, is_name, names};
 use crate::tools;
 
-/// The script that is run if none is named.
+/// The default script.
 pub const DEFAULT_SCRIPT: &str = include_str!("../../scripts/default.toml");
 /// Most users of a session.
 pub const MOST_USERS: u32 = 64;
 const MOST_COMMANDS: usize = 1000;
-/// Longest name of a command, in bytes, for a column of a table.
+/// Longest name of a command, in bytes: it must fit a table's column.
 const LONGEST_NAME: usize = 40;
 /// Longest think time and limit of a command, in ns: a day.
 const LONGEST_NS: u64 = 86_400_000_000_000;
-/// Users (those of the RFC), mean think time and limit of a command by default.
+/// Defaults: users (as in the RFC), mean think time and limit of a command.
 const USERS: u32 = 6;
 const THINK: &str = "1s";
 const LIMIT: &str = "60s";
@@ -51,7 +51,7 @@ struct WrittenCommand {
     builtin: Vec<String>,
 }
 
-/// Reads a script. Fails with the place and the reason when it is no TOML or no valid script.
+/// Reads a script. Fails with place and reason if it is not TOML or not a valid script.
 pub fn parse_script(text: &str) -> Result<Script, DescriptionError> {
     let at = Description(text);
     let written: Written = at.read()?;
@@ -68,7 +68,7 @@ pub fn parse_script(text: &str) -> Result<Script, DescriptionError> {
     for (name, value) in &written.variables {
         let path = format!("variables.{name}");
         let is_taken = OWN.iter().chain(&SETTINGS).any(|taken| taken == name);
-        let reason = format!("{name:?} has a meaning of its own; take another name");
+        let reason = format!("{name:?} is reserved; take another name");
         at.that(&path, !is_taken, reason)?;
         let reason = format!("{name:?} is no name: write letters, digits, _ and -, a letter first");
         at.that(&path, is_name(name), reason)?;
@@ -87,7 +87,7 @@ pub fn parse_script(text: &str) -> Result<Script, DescriptionError> {
     Ok(script)
 }
 
-/// A script as TOML that [`parse_script`] reads. Fails when TOML cannot hold it.
+/// A script as TOML for [`parse_script`]. Fails when TOML cannot represent it.
 pub fn script_text(script: &Script) -> Result<String, toml::ser::Error> {
     let Script { name, variables, commands, .. } = script.clone();
     let written = |Command { name, run, builtin }| WrittenCommand { name, run, builtin };

@@ -59,7 +59,7 @@ impl Author {
         text
     }
 
-    /// The same lines with some changed, removed or added.
+    /// The text with some lines changed, removed or added.
     pub(crate) fn revision(&mut self, text: &str) -> String {
         let mut revised = String::with_capacity(text.len() + 1024);
         for line in text.lines() {
@@ -73,7 +73,7 @@ impl Author {
         revised
     }
 
-    /// Functions of the toy language, a piece of C with `int` only, with names from `prefix`.
+    /// Functions of the toy language, a subset of C with `int` only, with names from `prefix`.
     pub(crate) fn source(&mut self, prefix: &str, functions: usize) -> String {
         let mut text = String::new();
         for number in 0..functions {

@@ -1,4 +1,4 @@
-//! `{name}` in the arguments of commands.
+//! Variables, `{name}`, in the arguments of commands.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,8 +18,8 @@ pub fn arguments(script: &Script, dir: &Path, user: u32, arguments: &[String]) -
     arguments.iter().map(|argument| replaced(argument, &values)).collect()
 }
 
-/// Splits an argument into text and names of variables (`true`): `{name}` is a variable, `{{`, `}}`
-/// and single braces are braces.
+/// Splits an argument into text and variable names (`true`); `{{`, `}}` and single braces are
+/// literal braces.
 fn pieces(argument: &str) -> Vec<(&str, bool)> {
     let mut pieces = Vec::new();
     let mut rest = argument;

@@ -1,4 +1,4 @@
-//! `compare`: the lines in which two files differ.
+//! `compare`: the differing lines of two files.
 
 use std::collections::BTreeMap;
 

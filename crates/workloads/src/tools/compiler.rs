@@ -1,4 +1,4 @@
-//! A compiler of the toy language, a piece of C with `int` only, into code of a stack machine.
+//! A compiler of the toy language, a subset of C with `int` only, into code of a stack machine.
 
 use std::collections::BTreeMap;
 
@@ -24,25 +24,25 @@ enum Op {
     Return,
 }
 
-/// The operators, those that bind least first.
+/// The operators by precedence, the lowest first.
 const OPERATORS: [[(&str, Op); 2]; 3] = [
     [(">", Op::Greater), ("<", Op::Less)],
     [("+", Op::Add), ("-", Op::Subtract)],
     [("*", Op::Multiply), ("/", Op::Divide)],
 ];
 
-/// A compiled source: code, definitions, and calls to be bound.
+/// A compiled source: code, definitions, and unresolved calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Object {
     pub(super) code: Vec<u8>,
-    /// Offsets of functions in the code.
+    /// Offsets of functions in `code`.
     pub(super) symbols: BTreeMap<String, u32>,
-    /// Offsets of operands that must become the address of a function.
+    /// Offsets of operands that need the address of a function.
     pub(super) relocations: Vec<(u32, String)>,
 }
 
 impl Object {
-    /// The object as the bytes of a file: symbols, relocations, code, each with its count.
+    /// The object file: symbols, relocations and code, each preceded by its count.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = b"TOYOBJ1\n".to_vec();
         let relocations = self.relocations.iter().map(|(offset, name)| (name, offset));
@@ -76,11 +76,11 @@ pub(super) fn compile(source: &str) -> Result<Object, String> {
 }
 
 struct Compiler<'a> {
-    /// The words of the source with their lines, from 1.
+    /// The tokens of the source with their line numbers, from 1.
     tokens: Vec<(usize, &'a str)>,
     next: usize,
     depth: usize,
-    /// The variables of this function, in the order of their slots.
+    /// The variables of this function by slot.
     locals: Vec<&'a str>,
     object: Object,
 }
@@ -203,7 +203,7 @@ impl<'a> Compiler<'a> {
         self.operations(&OPERATORS)
     }
 
-    /// Operands joined by the first level's operators; each has those of the other levels.
+    /// Operands joined by operators of the first level; each may contain those of the other levels.
     fn operations(&mut self, levels: &[[(&str, Op); 2]]) -> Result<(), String> {
         let Some((level, tighter)) = levels.split_first() else { return self.factor() };
         self.operations(tighter)?;
@@ -269,14 +269,14 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// Words of the language itself, which are no names.
+/// Reserved words.
 const WORDS: [&str; 5] = ["int", "void", "if", "while", "return"];
 
 fn is_letter(part: char) -> bool {
     part.is_ascii_alphabetic() || part == '_'
 }
 
-/// Cuts a source into words with their lines, from 1.
+/// Splits a source into tokens with their line numbers, from 1.
 fn tokens(source: &str) -> Result<Vec<(usize, &str)>, String> {
     let mut found = Vec::new();
     for (line, text) in source.lines().enumerate() {

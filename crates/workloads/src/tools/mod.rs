@@ -1,4 +1,4 @@
-//! Our own tools (`thrashlab __tool NAME ARGUMENTS…`); equal files give equal output.
+//! The built-in tools (`thrashlab __tool NAME ARGUMENTS…`); equal files give equal output.
 
 mod compare;
 mod compiler;
@@ -10,20 +10,20 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// First argument of this program when it is to be one of the tools.
+/// First argument of this program that selects the tools.
 pub const COMMAND: &str = "__tool";
 
-/// A tool's name, the arguments of its usage, and its work.
+/// A tool: its name, the arguments of its usage, and its function.
 type Tool = (&'static str, &'static str, Run);
 
-/// The work of a tool by its number of arguments; the writer is the terminal.
+/// A tool's function by its number of arguments; the writer is standard output.
 enum Run {
     One(fn(&str) -> Done),
     Two(fn(&str, &str) -> Done),
     Three(fn(&str, &str, &str) -> Done),
-    /// One or more, one after the other.
+    /// One or more, in order.
     Each(fn(&str, &mut dyn Write) -> Done),
-    /// One, and one or more behind it.
+    /// One, followed by one or more.
     Many(fn(&str, &[String], &mut dyn Write) -> Done),
 }
 

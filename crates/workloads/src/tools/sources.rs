@@ -1,4 +1,4 @@
-//! The tools of the toy language: a source into an object file, and sources into one program.
+//! The tools of the toy language: compile a source, link sources into a program.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -37,7 +37,7 @@ fn linked(objects: &[Object]) -> Result<Vec<u8>, String> {
     for (object, base) in objects.iter().zip(bases) {
         for (offset, name) in &object.relocations {
             let address =
-                addresses.get(name.as_str()).ok_or_else(|| format!("{name:?} is nowhere"))?;
+                addresses.get(name.as_str()).ok_or_else(|| format!("{name:?} is not defined"))?;
             code[(base + offset) as usize..][..4].copy_from_slice(&address.to_le_bytes());
         }
     }
@@ -56,7 +56,7 @@ mod tests {
         let code = linked(&[caller.clone(), callee.clone()]).unwrap();
         let at = caller.relocations[0].0 as usize;
         assert_eq!(code[at..at + 4], (caller.code.len() as u32).to_le_bytes());
-        assert!(linked(&[caller]).unwrap_err().contains("\"g\" is nowhere"));
+        assert!(linked(&[caller]).unwrap_err().contains("\"g\" is not defined"));
         assert!(linked(&[callee.clone(), callee]).unwrap_err().contains("two sources"));
     }
 }

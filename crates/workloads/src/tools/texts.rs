@@ -7,19 +7,19 @@ use std::path::Path;
 use super::trees::files;
 use super::{Done, at, read, read_text, write};
 
-/// Every line of this many is moved.
+/// One line in this many is moved.
 const MOVED: usize = 16;
-/// Every line of this many is deleted.
+/// One line in this many is deleted.
 const LEFT_OUT: usize = 50;
 const PAGE_LINES: usize = 56;
 
-/// A line editor's work on a file: substitutions, moved and deleted lines.
+/// Edits a file as with a line editor: substitutions, moved and deleted lines.
 pub(super) fn edit(from: &str, to: &str) -> Done {
     write(to, edited(&read_text(from)?))
 }
 
 fn edited(text: &str) -> String {
-    // The buffer of an editor: separate lines that can grow.
+    // Separate growable lines, as in the buffer of an editor.
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for line in &mut lines {
         if line.contains("the") {

@@ -1,4 +1,4 @@
-//! Tools on files of folders: listing, renaming, rights, copies, archives.
+//! Tools on files and directories: listing, renaming, permissions, copies, archives.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
@@ -12,9 +12,9 @@ use rustix::io::Errno;
 
 use super::{Done, at, read, write};
 
-/// Any user may set it on files of his own.
+/// An attribute that any user may set on their own files.
 const ATTRIBUTE: &str = "user.thrashlab.readers";
-/// The readers in the form of an access control list.
+/// The readers as an access control list.
 const READERS: &[u8] = b"re *.SysDaemon.*\nr *.*.*\n";
 
 /// Prints mode, links, owner, size and name of all files below a directory.
@@ -40,7 +40,7 @@ pub(super) fn rename(folder: &str) -> Done {
     Ok(())
 }
 
-/// Revokes and restores the rights of others on a folder, and names readers in an attribute.
+/// Revokes and restores the permissions of others, and names readers in an attribute.
 pub(super) fn set_acl(folder: &str) -> Done {
     for path in all(Path::new(folder))? {
         let is_folder = path.is_dir();
@@ -48,7 +48,7 @@ pub(super) fn set_acl(folder: &str) -> Done {
             fs::set_permissions(&path, Permissions::from_mode(mode)).map_err(at("set", &path))?;
         }
         match setxattr(&path, ATTRIBUTE, READERS, XattrFlags::empty()) {
-            // Not every file system has attributes, and there may be no room for one.
+            // Not every file system has attributes, or room for one.
             Ok(()) | Err(Errno::NOTSUP | Errno::NOSPC | Errno::PERM) => {}
             Err(error) => return Err(at("set an attribute of", &path)(error.into())),
         }
@@ -56,7 +56,7 @@ pub(super) fn set_acl(folder: &str) -> Done {
     Ok(())
 }
 
-/// Copies a directory with all it holds over what is there.
+/// Copies a directory recursively over an existing one.
 pub(super) fn copy(from: &str, to: &str) -> Done {
     let (from, to) = (Path::new(from), Path::new(to));
     for path in all(from)? {
