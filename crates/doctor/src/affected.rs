@@ -1,4 +1,4 @@
-//! Who is affected by a condition: what single processes lost, for each or for their group.
+//! Who is affected by a condition: losses of processes, alone or summed over their group.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,8 @@ pub(crate) struct Loss<'a> {
     threads: Threads,
 }
 
-/// What processes lost, by a figure in ns, at most the time of their threads; losses below 1 % of
-/// that are left out.
-/// `None` if no process has the figure.
+/// Time that processes lost, by a figure in ns, at most the time of their threads; losses below
+/// 1 % are omitted. `None` if no process has the figure.
 pub(crate) fn losses<'a>(
     interval: &Interval<'a>,
     mut figure: impl FnMut(&Task<'a>) -> Option<f64>,
@@ -33,7 +32,7 @@ pub(crate) fn losses<'a>(
     is_known.then_some(losses)
 }
 
-/// What several processes lost together.
+/// The total loss of several processes.
 pub(crate) fn sum(losses: &[Loss<'_>]) -> LostTime {
     let sum = |figure: fn(&Loss<'_>) -> f64| losses.iter().map(figure).sum();
     let threads = losses.iter().map(|loss| loss.threads.count).sum();
@@ -43,18 +42,18 @@ pub(crate) fn sum(losses: &[Loss<'_>]) -> LostTime {
 /// A process, or the processes of one group, that lost time to the same condition.
 #[derive(Clone, Debug)]
 pub(crate) struct Affected {
-    /// The process, or the group of several.
+    /// The process or group.
     pub(crate) scope: Scope,
-    /// The group that it is or is in.
+    /// The group, or the group of the process.
     pub(crate) group: Option<String>,
-    /// The processes, those that lost most first.
+    /// The processes, the largest loss first.
     pids: Vec<u32>,
-    /// What all of them lost.
+    /// Their total loss.
     pub(crate) lost: LostTime,
 }
 
 impl Affected {
-    /// A name for a sentence: `3 processes of /a` or `name (17)`.
+    /// A name for messages: `3 processes of /a` or `name (17)`.
     pub(crate) fn who(&self) -> String {
         match &self.scope {
             Scope::Machine => "the machine".to_owned(),
@@ -63,13 +62,13 @@ impl Affected {
         }
     }
 
-    /// A figure of all of them together; absent ones add nothing.
+    /// The sum of a figure; absent ones count as 0.
     fn sum(&self, interval: &Interval<'_>, figure: impl Fn(&Change<'_>) -> Option<f64>) -> f64 {
         let affected = interval.tasks().filter(|task| self.pids.contains(&task.pid));
         affected.map(|task| figure(&task.counters).unwrap_or(0.0)).sum()
     }
 
-    /// The sum of a counter of all of them at the end.
+    /// The sum of a counter at the end.
     pub(crate) fn level(&self, interval: &Interval<'_>, source: &str, name: &str) -> f64 {
         self.sum(interval, |counters| counters.level(source, name))
     }
@@ -78,13 +77,13 @@ impl Affected {
         self.sum(interval, |counters| counters.grown("task_stat", "minflt")) / interval.seconds()
     }
 
-    /// How many CPUs each process kept busy in the kernel, on average.
+    /// CPUs that each process kept busy in the kernel, on average.
     pub(crate) fn system_cpus(&self, interval: &Interval<'_>) -> f64 {
         let each_ns = interval.elapsed_ns().max(1) as f64 * self.pids.len() as f64;
         self.cpu_ns(interval, "stime_ticks") / each_ns
     }
 
-    /// The share of their time that they spent in user mode (`utime_ticks`) or the kernel (`stime_ticks`).
+    /// Share of time in user mode (`utime_ticks`) or the kernel (`stime_ticks`).
     pub(crate) fn share_of_time(&self, interval: &Interval<'_>, ticks: &str) -> f64 {
         self.cpu_ns(interval, ticks) / (self.lost.lost_of_ns as f64).max(1.0)
     }
@@ -94,7 +93,7 @@ impl Affected {
     }
 }
 
-/// The losses of [`losses`], those of processes of one group together.
+/// The result of [`losses`], with processes of one group combined.
 pub(crate) fn affected<'a>(
     interval: &Interval<'a>,
     lost_ns: impl FnMut(&Task<'a>) -> Option<f64>,
@@ -118,7 +117,7 @@ pub(crate) fn affected<'a>(
 }
 
 impl Rule {
-    /// A finding about processes, with the one that lost most as `PID`; unmeasured costs are bounds.
+    /// A finding about processes, with the largest loser as `PID`; unmeasured costs are bounds.
     pub(crate) fn finding_of(
         &self,
         who: &Affected,
@@ -133,7 +132,7 @@ impl Rule {
     }
 }
 
-/// The verdict on the kernel's work for processes; with its cost not measured, only unanimous ones.
+/// The verdict on kernel work for processes; if its cost is not measured, only unanimous findings.
 pub(crate) fn verdict_of_work(
     findings: Vec<Finding>,
     (is_measured, missing): (bool, &str),

@@ -1,22 +1,21 @@
-//! The CPU time of the machine: the denominator of what is lost on its CPUs.
+//! The CPU time of the machine: the denominator of CPU losses.
 
 use crate::LostTime;
 use crate::interval::{Interval, TICK_NS};
 
 /// States of `/proc/stat` in which a CPU was wanted; `guest` is in `user` already.
 const WANTED: [&str; 6] = ["user", "nice", "system", "irq", "softirq", "steal"];
-/// States in which it was not.
 const NOT_WANTED: [&str; 2] = ["idle", "iowait"];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct CpuTime {
     pub(crate) cpus: u64,
-    /// The time in which they were wanted, in ns: an idle CPU loses nothing.
+    /// Time in which CPUs were wanted, in ns: an idle CPU loses nothing.
     pub(crate) wanted_ns: f64,
 }
 
 impl CpuTime {
-    /// What `/proc/stat` counted; `None` if it is not there.
+    /// The counts of `/proc/stat`; `None` if unavailable.
     pub(crate) fn in_interval(interval: &Interval<'_>) -> Option<Self> {
         let ns = |states: &[&str]| {
             let known = states.iter().filter_map(|state| cpu_ticks(interval, state));

@@ -5,14 +5,14 @@ use serde::Serialize;
 use crate::rule::NoFinding;
 use crate::{ALL, Finding, Interval, UnitCosts};
 
-/// What all rules say of an interval.
+/// The results of all rules for an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diagnosis {
     /// Length of the interval in ns.
     pub elapsed_ns: u64,
     /// Conditions that cost at least 1 % of the time of those affected, by [`Finding::rank`].
     pub findings: Vec<Finding>,
-    /// The conditions that are not there: rule and reason.
+    /// Rules whose condition is absent, with the reason.
     pub ruled_out: Vec<(&'static str, String)>,
     /// Rules that could not be judged.
     pub unable: Vec<Unable>,

@@ -1,4 +1,4 @@
-//! What the doctor reports of one condition, and the counters that speak for it.
+//! What the doctor reports about one condition, and the counters that support it.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,20 +12,20 @@ const SEVERE_SHARE: f64 = 0.20;
 pub struct Finding {
     /// Name of the rule.
     pub rule: &'static str,
-    /// What kind of trouble it is.
+    /// Kind of trouble.
     pub family: Family,
-    /// Whom it affects.
+    /// Affected machine, group or process.
     pub scope: Scope,
-    /// The condition, in a sentence with its figures.
+    /// The condition as a sentence with figures.
     pub condition: String,
-    /// What it costs.
+    /// Its cost.
     #[serde(flatten)]
     pub price: Price,
-    /// How many independent counters speak for it.
+    /// How many independent counters support it.
     pub confidence: Confidence,
     /// The counters, their values and thresholds.
     pub evidence: Vec<Evidence>,
-    /// What would be, where it can be computed.
+    /// The gain without the condition, where it can be computed.
     pub counterfactual: Option<String>,
     /// What to do.
     pub remedy: String,
@@ -34,7 +34,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Adds a counter that supports it from a threshold on, if the counter is there.
+    /// Adds a counter that supports it from a threshold on, if available.
     pub(crate) fn speaks(
         self,
         counter: impl Into<String>,
@@ -44,12 +44,12 @@ impl Finding {
         self.with(counter.into(), value.into(), Some(threshold))
     }
 
-    /// Adds a counter for the reader alone, if it is there.
+    /// Adds a counter for information only, if available.
     pub(crate) fn notes(self, counter: impl Into<String>, value: impl Into<Option<f64>>) -> Self {
         self.with(counter.into(), value.into(), None)
     }
 
-    /// Adds a counter, if it is there; without a threshold it is for the reader alone.
+    /// Adds a counter, if available; without a threshold it is for information only.
     pub(crate) fn with(
         mut self,
         counter: String,
@@ -63,12 +63,12 @@ impl Finding {
         self
     }
 
-    /// Whether every counter that could be asked supports it.
+    /// Whether every available counter supports it.
     pub(crate) fn is_unanimous(&self) -> bool {
         self.confidence.agreeing == self.confidence.asked
     }
 
-    /// Adds the time lost as evidence. A lower bound below the share is no evidence against it.
+    /// Adds the lost time as evidence. A lower bound below the share does not contradict it.
     pub(crate) fn lost_from(self, least_share: f64) -> Self {
         let share = self.lost().map(|lost| lost.lost_share);
         match self.price {
@@ -86,7 +86,7 @@ impl Finding {
         self.price.lost()
     }
 
-    /// How much it matters: an upper bound is at most a note, and no price a warning.
+    /// The severity: for an upper bound at most a note, without a price a warning.
     pub fn severity(&self) -> Severity {
         match self.lost() {
             None => Severity::Warning,
@@ -99,7 +99,7 @@ impl Finding {
         }
     }
 
-    /// The sort key: first findings without a price, upper bounds last, then by the time lost.
+    /// The sort key: findings without a price first, upper bounds last, then by lost time.
     pub fn rank(&self) -> impl Ord + use<> {
         let class = match &self.price {
             Price::Unknown { .. } => 0,
@@ -109,7 +109,7 @@ impl Finding {
     }
 }
 
-/// Kinds of trouble. A machine with one of them may show others of the same kind.
+/// Kinds of trouble. A machine with one finding may show others of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -121,13 +121,13 @@ pub enum Family {
     Faults,
     /// Page tables and their copies in hardware.
     Translation,
-    /// Physical memory is moved about.
+    /// Physical memory is moved.
     Compaction,
-    /// The CPU is given to somebody else.
+    /// Others get the CPU.
     Cpu,
 }
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -139,7 +139,7 @@ pub enum Severity {
     Severe,
 }
 
-/// Whom a finding affects.
+/// What a finding affects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
@@ -149,29 +149,29 @@ pub enum Scope {
     Group(String),
     /// One process.
     Process {
-        /// Its number.
+        /// Process id.
         pid: u32,
-        /// Its name.
+        /// Name.
         name: String,
     },
 }
 
-/// How many independent counters speak for a finding.
+/// How many independent counters support a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Confidence {
     /// Counters beyond their threshold.
     pub agreeing: usize,
-    /// Counters that could be asked.
+    /// Available counters.
     pub asked: usize,
 }
 
-/// One counter that speaks for or against a finding.
+/// One counter that supports or contradicts a finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evidence {
     /// The counter or figure, with its source and unit (`memcg/workingset_refault_file per s`).
     pub counter: String,
     /// Its value.
     pub value: f64,
-    /// Value from which it supports the finding; `None`: it is for the reader alone.
+    /// The value from which it supports the finding; `None`: for information only.
     pub threshold: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! A run file as an interval: from the first counters under the warm load to the last ones.
+//! A run file as an interval: from the first to the last counters under the warm load.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use crate::{Snapshot, TaskSnapshot};
 
 /// Path of the sandbox's control group in the snapshots.
 pub const SANDBOX: &str = "sandbox";
-/// Number of the prober in the snapshots.
+/// Process number of the prober in the snapshots.
 pub const PROBER: u32 = 1;
-/// Number of the load's processes, all together, in the snapshots.
+/// Number of the load's processes, as one, in the snapshots.
 pub const LOAD: u32 = 2;
 
 const GROUP_SOURCES: [&str; 3] = ["memcg", "memcg_psi", "cpu_cgroup"];
 const TASK_SOURCES: [&str; 3] = ["task_stat", "schedstat", "taskstats"];
 /// Prefix of sources that are sums over the load's processes.
 const LOAD_PREFIX: &str = "load_";
-/// Sources that are no kernel counters: the load's and the prober's own.
+/// Sources that are not kernel counters: the load's and the prober's own.
 const OWN_SOURCES: [&str; 2] = ["load", "rusage"];
 
 /// Two snapshots of a run: when its load was warm, and at the last sample or pass. The load's
-/// processes are one, whose sources have their number (`tasks`). Fails without a whole header, or
-/// with counters at fewer than two times under the load.
+/// processes are one task, whose sources include their number (`tasks`). Fails if the header is
+/// incomplete, or if there are fewer than two sets of counters under the load.
 pub fn from_run(run: &Run) -> Result<(Snapshot, Snapshot), String> {
     let header = run.header.as_ref().ok_or("the run was cut off before its header was whole")?;
     let load = header.spec.load.name.as_str();
@@ -43,7 +43,7 @@ pub fn from_run(run: &Run) -> Result<(Snapshot, Snapshot), String> {
     Ok((of(first), of(last)))
 }
 
-/// The counters of one time, each where it belongs.
+/// The counters of one time, each under its owner.
 fn snapshot(at_ns: u64, set: &CounterSet, load: &str, is_confined: bool) -> Snapshot {
     let mut snapshot = Snapshot { at_ns, ..Snapshot::default() };
     let mut sandbox = CounterSet::new();

@@ -1,4 +1,4 @@
-//! Two snapshots, and what has changed between them.
+//! Two snapshots, and the changes between them.
 
 use model::CounterSet;
 
@@ -18,7 +18,7 @@ pub struct Interval<'a> {
 pub(crate) struct Task<'a> {
     pub(crate) pid: u32,
     pub(crate) name: &'a str,
-    /// The control group that it is in.
+    /// Its control group.
     pub(crate) group: Option<&'a str>,
     pub(crate) counters: Change<'a>,
 }
@@ -33,18 +33,18 @@ impl<'a> Interval<'a> {
         self.after.at_ns.saturating_sub(self.before.at_ns)
     }
 
-    /// Its length in seconds; never 0, so that it may divide.
+    /// Its length in seconds; never 0, so that it can divide.
     pub(crate) fn seconds(&self) -> f64 {
         self.elapsed_ns().max(1) as f64 / 1e9
     }
 
-    /// Bytes of a page of the machine; 4096 if that is not known.
+    /// The machine's page size in bytes; 4096 if unknown.
     pub(crate) fn page_bytes(&self) -> u64 {
         let is_page = |bytes: &u64| bytes.is_power_of_two() && (1 << 10..=1 << 30).contains(bytes);
         self.after.page_bytes.filter(is_page).unwrap_or(4096)
     }
 
-    /// What has changed of the machine as a whole.
+    /// The change of the whole machine.
     pub(crate) fn machine(&self) -> Change<'a> {
         self.change(Some(&self.before.machine), &self.after.machine)
     }
@@ -53,8 +53,8 @@ impl<'a> Interval<'a> {
         self.machine().grown("vmstat", name)
     }
 
-    /// The change of each control group, by path; one that was not there before began at 0. A snapshot
-    /// without any group did not read them.
+    /// The change of each control group, by path; a new one began at 0. A snapshot without any
+    /// group did not read them.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (&'a str, Change<'a>)> {
         let interval = *self;
         let before = &interval.before.groups;
@@ -66,8 +66,8 @@ impl<'a> Interval<'a> {
         self.groups().find(|(other, _)| Some(*other) == path).map(|(_, change)| change)
     }
 
-    /// The change of each process. One that was not there before (another one had its number, or
-    /// none) began since, at 0; a snapshot without any process did not read them.
+    /// The change of each process. A new one (its number may have been reused) began at 0; a
+    /// snapshot without any process did not read them.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = Task<'a>> {
         let interval = *self;
         let before = &interval.before.tasks;
@@ -81,7 +81,7 @@ impl<'a> Interval<'a> {
         })
     }
 
-    /// The processes of one control group, or those of none.
+    /// The processes of one control group, or those without a group.
     pub(crate) fn tasks_of(&self, group: Option<&str>) -> impl Iterator<Item = Task<'a>> {
         self.tasks().filter(move |task| task.group == group)
     }
@@ -92,16 +92,16 @@ impl<'a> Interval<'a> {
 }
 
 /// A value, unless it is so large (36 years of ns, else 2^50: 35 years of µs, a pebibyte) that the
-/// recording must be damaged. So rules may convert units and add up.
+/// recording must be damaged. Rules may therefore convert units and add without overflow.
 fn plausible(name: &str, value: u64) -> Option<f64> {
     let bits = if name.ends_with("_ns") { 60 } else { 50 };
     (value >> bits == 0).then_some(value as f64)
 }
 
-/// The counters of the machine, of a control group or of a process at both ends of an interval.
+/// The counters of the machine, a control group or a process at both ends of an interval.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change<'a> {
-    /// `None`: it was not there, and its counters began at 0 since.
+    /// `None`: it is new, and its counters began at 0.
     before: Option<&'a CounterSet>,
     after: &'a CounterSet,
     pub(crate) elapsed_ns: u64,
@@ -115,12 +115,12 @@ impl Change<'_> {
         plausible(name, at(self.after)?.checked_sub(before)?)
     }
 
-    /// The increase of the first counter that is there: kernels spell some differently.
+    /// The increase of the first available counter: kernels use different names.
     pub(crate) fn grown_any(&self, source: &str, names: &[&str]) -> Option<f64> {
         names.iter().find_map(|name| self.grown(source, name))
     }
 
-    /// The increase of each counter of a source, by name; one that was not there began at 0.
+    /// The increase of each counter of a source, by name; a new one began at 0.
     pub(crate) fn grown_each(&self, source: &str) -> impl Iterator<Item = (&str, f64)> {
         let before = self.before.and_then(|set| set.get(source));
         let after = self.after.get(source).into_iter().flatten();
@@ -138,7 +138,7 @@ impl Change<'_> {
         plausible(name, self.after.get(source)?.get(name).copied()?)
     }
 
-    /// The value at the end of the first counter that is there.
+    /// The value at the end of the first available counter.
     pub(crate) fn level_any(&self, source: &str, names: &[&str]) -> Option<f64> {
         names.iter().find_map(|name| self.level(source, name))
     }
@@ -148,12 +148,12 @@ impl Change<'_> {
         self.grown("task_stat", name).unwrap_or(0.0) * TICK_NS
     }
 
-    /// A pressure stall total (`psi/memory_some_us`, …) out of the time by the clock.
+    /// A pressure stall total (`psi/memory_some_us`, …) as a share of wall-clock time.
     pub(crate) fn pressure(&self, source: &str, name: &str) -> Option<LostTime> {
         Some(LostTime::of_wall(self.grown(source, name)? * 1e3, self.elapsed_ns))
     }
 
-    /// Whether a source is there at both ends, or at the end of what began since.
+    /// Whether a source is available at both ends, or at the end if the owner is new.
     pub(crate) fn has(&self, source: &str) -> bool {
         let has = |set: &CounterSet| set.contains_key(source);
         self.before.is_none_or(has) && has(self.after)

@@ -1,10 +1,10 @@
-//! What a machine loses its time to: rules over kernel counters, each priced.
+//! Why a machine loses time: rules over kernel counters, each with a price.
 //!
 //! Two [`Snapshot`]s (live, of a [`Recording`], or [`from_run`]) make an [`Interval`]; [`diagnose`]
 //! applies [`ALL`] rules to it and ranks the findings by the time that they cost.
 //!
-//! **Invariant:** all of it is a pure function, so a recording gives the same diagnosis again; the
-//! crate `survey` reads the running machine. With a counter absent a rule reports what it lacks.
+//! **Invariant:** all of it is pure, so a recording always yields the same diagnosis; the crate
+//! `survey` reads the running machine. If a counter is absent, a rule reports what it lacks.
 
 mod affected;
 mod cpu_time;

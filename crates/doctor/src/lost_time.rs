@@ -1,4 +1,4 @@
-//! Time that was lost, and whose time it was: a share without its denominator says nothing.
+//! Lost time and its denominator, without which a share means nothing.
 
 use serde::Serialize;
 
@@ -7,19 +7,19 @@ pub(crate) const NOTE_SHARE: f64 = 0.01;
 /// Share from which it is a warning, and evidence for a finding about processes.
 pub(crate) const LOST_SHARE: f64 = 0.05;
 
-/// Whose time it is that was lost.
+/// Whose time was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Denominator {
-    /// This many threads, each except while it waited for a CPU.
+    /// This many threads, excluding their waits for a CPU.
     Threads(u64),
     /// This many CPUs, while they were wanted.
     Cpus(u64),
-    /// The clock, as of the time in which at least one thread waited.
+    /// Wall-clock time in which at least one thread waited.
     Wall,
 }
 
-/// Time lost, out of the time of its owners, and never more than that.
+/// Lost time, at most the time of its owners.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LostTime {
@@ -29,14 +29,14 @@ pub struct LostTime {
     pub lost_share: f64,
     /// Whose time it was.
     pub lost_of: Denominator,
-    /// The time in ns that they had.
+    /// Their time in ns.
     pub lost_of_ns: u64,
     /// Whether it is an upper bound.
     pub is_bound: bool,
 }
 
 impl LostTime {
-    /// Time that threads, which together had `of_ns`, lost between them.
+    /// Time that threads lost, out of their common `of_ns`.
     pub fn of_threads(lost_ns: f64, threads: u64, of_ns: f64) -> Self {
         Self::new(lost_ns, Denominator::Threads(threads), of_ns)
     }
@@ -46,7 +46,7 @@ impl LostTime {
         Self::new(lost_ns, Denominator::Cpus(cpus), of_ns)
     }
 
-    /// Time by the clock, out of an interval.
+    /// Wall-clock time, out of an interval.
     pub fn of_wall(lost_ns: f64, interval_ns: u64) -> Self {
         Self::new(lost_ns, Denominator::Wall, interval_ns as f64)
     }
@@ -65,13 +65,13 @@ impl LostTime {
     }
 }
 
-/// What a condition costs.
+/// The cost of a condition.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Price {
-    /// A figure or an upper bound.
+    /// A value or an upper bound.
     Known(LostTime),
-    /// Nothing here measures it.
+    /// Not measured.
     Unknown {
         /// What is missing.
         price_unknown: &'static str,
@@ -87,7 +87,7 @@ impl Price {
         Self::Unknown { price_unknown, at_least: at_least.filter(|lost| lost.lost_ns > 0) }
     }
 
-    /// Whether it is known to be too little to matter, which a lower bound cannot show.
+    /// Whether it is known to be negligible, which a lower bound cannot show.
     pub(crate) fn is_negligible(&self) -> bool {
         matches!(self, Self::Known(lost) if lost.lost_share < NOTE_SHARE)
     }

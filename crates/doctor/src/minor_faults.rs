@@ -1,24 +1,24 @@
-//! What minor faults were for: the kernel counts them together, but they have different costs.
+//! Minor faults by purpose: the kernel counts them together, but their costs differ.
 
 use crate::interval::{Change, Interval, Task};
 
-/// Faults as a share of its memory below which a process is not copying it.
+/// Faults as a share of its memory below which a process does not copy it.
 const COPYING_SHARE: f64 = 0.5;
 /// Zones whose allocations the kernel counts.
 const ZONES: [&str; 4] = ["dma", "dma32", "normal", "movable"];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct MinorFaults {
-    /// A page was taken and cleared.
+    /// A page was allocated and cleared.
     pub(crate) first_touches: f64,
     /// A page was copied after a fork.
     pub(crate) copies: f64,
-    /// A page that was there was mapped.
+    /// A present page was mapped.
     pub(crate) maps: f64,
 }
 
-/// Splits the minor faults of a process. One that takes no page (of those charged to its group, or
-/// allocated by the machine) maps one; those of a process that forks are copies of its memory.
+/// Splits the minor faults of a process. A fault without an allocation (charged to its group, or by
+/// the machine) maps a page; allocations of a process that forks are copies of its memory.
 pub(crate) fn split(interval: &Interval<'_>, task: &Task<'_>) -> Option<MinorFaults> {
     let faults = task.counters.grown("task_stat", "minflt")?;
     let taken = faults * taking_share(interval, task.group)?;
@@ -38,7 +38,7 @@ pub(crate) fn anonymous_pages(interval: &Interval<'_>, change: &Change<'_>) -> O
     Some(held_kb * 1024.0 / interval.page_bytes() as f64)
 }
 
-/// The share of faults that take a page.
+/// Share of faults that allocate a page.
 fn taking_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
     let share = |taken: f64, faults: f64| (faults > 0.0).then(|| (taken / faults).min(1.0));
     let of_group = interval.group(group).and_then(|change| {

@@ -5,12 +5,12 @@
 
 use serde::Serialize;
 
-/// The cost of a fault, which Irlam derived from two rows of his table, in ns.
+/// The cost of a fault in ns, which Irlam derived from two rows of his table.
 const FAULT_NS: u64 = 280_000;
-/// How long the machine had been up, in ns.
+/// Uptime of the machine in ns.
 const UPTIME_NS: u64 = 48 * 3_600_000_000_000;
 
-/// What the counters of a Sun-4 show of its pmegs since boot.
+/// A Sun-4's pmeg counters since boot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PmegEstimate {
     /// Pmegs that were allocated.
@@ -25,7 +25,7 @@ pub struct PmegEstimate {
     pub uptime_ns: u64,
     /// The time lost in ns.
     pub lost_ns: u64,
-    /// The time lost as a share of the time since boot.
+    /// Lost time as a share of the time since boot.
     pub lost_share: f64,
 }
 

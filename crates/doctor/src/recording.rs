@@ -24,9 +24,9 @@ pub struct RecordingHeader {
     pub started_unix_ns: u64,
     /// Facts of the machine.
     pub environment: Environment,
-    /// What it could not read, with reasons.
+    /// Unavailable counters, with reasons.
     pub missed: Vec<Missed>,
-    /// What operations cost on it.
+    /// Costs of operations on it.
     pub costs: UnitCosts,
 }
 
@@ -35,17 +35,18 @@ impl RecordingHeader {
     pub const KIND: &'static str = "doctor-recording";
 }
 
-/// Snapshots with what is known of their machine.
+/// Snapshots of one machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
     /// The first line.
     pub header: RecordingHeader,
-    /// The snapshots, in the order of time.
+    /// The snapshots in order of time.
     pub snapshots: Vec<Snapshot>,
 }
 
 impl Recording {
-    /// Reads a recording. Fails with the line that is of another format or schema, or out of order.
+    /// Reads a recording. Fails with the line that has another format or schema, or is out of
+    /// order.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines = text.split_inclusive('\n').enumerate();
         let first = lines.next().map_or("", |(_, line)| line);
@@ -74,7 +75,7 @@ impl Recording {
                     ));
                 }
                 Ok(next) => snapshots.push(Snapshot { page_bytes, ..next }),
-                // The line that was being written when the recording was killed.
+                // The last line is incomplete when the recording was killed.
                 Err(_) if !line.ends_with('\n') => {}
                 Err(error) => return Err(at(number, &error)),
             }
@@ -90,7 +91,8 @@ fn at(line: usize, error: &serde_json::Error) -> String {
     format!("line {line}, column {}: {message}", error.column().max(1))
 }
 
-/// A header or a snapshot as a line of the file, with its newline. Fails on a number that JSON lacks.
+/// A header or a snapshot as a line of the file, with its newline. Fails on a number that JSON
+/// lacks.
 pub fn recording_line<T: Serialize>(record: &T) -> Result<String, serde_json::Error> {
     Ok(serde_json::to_string(record)? + "\n")
 }

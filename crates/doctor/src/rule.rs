@@ -1,25 +1,25 @@
-//! What a rule is: the row of the table.
+//! Rules: the rows of the table.
 
 use crate::lost_time::NOTE_SHARE;
 use crate::{Confidence, Family, Finding, Interval, Price, Scope, UnitCosts};
 
-/// Events (pages read again, allocations stalled) a second from which a condition without a price is
-/// found: at a disk's slowest, 10 ms each, they take a tenth of a thread's time.
+/// Events (pages read again, stalled allocations) per second from which a condition without a price
+/// is reported: at a slow disk's 10 ms each, they take a tenth of a thread's time.
 const UNPRICED_PER_S: f64 = 10.0;
-/// Share of a group's loss from which a group below it is the one that loses.
+/// Share of a group's loss from which it is attributed to a child group.
 const BELOW_SHARE: f64 = 0.5;
 
-/// One condition: what triggers it, what it costs, what to do.
+/// One condition: its trigger, cost and remedy.
 pub struct Rule {
-    /// Its name, which is also that of its page in `docs/findings/`.
+    /// Name, also of its page in `docs/findings/`.
     pub name: &'static str,
-    /// What kind of trouble it is: findings of one family may come together.
+    /// Kind of trouble: findings of one family may occur together.
     pub family: Family,
     /// One line for the list of rules.
     pub about: &'static str,
-    /// The formula of the time lost, and where it comes from.
+    /// The formula of the lost time, and the source of its terms.
     pub cost: &'static str,
-    /// How it is provoked.
+    /// How to provoke it.
     pub provocation: Provocation,
     pub(crate) remedy: &'static str,
     /// The command that confirms it; `PID` is the process that lost most.
@@ -36,13 +36,13 @@ pub enum Provocation {
     None(&'static str),
 }
 
-/// The condition, for the machine or for each group or process, or why there is none.
+/// The condition, for the machine or each group or process, or why there is none.
 pub(crate) type Verdict = Result<Vec<Finding>, NoFinding>;
 
 /// Why a rule finds nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NoFinding {
-    /// What rules the condition out, with the figure.
+    /// What rules out the condition, with the figure.
     RuledOut(String),
     /// It cannot be judged: what is missing, and how to get it.
     Unable(String),
@@ -52,20 +52,20 @@ pub(crate) fn ruled_out<T>(reason: impl Into<String>) -> Result<T, NoFinding> {
     Err(NoFinding::RuledOut(reason.into()))
 }
 
-/// The condition cannot be judged, because this is missing.
+/// The condition cannot be judged, because `missing`.
 pub(crate) fn unable(missing: &str) -> NoFinding {
     NoFinding::Unable(missing.to_owned())
 }
 
 impl Interval<'_> {
-    /// The increase of a counter of `/proc/vmstat` that the rule requires.
+    /// The increase of a `/proc/vmstat` counter that the rule requires.
     pub(crate) fn needed(&self, name: &str, missing: &str) -> Result<f64, NoFinding> {
         self.vmstat(name).ok_or_else(|| unable(missing))
     }
 }
 
 impl Rule {
-    /// A finding of this rule, with the rule's words; the counters are added to it one by one.
+    /// A finding of this rule, without counters.
     pub(crate) fn finding(&self, scope: Scope, price: Price, condition: String) -> Finding {
         Finding {
             rule: self.name,
@@ -81,12 +81,12 @@ impl Rule {
         }
     }
 
-    /// A finding about the whole machine, for which the time lost speaks from 1 % on.
+    /// A finding about the whole machine, supported by a lost time of 1 %.
     pub(crate) fn of_machine(&self, price: Price, condition: String) -> Finding {
         self.finding(Scope::Machine, price, condition).lost_from(NOTE_SHARE)
     }
 
-    /// The findings that cost enough to matter, each of the group that loses.
+    /// The findings that cost enough to matter, each for the group that loses.
     pub(crate) fn verdict(&self, interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         let found = (self.look)(interval, costs)?;
         let (little, matter): (Vec<_>, Vec<_>) =
@@ -120,7 +120,7 @@ fn without_ancestors(findings: Vec<Finding>) -> Vec<Finding> {
     let is_below = |path: &str, above: &str| {
         path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/'))
     };
-    // What has no price may be all of a group's loss, or none of it.
+    // What has no price may be all of a group's loss, or none.
     let is_most_of = |below: &Finding, above: &Finding| match (below.lost(), above.lost()) {
         (Some(below), Some(above)) => below.lost_ns as f64 >= BELOW_SHARE * above.lost_ns as f64,
         (below, above) => below.is_none() && above.is_none(),

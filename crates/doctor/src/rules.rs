@@ -16,7 +16,7 @@ mod swap_thrash;
 mod translation;
 mod writeback_throttle;
 
-// What rules are made of: each has all of it by `use super::*`.
+// Each rule imports all of this with `use super::*`.
 use crate::affected::{Affected, affected, verdict_of_work};
 use crate::cpu_time::{CpuTime, cpu_ticks};
 use crate::interval::{Change, Interval, TICK_NS, Task};

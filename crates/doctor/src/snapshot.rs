@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use model::{CounterSet, Environment};
 use serde::{Deserialize, Serialize};
 
-/// All counters at one time; what could not be read is absent.
+/// All counters at one time; unavailable ones are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// When, in ns from the start of the recording (monotonic).
+    /// Time in ns from the start of the recording (monotonic).
     pub at_ns: u64,
-    /// Bytes of a page of the machine, if that is known. A recording has it in its header.
+    /// Page size in bytes, if known. A recording has it in its header.
     #[serde(skip)]
     pub page_bytes: Option<u64>,
-    /// The machine's own: `vmstat`, `stat`, `meminfo`, `psi`, `interrupts`, …
+    /// The machine's counters: `vmstat`, `stat`, `meminfo`, `psi`, `interrupts`, …
     pub machine: CounterSet,
-    /// Those of control groups (`memcg`, `memcg_psi`, `cpu_cgroup`), by path under their root.
+    /// Counters of control groups (`memcg`, `memcg_psi`, `cpu_cgroup`), by path under their root.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub groups: BTreeMap<String, CounterSet>,
-    /// Those of processes, by number.
+    /// Counters of processes, by process id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<u32, TaskSnapshot>,
 }
@@ -29,7 +29,7 @@ pub(crate) fn page_bytes(environment: &Environment) -> Option<u64> {
 }
 
 impl Snapshot {
-    /// The boot, `uptime_ns` before: all counters were 0. Processes are absent, as they began later.
+    /// The state at boot, `uptime_ns` earlier: all counters were 0. Processes began later.
     pub fn at_boot(&mut self, uptime_ns: u64) -> Self {
         let zeroed = |set: &CounterSet| {
             let mut set = set.clone();
@@ -46,7 +46,7 @@ impl Snapshot {
         }
     }
 
-    /// Adds groups and processes of an earlier snapshot that have ended since.
+    /// Adds ended groups and processes of an earlier snapshot.
     pub fn keep_ended(&mut self, mut earlier: Self) {
         earlier.groups.append(&mut self.groups);
         earlier.tasks.append(&mut self.tasks);
@@ -59,9 +59,9 @@ impl Snapshot {
 pub struct TaskSnapshot {
     /// Its name, as in `/proc/PID/comm`.
     pub name: String,
-    /// The control group that it is in, by path under their root.
+    /// Its control group, by path under the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// `task_stat`, `task_status`, `schedstat`, `taskstats`, as far as they could be read.
+    /// `task_stat`, `task_status`, `schedstat`, `taskstats`, as far as available.
     pub counters: CounterSet,
 }

@@ -1,22 +1,22 @@
-//! The threads of a process that ran, and their time: the denominator of what the process lost.
+//! The threads of a process that ran, and their time: the denominator of its losses.
 
 use crate::interval::Change;
 
-/// Sources by thread: the time that each ran, and that it waited for a CPU, in ns.
+/// Run time of each thread, in ns.
 const RUN: &str = "thread_run_ns";
 const WAIT: &str = "thread_wait_ns";
 
-/// Threads, and the time that they had together.
+/// Threads and their total time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Threads {
     pub(crate) count: u64,
-    /// In ns: the interval of each, less its waits for a CPU, which are no loss to anything else.
+    /// In ns: the interval of each, less its waits for a CPU, which are not lost to other causes.
     pub(crate) had_ns: f64,
 }
 
 impl Threads {
-    /// The threads of a process that ran in an interval, at least one. Where single threads are not
-    /// known (older recordings, sums over processes), all there are.
+    /// The threads of a process that ran in an interval, at least one; all of them if single
+    /// threads are unknown (older recordings, sums over processes).
     pub(crate) fn awake(change: &Change<'_>) -> Self {
         let elapsed_ns = change.elapsed_ns as f64;
         let one = |run_ns, wait_ns: Option<f64>| had_ns(elapsed_ns, run_ns, wait_ns.unwrap_or(0.0));
@@ -47,11 +47,11 @@ pub(crate) fn all_threads(change: &Change<'_>) -> u64 {
     known.or_else(|| change.level("task_status", "Threads")).unwrap_or(1.0).max(1.0) as u64
 }
 
-/// The time that a thread had, in ns.
+/// The time of a thread, in ns.
 fn had_ns(elapsed_ns: f64, run_ns: Option<f64>, wait_ns: f64) -> f64 {
     let left_ns = elapsed_ns - wait_ns;
     // The kernel counts a wait at its end, so it may have begun before the interval: a thread that
-    // waits most of the time had the time in which it ran.
+    // waits most of the time had only its run time.
     let ran_ns = run_ns.filter(|_| wait_ns > (elapsed_ns / 2.0).floor());
     ran_ns.map_or(left_ns, |ran_ns| ran_ns.min(elapsed_ns)).max(1.0)
 }

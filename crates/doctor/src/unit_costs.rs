@@ -1,16 +1,16 @@
-//! What one fault, switch or copy costs on a machine.
+//! Costs of single faults, switches and copies on a machine.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 model::named! {
-    /// Something whose cost is measured on the machine.
+    /// An operation whose cost is measured on the machine.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum Operation {
         /// A minor fault on a page of anonymous memory that was never touched.
         FirstTouch = "first_touch",
-        /// A minor fault on a page that is in the page cache, by itself (no fault-around).
+        /// A minor fault on one page in the page cache (no fault-around).
         MapPage = "map_page",
         /// A major fault on a file page, read again from the device.
         FileRefault = "file_refault",
@@ -18,37 +18,37 @@ model::named! {
         SwapIn = "swap_in",
         /// One of the two switches of a round trip through pipes.
         ContextSwitch = "context_switch",
-        /// A flush of another CPU's TLB, for each interrupt that the kernel counts: one may
-        /// stand for several flushes, as CPUs that do not run are not interrupted.
+        /// A flush of another CPU's TLB, per interrupt that the kernel counts: one may cover
+        /// several flushes, as CPUs that do not run are not interrupted.
         TlbShootdown = "tlb_shootdown",
-        /// `fork`, for each page that the process holds.
+        /// `fork`, per page that the process holds.
         ForkPage = "fork_page",
         /// Copying a page at the first write after a fork.
         CopyOnWrite = "copy_on_write",
-        /// What small pages add to a reference to memory without locality.
+        /// The extra cost of small pages for a reference to memory without locality.
         SmallPageReference = "small_page_reference",
         /// A reference to memory without locality, through huge pages.
         HugePageReference = "huge_page_reference",
     }
 }
 
-/// What an operation costs.
+/// The cost of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnitCost {
     /// Its median cost in ns.
     pub ns: f64,
-    /// The least of all repetitions, in ns.
+    /// Minimum in ns.
     pub least_ns: f64,
-    /// How many repetitions there were.
+    /// Number of repetitions.
     pub repetitions: u32,
 }
 
-/// What operations cost on one machine.
+/// Costs of operations on one machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UnitCosts {
-    /// The costs that were measured.
+    /// Measured costs.
     pub costs: BTreeMap<Operation, UnitCost>,
-    /// Why the others were not.
+    /// Reasons for missing costs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missed: BTreeMap<Operation, String>,
 }

@@ -1,9 +1,9 @@
-//! What threads waited for, and which pages caused it: measured delays, divided by disk traffic.
+//! What threads waited for, and for which pages: measured delays, divided by disk traffic.
 //!
-//! Delays are those of delay accounting (`taskstats`,
-//! `Documentation/accounting/delay-accounting.rst`); an ordinary user sees only the waits for block
-//! I/O, in `/proc/PID/stat`. Where no task has them, major faults have a price each, or the pressure
-//! stall totals are a lower bound (`Documentation/accounting/psi.rst`).
+//! Delays come from delay accounting (`taskstats`,
+//! `Documentation/accounting/delay-accounting.rst`); an ordinary user sees only waits for block
+//! I/O, in `/proc/PID/stat`. Where no task has them, major faults have a price each, or the
+//! pressure stall totals are a lower bound (`Documentation/accounting/psi.rst`).
 
 use crate::affected::{losses, sum};
 use crate::interval::{Change, Interval, TICK_NS, Task};
@@ -24,8 +24,8 @@ impl Change<'_> {
         (self.has("taskstats") || self.block_ticks().is_some()).then_some(self)
     }
 
-    /// Whether the task waited for longer than its threads existed: kernels since 6.12 at times
-    /// count the end of a wait whose start they did not see (`delayacct_blkio_end`), as if since boot.
+    /// Whether the task waited longer than its threads existed: kernels since 6.12 at times count
+    /// the end of a wait whose start they missed (`delayacct_blkio_end`), as if since boot.
     pub(crate) fn has_impossible_delays(&self) -> bool {
         let most_ns = 2.0 * all_threads(self) as f64 * self.elapsed_ns as f64;
         ["blkio", "swapin", "freepages"].iter().any(|name| self.delay_ns(name) > most_ns)
@@ -38,7 +38,7 @@ impl Change<'_> {
         counted.or_else(|| ticks().map(|ticks| ticks * TICK_NS)).unwrap_or(0.0)
     }
 
-    /// Ticks of waiting for block I/O of all threads; `None` if those of only one of several are known.
+    /// Ticks of block I/O waits of all threads; `None` if only those of one of several are known.
     fn block_ticks(&self) -> Option<f64> {
         let by_thread = "thread_blkio_ticks";
         if self.has(by_thread) {
@@ -51,7 +51,7 @@ impl Change<'_> {
     }
 }
 
-/// What all tasks (of a group) lost, by a formula over their delays; `None` if no task has delays.
+/// The loss of all tasks (of a group), by a formula over their delays; `None` without delays.
 pub(crate) fn lost_of_tasks(
     interval: &Interval<'_>,
     group: Option<&str>,
@@ -64,11 +64,11 @@ pub(crate) fn lost_of_tasks(
         is_damaged |= is_impossible;
         (!is_impossible).then(|| formula(&delays))
     });
-    // A small loss of the others shows little if one task is unknown.
+    // If one task is unknown, a small loss of the others shows little.
     lost.filter(|lost| !is_damaged || lost.lost_share >= NOTE_SHARE)
 }
 
-/// What tasks (of a group) lost, by a figure in ns, without kernel threads, for which others wait.
+/// The loss of each task (of a group) in ns, without kernel threads, for which others wait.
 fn lost_of_each(
     interval: &Interval<'_>,
     group: Option<&str>,
@@ -87,14 +87,15 @@ fn lost_of_each(
 pub(crate) struct Waits<'a> {
     /// The group whose tasks waited; `None`: all tasks.
     pub(crate) group: Option<&'a str>,
-    /// Pages read again by major faults, and the cost of one in ns, if it was measured.
+    /// Pages read again by major faults, and the measured cost of one in ns.
     pub(crate) reads: Option<(f64, Option<f64>)>,
     /// The pressure stall total that counts these waits, and their share of it (0 to 1).
     pub(crate) pressure: (&'a str, f64),
 }
 
 impl Waits<'_> {
-    /// The price by the delays of tasks, else by major faults, else unknown but for the pressure.
+    /// The price by the delays of tasks, else by major faults, else unknown with pressure as a
+    /// bound.
     pub(crate) fn price(
         &self,
         interval: &Interval<'_>,
@@ -109,7 +110,7 @@ impl Waits<'_> {
         let pressure =
             all.map(|lost| LostTime::of_wall(lost.lost_ns as f64 * share, lost.lost_of_ns));
         match self.by_major_faults(interval, traffic) {
-            // Otherwise threads waited for longer than faults explain: `read` makes no fault.
+            // Otherwise threads waited longer than faults explain: `read` causes no fault.
             Some(lost) if pressure.is_none_or(|least| least.lost_ns <= lost.lost_ns) => {
                 Price::Known(lost)
             }
@@ -131,7 +132,7 @@ impl Waits<'_> {
     }
 }
 
-/// The traffic of the machine's disks, in pages, and which of them had been evicted before.
+/// The machine's disk traffic in pages, and its evicted pages that were read again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Traffic {
     pub(crate) read: f64,
@@ -140,12 +141,12 @@ pub(crate) struct Traffic {
     pub(crate) swapped_out: f64,
     /// Evicted file pages that were read again.
     pub(crate) file_refaults: f64,
-    /// Evicted anonymous pages that were read again; before Linux 5.9, all that were swapped in.
+    /// Evicted anonymous pages that were read again; before Linux 5.9, all pages swapped in.
     pub(crate) anon_refaults: f64,
 }
 
 impl Traffic {
-    /// What has changed in `vmstat`; `None` if it is not there.
+    /// The increase of the `vmstat` counters; `None` if unavailable.
     pub(crate) fn in_interval(interval: &Interval<'_>) -> Option<Self> {
         let machine = interval.machine();
         let grown = |names: &[&str]| machine.grown_any("vmstat", names);
@@ -154,7 +155,7 @@ impl Traffic {
         // Both count KiB.
         let page_kb = interval.page_bytes() as f64 / 1024.0;
         Some(Self {
-            // A refault that reads compressed memory is no block I/O.
+            // A refault from compressed memory is not block I/O.
             read: (grown(&["pgpgin"])? / page_kb).max(swapped_in),
             written: grown(&["pgpgout"])? / page_kb,
             swapped_in,
@@ -164,12 +165,12 @@ impl Traffic {
         })
     }
 
-    /// The share of the waits for reading that is due to these pages (0 to 1).
+    /// Share of the waits for reading that is due to these pages, 0 to 1.
     pub(crate) fn share_of_reads(&self, pages: f64) -> f64 {
         if self.read > 0.0 { (pages / self.read).min(1.0) } else { 0.0 }
     }
 
-    /// The share of anonymous pages among those that come back (0 to 1); 0 if none does.
+    /// Share of anonymous pages among those read again, 0 to 1; 0 if there are none.
     pub(crate) fn anon_share(&self) -> f64 {
         let all = self.anon_refaults + self.file_refaults;
         if all > 0.0 { self.anon_refaults / all } else { 0.0 }

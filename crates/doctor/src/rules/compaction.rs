@@ -1,4 +1,4 @@
-//! Processes wait until pages have been moved, so that a huge page is available.
+//! Processes wait while pages are moved to make room for a huge page.
 
 use super::*;
 

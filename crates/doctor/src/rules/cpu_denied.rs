@@ -34,14 +34,14 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
     Ok(findings)
 }
 
-/// What a group was denied; `None` if it has no such counter. The kernel sums the time of each CPU
-/// on which the group was stopped with a task that wanted to run.
+/// What a group was denied; `None` without the counter. The kernel sums the time of each CPU on
+/// which the group was throttled with a runnable task.
 fn throttled(interval: &Interval<'_>, path: &str, change: &Change<'_>) -> Option<Finding> {
     let of_v1 = change.grown("cpu_cgroup", "throttled_time_ns");
     let of_v2 = || change.grown("cpu_cgroup", "throttled_usec").map(|us| us * 1e3);
     let lost_ns = of_v1.or_else(of_v2)?;
     let elapsed_ns = interval.elapsed_ns().max(1) as f64;
-    // An upper bound of the CPUs stopped at once.
+    // An upper bound of the CPUs throttled at once.
     let stopped = (lost_ns / elapsed_ns).ceil().max(runnable(interval, path)).max(1.0);
     let lost = LostTime::of_cpus(lost_ns, stopped as u64, stopped * elapsed_ns);
     let periods = change.grown("cpu_cgroup", "nr_periods").filter(|periods| *periods > 0.0);
@@ -77,7 +77,7 @@ fn runnable(interval: &Interval<'_>, path: &str) -> f64 {
     processes.min(CpuTime::in_interval(interval).map_or(0.0, |time| time.cpus as f64))
 }
 
-/// A command that prints the counters of a group, whose name may hold any characters.
+/// A command that prints the counters of a group, whose name may contain any character.
 fn confirm(path: &str) -> String {
     let mut pattern = "*".to_owned();
     for letter in path.chars() {
@@ -88,7 +88,7 @@ fn confirm(path: &str) -> String {
     format!("find /sys/fs/cgroup -path {pattern} -exec cat {{}} +")
 }
 
-/// The time that the hypervisor took, out of the time in which a CPU was wanted.
+/// The time that the hypervisor took, out of the time in which CPUs were wanted.
 fn stolen(interval: &Interval<'_>) -> Option<Finding> {
     let steal_ns = cpu_ticks(interval, "steal")? * TICK_NS;
     let lost = CpuTime::in_interval(interval)?.lost(steal_ns);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Share of its memory, copied a second, from which a process copies for its forks.
+/// Share of its memory copied per second from which a process copies for its forks.
 const COPIED_PER_S: f64 = 0.5;
 
 pub(crate) const RULE: Rule = Rule {
@@ -25,7 +25,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let affected = affected(interval, |task| {
         let pages = anonymous_pages(interval, &task.counters)?;
         let copies = split(interval, task)?.copies;
-        // As many of the machine's forks are its own as it takes to make so many copies.
+        // Of the machine's forks, as many are attributed to it as its copies require.
         let own = if pages > 0.0 { (copies / pages).ceil().min(forks) } else { 0.0 };
         Some(match unit_ns {
             Some((fork_ns, copy_ns)) => own * pages * fork_ns + copies * copy_ns,

@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// Pages reclaimed by the machine for each file refault from which the machine evicted it: control
-/// groups and requests do not count in `pgsteal_kswapd` and `pgsteal_direct` of `/proc/vmstat`.
+/// Pages reclaimed by the machine per file refault from which it is the cause: `pgsteal_kswapd` and
+/// `pgsteal_direct` of `/proc/vmstat` exclude control groups and requests.
 const STEALS_PER_REFAULT: f64 = 0.5;
-/// Share of scanned pages reclaimed below which reclaim works in vain (methods.md, rule 9).
+/// Share of scanned pages reclaimed below which reclaim is ineffective (methods.md, rule 9).
 const IN_VAIN: f64 = 0.3;
-/// Allocations that had to reclaim, by zone.
+/// Counters of allocations that had to reclaim, by zone.
 const STALLS: [&str; 4] =
     ["allocstall_dma", "allocstall_dma32", "allocstall_normal", "allocstall_movable"];
 

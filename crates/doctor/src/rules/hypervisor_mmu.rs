@@ -1,4 +1,4 @@
-//! The hypervisor's copies of a guest's page tables do not fit, and each fault is expensive.
+//! The hypervisor evicts shadow page tables of a guest, and each fault is expensive.
 
 use super::*;
 

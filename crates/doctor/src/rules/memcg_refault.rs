@@ -1,14 +1,14 @@
-//! A control group evicts file pages and reads them again, while the machine has memory free.
+//! A control group evicts file pages and reads them again, while the machine has free memory.
 
 use super::*;
 
-/// Refaults for each major fault below which a group mostly reads pages for the first time.
+/// Refaults per major fault below which a group mostly reads pages for the first time.
 const REFAULT_SHARE: f64 = 0.5;
 /// Share of its limit from which a group evicts because of it.
 const NEAR_LIMIT: f64 = 0.95;
-/// Voluntary context switches for each major fault up to which a process sleeps for nothing else.
+/// Voluntary context switches per major fault up to which a process sleeps for nothing else.
 const MOST_SWITCHES: f64 = 1.1;
-/// Limits from here on are no limits: version 1 has the largest number of pages.
+/// From here on a limit means unlimited: version 1 has the largest number of pages.
 const UNLIMITED_BYTES: f64 = (1_u64 << 60) as f64;
 
 const NO_COST: &str = "the cost of a file refault was not measured (thrashlab doctor --calibrate), \
@@ -36,7 +36,7 @@ struct Refaults {
     of_faults: f64,
     limit_bytes: Option<f64>,
     used_share: Option<f64>,
-    /// How often the limit was met.
+    /// How often the limit was reached.
     limit_met: Option<f64>,
 }
 
@@ -94,7 +94,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     }
 }
 
-/// The price of a group's refaults, the same share of each process's major faults, and who waited.
+/// The price of a group's refaults (the same share of each process's major faults), and who waited.
 fn price(
     interval: &Interval<'_>,
     (path, change): (&str, &Change<'_>),
@@ -118,7 +118,7 @@ fn price(
             let nothing = || LostTime::of_threads(0.0, 0, 0.0);
             Price::Known(affected.first().map_or_else(nothing, |affected| affected.lost))
         }
-        // The processes are unknown. By the clock the faults took at most as long as in sequence.
+        // The processes are unknown. Faults took at most as long as in sequence.
         (None, Some(refault_ns)) if is_whole => {
             let one_by_one_ns = group.faults * share * refault_ns;
             Price::Known(LostTime::of_wall(one_by_one_ns, interval.elapsed_ns()).at_most())
@@ -128,8 +128,8 @@ fn price(
     (price, affected.and_then(|affected| affected.into_iter().next()))
 }
 
-/// The wait of a process for its major faults, in ns: a busy disk is slower than at calibration.
-/// Without a cost, what its threads waited for block I/O; `None` if that is unknown.
+/// A process's wait for its major faults, in ns: a busy disk is slower than during calibration.
+/// Without a cost, its threads' waits for block I/O; `None` if unknown.
 fn waited_ns(change: &Change<'_>, faults: f64, refault_ns: Option<f64>) -> Option<f64> {
     let slept_ns = slept_ns(change, faults);
     let delays = || change.with_delays().filter(|delays| !delays.has_impossible_delays());
@@ -139,8 +139,8 @@ fn waited_ns(change: &Change<'_>, faults: f64, refault_ns: Option<f64>) -> Optio
     }
 }
 
-/// How long a process slept for its major faults, in ns; `None` unless it has one thread, which gave
-/// its CPU up about once for each fault (`/proc/PID/status`), and so slept for nothing else.
+/// Sleep of a process for its major faults, in ns; `None` unless it has one thread, which slept
+/// about once per fault (`/proc/PID/status`), and so for nothing else.
 fn slept_ns(change: &Change<'_>, faults: f64) -> Option<f64> {
     let is_single = change.level("task_status", "Threads") == Some(1.0);
     let switches = change.grown("task_status", "voluntary_ctxt_switches");
@@ -173,7 +173,7 @@ fn finding(
     let met_per_s = group.limit_met.map(|met| met / interval.seconds());
     let found = RULE
         .finding(Scope::Group(path.to_owned()), price, condition)
-        // Little pressure is no evidence against it, as it omits most of the waits.
+        // Low pressure does not contradict it, as it omits most of the waits.
         .speaks("share of time lost", known, LOST_SHARE)
         .notes("memcg/workingset_refault_file per s", per_s)
         .speaks("memcg/workingset_refault_file per major fault", group.of_faults, REFAULT_SHARE)
@@ -182,8 +182,8 @@ fn finding(
     Finding { counterfactual, ..found }
 }
 
-/// Anonymous memory and file mappings of its processes beyond the limit, in bytes.
-/// `None` if that is unknown, or no more than the limit.
+/// Anonymous memory and file mappings of its processes beyond the limit, in bytes; `None` if
+/// unknown or within the limit.
 fn missing_bytes(interval: &Interval<'_>, path: &str, group: &Refaults) -> Option<f64> {
     let needed_kb = interval.tasks_of(Some(path)).map(|task| {
         let kb = |name: &str| task.counters.level("task_status", name);

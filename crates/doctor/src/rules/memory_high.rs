@@ -1,12 +1,12 @@
-//! A control group beyond `memory.high` cannot get below it and is put to sleep.
+//! A control group above `memory.high` cannot reclaim enough and is put to sleep.
 
 use super::*;
 
-/// Share of the time with every process waiting for memory that is a stall (methods.md, rule 3).
+/// Share of time with every process waiting for memory that is a stall (methods.md, rule 3).
 const FULL_SHARE: f64 = 0.10;
 /// Share of anonymous memory that leaves nothing to evict without swap (methods.md, rule 3).
 const ANON_SHARE: f64 = 0.90;
-/// Reclaims beyond `high` a second as evidence. It is not required: a process that sleeps for the
+/// Reclaims above `high` per second as evidence. Not required: a process that sleeps for the
 /// longest time (2 s, `MEMCG_MAX_HIGH_DELAY_JIFFIES`) has fewer.
 const HIGH_PER_S: f64 = 10.0;
 
@@ -42,7 +42,7 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
     Ok(findings)
 }
 
-/// The finding, if a group went beyond `high` and cannot get below it.
+/// The finding, if a group is above `high` and cannot get below it.
 fn stalled(interval: &Interval<'_>, path: &str, group: &Change<'_>) -> Option<Finding> {
     let events = group.grown("memcg", "events_high")?;
     let lost = group.pressure("memcg_psi", "memory_full_us")?;

@@ -1,9 +1,9 @@
-//! A process takes pages from the kernel and gives them back, over and over.
+//! A process repeatedly allocates pages from the kernel and frees them.
 
 use super::page_tables::blow_up;
 use super::*;
 
-/// Faults for each page held, a second, from which pages come and go.
+/// Faults per page held and second from which pages come and go.
 const TURNOVER_PER_S: f64 = 0.5;
 
 pub(crate) const RULE: Rule = Rule {
@@ -25,7 +25,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let affected = affected(interval, |task| {
         let faults = split(interval, task)?;
         most = most.max(faults.first_touches + faults.maps);
-        // Maps of a blow-up of page tables are another rule's.
+        // Maps of a page-table blow-up belong to another rule.
         let maps = if blow_up(interval, task.group).is_some() { 0.0 } else { faults.maps };
         Some(match unit_ns {
             Some((touch_ns, map_ns)) => faults.first_touches * touch_ns + maps * map_ns,

@@ -1,8 +1,8 @@
-//! The kernel unmaps pages to see from which node they are used, and each touch is a fault.
+//! The kernel unmaps pages to see which node uses them, and each touch is a fault.
 
 use super::*;
 
-/// Taking away one page, in ns (methods.md, rule 8: 0.1 µs).
+/// Unmapping one page, in ns (methods.md, rule 8: 0.1 µs).
 const UPDATE_NS: f64 = 100.0;
 /// Share of local faults from which balancing gains nothing: the kernel itself slows down from 7
 /// slots of 10 (`NUMA_PERIOD_THRESHOLD`).
@@ -49,8 +49,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     Ok(vec![found])
 }
 
-/// The CPU time that it took, of the time for which tasks wanted the machine's CPUs; `None` if
-/// unknown.
+/// Its CPU time, out of the time in which tasks wanted CPUs; `None` if unknown.
 fn price(interval: &Interval<'_>, costs: &UnitCosts, faults: f64) -> Option<Price> {
     let grown = |name: &str| interval.vmstat(name).unwrap_or(0.0);
     let calibrated = || {

@@ -1,11 +1,11 @@
-//! Many processes map the same memory page by page, each with page tables of its own.
+//! Many processes map the same memory page by page, each with its own page tables.
 
 use super::*;
 
-/// Page tables as a share of what they map, once, that are a blow-up: one process has 0.2 % (8 bytes
-/// for each page).
+/// Page tables as a share of the mapped memory, counted once, that are a blow-up: one process has
+/// 0.2 % (8 bytes per page).
 const TABLE_SHARE: f64 = 0.10;
-/// The same as a share of all memory.
+/// Page tables as a share of all memory that are a blow-up.
 const MEMORY_SHARE: f64 = 0.05;
 
 pub(crate) const RULE: Rule = Rule {
@@ -26,19 +26,19 @@ pub(crate) const RULE: Rule = Rule {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlowUp {
     tables_kb: f64,
-    /// Share of the file and shared memory that is mapped, counted once.
+    /// Page tables as a share of the mapped file and shared memory, counted once.
     of_mapped: Option<f64>,
-    /// All page tables as a share of the machine's memory.
+    /// Page tables as a share of the machine's memory.
     of_memory: Option<f64>,
 }
 
-/// The blow-up of page tables among the processes of a group, if there is one.
+/// The blow-up of page tables among the processes of a group, if any.
 pub(crate) fn blow_up(interval: &Interval<'_>, group: Option<&str>) -> Option<BlowUp> {
     let of_task = |task: Task<'_>| task.counters.level("task_status", "VmPTE_kb").unwrap_or(0.0);
     let tables_kb = interval.tasks_of(group).map(of_task).sum();
     let level = |name| interval.machine().level("meminfo", name);
     let ratio = |part: f64, whole: Option<f64>| Some(part / whole.filter(|whole| *whole > 0.0)?);
-    // As versions 1 and 2 spell it; each page once.
+    // Names in versions 1 and 2; each page counts once.
     let names = ["mapped_file", "file_mapped"];
     let mapped_bytes = interval.group(group).and_then(|group| group.level_any("memcg", &names));
     let mapped_kb = mapped_bytes.map(|bytes| (bytes / 1024.0).floor());
@@ -76,7 +76,7 @@ fn finding(interval: &Interval<'_>, who: &Affected, is_measured: bool) -> Option
          {faults_per_s:.0} pages a second",
         who.who()
     );
-    // Each has 8 bytes, and a huge page stands for as many pages as one page of tables maps.
+    // An entry has 8 bytes, and a huge page replaces one page of tables.
     let entries = interval.page_bytes() / 8;
     let counterfactual = format!(
         "with huge pages the page tables would be {:.2} MB: 1/{entries}",

@@ -1,4 +1,4 @@
-//! Pages that there is room for are evicted on request, and read again.
+//! Pages are evicted on request although there is room, and read again.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     if refaults == 0.0 {
         return ruled_out("no file page came back");
     }
-    // A balloon takes its pages by reclaiming them.
+    // A balloon reclaims its pages.
     let ballooned = interval.vmstat("balloon_inflate").unwrap_or(0.0);
     // Not `sum`, which is -0 of nothing.
     let limited = interval.groups().fold(0.0, |sum, (_, group)| sum + refaults_at_limit(&group));
@@ -70,7 +70,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     found.if_frequent(interval, unexplained)
 }
 
-/// Counters that show who asked, where they have grown.
+/// Counters that show the requester, if they have grown.
 fn orders(machine: &Change<'_>, group: Option<Change<'_>>) -> Vec<(String, f64)> {
     let grown = |change: &Change<'_>, source: &str, name: &str| {
         let grown = change.grown(source, name).filter(|grown| *grown > 0.0)?;
@@ -90,7 +90,7 @@ fn group_refaults(group: &Change<'_>) -> f64 {
     group.grown_any("memcg", &names).unwrap_or(0.0)
 }
 
-/// File refaults of a group that is at its limit or beyond `high`.
+/// File refaults of a group that is at its limit or above `high`.
 fn refaults_at_limit(group: &Change<'_>) -> f64 {
     let used = group.level_any("memcg", &["current_bytes", "usage_in_bytes"]).unwrap_or(0.0);
     let limits = ["limit_bytes", "high_bytes"];

@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// Part of a CPU busy in the kernel below which a process causes no storm.
+/// CPUs busy in the kernel below which a process causes no storm.
 const SYSTEM_CPUS: f64 = 0.05;
-/// Interrupts a second that are a storm whatever one costs: at 10 us each, 1 % of a CPU.
+/// Interrupts per second that are a storm at any cost: at 10 us each, 1 % of a CPU.
 const STORM_PER_S: f64 = 1000.0;
-/// Threads that an interrupt stops: the one that waits for the answer, which is the calibrated cost,
-/// and the one that answers, for about as long.
+/// Threads stopped by an interrupt: the one that waits, at the calibrated cost, and the one that
+/// answers, for about as long.
 const STOPPED: f64 = 2.0;
 
 pub(crate) const RULE: Rule = Rule {
@@ -32,7 +32,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let per_s = interrupts / interval.seconds();
     let calls = machine.grown("interrupts", "CAL");
     let cost_ns = costs.ns(Operation::TlbShootdown);
-    // Only a process with several threads has others to interrupt.
+    // Only a process with several threads interrupts others.
     let system_ns = |task: &Task<'_>| {
         let has_threads = task.counters.level("task_stat", "threads").is_some_and(|it| it > 1.0);
         has_threads.then(|| task.counters.cpu_ns("stime_ticks"))

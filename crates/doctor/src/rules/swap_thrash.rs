@@ -4,7 +4,7 @@ use super::*;
 
 /// Share of refaults among pages swapped in below which a program wakes up (methods.md, rule 2).
 const REFAULT_SHARE: f64 = 0.5;
-/// Evictions for each page swapped in from which the two keep pace.
+/// Evictions per page swapped in from which the two keep pace.
 const EVICTED_SHARE: f64 = 0.5;
 
 pub(crate) const RULE: Rule = Rule {
@@ -26,7 +26,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let traffic = Traffic::in_interval(interval)
         .ok_or_else(|| unable("vmstat does not count what was read and what came back"))?;
     let pages = traffic.swapped_in;
-    // A page that was not written since it was swapped in goes out again without I/O.
+    // A page not written since it was swapped in is evicted without I/O.
     let evicted = interval.vmstat("pgsteal_anon").unwrap_or(0.0).max(traffic.swapped_out);
     if pages == 0.0 || evicted == 0.0 {
         return ruled_out(format!(

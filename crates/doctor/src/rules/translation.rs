@@ -2,11 +2,11 @@
 
 use super::*;
 
-/// Memory that no TLB reaches with small pages, in pages: four times the reach of 2,048 entries.
+/// Memory that no TLB covers with small pages, in pages: four times the reach of 2,048 entries.
 const REACH_PAGES: f64 = 8192.0;
-/// Faults a second above which a process does not only use the memory that it has.
+/// Faults per second above which a process also allocates memory.
 const STEADY_FAULTS_PER_S: f64 = 2.0;
-/// Part of a CPU busy in user mode below which a process mostly waits.
+/// CPUs busy in user mode below which a process mostly waits.
 const USER_CPUS: f64 = 0.5;
 /// Least share of small pages in anonymous memory.
 const SMALL_SHARE: f64 = 0.5;
@@ -37,7 +37,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         let threads = Threads::awake(&task.counters);
         // The mean time of a thread: with waits for a CPU, less than the interval.
         let is_busy = user_ns >= USER_CPUS * threads.had_ns / threads.count as f64;
-        // A process that takes more memory does not use it yet.
+        // A growing process does not use its new memory yet.
         let faults = task.counters.grown("task_stat", "minflt");
         let is_steady =
             faults.is_some_and(|faults| faults <= STEADY_FAULTS_PER_S * interval.seconds());
@@ -79,10 +79,10 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     Ok(affected.iter().map(finding).collect())
 }
 
-/// The share of small pages of the anonymous memory of a group, or of the machine.
+/// Share of small pages in the anonymous memory of a group, or of the machine.
 fn small_share(interval: &Interval<'_>, group: Option<&str>) -> Option<f64> {
     let share = |huge: f64, all: f64| (all > 0.0).then(|| 1.0 - (huge / all).min(1.0));
-    // As versions 1 and 2 spell it.
+    // Names in versions 1 and 2.
     let of_group = interval.group(group).and_then(|group| {
         let level = |names: &[&str]| group.level_any("memcg", names);
         share(level(&["rss_huge", "anon_thp"])?, level(&["rss", "anon"])?)

@@ -1,10 +1,10 @@
-//! More is written than the disk takes, and writers are made to wait.
+//! Processes write more than the disk takes, and are throttled.
 
 use super::*;
 
 /// Share of the ceiling from which writers are throttled (methods.md, rule 13).
 const NEAR_CEILING: f64 = 0.9;
-/// Share of the time with a thread waiting for I/O from which it matters (methods.md, rule 13).
+/// Share of time with a thread waiting for I/O from which it matters (methods.md, rule 13).
 const IO_SHARE: f64 = 0.10;
 
 pub(crate) const RULE: Rule = Rule {
@@ -22,7 +22,8 @@ pub(crate) const RULE: Rule = Rule {
 
 fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
     let machine = interval.machine();
-    // Writers wait from the mean of both thresholds (`dirty_freerun_ceiling`, `mm/page-writeback.c`).
+    // Throttling starts between both thresholds: at the mean (`dirty_freerun_ceiling`,
+    // `mm/page-writeback.c`).
     let sum = |one, two| Some(machine.level("vmstat", one)? + machine.level("vmstat", two)?);
     let ceiling = sum("nr_dirty_threshold", "nr_dirty_background_threshold");
     let dirty = sum("nr_dirty", "nr_writeback").zip(ceiling);

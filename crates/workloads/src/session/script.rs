@@ -68,7 +68,7 @@ pub fn parse_script(text: &str) -> Result<Script, DescriptionError> {
     for (name, value) in &written.variables {
         let path = format!("variables.{name}");
         let is_taken = OWN.iter().chain(&SETTINGS).any(|taken| taken == name);
-        let reason = format!("{name:?} is reserved; take another name");
+        let reason = format!("{name:?} has a meaning of its own; take another name");
         at.that(&path, !is_taken, reason)?;
         let reason = format!("{name:?} is no name: write letters, digits, _ and -, a letter first");
         at.that(&path, is_name(name), reason)?;
