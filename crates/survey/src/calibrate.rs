@@ -1,5 +1,4 @@
-//! The unit costs of this machine: medians over batches, in a second, with 64 MiB of memory and 4 of
-//! a file.
+//! The unit costs of this machine: medians over batches, in a second, with 64 MiB and a 4 MiB file.
 
 mod faults;
 mod major_faults;
@@ -29,7 +28,7 @@ pub(crate) fn calibrate(
     stop: &dyn Fn() -> bool,
 ) -> UnitCosts {
     let mut costs = UnitCosts { missed: BTreeMap::new(), ..known };
-    // Last what needs a thread: a process with threads must not fork.
+    // Operations that need a thread come last: a process with threads must not fork.
     let (with_thread, others): (Vec<Operation>, Vec<Operation>) =
         Operation::ALL.iter().partition(|it| **it == Operation::TlbShootdown);
     for operation in others.into_iter().chain(with_thread) {
@@ -99,7 +98,7 @@ fn page_bytes() -> usize {
     sys::pagemap::page_bytes() as usize
 }
 
-/// A step that the system refused.
+/// The message of a refused step.
 fn refused(step: &str) -> impl Fn(std::io::Error) -> String {
     move |error| format!("{step}: {error}")
 }

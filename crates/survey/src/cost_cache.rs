@@ -1,4 +1,4 @@
-//! Unit costs, kept until the next boot, for one kernel.
+//! Unit costs, cached until the next boot, for one kernel.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::calibrate::calibrate;
 
-/// Version of the measurements: costs of another one are measured again.
+/// Version of the measurements; costs of other versions are measured again.
 const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
@@ -69,7 +69,7 @@ fn of_boot(
     (kept.costs, not_kept)
 }
 
-/// The kept costs, if they are valid and of this boot, kernel and version.
+/// The cached costs, if they are valid and of this boot, kernel and version.
 fn read(path: &Path, boot_id: &str, kernel: &str) -> Option<UnitCosts> {
     let kept: Kept = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
     let is_cost = |ns: f64| ns.is_finite() && ns >= 0.0;

@@ -1,4 +1,4 @@
-//! What the doctor needs from the running machine: a [`Survey`] of its counters and [`unit_costs`].
+//! The doctor's view of the running machine: a [`Survey`] of its counters and [`unit_costs`].
 
 mod calibrate;
 mod cost_cache;

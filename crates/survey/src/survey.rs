@@ -23,7 +23,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Opens what stays open. It needs no privilege.
+    /// Opens the files that stay open. It needs no privilege.
     pub fn open() -> Self {
         let proc_root = PathBuf::from("/proc");
         let (machine, mut missed) = Reader::open(&Sources::machine(&proc_root));
@@ -45,10 +45,10 @@ impl Survey {
     pub fn snapshot(&mut self, at_ns: u64) -> Snapshot {
         let entries = fs::read_dir(&self.proc_root).into_iter().flatten().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        // All listed before the first is read: later ones belong to the next snapshot.
+        // All are listed before the first is read: later ones belong to the next snapshot.
         let pids: Vec<u32> = pids.collect();
         let tasks = pids.into_iter().filter_map(|pid| Some((pid, self.task(pid)?))).collect();
-        // Groups without processes too: one that is absent here and there later was created since.
+        // Groups without processes too: one that is absent here and present later is new.
         let v1 =
             V1_CONTROLLERS.iter().filter_map(|controller| self.hierarchies.v1.get(*controller));
         let mounts = self.hierarchies.v2.iter().chain(v1);
@@ -60,7 +60,7 @@ impl Survey {
         Snapshot { at_ns, page_bytes, machine: self.machine.read(true), groups, tasks }
     }
 
-    /// A process; `None` if it has ended meanwhile.
+    /// A process; `None` if it has ended.
     fn task(&mut self, pid: u32) -> Option<TaskSnapshot> {
         let text = |name: &str| fs::read_to_string(self.proc_root.join(format!("{pid}/{name}")));
         let counters = self.tasks.read(pid);

@@ -1,4 +1,4 @@
-//! Minor faults, and forking with the copies that follow it.
+//! Minor faults, and forking with the copies that it causes.
 
 use std::io;
 
@@ -17,7 +17,7 @@ pub(super) fn first_touch() -> Measured {
     cost(touched_by_pieces(&small_pages(TOUCHED_BYTES)?))
 }
 
-/// Mapping a page that is there, of shared memory, by a write: a read maps its neighbours too.
+/// Mapping a present page of shared memory by a write: a read maps its neighbours too.
 pub(super) fn map_page() -> Measured {
     let mapping = Mapping::shared(TOUCHED_BYTES).map_err(refused("map shared memory"))?;
     let _ = mapping.advise(Advice::Small);
@@ -26,7 +26,7 @@ pub(super) fn map_page() -> Measured {
     cost(touched_by_pieces(&mapping))
 }
 
-/// The time of touching a page, in ns, for each batch.
+/// The time per touched page in ns, for each batch.
 fn touched_by_pieces(mapping: &Mapping) -> Vec<f64> {
     let pages = mapping.size_bytes() / page_bytes();
     let piece = |first| {
@@ -36,7 +36,7 @@ fn touched_by_pieces(mapping: &Mapping) -> Vec<f64> {
     (0..pages).step_by(PIECE_PAGES).map(piece).collect()
 }
 
-/// A fork, for each page that the process holds: the extra time with these pages.
+/// A fork, per page that the process holds: the extra time with these pages.
 pub(super) fn fork_page() -> Measured {
     let forks = || {
         let all = (0..FORKS).map(|_| {

@@ -1,4 +1,4 @@
-//! Faults that wait for a device, by the kernel's own count.
+//! Faults that wait for a device, as counted by the kernel.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -11,12 +11,12 @@ use sys::process::usage;
 
 use super::{Measured, cost, page_bytes, refused, small_pages};
 
-/// Size of the file and of the memory that is swapped out, in bytes.
+/// Size of the file, and of the memory that is swapped out, in bytes.
 const SIZE_BYTES: usize = 4 << 20;
 /// Longest time for all faults of a kind, in ns.
 const LONGEST_NS: u64 = 250_000_000;
 const MOST: usize = 256;
-/// Step to the next page that is touched: odd, so that all are, and large, against read-ahead.
+/// Distance of touched pages: odd, to reach all of them, and large, to defeat read-ahead.
 const STEP_PAGES: usize = 389;
 
 /// Reading a file page again, in the first directory that allows it: one may be read-only, or in memory.
@@ -33,10 +33,10 @@ pub(super) fn file_refault(work_dirs: &[PathBuf]) -> Measured {
     Err(format!("{}; --work-dir DIR names a directory on a disk", reasons.join("; ")))
 }
 
-/// A mapping of a file whose pages are on the disk only.
+/// A mapping of a file that is not in the page cache.
 fn uncached(path: &Path) -> std::io::Result<Mapping> {
     let mut file: File = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-    // Without a name it ends with this process.
+    // An unlinked file ends with this process.
     fs::remove_file(path)?;
     file.write_all(&vec![0x5a; SIZE_BYTES])?;
     file.sync_all()?;

@@ -5,11 +5,11 @@ use sys::memory::{Advice, Mapping};
 use super::{CPU, Measured, cost, each_ns, refused};
 use doctor::UnitCost;
 
-/// Memory of a chain in bytes: much more than any TLB reaches with small pages.
+/// Memory of a chain in bytes: much more than any TLB covers with small pages.
 const CHAIN_BYTES: usize = 64 << 20;
-/// A cache line in bytes: a pointer stands in each.
+/// A cache line in bytes: each holds one pointer.
 const LINE_BYTES: usize = 64;
-/// Share of huge pages from which memory is called huge: its ends may lie in shared regions.
+/// Least share of huge pages in huge memory: its ends may lie in shared regions.
 const HUGE_SHARE: f64 = 0.75;
 /// Pointers of one batch, and the number of batches.
 const PIECE_POINTERS: u64 = 8192;
@@ -26,7 +26,7 @@ pub(super) fn small_and_huge() -> [Measured; 2] {
     [extra, huge]
 }
 
-/// Whether a mapping has the pages that were requested: the kernel may, but need not give huge ones.
+/// Whether a mapping has the requested pages: the kernel may refuse huge ones.
 fn has_pages(mapping: &Mapping, advice: Advice) -> Result<(), String> {
     let path = "/proc/self/smaps";
     let text = std::fs::read_to_string(path).map_err(refused(&format!("read {path}")))?;
@@ -50,7 +50,7 @@ fn has_pages(mapping: &Mapping, advice: Advice) -> Result<(), String> {
     }
 }
 
-/// Following a pointer through pages of a kind.
+/// The cost of following a pointer through pages of a kind.
 fn reference(advice: Advice) -> Measured {
     let mapping = Mapping::anonymous(CHAIN_BYTES).map_err(refused("map memory"))?;
     match (mapping.advise(advice), advice) {

@@ -14,10 +14,10 @@ const PIECE: usize = 200;
 const PIECES: usize = 20;
 /// Longest time beside another thread, in ns: if the other CPU is busy, few batches count.
 const LONGEST_NS: u64 = 400_000_000;
-/// Interrupts of a batch below which the other thread was not running.
+/// Interrupts of a batch below which the other thread did not run.
 const LEAST_INTERRUPTS: u64 = PIECE as u64 / 8;
 
-/// The extra time of changing a page's protection beside another thread, for each interrupt.
+/// The extra time of changing a page's protection beside another thread, per interrupt.
 pub(super) fn tlb_shootdown() -> Measured {
     let allowed = sched_getaffinity(None).map_err(|error| format!("read the CPUs: {error}"))?;
     let mut cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
@@ -29,7 +29,7 @@ pub(super) fn tlb_shootdown() -> Measured {
     pin(own)?;
     let measured = pieces(&mapping, |pieces| pieces.len() >= PIECES)
         .and_then(|alone| Ok((alone, beside_a_thread(&mapping, other)?)));
-    // Errors do not matter: the measurement is done.
+    // The measurement is done, so an error does not matter.
     let _ = sched_setaffinity(None, &allowed);
     let (alone, beside) = measured?;
     let alone = cost(alone.iter().map(|piece| piece.each_ns).collect())?;
@@ -46,9 +46,9 @@ pub(super) fn tlb_shootdown() -> Measured {
 }
 
 struct Piece {
-    /// The time of one, in ns.
+    /// Time of one change in ns.
     each_ns: f64,
-    /// Interrupts counted meanwhile.
+    /// Interrupts during the changes.
     interrupts: u64,
 }
 
@@ -63,7 +63,7 @@ fn beside_a_thread(mapping: &Mapping, cpu: usize) -> Result<Vec<Piece>, String> 
     std::thread::scope(|scope| {
         std::thread::Builder::new()
             .spawn_scoped(scope, || {
-                // If it is refused, the scheduler decides, and the count shows it.
+                // If refused, the scheduler decides, and the count shows it.
                 let _ = pin(cpu);
                 runs.store(true, Ordering::Release);
                 while !done.load(Ordering::Acquire) {
