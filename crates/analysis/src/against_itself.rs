@@ -1,4 +1,4 @@
-//! An experiment of something against itself: its noise, and how often noise alone raises an alarm.
+//! An A/A test: its noise, and how often noise alone raises an alarm.
 
 use std::collections::BTreeSet;
 
@@ -10,26 +10,26 @@ use stats::Verdict;
 use crate::comparison::{Comparison, Outcome, Request, compare};
 use crate::{Dataset, Refused, Trial};
 
-/// Most ways to name the arms block by block that are tried; of more, a seeded sample is.
+/// Labellings tried; if there are more, a seeded sample of this size.
 const MOST_LABELLINGS: u64 = 1024;
 
-/// What an experiment of something against itself shows.
+/// The result of an A/A test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgainstItself {
-    /// The arms compared as if they were different.
+    /// The arms, compared as if they differed.
     pub comparison: Comparison,
-    /// How far from 1 a ratio may lie by noise alone, for each cell.
+    /// How far from 1 a ratio may lie by noise alone, per cell.
     pub floors: Vec<Floor>,
-    /// In how many ways the two arms were named within the blocks.
+    /// Number of labellings of the arms within blocks.
     pub labellings: u64,
-    /// How many of them gave a verdict of regression or improvement.
+    /// Labellings with a verdict of regression or improvement.
     pub alarms: u64,
-    /// How many of them gave a significant difference of any size.
+    /// Labellings with a significant difference of any size.
     pub significant: u64,
 }
 
 impl AgainstItself {
-    /// Whether a cell was judged to differ, although the arms are the same.
+    /// Whether any cell was judged to differ.
     pub fn is_alarm(&self) -> bool {
         self.comparison.cells.iter().any(|cell| is_different(cell.verdict))
     }
@@ -50,9 +50,9 @@ pub struct Floor {
     pub noise: Option<f64>,
 }
 
-/// Compares the two levels of `factor`, which are the same thing, and then all ways to name them
-/// within blocks: these are equally likely, so the share of alarms is the rate of false ones.
-/// Fails as [`compare`].
+/// Compares the two levels of `factor`, which are the same thing, under all labellings within
+/// blocks. These are equally likely, so the share of alarms is the false-alarm rate. Fails as
+/// [`compare`].
 pub fn against_itself(
     set: &Dataset,
     factor: &str,
@@ -88,7 +88,7 @@ pub fn against_itself(
     Ok(AgainstItself { comparison, floors, labellings, alarms, significant })
 }
 
-/// For each labelling, whether the arms of each block change names; mirror images are left out.
+/// Whether each block's arms are swapped, for each labelling; mirror images are omitted.
 fn labellings(blocks: usize) -> Vec<Vec<bool>> {
     let free = blocks.saturating_sub(1);
     let all = 1_u64.checked_shl(free as u32).filter(|all| *all <= MOST_LABELLINGS);
@@ -102,7 +102,7 @@ fn labellings(blocks: usize) -> Vec<Vec<bool>> {
     (0..MOST_LABELLINGS).map(|_| drawn()).collect()
 }
 
-/// The set with the two levels of a factor exchanged in some blocks.
+/// Swaps the two levels of a factor in some blocks.
 fn renamed(set: &Dataset, factor: &str, blocks: &BTreeSet<Option<u64>>) -> Dataset {
     let levels = set.factor(factor).map_or(&[][..], |found| &found.levels);
     let mut renamed = set.clone();

@@ -7,11 +7,11 @@ use crate::are_apart;
 /// The result of measuring a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Measured {
-    /// Its values: one a seed on a deterministic subject, one otherwise.
+    /// Its values: one per seed on a deterministic subject, else one.
     Values(Vec<f64>),
     /// Judged by a command.
     Judged(Outcome),
-    /// It ran and failed, with the cause: that is a result.
+    /// It ran and failed, with the cause.
     Failed(String),
     /// It cannot be built or run, with the reason.
     Skip(String),
@@ -20,9 +20,10 @@ pub enum Measured {
 /// What a search looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The first step with values as the last one; if only the last one fails, the first that fails.
+    /// The first step with values like the last one; if only the last one fails, the first that
+    /// fails.
     Change,
-    /// The first step that fails, also where the last one does not.
+    /// The first failing step, even if the last one does not fail.
     Failure,
 }
 
@@ -46,7 +47,7 @@ pub struct Found {
     pub no_change: bool,
     /// Probabilities, of a search on noisy measurements.
     pub posterior: Option<Posterior>,
-    /// How many measurements were made.
+    /// The number of measurements.
     pub measurements: usize,
     /// Steps that could not be built or run, with the reasons.
     pub skipped: Vec<(usize, String)>,
@@ -54,7 +55,7 @@ pub struct Found {
     pub values: Vec<(usize, Vec<f64>)>,
     /// Steps that failed, with the causes.
     pub failed: Vec<(usize, String)>,
-    /// Whether the answer is the first step that fails, and not a change of values.
+    /// Whether the answer is the first failing step instead of a change of values.
     pub by_outcome: bool,
 }
 
@@ -81,7 +82,7 @@ pub enum BisectError<E> {
          tell, if there is a difference"
     )]
     EndsAlike(Vec<f64>, Vec<f64>),
-    /// The measurements cannot be searched, in words.
+    /// The measurements cannot be searched.
     #[error("{0}")]
     Senseless(String),
 }
@@ -92,11 +93,10 @@ impl<E> BisectError<E> {
     }
 }
 
-/// Measures a step.
 type Measure<'m, E> = &'m mut dyn FnMut(usize) -> Result<Measured, E>;
 
-/// Searches along `steps` steps whose measurements are exact: each is made once. For a change of
-/// values, a step that fails between ends that do not is skipped.
+/// Searches exact measurements; each of the `steps` steps is measured once. For a change of
+/// values, a failing step between good ends is skipped.
 pub fn bisect_exactly<E>(
     steps: usize,
     target: Target,
@@ -165,8 +165,8 @@ fn in_words(measured: &Measured) -> &'static str {
     }
 }
 
-/// Searches along `steps` steps on noisy measurements, after those at hand. Fails when a
-/// measurement fails, and as [`BisectError`] lists.
+/// Searches noisy measurements of `steps` steps, after those at hand. Fails when a measurement
+/// fails, and as [`BisectError`] lists.
 pub fn bisect_noisily<E>(
     steps: usize,
     settings: NoisySettings,
@@ -208,7 +208,7 @@ pub fn bisect_noisily<E>(
 }
 
 impl Found {
-    /// If neither end fails, every step is measured until one does.
+    /// If neither end fails, measures every step until one does.
     fn first_failure<E>(
         mut self,
         steps: usize,
@@ -231,7 +231,6 @@ impl Found {
         Ok(self)
     }
 
-    /// Measures a step and records the result.
     fn measure<E>(
         &mut self,
         step: usize,
@@ -251,7 +250,7 @@ impl Found {
         Ok(measured)
     }
 
-    /// The same for an end, which must not be skipped.
+    /// Measures an end, which must not be skipped.
     fn end<E>(&mut self, step: usize, measure: Measure<'_, E>) -> Result<Measured, BisectError<E>> {
         match self.measure(step, measure)? {
             Measured::Skip(why) => Err(BisectError::End { step, why }),

@@ -1,13 +1,13 @@
-//! Differences between observations, their sizes and how certain they are.
+//! Differences between observations: their sizes and certainty.
 //!
 //! **Arms**, which are inputs or the levels of one factor, are compared with the first one. A
 //! **cell** is one response of one part at one combination of the other factors' levels. All cells
-//! are one family: the chance of any wrong verdict is at most α ([`stats::compare`]). Over the cells
-//! of an arm there is one primary estimate ([`Overall`]).
+//! are one family: the chance of any wrong verdict is at most α ([`stats::compare`]). The cells of
+//! an arm have one primary estimate ([`Overall`]).
 //!
 //! The *unit* of a cell is the trial, by its median, where both arms have at least two: samples of
-//! one run share its boot, its load and its layout of memory, and show little about the next run
-//! (Kalibera and Jones 2013). With a single trial it is the sample, which the cell notes.
+//! one run share its boot, load and memory layout, and predict little about the next run (Kalibera
+//! and Jones 2013). With a single trial it is the sample, which the cell notes.
 
 mod arms;
 mod cells;
@@ -35,10 +35,10 @@ pub use seeds::Seeds;
 pub use stalls::{Share, Stalls};
 pub use ticks::Tick;
 
-/// Factors whose levels need no name before them.
+/// Factors whose levels are clear without the factor's name.
 const SPEAKING: [&str; 3] = ["load", "command", "benchmark"];
 
-/// What is compared by default: the first group of which one is there, else all.
+/// Default responses: the first group that is present, else all.
 const USUAL: [&str; 9] = [
     "delay_ns",
     "cpu_ns faults",
@@ -57,18 +57,18 @@ const USUAL: [&str; 9] = [
 pub struct Request {
     /// The factor whose levels are compared; `None` = the inputs.
     pub factor: Option<String>,
-    /// What is compared; empty = what is usual.
+    /// Responses to compare; empty = the usual ones.
     pub responses: Vec<String>,
     /// Margin and level of the tests.
     pub settings: Settings,
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// Where the trials come from.
     pub inputs: Vec<String>,
-    /// What was compared; the first one is the reference.
+    /// The arms; the first one is the reference.
     pub arms: Vec<Arm>,
     /// The factor whose levels the arms are; `None` = they are inputs.
     pub factor: Option<String>,
@@ -78,13 +78,13 @@ pub struct Comparison {
     pub alpha: f64,
     /// How the systems differ, as recorded.
     pub differences: Vec<Difference>,
-    /// Important facts that no arm has.
+    /// Important facts that no arm recorded.
     pub not_recorded: Vec<String>,
     /// What casts doubt on all cells.
     pub warnings: Vec<String>,
     /// Notes on the inputs.
     pub notes: Vec<String>,
-    /// The responses that were compared.
+    /// The compared responses.
     pub responses: BTreeMap<String, Response>,
     /// Every cell that two arms have in common.
     pub cells: Vec<Cell>,
@@ -92,7 +92,7 @@ pub struct Comparison {
     pub left_out: Vec<String>,
     /// The primary estimates: the effect of each arm over all its cells.
     pub overall: Vec<Overall>,
-    /// One sentence on the whole.
+    /// The conclusion, one sentence.
     pub conclusion: String,
 }
 
@@ -103,7 +103,7 @@ pub struct Arm {
     pub name: String,
     /// How many trials it has.
     pub trials: usize,
-    /// Whether its values have no noise of measurement.
+    /// Whether its values have no measurement noise.
     pub deterministic: bool,
 }
 
@@ -120,7 +120,7 @@ pub struct Cell {
     pub part: Option<String>,
     /// What counts as one value.
     pub unit: Unit,
-    /// By what the values of both arms belong together.
+    /// What pairs the values of both arms.
     pub paired_by: Option<PairedBy>,
     /// The first arm's values.
     pub first: Side,
@@ -128,15 +128,15 @@ pub struct Cell {
     pub second: Side,
     /// The verdict.
     pub verdict: Verdict,
-    /// What it rests on.
+    /// The basis of the verdict.
     pub outcome: Outcome,
-    /// The ratios seed by seed, of deterministic arms with seeds in common.
+    /// Ratios by seed, for deterministic arms with common seeds.
     pub seeds: Option<Seeds>,
     /// Delays that are not slow but stand out, of a probe.
     pub stalls: Option<Stalls>,
     /// The kernel's tick, if all values are multiples of it.
     pub tick: Option<Tick>,
-    /// The parts of the difference of mean delays, where both arms have explained samples.
+    /// The parts of the difference of mean delays, if both arms have explained samples.
     pub explained: Option<ExplainedDifference>,
     /// What a reader of this cell must know.
     pub notes: Vec<String>,
@@ -152,7 +152,7 @@ pub enum Unit {
     Samples,
 }
 
-/// By what the values of two arms belong together.
+/// What pairs the values of two arms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PairedBy {
@@ -162,18 +162,18 @@ pub enum PairedBy {
     Seed,
 }
 
-/// One arm's part of a cell.
+/// One arm's values in a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Side {
-    /// The values that were compared, in the response's unit and in the order of the trials.
+    /// Compared values, in the response's unit and in trial order.
     pub values: Vec<Observation>,
     /// Their median; `None` without values, as of outcomes.
     pub median: Option<Observation>,
-    /// How many trials they are from.
+    /// Number of trials.
     pub trials: usize,
-    /// How many of the samples are lower bounds only.
+    /// Number of samples that are lower bounds only.
     pub censored: usize,
-    /// How many samples the trials have.
+    /// Number of samples.
     pub samples: usize,
 }
 
@@ -197,7 +197,7 @@ pub enum Outcome {
 }
 
 impl Cell {
-    /// The other arm's value over the first one's, above 1 = worse; `None` if there is no ratio.
+    /// The other arm's value over the first one's, above 1 = worse.
     pub fn ratio(&self) -> Option<f64> {
         match &self.outcome {
             Outcome::Judged(found) => Some(found.ratio),
@@ -207,12 +207,12 @@ impl Cell {
         }
     }
 
-    /// `≥` or `≤` before the ratio if lower bounds among the values leave it open, else nothing.
+    /// `≥` or `≤` before the ratio if censored values leave it open, else nothing.
     pub fn ratio_mark(&self) -> &'static str {
         self.judged().and_then(|found| found.allowed).map_or("", stats::AllowedRatio::mark)
     }
 
-    /// What more of would settle it: blocks, seeds, or values a side.
+    /// What would settle it: more blocks, seeds, or values per side.
     pub fn more_of(&self) -> &'static str {
         match (self.paired_by, self.unit) {
             (Some(PairedBy::Block), _) => "blocks",
@@ -246,7 +246,6 @@ impl Cell {
 }
 
 impl Request {
-    /// The responses to compare, with what they are.
     fn responses(&self, sets: &[Dataset]) -> Result<BTreeMap<String, Response>, Refused> {
         let known: BTreeMap<&String, &Response> =
             sets.iter().flat_map(|set| &set.responses).collect();
@@ -280,8 +279,8 @@ impl Request {
     }
 }
 
-/// Compares inputs with the first one, or the levels of a factor within one input. Fails without two
-/// arms, if they have nothing in common, or measured another version of a load, measure or script.
+/// Compares inputs with the first one, or the levels of a factor within one input. Fails without
+/// two arms, with nothing in common, or if versions of load, measure or script differ.
 pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refused> {
     let arms = arms::select(sets, request.factor.as_deref())?;
     environment::check_meaning(&arms)?;

@@ -9,10 +9,10 @@ pub use stats::Factor;
 use crate::explained::Explained;
 use crate::{Ending, joined};
 
-/// The factor that runs always have.
+/// The factor of all runs.
 pub(crate) const LOAD: &str = "load";
 
-/// Trials from one source: a results folder, an experiment, a published table, another program.
+/// Trials from one source: a results folder, an experiment, a published table or another program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Dataset {
     /// Where they come from: a path, or `reference:NAME`.
@@ -27,14 +27,14 @@ pub struct Dataset {
     pub trials: Vec<Trial>,
     /// Whether equal inputs give equal values.
     pub deterministic: bool,
-    /// What a reader of any result must know (damage, omissions, what was assumed).
+    /// Damage, omissions, assumptions.
     pub notes: Vec<String>,
 }
 
 /// Something that was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Response {
-    /// Unit as it is printed: `s`, `ns`, `faults`, `bytes`; empty for a bare count.
+    /// Printed unit: `s`, `ns`, `faults`, `bytes`; empty for a bare count.
     pub unit: String,
     /// Whether more is better, as with a throughput.
     pub more_is_better: bool,
@@ -45,13 +45,13 @@ pub struct Response {
 /// One run, or one row of a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Trial {
-    /// The run's name, or its place in the source.
+    /// The run's name, or its position in the source.
     pub name: String,
     /// The level of each factor.
     pub levels: BTreeMap<String, String>,
-    /// Its block: trials of one block are compared with each other.
+    /// Block; trials of one block are compared with each other.
     pub block: Option<u64>,
-    /// Its seed: on deterministic machines trials of one seed are compared with each other.
+    /// Seed; on deterministic machines trials of one seed are compared with each other.
     pub seed: Option<u64>,
     /// When it began, in ns since 1970 UTC.
     pub started_unix_ns: Option<u64>,
@@ -59,7 +59,7 @@ pub struct Trial {
     pub values: Vec<Values>,
     /// Facts of the system under test.
     pub environment: Environment,
-    /// What must be the same where trials are compared: versions of load and measure, script.
+    /// What must match to compare trials: versions of load and measure, script.
     pub meaning: BTreeMap<String, String>,
     /// How it ended, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub struct Trial {
     /// Whether its file was changed after the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_altered: bool,
-    /// Doubts about its values, such as a load that was not delivered.
+    /// Doubts about its values, such as an undelivered load.
     pub problem: Option<String>,
     /// The parts of its delays, in their order, if known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -81,7 +81,7 @@ pub struct Values {
     pub part: Option<String>,
     /// The response's name.
     pub response: String,
-    /// The values in their order: the delays of a probe, or a single figure.
+    /// The values in order: delays of a probe, or a single figure.
     pub samples: Vec<Observation>,
 }
 
@@ -92,12 +92,12 @@ impl Values {
         Self { part, response: response.to_owned(), samples }
     }
 
-    /// How many of them are lower bounds only.
+    /// Number of values that are lower bounds only.
     pub fn censored(&self) -> usize {
         self.samples.iter().filter(|sample| sample.is_lower_bound).count()
     }
 
-    /// The values with bounds as values.
+    /// The values, bounds included as values.
     pub fn at_bounds(&self) -> Vec<f64> {
         self.samples.iter().map(|sample| sample.value).collect()
     }
@@ -115,9 +115,9 @@ impl Dataset {
 pub enum Standing {
     /// Its values count.
     Counts,
-    /// Its failure is its result; its values, from before it, do not count.
+    /// Failure is its result; its earlier values do not count.
     Failed,
-    /// It shows nothing of the system: it was interrupted, or its file was changed or truncated.
+    /// It shows nothing about the system: interrupted, or its file was changed or truncated.
     Excluded,
 }
 
@@ -137,7 +137,7 @@ impl Trial {
             Some(ending) if ending.is_cut_off || ending.status == EndStatus::Interrupted => {
                 Standing::Excluded
             }
-            // What a timeout cut off is in the values, as lower bounds.
+            // What a timeout cut off is among the values, as lower bounds.
             Some(ending) if ending.is_failure() && ending.status != EndStatus::Timeout => {
                 Standing::Failed
             }

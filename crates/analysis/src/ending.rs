@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// The name of a trial's ending as a response.
 pub const OUTCOME: &str = "outcome";
-/// How older builds wrote the death of a guest's kernel: as a warning.
+/// Older builds recorded the death of a guest's kernel as a warning.
 const KERNEL_DIED: &str = "the guest's kernel died: ";
 
 /// How a trial ended.
@@ -15,7 +15,7 @@ pub struct Ending {
     pub status: EndStatus,
     /// The cause of a failure, in one line, if known.
     pub cause: Option<String>,
-    /// Whether its file has no end, which shows nothing of the system.
+    /// Whether its file is truncated, which shows nothing about the system.
     pub is_cut_off: bool,
 }
 
@@ -45,7 +45,7 @@ impl Ending {
         !self.is_cut_off && !matches!(self.status, EndStatus::Complete | EndStatus::Interrupted)
     }
 
-    /// In a few words, such as `the kernel died: BUG: …`; `None` of a complete run.
+    /// In a few words, such as `the kernel died: BUG: …`; `None` if complete.
     pub fn text(&self) -> Option<String> {
         let words = match self.status {
             EndStatus::Complete => return None,

@@ -2,7 +2,7 @@
 //!
 //! `docs/explained.md` shows what the kernel counts and which counter contains which. In short:
 //!
-//! 1. A **missed start** is the time in which the sample before was still under way.
+//! 1. A **missed start** is the time during which the previous sample was still running.
 //! 2. The rest is divided into disjoint **states**, in the order of `STATES`.
 //! 3. Each **cause** of `CAUSES` takes its time from the states, as it is elapsed time between two
 //!    places of the kernel. The remainder comes after the states that the cause may have consisted
@@ -52,7 +52,7 @@ const WAITING: &[Part] = &[Part::BlockIo, Part::CpuWait, Part::System, Part::Rem
 const WORKING: &[Part] = &[Part::System, Part::CpuWait, Part::BlockIo, Part::Remainder, Part::User];
 /// The causes in the order in which they take time, with the causes they contain, and their states.
 const CAUSES: [(Part, &[Part], &[Part]); 6] = [
-    // That of the group, a sum over CPUs: with several an upper bound.
+    // The group's, a sum over CPUs: with several CPUs an upper bound.
     (Part::Throttled, &[], &[Part::CpuWait]),
     (Part::Thrashing, &[], WAITING),
     (Part::SwapIn, &[Part::Thrashing], WAITING),
@@ -62,10 +62,10 @@ const CAUSES: [(Part, &[Part], &[Part]); 6] = [
 ];
 
 model::named! {
-    /// Where time went, in the order in which it is told.
+    /// Where time went, in printed order.
     #[derive(PartialOrd, Ord, Hash)]
     pub enum Part {
-        /// The sample before was still under way.
+        /// The previous sample was still running.
         MissedStart = "missed-start",
         /// Running its own code.
         User = "user",
@@ -75,27 +75,27 @@ model::named! {
         CpuWait = "cpu-wait",
         /// Runnable, but the group had used up its quota.
         Throttled = "throttled",
-        /// Sleeping until a disk was done, for none of the causes below.
+        /// Waiting for a disk, for none of the causes below.
         BlockIo = "block-io",
-        /// Reading from swap (what that means on which kernel: see the document).
+        /// Reading from swap (for the meaning by kernel version see the document).
         SwapIn = "swap-in",
-        /// Waiting for pages that were evicted a short while before.
+        /// Waiting for recently evicted pages.
         Thrashing = "thrashing",
-        /// Freeing memory itself before it got any.
+        /// Reclaiming memory before an allocation.
         Reclaim = "reclaim",
-        /// Moving pages to get a run of free ones.
+        /// Moving pages to get contiguous free ones.
         Compaction = "compaction",
         /// Copying pages on the first write after a fork.
         CopyOnWrite = "copy-on-write",
         /// Interrupted.
         Irq = "irq",
-        /// None of all these: other sleeps, stolen time, and whatever has no counter here.
+        /// None of these: other sleeps, stolen time, and time without a counter.
         Remainder = "remainder",
     }
 }
 
 impl Part {
-    /// What it is called in a table.
+    /// Its name in tables.
     pub fn title(self) -> &'static str {
         match self {
             Self::MissedStart => "missed start",
@@ -113,7 +113,7 @@ impl Part {
 pub struct Explained {
     /// The delay from the intended start, in ns.
     pub delay_ns: u64,
-    /// Each part in ns, in sum the delay; `None` = its source is missing, its time in other parts.
+    /// Each part in ns, in sum the delay; `None` = no source, so other parts contain its time.
     pub parts_ns: BTreeMap<Part, Option<u64>>,
 }
 
@@ -129,14 +129,14 @@ fn has_counted(parts_ns: &BTreeMap<Part, Option<u64>>) -> bool {
     known.any(|(part, _)| !matches!(part, Part::MissedStart | Part::Remainder))
 }
 
-/// Divides the delay of a sample; `former` is the sample before it.
+/// Divides the delay of a sample; `former` is the previous sample.
 pub fn explain(sample: &SampleRecord, former: Option<&SampleRecord>) -> Explained {
     let delay_ns = sample.delay_ns();
     let missed_ns = former.map_or(0, |former| missed_start_ns(sample, former));
     let mut rest_ns = delay_ns - missed_ns;
     let mut parts_ns: BTreeMap<Part, Option<u64>> =
         Part::ALL.iter().map(|part| (*part, None)).collect();
-    // Before Linux 5.17, which counts compaction, reading from swap was a state and no cause.
+    // Before Linux 5.17, which counts compaction, reading from swap was a state, not a cause.
     let compaction = sample.after.get("taskstats").and_then(|it| it.get("compact_delay_total_ns"));
     let apart = compaction.is_none().then_some(Part::SwapIn);
     for state in STATES.into_iter().chain(apart) {
@@ -182,7 +182,7 @@ pub fn explain_run(run: &Run) -> Vec<(&SampleRecord, Explained)> {
     samples.map(|(sample, former)| (sample, explain(sample, former))).collect()
 }
 
-/// How long a sample waited in ns, from its intended start until the counters of the former were read.
+/// How long a sample waited in ns, from its intended start until the former's counters were read.
 fn missed_start_ns(sample: &SampleRecord, former: &SampleRecord) -> u64 {
     let former_end_ns = former.intended_ns + former.delay_ns();
     if former_end_ns <= sample.intended_ns {
@@ -196,9 +196,9 @@ fn missed_start_ns(sample: &SampleRecord, former: &SampleRecord) -> u64 {
 /// The parts of several samples together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Account {
-    /// How many samples.
+    /// Number of samples.
     pub samples: usize,
-    /// Their delays together, in ns.
+    /// Sum of their delays, in ns.
     pub delay_ns: u64,
     /// Each part in ns; `None` = unknown in all samples.
     pub parts_ns: BTreeMap<Part, Option<u64>>,

@@ -1,7 +1,8 @@
-//! Comparison, attribution, bisection and sweeps of observations; the responsiveness matrix, sessions
-//! and memory jobs; and what a delay consists of.
+//! Comparison, attribution, bisection and sweeps of observations; the responsiveness matrix,
+//! sessions and memory jobs; the parts of delays.
 //!
-//! **Invariant:** pure functions of plain data: no file, output or clock, and repeatable to the byte.
+//! **Invariant:** pure functions of plain data: no files, output or clocks; deterministic to the
+//! byte.
 
 mod against_itself;
 pub mod attribution;
@@ -31,7 +32,7 @@ pub use stats::Refused;
 
 use model::CounterSet;
 
-/// The smallest and the largest of some values; of none ∞ and -∞.
+/// Smallest and largest value; ∞ and -∞ if empty.
 pub(crate) fn extent(values: &[f64]) -> (f64, f64) {
     let begin = (f64::INFINITY, f64::NEG_INFINITY);
     values.iter().fold(begin, |(low, high), value| (low.min(*value), high.max(*value)))
@@ -43,13 +44,13 @@ pub(crate) fn are_apart(one: &[f64], other: &[f64]) -> bool {
     one.1 < other.0 || other.1 < one.0
 }
 
-/// Sentences in one; `None` of none.
+/// Joins sentences; `None` if there are none.
 pub(crate) fn joined(sentences: impl IntoIterator<Item = String>) -> Option<String> {
     let sentences: Vec<String> = sentences.into_iter().collect();
     (!sentences.is_empty()).then(|| sentences.join("; "))
 }
 
-/// A refusal of an unknown name that lists the known ones.
+/// Refuses an unknown name and lists the known ones.
 pub(crate) fn unknown<'a>(
     what: impl std::fmt::Display,
     known: impl IntoIterator<Item = &'a String>,
@@ -58,7 +59,7 @@ pub(crate) fn unknown<'a>(
     Refused::new(format!("{what}; there are {}", known.join(", ")))
 }
 
-/// The increase of a counter between two sets; `None` if one lacks it, or it has shrunk.
+/// The increase of a counter; `None` if a set lacks it or it shrank.
 pub(crate) fn increase(
     before: &CounterSet,
     after: &CounterSet,
@@ -68,7 +69,7 @@ pub(crate) fn increase(
     after.get(source)?.get(name)?.checked_sub(*before.get(source)?.get(name)?)
 }
 
-/// Distinct items in the order of their first occurrence.
+/// Distinct items in order of first occurrence.
 pub fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for one in all {
@@ -79,7 +80,7 @@ pub fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     found
 }
 
-/// The values of each key, the keys in the order of their first occurrence.
+/// The values of each key, in order of first occurrence.
 pub fn grouped<K: PartialEq, V>(all: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
     for (key, value) in all {

@@ -13,9 +13,8 @@ use crate::remarks::{headers, passes};
 use crate::setup::seeds;
 use crate::{Remarks, Setup, increase};
 
-/// Touches in the usage of a pass.
 const TOUCHES: &str = "touches";
-/// First touches: a pass with any is a part of the cold start.
+/// First touches: a pass with any is part of the cold start.
 const FIRST_TOUCHES: &str = "first_touches";
 
 /// The steady part of a run.
@@ -23,7 +22,7 @@ const FIRST_TOUCHES: &str = "first_touches";
 pub struct MemoryWork {
     /// How many passes (rounds, or windows of time) the run has.
     pub passes: usize,
-    /// Index of the first steady pass; `None` if there is none, and then all count.
+    /// Index of the first steady pass; `None` if there is none, so all count.
     pub steady_from: Option<usize>,
     /// Touches.
     pub touches: u64,
@@ -40,9 +39,8 @@ pub struct MemoryWork {
 }
 
 impl MemoryWork {
-    /// The steady part of a run with touches; a simulated run counts as a whole, as published ones did.
+    /// The steady part of a run with touches; a simulated run counts whole, like published ones.
     pub fn of(run: &Run) -> Option<Self> {
-        // Each pass with the counters that were read after it.
         let mut passes: Vec<(&PassRecord, Option<&CounterSet>)> = Vec::new();
         let mut before_all = None;
         for line in &run.lines {
@@ -96,7 +94,7 @@ impl MemoryWork {
         (self.touches > 0).then(|| self.elapsed_ns as f64 / self.touches as f64)
     }
 
-    /// The sum of the usage of these names; `None` if one of them was not measured.
+    /// The sum of the usage of these names; `None` if any was not measured.
     pub fn used(&self, names: &[&str]) -> Option<u64> {
         names.iter().map(|name| self.usage.get(*name).copied()).sum()
     }
@@ -119,7 +117,7 @@ fn elapsed_ns(pass: &PassRecord) -> u64 {
 /// Cost of a touch in a pass; infinite if there was none.
 fn cost_of(pass: &PassRecord) -> f64 {
     let touches = pass.usage.get(TOUCHES).copied().unwrap_or(0);
-    // A pass below the resolution of the clock counts as 1 ns.
+    // A pass below the clock's resolution counts as 1 ns.
     elapsed_ns(pass).max(1) as f64 / touches as f64
 }
 
@@ -136,7 +134,7 @@ pub struct MemoryJob {
     pub seeds: Vec<u64>,
     /// The runs in their order.
     pub rows: Vec<MemoryJobRow>,
-    /// What a reader must know of the runs.
+    /// Remarks on the runs.
     #[serde(flatten)]
     pub remarks: Remarks,
 }
@@ -154,7 +152,7 @@ pub struct MemoryJobRow {
     pub touch_ns: Option<f64>,
     /// Speed relative to the run without load of the same seed.
     pub relative_speed: Option<f64>,
-    /// Pages that the machine read from swap; of a simulated one, processes swapped in.
+    /// Pages read from swap; on a simulated machine, processes swapped in.
     pub swap_ins: Option<u64>,
     /// How the run ended.
     pub status: EndStatus,

@@ -9,7 +9,7 @@ use crate::sweep::{Curve, Found, Point};
 pub struct Condition {
     /// Its kind.
     pub kind: ConditionKind,
-    /// The figure or counter, by the names of [`Point`]; empty of a knee.
+    /// The figure or counter, as in [`Point`]; empty for a knee.
     pub figure: String,
     /// First level, in the curve's unit; of a knee the last one on the plateau.
     pub from: f64,
@@ -19,7 +19,7 @@ pub struct Condition {
     pub least: Option<f64>,
     /// Largest value.
     pub most: Option<f64>,
-    /// How far the true figure may lie below the printed one, which was rounded.
+    /// How far the true figure may lie below the printed, rounded one.
     pub printed_below: f64,
     /// How far it may lie above.
     pub printed_above: f64,
@@ -30,7 +30,7 @@ model::named! {
     pub enum ConditionKind {
         /// The figure over the published one, at each level.
         Ratio = "ratio",
-        /// The figure for each second, of all levels together.
+        /// The rate per second over all levels.
         Rate = "rate",
         /// The figure at the last level over that at the first.
         Growth = "growth",
@@ -46,7 +46,7 @@ model::named! {
 /// A curve beside a published one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Beside {
-    /// A row a level that both have, from low to high.
+    /// A row per common level, from low to high.
     pub rows: Vec<BesideRow>,
     /// The conditions whose levels were measured.
     pub judged: Vec<Judged>,
@@ -57,11 +57,11 @@ pub struct Beside {
 pub struct BesideRow {
     /// The level.
     pub level: f64,
-    /// The measurement with the least elapsed time, as in such tables.
+    /// The measurement with the least elapsed time, as in published tables.
     pub best: Point,
     /// The published figures.
     pub published: Point,
-    /// Conditions on ratios at this level: index in [`Beside::judged`], and whether it holds here.
+    /// Ratio conditions at this level: index in [`Beside::judged`], and whether it holds here.
     pub ratios: Vec<(usize, bool)>,
 }
 
@@ -70,9 +70,9 @@ pub struct BesideRow {
 pub struct Judged {
     /// The condition.
     pub condition: Condition,
-    /// Each level and its value; of a knee its two sides.
+    /// Each level and its value; the two sides of a knee.
     pub values: Vec<(f64, f64)>,
-    /// The levels at which it does not hold.
+    /// Levels at which it fails.
     pub missed: Vec<f64>,
     /// Whether it holds.
     pub holds: bool,
@@ -102,20 +102,19 @@ impl Beside {
         Self { rows: levels.iter().filter_map(row).collect(), judged }
     }
 
-    /// Whether all conditions that were judged hold.
+    /// Whether all judged conditions hold.
     pub fn holds(&self) -> bool {
         self.judged.iter().all(|judged| judged.holds)
     }
 }
 
-/// The measurement of a level with the least elapsed time: one that was disturbed less.
+/// The measurement of a level with the least elapsed time, which was disturbed least.
 pub fn best(curve: &Curve, level: f64) -> Option<&Point> {
     let elapsed = |point: &&Point| figure(point, "elapsed_ns").unwrap_or(f64::INFINITY);
     let of_level = curve.points.iter().filter(|point| point.level == level);
     of_level.min_by(|one, other| elapsed(one).total_cmp(&elapsed(other)))
 }
 
-/// A figure or a counter.
 fn figure(point: &Point, name: &str) -> Option<f64> {
     point.figures.get(name).or_else(|| point.counters.get(name)).copied()
 }
@@ -169,7 +168,7 @@ fn judge(
             return has_ends.then(|| Judged { condition, values, missed: Vec::new(), holds });
         }
     };
-    // Bounds of a ratio are wider by the rounding of the printed figure.
+    // Rounding of the printed figure widens the bounds of a ratio.
     let is_held = |(level, value): (f64, f64)| {
         let printed = best(published, level).filter(|_| condition.kind == ConditionKind::Ratio);
         let printed = printed.and_then(|point| figure(point, name));

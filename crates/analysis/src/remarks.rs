@@ -1,4 +1,4 @@
-//! What a reader must know of the runs behind a result.
+//! Remarks on the runs behind a result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use crate::{distinct, grouped};
 
-/// What a reader must know of the runs behind a result.
+/// Remarks on the runs behind a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Remarks {
     /// Distinct warnings with their loads.
     pub warnings: Vec<String>,
     /// Unavailable capabilities, as `CAPABILITY: REASON`.
     pub missed: Vec<String>,
-    /// Loads that could not be run at all, with the reasons.
+    /// Loads that could not run, with the reasons.
     pub skipped: BTreeMap<String, String>,
 }
 
@@ -30,18 +30,17 @@ impl Remarks {
     }
 }
 
-/// The headers of runs, without those that were killed before theirs was written.
+/// Headers of runs; a run killed early has none.
 pub(crate) fn headers<'a>(runs: &[&'a Run]) -> impl Iterator<Item = &'a Header> {
     runs.iter().filter_map(|run| run.header.as_ref())
 }
 
-/// The runs of each load, in the order in which loads were first run, if they have a header.
+/// The runs with headers by load, in order of the first run.
 pub fn by_load<'a>(runs: &[&'a Run]) -> Vec<(&'a str, Vec<&'a Run>)> {
     let load = |run: &'a Run| Some((run.header.as_ref()?.spec.load.name.as_str(), run));
     grouped(runs.iter().copied().filter_map(load))
 }
 
-/// The work records of a run.
 pub(crate) fn works(run: &Run) -> impl Iterator<Item = &WorkRecord> {
     run.lines.iter().filter_map(|line| match line {
         Line::Work(work) => Some(&**work),
@@ -49,7 +48,6 @@ pub(crate) fn works(run: &Run) -> impl Iterator<Item = &WorkRecord> {
     })
 }
 
-/// The pass records of a run.
 pub(crate) fn passes(run: &Run) -> impl Iterator<Item = &PassRecord> {
     run.lines.iter().filter_map(|line| match line {
         Line::Pass(pass) => Some(&**pass),
@@ -57,13 +55,12 @@ pub(crate) fn passes(run: &Run) -> impl Iterator<Item = &PassRecord> {
     })
 }
 
-/// How runs ended: the first ending that was not complete.
+/// The first ending that was not complete.
 pub(crate) fn status(runs: &[&Run]) -> EndStatus {
     let mut statuses = runs.iter().map(|run| run.status());
     statuses.find(|status| *status != EndStatus::Complete).unwrap_or(EndStatus::Complete)
 }
 
-/// The delays of a sample or a histogram.
 pub(crate) fn delays(line: &Line) -> Vec<Observation> {
     match line {
         Line::Sample(sample) => vec![sample.delay()],
@@ -72,7 +69,7 @@ pub(crate) fn delays(line: &Line) -> Vec<Observation> {
     }
 }
 
-/// Each warning and each death once, with its loads.
+/// Each warning and death once, with its loads.
 fn warnings(runs: &[&Run]) -> Vec<String> {
     let begun = runs.iter().filter_map(|run| Some((*run, run.header.as_ref()?)));
     let (mut notes, mut doubts, mut all_loads) = (Vec::new(), Vec::new(), BTreeSet::new());

@@ -1,4 +1,4 @@
-//! The responsiveness matrix: what each load does to a small interaction, against no load.
+//! The responsiveness matrix: the effect of each load on a small interaction, against no load.
 
 mod claim;
 mod matrix;
@@ -62,7 +62,7 @@ impl Matrix {
         reference_ns(&self.rows)
     }
 
-    /// Keeps at most `most` of the slowest responses of each load.
+    /// Keeps at most `most` of each load's slowest responses.
     pub fn keep_worst(&mut self, most: usize) {
         for load in &mut self.why_slow {
             load.worst.truncate(most);
@@ -74,7 +74,7 @@ fn reference_ns(rows: &[Row]) -> Option<f64> {
     rows.first().filter(|row| row.load == BASELINE).and_then(|row| row.median_ns)
 }
 
-/// A row without what depends on the baseline.
+/// A row without figures that depend on the baseline.
 fn row(load: &str, runs: &[&Run]) -> Row {
     let mut delays_ns: Vec<Observation> = Vec::new();
     let mut parts: BTreeMap<&str, Vec<f64>> = BTreeMap::new();

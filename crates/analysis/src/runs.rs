@@ -24,7 +24,7 @@ const RESPONSES: [(&str, &str, bool); 6] = [
     ("major_faults", "faults", true),
 ];
 
-/// Runs and their names as observations; `name` is their source.
+/// Converts runs with their names to observations; `name` is their source.
 ///
 /// - The factor is the load, `noload` first.
 /// - The response of a probe is `delay_ns`; a histogram has three digits.
@@ -85,7 +85,7 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
     }
 }
 
-/// A trial with the ending and the problems of its run, and one more.
+/// A trial with the ending and problems of its run, and `more`.
 pub(crate) fn of_ending(run: &Run, more: Option<String>) -> Trial {
     Trial {
         ending: Some(Ending::of(run)),
@@ -106,7 +106,7 @@ fn environment(header: &Header) -> Environment {
     add("subject_memory_bytes", subject.memory_bytes().to_string());
     add("thrashlab", header.thrashlab.clone());
     if let Measure::Job(job) = &header.spec.measure {
-        // They may be varied, so they are no part of the meaning.
+        // They may be varied, so they are not part of the meaning.
         let params = job.params.iter().map(|(name, value)| (name, value.to_string()));
         let choices = job.choices.iter().map(|(name, chosen)| (name, chosen.clone()));
         for (name, value) in params.chain(choices) {
@@ -122,7 +122,7 @@ fn environment(header: &Header) -> Environment {
     }
     if let SubjectSpec::Vm(vm) = subject {
         add("vm_kernel", vm.kernel.clone());
-        // Plain structs cannot fail to serialise.
+        // Serialising plain structs cannot fail.
         if let Ok(Value::Object(fields)) = serde_json::to_value(&vm.machine) {
             for (name, value) in fields {
                 let fact = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -138,7 +138,7 @@ fn hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// What must be the same where runs are compared.
+/// What must match to compare runs.
 fn meaning(header: &Header) -> BTreeMap<String, String> {
     let spec = &header.spec;
     let every = model::units::format_duration(spec.timing.interval_ns);
@@ -159,7 +159,6 @@ fn meaning(header: &Header) -> BTreeMap<String, String> {
     meaning.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Doubts about a run's values.
 fn problems(run: &Run) -> Vec<String> {
     let mut problems = Vec::new();
     for line in &run.lines {
@@ -171,7 +170,7 @@ fn problems(run: &Run) -> Vec<String> {
                 if dose.intended > 0
                     && (dose.delivered as f64 / dose.intended as f64) < DELIVERED_AT_LEAST =>
             {
-                // The same sentence for all, so that it is printed once.
+                // One sentence for all, so that it is printed once.
                 let least = 100.0 * DELIVERED_AT_LEAST;
                 problems.push(format!("the load delivered less than {least:.0} % of its dose"));
             }
@@ -184,7 +183,6 @@ fn problems(run: &Run) -> Vec<String> {
     problems
 }
 
-/// A figure of the resource usage of one command or pass.
 type Reading = fn(&model::Values) -> Option<u64>;
 
 const READINGS: [(&str, Reading); 3] = [
@@ -218,7 +216,7 @@ fn work(run: &Run) -> (Vec<Values>, Option<String>) {
     (values, joined(unfinished.into_iter().chain(failed)))
 }
 
-/// The figures of a memory job, for a touch each.
+/// Figures of a memory job, per touch.
 fn of_memory(work: &MemoryWork) -> (Vec<Values>, Option<String>) {
     let Some(touch_ns) = work.cost_ns() else {
         return (Vec::new(), Some("nothing was touched".to_owned()));
@@ -232,7 +230,7 @@ fn of_memory(work: &MemoryWork) -> (Vec<Values>, Option<String>) {
     (values.collect(), work.steady_from.is_none().then(|| cold.to_owned()))
 }
 
-/// The figures of each command, in the order of their names.
+/// Figures of each command, by name.
 fn of_commands(items: &[&WorkRecord], workers: usize) -> Vec<Values> {
     let mut commands: BTreeMap<&str, Vec<&WorkRecord>> = BTreeMap::new();
     for item in items {
@@ -240,7 +238,7 @@ fn of_commands(items: &[&WorkRecord], workers: usize) -> Vec<Values> {
     }
     let figures = |(name, items): (&str, Vec<&WorkRecord>)| {
         let begun: BTreeSet<u32> = items.iter().map(|item| item.worker).collect();
-        // A worker that has not begun it by the end of the run would take time too.
+        // Workers that never began it would take time too.
         let censored = begun.len() < workers || items.iter().any(|it| it.completed_ns.is_none());
         let used = items.iter().map(|item| {
             let end_ns = item.completed_ns.or(item.censored_at_ns).unwrap_or(item.at_ns);
@@ -251,7 +249,7 @@ fn of_commands(items: &[&WorkRecord], workers: usize) -> Vec<Values> {
     commands.into_iter().flat_map(figures).collect()
 }
 
-/// Time and usage, divided by the number of workers; figures that were not always measured are absent.
+/// Time and usage per worker; figures that were not always measured are absent.
 fn means(
     part: Option<&str>,
     used: &[(u64, &model::Values)],

@@ -14,15 +14,15 @@ use crate::{Remarks, Setup};
 pub struct Session {
     /// What was done where.
     pub setup: SessionSetup,
-    /// The cost of the commands, by load and command in their order.
+    /// The cost of each command, by load and script order.
     pub commands: Vec<CommandRow>,
     /// The first passes, by run and user.
     pub passes: Vec<PassRow>,
-    /// The performance measure, a row a load.
+    /// The performance measure, a row per load.
     pub measures: Vec<MeasureRow>,
-    /// One sentence on the whole.
+    /// The conclusion, one sentence.
     pub reading: String,
-    /// What a reader must know of the runs.
+    /// Remarks on the runs.
     #[serde(flatten)]
     pub remarks: Remarks,
 }
@@ -34,13 +34,13 @@ pub struct SessionSetup {
     pub place: String,
     /// The script's name.
     pub script: String,
-    /// Version of its meaning.
+    /// Version of the script's meaning.
     pub version: u32,
-    /// How many users worked at the same time.
+    /// Number of concurrent users.
     pub users: u32,
     /// Mean think time in ns.
     pub think_ns: u64,
-    /// Whose programs were run.
+    /// Which programs ran.
     pub tools: Tools,
     /// The seeds, in ascending order.
     pub seeds: Vec<u64>,
@@ -64,11 +64,11 @@ pub struct CommandRow {
 /// The resource usage of invocations of one command.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// How many there were.
+    /// Number of invocations.
     pub count: usize,
-    /// How many of them failed.
+    /// Number that failed.
     pub failed: usize,
-    /// How many of them were given up; their elapsed time is a lower bound.
+    /// Number abandoned; their elapsed times are lower bounds.
     pub censored: usize,
     /// Median time from start to end, in ns.
     pub wall_median_ns: Option<f64>,
@@ -98,11 +98,11 @@ pub struct PassRow {
 pub struct MeasureRow {
     /// The load.
     pub load: String,
-    /// Mean CPU time in ns of the users' first passes, for each run that all of them finished.
+    /// Mean CPU time in ns of the users' first passes, for each run that all users finished.
     pub runs_ns: BTreeMap<String, f64>,
     /// Their mean in ns.
     pub mean_ns: Option<f64>,
-    /// How the runs ended; the first that was not complete.
+    /// The first run ending that was not complete, else complete.
     pub status: EndStatus,
 }
 
@@ -158,7 +158,6 @@ impl Session {
     }
 }
 
-/// The rows of a load, in the order of the script.
 fn command_rows(load: &str, runs: &[&Run]) -> Vec<CommandRow> {
     let works: Vec<&WorkRecord> = runs.iter().flat_map(|run| works(run)).collect();
     let script = runs.iter().find_map(|run| script(run.header.as_ref()?));
@@ -239,7 +238,7 @@ fn measure_row(load: &str, runs: &[&Run], passes: &[PassRow]) -> MeasureRow {
     MeasureRow { load: load.to_owned(), runs_ns, mean_ns, status: status(runs) }
 }
 
-/// One sentence: the measure, against the first load, and the largest cost.
+/// One sentence: the measure, the ratio to the first load, and the largest cost.
 fn reading(commands: &[CommandRow], measures: &[MeasureRow]) -> String {
     let Some((first, mean_ns)) = measures.iter().find_map(|row| Some((row, row.mean_ns?))) else {
         return "No run in which all users finished their first pass: there is no measure."

@@ -19,7 +19,7 @@ pub struct Setup {
     /// The machine's address, if the subject was on another one (`ssh://HOST`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
-    /// The machine, where the subject is one.
+    /// The machine, if the subject is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
     /// The subject's memory in bytes.
@@ -68,7 +68,7 @@ impl Setup {
         let spec = &header.spec;
         let fact = |name: &str| header.environment.get(name).cloned();
         let number = |name: &str| fact(name).and_then(|text| text.parse().ok());
-        // The memory is the machine's, not that of a sandbox in it.
+        // The machine's memory, not that of a sandbox in it.
         let (memory_bytes, machine) = match &spec.subject {
             SubjectSpec::Vm(vm) => {
                 let machine = Machine {

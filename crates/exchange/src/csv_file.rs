@@ -1,4 +1,4 @@
-//! A table as comma-separated values (RFC 4180, lines end in LF).
+//! A table as CSV (RFC 4180, lines end in LF).
 
 use std::fmt::Write as _;
 use std::io::Write;

@@ -11,18 +11,18 @@ use model::units::split_time_name;
 /// What a line contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Each {
-    /// A trial by the median of its samples; a sample if a cell has only one trial.
+    /// The median of each trial; each sample where a cell has only one trial.
     #[default]
     Usual,
-    /// A trial.
+    /// The median of each trial.
     Trial,
-    /// A sample.
+    /// Each sample.
     Sample,
 }
 
-/// Responses, the first of which that exists becomes `ns/op`.
+/// The first of these that exists becomes `ns/op`.
 const PRIMARY: [&str; 5] = ["delay_ns", "elapsed_ns", "touch_ns", "elapsed_s", "real_ns"];
-/// A fact that differs from boot to boot and means nothing.
+/// A fact that differs at every boot and means nothing.
 const NAME_ONLY: &str = "boot_id";
 /// The factor of imported benchmark names.
 const BENCHMARK: &str = "benchmark";
@@ -75,7 +75,7 @@ pub fn write(set: &Dataset, each: Each, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether some cell has a single trial that has several samples.
+/// Whether some cell has a single trial with several samples.
 fn has_single_trials(set: &Dataset) -> bool {
     let mut cells: BTreeMap<_, (usize, usize)> = BTreeMap::new();
     for trial in &set.trials {
@@ -103,7 +103,7 @@ fn shared_facts(set: &Dataset) -> BTreeMap<String, String> {
     shared.into_iter().map(|(fact, value)| (key(&fact), one_line(&value))).collect()
 }
 
-/// The name of a fact as a key: in lower case and without blanks; the CPU has Go's name.
+/// A fact's name as a key, in lower case without blanks; the CPU has Go's name.
 fn key(fact: &str) -> String {
     if fact == "cpu_model" {
         return "cpu".to_owned();
@@ -141,7 +141,7 @@ fn unit(name: &str, response: &Response, is_primary: bool) -> Unit {
     Unit { name, factor, more_is_better }
 }
 
-/// All units of lines with their directions, except those that Go knows.
+/// All units with their directions, except those that Go knows.
 fn spelled(set: &Dataset, units: &BTreeMap<&str, Unit>, by_sample: bool) -> Vec<(String, bool)> {
     let mut all = BTreeMap::new();
     for values in set.trials.iter().flat_map(|trial| &trial.values) {
@@ -155,8 +155,8 @@ fn spelled(set: &Dataset, units: &BTreeMap<&str, Unit>, by_sample: bool) -> Vec<
     all.into_iter().filter(|(name, _)| name != "ns/op").collect()
 }
 
-/// `BenchmarkResponse/load=cpuload-2`: measure, levels, part and CPUs. Other characters are escaped
-/// as in URLs (`%20`), so that names stay distinct.
+/// `BenchmarkResponse/load=cpuload-2`: measure, levels, part and CPUs. Other characters are
+/// percent-encoded (`%20`), so that names stay distinct.
 fn name(set: &Dataset, trial: &Trial, part: Option<&str>) -> String {
     let mut name = String::from("Benchmark");
     match trial.levels.get(BENCHMARK) {
@@ -180,7 +180,7 @@ fn name(set: &Dataset, trial: &Trial, part: Option<&str>) -> String {
     let cpus = ["procs", "cpus_online"].iter().find_map(|fact| trial.environment.get(*fact));
     match cpus.and_then(|cpus| cpus.parse::<u32>().ok()) {
         Some(cpus) => name += &format!("-{cpus}"),
-        // A number at the end would be read as CPUs.
+        // A trailing number would be read as CPUs.
         None => {
             let number = name.rsplit_once('-').filter(|(_, end)| end.parse::<u32>().is_ok());
             if let Some((start, end)) = number {

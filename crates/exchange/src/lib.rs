@@ -1,6 +1,6 @@
 //! Results in other programs' formats: CSV, Parquet, Go benchmark lines, OpenMetrics.
 //!
-//! **Invariant:** the same results give the same bytes. The tables of run files ([`frames::Table`])
+//! **Invariant:** the same results give the same bytes. Tables of run files ([`frames::Table`])
 //! are written batch by batch in bounded memory.
 
 mod csv_file;

@@ -1,4 +1,4 @@
-//! Observations as a table, of runs and of other programs' results.
+//! Observations as a table, from runs or other programs.
 
 use analysis::{Dataset, Trial, Values};
 use frames::{Cells, Column};
@@ -19,8 +19,8 @@ pub fn observed<'a>(
     sink.finish()
 }
 
-/// The rows of a trial and response. `lower_bound` is 1 where the value is one; `lower_bounds` is
-/// how many values of this trial, part and response are.
+/// The rows of a trial and response. `lower_bound` is 1 for lower bounds; `lower_bounds` counts
+/// those of this trial, part and response.
 fn columns(set: &Dataset, trial: &Trial, values: &Values) -> Vec<Column> {
     let rows = values.samples.len();
     let text = |name: &'static str, text: Option<&str>| Column::text(name, text, rows);

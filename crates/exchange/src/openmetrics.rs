@@ -67,9 +67,9 @@ struct Metric {
 
 /// The metric of each response.
 ///
-/// Names that become equal (`a-b`, `a.b` and `a_b`; `delay_us` and `delay_ms`) share a family, which
-/// must be unique in an exposition. If its name, or that of its samples (`_count` and `_sum` of a
-/// summary), is taken, `response_` is added to it.
+/// Names that become equal (`a-b`, `a.b` and `a_b`; `delay_us` and `delay_ms`) share a family,
+/// which must be unique in an exposition. If its name or its samples' (`_count` and `_sum` of a
+/// summary) is taken, `response_` is prepended.
 fn metrics(set: &Dataset) -> BTreeMap<&str, Metric> {
     let mut sharing: BTreeMap<String, Vec<(&str, f64)>> = BTreeMap::new();
     for (response, meaning) in &set.responses {
@@ -107,7 +107,7 @@ fn metrics(set: &Dataset) -> BTreeMap<&str, Metric> {
     metrics
 }
 
-/// The name of a metric with its unit, and the factor of its values.
+/// The metric's name with its unit, and the factor of its values.
 fn metric(response: &str, meaning: &Response) -> (String, f64) {
     match (split_time_name(response), meaning.unit.as_str()) {
         (Some((stem, _, ns)), _) => (format!("{PREFIX}{}_seconds", name(stem)), ns / 1e9),
@@ -137,11 +137,11 @@ fn with_facts(mut labels: Vec<(String, String)>, trial: &Trial) -> Vec<(String, 
     labels
 }
 
-/// A name of a label that differs from these and from all later ones.
+/// A label name that differs from these and from all later ones.
 fn label(text: &str, others: &[(String, String)]) -> String {
     let ours = ["input", "trial", "block", "seed", "part", "response", "quantile"];
     let mut label = name(text);
-    // Names that begin with two underscores are reserved.
+    // Names with two leading underscores are reserved.
     while label.starts_with("__") {
         label.remove(0);
     }

@@ -29,7 +29,7 @@ struct Held {
     /// 1 for each present cell, else 0.
     present: Vec<i16>,
     values: Values,
-    /// Texts of this group, which are shared.
+    /// Texts of this group, shared.
     texts: HashMap<String, ByteArray>,
 }
 
@@ -174,7 +174,6 @@ fn put<T: DataType, W: Write + Send>(
     Ok(())
 }
 
-/// A shared text.
 fn bytes(texts: &mut HashMap<String, ByteArray>, text: &str) -> ByteArray {
     if let Some(known) = texts.get(text) {
         return known.clone();

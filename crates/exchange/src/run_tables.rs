@@ -7,7 +7,7 @@ use frames::{Batch, Column, LoadError, RunFiles, RunRow, Table};
 
 use crate::sink::{ExportError, Sink};
 
-/// Size of a chunk of a run file, which bounds the memory.
+/// Chunk size of run files, which bounds memory use.
 const PIECE_BYTES: u64 = 1 << 20;
 
 /// Run files as tables.
@@ -36,7 +36,7 @@ impl RunTables {
         Ok(Self { files, names })
     }
 
-    /// The columns of a table without rows. Fails when two would have the same name.
+    /// The columns of a table without rows. Fails if two have the same name.
     pub fn columns(&self, table: Table) -> Result<Vec<Column>, ExportError> {
         let columns = self.whole(&RunRow::default(), table, self.files.empty(table));
         let mut seen = BTreeSet::new();
@@ -46,8 +46,8 @@ impl RunTables {
         }
     }
 
-    /// Reads the files again, and writes their rows into the sinks of these tables. Fails when rows
-    /// cannot be written, or something, such as a histogram, is unreadable.
+    /// Reads the files again and writes their rows into these sinks. Fails when rows cannot be
+    /// written, or something such as a histogram is unreadable.
     pub fn write(&self, sinks: Vec<(Table, Box<dyn Sink + '_>)>) -> Result<(), ExportError> {
         let (wanted, mut sinks): (Vec<Table>, Vec<Box<dyn Sink>>) = sinks.into_iter().unzip();
         self.files.read(
@@ -68,7 +68,7 @@ impl RunTables {
         sinks.into_iter().try_for_each(Sink::finish)
     }
 
-    /// All columns of a batch, with those of the run in tables for grouping.
+    /// All columns of a batch, and the run's repeated ones.
     fn whole(&self, run: &RunRow, table: Table, batch: Batch) -> Vec<Column> {
         let rows = batch.rows();
         let mut columns = batch.columns(&self.names[table as usize], table.prefix());

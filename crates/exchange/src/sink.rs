@@ -5,7 +5,7 @@ use std::io;
 use frames::{Column, LoadError};
 use parquet::errors::ParquetError;
 
-/// A receiver of the rows of one table, which fails when they cannot be written.
+/// Receives the rows of one table; fails when they cannot be written.
 pub trait Sink {
     /// Adds rows: all columns of the table with equal lengths.
     fn rows(&mut self, columns: &[Column]) -> Result<(), ExportError>;
@@ -43,7 +43,7 @@ pub enum ExportError {
 }
 
 impl ExportError {
-    /// Whether the reader of the output went away (`| head`).
+    /// Whether the output's reader exited (`| head`).
     pub fn is_of_reader(&self) -> bool {
         let is_broken = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
         match self {

@@ -19,23 +19,23 @@ pub use levels::{LevelSteps, StepsOfPlan};
 
 /// An axis with steps that can be measured.
 pub trait Steps {
-    /// What is measured along what.
+    /// What is measured, and along which axis.
     fn axis(&self) -> Axis;
 
     /// Whether measurements of a step repeat exactly.
     fn is_exact(&self) -> bool;
 
-    /// What is looked for.
+    /// What the search looks for.
     fn target(&self) -> Target {
         Target::Change
     }
 
-    /// Earlier measurements in the order of time: step and value.
+    /// Earlier measurements in time order: step and value.
     fn at_hand(&self) -> Result<Vec<(usize, f64)>, ExperimentError> {
         Ok(Vec::new())
     }
 
-    /// Looks for failures from here on, where that was not asked for and costs little.
+    /// Also looks for failures from here on, where that was not requested and is cheap.
     fn seek_failures(&mut self) -> bool {
         false
     }
@@ -69,7 +69,7 @@ impl Bisection<'_> {
         if is_alike && self.steps.seek_failures() {
             driver.note("no change between the ends; checking every step for a run that fails");
             let failing = self.search(&axis, driver);
-            // What was measured of the ends stays the answer where nothing fails.
+            // Without failures, the measurements of the ends remain the answer.
             if !failing.as_ref().is_ok_and(|found| found.changed.is_none()) {
                 found = failing;
             }
@@ -93,7 +93,7 @@ impl Bisection<'_> {
     ) -> Result<Found, BisectError<ExperimentError>> {
         let Self { steps, settings } = self;
         let (count, target) = (axis.steps.len(), steps.target());
-        // That a step fails is taken for certain on any machine.
+        // Failures are taken as certain on any machine.
         if steps.is_exact() || target == Target::Failure {
             return bisect_exactly(count, target, &mut |step| steps.measure(step, driver));
         }

@@ -1,4 +1,4 @@
-//! Carrying out a plan: the runs that are not there yet, in the order of the plan.
+//! Carrying out a plan: its missing runs, in plan order.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::simulated::{SIMULATOR, simulated_key, simulator};
 /// The result of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
-    /// How many runs its folder had already.
+    /// Runs that the folder already had.
     pub found: usize,
-    /// How many were made or taken from the cache.
+    /// Runs executed or taken from the cache.
     pub made: usize,
-    /// Runs that could not be made, with the reasons.
+    /// Runs that could not be executed, with the reasons.
     pub refused: BTreeMap<String, String>,
     /// Whether the user stopped it.
     pub interrupted: bool,
@@ -52,7 +52,7 @@ pub(crate) fn factors(plan: &Plan) -> Vec<ManifestFactor> {
     factors.collect()
 }
 
-/// What cannot be told apart in the plan's fraction, one effect per line.
+/// The aliased effects of the plan's fraction, one per line.
 pub(crate) fn aliases(plan: &Plan) -> Vec<String> {
     let Design::Fraction(resolution) = plan.design else { return Vec::new() };
     let Ok(fraction) = plan.fraction(resolution) else { return Vec::new() };
@@ -68,25 +68,25 @@ pub(crate) fn aliases(plan: &Plan) -> Vec<String> {
     fraction.aliases.iter().map(line).collect()
 }
 
-/// How far an experiment is, before any run is made.
+/// The state of an experiment before any run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outlook {
     /// Runs that the folder has.
     pub found: usize,
     /// Runs that come from the cache.
     pub cached: usize,
-    /// Runs to be made on this host or others, one at a time, and the longest time planned, in ns.
+    /// Runs to execute on this host or others, one at a time, and the longest planned time in ns.
     pub on_host: (usize, u64),
-    /// Runs to be made in guests, and the longest virtual time planned, in ns.
+    /// Runs to execute in guests, and the longest planned virtual time in ns.
     pub in_guests: (usize, u64),
-    /// Runs that are to be simulated.
+    /// Runs to simulate.
     pub simulated: usize,
 }
 
 impl Laboratory {
-    /// Makes the runs that the folder does not have yet: on this host and on others one at a time in
-    /// the order of the plan, in guests and simulations several at a time. A run that is refused,
-    /// dies or times out is part of the result. Whatever was set up for them is removed.
+    /// Executes the runs missing from the folder: on this host and others one at a time in plan
+    /// order, in guests and simulations several at a time. A run that is refused, dies or times
+    /// out is part of the result. Everything set up for them is removed.
     pub(crate) fn carry_out(
         &mut self,
         folder: &Path,
@@ -132,7 +132,7 @@ impl Laboratory {
         Ok(carried)
     }
 
-    /// How far the experiment in a folder is. Fails when a run file in it cannot be read.
+    /// The state of the experiment in a folder. Fails when a run file in it cannot be read.
     pub fn outlook(&self, folder: &Path) -> Result<Outlook, ExperimentError> {
         let mut outlook = Outlook::default();
         for order in self.orders() {
@@ -167,7 +167,7 @@ impl Laboratory {
             let (cell, (at, subject)) = (&self.cells[index], &self.places[index]);
             let (block, order) = match at.is_measured() {
                 true => (run.block, position),
-                // They mean nothing where nothing drifts, and would make it another cell.
+                // They are meaningless where nothing drifts, and would make it another cell.
                 false => (0, 0),
             };
             let spec = cell.spec(subject.clone(), run.seed, block, order);
@@ -177,7 +177,7 @@ impl Laboratory {
         .collect()
     }
 
-    /// Whether the folder has this run: ended by itself, and made of what the plan now names.
+    /// Whether the folder has this run, ended by itself and made from what the plan now names.
     pub(crate) fn has_finished(
         &self,
         order: &Order,

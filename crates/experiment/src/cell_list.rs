@@ -1,8 +1,8 @@
-//! Cells to be made elsewhere: the list of what a plan still needs, and making the cells of a list.
+//! Cells to run elsewhere: the list of what a plan still needs, and running the cells of a list.
 //!
-//! A list is JSON lines: machines first, then cells, each under the hash of everything that it
-//! depends on. The maker computes that hash again, so another version of thrashlab cannot make a
-//! cell under a wrong name.
+//! A list is JSON lines: machines first, then cells, each under the hash of all its inputs. The
+//! maker recomputes that hash, so another version of thrashlab cannot make a cell under a wrong
+//! name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,17 +22,17 @@ use crate::simulated::{simulated_cell, simulated_key};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 enum Listed {
-    /// A booted machine that cells go on from.
+    /// A booted machine that cells resume.
     Machine(Box<PackedMachine>),
     Cell(Box<ListedCell>),
 }
 
-/// A cell that is to be made.
+/// A cell to run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct ListedCell {
-    /// The hash of everything that it depends on, which names its file.
+    /// The hash of all its inputs, which names its file.
     key: String,
-    /// The first run of the plan that it is, for people.
+    /// Its first run in the plan, for people.
     run_id: String,
     /// The key of its machine; none for a simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,11 +40,11 @@ struct ListedCell {
     spec: Spec,
 }
 
-/// What came of a cell.
+/// The result of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MadeCell {
     key: String,
-    /// How its run ended; none if there was no run. Only a complete one is kept.
+    /// How its run ended; none without a run. Only a complete one is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<EndStatus>,
     /// Whether it was found.
@@ -54,7 +54,7 @@ pub struct MadeCell {
     why: Option<String>,
 }
 
-/// Why no other host can make a plan's cells: each kind that measures its host or does not repeat.
+/// Why no other host can run a plan's cells: those that measure their host or do not repeat.
 pub(crate) fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
     let mut reasons = BTreeMap::new();
     for cell in cells.iter().filter(|cell| !cell.is_deterministic()) {
@@ -75,8 +75,8 @@ pub(crate) fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
 }
 
 impl Laboratory {
-    /// What the plan needs that `folder` does not have, as JSON lines: machines, then cells, each
-    /// once. Fails when a run file of the folder cannot be read, or a spec cannot be written.
+    /// What the plan needs and `folder` lacks, as JSON lines: machines, then cells, each once.
+    /// Fails when a run file of the folder cannot be read, or a spec cannot be written.
     pub fn list(&self, folder: &Path) -> Result<String, ExperimentError> {
         let mut cells = Vec::new();
         let (mut keys, mut machines) = (BTreeSet::new(), BTreeMap::new());
@@ -112,10 +112,10 @@ impl Laboratory {
     }
 }
 
-/// Makes the cells of a list.
+/// Runs the cells of a list.
 pub struct CellMaker {
     cells: Cells,
-    /// Where the files of machines lie, each in a folder named by the machine's key.
+    /// Folder of machine files, each in a folder named by the machine's key.
     machines_folder: PathBuf,
     options: VmOptions,
     /// The machines of the list so far, or why there is none.
@@ -123,15 +123,15 @@ pub struct CellMaker {
 }
 
 impl CellMaker {
-    /// A maker that keeps its cells in `cells`.
+    /// A maker that stores its cells in `cells`.
     pub fn new(cells: Cells, machines_folder: PathBuf, options: &VmOptions) -> Self {
         let cache = Cache { cells: cells.clone(), ..options.cache.clone() };
         let options = VmOptions { cache, ..options.clone() };
         Self { cells, machines_folder, options, machines: BTreeMap::new() }
     }
 
-    /// Takes a line: remembers a machine, makes a cell. Fails when it is no line of a list, or the
-    /// user stopped it. Whatever is wrong with a cell or its machine is part of the result.
+    /// Processes a line: remembers a machine, runs a cell. Fails when it is no line of a list, or
+    /// the user stopped it. Problems of a cell or its machine are part of the result.
     pub fn take(
         &mut self,
         line: &str,
@@ -153,7 +153,7 @@ impl CellMaker {
             }
             Listed::Cell(cell) => {
                 let made = match self.make(&cell, stop) {
-                    // The cell alone cannot be made.
+                    // Only this cell fails.
                     Err(ExperimentError::NotMeasured(why)) => {
                         MadeCell { why: Some(why), ..MadeCell::default() }
                     }
@@ -200,7 +200,7 @@ impl CellMaker {
     }
 }
 
-/// Whether a text is a hash, and so nothing but the name of a file.
+/// Whether a text is a hash, and so only a file name.
 fn is_key(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -1,4 +1,4 @@
-//! What all drivers share: options, the user's wish to stop, and the listener to events.
+//! Common to all drivers: options, the stop request, and the event listener.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub struct DriverOptions {
     #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
     pub(crate) cells: Option<PathBuf>,
 
-    /// Where options come from that are not built in, for the headers of runs.
+    /// Sources of options that are not built in, for run headers.
     #[arg(skip)]
     pub origins: BTreeMap<String, String>,
 
@@ -52,7 +52,7 @@ pub struct DriverOptions {
 }
 
 impl DriverOptions {
-    /// Where finished simulations are taken from and kept; they are not, if missing.
+    /// The store of finished simulations, if there is one.
     pub(crate) fn simulated(&self) -> Option<Cells> {
         Some(Cells { folder: self.cells.clone()? })
     }
@@ -71,14 +71,14 @@ impl DriverOptions {
     }
 }
 
-/// Carries out plans and matrices: sets up machines, makes the runs, and cleans up.
+/// Executes plans and matrices: sets up machines, executes the runs, and cleans up.
 pub struct Driver<'a> {
     /// How runs are made.
     pub options: &'a DriverOptions,
-    /// The user's wish to stop.
+    /// The user's stop request.
     pub waiter: &'a Waiter,
     pub(crate) on_event: &'a mut Listener<'a>,
-    /// Notes on the host so far: a search sets up its stage again for each batch of runs.
+    /// Notes on the host so far: a search sets up its stage again for each batch.
     said_of_host: BTreeSet<String>,
 }
 
@@ -92,12 +92,12 @@ impl<'a> Driver<'a> {
         Self { options, waiter, on_event, said_of_host: BTreeSet::new() }
     }
 
-    /// Reports something that the user should know.
+    /// Reports a note to the user.
     pub fn note(&mut self, text: &str) {
         (self.on_event)(&Event::Note { text });
     }
 
-    /// Reports something about this host, once.
+    /// Reports a note about this host, once.
     pub(crate) fn note_of_host(&mut self, text: String) {
         if !self.said_of_host.contains(&text) {
             self.note(&text);

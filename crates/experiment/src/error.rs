@@ -25,7 +25,7 @@ pub enum ExperimentError {
     /// The plan cannot be carried out.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// What was asked for is impossible, or a file that was named is not what it should be.
+    /// The request is impossible, or a named file is not what it should be.
     #[error("{0}")]
     WrongUse(String),
     /// A cell cannot be run, or nothing was measured.

@@ -1,4 +1,4 @@
-//! What happens while runs are made.
+//! Events during runs.
 
 use std::path::Path;
 
@@ -8,44 +8,43 @@ use serde::{Serialize, Serializer};
 
 use crate::segment::Segment;
 
-/// What a driver reports its events to.
+/// Receives a driver's events.
 pub(crate) type Listener<'a> = dyn FnMut(&Event<'_>) + Send + 'a;
 
-/// Something that happened. A closed set: every display handles each.
+/// An event. A closed set: every display handles each.
 ///
 /// Serialized, it is an object whose `event` names the kind.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'a> {
-    /// All segments are known; nothing has been run yet. Several may run at a time.
+    /// All segments are known, and none has run. Several may run at a time.
     Planned {
         /// The segments in their order.
         segments: &'a [Segment],
-        /// Whether their time is that of guests, which passes faster or slower than the wall
-        /// clock's.
+        /// Whether their time is virtual (of guests), faster or slower than the wall clock.
         is_virtual: bool,
     },
     /// A segment begins.
     Started {
-        /// Its place in the order, from 0.
+        /// Its position in the order, from 0.
         index: usize,
     },
     /// The run of the segment wrote a line.
     Line {
-        /// The segment's place in the order, from 0.
+        /// The segment's position in the order, from 0.
         index: usize,
         /// The line.
         #[serde(serialize_with = "as_json")]
         line: &'a Line,
     },
-    /// Something that the user should know: a connection broke, a kernel was chosen.
+    /// A note for the user: a connection broke, a kernel was chosen.
     Note {
         /// The sentence.
         text: &'a str,
     },
     /// The segment is over.
     Ended {
-        /// Its place in the order, from 0.
+        /// Its position in the order, from 0.
         index: usize,
         /// How its run ended.
         status: EndStatus,
@@ -56,7 +55,7 @@ pub enum Event<'a> {
     },
     /// A segment cannot be run on this subject.
     Skipped {
-        /// The segment's place in the order, from 0.
+        /// The segment's position in the order, from 0.
         index: usize,
         /// Why.
         reason: &'a str,
@@ -67,16 +66,16 @@ pub enum Event<'a> {
         row: &'a str,
         /// The curve so far.
         curve: &'a Curve,
-        /// What it means so far.
+        /// The analysis so far.
         found: &'a Found,
     },
-    /// A measurement of a noisy bisection changed what is likely.
+    /// A measurement of a noisy bisection changed the probabilities.
     Likely {
         /// The axis.
         axis: &'a str,
         /// Its steps by name.
         steps: &'a [String],
-        /// For each step the probability that it is the first changed one.
+        /// For each step, the probability that it is the first changed one.
         first_changed: &'a [f64],
         /// The probability that nothing changed.
         no_change: f64,

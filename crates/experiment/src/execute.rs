@@ -1,5 +1,5 @@
 //! Executing runs: on real machines one at a time; in guests and on simulated machines, where
-//! neither their number nor their order changes a byte, several at a time.
+//! number and order change no byte, several at a time.
 
 use std::io;
 use std::path::Path;
@@ -22,10 +22,10 @@ use crate::made::{Made, Output};
 use crate::segment::Segment;
 use crate::simulated::simulated_cell;
 
-/// How often the user's wish to stop is looked for.
+/// How often the stop request is checked.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Takes what came of a run; an error ends the whole.
+/// Receives the result of a run; an error ends the execution.
 pub(crate) type Take<'t> = dyn FnMut(&Order, Made) -> Result<(), ExperimentError> + 't;
 
 /// Runs of one kind, measured or exactly repeatable, that are to be executed.
@@ -33,11 +33,11 @@ pub(crate) struct Execution<'a> {
     pub(crate) machines: &'a mut Machines,
     pub(crate) orders: &'a [Order],
     pub(crate) folder: &'a Path,
-    /// Whether the machine is left to settle before the first run, as it is before all others.
+    /// Whether the machine settles before the first run, as before all others.
     pub(crate) settles_first: bool,
 }
 
-/// Reports the end of a run, unless it was refused because the user stopped it.
+/// Reports the end of a run, unless refused because the user stopped it.
 fn ended(
     (index, order): (usize, &Order),
     (made, cached, interrupted): (Made, bool, bool),
@@ -62,11 +62,11 @@ fn ended(
 enum Report {
     Started,
     Line(Box<Line>),
-    /// What came of it, and whether it was taken from the cache.
+    /// Its result, and whether it was taken from the cache.
     Ended(Box<Made>, bool),
 }
 
-/// A message of a worker: a run that cannot be made is an error of the whole.
+/// A worker's message: a run that cannot be executed is an error of the whole.
 type Message = (usize, Result<Report, ExperimentError>);
 
 struct Pool<'a> {
@@ -80,7 +80,7 @@ struct Pool<'a> {
 }
 
 impl Execution<'_> {
-    /// Executes the runs; whether the user stopped it.
+    /// Executes the runs; returns whether the user stopped it.
     pub(crate) fn run(
         self,
         driver: &mut Driver<'_>,
@@ -175,7 +175,7 @@ impl Execution<'_> {
                     Ok(())
                 });
                 if let Err(error) = outcome {
-                    // The others are stopped; the first reason is the one that counts.
+                    // The others are stopped; the first reason counts.
                     pool.stop.store(true, Ordering::Relaxed);
                     failure.get_or_insert(error);
                 }
@@ -192,7 +192,7 @@ impl Pool<'_> {
             if index >= self.orders.len() || self.stop.load(Ordering::Relaxed) {
                 return;
             }
-            // A send fails only when nobody listens any more.
+            // A send fails only without a receiver.
             let _ = sender.send((index, Ok(Report::Started)));
             let made = self.order(index, sender);
             let _ = sender.send((index, made));
@@ -233,7 +233,7 @@ pub(crate) fn is_of_machine(facts: &Environment, address: Option<&str>) -> bool 
     facts.get(REMOTE_FACT).map(String::as_str) == address
 }
 
-/// Whether a run ended by itself and is what was written: another one would not be better.
+/// Whether a run ended by itself, so that repeating it would not help.
 pub(crate) fn has_ended(run: &Run) -> bool {
     run.checksum_ok != Some(false)
         && !matches!(run.status(), EndStatus::Interrupted | EndStatus::Killed)

@@ -1,5 +1,5 @@
-//! The driver of an experiment: a plan of factors becomes runs, those of an earlier invocation
-//! among them.
+//! The driver of an experiment: a plan of factors becomes runs, including those of an earlier
+//! invocation.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::plan::{Plan, parse_plan};
 use crate::results_folder::{named_or, open, read_plan, write_manifest, wrong_plan};
 use crate::typed::{Seeds, seeds};
 
-/// What is typed, and goes before what the plan says.
+/// Typed options, which override the plan.
 #[derive(Args, Clone, Debug)]
 pub struct PlanChanges {
     /// Run the first cell against itself: what differs is noise
@@ -36,17 +36,17 @@ pub struct PlanChanges {
 pub struct Experiment {
     /// Its plan, with what was typed.
     pub plan: Plan,
-    /// Where the runs go.
+    /// Results folder.
     pub folder: PathBuf,
-    /// Where the paths of the plan begin.
+    /// Base folder of the plan's paths.
     plan_folder: PathBuf,
     text: String,
-    /// What the folder had before.
+    /// The folder's earlier manifest.
     former: Option<Manifest>,
 }
 
 impl Experiment {
-    /// Reads a plan. Fails when it cannot be read or makes no sense.
+    /// Reads a plan. Fails when it is unreadable or invalid.
     pub fn new(
         path: &Path,
         changes: &PlanChanges,
@@ -68,15 +68,15 @@ impl Experiment {
         Ok(Self { folder: named_or(output, &plan.name), plan_folder, plan, text, former: None })
     }
 
-    /// The manifest of the plan as it is understood. The error says what of the plan cannot be set.
+    /// The resolved manifest of the plan. The error names what cannot be set.
     pub fn planned(&self) -> Result<Manifest, ExperimentError> {
         let cells = self.plan.cells(&self.plan_folder);
         cells.map_err(|error| ExperimentError::WrongUse(error.to_string()))?;
         Ok(manifest(&self.plan, &self.text))
     }
 
-    /// Goes on with what the folder has, which is this experiment or nothing: more blocks are no
-    /// other plan. Fails when it holds something else.
+    /// Continues with the folder's runs of this experiment, if any; more blocks are no other plan.
+    /// Fails when it holds another experiment.
     pub fn open(&mut self) -> Result<(), ExperimentError> {
         let Self { plan, folder, .. } = self;
         let is_same =
@@ -85,9 +85,9 @@ impl Experiment {
         Ok(())
     }
 
-    /// Fails if only this host can make some of the cells. The error says which cells, and why.
+    /// Fails if only this host can run some cells. The error names the cells and reasons.
     pub fn may_go_elsewhere(&self) -> Result<(), ExperimentError> {
-        // What cannot be set at all is reported when it is set up.
+        // What cannot be set at all is reported at set-up.
         let cells = self.plan.cells(&self.plan_folder).unwrap_or_default();
         let reasons = bound_to_host(&cells);
         match reasons.is_empty() {
@@ -98,7 +98,7 @@ impl Experiment {
         }
     }
 
-    /// Makes everything ready that the plan needs. Fails as [`Laboratory::set_up`] does.
+    /// Sets up everything the plan needs. Fails as [`Laboratory::set_up`].
     pub fn set_up(&self, driver: &mut Driver<'_>) -> Result<Laboratory, ExperimentError> {
         let lab = Laboratory::set_up(&self.plan, &self.plan_folder, driver)?;
         for line in aliases(&self.plan) {
@@ -107,7 +107,7 @@ impl Experiment {
         Ok(lab)
     }
 
-    /// Makes the runs that the folder does not have.
+    /// Executes the runs missing from the folder.
     pub fn run(
         &self,
         lab: &mut Laboratory,
@@ -121,8 +121,8 @@ impl Experiment {
     }
 }
 
-/// The manifest with the further runs of a former one: more blocks, other seeds. Each block has a
-/// seed of its own, so a seed that only the former one has gets a new block.
+/// The manifest with the additional runs of a former one: more blocks, other seeds. Each block has
+/// its own seed, so a seed that only the former has gets a new block.
 pub(crate) fn with_former(mut manifest: Manifest, former: Option<&Manifest>) -> Manifest {
     let mut blocks: BTreeMap<u64, u32> =
         manifest.runs.iter().map(|run| (run.seed, run.block)).collect();

@@ -1,4 +1,4 @@
-//! Loads, probes and jobs as they are planned.
+//! Planned loads, probes and jobs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,11 +11,10 @@ use workloads::MemoryJob;
 use crate::plan::job_name;
 use crate::typed::{Setting, setting};
 
-/// The parameter of each job that is its size: what a bare value sets, and what is swept if nothing
-/// is named.
+/// The size parameter of each job: set by a bare value, and swept by default.
 const SIZES: [(&str, &str); 3] = [("vmtest", "size"), ("touch", "footprint"), ("session", "users")];
 
-/// A job as it is typed: `vmtest`, `vmtest:24M`, `vmtest:process_size=4M,loops=100`.
+/// A typed job: `vmtest`, `vmtest:24M`, `vmtest:process_size=4M,loops=100`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypedJob {
     /// Its name.
@@ -46,8 +45,8 @@ impl TypedJob {
             .is_some_and(|job| job.params.iter().any(|param| param.name == name))
     }
 
-    /// The job with further settings, of which the last of a name counts. The error names a setting
-    /// that is unknown or has a bad value.
+    /// The job with further settings, of which the last of a name counts. The error names an
+    /// unknown setting or a bad value.
     pub fn measure(&self, further: &[Setting]) -> Result<Measure, String> {
         let settings: Vec<Setting> = self.settings.iter().chain(further).cloned().collect();
         job(&self.name, &settings, Path::new(""))
@@ -59,9 +58,9 @@ pub fn size_of(job: &str) -> Option<&'static str> {
     SIZES.iter().find(|(name, _)| *name == job).map(|(_, size)| *size)
 }
 
-/// Makes a job from settings such as `size` = `16M`. In a session, `script` is the path of a script
-/// in `folder`, and the others are settings and variables of it ([`workloads::set`]). The error
-/// names the setting that is unknown or has a bad value, or why the script cannot be read.
+/// A job from settings such as `size` = `16M`. In a session, `script` is the path of a script in
+/// `folder`, and the others are its settings and variables ([`workloads::set`]). The error names
+/// the unknown setting or bad value, or why the script cannot be read.
 pub(crate) fn job(name: &str, settings: &[Setting], folder: &Path) -> Result<Measure, String> {
     let name = job_name(name)?;
     let desc = workloads::find_job(&name).ok_or_else(|| format!("no job is named {name:?}"))?;
@@ -78,14 +77,13 @@ pub(crate) fn job(name: &str, settings: &[Setting], folder: &Path) -> Result<Mea
     Ok(Measure::Job(Box::new(job)))
 }
 
-/// A load with its dose.
+/// A load with its intensity.
 pub(crate) fn load_spec(name: &str, intensity: f64) -> LoadSpec {
     let version = workloads::find_load(name).map_or(0, |load| load.version);
     LoadSpec { name: name.to_owned(), version, intensity, params: BTreeMap::new() }
 }
 
-/// A spec without what is found out only when it runs: parameters of load and probe, whose tools a
-/// script takes.
+/// A spec without what only a run resolves: parameters of load and probe, and a script's tools.
 pub(crate) fn as_planned(spec: &Spec) -> Spec {
     let mut spec = spec.clone();
     spec.load.params.clear();

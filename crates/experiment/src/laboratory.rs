@@ -1,5 +1,5 @@
-//! The laboratory: everything that the cells of a plan need is set up before the first run, so that
-//! all problems are found then, and reported together.
+//! The laboratory: everything the cells of a plan need is set up before the first run, so that all
+//! problems are reported together at the start.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::error::ExperimentError;
 use crate::machines::{Machines, Place};
 use crate::plan::{CellPlan, Plan, PlanError, in_words};
 
-/// Most lines of a failed build command that are shown.
+/// Most lines shown of a failed build command.
 const SHOWN_LINES: usize = 8;
 
 /// A plan with everything that its cells need.
@@ -27,7 +27,7 @@ pub struct Laboratory {
 
 impl Laboratory {
     /// Runs the build commands, sets up the machines, and tries every setting. Paths and build
-    /// commands start in `folder`. Whatever is unavailable is one [`PlanError::Problems`].
+    /// commands start in `folder`. Everything unavailable is one [`PlanError::Problems`].
     pub(crate) fn set_up(
         plan: &Plan,
         folder: &Path,
@@ -35,7 +35,7 @@ impl Laboratory {
     ) -> Result<Self, ExperimentError> {
         let mut problems = build(plan, folder, driver);
         let (cells, wrong) = plan.resolved(folder)?;
-        // The other cells are tried all the same, so that all problems are reported at once.
+        // Continue with the other cells, to report all problems at once.
         problems.extend(wrong);
         let (mut machines, mut places) = (Machines::default(), Vec::new());
         let purpose = folder.join(&plan.name);
@@ -58,13 +58,13 @@ impl Laboratory {
         }
     }
 
-    /// Memory that the largest guest takes of this host, in bytes; `None` without a guest.
+    /// Host memory of the largest guest, in bytes; `None` without a guest.
     pub fn largest_guest_bytes(&self) -> Option<u64> {
         self.machines.largest_guest_bytes()
     }
 }
 
-/// Runs the build commands of all levels; which failed.
+/// Runs the build commands of all levels; returns those that failed.
 fn build(plan: &Plan, folder: &Path, driver: &mut Driver<'_>) -> Vec<String> {
     let (mut done, mut problems) = (BTreeSet::new(), Vec::new());
     for factor in &plan.factors {
@@ -82,7 +82,7 @@ fn build(plan: &Plan, folder: &Path, driver: &mut Driver<'_>) -> Vec<String> {
     problems
 }
 
-/// Runs a build command in a folder; the error is what it printed.
+/// Runs a build command in a folder; the error is its output.
 fn run_build(command: &str, folder: &Path) -> Result<(), String> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let output = Command::new("sh")

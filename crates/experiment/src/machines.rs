@@ -1,4 +1,4 @@
-//! The machines that runs are made on, each made ready when it is first asked for.
+//! The machines of runs, each set up on first use.
 
 use std::path::Path;
 
@@ -34,31 +34,31 @@ impl At {
 
 pub(crate) struct Order {
     pub(crate) run_id: String,
-    /// What progress calls it.
+    /// Its name in progress.
     pub(crate) label: String,
-    /// Index of its cell, or its place in the order of a matrix.
+    /// Index of its cell, or its position in the order of a matrix.
     pub(crate) cell: usize,
     pub(crate) spec: Spec,
     pub(crate) at: At,
 }
 
-/// What makes a cell's runs, and the subject as their headers describe it.
+/// What executes a cell's runs, and the subject as their headers describe it.
 pub(crate) type Place = (At, SubjectSpec);
 
 #[derive(Default)]
 pub(crate) struct Machines {
     /// This host, with its swap file.
     stage: Option<(Option<u64>, Stage)>,
-    /// Sessions on other hosts, with the swap file that they have there.
+    /// Sessions on other hosts, with their swap files.
     sessions: Vec<(Option<u64>, Session)>,
     guests: Vec<(VmSpec, Vm)>,
-    /// Where finished simulations are kept.
+    /// The store of finished simulations.
     pub(crate) simulated: Option<Cells>,
 }
 
 impl Machines {
-    /// The machine that a cell needs, with everything that the cell sets tried on it. `purpose` is what
-    /// a session on another host is for.
+    /// The machine that a cell needs, with all its settings tried on it. `purpose` is the purpose
+    /// of a session on another host.
     pub(crate) fn place(
         &mut self,
         cell: &CellPlan,
@@ -166,7 +166,7 @@ impl Machines {
         Ok(self.guests.len() - 1)
     }
 
-    /// The guest machine, if the runs are made in one.
+    /// The guest machine, if the runs use one.
     pub(crate) fn guest(&self, at: At) -> Option<&Vm> {
         match at {
             At::Guest(index) => self.guests.get(index).map(|(_, vm)| vm),
@@ -174,7 +174,7 @@ impl Machines {
         }
     }
 
-    /// The address of the other host, if the runs are made on one.
+    /// The address of the other host, if the runs use one.
     pub(crate) fn address(&self, at: At) -> Option<String> {
         match at {
             At::Remote(index) => Some(self.sessions[index].1.address().to_string()),
@@ -182,19 +182,19 @@ impl Machines {
         }
     }
 
-    /// Memory that the largest guest takes of this host, in bytes; `None` without a guest.
+    /// Host memory of the largest guest, in bytes; `None` without a guest.
     pub(crate) fn largest_guest_bytes(&self) -> Option<u64> {
         self.guests.iter().map(|(spec, _)| spec.machine.ram_bytes()).max()
     }
 
-    /// Waits until the last run has no effect on the next. A session does so by itself.
+    /// Waits until the last run has no effect on the next. Sessions do so themselves.
     pub(crate) fn settle(&self, at: At, waiter: &Waiter) {
         if let (At::Stage, Some((_, stage))) = (at, &self.stage) {
             stage.settle(waiter);
         }
     }
 
-    /// Makes one run on a real machine; why it has no end, if it has none.
+    /// Executes one run on a real machine; returns why it has no end, if it has none.
     pub(crate) fn measure(
         &mut self,
         order: &Order,
@@ -214,7 +214,7 @@ impl Machines {
         Ok(outcome.death)
     }
 
-    /// Removes what was made on this host and others, and notes what cannot be removed.
+    /// Removes what was created on this host and others, and notes what cannot be removed.
     pub(crate) fn close(&mut self, driver: &mut Driver<'_>) {
         let stage = self.stage.as_mut();
         let mut all = stage.map_or_else(Vec::new, |(_, stage)| stage.remove_all());

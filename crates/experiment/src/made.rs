@@ -1,4 +1,4 @@
-//! The file of one run under way, and what came of the run.
+//! The file of a run in progress, and the result of the run.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ pub(crate) enum Made {
     Refused(String),
 }
 
-/// The file of a run, made with its first line: a load that is refused leaves none.
+/// The file of a run, created with its first line: a refused load leaves none.
 pub(crate) struct Output<'a> {
     folder: &'a Path,
     run_id: &'a str,
@@ -25,7 +25,6 @@ impl<'a> Output<'a> {
         Self { folder, run_id, file: None }
     }
 
-    /// Adds one line, newline included.
     pub(crate) fn line(&mut self, bytes: &[u8]) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
@@ -37,7 +36,7 @@ impl<'a> Output<'a> {
         file.line(bytes)
     }
 
-    /// The run as its file has it; `death` is what was said instead of an end, if anything.
+    /// The run as recorded; `death` is the reason reported instead of an end, if any.
     pub(crate) fn made(self, death: Option<String>) -> Result<Made, StoreError> {
         let Some(file) = self.file else {
             return Ok(Made::Refused(death.unwrap_or_else(|| "it wrote nothing".to_owned())));
@@ -56,8 +55,7 @@ pub(crate) fn run_of(folder: &Path, run_id: &str) -> Result<Option<(PathBuf, Run
     }
 }
 
-/// Gives a run file that does not count another name: its own is needed, and nothing that was
-/// measured is thrown away.
+/// Renames a run file that does not count: its name is needed, and no measurement is thrown away.
 pub(crate) fn set_aside(folder: &Path, run_id: &str) -> Result<(), StoreError> {
     let path = folder.join(format!("{run_id}{SUFFIX}"));
     if !path.exists() {

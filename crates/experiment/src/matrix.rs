@@ -1,5 +1,5 @@
-//! The responsiveness matrix: each load once, with pieces of the no-load baseline in between, so
-//! that a drift of the machine falls on both.
+//! The responsiveness matrix: each load once, interleaved with parts of the no-load baseline, so
+//! that machine drift affects both.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::made::{Made, run_of, set_aside};
 use crate::plan::{CellPlan, check_volume};
 use crate::segment::pieces;
 
-/// The baseline gets this many times the points of a load, shared among its pieces: it is cheap,
+/// The baseline gets this many times the points of a load, shared among its parts: it is cheap,
 /// and every ratio depends on it.
 const BASELINE_SHARE: u32 = 2;
 
@@ -24,16 +24,16 @@ const BASELINE_SHARE: u32 = 2;
 pub struct MatrixPlan {
     /// The loads besides the baseline, in order.
     loads: Vec<String>,
-    /// Where, what and how long is timed under each load; its load is that of every run but for the
-    /// name.
+    /// Where, what and how long is timed under each load; its load is that of every run except for
+    /// the name.
     cell: CellPlan,
     /// Seeds; the whole matrix is run once with each.
     seeds: Vec<u64>,
 }
 
 impl MatrixPlan {
-    /// The plan of a cell under each of these loads. None means the load of the cell, else all for a
-    /// probe and none for a job. Fails for a load that is none at the cell's volume.
+    /// The plan of a cell under these loads. None means the load of the cell, else all for a probe
+    /// and none for a job. Fails for a load that does nothing at the cell's volume.
     pub fn new(chosen: &[String], cell: CellPlan, seeds: Vec<u64>) -> Result<Self, String> {
         let chosen: Vec<&str> = match (chosen, &cell.measure) {
             ([_, ..], _) => chosen.iter().map(String::as_str).collect(),
@@ -43,7 +43,7 @@ impl MatrixPlan {
         };
         let mut loads: Vec<String> = Vec::new();
         for name in chosen {
-            // The baseline is always there, and a load named twice is one load.
+            // The baseline is always included, and a load named twice counts once.
             if name != BASELINE && !loads.iter().any(|load| load == name) {
                 check_volume(&load_spec(name, cell.load.intensity))?;
                 loads.push(name.to_owned());
@@ -57,8 +57,8 @@ impl MatrixPlan {
         &self.cell.measure
     }
 
-    /// The runs in order: for each seed a piece of the baseline, then each load followed by the next
-    /// piece. A job has no pieces: for each seed the baseline and each load.
+    /// The runs in order: per seed a part of the baseline, then each load followed by the next
+    /// part. A job has no parts: per seed the baseline and each load.
     fn runs(&self, subject: &SubjectSpec) -> Vec<Spec> {
         let mut runs = match &self.cell.measure {
             Measure::Job(_) => self.cells(subject),
@@ -86,8 +86,8 @@ impl MatrixPlan {
         matches!(self.cell.measure, Measure::Probe(_))
     }
 
-    /// The cells of a deterministic machine: each load once with each seed. Nothing drifts there, so
-    /// the baseline is one piece, and a cell has neither block nor order.
+    /// The cells of a deterministic machine: each load once per seed. Nothing drifts there, so the
+    /// baseline is not split, and a cell has neither block nor order.
     fn cells(&self, subject: &SubjectSpec) -> Vec<Spec> {
         let (points, _) = pieces(&self.cell.measure, &self.cell.timing);
         let share = if self.is_of_probe() { BASELINE_SHARE } else { 1 };
@@ -140,9 +140,9 @@ pub struct MatrixResult {
 }
 
 impl Driver<'_> {
-    /// Makes all runs of a matrix that its folder does not have, and cleans up. Fails when the machine is unavailable or fails, results
-    /// cannot be written, or the baseline cannot be measured. Another load that cannot run, dies or
-    /// times out is part of the result.
+    /// Executes the runs missing from the folder, and cleans up. Fails when the machine is
+    /// unavailable or fails, results cannot be written, or the baseline cannot be measured.
+    /// Another load that cannot run, dies or times out is part of the result.
     pub fn measure_matrix(
         &mut self,
         plan: &MatrixPlan,
@@ -168,14 +168,14 @@ impl Driver<'_> {
                 if failed && is_needed(order) {
                     return Err(no_baseline(&why_not(&run, death)));
                 }
-                // Where several run at a time, in the order of their names, whichever was first.
+                // Where several run at a time, in name order, whichever was first.
                 let place = if order.at.is_measured() { order.cell } else { 0 };
                 runs.insert((place, path), *run);
                 Ok(())
             }
             Made::Refused(reason) if is_needed(order) => Err(no_baseline(&reason)),
             Made::Refused(reason) => {
-                // One missing piece of the baseline leaves the others.
+                // The baseline has other parts.
                 if order.spec.load.name != BASELINE {
                     result.skipped.insert(order.spec.load.name.clone(), reason);
                 }
@@ -199,7 +199,7 @@ impl Driver<'_> {
     }
 }
 
-/// Whether nothing can be compared without a run: the first one, or any baseline that is one piece.
+/// Whether nothing can be compared without a run: the first one, or an unsplit baseline.
 fn is_needed(order: &Order) -> bool {
     match order.at.is_measured() {
         true => order.cell == 0,

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// What `make` makes of each number below `count`, in their order, on at most `jobs` threads: the
-/// same as one after the other, if it is a pure function.
+/// The results of `make` for each number below `count`, in order, on at most `jobs` threads; equal
+/// to sequential execution if it is a pure function.
 pub fn in_parallel<T: Send>(count: usize, jobs: usize, make: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let (next, all) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     let work = || {

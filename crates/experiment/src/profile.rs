@@ -1,4 +1,4 @@
-//! Timing profiles: how long a whole matrix takes against how much it can tell.
+//! Timing profiles: duration of a whole matrix against its precision.
 
 use clap::Args;
 use model::Timing;
@@ -16,7 +16,7 @@ const PROFILES: [(&str, [u64; 3]); 4] = [
     // All seven loads in less than a minute.
     ("quick", [SECOND_NS * 7 / 10, 3 * SECOND_NS, 4 * SECOND_NS]),
     // For machines as slow as those of 2003, in virtual time: long enough for a disk of 100
-    // requests a second, a quarter of resp1's times.
+    // requests per second, a quarter of resp1's times.
     ("slow", [5 * SECOND_NS, 90 * SECOND_NS, 120 * SECOND_NS]),
     // The times of resp1: 20 s of other work before each of five interactions.
     ("classic", [20 * SECOND_NS, 30 * SECOND_NS, 120 * SECOND_NS]),
@@ -27,8 +27,7 @@ const SMALLEST_NS: u64 = 1_000_000;
 /// Longest time of one run, in ns.
 const LONGEST_NS: u64 = 86_400_000_000_000;
 
-/// What is to be different from a profile, as it is typed; times in ns, `None` = as the profile has
-/// it.
+/// Typed changes to a profile; times in ns, `None` = the profile's.
 #[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimingChanges {
     /// Time between two interactions, such as 2s
@@ -48,9 +47,9 @@ pub struct TimingChanges {
     pub(crate) timeout: Option<u64>,
 }
 
-/// The times of the profile of this name, else that of the subject's machine, else the usual one,
-/// with changes; a changed one is named `custom`. Fails when there is no such profile, or a time is
-/// too short to be kept or longer than a day.
+/// The named profile's times, else those of the subject's machine, else the default, with changes;
+/// a changed one is named `custom`. Fails for an unknown profile, or a time that is too short to
+/// keep or longer than a day.
 pub(crate) fn timing(
     name: Option<&str>,
     subject: Option<&SubjectArg>,

@@ -1,4 +1,4 @@
-//! The folder of a search: what stands in it before, and whether that is of the same search.
+//! The folder of a search: its earlier contents, and whether they are of the same search.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use store::results::read_runs;
 use crate::error::ExperimentError;
 use crate::plan::PlanError;
 
-/// The text of a plan, and the folder where its paths begin.
+/// The text of a plan, and the base folder of its paths.
 pub(crate) fn read_plan(path: &Path) -> Result<(String, PathBuf), ExperimentError> {
     let wrong = |error| format!("read the plan {}: {error}", path.display());
     let text = fs::read_to_string(path).map_err(|error| ExperimentError::WrongUse(wrong(error)))?;
@@ -21,12 +21,12 @@ pub(crate) fn wrong_plan(path: &Path, error: PlanError) -> ExperimentError {
     ExperimentError::WrongUse(format!("{}: {error}", path.display()))
 }
 
-/// The folder that was named, or the one of this name in the user's data directory.
+/// The named folder, or the one of this name in the user's data directory.
 pub(crate) fn named_or(output: Option<&Path>, name: &str) -> PathBuf {
     output.map_or_else(|| store::results::default_folder().join(name), Path::to_owned)
 }
 
-/// The manifest of a folder; `None` where there is neither one nor runs.
+/// The manifest of a folder; `None` if it has neither one nor runs.
 pub(crate) fn manifest_of(folder: &Path) -> Result<Option<Manifest>, ExperimentError> {
     match store::manifest::read(folder) {
         Ok(None) => no_runs(folder).map(|()| None),
@@ -35,7 +35,7 @@ pub(crate) fn manifest_of(folder: &Path) -> Result<Option<Manifest>, ExperimentE
     }
 }
 
-/// Fails if a folder without a manifest has runs nevertheless, whether they can be read or not.
+/// Fails if a folder without a manifest has runs, readable or not.
 fn no_runs(folder: &Path) -> Result<(), ExperimentError> {
     let other = |why: String| {
         let folder = folder.display();
@@ -60,7 +60,7 @@ pub(crate) fn write_manifest(manifest: &Manifest, folder: &Path) -> Result<(), E
         .map_err(|error| ExperimentError::NotMeasured(format!("write the manifest: {error}")))
 }
 
-/// The manifest of a folder, as [`manifest_of`] finds it. Fails when it is another search's.
+/// The manifest of a folder as in [`manifest_of`]. Fails when it is another search's.
 pub(crate) fn open(
     folder: &Path,
     is_same: impl FnOnce(&Manifest) -> bool,

@@ -5,22 +5,22 @@ use serde::Serialize;
 
 /// Time that starting and stopping a run takes, for the estimate, in ns.
 const OVERHEAD_NS: u64 = 500_000_000;
-/// How many times the measured time work on memory may take until it is steady.
+/// Estimated time until memory work is steady, as a multiple of the measured time.
 const TO_STEADY: u64 = 8;
 
 /// One run of a matrix or plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Segment {
-    /// What progress calls it: the load, or the levels of its cell.
+    /// Its name in progress: the load, or the levels of its cell.
     pub label: String,
     /// Its seed.
     pub seed: u64,
-    /// How many interactions, or commands of a job's first passes; 0 = not known, since a memory job
-    /// goes on until it is steady.
+    /// Number of interactions, or of commands of a job's first passes; 0 = unknown, since a memory
+    /// job runs until it is steady.
     pub points: u32,
     /// What is counted: `points`, `commands` or `passes`.
     pub unit: &'static str,
-    /// Longest time that it is meant to take, in ns; 0 = it is simulated.
+    /// Longest planned time in ns; 0 = simulated.
     pub longest_ns: u64,
 }
 
@@ -35,8 +35,8 @@ impl Segment {
     }
 }
 
-/// What progress counts, and how many of them there are: the interactions of a probe, the commands
-/// of a session's first passes, the passes of a memory job, whose number nobody knows before.
+/// Unit and number of what progress counts: interactions of a probe, commands of a session's first
+/// passes, passes of a memory job (number unknown in advance).
 pub(crate) fn pieces(measure: &Measure, timing: &Timing) -> (u32, &'static str) {
     match measure {
         Measure::Probe(_) => (timing.points, "points"),
@@ -47,8 +47,7 @@ pub(crate) fn pieces(measure: &Measure, timing: &Timing) -> (u32, &'static str) 
     }
 }
 
-/// Longest time that a run is meant to take, in ns. A session takes as long as it takes: the time
-/// that its users think, half as much again for what they wait.
+/// Longest planned time of a run, in ns. A session is estimated at 1.5 times its think times.
 pub(crate) fn longest_ns(measure: &Measure, timing: &Timing, load: &str) -> u64 {
     let warmup_ns = if load == BASELINE { 0 } else { timing.warmup_ns };
     let work_ns = match measure {
@@ -58,7 +57,7 @@ pub(crate) fn longest_ns(measure: &Measure, timing: &Timing, load: &str) -> u64 
                 let thinking_ns = script.think_ns.saturating_mul(script.commands.len() as u64);
                 thinking_ns.saturating_add(thinking_ns / 2)
             }
-            // Work on memory: the time that it measures, and several times that to become steady.
+            // Memory work: the measured time, and several times that to become steady.
             None => {
                 let of = |name: &str| job.params.get(name).copied();
                 let meant_ns = of("time").unwrap_or(0).saturating_mul(TO_STEADY);

@@ -17,19 +17,18 @@ use sun4::{Outcome, Setup, System, Workload, simulate};
 use vm::{IN_GUEST, Named};
 use workloads::MemoryJob;
 
-/// The machine that is simulated if none is named: that of the tables of 1990.
+/// The default machine: that of the tables of 1990.
 const DEFAULT_MACHINE: &str = "sparcstation1";
-/// The system if none is named: the one whose thrashing was reported.
+/// The default system: the one whose thrashing was reported.
 const DEFAULT_HAT: &str = "old";
-/// How the name of a description's file ends.
+/// Suffix of description files.
 const FILE: &str = ".toml";
-/// How often each process of `vmtest` loops by default: as in 1990. Simulated time needs no
-/// calibration.
+/// Default loops of each `vmtest` process, as in 1990. Simulated time needs no calibration.
 const LOOPS: u64 = 5000;
 /// Fact of a run: which simulator made it.
 pub(crate) const SIMULATOR: &str = "mmu_simulator";
 
-/// What simulates, with the version of what it simulates: other numbers, other results.
+/// The simulator and the version of its model: other versions, other results.
 pub(crate) fn simulator() -> String {
     format!("sun4 {}", sun4::VERSION)
 }
@@ -44,7 +43,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// Reads a description of any `kind`. The error says what is wrong in it, and where.
+    /// Reads a description of any `kind`. The error has the problem and its place.
     pub fn parse(text: &str) -> Result<Self, DescriptionError> {
         #[derive(Deserialize)]
         struct Kind {
@@ -61,14 +60,14 @@ impl Machine {
         }
     }
 
-    /// The machines that come with thrashlab: names and descriptions.
+    /// The machines shipped with thrashlab: names and descriptions.
     pub fn shipped() -> impl Iterator<Item = (&'static str, &'static str)> {
         sun4::MACHINES.iter().chain(mmu::tlb::MACHINES).copied()
     }
 }
 
-/// The description of a shipped machine, or from a file (`*.toml`, or any name with a `/`).
-/// Fails for an unknown name, listing those that exist, or an unreadable file.
+/// The description of a shipped machine, or from a file (`*.toml`, or any name with a `/`). Fails
+/// for an unknown name, listing the known ones, or an unreadable file.
 pub fn machine_text(name: &str) -> Result<String, String> {
     if name.ends_with(FILE) || name.contains('/') {
         return fs::read_to_string(name).map_err(|error| format!("machine {name}: {error}"));
@@ -84,9 +83,9 @@ pub fn machine_text(name: &str) -> Result<String, String> {
     })
 }
 
-/// A simulated machine from settings: `machine`, `hat` and those of [`Setup::settings`]; the last of
-/// a name counts. The error names an unknown setting, a bad value, or what is wrong in the
-/// description, with line and column.
+/// A simulated machine from settings: `machine`, `hat` and those of [`Setup::settings`]; the last
+/// of a name counts. The error names an unknown setting, a bad value, or the problem in the
+/// description with line and column.
 pub(crate) fn mmu_spec(settings: &[(String, String)]) -> Result<MmuSpec, String> {
     let mut asked: BTreeMap<String, String> = settings.iter().cloned().collect();
     if let Some(memory) = asked.remove("mem").or_else(|| asked.remove("memory")) {
@@ -125,7 +124,7 @@ fn setup_of(
     };
     let hat = settings.get("hat").map_or(DEFAULT_HAT, String::as_str);
     let mut setup = Setup::new(machine, System::named(hat).map_err(|why| format!("hat: {why}"))?);
-    // What one setting makes impossible another one may make possible again.
+    // A later setting may make an impossible one possible.
     let mut open: Vec<(&String, &String)> =
         settings.iter().filter(|(name, _)| name.as_str() != "hat").collect();
     loop {
@@ -143,7 +142,7 @@ fn setup_of(
     }
 }
 
-/// Whether something can be simulated. The error says what cannot be, and why.
+/// Whether something can be simulated. The error has the reason.
 pub(crate) fn check(measure: &Measure, load: &LoadSpec) -> Result<(), String> {
     if load.name != BASELINE {
         return Err(format!(
@@ -195,10 +194,10 @@ pub(crate) fn simulated_run(spec: &Spec, run_id: &str) -> Result<Vec<u8>, String
     Ok(text.into_bytes())
 }
 
-/// Changes when the meaning of a kept simulation does although nothing it depends on did.
+/// Changes when the meaning of kept simulations changes although their inputs do not.
 const CELL_VERSION: &str = "thrashlab simulation 1";
 
-/// The hash of everything that a simulated run depends on, under which it is kept.
+/// The hash of all inputs of a simulated run, under which it is kept.
 pub(crate) fn simulated_key(spec: &Spec) -> Result<String, String> {
     let spec = serde_json::to_vec(spec).map_err(|error| error.to_string())?;
     let parts = [CELL_VERSION, &simulator(), env!("CARGO_PKG_VERSION")];
@@ -206,8 +205,8 @@ pub(crate) fn simulated_key(spec: &Spec) -> Result<String, String> {
     Ok(key_of(&[version, simulator, thrashlab, &spec]))
 }
 
-/// The run file of a simulated run, and whether `cells` had it; they have it now. Fails as
-/// [`simulated_run`] does, or when it cannot be kept.
+/// The run file of a simulated run, stored in `cells`, and whether it was there already. Fails as
+/// [`simulated_run`], or when it cannot be stored.
 pub(crate) fn simulated_cell(
     spec: &Spec,
     run_id: &str,
@@ -283,7 +282,7 @@ fn header(spec: &Spec, mmu: &MmuSpec, run_id: &str) -> Header {
         schema: spec.subject.schema(),
         run_id: run_id.to_owned(),
         thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
-        // Nothing passes while a run is reckoned.
+        // No time passes during a simulation.
         started_unix_ns: 0,
         spec: spec.clone(),
         environment,
@@ -292,7 +291,7 @@ fn header(spec: &Spec, mmu: &MmuSpec, run_id: &str) -> Header {
     }
 }
 
-/// What the program used, by the names of real jobs; what only a simulator can tell besides.
+/// The program's usage, named as in real jobs, and figures that only a simulator has.
 fn usage(outcome: &Outcome, job: &MemoryJob) -> Values {
     let mut usage = vec![
         ("touches", outcome.touches),
@@ -310,7 +309,7 @@ fn usage(outcome: &Outcome, job: &MemoryJob) -> Values {
     usage.into_iter().map(|(name, value)| (name.into(), value)).collect()
 }
 
-/// What the simulator counted: the words of `hatcnt`, and what SunOS does not count.
+/// The simulator's counters: those of `hatcnt`, and others that SunOS lacks.
 fn counters(outcome: &Outcome) -> CounterSet {
     let hat = outcome.hat.words().into_iter().map(|(name, count)| (name.into(), count)).collect();
     let others = [

@@ -45,8 +45,8 @@ impl SimulatedLevels {
         })
     }
 
-    /// All runs, level by level, seed by seed, some at a time. Fails when a level cannot be set or
-    /// simulated.
+    /// All runs, level by level and seed by seed, several at a time. Fails when a level cannot be
+    /// set or simulated.
     pub fn simulate(&self, jobs: usize) -> Result<Vec<SimulatedRun>, PlanError> {
         let cells = self.0.cells(Path::new(""))?;
         let mut runs = self.0.runs();
@@ -63,8 +63,8 @@ impl SimulatedLevels {
         in_parallel(runs.len(), jobs, make).into_iter().collect()
     }
 
-    /// What a folder of the runs says of them. The plan is that of a sweep over the same; empty for a
-    /// single level.
+    /// The manifest of these runs. The plan is that of an equivalent sweep; empty for a single
+    /// level.
     pub fn manifest(&self) -> Manifest {
         let plan = &self.0;
         let PlanFactor { name: over, levels } = &plan.factors[0];

@@ -1,4 +1,4 @@
-//! `--subject`: where to run, as it is typed and as it is resolved.
+//! `--subject`: where to run, as typed and as resolved.
 
 use std::str::FromStr;
 
@@ -10,10 +10,10 @@ use vm::VmRequest;
 
 use crate::simulated::mmu_spec;
 
-/// The kernel if none is named and the host has none: the newest of Debian's small ones.
+/// The default kernel if the host has none: the newest of Debian's small ones.
 const DEFAULT_KERNEL: &str = "deb:linux-image-cloud-amd64";
 
-/// How an address of another machine begins.
+/// Prefix of another machine's address.
 const SSH: &str = "ssh://";
 
 /// A subject on another machine.
@@ -27,11 +27,11 @@ pub struct RemoteArg {
 /// A subject as typed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SubjectArg {
-    /// The machine that thrashlab is started on, or control groups on it.
+    /// The machine that thrashlab runs on, or control groups on it.
     Here(LocalSubject),
-    /// The same on another machine.
+    /// A subject on another machine.
     Remote(Box<RemoteArg>),
-    /// A machine of its own.
+    /// A guest machine.
     Vm(Box<VmRequest>),
     /// A simulated machine.
     Mmu(Box<MmuSpec>),
@@ -51,7 +51,7 @@ impl FromStr for SubjectArg {
     }
 }
 
-/// The address of another machine (without `ssh://`), if a subject has one, and what is behind it.
+/// The address of another machine (without `ssh://`), if a subject has one, and the rest.
 pub(crate) fn split_address(text: &str) -> (Option<&str>, &str) {
     match text.strip_prefix(SSH) {
         None => (None, text),
@@ -101,7 +101,7 @@ impl SubjectArg {
     }
 }
 
-/// A machine with a kernel, and a note if the kernel was chosen for the user.
+/// A machine with a kernel, and a note if the kernel is the default.
 pub fn vm_spec(request: &VmRequest) -> (VmSpec, Option<String>) {
     let (kernel, note) = match &request.kernel {
         Some(kernel) => (kernel.clone(), None),

@@ -1,5 +1,5 @@
-//! A sweep as it is asked for: what is the same everywhere, what is varied, how the knee is looked
-//! for; and the plans that carry it out, one a batch of levels.
+//! A sweep request: fixed settings, what is varied, the knee search; and the plans that carry it
+//! out, one per batch of levels.
 
 mod draft;
 mod quantity;
@@ -16,15 +16,15 @@ pub use draft::{SearchArgs, TypedSweep, parse_sweep};
 pub use quantity::{Form, Quantity};
 pub use search::Sweep;
 
-/// Calibrates the loops of Irlam's program: the parameter, and that of the size they are made for.
+/// Parameter that calibrates the loops of Irlam's program, and the size parameter for it.
 const LOOPS: &str = "vmtest.loops";
 const OF_SIZE: &str = "vmtest.of_size";
 
-/// A sweep whose parameter, range and settings make sense.
+/// A validated sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepPlan {
     pub(crate) name: String,
-    /// What is the same in all measurements.
+    /// Settings of all measurements.
     pub base: Vec<Setting>,
     /// The parameter that is swept.
     pub over: String,
@@ -33,20 +33,20 @@ pub struct SweepPlan {
     pub(crate) range: Range,
     /// The second parameter of a grid.
     pub(crate) by: Option<PlanFactor>,
-    /// How the knee is searched.
+    /// Settings of the knee search.
     pub settings: SearchSettings,
-    /// The cost; `None` = the usual one of the measure.
+    /// The cost; `None` = the measure's default.
     pub(crate) response: Option<String>,
 }
 
 impl SweepPlan {
-    /// The search for the knee. The error says what is wrong with the range or a setting.
+    /// The search for the knee. The error names the problem of the range or a setting.
     pub fn search(&self) -> Result<Search, PlanError> {
         Search::new(self.range, self.settings)
             .map_err(|why| PlanError::Wrong(format!("sweep: {why}")))
     }
 
-    /// The levels of the second parameter in words; of a single curve one, which is empty.
+    /// The levels of the second parameter as text; one empty text for a single curve.
     pub fn rows(&self) -> Vec<String> {
         match &self.by {
             None => vec![String::new()],
@@ -54,10 +54,10 @@ impl SweepPlan {
         }
     }
 
-    /// The plan that measures a batch for one level of the second parameter.
+    /// The plan that measures a batch at one level of the second parameter.
     ///
-    /// The seed of a pass is its number from 1. Where a seed gives the same again and again and one
-    /// is asked for, all levels have that one.
+    /// The seed of a pass is its number from 1. On a deterministic subject with one requested
+    /// seed, all levels have that one.
     pub(crate) fn plan(&self, row: usize, batch: &Batch, deterministic: bool) -> Plan {
         let levels = batch.levels.iter().map(|level| {
             let text = self.quantity.format(*level);
@@ -86,8 +86,8 @@ impl SweepPlan {
         }
     }
 
-    /// The cells of the coarse levels that can be set: some may lie beyond what a parameter can be.
-    /// If none can be, the error has every setting that is unknown or has a bad value.
+    /// The cells of the coarse levels that can be set: some may be outside a parameter's range. If
+    /// none can, the error lists every unknown setting or bad value.
     pub(crate) fn cells(&self, folder: &Path) -> Result<Vec<CellPlan>, PlanError> {
         let levels = self.search()?.coarse_levels();
         let batch = Batch { levels, first_pass: 0, passes: 1, purpose: Purpose::Coarse };
@@ -103,15 +103,15 @@ impl SweepPlan {
         }
     }
 
-    /// Whether the loops of Irlam's program must be calibrated first: they are the same at all
-    /// levels, so that each process does equal work.
+    /// Whether the loops of Irlam's program must be calibrated first: equal at all levels, so that
+    /// each process does equal work.
     pub fn needs_loops(&self) -> bool {
         let is_vmtest = self.value("job") == Some(workloads::VMTEST.name);
         let zero = |text: &str| text.parse() == Ok(0_u64);
         is_vmtest && self.over != LOOPS && self.value(LOOPS).is_none_or(zero)
     }
 
-    /// The plan of the run that calibrates them: the smallest work, made for the largest.
+    /// The plan of the calibration run: the smallest work, sized for the largest.
     pub(crate) fn calibration(&self) -> Plan {
         let (low, high) =
             (self.range.first.min(self.range.last), self.range.first.max(self.range.last));
@@ -125,7 +125,7 @@ impl SweepPlan {
         plan
     }
 
-    /// The same sweep with calibrated loops.
+    /// The sweep with calibrated loops.
     pub(crate) fn with_loops(mut self, loops: u64) -> Self {
         self.base.retain(|(parameter, _)| parameter != LOOPS);
         self.base.push((LOOPS.to_owned(), loops.to_string()));
@@ -137,8 +137,8 @@ impl SweepPlan {
         self.value(LOOPS)?.parse().ok().filter(|loops| *loops > 0)
     }
 
-    /// Whether another sweep measures the same parameters with the same settings. Range, passes and
-    /// resolution may differ.
+    /// Whether another sweep measures the same parameters with the same settings. Range, passes
+    /// and resolution may differ.
     pub(crate) fn measures_as(&self, other: &Self) -> bool {
         let base = |plan: &Self| {
             let mut base = plan.base.clone();

@@ -1,9 +1,9 @@
-//! Values as they are typed: settings, ranges, seeds, parts of a whole.
+//! Typed values: settings, ranges, seeds, shares.
 
 /// A parameter and its value, as written.
 pub type Setting = (String, String);
 
-/// Seeds in order. clap takes a type named `Vec` for an option that may be repeated.
+/// Seeds in order. clap treats a literal `Vec` type as a repeatable option.
 pub type Seeds = Vec<u64>;
 
 /// Most numbers of a range.
@@ -21,7 +21,7 @@ pub fn setting(text: &str) -> Result<Setting, String> {
     }
 }
 
-/// Reads `FIRST..LAST`, each end by `end`. Fails when it has no two ends, or an end cannot be read.
+/// Reads `FIRST..LAST`, each end by `end`. Fails unless it has two readable ends.
 pub fn range<T>(text: &str, end: impl Fn(&str) -> Result<T, String>) -> Result<(T, T), String> {
     let ends = text.split_once("..");
     let (first, last) =
@@ -29,8 +29,8 @@ pub fn range<T>(text: &str, end: impl Fn(&str) -> Result<T, String>) -> Result<(
     Ok((end(first.trim())?, end(last.trim())?))
 }
 
-/// The whole numbers of `FIRST..LAST`, both ends among them; it may count down. Fails for other
-/// texts, and for more than a million numbers.
+/// The whole numbers of `FIRST..LAST`, inclusive; may count down. Fails for other texts and for
+/// more than a million numbers.
 pub(crate) fn whole_numbers(text: &str) -> Result<Vec<i64>, String> {
     let whole = |end: &str| end.parse::<i64>().map_err(|_| format!("{end:?} is no whole number"));
     let (first, last) = range(text, whole)?;
@@ -41,8 +41,8 @@ pub(crate) fn whole_numbers(text: &str) -> Result<Vec<i64>, String> {
     Ok(if first <= last { up.collect() } else { up.rev().collect() })
 }
 
-/// Reads a number of seeds from 1 on (`10`), ranges such as `3..7` (both ends belong to it), and lists
-/// of seeds and ranges (`1,2,7`). Fails for other texts, empty ranges, and too many seeds.
+/// Reads a number of seeds from 1 on (`10`), inclusive ranges (`3..7`), and lists of seeds and
+/// ranges (`1,2,7`). Fails for other texts, empty ranges, and too many seeds.
 pub fn seeds(text: &str) -> Result<Seeds, String> {
     let seed = |text: &str| {
         let wrong = |_| format!("{text:?} is no seed; write 10 (ten seeds), 3..7 or 1,2,7");
@@ -69,8 +69,8 @@ pub fn seeds_text(seeds: &[u64]) -> String {
     if let [only] = &list[..] { format!("{only}..{only}") } else { list.join(",") }
 }
 
-/// Reads a part of a whole between 0 and `most`: `5%`, or `0.05`. Fails for other texts, and at the
-/// ends. A bare number of 1 or more is refused, since it could mean percent.
+/// Reads a share between 0 and `most`, exclusive: `5%`, or `0.05`. Fails for other texts. A bare
+/// number of 1 or more is refused, since it could mean percent.
 pub fn part(text: &str, most: f64) -> Result<f64, String> {
     let (number, whole) = match text.trim().strip_suffix('%') {
         Some(number) => (number, 100.0),

@@ -6,11 +6,11 @@ use crate::column::{Cells, Column, Source};
 
 pub(crate) type Declared<R> = [(&'static str, Source<R>)];
 
-/// Rows of one table: the number of the run, the declared columns, and columns of maps by name.
+/// Rows of one table: the run number, the declared columns, and columns from maps by name.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     columns: Vec<Column>,
-    /// Columns from maps, which may be shorter.
+    /// Columns from maps, possibly shorter.
     wide: Vec<Column>,
 }
 
@@ -35,7 +35,7 @@ impl Batch {
         self.wide.iter().map(|column| &*column.name)
     }
 
-    /// Its columns, with those of maps for all these names, prefixed.
+    /// Its columns, including those of maps for all these names, prefixed.
     pub fn columns(mut self, names: &BTreeSet<String>, prefix: &str) -> Vec<Column> {
         let rows = self.rows();
         for (guess, name) in names.iter().enumerate() {
@@ -63,7 +63,7 @@ impl Batch {
     /// Sets the numbers of a map in the last row.
     pub(crate) fn set<'a>(&mut self, map: impl Iterator<Item = (&'a str, u64)>) {
         let row = self.rows().saturating_sub(1);
-        // Names usually occur in the same order.
+        // Names are usually in the same order.
         for (guess, (name, value)) in map.enumerate() {
             self.wide_column(guess, name).set_count(row, value);
         }
@@ -93,7 +93,6 @@ impl Batch {
         }
     }
 
-    /// The number of the run and the declared columns.
     pub(crate) fn declared(&mut self) -> &mut [Column] {
         &mut self.columns
     }

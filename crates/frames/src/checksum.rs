@@ -1,5 +1,5 @@
-//! The checksum of a file from hashes of its chunks. In BLAKE3's tree, a chunk whose size is a power
-//! of two is a subtree if its offset is a multiple of its size.
+//! A file's checksum from hashes of its chunks. In BLAKE3's tree, a chunk whose size is a power of
+//! two is a subtree if its offset is a multiple of its size.
 
 use blake3::Hasher;
 use blake3::hazmat::{
@@ -14,7 +14,7 @@ pub(crate) fn hashed(piece: &[u8], offset: u64) -> Option<Box<Hasher>> {
     (!piece.is_empty()).then_some(hasher)
 }
 
-/// The hash of a file of these chunks, whose sizes are the same power of two except the last.
+/// The hash of a file of these chunks: equal powers of two in size except the last.
 pub(crate) fn whole(pieces: &[Hasher]) -> blake3::Hash {
     if let [only] = pieces {
         return only.finalize();
@@ -33,7 +33,7 @@ fn subtree(parts: &[ChainingValue]) -> ChainingValue {
     }
 }
 
-/// The subtrees of more than one part: the left one has the largest possible power of two of them.
+/// The two subtrees; the left one has the largest possible power of two of the parts.
 fn halves(parts: &[ChainingValue]) -> Option<(&[ChainingValue], &[ChainingValue])> {
     let largest = parts.len().checked_sub(1)?.checked_ilog2()?;
     parts.split_at_checked(1 << largest)

@@ -1,4 +1,4 @@
-//! A chunk of a run file: the lines that begin in it, as rows.
+//! A chunk of a run file: the lines that begin in it, converted to rows.
 
 use std::fs::File;
 use std::io;
@@ -16,7 +16,7 @@ use crate::sample_line::{Counter, SampleLine, Vocabulary};
 use crate::tables::{COUNTER, COUNTERS, EVENTS, Event, HISTOGRAMS, HistogramRow, PASSES, Readings};
 use crate::tables::{SAMPLES, SOURCE, Table, WORK};
 
-/// How much is read at once of a line beyond its chunk.
+/// Read size for a line beyond its chunk.
 const BEYOND_BYTES: usize = 1 << 12;
 const TOTALS: &str = "totals";
 
@@ -24,7 +24,7 @@ const TOTALS: &str = "totals";
 pub(crate) struct Scratch {
     bytes: Vec<u8>,
     line: SampleLine,
-    /// Numbers of samples and counters in the last chunk; the next has about as many.
+    /// Numbers of samples and counters in the last chunk, as estimates for the next.
     last: [usize; 2],
 }
 
@@ -33,13 +33,12 @@ pub(crate) struct Chunk<'a> {
     run: u32,
     wanted: &'a [Table],
     words: Vocabulary,
-    /// By table in the order of [`Table::ALL`].
+    /// In the order of [`Table::ALL`].
     batches: [Batch; Table::ALL.len()],
-    /// Number of complete lines that begin in it.
+    /// Complete lines that begin in it.
     pub(crate) lines: usize,
     pub(crate) header: Option<Header>,
     pub(crate) delivered: Option<Delivered>,
-    /// The `end` line and its offset in the file.
     pub(crate) end: Option<(End, u64)>,
     pub(crate) unreadable: Option<HistogramError>,
     /// Size of a line without a newline.
@@ -70,7 +69,7 @@ impl<'a> Chunk<'a> {
         for (table, rows) in reserved.into_iter().zip(scratch.last) {
             chunk.batches[table as usize].reserve(rows + rows / 16);
         }
-        // Its expectations are numbers of words, which differ in each chunk.
+        // Its expectations are word numbers, which differ by chunk.
         scratch.line = SampleLine::default();
         let bytes = &mut scratch.bytes;
         if let Some(first) = fill(file, &range, len, bytes).map_err(Fault::Io)? {
@@ -78,7 +77,7 @@ impl<'a> Chunk<'a> {
         }
         scratch.last = reserved.map(|table| chunk.batches[table as usize].rows());
         let end = chunk.end.as_ref().map_or(range.end, |(_, begins)| *begins);
-        // The byte before the range was read, too.
+        // The byte before the range is included.
         let first = usize::from(range.start > 0);
         chunk.hashed = hashed(&bytes[first..first + (end - range.start) as usize], range.start);
         Ok(chunk)
@@ -235,8 +234,8 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// Reads from the byte before the range (a newline, if a line begins with the range) to the end of the
-/// last line that begins in it. Returns where in `bytes` the first line begins, if one does.
+/// Reads from the byte before the range (a newline, if a line begins with the range) to the end of
+/// the last line that begins in it. Returns where the first line begins in `bytes`, if any does.
 fn fill(
     file: &File,
     range: &Range<u64>,

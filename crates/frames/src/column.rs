@@ -1,10 +1,10 @@
-//! A column of a table as plain vectors, which Arrow and Parquet take without a copy.
+//! A column of a table as plain vectors, which Arrow and Parquet use without a copy.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The cells of a column by type. Absent cells have some value, too.
+/// The cells of a column by type. Absent cells have an arbitrary value.
 #[derive(Clone, Debug)]
 pub enum Cells {
     /// Whole numbers below 2^32.
@@ -15,7 +15,7 @@ pub enum Cells {
     Number(Vec<f64>),
     /// Yes or no.
     Flag(Vec<bool>),
-    /// Times in ns since 1970 UTC.
+    /// Timestamps in ns since 1970 UTC.
     Time(Vec<i64>),
     /// Texts.
     Text(Vec<String>),
@@ -37,7 +37,7 @@ macro_rules! of_any_type {
     };
 }
 
-/// The source of cells for a group of rows, with their type, and whether they may be absent.
+/// The source of cells for a group of rows, their type, and whether they may be absent.
 pub(crate) enum Source<R> {
     Small(fn(&R) -> u32),
     OptionalSmall(fn(&R) -> Option<u32>),
@@ -49,9 +49,9 @@ pub(crate) enum Source<R> {
     Text(fn(&R) -> Option<String>),
     /// Words; these have the first numbers.
     Word(&'static [&'static str], fn(&R) -> Option<&str>),
-    /// A count for each row of the group.
+    /// A count per row of the group.
     EachCount(fn(&R, &mut Vec<u64>)),
-    /// A word for each row of the group, by its number in [`Words`] set at the end.
+    /// A word per row of the group, by its number in [`Words`], which is set at the end.
     EachWord(fn(&R, &mut Vec<i32>)),
 }
 
@@ -62,7 +62,7 @@ pub struct Column {
     pub name: Cow<'static, str>,
     /// Its cells.
     pub cells: Cells,
-    /// Whether cells may be absent, in this batch or another one.
+    /// Whether cells may be absent, in this batch or another.
     pub is_optional: bool,
     /// Which cells are present; empty if all are.
     pub present: Vec<bool>,
@@ -138,7 +138,7 @@ impl Column {
                 read(group, values);
                 true
             }
-            // A column has the type of its source.
+            // A column has its source's type.
             _ => false,
         };
         self.mark(old, len, is_present);
@@ -171,7 +171,7 @@ impl Column {
         }
     }
 
-    /// Adds the rows of a column with the same type and numbers of words.
+    /// Appends a column with the same type and word numbers.
     pub(crate) fn append(&mut self, other: Self) {
         let old = self.len();
         let all = old + other.len();
@@ -201,12 +201,12 @@ impl Column {
         }
     }
 
-    /// Replaces the numbers of its words by those in `elsewhere`, which gets the new words.
+    /// Renumbers its words to those of `elsewhere`, which gets the new words.
     pub(crate) fn renumber(&mut self, elsewhere: &mut Words) {
         if let Cells::Word(values, words) = &mut self.cells {
             let numbers: Vec<i32> = words.all().iter().map(|it| elsewhere.number(it)).collect();
             for value in values {
-                // The number of an absent cell may have no word.
+                // An absent cell's number may have no word.
                 *value = numbers.get(*value as usize).map_or(0, |number| *number);
             }
         }
@@ -220,14 +220,14 @@ impl Column {
     }
 }
 
-/// Fills with the same value up to a length; returns whether there is one.
+/// Fills with the same value up to a length; returns whether there is a value.
 fn fill<T: Clone + Default>(values: &mut Vec<T>, len: usize, value: Option<T>) -> bool {
     let is_present = value.is_some();
     values.resize(len, value.unwrap_or_default());
     is_present
 }
 
-/// Words in the order of their first appearance; their indices are their numbers.
+/// Words in order of first appearance; indices are their numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
     words: Vec<Box<str>>,
@@ -235,7 +235,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// The number of a word, which is added if it is new.
+    /// The number of a word, added if new.
     pub(crate) fn number(&mut self, word: &str) -> i32 {
         if let Some(number) = self.numbers.get(word) {
             return *number;
@@ -252,7 +252,7 @@ impl Words {
         self.words.get(number as usize).map_or("", AsRef::as_ref)
     }
 
-    /// All words in the order of their numbers.
+    /// All words, in number order.
     pub fn all(&self) -> &[Box<str>] {
         &self.words
     }

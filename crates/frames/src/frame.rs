@@ -17,11 +17,11 @@ const FEW_ROWS: usize = 1 << 14;
 pub struct Frame {
     /// Its kind.
     pub table: Table,
-    /// The columns of its batches (at least one), with the same names, types and numbers of words.
+    /// Its batches (at least one), with the same column names, types and word numbers.
     pub batches: Vec<Vec<Column>>,
 }
 
-/// Reads the run files at these paths into tables. Fails as [`RunFiles`].
+/// Loads the run files at these paths as tables. Fails as [`RunFiles`].
 pub fn load(
     paths: &[PathBuf],
     threads: usize,
@@ -50,7 +50,7 @@ pub(crate) fn load_all(
 
 struct Gathered {
     batches: Vec<Batch>,
-    /// The words of each column in all batches.
+    /// The words of each column over all batches.
     words: Vec<Words>,
 }
 

@@ -1,8 +1,8 @@
 //! Run files as tables ([`Table`]).
 //!
-//! This reader accepts the same files as [`model::Run::parse`] (property test), but is faster: files
-//! are read in chunks by several threads, and the bytes of a usual `sample` line are parsed directly
-//! into columns. [`RunFiles::read`] passes on batches in bounded memory; [`load`] keeps them.
+//! This reader accepts the same files as [`model::Run::parse`] (property test), but faster:
+//! several threads read files in chunks, and parse usual `sample` lines directly into columns.
+//! [`RunFiles::read`] streams batches in bounded memory; [`load`] keeps them.
 
 mod batch;
 mod checksum;

@@ -1,4 +1,4 @@
-//! Reads run files into rows: several threads read chunks, which are passed on in order.
+//! Reads run files into rows: several threads read chunks, which are delivered in order.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ use crate::tables::Table;
 
 /// How often the caller may stop the reader.
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// Chunks that a thread reads ahead.
+/// Chunks that each thread reads ahead.
 const AHEAD: usize = 3;
 
 /// Run files that cannot be read into tables.
@@ -32,11 +32,11 @@ pub enum LoadError {
     Stopped,
 }
 
-/// Run files in the order in which they are read.
+/// Run files in reading order.
 pub struct RunFiles {
     /// Number of threads.
     pub threads: usize,
-    /// Size of a chunk of a file: a power of two, for the checksum.
+    /// Chunk size: a power of two, for the checksum.
     pub piece_bytes: u64,
     files: Vec<RunFile>,
     factors: Vec<String>,
@@ -55,8 +55,8 @@ struct Piece {
 }
 
 impl RunFiles {
-    /// Finds the run files at these paths and below, in this order and in folders by name. Fails when
-    /// there is none, or the manifest of a folder is unreadable.
+    /// Finds the run files at and below these paths, in this order and in folders by name. Fails
+    /// when there is none, or a folder's manifest is unreadable.
     pub fn find(paths: &[PathBuf]) -> Result<Self, LoadError> {
         let mut found =
             Self { threads: 1, piece_bytes: 1 << 22, files: Vec::new(), factors: Vec::new() };
@@ -92,8 +92,8 @@ impl RunFiles {
         }
     }
 
-    /// Reads all lines, and passes batches of the wanted tables in the order of the lines, with the
-    /// run so far, to `take`; the row of the run comes last. A truncated file is read to its end.
+    /// Reads all lines, and passes batches of the wanted tables in line order, with the run so
+    /// far, to `take`; the row of the run comes last. A truncated file is read to its end.
     ///
     /// Fails when a file is not a run file (with the line), `take` fails, or `go_on` returns
     /// false. Both are called on the caller's thread, `go_on` regularly.
@@ -111,7 +111,7 @@ impl RunFiles {
                 let mut own = pieces.iter().skip(first).step_by(threads);
                 scope.spawn(move || {
                     let mut scratch = Scratch::default();
-                    // The receiver is gone after an error.
+                    // The receiver is dropped after an error.
                     own.try_for_each(|piece| {
                         read.send(self.piece(piece, wanted, &mut scratch)).map_err(drop)
                     })

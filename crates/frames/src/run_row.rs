@@ -53,7 +53,7 @@ const AFTER_LEVELS: &Declared<RunRow> = &[
     ("environment", Text(|run| run.json(|it| &it.environment))),
     ("missed", Text(|run| run.json(|it| &it.missed))),
 ];
-/// The columns that rows of samples and work repeat in exported tables.
+/// Columns of the run repeated in exported samples and work.
 const OF_RUN: [&str; 5] = ["run_id", "load", "measure", "block", "seed"];
 
 const fn measure_kind(measure: &Measure) -> &'static str {
@@ -63,7 +63,7 @@ const fn measure_kind(measure: &Measure) -> &'static str {
     }
 }
 
-/// A run file as far as it was read.
+/// A run file as far as it has been read.
 #[derive(Default)]
 pub struct RunRow {
     number: u32,
@@ -100,7 +100,7 @@ impl RunRow {
         Ok(())
     }
 
-    /// The error of a fault in the next chunk, with the line number in the file.
+    /// The error of a fault in the next chunk, with its line number in the file.
     pub(crate) fn wrong(&self, fault: Fault) -> StoreError {
         let path = self.path.clone();
         let mut source = match fault {
@@ -126,7 +126,7 @@ impl RunRow {
         self.unreadable.take()
     }
 
-    /// The columns of the run that rows of samples and work repeat, for grouping.
+    /// The columns of the run repeated in samples and work, for grouping.
     pub fn of_run(&self, rows: usize) -> Vec<Column> {
         let declared = |name: &&str| BEFORE_LEVELS.iter().find(|(known, _)| known == name);
         OF_RUN.iter().filter_map(declared).map(|column| self.column(column, rows)).collect()
@@ -168,7 +168,7 @@ impl RunRow {
     }
 
     fn json<T: Serialize>(&self, read: fn(&Header) -> &T) -> Option<String> {
-        // Structs of numbers, strings and maps with string keys can always be serialised.
+        // Structs of numbers, strings and maps with string keys always serialise.
         let json = |header| serde_json::to_string(read(header)).unwrap_or_default();
         self.header.as_ref().map(json)
     }

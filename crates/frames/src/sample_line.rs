@@ -1,14 +1,14 @@
 //! A fast parser of usual `sample` lines.
 //!
 //! **Invariant:** a line is either parsed exactly as by [`model::Line::parse`], or not at all
-//! ([`None`]). Unusual is what writers do not write: escapes, other characters than ASCII, numbers of
-//! 20 digits, fields or counters that are repeated or unknown, and unsorted counters.
+//! ([`None`]). Not parsed is what writers do not write: escapes, non-ASCII characters, 20-digit
+//! numbers, repeated or unknown fields or counters, and unsorted counters.
 
 use model::{Censored, SampleRecord};
 
 use crate::column::Words;
 
-/// Any number with so many digits fits into 64 bits.
+/// Any number of this many digits fits into 64 bits.
 const DIGITS: usize = 19;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +33,13 @@ pub(crate) struct SampleLine {
     pub(crate) parts: Vec<(i32, u64)>,
     pub(crate) before: Vec<Counter>,
     pub(crate) after: Vec<Counter>,
-    /// Sources and names of the counters, which are usually the same in the next line.
+    /// Sources and names of the counters, usually the same in the next line.
     expected: Vec<(i32, i32)>,
     expected_parts: Vec<i32>,
 }
 
 impl SampleLine {
-    /// Parses a line without its newline; `words` may get new names in any case.
+    /// Parses a line without its newline; `words` may get new names even on failure.
     pub(crate) fn read(&mut self, line: &[u8], words: &mut Vocabulary) -> Option<()> {
         self.parts.clear();
         self.before.clear();
@@ -50,7 +50,7 @@ impl SampleLine {
             if index == 0 {
                 return (at.key()? == b"kind" && at.string()? == b"sample").then_some(());
             }
-            // Fields are in order, but some may be absent.
+            // Fields are in order; some may be absent.
             let field = at.field((u32::BITS - seen.leading_zeros()) as usize)?;
             let bit = 1 << field;
             (seen & bit == 0).then_some(())?;
@@ -128,7 +128,7 @@ impl<'a> Cursor<'a> {
         self.byte_if(byte).then_some(())
     }
 
-    /// An object; `entry` parses a key, colon and value, and gets their index.
+    /// An object; `entry` parses the key, colon and value of each index.
     #[inline]
     fn object(&mut self, mut entry: impl FnMut(&mut Self, usize) -> Option<()>) -> Option<()> {
         self.byte(b'{')?;
@@ -189,7 +189,7 @@ impl<'a> Cursor<'a> {
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
             len += 1;
         }
-        // A fraction or an exponent fails where a comma is expected.
+        // A fraction or exponent fails where a comma is expected.
         let is_plain = len > 0 && len <= DIGITS && (len == 1 || self.rest.first() != Some(&b'0'));
         self.rest = self.rest.get(len..)?;
         is_plain.then_some(value)

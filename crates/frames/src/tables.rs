@@ -7,20 +7,20 @@ use crate::column::Source::{Count, EachCount, EachWord, OptionalCount, OptionalS
 use crate::column::Source::{Small, Text, Word};
 use crate::sample_line::Counter;
 
-/// A table of run files. Its first column is the number of the run.
+/// A table of run files. Its first column is the run number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     /// A row per run.
     Runs,
-    /// A row per sample; the times of its parts are columns.
+    /// A row per sample; part times are columns.
     Samples,
     /// A row per counter and reading.
     Counters,
     /// A row per delay in an interval of a periodic probe, with its count.
     Histograms,
-    /// A row per work item of a job; its resource usage is in columns.
+    /// A row per work item of a job; resource usage is in columns.
     Work,
-    /// A row per pass of a worker through all items; its resource usage is in columns.
+    /// A row per worker's pass through all items; resource usage is in columns.
     Passes,
     /// A row per phase, warning, death, unknown line or unreadable record.
     Events,
@@ -82,7 +82,7 @@ pub(crate) const COUNTERS: &Declared<Readings> = &[
     ("counter", EachWord(|it, numbers| numbers.extend(it.found.iter().map(|it| it.name)))),
     ("value", EachCount(|it, values| values.extend(it.found.iter().map(|it| it.value)))),
 ];
-/// Indices of columns in [`COUNTERS`] whose words are set at the end.
+/// Indices of [`COUNTERS`] columns whose words are set at the end.
 pub(crate) const SOURCE: usize = 4;
 pub(crate) const COUNTER: usize = 5;
 

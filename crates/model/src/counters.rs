@@ -1,4 +1,4 @@
-//! Raw kernel counters as read: never rates, never differences.
+//! Raw kernel counters: never rates or differences.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,29 +7,30 @@ use std::marker::PhantomData;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The name of a counter. Up to 24 bytes need no heap: a run reads a thousand names per sample.
+/// A counter's name. Up to 24 bytes need no heap: each sample reads a thousand names.
 pub type Name = compact_str::CompactString;
 
 /// Numbers by their names.
 pub type Values = BTreeMap<Name, u64>;
 
-/// Raw counters, grouped by the source that they were read from.
+/// Raw counters by source.
 ///
-/// Outer key: the source (`vmstat`, `psi`, `memcg`, `load`, …). Inner key: the kernel's name of the
-/// counter, with a unit last where that has none (`MemFree_kb`, `memory_some_us`). What cannot be
+/// Outer key: the source (`vmstat`, `psi`, `memcg`, `load`, …). Inner key: the kernel's name of
+/// the counter, with a unit last where that has none (`MemFree_kb`, `memory_some_us`). Unreadable
+/// counters are absent; a whole source is in [`Missed`] with its reason.
 /// read is absent; a whole source is in [`Missed`] with its reason.
 pub type CounterSet = BTreeMap<Name, Values>;
 
-/// Something that this run could not have, with the reason; listed once, in the header.
+/// A capability unavailable to this run, with the reason; listed once, in the header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missed {
     /// What is missing: a counter source, a privilege or a kernel feature.
     pub capability: String,
-    /// Why, in words that name the path or call that failed.
+    /// Why, naming the path or call that failed.
     pub reason: String,
 }
 
-/// Reads sorted counters, several times faster than one by one: a map is built from a list at once.
+/// Deserializes sorted counters several times faster: the map is built from a list at once.
 pub(crate) fn sorted_set<'de, D: Deserializer<'de>>(from: D) -> Result<CounterSet, D::Error> {
     from.deserialize_map(Entries(PhantomData)).map(|sources: Vec<(Name, Sorted)>| {
         sources.into_iter().map(|(source, values)| (source, values.0)).collect()

@@ -1,4 +1,4 @@
-//! Descriptions in TOML: read into types, with errors that say where in the text they are.
+//! Descriptions in TOML: parsed into types, with errors that have the place in the text.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub struct DescriptionError {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong, and what to do.
+    /// What is wrong, and the remedy.
     pub reason: String,
 }
 
@@ -38,18 +38,18 @@ impl DescriptionError {
 pub struct Description<'a>(pub &'a str);
 
 impl Description<'_> {
-    /// Reads it into a type. Fails with the place of what does not fit.
+    /// Parses it into a type. Fails with the place of what does not fit.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, DescriptionError> {
         toml::from_str(self.0)
             .map_err(|error| DescriptionError::at(self.0, error.span(), error.message().to_owned()))
     }
 
-    /// Refuses the value at a path; where there is none, the error is at what is around it.
+    /// Refuses the value at a path; if absent, the error is at its surroundings.
     pub fn refuse<T>(&self, path: &str, reason: impl Display) -> Result<T, DescriptionError> {
         Err(DescriptionError::at(self.0, span(self.0, path), reason.to_string()))
     }
 
-    /// Refuses the value at a path unless something holds. Fails when it does not.
+    /// Fails at a path's value unless the condition holds.
     pub fn that(
         &self,
         path: &str,
@@ -59,7 +59,7 @@ impl Description<'_> {
         if holds { Ok(()) } else { self.refuse(path, reason) }
     }
 
-    /// Refuses the number at a path if it is out of bounds. Fails when it is.
+    /// Fails if the number at a path is out of bounds.
     pub fn between<T: PartialOrd + Display>(
         &self,
         path: &str,

@@ -1,4 +1,4 @@
-//! Delays of a periodic probe as HdrHistogram V2 text, one histogram a line.
+//! Delays of a periodic probe as HdrHistogram V2 text, one histogram per line.
 
 use std::fmt::Display;
 
@@ -8,13 +8,13 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
 const DIGITS: u8 = 3;
-/// Most delays listed one by one: an hour of every 4 ms.
+/// Most delays listed individually: an hour of one every 4 ms.
 pub(crate) const MOST_DELAYS: u64 = 1 << 20;
 /// The V2 encoding begins with its kind, size of counts, offset (0), digits, and three u64 values.
 const COOKIE: u32 = 0x1c84_9313;
 const HEAD_BYTES: usize = 40;
 
-/// Why a histogram cannot be read or made.
+/// Why a histogram cannot be read or encoded.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct HistogramError(pub(crate) String);
@@ -49,8 +49,8 @@ pub(crate) fn claimed_counts(text: &str, claimed: u64) -> Result<Vec<(u64, u64)>
     }
 }
 
-/// The delays in ns of an encoded histogram, ascending, each to three significant digits and with
-/// its count. Fails when the text is no base64 of an HdrHistogram V2.
+/// The delays in ns of an encoded histogram, ascending, to three significant digits, with their
+/// counts. Fails unless the text is base64 of an HdrHistogram V2.
 pub fn counts(text: &str) -> Result<Vec<(u64, u64)>, HistogramError> {
     let bytes = STANDARD
         .decode(text)
@@ -67,7 +67,7 @@ pub fn counts(text: &str) -> Result<Vec<(u64, u64)>, HistogramError> {
         .collect())
 }
 
-/// Checks kind and size: the decoder believes the claims of the head.
+/// Checks kind and size, as the decoder trusts the head.
 fn check_head(bytes: &[u8]) -> Result<(), HistogramError> {
     let word = |at: usize| {
         let word = bytes.get(at..at + 4).and_then(|word| word.try_into().ok());

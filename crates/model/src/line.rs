@@ -11,7 +11,7 @@ use crate::{CounterSet, HistogramRecord, Missed, SampleRecord, Spec, SubjectSpec
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Line {
-    /// The first line: what was run, where, and what was missed.
+    /// The first line: what was run, where, and unavailable capabilities.
     Header(Box<Header>),
     /// The run entered a phase.
     Phase(PhaseRecord),
@@ -19,21 +19,21 @@ pub enum Line {
     Sample(Box<SampleRecord>),
     /// Many timed interactions of a high-rate probe.
     Histogram(Box<HistogramRecord>),
-    /// One piece of a job's work.
+    /// A work item of a job.
     Work(Box<WorkRecord>),
-    /// All pieces of a job's work once, by one worker.
+    /// All work items of a job once, by one worker.
     Pass(Box<PassRecord>),
-    /// What the load delivered against what was intended.
+    /// The load volume delivered against that intended.
     Delivered(Delivered),
     /// Counters outside any sample.
     Counters(Box<CounterRecord>),
-    /// Something that a reader of the results must know.
+    /// A remark for readers of the results.
     Warning(Warning),
-    /// What the system under test, or a process of the run, died of.
+    /// The cause of death of the system under test or a process of the run.
     Death(Box<DeathRecord>),
     /// The last line.
     End(End),
-    /// A kind that this build does not know: kept as it was read.
+    /// An unknown kind, kept as read.
     #[serde(untagged)]
     Unknown(Value),
 }
@@ -45,18 +45,18 @@ pub struct Header {
     pub schema: u32,
     /// Name of the run, unique within its results folder.
     pub run_id: String,
-    /// Version of thrashlab that made the run.
+    /// Version of thrashlab that ran it.
     pub thrashlab: String,
-    /// Time of day at the start, in ns since 1970 UTC; all other times count from this moment.
+    /// Time of day at the start, in ns since 1970 UTC; all other times count from here.
     pub started_unix_ns: u64,
     /// What was run.
     pub spec: Spec,
     /// The system under test.
     pub environment: Environment,
-    /// Where options come from (`given`, `environment`, `file`) by name; built-in ones are absent.
+    /// Sources of options (`given`, `environment`, `file`) by name; built-in ones are absent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub origins: BTreeMap<String, String>,
-    /// What this run could not have, with reasons.
+    /// Unavailable capabilities, with reasons.
     pub missed: Vec<Missed>,
 }
 
@@ -69,20 +69,20 @@ impl Header {
     }
 }
 
-/// Facts of the system under test (`kernel`, `thp`, …); one that cannot be read is absent.
+/// Facts of the system under test (`kernel`, `thp`, …); unreadable ones are absent.
 pub type Environment = BTreeMap<String, String>;
 
-/// The fact that a run was made on another machine: its address (`ssh://HOST`).
+/// Fact of a run on another machine: its address (`ssh://HOST`).
 pub const REMOTE_FACT: &str = "remote";
 
 named! {
     /// The phases of a run, in order.
     pub enum Phase {
-        /// The load was started and is on its way to its warm state.
+        /// The load was started and is warming up.
         Warming = "warming",
         /// The load reached its warm state.
         Warm = "warm",
-        /// The load did not reach its warm state in time; measuring went on all the same.
+        /// The load did not reach its warm state in time; measuring continued.
         NotWarm = "not-warm",
         /// The probe's schedule begins.
         Measuring = "measuring",
@@ -100,16 +100,16 @@ pub struct PhaseRecord {
     pub phase: Phase,
 }
 
-/// One piece of a job's work, such as a command of a session, with what it used.
+/// A work item of a job, such as a command of a session, with its resource usage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkRecord {
     /// When the line was written, in ns from the start of the run.
     pub at_ns: u64,
-    /// Who did it: number of the user or process, from 0.
+    /// The worker: number of the user or process, from 0.
     pub worker: u32,
-    /// Which pass of this worker through all pieces it belongs to, from 0.
+    /// The worker's pass through all items, from 0.
     pub pass: u32,
-    /// What it was: the command's name.
+    /// The item: the command's name.
     pub item: String,
     /// When it began.
     pub started_ns: u64,
@@ -122,41 +122,41 @@ pub struct WorkRecord {
     /// Why it failed or was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// What it used in all, under the names of `sys::process::Usage`.
+    /// Its total usage, under the names of `sys::process::Usage`.
     pub usage: Values,
 }
 
-/// All pieces of a job's work once, by one worker.
+/// All work items of a job once, by one worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PassRecord {
     /// When the line was written, in ns from the start of the run.
     pub at_ns: u64,
-    /// Who did it: number of the user or process, from 0.
+    /// The worker: number of the user or process, from 0.
     pub worker: u32,
-    /// Which pass of this worker it is, from 0.
+    /// The worker's pass, from 0.
     pub pass: u32,
     /// When it began.
     pub started_ns: u64,
     /// When it was complete.
     pub completed_ns: u64,
-    /// What the worker itself and all it started used, as in [`WorkRecord::usage`].
+    /// Usage of the worker and all its descendants, as in [`WorkRecord::usage`].
     pub usage: Values,
 }
 
-/// What a load delivered against what was intended, from its warm state to its end.
+/// The load volume delivered against that intended, from the warm state to the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Delivered {
     /// When the line was written, in ns from the start of the run.
     pub at_ns: u64,
-    /// Unit of the dose (`cpu_ns`, `busy_ns`, `bytes`).
+    /// Unit of the load volume (`cpu_ns`, `busy_ns`, `bytes`).
     pub unit: String,
-    /// The dose that was intended.
+    /// The intended volume.
     pub intended: u64,
-    /// The dose that was delivered.
+    /// The delivered volume.
     pub delivered: u64,
     /// Time over which it was delivered, in ns.
     pub elapsed_ns: u64,
-    /// Further raw totals of the load (`written_bytes`, `circles`, `loops`, …).
+    /// Other raw totals of the load (`written_bytes`, `circles`, `loops`, …).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub totals: Values,
 }
@@ -171,7 +171,7 @@ pub struct CounterRecord {
     pub counters: CounterSet,
 }
 
-/// Something that a reader of the results must know.
+/// A remark for readers of the results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     /// When, in ns from the start of the run.
@@ -180,7 +180,7 @@ pub struct Warning {
     pub text: String,
 }
 
-/// What the system under test, or a process of the run, died of.
+/// The cause of death of the system under test or a process of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeathRecord {
     /// When the line was written, in ns from the start of the run.
@@ -196,7 +196,7 @@ named! {
     /// How a run ended.
     #[derive(PartialOrd, Ord)]
     pub enum EndStatus {
-        /// All intended interactions were made.
+        /// All intended interactions completed.
         Complete = "complete",
         /// The user stopped it.
         Interrupted = "interrupted",
@@ -208,7 +208,7 @@ named! {
         Killed = "killed",
         /// The kernel under test died.
         KernelDied = "kernel-died",
-        /// The kernel killed the probe or the job for want of memory.
+        /// The kernel killed the probe or the job for lack of memory.
         OutOfMemory = "out-of-memory",
     }
 }
@@ -225,7 +225,7 @@ pub struct End {
 }
 
 impl Line {
-    /// What a reader of the results must know: the text of a warning, or the cause of a death.
+    /// The text of a warning, or the cause of a death.
     pub fn note(&self) -> Option<&str> {
         match self {
             Self::Warning(warning) => Some(&warning.text),
@@ -234,7 +234,7 @@ impl Line {
         }
     }
 
-    /// The counter sets of the line that are not empty, with their times in ns of the run.
+    /// The nonempty counter sets of the line, with their timestamps in ns of the run.
     pub fn readings(&self) -> impl Iterator<Item = (u64, &CounterSet)> {
         let two = match self {
             Self::Counters(record) => [Some((record.at_ns, &record.counters)), None],
@@ -250,7 +250,7 @@ impl Line {
         two.into_iter().flatten().filter(|(_, set)| !set.is_empty())
     }
 
-    /// When the line was written, in ns from the start of the run; a header has no such moment.
+    /// When the line was written, in ns from the start of the run; `None` for a header.
     pub fn at_ns(&self) -> Option<u64> {
         match self {
             Self::Header(_) | Self::Unknown(_) => None,

@@ -22,13 +22,13 @@ impl LineError {
 }
 
 impl Line {
-    /// Reads one line (without its newline); an unknown kind becomes [`Line::Unknown`]. Fails when
-    /// it is not JSON, has no kind, or a known kind lacks a field.
+    /// Parses one line (without its newline); an unknown kind becomes [`Line::Unknown`]. Fails
+    /// when it is not JSON, has no kind, or a known kind lacks a field.
     pub fn parse(text: &str) -> Result<Self, LineError> {
         Self::read(text, Source::Text(text))
     }
 
-    /// Reads one line without its counters, which are most of it. Fails as [`Line::parse`].
+    /// Parses one line without its counters, its largest part. Fails as [`Line::parse`].
     pub fn parse_without_counters(text: &str) -> Result<Self, LineError> {
         let none: &RawValue = from_text("{}")?;
         let mut fields: BTreeMap<String, &RawValue> = match from_text(text) {
@@ -68,9 +68,9 @@ impl Line {
         })
     }
 
-    /// The line as JSON, without its newline; `kind` stands first.
+    /// The line as JSON, without its newline; `kind` comes first.
     pub fn to_json(&self) -> String {
-        // Structs of numbers, strings and maps cannot fail to serialise.
+        // Structs of numbers, strings and maps always serialise.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
@@ -89,7 +89,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The kind of a line, which stands first in those that are written here.
+/// The kind of a line, which comes first in lines written here.
 fn kind(text: &str) -> Result<Cow<'_, str>, LineError> {
     #[derive(Deserialize)]
     struct Kind {
@@ -127,7 +127,7 @@ fn from_text<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, LineError> {
     serde_json::from_str(text).map_err(|error| LineError::syntax(&error))
 }
 
-/// An error without its place: the reader of the file knows the line.
+/// An error without its place, as the file's reader knows the line.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

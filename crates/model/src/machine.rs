@@ -1,4 +1,4 @@
-//! Machines as plain words: the deterministic one, those that are simulated, and sandboxes.
+//! Specifications of machines: deterministic ones, simulated ones, and sandboxes.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::units::{exact_duration, exact_size};
 pub struct VmSpec {
     /// The machine.
     pub machine: MachineSpec,
-    /// The kernel as the user named it: a path, a directory, `deb:NAME`.
+    /// The kernel as named by the user: a path, a directory, `deb:NAME`.
     pub kernel: String,
-    /// A folder of this host whose files lie over the guest's root: the programs under test.
+    /// A folder of this host that overlays the guest's root: the programs under test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<String>,
     /// A sandbox inside the guest; `None` = the whole guest.
@@ -28,13 +28,13 @@ pub struct MachineSpec {
     pub name: String,
     /// What executes the guest's instructions.
     pub accel: Accel,
-    /// Memory for programs and caches, in bytes: "the memory of the machine" for every load.
+    /// Memory for programs and caches, in bytes, to which loads are sized.
     pub memory_bytes: u64,
-    /// Memory on top of it for the kernel itself, in bytes; the same for all kernels.
+    /// Additional memory for the kernel itself, in bytes; equal for all kernels.
     pub kernel_memory_bytes: u64,
-    /// Virtual time of an instruction: 2 to the power of this many ns. Means nothing under KVM.
+    /// Virtual time of an instruction: 2 to the power of this many ns. Unused under KVM.
     pub icount_shift: u8,
-    /// The simulated disk; it holds swap area and files.
+    /// The simulated disk, with swap area and files.
     pub disk: DiskSpec,
     /// Size of the swap area on the disk in bytes; 0 = no swap.
     pub swap_bytes: u64,
@@ -44,31 +44,31 @@ pub struct MachineSpec {
     /// Kernel parameters (`vm.swappiness` = `60`) set before anything runs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctls: BTreeMap<String, String>,
-    /// Transparent huge pages: `always`, `madvise` or `never`; `None` = as the kernel has it.
+    /// Transparent huge pages: `always`, `madvise` or `never`; `None` = the kernel's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thp: Option<String>,
     /// When an allocation waits for a huge page: `always`, `defer`, `defer+madvise`, `madvise` or
     /// `never`; `None` = the kernel's default, which is `never` below 512 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thp_defrag: Option<String>,
-    /// The multi-generational LRU; `None` = as the kernel has it.
+    /// The multi-generational LRU; `None` = the kernel's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lru_gen: Option<bool>,
-    /// The compressed cache in front of swap; `None` = as the kernel has it.
+    /// The compressed cache in front of swap; `None` = the kernel's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zswap: Option<bool>,
 }
 
-/// A simulated machine with the system that runs on it, complete enough to simulate it again.
+/// A simulated machine and its system, complete enough to simulate it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MmuSpec {
     /// The machine's name, or the path of its description.
     pub machine: String,
-    /// The machine's main memory in bytes: "the memory of the machine".
+    /// Main memory in bytes, to which loads are sized.
     pub memory_bytes: u64,
     /// The machine's description (TOML).
     pub description: String,
-    /// The settings that were named.
+    /// The settings named by the user.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub asked: BTreeMap<String, String>,
     /// All settings of machine and system beyond the description, defaults included.
@@ -87,7 +87,7 @@ named! {
     }
 }
 
-/// A disk that exists in the guest's memory and is slow by a virtual timer.
+/// A disk in the guest's memory, delayed by a virtual timer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiskSpec {
     /// Its size in bytes.
@@ -96,28 +96,28 @@ pub struct DiskSpec {
     pub read_delay_ns: u64,
     /// Time of a write request in ns.
     pub write_delay_ns: u64,
-    /// `Some`: one request at a time, of at most what the disk transfers in one delay at this many
-    /// bytes per second. `None`: many requests at a time.
+    /// `Some`: one request at a time, at most what the disk transfers in one delay at this many
+    /// bytes per second. `None`: concurrent requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spindle_bytes_per_s: Option<u64>,
 }
 
 impl DiskSpec {
-    /// Whether reads and writes have delays of their own, for which a driver is not enough.
+    /// Whether reads and writes have different delays, which a driver cannot provide.
     pub fn needs_mapper(&self) -> bool {
         self.read_delay_ns != self.write_delay_ns
     }
 }
 
 impl MachineSpec {
-    /// The memory that the guest is given, in bytes: the disk's store lies in it too.
+    /// The guest's memory in bytes, including the disk's store.
     pub fn ram_bytes(&self) -> u64 {
         self.memory_bytes
             .saturating_add(self.kernel_memory_bytes)
             .saturating_add(self.disk.size_bytes)
     }
 
-    /// Its settings as they are typed behind `vm:` (`docs/vm.md`), without the kernel's defaults.
+    /// Its settings as typed after `vm:` (`docs/vm.md`), without the kernel's defaults.
     pub fn settings(&self) -> BTreeMap<String, String> {
         let (disk, size) = (&self.disk, |bytes| Some(exact_size(bytes)));
         let switch = |on: Option<bool>| on.map(|on| if on { "on" } else { "off" }.to_owned());
@@ -154,21 +154,21 @@ impl MachineSpec {
 /// The limits of a sandbox.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SandboxSpec {
-    /// Memory limit, in bytes: this is "the memory of the machine" for every load.
+    /// Memory limit in bytes, to which loads are sized.
     pub memory_bytes: u64,
-    /// Memory above which processes are slowed (`memory.high`), in bytes; `None` = none.
+    /// Memory above which processes are throttled (`memory.high`), in bytes; `None` = none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high_bytes: Option<u64>,
     /// CPU bandwidth limit in thousandths of a CPU; `None` = all CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus_milli: Option<u64>,
-    /// Most processes at a time; `None` = no limit of our own.
+    /// Most concurrent processes; `None` = no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<u64>,
 }
 
 impl SandboxSpec {
-    /// The limits as they are typed behind `sandbox:`, by name.
+    /// The limits as typed after `sandbox:`, by name.
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let high = self.high_bytes.map(|bytes| ("high", exact_size(bytes)));
         let cpus = self.cpus_milli.map(|milli| ("cpus", (milli as f64 / 1000.0).to_string()));

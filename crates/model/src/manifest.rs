@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Version of the format that this build writes and reads.
+/// Format version that this build writes and reads.
 pub const MANIFEST_SCHEMA: u32 = 1;
 
-/// All runs of an experiment in their order, made or not.
+/// All runs of an experiment in order, done or not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Format version.
@@ -18,14 +18,14 @@ pub struct Manifest {
     pub name: String,
     /// What was varied, in the plan's order.
     pub factors: Vec<ManifestFactor>,
-    /// The responses of interest; empty = whatever the measure has.
+    /// The responses of interest; empty = all of the measure.
     pub responses: Vec<String>,
-    /// What cannot be told apart in a fraction, a line each.
+    /// Aliased effects of a fraction, one per line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// The runs in their order.
+    /// The runs in order.
     pub runs: Vec<ManifestRun>,
-    /// Of a sweep, whose first factor is the swept parameter: what its levels are.
+    /// The levels of a sweep, whose first factor is the swept parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<ManifestSweep>,
     /// The plan as its author wrote it (TOML).
@@ -35,9 +35,9 @@ pub struct Manifest {
 /// The levels of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestSweep {
-    /// What they are numbers of: `bytes`, `ns`, or empty for a bare number.
+    /// Unit of the levels: `bytes`, `ns`, or empty for a bare number.
     pub unit: String,
-    /// Runs that could not be made, with the reasons.
+    /// Runs that could not be done, with the reasons.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub refused: BTreeMap<String, String>,
 }
@@ -47,14 +47,14 @@ pub struct ManifestSweep {
 pub struct ManifestFactor {
     /// Its name.
     pub name: String,
-    /// Its levels; the first one is what the others are compared with.
+    /// Its levels; the first is the reference.
     pub levels: Vec<String>,
 }
 
 /// A run of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestRun {
-    /// Its name; its file is this and `.run.jsonl`.
+    /// Its name; its file appends `.run.jsonl`.
     pub run_id: String,
     /// The level of each factor.
     pub levels: BTreeMap<String, String>,

@@ -1,6 +1,6 @@
 //! Kinds, policies and settings whose values have names in files and on the command line.
 
-/// An enum whose values are read and written by their names. Its users need `serde`.
+/// An enum whose values are read and written by name. Its users need `serde`.
 #[macro_export]
 macro_rules! named {
     (
@@ -12,15 +12,15 @@ macro_rules! named {
         pub enum $name { $($(#[$of])* #[serde(rename = $word)] $variant,)* }
 
         impl $name {
-            /// All of them, in their order.
+            /// All values, in order.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Its name, as files spell it.
+            /// Its name in files.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
 
-            /// The one of a name. Fails when none has this name; lists the names that there are.
+            /// The value of this name. Fails for an unknown name, listing the known ones.
             pub fn named(name: &str) -> Result<Self, String> {
                 let found = Self::ALL.iter().find(|value| value.name() == name);
                 found.copied().ok_or_else(|| {

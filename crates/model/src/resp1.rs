@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Name of the row that all ratios are relative to.
 pub const NOLOAD: &str = crate::BASELINE;
 
-/// The loads of the published resp1 results, in their order. Other names are allowed.
+/// The loads of the published resp1 results, in order. Other names are allowed.
 pub const TESTS: [&str; 7] =
     [NOLOAD, "smallwrite", "largewrite", "cpuload", "spawnload", "8ctx-mem", "2ctx-mem"];
 
@@ -22,13 +22,13 @@ pub enum Resp1Format {
 /// One resp1 result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resp1Table {
-    /// Number of CPUs; `None` if the output does not say.
+    /// Number of CPUs; `None` if not printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
     /// Size of memory, in MB as printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_mb: Option<u64>,
-    /// Least number of interactions for each load.
+    /// Least number of interactions per load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_points: Option<u32>,
     /// Time between two interactions, in s.
@@ -36,9 +36,9 @@ pub struct Resp1Table {
     pub interval_s: Option<f64>,
     /// Which columns the rows have.
     pub format: Resp1Format,
-    /// One row for each load, in the printed order.
+    /// One row per load, in printed order.
     pub rows: Vec<Resp1Row>,
-    /// All other printed lines (verbose output, a file name, …), in order, without blank ones.
+    /// All other nonblank printed lines (verbose output, a file name, …), in order.
     pub extras: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct Resp1Row {
 }
 
 impl Resp1Table {
-    /// The row that all ratios are relative to; `None` in a table that was cut off.
+    /// The row that all ratios are relative to; `None` in a truncated table.
     pub fn noload(&self) -> Option<&Resp1Row> {
         self.row(NOLOAD)
     }

@@ -1,17 +1,17 @@
-//! A whole run as read from its file: complete, or valid up to where it was cut off.
+//! A whole run as read from its file: complete, or valid up to its truncation.
 
 use crate::{End, EndStatus, Header, Line, LineError, SampleRecord, whole_lines};
 
-/// A run file as read; cut off at any byte, it is a valid, interrupted run of its whole lines.
+/// A run file as read; truncated at any byte, it is a valid, interrupted run of its whole lines.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Run {
-    /// The first line; `None` if the run was cut off before its header was whole.
+    /// The first line; `None` if truncated before the end of the header.
     pub header: Option<Header>,
     /// All whole lines after the header, in order, the `end` line included.
     pub lines: Vec<Line>,
-    /// Bytes after the last whole line (0 in a file that was not cut off).
+    /// Bytes after the last whole line, 0 unless truncated.
     pub truncated_bytes: usize,
-    /// Whether the checksum of the `end` line fits the bytes before it; `None` without that line.
+    /// Whether the `end` line's checksum matches the bytes before it; `None` without that line.
     pub checksum_ok: Option<bool>,
 }
 
@@ -49,8 +49,8 @@ pub enum RunFault {
 }
 
 impl Line {
-    /// Reads a line of a run file without its newline. Fails when it is none, when the first line
-    /// is no header or another one is, or when it follows the end.
+    /// Parses a line of a run file without its newline. Fails when it is invalid, when the first
+    /// line is no header or another one is, or when it follows the end.
     pub fn parse_in_run(raw: &[u8], is_first: bool, is_ended: bool) -> Result<Self, RunFault> {
         let text = std::str::from_utf8(raw)
             .map_err(|error| RunFault::NotUtf8 { byte: error.valid_up_to() })?;
@@ -65,7 +65,7 @@ impl Line {
 }
 
 impl Run {
-    /// Reads a whole run file. Fails with the number of a whole line that is no line of a run file.
+    /// Parses a whole run file. Fails with the number of an invalid whole line.
     pub fn parse(bytes: &[u8]) -> Result<Self, RunError> {
         let whole = whole_lines::length(bytes);
         let mut run = Self { truncated_bytes: bytes.len() - whole, ..Self::default() };
@@ -102,7 +102,7 @@ impl Run {
         self.end().map_or(EndStatus::Killed, |end| end.status)
     }
 
-    /// Whether the run has a sample, a histogram, or a piece of work.
+    /// Whether the run has a sample, a histogram or a work item.
     pub fn is_measured(&self) -> bool {
         self.lines.iter().any(|line| {
             matches!(line, Line::Sample(_) | Line::Histogram(_) | Line::Work(_) | Line::Pass(_))
@@ -118,14 +118,14 @@ impl Run {
     }
 }
 
-/// Formats a run file line by line and keeps the checksum for its `end` line.
+/// Formats a run file line by line and computes the checksum for its `end` line.
 #[derive(Default)]
 pub struct RunEncoder {
     hasher: blake3::Hasher,
 }
 
 impl RunEncoder {
-    /// The text of a line, newline included; counts it into the checksum.
+    /// The text of a line, newline included; adds it to the checksum.
     pub fn line(&mut self, line: &Line) -> String {
         let mut text = line.to_json();
         text.push('\n');
@@ -133,7 +133,7 @@ impl RunEncoder {
         text
     }
 
-    /// Counts text that somebody else formatted into the checksum.
+    /// Adds text that was formatted elsewhere to the checksum.
     pub fn foreign(&mut self, text: &[u8]) {
         self.hasher.update(text);
     }

@@ -1,4 +1,4 @@
-//! Timed interactions: samples one by one, and the histograms of high-rate probes.
+//! Timed interactions: single samples, and the histograms of high-rate probes.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ named! {
         Timeout = "timeout",
         /// The probe's process died.
         ProbeDied = "probe-died",
-        /// The interaction itself failed (for example no space left); the reason is a warning.
+        /// The interaction itself failed (such as no space left); the reason is a warning.
         Failed = "failed",
         /// The run ended first: the user stopped it, or its load died.
         RunEnded = "run-ended",
@@ -23,28 +23,28 @@ named! {
 }
 
 /// One timed interaction with the raw counters before and after it. The delay counts from the
-/// intended start to the completion, or at least to where the sample was censored.
+/// intended start to the completion, or at least to the censoring.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SampleRecord {
     /// When the line was written, in ns from the start of the run.
     pub at_ns: u64,
     /// Number of the sample, from 0.
     pub index: u32,
-    /// When the interaction was meant to start.
+    /// Intended start.
     pub intended_ns: u64,
-    /// When it started; `None` if it never did.
+    /// Actual start; `None` if it never started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ns: Option<u64>,
-    /// When it was complete; `None` if it was censored.
+    /// Completion; `None` if censored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_ns: Option<u64>,
     /// Why there is no completion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub censored: Option<Censored>,
-    /// When the sample was given up, if it was censored.
+    /// When the sample was given up, if censored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub censored_at_ns: Option<u64>,
-    /// The parts of the interaction that the probe timed by itself, in ns (`resident_scan_ns`, …).
+    /// The parts that the probe timed by itself, in ns (`resident_scan_ns`, …).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: Values,
     /// Counters read before the intended start.
@@ -56,13 +56,13 @@ pub struct SampleRecord {
 }
 
 impl SampleRecord {
-    /// The delay in ns, counted from the intended start; a lower bound if the sample was censored.
+    /// The delay in ns from the intended start; a lower bound if censored.
     pub fn delay_ns(&self) -> u64 {
         let end_ns = self.completed_ns.or(self.censored_at_ns).unwrap_or(self.at_ns);
         end_ns.saturating_sub(self.intended_ns)
     }
 
-    /// The delay in ns as an observation: a lower bound if the sample was censored.
+    /// The delay in ns as an observation: a lower bound if censored.
     pub fn delay(&self) -> Observation {
         let is_lower_bound = self.completed_ns.is_none();
         Observation { value: self.delay_ns() as f64, is_lower_bound }
@@ -74,15 +74,15 @@ impl SampleRecord {
 pub struct HistogramRecord {
     /// When the line was written, in ns from the start of the run.
     pub at_ns: u64,
-    /// Intended starts from this moment on are in the histogram.
+    /// Intended starts from this time on are in the histogram.
     pub from_ns: u64,
-    /// Intended starts before this moment are in the histogram.
+    /// Intended starts before this time are in the histogram.
     pub to_ns: u64,
-    /// How many delays it holds.
+    /// Number of delays.
     pub count: u64,
     /// HdrHistogram V2 encoding of the delays in ns, in base64.
     pub hdr_v2_base64: String,
-    /// Starts of this interval that had no completion when the run ended; `None` if all had.
+    /// Starts of this interval without completion at the end of the run; `None` if all completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub censored: Option<CensoredDelays>,
     /// Counters read before the interval.
@@ -94,8 +94,8 @@ pub struct HistogramRecord {
 }
 
 impl HistogramRecord {
-    /// All delays in ns, to three significant digits: those of completed starts, ascending, then
-    /// lower bounds. Fails when a histogram is unreadable, or its count is wrong.
+    /// All delays in ns, to three significant digits: completed ones ascending, then lower bounds.
+    /// Fails when a histogram is unreadable, or its count is wrong.
     pub fn delays_ns(&self) -> Result<Vec<Observation>, HistogramError> {
         let counts = [self.count, self.censored.as_ref().map_or(0, |it| it.count)];
         if let Some(many) = counts.into_iter().find(|count| *count > MOST_DELAYS) {
@@ -110,13 +110,13 @@ impl HistogramRecord {
         Ok(self.counts()?.into_iter().flat_map(repeated).collect())
     }
 
-    /// Whether [`Self::delays_ns`] fails: nothing is known of the delays of this interval.
+    /// Whether [`Self::delays_ns`] fails, so that this interval's delays are unknown.
     pub fn is_unreadable(&self) -> bool {
         self.delays_ns().is_err()
     }
 
-    /// Each delay or lower bound in ns with its count, and of a bound the reason, in no more memory
-    /// than the histograms. Fails as [`Self::delays_ns`].
+    /// Each delay or lower bound in ns with its count, and the reason of a bound, in no more
+    /// memory than the histograms. Fails as [`Self::delays_ns`].
     pub fn counts(&self) -> Result<Vec<(u64, u64, Option<Censored>)>, HistogramError> {
         let completed = claimed_counts(&self.hdr_v2_base64, self.count)?;
         let mut counts: Vec<_> =
@@ -130,18 +130,18 @@ impl HistogramRecord {
     }
 }
 
-/// The starts of a histogram's interval that never had a completion.
+/// The starts of a histogram's interval that never completed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CensoredDelays {
-    /// Why they have none.
+    /// Why they did not complete.
     pub reason: Censored,
-    /// How many there are.
+    /// Their number.
     pub count: u64,
     /// HdrHistogram V2 encoding of the lower bounds of their delays in ns, in base64.
     pub hdr_v2_base64: String,
 }
 
-/// One measurement: a value or its lower bound, so that the reader must decide what a bound means.
+/// One measurement: a value or its lower bound, which readers must handle explicitly.
 ///
 /// In JSON a value is a number, and a bound an object: `{"at_least": 2.5}`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -153,12 +153,12 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// A value that was measured to its end.
+    /// A completely measured value.
     pub const fn exact(value: f64) -> Self {
         Self { value, is_lower_bound: false }
     }
 
-    /// What stands before the value in print: `≥ ` of a lower bound, else nothing.
+    /// The printed prefix: `≥ ` for a lower bound, else nothing.
     pub const fn mark(&self) -> &'static str {
         if self.is_lower_bound { "≥ " } else { "" }
     }

@@ -1,11 +1,11 @@
-//! Text of others, shown or pasted: whatever it says must not act on a terminal or in a shell.
+//! Untrusted text, shown or pasted: it must not act on a terminal or in a shell.
 
 use std::borrow::Cow;
 
-/// Replaces a character that would act on a terminal.
+/// Replaces characters that would act on a terminal.
 const INSTEAD: char = '\u{fffd}';
 
-/// Text in which control characters and changes of text direction are replaced.
+/// Replaces control characters and changes of text direction.
 pub fn shown(text: &str) -> Cow<'_, str> {
     let acts = |letter: char| acts(letter) && letter != '\n' && letter != '\t';
     if !text.contains(acts) {
@@ -16,7 +16,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split("\r\n").map(line).collect::<Vec<String>>().join("\r\n"))
 }
 
-/// JSON as a terminal only shows it, with the same content: what acts is escaped in its strings.
+/// JSON with the same content, escaped so that it cannot act on a terminal.
 pub fn shown_json(json: &str) -> Cow<'_, str> {
     let acts = |letter: char| acts(letter) && letter != '\n';
     match json.contains(acts) {
@@ -31,7 +31,7 @@ pub fn shown_json(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// A cell of a table, which is one line.
+/// A table cell, which is one line.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     match text.contains(['\n', '\t']) {
         false => shown(text),
@@ -39,7 +39,7 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A word as a shell takes it for one; what acts on a terminal is escaped.
+/// Quotes a word for a shell, escaping what acts on a terminal.
 pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:,=+@%".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{MmuSpec, SandboxSpec, Script, VmSpec};
 
-/// Name of the load that everything is compared with.
+/// Name of the reference load.
 pub const BASELINE: &str = "noload";
 
 /// The full description of one run.
@@ -19,16 +19,16 @@ pub struct Spec {
     /// What is timed; in the file its key is `probe` or `job`.
     #[serde(flatten)]
     pub measure: Measure,
-    /// When the interactions start and how long anything may take.
+    /// When interactions start, and how long anything may take.
     pub timing: Timing,
-    /// Kernel parameters of this host (`vm.swappiness` = `60`); a machine has its own.
+    /// Kernel parameters of this host (`vm.swappiness` = `60`); a guest machine has its own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sysctls: BTreeMap<String, String>,
     /// Seed of everything random in load and probe.
     pub seed: u64,
-    /// Which pass through all cells this run belongs to, from 0.
+    /// The run's pass through all cells, from 0.
     pub block: u32,
-    /// Position of this run in the order in which all runs were made, from 0.
+    /// Position in the order of all runs, from 0.
     pub order: u32,
 }
 
@@ -36,14 +36,14 @@ pub struct Spec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SubjectSpec {
-    /// The machine as it is. Memory loads are sized by `memory_bytes`, a stated safe amount.
+    /// The machine as it is. Memory loads are sized by `memory_bytes`, a safe amount.
     Host {
         /// The size of memory for the loads, in bytes.
         memory_bytes: u64,
     },
     /// Processes confined by control groups.
     Sandbox(SandboxSpec),
-    /// A kernel in a machine of its own.
+    /// A kernel in a guest machine.
     Vm(Box<VmSpec>),
     /// A simulated machine with simulated time.
     Mmu(Box<MmuSpec>),
@@ -62,7 +62,7 @@ impl SubjectSpec {
         }
     }
 
-    /// The control groups that confine the run where it takes place: for a machine, in its guest.
+    /// The control groups that confine the run; for a guest machine those inside it.
     pub fn sandbox(&self) -> Option<&SandboxSpec> {
         match self {
             Self::Host { .. } | Self::Mmu(_) => None,
@@ -81,20 +81,20 @@ impl SubjectSpec {
         }
     }
 
-    /// The lowest format number that has this subject, so that older readers can read it.
+    /// The lowest format version with this subject, so that older readers can read it.
     pub fn schema(&self) -> u32 {
         if matches!(self, Self::Mmu(_)) { 2 } else { 1 }
     }
 }
 
-/// A load and its dose.
+/// A load and its intensity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadSpec {
     /// The load's name, as in `docs/loads/`.
     pub name: String,
     /// Version of the load's meaning; results of different versions must not be compared.
     pub version: u32,
-    /// Dose: 1.0 is the load as documented, 0.5 half of it.
+    /// Intensity: 1.0 is the load as documented, 0.5 half of it.
     pub intensity: f64,
     /// The load's parameters as resolved for this subject (sizes in bytes, counts).
     #[serde(default)]
@@ -105,9 +105,9 @@ pub struct LoadSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
-    /// A small interaction, sampled again and again.
+    /// A small interaction, sampled repeatedly.
     Probe(ProbeSpec),
-    /// Work that is itself timed and counted.
+    /// Work that is timed and counted itself.
     Job(Box<JobSpec>),
 }
 
@@ -129,7 +129,7 @@ impl Measure {
     }
 }
 
-/// Work that is itself timed and counted.
+/// Work that is timed and counted itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobSpec {
     /// The job's name.
@@ -139,15 +139,15 @@ pub struct JobSpec {
     /// The job's parameters as resolved for this subject: sizes in bytes, times in ns, counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub params: BTreeMap<String, u64>,
-    /// What was chosen among named things (`pattern` = `chase`).
+    /// Choices among named values (`pattern` = `chase`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub choices: BTreeMap<String, String>,
-    /// What scripted users do, of a job that has them.
+    /// The script of users, if the job has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<Script>,
 }
 
-/// The probe that is sampled under the load.
+/// The probe sampled under the load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeSpec {
     /// The probe's name.
@@ -166,10 +166,10 @@ pub struct Timing {
     pub profile: String,
     /// Time between two intended starts, in ns.
     pub interval_ns: u64,
-    /// How many interactions are intended.
+    /// Number of intended interactions.
     pub points: u32,
     /// How long the load may take to become warm, in ns.
     pub warmup_ns: u64,
-    /// Longest interaction from its intended start in ns; then it is given up as censored.
+    /// Longest interaction from its intended start in ns; then it is abandoned as censored.
     pub timeout_ns: u64,
 }

@@ -1,8 +1,8 @@
-//! Sizes, durations and counts as people write them.
+//! Sizes, durations and counts as typed.
 
 const SIZE_HINT: &str = "write a number and B, K, M, G or T (powers of 1024), such as 512M";
 const DURATION_HINT: &str = "write a number and ns, us, ms, s or m, such as 20s";
-/// The largest value read; rounded to 1T it can still be read.
+/// Largest value read; rounded to 1T it is still readable.
 const LARGEST: u64 = (1 << 63) - (1 << 40);
 
 const SIZES: [(&str, u64); 4] = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
@@ -36,10 +36,10 @@ fn factor(units: &[(&str, u64)], unit: &str) -> Option<u64> {
     units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
 }
 
-/// Units of time as they end names, and how many ns they are.
+/// Units of time as suffixes of names, in ns.
 pub const TIME_UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
-/// Splits `delay_us` into `delay`, `us` and 1000 (ns). `None` of other names, such as `per_s`.
+/// Splits `delay_us` into `delay`, `us` and 1000 (ns). `None` for other names, such as `per_s`.
 pub fn split_time_name(name: &str) -> Option<(&str, &'static str, f64)> {
     TIME_UNITS.into_iter().find_map(|(unit, ns)| {
         let stem = name.strip_suffix(unit)?.strip_suffix('_')?;
@@ -62,7 +62,7 @@ fn scale(number: &str, factor: u64) -> Option<u64> {
     (0.0..=LARGEST as f64).contains(&value).then_some(value.round() as u64)
 }
 
-/// Writes a size with the largest unit that keeps at least one whole digit: `512M`, `1.5G`.
+/// Formats a size with the largest unit that keeps at least one whole digit: `512M`, `1.5G`.
 pub fn format_size(size_bytes: u64) -> String {
     match SIZES.iter().find(|(_, factor)| size_bytes >= *factor) {
         Some((unit, factor)) => format!("{}{unit}", trimmed(size_bytes as f64 / *factor as f64)),
@@ -70,12 +70,12 @@ pub fn format_size(size_bytes: u64) -> String {
     }
 }
 
-/// Writes a size so that [`parse_size_bytes`] reads the same one: `24M`, `1536K`, `4097B`.
+/// Formats a size so that [`parse_size_bytes`] reads the same: `24M`, `1536K`, `4097B`.
 pub fn exact_size(size_bytes: u64) -> String {
     exactly(size_bytes, &SIZES, "B")
 }
 
-/// Writes a duration exactly, as [`exact_size`] a size: `2s`, `1500ms`, `7ns`.
+/// Formats a duration exactly, like [`exact_size`]: `2s`, `1500ms`, `7ns`.
 pub fn exact_duration(duration_ns: u64) -> String {
     exactly(duration_ns, &DURATIONS, "ns")
 }
@@ -87,7 +87,7 @@ fn exactly(value: u64, units: &[(&str, u64)], smallest: &str) -> String {
     }
 }
 
-/// Writes a duration with three significant digits: `7.42ms`, `12.0s`, `250ns`.
+/// Formats a duration with three significant digits: `7.42ms`, `12.0s`, `250ns`.
 pub fn format_duration(duration_ns: u64) -> String {
     let Some((unit, factor)) = DURATIONS.iter().find(|(_, factor)| duration_ns >= *factor) else {
         return format!("{duration_ns}ns");
@@ -97,7 +97,7 @@ pub fn format_duration(duration_ns: u64) -> String {
     format!("{value:.digits$}{unit}")
 }
 
-/// A time in ns with about three digits, fractions too: a touch may take less than 1 ns.
+/// Formats a time in ns with about three digits, fractions too: a touch may take less than 1 ns.
 pub fn format_duration_ns(time_ns: f64) -> String {
     match time_ns {
         tiny if 0.0 < tiny && tiny < 0.0995 => {
@@ -110,7 +110,7 @@ pub fn format_duration_ns(time_ns: f64) -> String {
     }
 }
 
-/// A measured duration in ns with three digits: `7.42ms`, `-250ns`, below 100 ns also `0.53ns`.
+/// Formats a measured duration in ns with three digits: `7.42ms`, `-250ns`, below 100 ns `0.53ns`.
 pub fn measured_duration(duration_ns: f64) -> String {
     let (sign, size_ns) = if duration_ns < 0.0 { ("-", -duration_ns) } else { ("", duration_ns) };
     let text = match size_ns {

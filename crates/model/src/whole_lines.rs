@@ -1,6 +1,6 @@
-//! Bytes that come in pieces, cut into whole lines.
+//! Chunks of bytes, cut into whole lines.
 
-/// The lines of bytes, each with its newline; a last one may have none.
+/// The lines of bytes, each with its newline except maybe the last.
 pub fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -11,12 +11,12 @@ pub fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// How many of the bytes are whole lines, their newlines included.
+/// Length of the whole lines, newlines included.
 pub fn length(bytes: &[u8]) -> usize {
     memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1)
 }
 
-/// Takes the whole lines of what has come so far; the beginning of the next one stays.
+/// Takes the whole lines received so far; an incomplete line stays.
 pub fn take(from: &mut Vec<u8>) -> Vec<u8> {
     match length(from) {
         0 => Vec::new(),

@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use crate::table::{Table, Tone};
 
-/// A result: verdicts, tables, charts and data. A small command has blocks only.
+/// A result: verdicts, tables, charts and data. A small command's has blocks only.
 #[derive(Default)]
 pub struct Document<'a> {
     /// Its title; empty if the first table has one.
     pub title: String,
-    /// One sentence per result, the most important first.
+    /// One sentence per result, most important first.
     pub verdicts: Vec<Verdict>,
-    /// Short facts by name: what was measured where, or a legend of the tables.
+    /// Named facts: what was measured where, or a legend of the tables.
     pub facts: Vec<(String, String)>,
     /// The blocks before the first section.
     pub blocks: Vec<Block>,
@@ -70,7 +70,7 @@ pub struct Chart {
     pub name: String,
     /// What it shows.
     pub title: String,
-    /// How to read it.
+    /// How to read the chart.
     pub reading: String,
     /// The Vega-Lite specification, data included.
     pub spec: Value,
@@ -97,7 +97,7 @@ impl<'a> Document<'a> {
         Self { data: Some(Box::new(data)), ..self }
     }
 
-    /// Sets data that are computed only when JSON is written.
+    /// Sets data that are computed lazily, only for JSON.
     pub fn with_json<T: Serialize>(self, make: impl Fn() -> T + 'a) -> Self {
         let data = move || serde_json::to_string_pretty(&make());
         Self { data: Some(Box::new(data)), ..self }
@@ -158,18 +158,18 @@ pub struct OutputFormat {
     pub(crate) write: fn(&Document<'_>, &Style) -> serde_json::Result<String>,
 }
 
-/// What the terminal can show; other formats ignore it.
+/// Terminal capabilities; other formats ignore them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Its width in columns; without one, tables are never broken and sentences are 80 wide.
+    /// Width in columns; without one, tables are never broken and sentences are 80 wide.
     pub width: Option<usize>,
     /// Whether it shows colours.
     pub has_colour: bool,
 }
 
 impl OutputFormat {
-    /// The document in this format, with a final newline. Fails when this format needs the
-    /// document's data and they cannot be written as JSON.
+    /// Renders the document with a final newline. Fails if this format needs the document's data
+    /// and they cannot be written as JSON.
     pub fn write(&self, document: &Document<'_>, style: &Style) -> serde_json::Result<String> {
         (self.write)(document, style)
     }

@@ -40,7 +40,7 @@ pub fn interval(low: f64, high: f64, figure: impl Fn(f64) -> String) -> String {
     format!("[{}, {}]", figure(low), figure(high))
 }
 
-/// An interval of ratios in a table: `[0.90, 1.20]`; `–` if it is too wide to say anything.
+/// An interval of ratios in a table: `[0.90, 1.20]`; `–` if it is too wide to be useful.
 pub fn ratio_interval(ends: Option<(f64, f64)>) -> String {
     ends.map_or_else(|| "–".to_owned(), |(low, high)| interval(low, high, ratio))
 }

@@ -1,4 +1,4 @@
-//! A document as one HTML file that needs no network and no other file.
+//! A document as one self-contained HTML file.
 
 use std::io::Read;
 
@@ -18,15 +18,15 @@ pub const FORMAT: OutputFormat = OutputFormat {
     write: |document, _| html(document),
 };
 
-/// The page, with `{{names}}` of its parts. Its policy forbids it to load or send anything, and its
-/// scripts to evaluate text as code.
+/// The page, with `{{names}}` of its parts. Its policy forbids loading or sending anything, and
+/// evaluating text as code.
 const PAGE: &str = include_str!("../../../web/report.html");
 /// Vega, Vega-Lite and Vega's interpreter as published (`web/lock.json`), compressed by `build.rs`.
 const VEGA: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vega.js.z"));
 const SCRIPT: &str = include_str!("../../../web/report.js");
 const STYLE: &str = include_str!("../../../web/report.css");
 
-/// Longer texts in cells may be wrapped.
+/// Longer cell texts may be wrapped.
 const LONG: usize = 24;
 
 fn html(document: &Document<'_>) -> serde_json::Result<String> {
@@ -49,7 +49,7 @@ fn html(document: &Document<'_>) -> serde_json::Result<String> {
             }
             "summary" => page += &summary(document),
             "sections" => page.extend(document.sections.iter().map(section)),
-            // No text in the specifications can end the script element around them.
+            // No specification text may end the enclosing script element.
             "charts" => page += &specifications(document).to_string().replace('<', "\\u003c"),
             "vega" if document.charts().next().is_none() => {}
             "vega" => {
@@ -174,7 +174,7 @@ fn cell(cell: &Cell, side: &str) -> String {
     }
 }
 
-/// Class, mark and word of a tone: colour alone would not be accessible.
+/// Class, mark and word of a tone, for accessibility: colour alone would not be enough.
 fn tone(tone: Tone) -> (&'static str, &'static str, &'static str) {
     match tone {
         Tone::Plain => ("plain", "•", "note"),

@@ -1,4 +1,4 @@
-//! The data behind a document as JSON, or its contents if it has no data; and its charts alone, as
+//! The data behind a document as JSON, or its contents if it has none; and its charts alone, as
 //! Vega-Lite specifications by name.
 
 use model::shown::shown_json;

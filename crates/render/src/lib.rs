@@ -1,11 +1,10 @@
 //! Results as documents, and documents as text.
 //!
 //! A command fills a [`Document`] with sentences, tables, charts and data; each of the [`FORMATS`]
-//! can show every document. Only [`mod@format`] turns numbers into text, and only the formats
-//! escape control and special characters.
+//! can show every document. Only [`mod@format`] formats numbers, and only the formats escape
+//! control and special characters.
 //!
-//! **Invariant:** strings out. Nothing here opens a file, prints, or reads a clock; the same input
-//! gives the same bytes.
+//! **Invariant:** no files, output or clocks; the same input gives the same bytes.
 
 mod document;
 pub mod format;
@@ -22,7 +21,7 @@ pub use html::FORMAT as HTML;
 pub use table::{Cell, Table, Tone};
 pub use text::plain_text;
 
-/// All formats; a terminal gets the first one.
+/// All formats; the first is the terminal's.
 pub const FORMATS: &[OutputFormat] =
     &[text::FORMAT, markdown::FORMAT, html::FORMAT, json::FORMAT, json::VEGA];
 

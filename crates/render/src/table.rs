@@ -9,7 +9,7 @@ use crate::format;
 
 const ABSENT: &str = "-";
 
-/// What a text means for the user of the machine.
+/// The meaning of a text for the user of the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Nothing.
@@ -38,7 +38,7 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// A cell of a table: its kind decides how it is printed and aligned.
+/// A table cell; its kind decides how it is printed and aligned.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// A text, and what it means.
@@ -47,7 +47,7 @@ pub enum Cell {
     Duration(Observation),
     /// A ratio after `≥ `, `≤ ` or nothing.
     Ratio(&'static str, f64),
-    /// An interval of ratios; `None` if it is too wide to say anything.
+    /// An interval of ratios; `None` if it is too wide to be useful.
     Interval(Option<(f64, f64)>),
     /// A whole number.
     Count(u64),
@@ -55,9 +55,9 @@ pub enum Cell {
     Share(f64),
     /// A size in bytes.
     Size(u64),
-    /// A figure of another kind, as it is printed.
+    /// Another figure, already formatted.
     Figure(String),
-    /// No figure, and why; no reason where the table makes it plain.
+    /// No figure, and why; no reason if the table makes it obvious.
     Absent(String),
 }
 
@@ -106,7 +106,7 @@ impl Cell {
         Self::Ratio("", ratio)
     }
 
-    /// A figure as it is printed, if there is one.
+    /// An already formatted figure, if there is one.
     pub fn figure(text: impl Into<Option<String>>) -> Self {
         text.into().map(Self::Figure).into()
     }
@@ -116,7 +116,7 @@ impl Cell {
         Self::Figure(String::new())
     }
 
-    /// A figure with so many decimals, if there is one.
+    /// A figure with `digits` decimals, if there is one.
     pub fn decimals(value: impl Into<Option<f64>>, digits: usize) -> Self {
         Self::figure(value.into().map(|value| format!("{value:.digits$}")))
     }
@@ -126,7 +126,7 @@ impl Cell {
         Self::Figure(format::grouped(count))
     }
 
-    /// A word of a file: a figure if it is a number, else text.
+    /// Text of a file: a figure if it is a number.
     pub fn parsed(text: &str) -> Self {
         match text {
             "" | ABSENT => Self::Figure(text.to_owned()),
@@ -135,7 +135,7 @@ impl Cell {
         }
     }
 
-    /// No figure, for a reason that the table makes plain.
+    /// No figure, for an obvious reason.
     pub const fn absent() -> Self {
         Self::Absent(String::new())
     }

@@ -29,7 +29,7 @@ fn text(document: &Document<'_>, style: &Style) -> String {
     parts.join("\n")
 }
 
-/// A document as text without colours and of unlimited width.
+/// A document as text without colours, at unlimited width.
 pub fn plain_text(document: &Document<'_>) -> String {
     text(document, &Style::default())
 }
@@ -115,7 +115,7 @@ impl Style {
     }
 }
 
-/// A line with its end, which may be CR LF.
+/// A line with its end, LF or CR LF.
 fn with_newline(line: &str) -> String {
     if line.ends_with('\n') { line.to_owned() } else { format!("{line}\n") }
 }

@@ -32,7 +32,6 @@ pub(crate) fn attribution_blocks(attribution: &Attribution) -> Vec<Block> {
     let steps = attribution.steps.iter().enumerate();
     blocks.extend(steps.flat_map(|(index, step)| step_blocks(step, &words, index > 0)));
     blocks.extend(["Conclusion".into(), Block::List(conclusions(attribution))]);
-    // Sums of squares, because many readers ask for them.
     if attribution.factors.len() > 1 {
         let terms = &attribution.overall.fitting().terms;
         blocks.push(tables::variance(terms).into());

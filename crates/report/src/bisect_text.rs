@@ -8,10 +8,10 @@ use stats::{Posterior, mean};
 
 const MOST_SHOWN: usize = 10;
 const LEAST_SHOWN: f64 = 0.005;
-/// Width of a bar of probability 1, in characters.
+/// Bar width for probability 1, in characters.
 const BAR: usize = 40;
 
-/// The changed step, measured steps, probabilities of a noisy search, and steps without a build.
+/// The changed step, measurements, probabilities if the search was noisy, and unbuildable steps.
 pub fn bisect_document(found: &Found, axis: &Axis) -> Document<'static> {
     let mut steps: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (step, values) in &found.values {

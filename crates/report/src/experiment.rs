@@ -1,4 +1,4 @@
-//! Datasets and experiments: plan, results by cell, deaths of runs, and the comparison of something with itself.
+//! Datasets and experiments: plans, results by cell, causes of death, and A/A tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -102,7 +102,7 @@ pub fn death_blocks(runs: &[Run]) -> Vec<Block> {
     blocks.collect()
 }
 
-/// The comparison of something with itself, the noise of each cell, and the rate of false alarms.
+/// The result of an A/A test: noise per cell, and the rate of false alarms.
 pub fn against_itself_document(found: &AgainstItself) -> Document<'_> {
     let mut document = comparison_document(&found.comparison);
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
@@ -145,7 +145,7 @@ fn conclusion(found: &AgainstItself) -> Verdict {
     Verdict { text: text.to_owned(), tone }
 }
 
-/// Factors, responses, a row for each trial and part, and the notes.
+/// Factors, responses, a row per trial and part, and the notes.
 pub fn dataset_document(set: &Dataset) -> Document<'_> {
     let factors = set.factors.iter().map(|it| [it.name.clone(), it.levels.join(", ")]);
     let responses = set.responses.iter().map(|(name, response)| {
@@ -191,7 +191,6 @@ fn trials(set: &Dataset) -> Table {
     table
 }
 
-/// A single figure, or the median of several with their number.
 fn figure(trial: &Trial, part: Option<&str>, response: &str) -> Cell {
     let samples = trial.samples(part, response).unwrap_or_default();
     Cell::figure(stats::bounded_median(samples).map(|median| match samples.len() {

@@ -10,8 +10,8 @@ use model::units::{format_duration, format_size};
 use render::{Block, Cell, Document, Table};
 use serde_json::json;
 
-/// The method, the processes with the indices `shown`, kinds of mappings, possible savings, and what
-/// was left out. Pages could become active in `window_ns`, `None` if nothing was cleared.
+/// Method, the processes with the indices `shown`, kinds of mappings, possible savings and
+/// omissions. Pages could become active in `window_ns`, `None` if nothing was cleared.
 pub fn footprint_document(
     found: &Footprint,
     window_ns: Option<u64>,

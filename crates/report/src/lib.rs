@@ -1,7 +1,6 @@
 //! Results as documents and text.
 //!
-//! **Invariant:** strings out. Nothing here opens a file, prints, or reads a clock; the same input
-//! gives the same bytes.
+//! **Invariant:** no files, output or clocks; the same input gives the same bytes.
 
 mod attribution_text;
 mod bisect_text;

@@ -126,7 +126,7 @@ fn notes(matrix: &Matrix) -> Vec<String> {
 /// Smaller parts are not shown.
 const SHOWN_FROM: f64 = 0.005;
 
-/// A table with a row per load that had slow responses, and a note; nothing if there were none.
+/// A row per load with slow responses, and a note; empty if there are none.
 fn why_slow_blocks(matrix: &Matrix) -> Vec<Block> {
     let (slow, mut calm): (Vec<&WhySlow>, Vec<&WhySlow>) =
         matrix.why_slow.iter().partition(|load| load.slow.samples > 0);

@@ -74,13 +74,12 @@ fn about(unit: &UnitCurves) -> Vec<String> {
     lines
 }
 
-/// `pages of 4K`, `lines of 64B`.
 fn unit_name(unit: &UnitCurves) -> String {
     let kind = if unit.unit_bytes < PAGE_BYTES { "lines" } else { "pages" };
     format!("{kind} of {}", exact_size(unit.unit_bytes))
 }
 
-/// Usual sizes, and the first one without capacity misses.
+/// Usual sizes, and the smallest without capacity misses.
 fn table(unit: &UnitCurves) -> Block {
     let MissRatioCurve { points, sample, cold_misses, .. } = &unit.curve;
     let caption = format!("LRU cache of {}", unit_name(unit));

@@ -16,7 +16,7 @@ pub enum Kind {
 pub struct Family {
     name: String,
     text: String,
-    /// Whether it has no sample.
+    /// Whether it has no samples.
     pub is_empty: bool,
 }
 
@@ -53,7 +53,7 @@ pub fn exposition(families: &[Family]) -> String {
     families.iter().map(|family| family.text.as_str()).collect::<String>() + "# EOF\n"
 }
 
-/// A text as a name of a metric or label, with underscores for other characters.
+/// Converts a text to a metric or label name; other characters become underscores.
 pub fn name(text: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = text.chars().map(fits).collect();

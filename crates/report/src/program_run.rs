@@ -1,4 +1,4 @@
-//! A program on a simulated machine in the columns of 1990, beside a published table if there is one.
+//! A program on a simulated machine in the columns of 1990, beside a published table if any.
 
 mod acceptance;
 

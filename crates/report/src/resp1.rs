@@ -1,9 +1,9 @@
 //! The printed formats of the resp1 response benchmark.
 //!
-//! After a blank and the test in at least 11 columns follow low, high, median and average in ms with
-//! 11 columns each; then, with 8 each, the S.D. in s and the ratio in the first format, or the raw
-//! ratio and that of the 1-S.D. averages in the second. Numbers have three decimals after a blank, so
-//! that wide ones shift the rest of the line; unknown ones are `-`.
+//! Rows start with a blank and the test in at least 11 columns. Low, high, median and average in
+//! ms follow in 11 columns each, then in 8 columns each the S.D. in s and the ratio (first
+//! format), or the raw ratio and that of the 1-S.D. averages (second). Numbers have three decimals
+//! after a blank, so wide ones shift the rest of the line; unknown ones are `-`.
 //!
 //! As published, group names, column names and rows begin with a blank, so `grep '^ '` yields the
 //! base output. Everything optional (title, verbose lines) begins in column 1.
@@ -61,7 +61,7 @@ fn decimals(value: f64) -> String {
     format!("{value:.3}")
 }
 
-/// The title line with the known facts in the published wording; `None` if none is known.
+/// The title line from the known facts; `None` if none is known.
 fn title(table: &Resp1Table) -> Option<String> {
     let facts = [
         table.cpus.map(|cpus| format!(" {cpus} CPU")),

@@ -8,7 +8,7 @@ use render::{Cell, Document, Table, Tone, Verdict, format};
 
 use crate::remarks::{remarks, skipped};
 
-/// The columns of figures: heading, names whose means are added, and divisor.
+/// Columns: heading, names whose means are added, and divisor.
 const COLUMNS: [(&str, &[&str], f64); 7] = [
     ("user ms", &["user_ns"], 1e6),
     ("system ms", &["system_ns"], 1e6),
@@ -67,7 +67,7 @@ fn command_table(load: &str, rows: &[&CommandRow], verbose: bool) -> Table {
             }
         }
     }
-    // All commands once; there is no sum if a part is missing.
+    // Sum of one invocation per command; none if a part is missing.
     let firsts = || rows.iter().map(|row| &row.first);
     let [count, failed] = [|it: &Figures| it.count, |it: &Figures| it.failed];
     let counts = [firsts().map(count).sum(), firsts().map(failed).sum()];

@@ -63,7 +63,6 @@ impl<'a> Amounts<'a> {
         format::quantity(cost, self.cost_unit)
     }
 
-    /// An interval of levels, its ends in any order.
     fn interval(&self, one: f64, other: f64) -> String {
         format::interval(one.min(other), one.max(other), |level| self.level(level))
     }

@@ -22,7 +22,7 @@ pub struct TlbRun<'a> {
     pub outcome: &'a Outcome,
 }
 
-/// A row per TLB, page walks by level, walk caches, and cycles.
+/// Tables of TLBs, page walks by level, walk caches, and cycles.
 pub fn tlb_document<'a>(run: &'a TlbRun<'a>) -> Document<'a> {
     let outcome = run.outcome;
     let references = grouped(outcome.references);
@@ -117,7 +117,6 @@ fn costs(outcome: &Outcome) -> Table {
     Table::of("", ["cycles of translation", "per reference", "all"], rows)
 }
 
-/// A percentage with two decimals, or `-`.
 fn percent(part: u64, whole: u64) -> String {
     match whole {
         0 => "-".to_owned(),

@@ -48,7 +48,7 @@ pub fn trace_document(
     }))
 }
 
-/// The unreadable parts of a file: bad records with their places, and where it was cut off.
+/// Bad records with their positions, and where the file was cut off.
 pub fn trace_notes(notes: &Notes) -> Vec<String> {
     let (bad, mut lines) = (&notes.bad, Vec::new());
     if bad.count > 0 {

@@ -5,23 +5,20 @@ use model::Observation;
 use crate::RatioInterval;
 use crate::comparison::AllowedRatio;
 
-/// A bound is raised to this multiple of the largest value. A ratio of ranks then has at least its
+/// Bounds are raised to this multiple of the largest value. A ratio of ranks then has at least its
 /// fourth root: half of a Walsh average, and half of the middle two of those.
 pub(crate) const BEYOND: f64 = 1e120;
 /// Only a raised bound makes a ratio this large, or its reciprocal.
 const UNLIMITED: f64 = 1e29;
 
-/// Whether there are lower bounds among the values.
 pub(crate) fn has_bounds(values: &[Observation]) -> bool {
     values.iter().any(|observed| observed.is_lower_bound)
 }
 
-/// A number beyond all these values.
 pub(crate) fn beyond<'a>(values: impl Iterator<Item = &'a Observation>) -> f64 {
     BEYOND * values.map(|observed| observed.value).fold(0.0, f64::max)
 }
 
-/// The values, with lower bounds unchanged or raised.
 pub(crate) fn raised(values: &[Observation], to: Option<f64>) -> Vec<f64> {
     let value = |observed: &Observation| match to {
         Some(to) if observed.is_lower_bound => to,
@@ -30,7 +27,7 @@ pub(crate) fn raised(values: &[Observation], to: Option<f64>) -> Vec<f64> {
     values.iter().map(value).collect()
 }
 
-/// Replaces each ratio that only a raised value makes by `limit`, 0 or infinity; all of a mean.
+/// Replaces each ratio due to a raised value only by `limit`, 0 or infinity; a mean entirely.
 pub(crate) fn limited(found: RatioInterval, limit: f64, is_mean: bool) -> RatioInterval {
     let is_raised = |ratio: f64| ratio >= UNLIMITED || ratio * UNLIMITED <= 1.0;
     let limited = |ratio: f64| if is_mean || is_raised(ratio) { limit } else { ratio };

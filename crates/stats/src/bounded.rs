@@ -7,13 +7,12 @@ use crate::quantile;
 
 /// Quantile at `probability` (0 to 1) as by [`quantile`], with each bound at its value.
 ///
-/// It is a lower bound if larger values behind the bounds would raise it: a quantile never falls
-/// when a value rises, so trying the largest ones is enough. `None` as of [`quantile`].
+/// It is a lower bound if larger values behind the bounds would raise it. A quantile never falls
+/// when a value rises, so trying the largest ones suffices. `None` as in [`quantile`].
 pub fn bounded_quantile(sample: &[Observation], probability: f64) -> Option<Observation> {
     let values: Vec<f64> = sample.iter().map(|one| one.value).collect();
     let value = quantile(&values, probability)?;
     let largest = values.iter().copied().fold(f64::MIN, f64::max);
-    // Beyond all values of either sign.
     let beyond = largest + largest.abs().max(1.0);
     let raised = quantile(&raised(sample, Some(beyond)), probability);
     let is_lower_bound = raised.is_none_or(|raised| raised > value);

@@ -16,14 +16,14 @@ pub struct BoxCox {
     pub likely_lambda: f64,
 }
 
-/// Joint F of all interactions on a scale, against the residuals of the full model; absent without
-/// interactions or noise. Errors as of [`fit`](crate::fit).
+/// Joint F of all interactions on a scale, against the full model's residuals; absent without
+/// interactions or noise. Errors as in [`fit`](crate::fit).
 pub fn interaction_f(data: &Factorial, scale: Scale) -> Result<Option<f64>, FactorialError> {
     let values = response(data, scale)?;
     Ok(DefaultModel::new(data)?.interaction_f(&values))
 }
 
-/// The same for the responses to the power `lambda`, their logarithms at 0.
+/// As [`interaction_f`], for responses to the power `lambda`, logarithms at 0.
 pub fn box_cox_interaction_f(data: &Factorial, lambda: f64) -> Result<Option<f64>, FactorialError> {
     let logs = response(data, Scale::Log)?;
     Ok(DefaultModel::new(data)?.interaction_f(&transformed(&logs, lambda)))
@@ -32,7 +32,9 @@ pub fn box_cox_interaction_f(data: &Factorial, lambda: f64) -> Result<Option<f64
 /// The powers that fit best, from -1 to 2; `None` without noise.
 ///
 /// The log likelihood of λ is -n/2 ln(RSS(λ)/n) + (λ - 1) Σ ln y, with RSS that of the full model
-/// for (y^λ - 1)/λ. Errors as of [`fit`](crate::fit) on the log scale.
+/// for (y
+///
+/// λ - 1)/λ. Errors as in [`fit`](crate::fit) on the log scale.
 pub fn box_cox(data: &Factorial) -> Result<Option<BoxCox>, FactorialError> {
     let logs = response(data, Scale::Log)?;
     let model = DefaultModel::new(data)?;

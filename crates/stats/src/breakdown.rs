@@ -22,10 +22,10 @@ pub struct PartChange {
     pub before: f64,
     /// Mean over trials.
     pub after: f64,
-    /// PartTrials of the total's change, negative when against it; absent without a change.
+    /// Share of the total's change, negative when against it; absent without a change.
     pub share: Option<f64>,
-    /// Smallest and largest share over all pairs of a trial before and one after. Absent where
-    /// parts have different numbers of trials, or the total does not change one way in all pairs.
+    /// Smallest and largest share over all pairs of trials before and after. Absent if parts
+    /// differ in number of trials, or the total does not change one way in all pairs.
     pub share_bounds: Option<(f64, f64)>,
 }
 

@@ -1,10 +1,10 @@
 //! Verdicts on a family of comparisons: what `thrashlab compare` decides (docs/comparing.md).
 //!
-//! Each claim is tested where lower bounds among the values oppose it most. Rank statistics are
-//! monotone in each value, so no completion could withdraw a verdict.
+//! Each claim is tested where censored values oppose it most. Rank statistics are monotone in each
+//! value, so no completion could withdraw a verdict.
 //!
 //! **Invariant:** the chance that *any* cell is called a regression or an improvement though its
-//! ratio is 1, or equivalent though its ratio is outside the margin, is at most α: all these
+//! ratio is 1, or equivalent though its ratio is outside the margin, is at most α: these
 //! hypotheses are stepped down together (proof in `multiple.rs`), and so are the intervals.
 
 mod cell;
@@ -25,7 +25,7 @@ pub use outlook::says_nothing;
 pub struct Arms {
     /// The baseline, in any positive unit.
     pub first: Vec<Observation>,
-    /// The sample that is compared with it, in the same unit.
+    /// The sample compared with it, in the same unit.
     pub second: Vec<Observation>,
     /// Whether values at one position belong together.
     pub pairing: Pairing,
@@ -39,7 +39,7 @@ impl Arms {
     }
 }
 
-/// What counts as a difference, and how certain a claim must be.
+/// What counts as a difference, and the certainty of a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Ratios from 1 / (1 + margin) to 1 + margin are equivalent; 0 or more.
@@ -86,15 +86,15 @@ pub enum Method {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotDecided {
-    /// With so few values no method can decide, whatever they are.
+    /// With so few values no method can decide.
     TooFewValues,
     /// The interval includes 1, and more than the margin.
     IntervalIncludesOne,
-    /// The interval excludes 1, but not at the level that so many comparisons need.
+    /// The interval excludes 1, but not at the level needed for so many comparisons.
     NotAmongSoMany,
     /// There is a difference, but the interval includes an end of the margin.
     MarginInsideInterval,
-    /// Lower bounds leave the ratio open: a longer timeout settles it.
+    /// Censored values leave the ratio open: a longer timeout settles it.
     BoundsDecide,
 }
 
@@ -109,13 +109,13 @@ pub struct CellResult {
     pub method: Method,
     /// Its estimate of second / first; with bounds the nontrivial end of `allowed`.
     pub ratio: f64,
-    /// The estimates that lower bounds leave possible; `None` without bounds.
+    /// The estimates possible given censored values; `None` without any.
     pub allowed: Option<AllowedRatio>,
     /// Lower end of its interval with confidence 1 - α, unadjusted.
     pub low: f64,
     /// Upper end of that interval.
     pub high: f64,
-    /// Coverage of that interval: at least 1 - α, or the most that the sample sizes allow.
+    /// Coverage of that interval: at least 1 - α, or the most the sample sizes allow.
     pub confidence_attained: f64,
     /// Lower end of the interval at the level of the step-down: confidence 1 - α / d, and
     /// 1 - 2 α / d if the verdict is [`Verdict::Equivalent`], for 1 ≤ d ≤ m.
@@ -124,27 +124,27 @@ pub struct CellResult {
     pub adjusted_high: f64,
     /// Two-sided p-value of "the ratio is 1" by this method; ties at 1 count for it.
     pub p: f64,
-    /// The same adjusted for the family: compare it with α.
+    /// `p`, adjusted for the family: compare it with α.
     pub p_adjusted: f64,
     /// Adjusted p-value of "the ratio is outside the margin".
     pub equivalence_p_adjusted: f64,
-    /// The smallest two-sided p-value that the rank test can return at these sample sizes.
+    /// The smallest two-sided p-value of the rank test at these sample sizes.
     pub smallest_p: f64,
-    /// Whether that reaches α / m, so that the rank test decided.
+    /// Whether that reaches α / m, so that the rank test decides.
     pub rank_can_fire: bool,
-    /// Values a side, or pairs, from which it would.
+    /// Values per side, or pairs, from which it would.
     pub rank_needs: u64,
     /// t on logarithms at confidence 1 - α, whatever method decided; `None` without spread.
     pub log_ratio: Option<LogRatio>,
-    /// p-value of the permutation (pairs: sign-flip) test of at most four values a side.
+    /// p-value of the permutation (pairs: sign-flip) test of at most four values per side.
     pub permutation_p: Option<f64>,
-    /// The smallest ratio above 1 that would be called a regression at the level α / m with a
-    /// chance of 80 %, for this spread and these sample sizes; `None` for an unknown spread.
+    /// The smallest ratio above 1 called a regression at the level α / m with a chance of 80 %,
+    /// for this spread and these sample sizes; `None` for an unknown spread.
     pub minimum_detectable: Option<f64>,
-    /// Further values a side (blocks) for a verdict with a chance of 80 %, if ratio and spread are
-    /// as estimated; `None` with a verdict, or for more than a million.
+    /// Further values per side (blocks) for a verdict with a chance of 80 %, if ratio and spread
+    /// are as estimated; `None` with a verdict, or above a million.
     pub more_blocks: Option<u64>,
-    /// Values a side (blocks) for an adjusted interval whose ends are within a factor of two;
+    /// Values per side (blocks) for an adjusted interval whose ends are within a factor of two;
     /// `None` unless the interval [`says_nothing`].
     pub interval_needs: Option<u64>,
     /// Number of values in the first sample.
@@ -153,7 +153,7 @@ pub struct CellResult {
     pub n_second: usize,
 }
 
-/// The estimates that lower bounds leave possible.
+/// The estimates possible given censored values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct AllowedRatio {
     /// The smallest possible estimate; 0 without a limit.
@@ -173,7 +173,7 @@ impl AllowedRatio {
     }
 }
 
-/// How often something happened in two arms: times, and trials.
+/// Occurrences and trials in two arms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proportions {
     /// Of the first arm.
@@ -189,16 +189,16 @@ pub struct ProportionResult {
     pub verdict: Verdict,
     /// Two-sided p-value of "equally often" (Fisher's exact test).
     pub p: f64,
-    /// The same adjusted for the family: compare it with α.
+    /// `p`, adjusted for the family: compare it with α.
     pub p_adjusted: f64,
 }
 
 /// The verdicts on a family.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// Of the cells, in their order.
+    /// Of the cells, in order.
     pub cells: Vec<Result<CellResult, Refused>>,
-    /// Of the proportions, in their order; `None` where an arm has no trials.
+    /// Of the proportions, in order; `None` where an arm has no trials.
     pub proportions: Vec<Option<ProportionResult>>,
 }
 
@@ -239,7 +239,6 @@ pub fn compare(cells: &[Arms], proportions: &[Proportions], settings: &Settings)
     }
 }
 
-/// The verdict in a family, and the level at which the step-down gave it.
 pub(crate) struct Judged {
     pub(crate) verdict: Verdict,
     /// The reason of [`Verdict::CannotTell`].
@@ -251,7 +250,6 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// From the p-values of "no difference" and "not equivalent" and the ends of the estimate.
     pub(crate) fn new(
         settings: &Settings,
         family: &ExclusiveFamily,

@@ -1,7 +1,7 @@
 //! Summaries of one sample: mean, median, quantiles, spread, and resp1's trimmed mean.
 //!
-//! Results are in the unit of the input; `None` without values, or unless all of them and
-//! the result are finite.
+//! Results are in the input's unit; `None` without values, or unless all of them and the result
+//! are finite.
 
 use crate::sorted_finite;
 
@@ -36,12 +36,12 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some((squares / (values.len() - 1) as f64).sqrt()).filter(|spread| spread.is_finite())
 }
 
-/// resp1's `1sdavg`: the mean of all points within one S.D. of the median, those exactly one S.D.
-/// away included. The middle points never lie further out, and one point is its own `1sdavg`.
+/// resp1's `1sdavg`: the mean of all points at most one S.D. from the median. The middle points
+/// never lie further out, and one point is its own `1sdavg`.
 ///
 /// It hides stalls by design: print a ratio that does not beside it.
 ///
-/// The program that printed the published tables (resp1, 2003) was not found, and its manual does
+/// resp1's program (2003), which printed the published tables, was not found, and its manual does
 /// not specify the divisor of the S.D.: `tests/resp1` has what the tables decide.
 pub fn one_sd_mean(values: &[f64]) -> Option<f64> {
     let centre = median(values)?;

@@ -22,8 +22,8 @@ pub(crate) fn t_upper_tail(t: f64, df: f64) -> f64 {
 
 /// The t ≥ 0 with P(|T| ≥ t) = `p`, 0 < p < 1.
 ///
-/// Newton's method from 0: the tail is convex and falls for t > 0, so that every step stops short
-/// of the root, and the steps end when rounding does.
+/// Newton's method from 0: the tail is convex and falls for t > 0, so every step stops short of
+/// the root, and rounding ends the steps.
 pub(crate) fn t_critical(p: f64, df: f64) -> f64 {
     let ln_scale = ln_beta(df / 2.0, 0.5) + df.ln() / 2.0;
     let density = |t: f64| (-(df + 1.0) / 2.0 * (t * t / df).ln_1p() - ln_scale).exp();

@@ -1,13 +1,13 @@
-//! The two points that a printed summary of five leaves out.
+//! The two points omitted from a printed summary of five.
 //!
-//! One number is left free. [`FivePoints::recovered`] tries the second point in short intervals and
-//! keeps those that can have the printed figures, by interval arithmetic.
+//! One number is free. [`FivePoints::recovered`] tries the second point in short intervals and
+//! keeps those consistent with the printed figures, by interval arithmetic.
 
 use serde::Serialize;
 
-/// Intervals into which the range of the second point is cut.
+/// Number of intervals for the second point.
 const STEPS: u32 = 2_000;
-/// Part of a value by which arithmetic may be off.
+/// Relative error of arithmetic.
 const ARITHMETIC: f64 = 1e-11;
 
 /// The range of a value.
@@ -44,7 +44,7 @@ impl Bounds {
         Self { low: self.low - other.high, high: self.high - other.low }
     }
 
-    /// Times a factor that is not negative.
+    /// Multiplies by a nonnegative factor.
     fn times(self, factor: f64) -> Self {
         Self { low: self.low * factor, high: self.high * factor }
     }
@@ -66,7 +66,7 @@ impl Bounds {
     }
 }
 
-/// A further printed figure.
+/// Another printed figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Spread {
     /// Nothing.
@@ -90,7 +90,7 @@ pub struct FivePoints {
     pub average: Bounds,
 }
 
-/// The points that were not printed.
+/// The unprinted points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recovered {
     /// The second lowest.
@@ -102,7 +102,7 @@ pub struct Recovered {
 }
 
 impl FivePoints {
-    /// The possible second and fourth point; `None` if no five points have these figures.
+    /// The possible second and fourth points; `None` if no five points have these figures.
     pub fn recovered(&self, spread: Spread) -> Option<Recovered> {
         let (from, to) = (self.low.low, self.median.high.max(self.low.low));
         let edge = |step: u32| from + (to - from) * f64::from(step) / f64::from(STEPS);
@@ -115,7 +115,7 @@ impl FivePoints {
         })
     }
 
-    /// The same with the second point in part of its range.
+    /// As [`Self::recovered`], with the second point in part of its range.
     fn with_second(&self, second: Bounds, spread: Spread) -> Option<Recovered> {
         let both = self.average.times(5.0).minus(self.low).minus(self.median).minus(self.high);
         let above = Bounds { low: self.median.low, high: self.high.high };
@@ -142,7 +142,7 @@ impl FivePoints {
     }
 }
 
-/// The possible means of the points within `deviation` of the median: one for each set of points.
+/// The possible means of the points within `deviation` of the median, one per set of points.
 fn one_sd_means(points: &[Bounds; 5], deviation: Bounds) -> Vec<Bounds> {
     let mut sets = vec![(Bounds { low: 0.0, high: 0.0 }, 0_u32)];
     for point in points {

@@ -20,11 +20,11 @@ pub struct LeftOut {
     pub ratio: f64,
 }
 
-/// Geometric mean of positive ratios, with its leave-one-out range: if that is wide, one row makes
-/// the headline. Of equal ratios the first is named.
+/// Geometric mean of positive ratios, with its leave-one-out range: if that is wide, one row
+/// dominates. Ties name the first.
 ///
-/// No other mean of ratios is independent of which side is the baseline (Fleming and Wallace 1986).
-/// `None` without ratios, or when one is not positive and finite.
+/// No other mean of ratios is independent of which side is the baseline (Fleming and Wallace
+/// 1986). `None` without ratios, or if one is not positive and finite.
 pub fn geometric_mean(ratios: &[f64]) -> Option<GeometricMean> {
     let logs = crate::logs(ratios)?;
     let total: f64 = logs.iter().sum();

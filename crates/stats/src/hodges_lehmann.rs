@@ -21,7 +21,7 @@ use crate::{alpha, pairs, sorted_finite};
 /// Where U is approximated (see `null_distribution.rs`), so is the attained confidence: at 95 % to
 /// about 1e-3 for ten values a side. The ratios are never stored.
 ///
-/// `None` when a sample is empty, a value is not positive and finite, a needed ratio is no float
+/// `None` if a sample is empty, a value is not positive and finite, a needed ratio is no float
 /// above 0, or `confidence` is not strictly between 0 and 1.
 pub fn hodges_lehmann_ratio(
     baseline: &[f64],
@@ -40,7 +40,7 @@ pub(crate) fn pairwise_inversion(baseline: &[f64], treated: &[f64]) -> Option<Ra
     Some(RankInversion { ratios: Box::new(PairwiseRatios { baseline, treated }), null, smallest_p })
 }
 
-/// The values in ascending order; `None` unless there are some, all positive and finite.
+/// Sorts the values; `None` unless there are some, all positive and finite.
 pub(crate) fn sorted_positive(values: &[f64]) -> Option<Vec<f64>> {
     sorted_finite(values).filter(|sorted| sorted.first().is_some_and(|lowest| *lowest > 0.0))
 }
@@ -81,7 +81,7 @@ pub(crate) fn walsh_inversion(first: &[f64], second: &[f64]) -> Option<RankInver
 
 /// The n (n + 1) / 2 geometric means of each ratio with itself and with each other one.
 struct WalshRatios {
-    /// Square roots of the ratios, ascending, whose products are the same on all machines.
+    /// Square roots of the ratios, ascending, whose products are equal on all machines.
     roots: Vec<f64>,
 }
 

@@ -1,6 +1,6 @@
 //! Ordinary least squares for small dense problems, by orthogonalising the columns.
 
-/// A column depends on earlier ones when less than this part of its length is left.
+/// A column depends on earlier ones when less than this share of its length is left.
 const DEPENDENT: f64 = 1e-9;
 
 /// The n rows and p columns of a problem, orthogonalised once for all responses: X = Q R.
@@ -25,7 +25,7 @@ pub(crate) struct LeastSquares {
 }
 
 impl Design {
-    /// From the rows of X. The error is the first column that depends on those before it.
+    /// From the rows of X. The error is the first column that depends on earlier ones.
     pub(crate) fn new(rows: &[Vec<f64>]) -> Result<Design, usize> {
         let columns = rows.first().map_or(0, Vec::len);
         let column = |column: usize| rows.iter().map(|row| row[column]).collect();
@@ -57,7 +57,7 @@ impl Design {
 }
 
 impl LeastSquares {
-    /// What leaving columns out adds to the sum of squared residuals: βₛᵀ (Cₛₛ)⁻¹ βₛ with βₛ their
+    /// Increase of the residual sum of squares without these columns: βₛᵀ (Cₛₛ)⁻¹ βₛ with βₛ their
     /// coefficients and Cₛₛ their part of (XᵀX)⁻¹ (Seber and Lee, *Linear Regression Analysis*,
     /// 2003, theorem 4.1). With A the columns' rows of R⁻¹ and z = Qᵀy, βₛ is A z and Cₛₛ is A Aᵀ,
     /// so this is the squared length of z within the span of A's rows.
@@ -75,15 +75,15 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// Orthogonal vectors of length 1, and the coordinates of the given ones.
+/// Orthonormal vectors, and the coordinates of the given ones.
 struct Orthonormal {
     vectors: Vec<Vec<f64>>,
     /// The columns of an upper triangle, down to its diagonal.
     triangle: Vec<Vec<f64>>,
 }
 
-/// Gram and Schmidt's method with each projection made twice ("twice is enough", Kahan). The error
-/// is the index of the first vector that depends on those before it.
+/// Gram and Schmidt's method with each projection done twice ("twice is enough", Kahan). The error
+/// is the index of the first vector that depends on earlier ones.
 fn orthonormalised(vectors: impl Iterator<Item = Vec<f64>>) -> Result<Orthonormal, usize> {
     let mut orthonormal: Vec<Vec<f64>> = Vec::new();
     let mut triangle = Vec::new();

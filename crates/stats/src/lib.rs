@@ -1,7 +1,7 @@
 //! Estimators, intervals and exact tests for small samples of heavy-tailed delays.
 //!
-//! **Invariant:** every function is pure: no clock, thread, environment or hidden seed. What cannot
-//! be computed (from an empty sample, a value that is not finite or not positive) is `None`.
+//! **Invariant:** every function is pure: no clock, thread, environment or hidden seed. What
+//! cannot be computed (from an empty sample, or a value not finite or not positive) is `None`.
 //!
 //! The default comparison is [`hodges_lehmann_ratio`]: on delays with stalls it had the most power
 //! of the methods that keep their coverage at every sample size.
@@ -74,7 +74,7 @@ pub use shapley::{Contribution, shapley, shapley_intervals, shapley_of};
 pub use steady::steady_from;
 pub use t_intervals::{LogRatio, log_ratio, mean_difference};
 
-/// Whether the values at one position of two samples belong together.
+/// Whether values at the same position of two samples belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pairing {
     /// They do not.
@@ -83,7 +83,7 @@ pub enum Pairing {
     Paired,
 }
 
-/// Why something cannot be computed, and what to do.
+/// Why something cannot be computed, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Refused(String);
@@ -99,7 +99,7 @@ fn refused<T>(why: impl Into<String>) -> Result<T, Refused> {
     Err(Refused::new(why))
 }
 
-/// Combines the values of each pair; `None` when the lengths differ.
+/// Combines pairs of values; `None` when the lengths differ.
 fn pairs(first: &[f64], second: &[f64], combine: fn(f64, f64) -> f64) -> Option<Vec<f64>> {
     let pairs = first.iter().zip(second).map(|(first, second)| combine(*first, *second));
     (first.len() == second.len()).then(|| pairs.collect())
@@ -110,13 +110,13 @@ fn alpha(confidence: f64) -> Option<f64> {
     (confidence > 0.0 && confidence < 1.0).then_some(1.0 - confidence)
 }
 
-/// The natural logarithms; `None` unless all values are positive and finite.
+/// Natural logarithms; `None` unless all values are positive and finite.
 fn logs(values: &[f64]) -> Option<Vec<f64>> {
     let log = |value: &f64| (value.is_finite() && *value > 0.0).then(|| value.ln());
     values.iter().map(log).collect()
 }
 
-/// The values in ascending order; `None` when there are none or one is not finite.
+/// Sorts the values; `None` if there are none or one is not finite.
 fn sorted_finite(values: &[f64]) -> Option<Vec<f64>> {
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
         return None;

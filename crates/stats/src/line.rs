@@ -10,9 +10,9 @@ pub(crate) struct Slope {
     pub(crate) r_squared: f64,
 }
 
-/// The pooled slope of y on x within groups with intercepts of their own, for equal noise in y.
+/// The pooled slope of y on x within groups with their own intercepts, for equal noise in y.
 ///
-/// `None` with too few points, when a number is not finite, x does not vary, or `confidence` is not
+/// `None` with too few points, a number that is not finite, constant x, or `confidence` not
 /// strictly between 0 and 1.
 pub(crate) fn pooled_slope(groups: &[&[(f64, f64)]], confidence: f64) -> Option<Slope> {
     let count: usize = groups.iter().map(|group| group.len()).sum();
@@ -36,7 +36,6 @@ pub(crate) fn pooled_slope(groups: &[&[(f64, f64)]], confidence: f64) -> Option<
     (sxx > 0.0).then_some(Slope { slope, half, r_squared })
 }
 
-/// The mean of x and that of y.
 fn middle(points: &[(f64, f64)]) -> (f64, f64) {
     let n = points.len() as f64;
     let sums = points.iter().fold((0.0, 0.0), |sums, (x, y)| (sums.0 + x, sums.1 + y));

@@ -9,11 +9,11 @@ pub struct Mediation {
     pub explained: f64,
     /// Part of the response's change; absent when the response did not change.
     pub share: Option<f64>,
-    /// Unit cost at which it would explain all; absent when the counter did not change.
+    /// Unit cost at which it would explain everything; absent when the counter did not change.
     pub unit_cost_for_all: Option<f64>,
 }
 
-/// From the changes (after minus before) of a counter and of a response for the same work, and the
+/// From the changes (after minus before) of a counter and a response for the same work, and the
 /// unit cost in units of the response.
 pub fn mediation(counter_change: f64, response_change: f64, unit_cost: f64) -> Mediation {
     let explained = counter_change * unit_cost;
@@ -38,8 +38,8 @@ pub struct UnitCost {
 }
 
 /// Slope of the response on the counter *within* cells, pooled, with its interval by Student's t
-/// (analysis of covariance; one cell is plain regression). Each cell has its trials as pairs of
-/// counter and response. It is independent of the differences between cells, which it explains.
+/// (analysis of covariance; one cell is plain regression). Each cell has pairs of counter and
+/// response. The slope is independent of the differences between cells, which it explains.
 ///
 /// `None` when a cell has fewer than three trials, a number is not finite, the counter does not
 /// vary within cells, or `confidence` is not strictly between 0 and 1.

@@ -1,9 +1,8 @@
-//! Many tests at once: adjusted p-values, which are compared with the level itself.
+//! Multiple tests: adjusted p-values, which are compared with the level itself.
 
-/// Holm's (1979) step-down adjustment: rejecting what is at most α makes *any* false rejection no
-/// more likely than α, however the tests depend on each other.
-///
-/// In ascending order, the largest so far of p₍ⱼ₎ (m + 1 - j), at most 1. p-values must be 0 to 1.
+/// Holm's (1979) step-down adjustment: rejecting what is at most α keeps the chance of *any* false
+/// rejection at α, however the tests depend on each other. In ascending order, it is the largest
+/// so far of p₍ⱼ₎ (m + 1 - j), at most 1. p-values must be 0 to 1.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let cells: Vec<(f64, f64)> = p_values.iter().map(|p| (*p, *p)).collect();
     let family = ExclusiveFamily::new(&cells);

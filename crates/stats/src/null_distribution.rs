@@ -3,7 +3,7 @@
 use crate::distributions::normal_cdf;
 use crate::search::first_where;
 
-/// Most pairs (n × m) with an exact distribution, such as a few trials against a large histogram.
+/// Largest number of pairs (n × m) with an exact distribution.
 const EXACT_PAIRS_LIMIT: usize = 100_000;
 
 /// Most pairs with an exact signed rank sum: 2^126 choices of signs fit in 128 bits.

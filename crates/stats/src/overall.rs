@@ -1,12 +1,12 @@
 //! One effect over many cells: the geometric mean of their ratios, with an interval and a verdict.
 //!
-//! The estimate is the mean over all cells of the logarithm of each cell's ratio, every cell
-//! counting once. The mixed model ([`mixed`]) and the permutation test ([`permuted`], where it can
-//! reach the level) judge it: each p-value is the larger of the two and the interval spans both.
-//! Values of one trial in several cells move together in both (docs/comparing.md).
+//! The estimate is the mean over all cells of the logarithm of each cell's ratio, with equal
+//! weights. The mixed model ([`mixed`]) and the permutation test ([`permuted`], where it can reach
+//! the level) judge it: each p-value is the larger of the two, and the interval spans both. Both
+//! respect that values of one trial in several cells move together (docs/comparing.md).
 //!
-//! **Invariant:** of all overall effects that are judged together the chance that any verdict is
-//! wrong is at most α, stepped down as the cells' verdicts are; see [`crate::compare`].
+//! **Invariant:** the chance that any verdict on the overall effects judged together is wrong is
+//! at most α, stepped down like the cells' verdicts; see [`crate::compare`].
 
 mod mixed;
 mod permuted;
@@ -54,24 +54,24 @@ pub struct OverallEffect {
     pub why: Option<NotDecided>,
     /// The geometric mean of the cells' ratios.
     pub ratio: f64,
-    /// Lower end of the interval, at the level of the step-down: the lower of both methods.
+    /// Lower end of the interval at the step-down level: the lower of both methods.
     pub low: f64,
-    /// Upper end of it: the higher of both methods.
+    /// Upper end: the higher of both methods.
     pub high: f64,
     /// Two-sided p-value of "the ratio is 1": the larger of both methods.
     pub p: f64,
-    /// The same adjusted for the other overall effects: compare it with α.
+    /// `p`, adjusted for the other overall effects: compare it with α.
     pub p_adjusted: f64,
     /// p-value of "the ratio is outside the margin", adjusted: compare it with α.
     pub equivalence_p_adjusted: f64,
-    /// The mixed model at confidence 1 - α; `None` where there is no spread.
+    /// The mixed model at confidence 1 - α; `None` without spread.
     pub mixed: Option<LogRatio>,
-    /// The permutation test at confidence 1 - α; `None` where it cannot reach the level, or where
-    /// trials lack cells.
+    /// The permutation test at confidence 1 - α; `None` if it cannot reach the level or trials
+    /// lack cells.
     pub permutation: Option<PermutationInterval>,
-    /// How many cells.
+    /// Number of cells.
     pub cells: usize,
-    /// How many trials, or pairs of them, both arms have over all cells.
+    /// Number of trials, or pairs, of both arms over all cells.
     pub trials: usize,
 }
 
@@ -84,7 +84,7 @@ pub struct PermutationInterval {
     pub high: f64,
     /// Two-sided p-value of "the ratio is 1".
     pub p: f64,
-    /// Number of ways to exchange the labels.
+    /// Number of relabellings.
     pub arrangements: usize,
     /// Whether those are all; otherwise they were drawn with a fixed seed.
     pub exact: bool,
@@ -110,14 +110,12 @@ pub fn overall(
     weighed.into_iter().map(|found| Ok(found?.judge(settings, &family))).collect()
 }
 
-/// The cells, as pairs only if all of them are.
 fn alike(cells: &[OverallCell]) -> Vec<OverallCell> {
     let are_pairs = cells.iter().all(|cell| cell.pairing == Pairing::Paired);
     let pairing = if are_pairs { Pairing::Paired } else { Pairing::Unpaired };
     cells.iter().map(|cell| OverallCell { pairing, ..cell.clone() }).collect()
 }
 
-/// An effect with both tests.
 struct Weighed {
     effect: Effect,
     mixed: Option<LogRatio>,
@@ -181,7 +179,6 @@ impl Inversion for Weighed {
         self.largest(|method| method.p_at_least(ratio), ratio <= 1.0)
     }
 
-    /// The span of both methods' intervals.
     fn interval(&self, confidence: f64) -> Option<RatioInterval> {
         let ratio = self.effect.log.exp();
         let own = RatioInterval { ratio, low: ratio, high: ratio, confidence_attained: confidence };

@@ -5,10 +5,10 @@ use itertools::Itertools;
 const ARRANGEMENTS_LIMIT: u64 = 200_000;
 
 /// Two-sided p-value of Fisher's (1935) and Pitman's (1937) permutation test that `a` and `b` come
-/// from one population: the share of all C(n + m, n) ways to deal the values into samples of these
-/// sizes whose means differ, up or down, at least as much as the ones observed.
+/// from one population: the share of all C(n + m, n) assignments of the values to samples of these
+/// sizes whose means differ, up or down, at least as much as observed.
 ///
-/// `None` when a sample is empty, a value is not finite, or for more than 200,000 arrangements.
+/// `None` if a sample is empty, a value is not finite, or for more than 200,000 arrangements.
 pub fn permutation_p(a: &[f64], b: &[f64]) -> Option<f64> {
     let all: Vec<f64> = a.iter().chain(b).copied().collect();
     if a.is_empty() || b.is_empty() || !all.iter().all(|value| value.is_finite()) {
@@ -28,8 +28,10 @@ pub fn permutation_p(a: &[f64], b: &[f64]) -> Option<f64> {
 }
 
 /// Two-sided p-value of Fisher's sign-flip test that differences are symmetric about 0: the share
-/// of all 2^n choices of their signs whose sum is, up or down, at least as far from 0 as the one
-/// observed. `None` without differences, if one is not finite, or for more than 17.
+/// of all 2
+///
+/// n choices of signs whose sum is at least as far from 0 as observed. `None` without differences,
+/// if one is not finite, or for more than 17.
 pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
     if differences.is_empty() || !differences.iter().all(|value| value.is_finite()) {
         return None;

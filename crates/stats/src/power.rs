@@ -1,16 +1,16 @@
-//! The ratio that a comparison detects, and the values that a verdict takes.
+//! The ratio that a comparison detects, and the number of values that a verdict needs.
 //!
-//! Power is the chance of a *verdict*: the test rejects "the ratio is 1" and the estimate is beyond
-//! the margin. Near the margin the second condition takes far more values than the first.
+//! Power is the chance of a *verdict*: the test rejects "the ratio is 1" and the estimate is
+//! beyond the margin. Near the margin the second condition needs far more values than the first.
 //!
 //! All of it is the power of the t-test on logarithms. A spread is the standard deviation of
-//! natural logarithms, of values or of pairs' ratios; for a rank test the one that its interval
-//! implies.
+//! natural logarithms, of values or of pairs' ratios; for a rank test the one implied by its
+//! interval.
 
 use crate::distributions::{normal_cdf, t_critical};
 use crate::search::first_where;
 
-/// Most further values a side.
+/// Most further values per side.
 const MOST_VALUES: u64 = 1_000_000;
 
 /// Fewest and most points of an integral.
@@ -51,7 +51,7 @@ impl SampleSizes {
     }
 }
 
-/// The required power. Equivalence is tested at this level on each side.
+/// The required power. Equivalence is tested at `alpha` on each side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     /// Ratios from 1 / (1 + margin) to 1 + margin do not matter; 0 or more.
@@ -102,9 +102,9 @@ pub fn minimum_detectable_ratio(spread: f64, sizes: SampleSizes, goal: Goal) -> 
     Some((distance * unit).exp()).filter(|ratio| ratio.is_finite())
 }
 
-/// Further values a side (or pairs) to show a true `ratio` beyond the margin to be different, or
-/// one within it to be equivalent by two one-sided tests (Schuirmann 1987), whose joint power is at
-/// least the sum of both powers less 1. `None` for more than a million, or a ratio at the margin.
+/// Further values per side (or pairs) to show a true `ratio` beyond the margin to be different, or
+/// one within it to be equivalent by two one-sided tests (Schuirmann 1987), whose joint power is
+/// at least the sum of both powers less 1. `None` above a million, or for a ratio at the margin.
 pub(crate) fn more_values_to_decide(
     ratio: f64,
     spread: f64,
@@ -127,7 +127,7 @@ pub(crate) fn more_values_to_decide(
     })
 }
 
-/// Further values a side (or pairs) for an interval whose upper end is at most `widest` lower ends.
+/// Further values per side (or pairs) until the upper end is at most `widest` lower ends.
 pub(crate) fn more_values_for_interval(
     widest: f64,
     spread: f64,
@@ -140,7 +140,7 @@ pub(crate) fn more_values_for_interval(
     })
 }
 
-/// The smallest number of further values that, as all larger ones, is `enough`.
+/// The smallest number of further values that is `enough`, as are all larger ones.
 fn fewest(usable: bool, sizes: SampleSizes, enough: impl Fn(SampleSizes) -> bool) -> Option<u64> {
     let enough = |more: u64| {
         let larger = sizes.and(more);
@@ -149,7 +149,7 @@ fn fewest(usable: bool, sizes: SampleSizes, enough: impl Fn(SampleSizes) -> bool
     if !usable || !enough(MOST_VALUES) {
         return None;
     }
-    // Doubled first: small numbers are usual, and large ones take longer.
+    // Doubled first: small numbers are usual, and large ones are slow.
     let mut high = 0;
     while !enough(high) {
         high = (2 * high + 1).min(MOST_VALUES);
@@ -182,7 +182,6 @@ impl NoncentralT {
         let mut points: Vec<(f64, f64)> = (0..=steps as u32).map(point).collect();
         let total: f64 = points.iter().map(|(_, weight)| weight).sum();
         points.iter_mut().for_each(|(_, weight)| *weight /= total);
-        // What adds nothing to the mean is left out.
         points.retain(|(_, weight)| *weight > 1e-13);
         Self { points }
     }

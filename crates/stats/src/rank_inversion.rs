@@ -8,7 +8,7 @@
 use crate::null_distribution::NullDistribution;
 use crate::search::first_float_where;
 
-/// Ratios are equal within this share.
+/// Relative difference of equal ratios.
 const ROUNDING: f64 = 1e-12;
 
 /// The ratio of two samples with its interval.

@@ -1,8 +1,8 @@
-//! The ratio of one run to another, whose samples follow each other in time.
+//! The ratio of two runs, whose samples follow each other in time.
 //!
-//! Such samples are not independent, so the interval of Mann and Whitney's test is too narrow. Here
-//! it is wider by the square root of the measured inflation of the rank statistic's variance, as
-//! docs/comparing.md explains. It describes these two runs, not how further runs would differ.
+//! Such samples are dependent, so the interval of Mann and Whitney's test is too narrow. Here it
+//! is wider by the square root of the measured inflation of the rank statistic's variance
+//! (docs/comparing.md). It describes these two runs, not the variation between runs.
 
 use model::Observation;
 use statrs::function::erf::{erfc, erfc_inv};
@@ -13,7 +13,7 @@ use crate::hodges_lehmann::pairwise_inversion;
 use crate::rank_inversion::Inversion;
 use crate::{RatioInterval, alpha, mean, standard_deviation};
 
-/// Fewer batches are taken as independent.
+/// Fewer batches count as independent.
 const FEWEST_BATCHES: usize = 8;
 /// Fewest batches for an autocorrelation beyond the first lag.
 const FEWEST_FOR_LAGS: usize = 20;
@@ -21,10 +21,10 @@ const FEWEST_FOR_LAGS: usize = 20;
 const LARGEST_CORRELATION: f64 = 0.95;
 
 /// Hodges and Lehmann's ratio of `treated` to `baseline` with an interval that allows for
-/// autocorrelation. Both are batches in the order of time, of one sample or of unordered ones.
+/// autocorrelation. Both are batches in time order, of one sample or of unordered ones.
 ///
-/// The autocorrelation is that at the first lag, corrected for its bias (Kendall 1954), or the sum
-/// over lags (Geyer 1992) if that is larger. `None` as [`crate::hodges_lehmann_ratio`].
+/// The autocorrelation is that at the first lag, corrected for bias (Kendall 1954), or the sum
+/// over lags (Geyer 1992) if larger. `None` as [`crate::hodges_lehmann_ratio`].
 pub fn run_ratio(
     baseline: &[Vec<f64>],
     treated: &[Vec<f64>],
@@ -43,13 +43,13 @@ pub fn run_ratio(
     let nominal = tail(alpha, widening).max(f64::EPSILON);
     let found = inversion.interval(1.0 - nominal)?;
     let attained = 1.0 - tail(1.0 - found.confidence_attained, 1.0 / widening);
-    // What was asked for, unless there are too few values for it.
+    // As requested, unless there are too few values for it.
     let confidence_attained =
         if widening > 1.0 && attained.is_finite() { attained } else { found.confidence_attained };
     Some(RatioInterval { confidence_attained, ..found })
 }
 
-/// The same of observations, with the estimates that lower bounds leave possible. `None` likewise.
+/// As [`run_ratio`] for observations, with the estimates possible given censored values.
 pub fn bounded_run_ratio(
     baseline: &[Vec<Observation>],
     treated: &[Vec<Observation>],

@@ -1,7 +1,7 @@
 //! The share of each of several factors in a change, by Shapley's value.
 //!
 //! It is the average of what switching a factor to "after" adds, over all orders of switching
-//! (Shapley 1953; for decomposing a change, Shorrocks 2013). The best and the worst order bound it.
+//! (Shapley 1953; for decomposing a change, Shorrocks 2013). The extreme orders bound it.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ use crate::{Refused, alpha, distributions, refused, standard_deviation};
 /// Most factors; a table for them has 256 means.
 const MOST_FACTORS: usize = 8;
 
-/// The contribution of one factor: a ratio on the log scale, a difference on the additive one.
-/// Shares are absent without a change, and negative or above 1 when factors oppose each other.
+/// A factor's contribution: a ratio on the log scale, a difference on the additive one. Shares are
+/// absent without a change, and negative or above 1 when factors oppose each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contribution {
-    /// Effect by Shapley's value; all effects combine to that of all factors.
+    /// Effect by Shapley's value; all effects combine to the whole.
     pub effect: f64,
     /// Part of the whole.
     pub share: Option<f64>,
@@ -87,8 +87,8 @@ pub fn shapley_of(
 /// Interval of each factor's share; all absent with one observation in a cell, or only one block.
 ///
 /// The share ± Student's t times the standard deviation of the shares of bootstrap samples: of
-/// whole blocks, when each holds all cells, else of observations within each cell. One less is
-/// drawn than there are (Rao and Wu 1988; docs/attribution.md).
+/// whole blocks if each holds all cells, else of observations within cells. One less is drawn than
+/// there are (Rao and Wu 1988; docs/attribution.md).
 ///
 /// Fails as [`shapley_of`], and for a confidence or number of samples out of range.
 pub fn shapley_intervals(
@@ -124,7 +124,9 @@ pub fn shapley_intervals(
     Ok(point.iter().zip(&shares).map(interval).collect())
 }
 
-/// The observations of 2^k cells, on the scale, in clusters that are drawn as a whole.
+/// The observations of 2
+///
+/// k cells, on the scale, in clusters drawn as a whole.
 struct Corners {
     scale: Scale,
     /// By cell and cluster.
@@ -177,7 +179,6 @@ impl Corners {
         Ok(Corners { scale, clusters: clusters.collect(), joint })
     }
 
-    /// Degrees of freedom of the noise between clusters.
     fn residual_df(&self) -> usize {
         let cells = if self.joint { &self.clusters[..1] } else { &self.clusters[..] };
         cells.iter().map(|cell| cell.len() - 1).sum()
@@ -195,7 +196,6 @@ impl Corners {
         }
     }
 
-    /// Mean of each cell over the clusters that `choose` selects.
     fn means(&self, mut choose: impl FnMut(usize) -> Vec<usize>) -> Vec<f64> {
         let mean = |cell: &Vec<Vec<f64>>| {
             let chosen = choose(cell.len());

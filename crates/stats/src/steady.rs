@@ -1,6 +1,6 @@
 //! Where a series of costs becomes steady: the end of a cold start.
 //!
-//! docs/memory-jobs.md has the method, its reasons and its error rates.
+//! docs/memory-jobs.md has the method and its error rates.
 
 use crate::median;
 use crate::search::first_where;
@@ -11,10 +11,10 @@ const LEAST_TAIL: usize = 5;
 /// Part of the limit by which the cost may still exceed it.
 const TOLERANCE: f64 = 0.1;
 
-/// Two values this close (part of the cost) are alike; more may differ by twice as much.
+/// Two values this close (as a share of the cost) are alike; more may differ by twice as much.
 const ALIKE: f64 = 0.005;
 
-/// A stall is this many times as expensive as the middle one of three windows on either side.
+/// A stall is this many times as expensive as the middle of three windows on either side.
 const STALL: f64 = 2.0;
 
 /// Largest probability of a steady tail that is too high.
@@ -31,17 +31,17 @@ const STEP: f64 = 0.2;
 const FACTORS: std::ops::RangeInclusive<i32> = -2..=6;
 const WINDOWS: std::ops::RangeInclusive<i32> = -1..=5;
 
-/// Index of the first value of the steady tail of `costs` per unit of work, one for each window or
-/// round in order of time; `None` while there is no steady tail. The answer depends on the series
-/// alone, so it may be asked for after every window.
+/// Index of the first value of the steady tail of `costs` per unit of work, one per window or
+/// round in time order; `None` while there is no steady tail. It depends on the series alone, so
+/// it may be computed after every window.
 ///
 /// Two values are enough when they are alike (within 0.5 %), three or more within 1 %, with or
-/// without a first one that differs; else the tail has at least five. A cost that grows slowly
-/// counts as steady. The next cliff after a level cannot be foreseen: three equal windows before a
-/// step down are steady until it comes.
+/// without a first one that differs; else the tail has at least five. A slowly growing cost counts
+/// as steady. The next cliff cannot be foreseen: three equal windows before a step down are steady
+/// until it comes.
 ///
-/// An infinite cost (no work) counts as ten times the highest finite one. `None` without a
-/// finite cost, or for costs not above 0.
+/// An infinite cost (no work) counts as ten times the highest finite one. `None` without a finite
+/// cost, or for costs not above 0.
 pub fn steady_from(costs: &[f64]) -> Option<usize> {
     let finite = costs.iter().copied().filter(|cost| cost.is_finite());
     let highest = finite.reduce(f64::max).filter(|_| costs.iter().all(|cost| *cost > 0.0))?;
@@ -50,7 +50,7 @@ pub fn steady_from(costs: &[f64]) -> Option<usize> {
     alike(&logs).or_else(|| level_tail(&without_stalls(&logs)))
 }
 
-/// The start of a series shorter than a tail, or of the rest after its first value, if constant.
+/// The start of a series shorter than a tail, or after its first value, if constant.
 fn alike(logs: &[f64]) -> Option<usize> {
     let constant = |values: &[f64]| {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -66,7 +66,7 @@ fn alike(logs: &[f64]) -> Option<usize> {
     }
 }
 
-/// The values, stalls lowered to what surrounds them; the first value is never one.
+/// The values with stalls lowered to their surroundings; the first value is never one.
 fn without_stalls(logs: &[f64]) -> Vec<f64> {
     let value = |(index, log): (usize, &f64)| {
         let before = median(&logs[index.saturating_sub(3)..index]);
@@ -79,7 +79,7 @@ fn without_stalls(logs: &[f64]) -> Vec<f64> {
     logs.iter().enumerate().map(value).collect()
 }
 
-/// The earliest tail in whose first windows no likely cold start has too much left.
+/// The earliest tail in whose first windows no likely cold start has too much excess left.
 fn level_tail(logs: &[f64]) -> Option<usize> {
     let latest = logs.len().checked_sub(LEAST_TAIL)?;
     let starts = cold_starts(logs);
@@ -98,7 +98,7 @@ fn level_tail(logs: &[f64]) -> Option<usize> {
 
 /// A possible descent of the cost to its limit.
 struct ColdStart {
-    /// Logarithm of how likely it is, up to a constant.
+    /// Logarithm of its likelihood, up to a constant.
     log_weight: f64,
     /// Excess over the limit in the first window, as a part of the limit.
     excess: f64,
@@ -113,7 +113,6 @@ enum Shape {
 }
 
 impl ColdStart {
-    /// Mean excess over the windows `from..to`.
     fn mean_excess(&self, from: usize, to: usize) -> f64 {
         let windows = (to - from) as f64;
         match self.shape {
@@ -126,7 +125,6 @@ impl ColdStart {
     }
 }
 
-/// All cold starts, by how well they fit.
 fn cold_starts(logs: &[f64]) -> Vec<ColdStart> {
     let count = logs.len() as f64;
     // A normal likelihood with the best standard deviation, and one degree less for the level.
@@ -156,7 +154,7 @@ fn cold_starts(logs: &[f64]) -> Vec<ColdStart> {
         let step = early / before - (sum - early) / after;
         if step > 0.0 {
             let residual_ss = total_ss - step * step * before * after / count;
-            // Where the step is, and how high, is chosen among many: Schwarz's penalty for each.
+            // Position and height of the step are fitted: Schwarz's penalty for each.
             let log_weight = STEP.ln() - 1.5 * count.ln() + fit(residual_ss);
             starts.push(ColdStart { log_weight, excess: step.exp_m1(), shape: Shape::Step(last) });
         }
@@ -164,8 +162,8 @@ fn cold_starts(logs: &[f64]) -> Vec<ColdStart> {
     starts
 }
 
-/// Excess, ratio from window to window and residual sum of squares of the best decay near the one
-/// with this excess and time constant: one step of Gauss and Newton's method, by at most √2.
+/// Excess, decay ratio per window and residual sum of squares of the best decay near this excess
+/// and time constant: one step of Gauss and Newton's method, by at most √2.
 fn fitted_decay(logs: &[f64], excess: f64, windows: f64) -> (f64, f64, f64) {
     let reach = std::f64::consts::LN_2 / 2.0;
     let ratio = (-1.0 / windows).exp();
@@ -185,7 +183,6 @@ fn fitted_decay(logs: &[f64], excess: f64, windows: f64) -> (f64, f64, f64) {
         rows.iter().map(|row| (row[a] - means[a]) * (row[b] - means[b])).sum()
     };
     let (rr, rg, rh) = (product(0, 0), product(0, 1), product(0, 2));
-    // Where a derivative vanishes there is no step.
     let (gg, gh, hh) = (product(1, 1) + 1e-9, product(1, 2), product(2, 2) + 1e-9);
     let d_excess = ((hh * rg - gh * rh) / (gg * hh - gh * gh)).clamp(-reach, reach);
     let d_windows = ((rh - gh * d_excess) / hh).clamp(-reach, reach);

@@ -7,9 +7,9 @@ use crate::{Pairing, alpha, distributions, logs, pairs};
 /// Interval of mean of `second` - mean of `first` by Welch's (1947) t, which allows different
 /// variances, or Student's t on the differences of pairs.
 ///
-/// Assumes means that are about normal; heavy tails make the interval wide. Differences of parts
-/// add up to the difference of the whole. `None` when a sample has fewer than two values, a value
-/// is not finite, `confidence` is not strictly between 0 and 1, or pairs are incomplete.
+/// Assumes about normal means; heavy tails make the interval wide. Differences of parts add up to
+/// that of the whole. `None` when a sample has fewer than two values, a value is not finite,
+/// `confidence` is not strictly between 0 and 1, or pairs are incomplete.
 pub fn mean_difference(
     first: &[f64],
     second: &[f64],
@@ -23,7 +23,6 @@ pub fn mean_difference(
     shift?.interval(confidence)
 }
 
-/// A difference of means with what t needs.
 pub(crate) struct Shift {
     pub(crate) difference: f64,
     pub(crate) standard_error: f64,
@@ -112,7 +111,7 @@ impl LogRatio {
         (end(self.ratio.ln() - half_width), end(self.ratio.ln() + half_width))
     }
 
-    /// One-sided p-value of a true logarithm this far below the estimate's.
+    /// One-sided p-value of a true logarithm this far below the estimate.
     fn p_below(&self, distance: f64) -> f64 {
         distributions::t_upper_tail(distance / self.log_standard_error, self.degrees_of_freedom)
     }
@@ -136,9 +135,9 @@ impl Inversion for LogRatio {
 /// Geometric mean of `second` / that of `first`: by Welch's (1947) t on logarithms, which allows
 /// different variances, or by Student's t on the logarithms of pairs' ratios.
 ///
-/// Assumes logarithms that are about normal; stalls make it cautious. `None` as of
-/// [`mean_difference`], when a value is not positive, no logarithms spread by more than rounding
-/// (1e-12), or the ratio is no normal float.
+/// Assumes about normal logarithms; stalls make it cautious. `None` as in [`mean_difference`],
+/// when a value is not positive, no logarithms spread by more than rounding (1e-12), or the ratio
+/// is no normal float.
 pub fn log_ratio(
     first: &[f64],
     second: &[f64],

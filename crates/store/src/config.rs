@@ -6,7 +6,7 @@ use model::description::{Description, DescriptionError};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// Names that are less alike than this are not offered instead of an unknown one.
+/// Less similar names are not suggested for an unknown one.
 const LEAST_LIKENESS: f64 = 0.7;
 
 #[derive(Deserialize)]
@@ -17,8 +17,8 @@ enum Value {
     Other(IgnoredAny),
 }
 
-/// Reads values by name. Fails, with the line, if the text is not TOML, a name is not one of
-/// `names`, or a value is neither text nor a whole number, is empty, or is refused by `check`.
+/// Reads values by name. Fails, with the line, if the text is not TOML, a name is not among
+/// `names`, or a value is neither text nor an integer, is empty, or fails `check`.
 pub fn parse(
     text: &str,
     names: &[&str],

@@ -1,4 +1,4 @@
-//! Curves from sweep folders and other experiments with a numeric factor, published tables, CSV.
+//! Curves from sweeps, experiments with a numeric factor, published tables and CSV files.
 
 mod folder;
 mod table;
@@ -16,24 +16,24 @@ use crate::reference::{self, Kind};
 /// Curves that belong together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curves {
-    /// What their rows are levels of, if there are several.
+    /// The parameter of their rows, if there are several.
     pub by: Option<String>,
-    /// The curves, each with its level of `by`, which is empty if there is one alone.
+    /// Each curve with its level of `by`, empty if there is only one.
     pub rows: Vec<(String, Curve)>,
-    /// Where they were measured: facts that all measurements have in common.
+    /// Where they were measured: facts that all measurements share.
     pub place: String,
     /// The plan of the sweep (TOML), if a folder has it.
     pub plan: Option<String>,
 }
 
-/// What a reader cannot know.
+/// Choices that a reader cannot infer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CurveOptions {
     /// The factor or column that was swept.
     pub over: Option<String>,
-    /// What stands for the cost: of runs a response, of a table a column.
+    /// The cost: a response of runs, or a column of a table.
     pub cost: Option<String>,
-    /// The column that says how much work a row is: its cost is for one unit of that.
+    /// The column with the amount of work of a row; the cost is per unit of it.
     pub work: Option<String>,
 }
 

@@ -7,7 +7,7 @@ use model::RunError;
 
 use crate::refusal::Refusal;
 
-/// Something kept that cannot be read or written.
+/// An item of the store that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The system refused.
@@ -15,7 +15,7 @@ pub enum StoreError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
     /// Not a run file.
@@ -32,13 +32,13 @@ pub enum StoreError {
         /// The folder.
         path: PathBuf,
     },
-    /// Anything else: where it comes from, where in it, and why.
+    /// Anything else: source, place and reason.
     #[error("{0}")]
     Refused(String),
 }
 
 impl StoreError {
-    /// What the system answered about a path.
+    /// Wraps the system's error for a path.
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |source| Self::Io { path, source }

@@ -1,5 +1,5 @@
-//! Results of other programs as observations: one file per format, and the table [`Format::ALL`]. A
-//! reader takes everything it finds or refuses; what observations cannot express goes into notes.
+//! Results of other programs as observations: one file per format, and the table [`Format::ALL`].
+//! A reader takes all it finds or refuses; what observations cannot express becomes a note.
 
 mod csv;
 mod cyclictest;
@@ -36,21 +36,21 @@ struct Looks<'a> {
     json: Option<Value>,
 }
 
-/// What a reader cannot know from the text.
+/// Choices that a reader cannot infer from the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Columns of a CSV that were measured although no unit ends their names.
+    /// CSV columns that were measured although their names have no unit.
     pub responses: Vec<String>,
-    /// Columns of a CSV that were varied although a unit ends their names.
+    /// CSV columns that were varied although their names have a unit.
     pub factors: Vec<String>,
-    /// Take trials of a CSV that repeat another one value for value.
+    /// Accept CSV trials that repeat another value for value.
     pub allow_repeats: bool,
 }
 
 impl Format {
     pub(crate) const RESP1: Self = Self::new("resp1", resp1::looks_right, resp1::read);
     pub(crate) const CSV: Self = Self::new("csv", csv::looks_right, csv::read);
-    /// All of them. A text is of the first one that it looks like.
+    /// All formats; a text has the first that matches.
     pub const ALL: [Self; 9] = [
         Self::new("perf", |it| perf::has_counts(it.text), perf::read),
         Self::new("hyperfine", |it| it.key("results").is_some(), hyperfine::read),
@@ -126,7 +126,7 @@ impl Looks<'_> {
         self.key(key).is_some_and(Value::is_object)
     }
 
-    /// Whether a line of a text that is not JSON has a mark.
+    /// Whether a line of a text that is not JSON satisfies `is`.
     fn has_line(&self, is: impl Fn(&str) -> bool) -> bool {
         self.json.is_none() && self.text.lines().any(is)
     }

@@ -1,4 +1,4 @@
-//! Results folders, manifests, results of other programs, and the published results that ship here.
+//! Results folders, manifests, results of other programs, and the published results shipped here.
 //!
 //! **Invariant:** readers refuse with the line number and the reason; they never guess or panic.
 

@@ -11,7 +11,7 @@ use crate::error::StoreError;
 /// Name of the manifest in the folder of an experiment.
 pub const FILE: &str = "experiment.json";
 
-/// Reads the manifest of a folder, if it has one. Fails when it cannot be read, with the place.
+/// Reads a folder's manifest, if it has one. Fails, with the place, when it cannot be read.
 pub fn read(folder: &Path) -> Result<Option<Manifest>, StoreError> {
     let path = folder.join(FILE);
     let text = match fs::read(&path) {
@@ -22,7 +22,7 @@ pub fn read(folder: &Path) -> Result<Option<Manifest>, StoreError> {
     parse(&text, path).map(Some)
 }
 
-/// Parses a manifest from this path. Fails with the place, or when its schema is newer.
+/// Parses a manifest of this path. Fails with the place, or when its schema is newer.
 pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
     #[derive(serde::Deserialize)]
     struct Schema {
@@ -30,7 +30,7 @@ pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
     }
     let refused = |why: String| StoreError::Refused(format!("{}: {why}", path.display()));
     let none = |error| refused(format!("not the manifest of an experiment: {error}"));
-    // The schema first: a newer manifest may lack fields of this one.
+    // Checked first: a newer manifest may lack fields of this schema.
     let Schema { schema } = serde_json::from_slice(bytes).map_err(none)?;
     if schema > MANIFEST_SCHEMA {
         return Err(refused(format!(
@@ -40,7 +40,7 @@ pub fn parse(bytes: &[u8], path: PathBuf) -> Result<Manifest, StoreError> {
     serde_json::from_slice(bytes).map_err(none)
 }
 
-/// Writes a manifest atomically. Fails when the folder cannot be made or written.
+/// Writes a manifest atomically. Fails when the folder cannot be created or written.
 pub fn write(manifest: &Manifest, folder: &Path) -> Result<(), StoreError> {
     let path = folder.join(FILE);
     let write = || -> io::Result<()> {

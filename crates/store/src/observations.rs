@@ -63,17 +63,17 @@ fn is_run(what: &str, content: &[u8]) -> bool {
     what.ends_with(SUFFIX) || content.starts_with(RUN_LINE.as_bytes())
 }
 
-/// Whether a file is one of a run, by its name or by its beginning.
+/// Whether a file is a run file, by name or beginning.
 pub fn is_run_file(path: &Path) -> bool {
     is_run(&path.to_string_lossy(), &beginning(path).unwrap_or_default())
 }
 
-/// Whether this is a file that is no run file, or a folder of such: results of another program.
+/// Whether this is another program's result: a file that is no run file, or a folder of such.
 pub fn is_foreign(path: &Path) -> bool {
     if path.is_dir() {
         return is_foreign_folder(path);
     }
-    // A file shorter than that is a run that was cut off early.
+    // A shorter file is a run that was truncated early.
     let is_other = |start: Vec<u8>| !is_run(&path.to_string_lossy(), &start);
     path.is_file() && beginning(path).is_some_and(is_other)
 }
@@ -117,7 +117,7 @@ fn foreign_folder(
     for file in foreign_files(path).map_err(StoreError::io(path))? {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = read(&file)?;
-        // A folder of other things is not read to its end.
+        // An unrelated folder is not read to its end.
         if let (true, None, Err(Refusal(why))) = (files.is_empty(), format, Format::of(&text)) {
             let why = format!("{why}; and the folder has no run file (*{SUFFIX})");
             return Err(refused((name, Refusal(why))));
@@ -135,7 +135,7 @@ pub fn run_name(folder: &Path, file: &Path) -> String {
 }
 
 /// The observations of runs, named by their paths, with levels, block and seed from the manifest.
-/// Runs that are not in the manifest are left out, with a note.
+/// Runs missing from the manifest are omitted, with a note.
 pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -> Dataset {
     let mut set = from_runs(name, runs);
     let Some(manifest) = manifest else { return set };

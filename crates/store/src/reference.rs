@@ -1,4 +1,4 @@
-//! The published results that ship with thrashlab (folder `reference/`), each with its source.
+//! The published results shipped with thrashlab (folder `reference/`), each with its source.
 //!
 //! Names are folder and file stem: `resp1/2.4.20`. Names of `multics/` end at the first `-`.
 
@@ -23,7 +23,7 @@ pub struct Reference {
     pub name: &'static str,
     /// What it shows, in a line.
     pub title: &'static str,
-    /// The document that published it: authors, title, date.
+    /// The publication: authors, title, date.
     pub source: &'static str,
     /// What the text is.
     pub kind: Kind,
@@ -40,7 +40,7 @@ pub enum Kind {
     Csv,
 }
 
-/// The published result of this name. Fails when there is none; the message names the closest ones.
+/// The published result of this name. Fails if there is none; the message suggests the closest.
 pub fn find(name: &str) -> Result<&'static Reference, StoreError> {
     ALL.iter()
         .find(|reference| reference.name == name)
@@ -86,10 +86,10 @@ impl Reference {
         resp1::parse(self.text).map_err(StoreError::refused(self.name))
     }
 
-    /// The cells of a CSV result by row, heading first. Fails when it is not a CSV.
+    /// The cells of a CSV result by row, heading first. Fails if it is not a CSV.
     pub fn cells(&self) -> Result<Vec<Vec<&'static str>>, StoreError> {
         self.expect(Kind::Csv)?;
-        // The published tables have no quoted cells, which a test checks.
+        // The published tables have no quoted cells (checked by a test).
         Ok(self.text.lines().map(|line| line.split(',').collect()).collect())
     }
 }
@@ -99,7 +99,7 @@ fn rows(name: &str) -> Vec<Vec<&'static str>> {
     cells.into_iter().skip(1).collect()
 }
 
-/// A published result for people: title, source, and the table (outputs of resp1 in its own layout).
+/// A published result for people: title, source, and the table (resp1 outputs in their layout).
 pub fn document(reference: &Reference) -> Document<'static> {
     let block = match reference.kind {
         Kind::Resp1 => {
@@ -107,7 +107,7 @@ pub fn document(reference: &Reference) -> Document<'static> {
         }
         Kind::Csv => reference.cells().map(|cells| Block::Table(table(&cells))),
     };
-    // All embedded texts can be read, which a test checks; else they are shown verbatim.
+    // All embedded texts parse (checked by a test); else they are shown verbatim.
     let block = block.unwrap_or_else(|_| Block::Verbatim(reference.text.to_owned()));
     let Reference { name, title, source, .. } = reference;
     Document {

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// A text that was refused: line and column from 1 where known, the problem and the next step.
+/// A refused text: line and column from 1 where known, the problem and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Refusal(pub(crate) String);

@@ -11,8 +11,8 @@
 //!   an indent suffice, so that a cut row is refused, not lost;
 //! - anything else that is not blank is an **extra** and kept.
 //!
-//! Without a heading the numbers tell the format: the raw ratio `average / average(noload)` is the
-//! fifth number of the second format, the sixth of the first.
+//! Without a heading the numbers determine the format: the raw ratio `average / average(noload)`
+//! is the fifth number of the second format, the sixth of the first.
 
 mod line;
 mod points;
@@ -117,7 +117,7 @@ impl Reader {
     }
 }
 
-/// The format of a row with exactly one number that is `average / noload_ms`.
+/// The format of a row in which exactly one number is `average / noload_ms`.
 fn raw_format(row: &Row, noload_ms: f64) -> Option<Resp1Format> {
     let fits = |ratio: Option<f64>| {
         ratio.is_some_and(|ratio| ratio::agrees(row.average_ms(), noload_ms, ratio))

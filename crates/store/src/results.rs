@@ -1,4 +1,4 @@
-//! A results folder: one file per run, written as the run goes on.
+//! A results folder: one file per run, written during the run.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,10 +10,10 @@ use model::Run;
 
 use crate::error::StoreError;
 
-/// How the name of a run file ends.
+/// Suffix of run files.
 pub const SUFFIX: &str = ".run.jsonl";
 
-/// A run file under way, valid to its last line at any time.
+/// A run file being written, valid up to its last line at any time.
 #[derive(Debug)]
 pub struct RunFile {
     file: File,
@@ -22,7 +22,7 @@ pub struct RunFile {
 }
 
 impl RunFile {
-    /// Makes a new run file and its folder. Fails when it cannot be written or exists.
+    /// Creates a run file and its folder. Fails when it exists or cannot be written.
     pub fn create(folder: &Path, run_id: &str) -> Result<Self, StoreError> {
         let path = folder.join(format!("{run_id}{SUFFIX}"));
         let made = fs::create_dir_all(folder)
@@ -31,7 +31,7 @@ impl RunFile {
         Ok(Self { file, path })
     }
 
-    /// Adds one line, newline included. Fails when the disk is full or gone.
+    /// Appends one line, newline included. Fails when the disk is full or gone.
     pub fn line(&mut self, line: &[u8]) -> io::Result<()> {
         self.file.write_all(line).map_err(|error| {
             io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
@@ -77,10 +77,10 @@ pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     }
 }
 
-/// What the user set for this process.
+/// The folder that the user set for this process.
 static DEFAULT_FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
-/// Makes this the folder for results that are not named; the first call counts.
+/// Sets the folder for unnamed results; the first call counts.
 pub fn set_default_folder(folder: PathBuf) {
     let _ = DEFAULT_FOLDER.set(folder);
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{FAULT_COST_FACT, USERS_FACT};
 use crate::{Dataset, distinct};
 
-/// Facts of an experiment that are no conditions.
+/// Facts that are no conditions.
 const NO_CONDITIONS: [&str; 2] = ["measured", "trials"];
 
 /// Conditions of several experiments side by side.
@@ -17,7 +17,7 @@ pub struct Ledger {
     pub names: Vec<String>,
     /// Conditions that are not the same everywhere.
     pub differing: Vec<Condition>,
-    /// Conditions that are.
+    /// Conditions that are the same everywhere.
     pub common: BTreeMap<String, String>,
     /// The differences of every two experiments.
     pub distances: Vec<Distance>,
@@ -26,13 +26,13 @@ pub struct Ledger {
 /// One condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Condition {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// Its value in each experiment; `None` = not recorded.
     pub values: Vec<Option<String>>,
 }
 
-/// How far two experiments are apart.
+/// How two experiments differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Distance {
     /// Indices of the experiments.
@@ -41,7 +41,7 @@ pub struct Distance {
     pub conditions: Vec<String>,
 }
 
-/// What was varied and measured, the parts, and all facts of systems and scripts, side by side.
+/// What was varied and measured, the parts, and all facts of systems and scripts.
 pub fn ledger(datasets: &[Dataset]) -> Ledger {
     let recorded: Vec<BTreeMap<String, String>> = datasets.iter().map(conditions).collect();
     let names: BTreeSet<&String> = recorded.iter().flat_map(BTreeMap::keys).collect();

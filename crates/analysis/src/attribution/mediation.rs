@@ -52,7 +52,6 @@ pub(super) fn mediation(
     Ok(Some(found))
 }
 
-/// The cost of one count, with an interval if it is estimated.
 fn priced(
     dataset: &Dataset,
     table: &Table,
@@ -71,7 +70,7 @@ fn priced(
     if let Some(cost_ns) = fact(dataset, FAULT_COST_FACT).filter(|_| mediator.contains("faults")) {
         return priced(cost_ns * units_per_ns, None, CostOrigin::Fact);
     }
-    // Within cells, as the difference between levels is what it explains.
+    // Within cells: the difference between levels is what it explains.
     let mut cells: BTreeMap<&[usize], Vec<(f64, f64)>> = BTreeMap::new();
     for row in &table.rows {
         if let Some((counted, figure)) = row.others.get(mediator).zip(row.whole) {
@@ -108,7 +107,6 @@ fn mediated(table: &Table, price: &MediationOutcome, end: &[usize]) -> Option<Me
     })
 }
 
-/// A fact that is the same in all trials, as a number.
 fn fact(dataset: &Dataset, name: &str) -> Option<f64> {
     let mut values = dataset.trials.iter().map(|trial| trial.environment.get(name));
     let first = values.next()??;

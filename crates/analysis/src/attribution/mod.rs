@@ -1,8 +1,9 @@
 //! Attribution: which factor, and which part of the work, caused a change.
 //!
 //! A factorial experiment is fitted as differences and as ratios; the smaller interaction shows
-//! whether costs add or multiply. Of a step from the references to other levels every factor gets its
-//! Shapley share, every part of the work (a command) its additive one, and a counter its price.
+//! whether costs add or multiply. For a step from the references to other levels, each factor gets
+//! its Shapley share, each part of the work (a command) its additive share, and a counter its
+//! price.
 
 mod ledger;
 mod mediation;
@@ -31,7 +32,7 @@ pub struct Options {
     pub response: Option<String>,
     /// The factors; by default all with at least two levels.
     pub factors: Vec<String>,
-    /// Levels to compare, the reference first; by default all that were observed.
+    /// Levels to compare, the reference first; by default all observed ones.
     pub levels: BTreeMap<String, Vec<String>>,
     /// A count that may explain the response.
     pub mediator: Option<String>,
@@ -57,7 +58,8 @@ impl Default for Options {
     }
 }
 
-/// Attributes the change of a response. Fails if a requested name or a combination of levels is absent.
+/// Attributes the change of a response. Fails if a requested name or a level combination is
+/// absent.
 pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, Refused> {
     let mut table = Table::new(dataset, options)?;
     let refused = |error| {
@@ -72,7 +74,7 @@ pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, Re
     };
     let both = |table: &Table| scales::both(&table.factorial(|row| row.whole), options.confidence);
     let overall = match both(&table) {
-        // Blocks confounded with the factors are of no use.
+        // Blocks confounded with the factors are useless.
         Err(FactorialError::Aliased(term)) if table.rows.iter().any(|it| it.block.is_some()) => {
             table.rows.iter_mut().for_each(|row| row.block = None);
             table.notes.push(format!("blocks are not used: with them {term} cannot be told"));
@@ -107,7 +109,6 @@ pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, Re
 }
 
 impl Table {
-    /// One figure of every trial that has it.
     fn factorial(&self, figure: impl Fn(&Row) -> Option<f64>) -> Factorial {
         let observation = |row: &Row| {
             let value = figure(row)?;

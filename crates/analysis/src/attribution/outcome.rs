@@ -35,7 +35,7 @@ pub struct Attribution {
     pub neighbours: Vec<Neighbour>,
     /// What a counter explains of a time.
     pub mediation: Option<MediationOutcome>,
-    /// What a reader must know: damage, omissions, assumptions.
+    /// Damage, omissions, assumptions.
     pub notes: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub struct TwoScales {
     pub log_refused: Option<String>,
     /// The scale that fits better.
     pub scale: Scale,
-    /// Why, in words.
+    /// The reason for the scale.
     pub reason: String,
     /// Box-Cox profile: power, 0 (ratios) to 1 (differences), and joint F of all interactions.
     pub profile: Vec<(f64, f64)>,
@@ -73,7 +73,7 @@ pub struct TwoScales {
 }
 
 impl TwoScales {
-    /// The effects on the scale that fits better.
+    /// Effects on the fitting scale.
     pub fn fitting(&self) -> &Effects {
         match (self.scale, &self.log) {
             (Scale::Log, Some(log)) => log,
@@ -97,7 +97,7 @@ pub struct Step {
     pub shares: Vec<Share>,
     /// The same on the log scale.
     pub log_shares: Vec<Share>,
-    /// Why there are no shares of several factors, or what they rest on.
+    /// Why several factors have no shares, or what the shares rest on.
     pub shares_note: Option<String>,
     /// The effect of each factor going back alone.
     pub reverts: Vec<Revert>,

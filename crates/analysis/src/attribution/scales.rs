@@ -79,7 +79,6 @@ fn chosen(
         scales.reverse();
     }
     let [(name, value, fitting), (other, other_value, rejected)] = scales;
-    // Whether an interaction on the other scale is significant.
     let is_excluded =
         interactions(rejected).any(|term| term.p.is_some_and(|p| p < 1.0 - confidence));
     let verdict = match (tests.is_none() || is_excluded, adds) {

@@ -12,7 +12,7 @@ use crate::Factor;
 
 /// Draws of the bootstrap behind intervals of shares.
 const RESAMPLES: usize = 2000;
-/// Seed of these draws: the same data give the same intervals.
+/// Seed of these draws, so that equal data give equal intervals.
 const SEED: u64 = 1;
 
 /// The steps from the references to [`ends`].
@@ -37,7 +37,7 @@ pub(super) fn ends(table: &Table) -> Vec<Vec<usize>> {
     (1..=last[factor]).map(end).collect()
 }
 
-/// One step; the table has two levels of each factor.
+/// A single step; the table has two levels of each factor.
 fn step(table: &Table, confidence: f64) -> Result<Step, FactorialError> {
     let data = table.factorial(|row| row.whole);
     let scales = scales::both(&data, confidence)?;
@@ -81,13 +81,13 @@ fn step(table: &Table, confidence: f64) -> Result<Step, FactorialError> {
     })
 }
 
-/// The fitted means of all combinations, if some were not run; bit f of the index: factor f changed.
+/// Fitted means of all combinations if some were not run; bit f of the index: factor f changed.
 fn predicted(additive: &Effects) -> Option<Vec<f64>> {
     let cells = &additive.cells;
     if cells.iter().all(|cell| cell.mean.is_some()) {
         return None;
     }
-    // Cells are in the order of counting: the last factor changes fastest.
+    // The last factor changes fastest.
     let factors = cells.len().trailing_zeros();
     let cell = |combination: usize| {
         (0..factors).fold(0, |cell, factor| cell << 1 | combination >> factor & 1)
@@ -118,7 +118,6 @@ fn reverts(table: &Table, scales: &TwoScales, after: f64) -> Vec<Revert> {
     table.factors.iter().filter_map(revert).collect()
 }
 
-/// The effect of going back.
 fn reversed(figure: Figure, back: impl Fn(f64) -> f64) -> Figure {
     let interval = figure.interval.map(|(low, high)| (back(high), back(low)));
     Figure { value: back(figure.value), interval, ..figure }
@@ -167,7 +166,6 @@ impl Table {
     }
 }
 
-/// Shapley shares of the factors on one scale.
 fn shares_with_intervals(
     data: &Factorial,
     scale: Scale,
@@ -201,7 +199,6 @@ fn shares(
     factors.map(share).collect()
 }
 
-/// The parts of one step, the largest change first.
 fn parts(table: &Table) -> Vec<PartShare> {
     let ends = [0, 1].map(|level| vec![level; table.factors.len()]);
     let part = |name: &String| {
@@ -214,7 +211,7 @@ fn parts(table: &Table) -> Vec<PartShare> {
     };
     let parts: Vec<PartTrials> = table.parts.iter().filter_map(part).collect();
     let found = stats::breakdown(&parts).unwrap_or_default();
-    // In the order of the table, so that the last digit does not depend on the sizes.
+    // In table order, so that the last digit does not depend on the sizes.
     let sum = |side: fn(&PartTrials) -> &Vec<f64>| -> f64 {
         parts.iter().filter_map(|part| stats::mean(side(part))).sum()
     };

@@ -158,7 +158,6 @@ fn several_samples(trials: &[&Trial], response: &str, is_additive: bool) -> Vec<
     notes
 }
 
-/// What is read of each trial.
 struct Reading<'a> {
     dataset: &'a Dataset,
     response: &'a str,
@@ -236,8 +235,8 @@ impl Reading<'_> {
     }
 }
 
-/// The number of each trial's block, within which trials are compared: those of one block, of one seed
-/// on deterministic machines, and of equal levels of other factors. None if all are comparable.
+/// Each trial's block, within which trials are compared: its own block, its seed on deterministic
+/// machines, and equal levels of other factors. None if all are comparable.
 fn blocks(
     dataset: &Dataset,
     trials: &[&Trial],
@@ -262,14 +261,13 @@ fn blocks(
     trials.iter().map(|trial| numbers.get(&key(trial)).copied().filter(|_| several)).collect()
 }
 
-/// The levels of all varied factors, in their order.
 type Combination<'a> = Vec<&'a str>;
 
-/// The trials that count, and notes on the other trials and levels that were omitted.
+/// The trials that count, and notes on omitted trials and levels.
 ///
-/// A fit requires all combinations of levels. Where no trial of a combination counts, the level that
-/// takes most such combinations with it is omitted, of equal ones of the factor with most levels.
-/// `asked` are the factors requested; without any, all.
+/// A fit requires all level combinations. Where none has a trial that counts, the level in most
+/// such combinations is omitted; ties go to the factor with most levels. `asked` are the requested
+/// factors; empty means all.
 fn eligible_trials<'a>(
     dataset: &'a Dataset,
     response: &str,
@@ -336,7 +334,7 @@ fn combination<'a>(trial: &'a Trial, factors: &[&str]) -> Option<Combination<'a>
     factors.iter().map(|factor| trial.levels.get(*factor).map(String::as_str)).collect()
 }
 
-/// The factor and level that take most missing combinations with them, unless nothing is left.
+/// The factor and level in most missing combinations, unless nothing would be left.
 fn most_missing<'a>(
     missing: &BTreeSet<Combination<'a>>,
     measured: &BTreeSet<Combination<'a>>,
@@ -361,7 +359,6 @@ fn additive(dataset: &Dataset, response: &str) -> bool {
     dataset.responses.get(response).is_some_and(|found| found.additive)
 }
 
-/// The parts of a response, in the order of their first occurrence.
 fn parts_of(trials: &[&Trial], response: &str) -> Vec<String> {
     let values = trials.iter().flat_map(|trial| &trial.values);
     let values = values.filter(|values| values.response == response);

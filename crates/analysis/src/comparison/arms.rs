@@ -7,10 +7,8 @@ use model::Observation;
 use super::Arm;
 use crate::{Dataset, Refused, Trial, distinct, grouped};
 
-/// Levels by factor.
 pub(super) type Levels = BTreeMap<String, String>;
 
-/// The arms of a comparison.
 pub(super) struct Arms<'a> {
     /// The first one is the reference.
     pub(super) all: Vec<ArmTrials<'a>>,
@@ -20,7 +18,7 @@ pub(super) struct Arms<'a> {
     pub(super) folded: Vec<&'a str>,
     /// The levels of the other factors, in order.
     pub(super) order: BTreeMap<&'a str, Vec<&'a str>>,
-    /// Whether blocks of one number were made at the same time in all arms.
+    /// Whether blocks with the same number ran at the same time in all arms.
     pub(super) blocks_match: bool,
 }
 
@@ -30,7 +28,7 @@ pub(super) struct ArmTrials<'a> {
     pub(super) trials: Vec<&'a Trial>,
 }
 
-/// A trial that counts, its index in its arm, and its values in one cell.
+/// A trial that counts: index in its arm, and values in one cell.
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub(super) number: usize,
@@ -38,7 +36,6 @@ pub(super) struct Seen<'a> {
     pub(super) samples: &'a [Observation],
 }
 
-/// All samples of some trials.
 pub(super) fn samples(side: &[Seen]) -> Vec<Observation> {
     side.iter().flat_map(|seen| seen.samples).copied().collect()
 }
@@ -49,18 +46,16 @@ impl<'a> Arms<'a> {
         [0, second].iter().all(|arm| self.all[*arm].arm.deterministic)
     }
 
-    /// The trials of all arms.
     pub(super) fn trials(&self) -> impl Iterator<Item = &'a Trial> {
         self.all.iter().flat_map(|arm| arm.trials.iter().copied())
     }
 
-    /// The trials of an arm in a cell of these levels.
     pub(super) fn at(&self, arm: usize, levels: &Levels) -> impl Iterator<Item = &'a Trial> {
         let trials = self.all[arm].trials.iter().copied();
         trials.filter(move |trial| self.place(trial) == *levels)
     }
 
-    /// The levels of a trial by which cells are told apart.
+    /// The levels that identify a trial's cell.
     pub(super) fn place(&self, trial: &Trial) -> Levels {
         let is_arm = |name: &str| Some(name) == self.factor || self.folded.contains(&name);
         let levels = trial.levels.iter().filter(|(name, _)| !is_arm(name));
@@ -68,7 +63,6 @@ impl<'a> Arms<'a> {
     }
 }
 
-/// The arms that are asked for.
 pub(super) fn select<'a>(
     sets: &'a [Dataset],
     factor: Option<&'a str>,
@@ -109,7 +103,7 @@ pub(super) fn select<'a>(
     Ok(Arms { all, factor, folded, order, blocks_match })
 }
 
-/// An arm for each input, and the factors that only tell the inputs apart.
+/// An arm for each input, and the factors that only distinguish inputs.
 fn inputs(sets: &[Dataset]) -> (Vec<ArmTrials<'_>>, Vec<&str>) {
     let all = sets.iter().map(|set| arm(set, &set.name, |_| true)).collect();
     let names: BTreeSet<&str> =
@@ -128,7 +122,7 @@ fn arm<'a>(set: &'a Dataset, name: &str, is_of: impl Fn(&Trial) -> bool) -> ArmT
     ArmTrials { arm: Arm { name, trials: trials.len(), deterministic }, trials }
 }
 
-/// Two arms in order of time, if one is known to have ended before the other began.
+/// Two arms in time order, if one is known to have ended before the other began.
 fn in_turn<'s, 'a>(
     first: &'s ArmTrials<'a>,
     second: &'s ArmTrials<'a>,
@@ -174,7 +168,6 @@ pub(super) fn warnings(arms: &Arms) -> Vec<String> {
     warnings
 }
 
-/// Factors with their levels, for a message.
 fn factors_text(set: &Dataset) -> String {
     let several = set.factors.iter().filter(|factor| factor.levels.len() > 1);
     let texts: Vec<String> =

@@ -12,10 +12,10 @@ use crate::dataset::LOAD;
 use crate::explained::{Explained, ExplainedDifference, difference};
 use crate::{Response, Standing, Trial};
 
-/// The delays of a probe; one of 0, below the clock's resolution, counts as 1 ns.
+/// The response of a probe; a delay of 0, below the clock's resolution, counts as 1 ns.
 const DELAY: &str = "delay_ns";
 
-/// The key of a cell: response, levels, part.
+/// Response, levels, part.
 type Place = (String, Levels, Option<String>);
 
 /// The common cells of two arms, how their trials ended, and what was omitted.
@@ -86,7 +86,6 @@ fn words((response, levels, part): &Place) -> String {
     if parts.is_empty() { response.clone() } else { format!("{response} of {}", parts.join(", ")) }
 }
 
-/// The values of an arm, place by place.
 fn observe<'a>(
     arms: &Arms,
     arm: &ArmTrials<'a>,
@@ -168,7 +167,7 @@ fn draft(
     UnjudgedCell { cell, test, trials }
 }
 
-/// The trials for the effect over all cells, bounds as values; `overall::doubt` allows for them.
+/// The trials for the effect over all cells, bounds as values; `overall::doubt` allows for that.
 fn overall_cell(
     chosen: &[Vec<Seen>; 2],
     paired: bool,
@@ -183,8 +182,8 @@ fn overall_cell(
     OverallCell { ratio: f64::NAN, first, second, pairing }
 }
 
-/// The trials with a partner of equal seed or block, in that order. `None` unless every trial has a
-/// key of its own and a median, and at most a fifth is lost.
+/// The trials with a partner of equal seed or block, in that order. `None` unless each has a
+/// unique key and a median, and at most a fifth are lost.
 fn partners<'a>(sides: [&[Seen<'a>]; 2], by: PairedBy) -> Option<[Vec<Seen<'a>>; 2]> {
     let keyed = |side: &[Seen<'a>]| -> Option<BTreeMap<u64, Seen<'a>>> {
         let key = |seen: &Seen<'a>| {
@@ -203,7 +202,6 @@ fn partners<'a>(sides: [&[Seen<'a>]; 2], by: PairedBy) -> Option<[Vec<Seen<'a>>;
     is_enough.then(|| maps.map(|map| map.into_values().collect()))
 }
 
-/// Values as costs, of which less is better.
 fn costs(name: &str, response: &Response, values: &[Observation]) -> Vec<Observation> {
     let cost = |value: f64| match (response.more_is_better, name == DELAY) {
         (true, _) => 1.0 / value,
@@ -213,7 +211,7 @@ fn costs(name: &str, response: &Response, values: &[Observation]) -> Vec<Observa
     values.iter().map(|it| Observation { value: cost(it.value), ..*it }).collect()
 }
 
-/// Whether all pairs, or all values of both sides, are equal, and not by chance of a single value.
+/// Whether all pairs, or all values of both sides, are equal beyond a single value's chance.
 fn identical(costs: &[Vec<Observation>; 2], paired: bool, deterministic: bool) -> bool {
     let [first, second] = costs;
     let mut all = first.iter().chain(second);

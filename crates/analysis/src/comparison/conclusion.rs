@@ -14,7 +14,6 @@ fn words(verdict: Verdict) -> [&'static str; 3] {
     }
 }
 
-/// The verdicts in one sentence.
 pub(super) fn sentence(comparison: &Comparison) -> String {
     let reference = &comparison.arms[0].name;
     let of_arm = |arm: usize| {
@@ -48,7 +47,6 @@ fn over_all(arm: usize, comparison: &Comparison) -> String {
     if texts.is_empty() { String::new() } else { texts.join(", ") + "; cell by cell " }
 }
 
-/// What one cell says.
 fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
     if let Outcome::Ends(ends) = &cell.outcome {
         return format!("against {reference}: {}", of_ends(cell, ends));
@@ -81,12 +79,11 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
     }
 }
 
-/// An interval that is narrow enough to mean something, after its estimate.
+/// An interval after its estimate, unless too wide to be useful.
 fn interval(low: f64, high: f64) -> String {
     if says_nothing(low, high) { String::new() } else { format!(" [{low:.2}, {high:.2}]") }
 }
 
-/// How the trials of one cell ended.
 fn of_ends(cell: &Cell, ends: &Ends) -> String {
     let label = cell.label();
     let place = if label.is_empty() { String::new() } else { format!(" under {label}") };
@@ -94,7 +91,7 @@ fn of_ends(cell: &Cell, ends: &Ends) -> String {
     format!("{verdict}{place}: {}", ends.text())
 }
 
-/// A method in a few words.
+/// A short name of a method.
 pub fn method_words(method: Method) -> &'static str {
     match method {
         Method::HodgesLehmann => "Hodges-Lehmann, Mann-Whitney",
@@ -104,7 +101,6 @@ pub fn method_words(method: Method) -> &'static str {
     }
 }
 
-/// What many cells say.
 fn of_many(cells: &[&Cell], comparison: &Comparison) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut measured: Vec<&Cell> = Vec::new();

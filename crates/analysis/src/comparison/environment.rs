@@ -8,7 +8,7 @@ use super::arms::{ArmTrials, Arms};
 use crate::dataset::LOAD;
 use crate::{Refused, Trial};
 
-/// The most important facts, as `model::Environment` names them.
+/// The most important facts, named as in `model::Environment`.
 const WANTED: [(&str, &str); 9] = [
     ("kernel", "kernel"),
     ("cmdline", "command line"),
@@ -20,7 +20,7 @@ const WANTED: [(&str, &str); 9] = [
     ("thp", "THP"),
     ("lru_gen", "multi-generational LRU"),
 ];
-/// A fact that differs from boot to boot and means nothing.
+/// A fact that differs at every boot and means nothing.
 const BOOT: &str = "boot_id";
 
 /// A fact that is not the same in all arms.
@@ -47,7 +47,7 @@ pub(super) fn differences(arms: &Arms) -> Vec<Difference> {
             let rest = fact.strip_prefix(part).and_then(|fact| fact.strip_prefix(arms.factor?));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
         });
-        // In one experiment, what goes with the levels of the factor comes of them.
+        // Within one experiment, facts that follow the levels are caused by them.
         let one_each = values.iter().all(|values| values.len() == 1);
         let compared = named || (arms.factor.is_some() && arms.blocks_match && one_each);
         Difference { fact: fact.to_owned(), values, compared }
@@ -57,7 +57,7 @@ pub(super) fn differences(arms: &Arms) -> Vec<Difference> {
         values: values(arms, |trial| trial.levels.get(*factor)),
         compared: true,
     });
-    // What the levels of a factor change of the work itself, such as the number of users.
+    // What a factor changes in the work itself, such as the number of users.
     let factor = arms.factor.filter(|factor| *factor != LOAD).into_iter();
     let of_meaning = factor.flat_map(|factor| {
         let facts: BTreeSet<&String> = arms.trials().flat_map(|it| it.meaning.keys()).collect();
@@ -72,7 +72,6 @@ pub(super) fn differences(arms: &Arms) -> Vec<Difference> {
     folded.chain(of_environment.chain(of_meaning).filter(differs)).collect()
 }
 
-/// The distinct values of each arm.
 fn values(arms: &Arms, read: impl Fn(&Trial) -> Option<&String>) -> Vec<Vec<String>> {
     let of_arm = |arm: &ArmTrials| {
         let found: BTreeSet<_> = arm.trials.iter().filter_map(|trial| read(trial)).collect();

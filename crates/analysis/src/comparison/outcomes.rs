@@ -1,7 +1,7 @@
-//! How runs ended, compared as any other response: a failure is a result.
+//! How runs ended, compared like any other response: a failure is a result.
 //!
-//! On deterministic machines a seed with which only one arm fails is a certain difference; elsewhere
-//! Fisher's exact test decides, in the family of all cells.
+//! On deterministic machines a seed with which only one arm fails is a certain difference;
+//! elsewhere Fisher's exact test decides, in the family of all cells.
 
 use std::collections::BTreeMap;
 
@@ -19,21 +19,21 @@ pub struct Ends {
     pub first: EndCount,
     /// The other arm's.
     pub second: EndCount,
-    /// Seeds with which only the first arm, and only the other, failed; `None` unless equal inputs
-    /// give equal values and both arms have the same seeds.
+    /// Seeds with which only the first arm, and only the other, failed; `None` unless both arms
+    /// are deterministic with the same seeds.
     pub alone: Option<[u64; 2]>,
     /// Fisher's exact test; `None` where the seeds decide.
     pub test: Option<ProportionResult>,
 }
 
-/// How many trials of an arm failed, and of what.
+/// Failed trials of an arm, and their causes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct EndCount {
-    /// Trials that failed.
+    /// Number of failed trials.
     pub failed: u64,
-    /// All trials that count.
+    /// Number of trials that count.
     pub trials: u64,
-    /// The causes, one line each, and how many.
+    /// Count by cause, one line each.
     pub causes: BTreeMap<String, u64>,
 }
 
@@ -124,7 +124,7 @@ fn alone(sides: &[Vec<&Trial>; 2]) -> Option<[u64; 2]> {
     first.keys().eq(second.keys()).then(|| [only(&first, &second), only(&second, &first)])
 }
 
-/// What the exact test must decide: cells whose seeds do not.
+/// Cells whose seeds do not decide, for the exact test.
 pub(super) fn tested(cell: &Cell) -> Option<Proportions> {
     let Outcome::Ends(ends) = &cell.outcome else { return None };
     let of = |side: &EndCount| (side.failed, side.trials);
@@ -132,7 +132,7 @@ pub(super) fn tested(cell: &Cell) -> Option<Proportions> {
     ends.alone.is_none().then_some(proportions)
 }
 
-/// Puts the results of the tests into the cells that [`tested`] named, in the same order.
+/// Puts the test results into the cells that [`tested`] named, in order.
 pub(super) fn judge(cells: &mut [Cell], results: Vec<Option<ProportionResult>>) {
     let waiting = cells.iter_mut().filter(|cell| tested(cell).is_some());
     for (cell, result) in waiting.zip(results) {

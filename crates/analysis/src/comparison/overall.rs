@@ -1,8 +1,7 @@
 //! The primary estimate of a comparison: one effect of an arm over all its cells.
 //!
-//! So that no cell is selected, all cells of a response with a ratio count once each
-//! ([`stats::overall`]), but no wholes beside parts. A trial counts by its median in each cell, and as
-//! one trial in all of them.
+//! To avoid selection, all cells of a response with a ratio count once ([`stats::overall`]), but
+//! no wholes beside parts. A trial counts by its median in each cell, as one trial in all of them.
 
 use serde::Serialize;
 use stats::{
@@ -20,11 +19,11 @@ pub struct Overall {
     pub arm: usize,
     /// The response.
     pub response: String,
-    /// How many cells.
+    /// Number of cells.
     pub cells: usize,
-    /// The geometric mean of their ratios.
+    /// Geometric mean of their ratios.
     pub ratio: f64,
-    /// `≥ `, `≤ ` or, in both directions, `≶ ` if lower bounds leave it open, else nothing.
+    /// `≥ `, `≤ ` or, in both directions, `≶ ` if censored values leave it open, else nothing.
     pub ratio_mark: &'static str,
     /// The cell without which the mean is lowest, and that mean.
     pub lowest_without: (String, f64),
@@ -130,7 +129,7 @@ fn doubt(cells: &[&Cell], verdict: Verdict, arms: &Arms) -> Option<&'static str>
     let bound = |arm: usize| {
         arms.all[arm].trials.iter().any(|trial| {
             let mut here = cells.iter().filter(|cell| arms.place(trial) == cell.levels);
-            // A place where all trials failed has no cell.
+            // A place without successful trials has no cell.
             trial.standing() == Standing::Failed
                 || here.any(|cell| {
                     let samples = trial.samples(cell.part.as_deref(), &cell.response);

@@ -25,12 +25,11 @@ pub struct Seeds {
     pub better: usize,
 }
 
-/// The ratios of the seeds that both have; `None` without any.
 pub(super) fn seeds(
     sides: [&[Seen]; 2],
     costs: impl Fn(&[Observation]) -> Vec<Observation>,
 ) -> Option<Seeds> {
-    // The median cost, where bounds do not decide it; trials of one seed count together.
+    // The median cost, unless bounds decide it; trials of one seed count together.
     let by_seed = |side: &[Seen]| -> BTreeMap<u64, f64> {
         let mut samples: BTreeMap<u64, Vec<Observation>> = BTreeMap::new();
         for seen in side {

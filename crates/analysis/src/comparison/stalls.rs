@@ -1,5 +1,5 @@
-//! Stalls: long delays that a median does not show. Their frequency, with Clopper and Pearson's exact
-//! interval and Fisher's exact test, and their size.
+//! Stalls: long delays that a median hides. Frequency with Clopper and Pearson's exact interval
+//! and Fisher's exact test, and size.
 
 use model::Observation;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::responsiveness::STALL_FACTOR;
 /// The stalls of two arms in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stalls {
-    /// A longer delay is a stall, in ns: three times the first arm's median without load, or here.
+    /// Longer delays are stalls, in ns: three times the first arm's median without load, or here.
     pub limit_ns: f64,
     /// Whether that is the median without load.
     pub of_noload: bool,
@@ -19,25 +19,25 @@ pub struct Stalls {
     pub first: Share,
     /// The other arm's.
     pub second: Share,
-    /// Two-sided p-value of "equally often". Samples of one run are not independent, so it is too
-    /// small where stalls come in bursts.
+    /// Two-sided p-value of "equally often". Samples of one run are dependent, so it is too small
+    /// where stalls come in bursts.
     pub p: f64,
-    /// The same adjusted for all cells (Holm).
+    /// `p`, adjusted for all cells (Holm).
     pub p_adjusted: f64,
 }
 
 /// How often and how large.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Share {
-    /// How many samples are stalls.
+    /// Number of stalls.
     pub stalled: u64,
-    /// Of how many.
+    /// Number of samples.
     pub samples: u64,
-    /// The share.
+    /// Share of stalls.
     pub probability: f64,
     /// Lower end of its exact interval with confidence 1 - α.
     pub low: f64,
-    /// Upper end of it.
+    /// Upper end.
     pub high: f64,
     /// The median stall in ns; `None` without any.
     pub median_ns: Option<Observation>,
@@ -49,7 +49,7 @@ pub struct Share {
 pub(super) fn stalls(sides: [&[Seen]; 2], noload: Option<&[Seen]>, alpha: f64) -> Option<Stalls> {
     let [first, second] = sides.map(samples);
     let noload = noload.and_then(|noload| bounded_median(&samples(noload)));
-    // A multiple of a bound is no limit: the true one may be above every delay.
+    // A multiple of a bound is no limit: the true one may exceed every delay.
     let reference = noload.or_else(|| bounded_median(&first));
     let limit_ns = STALL_FACTOR * reference.filter(|it| !it.is_lower_bound)?.value;
     let (first, second) = (share(&first, limit_ns, alpha)?, share(&second, limit_ns, alpha)?);

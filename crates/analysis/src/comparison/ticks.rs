@@ -4,7 +4,7 @@ use stats::Verdict;
 
 use super::{Cell, Outcome};
 
-/// Frequencies in use, the longest tick first: its multiples are multiples of shorter ones too.
+/// Frequencies in use, the longest tick first, as its multiples are multiples of shorter ones.
 const HZ: [u32; 4] = [100, 250, 300, 1000];
 /// How far below or above a multiple a value may lie, in ticks.
 const BELOW: f64 = 0.02;
@@ -14,20 +14,20 @@ const FEWEST_VALUES: usize = 4;
 /// The unit of clock readings; values in others may be rounded.
 const UNIT: &str = "ns";
 
-/// That a cell's values are quantised, and by what.
+/// How a cell's values are quantised.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Tick {
     /// The kernel's timer frequency that fits.
     pub hz: u32,
     /// A tick in ns.
     pub tick_ns: f64,
-    /// Whether a tick is more than the margin, so that no equivalence within it can be shown.
+    /// Whether a tick exceeds the margin, so that equivalence within it cannot be shown.
     pub exceeds_margin: bool,
-    /// Whether an equivalence was taken back for that.
+    /// Whether an equivalence was revoked for that.
     pub hides_equivalence: bool,
 }
 
-/// Notes quantised values, and revokes an equivalence finer than a tick unless they are `exact`.
+/// Notes quantised values; revokes an equivalence finer than a tick unless they are `exact`.
 pub(super) fn add(cell: &mut Cell, unit: &str, margin: f64, exact: bool) {
     if unit != UNIT {
         return;

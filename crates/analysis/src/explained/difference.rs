@@ -29,14 +29,14 @@ pub struct PartDifference {
     pub first_ns: f64,
     /// The other arm's mean.
     pub second_ns: f64,
-    /// Second less first.
+    /// Second minus first.
     pub difference_ns: f64,
     /// The interval of the difference by Welch's t, of pairs by Student's.
     pub interval_ns: Option<(f64, f64)>,
 }
 
-/// The parts of the difference of the mean delays of two arms; `None` if a value has no sample. A
-/// value is the samples of a trial, or one sample; paired values have equal positions.
+/// The parts of the difference of mean delays of two arms; `None` if a value has no sample. A
+/// value is a trial's samples or one sample; paired values have equal positions.
 pub(crate) fn difference(
     arms: [&[&[Explained]]; 2],
     paired: bool,
@@ -46,7 +46,6 @@ pub(crate) fn difference(
         return None;
     }
     let of = |read: &dyn Fn(&Explained) -> u64| {
-        // The mean of each value over its samples.
         let mean_of = |samples: &&[Explained]| {
             samples.iter().map(|sample| read(sample) as f64).sum::<f64>() / samples.len() as f64
         };

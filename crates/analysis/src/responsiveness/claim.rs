@@ -1,7 +1,7 @@
 //! The ratios of the responsiveness matrix, their intervals and their units.
 //!
-//! With one seed (and block) a ratio describes that run, and its samples are the unit. With more the
-//! seed or block is the unit, by the median of its samples and that of its own baseline.
+//! With one seed (and block) a ratio describes that run, with samples as units. With more, the
+//! unit is the seed or block: the medians of its samples and of its own baseline.
 
 use std::collections::BTreeMap;
 
@@ -16,13 +16,13 @@ use crate::remarks::delays;
 /// Confidence of all intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// What a ratio is about.
+/// What a ratio describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
-    /// One run beside the baseline of its invocation.
+    /// One run and the baseline of its invocation.
     ThisRun,
-    /// Several runs together, as they have no baseline seed by seed.
+    /// Several runs together, without a baseline for each seed.
     TheseRuns,
     /// All possible seeds.
     Seeds,
@@ -33,31 +33,31 @@ pub enum Claim {
 /// A ratio of delays with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
-    /// The Hodges–Lehmann estimate (the median of all ratios of a delay under load to one without) of
+    /// The Hodges–Lehmann estimate (median of all ratios of a delay under load to one without) of
     /// the samples, or of the medians of seeds or blocks by `method`.
     pub ratio: f64,
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The possible estimates, if there are lower bounds among the delays.
+    /// The possible estimates, if some delays are lower bounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<AllowedRatio>,
     /// Confidence of the interval: less than requested with too few samples.
     pub confidence: f64,
-    /// What it is about.
+    /// What it describes.
     pub claim: Claim,
     /// Number of seeds or blocks.
     pub units: usize,
     /// The method of a claim about seeds or blocks.
     pub method: Option<Method>,
-    /// Seeds or blocks for a usable interval, if it is too wide.
+    /// Seeds or blocks needed for a usable interval, if this one is too wide.
     pub needs: Option<u64>,
 }
 
 /// The delays of one load, run by run.
 pub(crate) struct Units {
-    /// Block and seed of each run, and batches in the order of time: a sample each, or a histogram.
+    /// Block and seed of each run, and batches in time order: a sample each, or a histogram.
     runs: Vec<(u64, u64, Vec<Vec<Observation>>)>,
 }
 
@@ -86,7 +86,7 @@ impl Units {
         units.into_iter().filter_map(median).collect()
     }
 
-    /// Over seeds or blocks, in pairs if each has its own baseline; `None` if a side has only one.
+    /// Over seeds or blocks, paired if each has its own baseline; `None` if a side has only one.
     pub(crate) fn over_units(&self, baseline: &Self) -> Option<Ratio> {
         // Within one invocation blocks are repetitions of a seed.
         let claim =
@@ -115,7 +115,7 @@ impl Units {
         })
     }
 
-    /// Of the samples of all units together.
+    /// Over the samples of all units.
     pub(crate) fn of_samples(&self, baseline: &Self) -> Option<Ratio> {
         let [first, second] = [baseline, self].map(|units| -> Vec<Vec<Observation>> {
             units.runs.iter().flat_map(|(_, _, batches)| batches).cloned().collect()
@@ -137,12 +137,12 @@ impl Units {
 }
 
 impl Ratio {
-    /// `≥ ` or `≤ ` if lower bounds leave it open, else nothing.
+    /// `≥ ` or `≤ ` if censored values leave it open, else nothing.
     pub fn mark(&self) -> &'static str {
         self.allowed.map_or("", AllowedRatio::mark)
     }
 
-    /// The ratio in a sentence, with one decimal.
+    /// The ratio with one decimal.
     pub fn times(&self) -> String {
         format!("{}{:.1}", self.mark(), self.ratio)
     }
@@ -157,12 +157,12 @@ impl Ratio {
         }
     }
 
-    /// Whether its interval is too wide to mean anything.
+    /// Whether the interval is too wide to be useful.
     pub fn says_nothing(&self) -> bool {
         stats::says_nothing(self.low, self.high)
     }
 
-    /// Seeds or blocks for a usable interval; empty if this one is usable.
+    /// Seeds or blocks needed for a usable interval; empty if this one is usable.
     pub fn needs_text(&self) -> String {
         let unit = if self.claim == Claim::Blocks { "blocks" } else { "seeds" };
         match self.needs {

@@ -11,35 +11,35 @@ use crate::{Remarks, Setup};
 
 /// Multiple of the median without load above which a response is stalled.
 pub const STALL_FACTOR: f64 = 3.0;
-/// Part of its dose below which a load was not delivered.
+/// Share of its volume below which a load was not delivered.
 pub const DELIVERED_AT_LEAST: f64 = 0.8;
 
-/// The result of one invocation: a row a load.
+/// The result of one invocation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Matrix {
-    /// What was measured where, from the header of the first run.
+    /// The setup, from the header of the first run.
     pub setup: Setup,
-    /// One row a load, `noload` first, then in the order of runs.
+    /// A row per load, `noload` first, then in run order.
     pub rows: Vec<Row>,
-    /// The causes of slow responses; empty without `noload`, and of a probe of a high rate.
+    /// Causes of slow responses; empty without `noload` and for high-rate probes.
     pub why_slow: Vec<WhySlow>,
-    /// One sentence on the whole.
+    /// The conclusion, one sentence.
     pub reading: String,
-    /// What a reader must know of the runs.
+    /// Remarks on the runs.
     #[serde(flatten)]
     pub remarks: Remarks,
 }
 
-/// What one load does.
+/// The effect of one load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The load.
     pub load: String,
     /// Version of the load.
     pub version: u32,
-    /// Delays in ns, from the intended start, in order of time.
+    /// Delays in ns from the intended start, in time order.
     pub delays_ns: Vec<Observation>,
-    /// How many of them are censored (timed out, failed, or the probe died).
+    /// Number of censored delays (timed out, failed, or the probe died).
     pub censored: usize,
     /// Median delay in ns.
     pub median_ns: Option<f64>,
@@ -52,19 +52,19 @@ pub struct Row {
     pub lower_bounds: LowerBounds,
     /// Hodges–Lehmann ratio to no load with its interval.
     pub ratio: Option<Ratio>,
-    /// How many responses stalled.
+    /// Number of stalled responses.
     pub stalled: usize,
-    /// Medians of the parts that the probe timed by itself, in ns.
+    /// Medians of the parts timed by the probe, in ns.
     pub parts_ns: BTreeMap<String, f64>,
-    /// The delivered part of the intended dose; `None` without a dose.
+    /// Delivered share of the intended load volume; `None` if it has none.
     pub delivered: Option<f64>,
-    /// Totals of the load, with the time over which they were counted as `elapsed_ns`.
+    /// Totals of the load, with the time counted as `elapsed_ns`.
     pub totals: BTreeMap<String, u64>,
     /// Whether the load reached its warm state.
     pub warm: bool,
-    /// How the runs of this load ended; the first that was not complete.
+    /// The first run ending that was not complete, else complete.
     pub status: EndStatus,
-    /// What it feels like, in a line.
+    /// The effect on the user, one line.
     pub reading: String,
 }
 
@@ -94,7 +94,7 @@ impl Row {
         )
     }
 
-    /// The part of the responses that stalled.
+    /// Share of stalled responses.
     pub fn stalled_share(&self) -> Option<f64> {
         let count = self.delays_ns.len();
         (count > 0).then(|| self.stalled as f64 / count as f64)

@@ -1,16 +1,15 @@
-//! What the figures of a load mean to the user, in a line.
+//! The effect of a load on the user, in a line.
 
 use model::units::measured_duration;
 use model::{BASELINE, EndStatus};
 
 use super::matrix::{DELIVERED_AT_LEAST, Row, STALL_FACTOR};
 
-/// Ratio from which a machine feels slower and not only busy.
+/// Ratio from which a machine feels slower, not only busy.
 const SLOW_RATIO: f64 = 2.0;
-/// Part of stalled responses from which a machine feels uneven.
+/// Share of stalled responses from which a machine feels uneven.
 const UNEVEN_SHARE: f64 = 0.05;
 
-/// What it feels like under one load.
 pub(crate) fn reading(row: &Row, baseline_median_ns: Option<f64>) -> String {
     let count = row.delays_ns.len();
     let died = match row.status {
@@ -43,7 +42,7 @@ pub(crate) fn reading(row: &Row, baseline_median_ns: Option<f64>) -> String {
 /// The effect of a load on the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feeling {
-    /// There is no response.
+    /// There are no responses.
     NotMeasured,
     /// It is the reference.
     Reference,
@@ -51,13 +50,13 @@ pub enum Feeling {
     NoReference,
     /// Most responses take several times as long.
     Slow,
-    /// Some responses do.
+    /// Some responses take several times as long.
     Uneven,
-    /// It is certainly slower by a factor that can be felt.
+    /// It is significantly slower, by a noticeable factor.
     Slower,
-    /// It is certainly slower.
+    /// It is significantly slower.
     LittleSlower,
-    /// It is certainly faster.
+    /// It is significantly faster.
     LittleFaster,
     /// The interval is too wide.
     Unsure,
@@ -66,7 +65,7 @@ pub enum Feeling {
 }
 
 impl Feeling {
-    /// The verdict on a load.
+    /// Judges a load.
     pub fn new(row: &Row, baseline_median_ns: Option<f64>) -> Self {
         if row.delays_ns.is_empty() {
             return Self::NotMeasured;
@@ -79,7 +78,7 @@ impl Feeling {
         };
         let median_ratio = row.median_ns.map_or(ratio.ratio, |median_ns| median_ns / baseline_ns);
         match ratio {
-            // It was slow, whatever further seeds would show.
+            // It was slow, whatever more seeds would show.
             _ if median_ratio > STALL_FACTOR && (ratio.low > 1.0 || ratio.method.is_some()) => {
                 Self::Slow
             }
@@ -120,7 +119,6 @@ fn feeling(row: &Row, baseline_median_ns: Option<f64>) -> String {
     }
 }
 
-/// One sentence on all loads.
 pub(crate) fn overall(rows: &[Row]) -> String {
     let compared = || rows.iter().filter_map(|row| row.ratio.map(|ratio| (row, ratio)));
     if compared().next().is_none() {

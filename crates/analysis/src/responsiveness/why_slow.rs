@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::explained::{Account, Explained, explain_run};
 use crate::increase;
 
-/// More counters of a sample: name, source, and the names of summands; of two with one name the later
-/// one counts, if it is there. Those of the group are of load and probe together.
+/// Other counters of a sample: name, source, and summands. Of two with one name the later
+/// available one counts. The group's include load and probe.
 const COUNTERS: [(&str, &str, &[&str]); 14] = [
-    // A sample that was given up has no usage of its own.
+    // An abandoned sample has no usage of its own.
     ("major_faults", "task_stat", &["majflt"]),
     ("minor_faults", "task_stat", &["minflt"]),
     ("major_faults", "rusage", &["major_faults"]),
@@ -26,7 +26,7 @@ const COUNTERS: [(&str, &str, &[&str]); 14] = [
         "vmstat",
         &["allocstall_dma", "allocstall_dma32", "allocstall_normal", "allocstall_movable"],
     ),
-    // A task that waits for kswapd with memory nearly used up; no counter of a task has that wait.
+    // A task waiting for kswapd with memory nearly exhausted; no per-task counter has that wait.
     ("machine_throttled_reclaimers", "vmstat", &["pgscan_direct_throttle"]),
     ("machine_compaction_stalls", "vmstat", &["compact_stall"]),
     ("group_refaults", "memcg", &["workingset_refault_anon", "workingset_refault_file"]),
@@ -38,15 +38,15 @@ const COUNTERS: [(&str, &str, &[&str]); 14] = [
 pub struct WhySlow {
     /// The load.
     pub load: String,
-    /// How many responses there were.
+    /// Number of responses.
     pub responses: usize,
     /// The longest delay that is not slow, in ns.
     pub limit_ns: f64,
-    /// The slow ones together, part by part.
+    /// The sum of the slow ones, by part.
     pub slow: Account,
-    /// The share of their delay that is explained, from 0 to 1.
+    /// The explained share of their delay, from 0 to 1.
     pub explained: Option<f64>,
-    /// The slow ones, the slowest first.
+    /// The slow ones, slowest first.
     pub worst: Vec<WorstSample>,
 }
 
@@ -59,17 +59,17 @@ pub struct WorstSample {
     pub seed: u64,
     /// Its number in the run, from 0.
     pub index: u32,
-    /// Whether it is censored, and the delay a lower bound.
+    /// Whether it is censored, so that the delay is a lower bound.
     pub censored: bool,
     /// Its delay, part by part.
     #[serde(flatten)]
     pub explained: Explained,
-    /// Increases of counters meanwhile, by name.
+    /// Increases of counters during the response, by name.
     pub counters: BTreeMap<String, u64>,
 }
 
 impl WhySlow {
-    /// Explains the delays above `limit_ns`; `None` if all are in histograms.
+    /// Explains delays above `limit_ns`; `None` if all are in histograms.
     pub(super) fn new(load: &str, runs: &[&Run], limit_ns: f64) -> Option<Self> {
         let mut worst = Vec::new();
         let mut responses = 0;

@@ -15,7 +15,7 @@ use crate::typed::whole_numbers;
 const SKIP: i32 = 125;
 /// Largest exit code that is a verdict, as in git-bisect(1).
 const LAST_VERDICT: i32 = 127;
-/// What stands for the name of a step in the command.
+/// Placeholder for the step's name in the command.
 const LEVEL: &str = "{level}";
 
 /// Steps that a command measures.

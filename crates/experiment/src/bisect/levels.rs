@@ -18,7 +18,7 @@ use crate::made::run_of;
 use crate::plan::{CellPlan, Plan, PlanError, parse_plan, parse_plan_with};
 use crate::results_folder::{manifest_of, named_or, open, read_plan, write_manifest, wrong_plan};
 
-/// What is measured if nothing is named: the first of these that a run has.
+/// Default response: the first of these that a run has.
 const USUAL_RESPONSES: [&str; 4] = ["delay_ns", "touch_ns", "cpu_ns", "faults"];
 
 /// Which levels of which plan are the steps, and what is measured of them.
@@ -59,7 +59,7 @@ pub struct StepsOfPlan {
 pub struct LevelSteps {
     request: StepsOfPlan,
     plan: Plan,
-    /// Where the paths of the plan begin.
+    /// Base folder of the plan's paths.
     plan_folder: PathBuf,
     text: String,
     factor: usize,
@@ -69,8 +69,8 @@ pub struct LevelSteps {
 }
 
 impl LevelSteps {
-    /// The steps of a request. Fails when the plan cannot be read or makes no sense, or the folder
-    /// holds another plan. Other levels are the same bisection: a range of commits may get narrower.
+    /// The steps of a request. Fails when the plan is unreadable or invalid, or the folder holds
+    /// another plan. Different levels are the same bisection: a range of commits may get narrower.
     pub fn new(request: StepsOfPlan) -> Result<Self, ExperimentError> {
         let path = request.plan.as_deref().unwrap_or(Path::new(""));
         let (text, plan_folder) = read_plan(path)?;
@@ -103,8 +103,8 @@ impl LevelSteps {
         Ok(Self { request, plan, plan_folder, text, factor, folder, is_exact, target })
     }
 
-    /// The plan of a step: the other factors at their first level, or at all of them where any
-    /// failure counts.
+    /// The plan of a step: the other factors at their first level, or at all levels if any failure
+    /// counts.
     fn of_step(&self, step: usize) -> Plan {
         let mut plan = self.plan.at_level(self.factor, step);
         if self.target == Target::Failure {
@@ -118,7 +118,7 @@ impl LevelSteps {
         plan
     }
 
-    /// The seed with which a step has not been measured yet.
+    /// The first seed with which a step has not been measured.
     fn next_seed(&self, step: usize) -> Result<u64, ExperimentError> {
         let factor = &self.plan.factors[self.factor];
         let name = &factor.levels[step].name;
@@ -139,7 +139,6 @@ impl LevelSteps {
         Ok(names)
     }
 
-    /// The values of runs, or why there are none.
     fn values(&self, names: &[String]) -> Result<Measured, ExperimentError> {
         let mut runs = Vec::new();
         for name in names {
@@ -155,7 +154,7 @@ impl LevelSteps {
                 _ if trial.failed() == Some(true) && self.target == Target::Failure => {
                     return Ok(Measured::Failed(remark()));
                 }
-                // Nothing but its end was asked for.
+                // Only its ending was requested.
                 (Standing::Counts, Target::Failure) => {
                     values.push(0.0);
                     continue;
@@ -215,7 +214,7 @@ fn chosen(plan: &Plan, name: Option<&str>) -> Result<usize, String> {
     }
 }
 
-/// The commits of a range in the order of their history, the good end among them.
+/// The commits of a range in history order, including the good end.
 fn commits(range: &str, repo: &Path) -> Result<Vec<String>, ExperimentError> {
     let wrong = |why: String| ExperimentError::WrongUse(format!("--git {range}: {why}"));
     let (good, bad) = range.split_once("..").ok_or_else(|| wrong("it is not GOOD..BAD".into()))?;
@@ -262,7 +261,7 @@ impl Steps for LevelSteps {
     }
 
     fn seek_failures(&mut self) -> bool {
-        // Elsewhere each level takes its time again, and of commits there may be thousands.
+        // Elsewhere each level takes its time again, and there may be thousands of commits.
         let is_cheap = self.is_exact && self.request.git.is_none();
         let may = is_cheap && self.request.response.is_none() && self.target == Target::Change;
         if may {

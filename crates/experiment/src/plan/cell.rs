@@ -1,4 +1,4 @@
-//! A cell of a plan: one combination of levels with everything that they mean.
+//! A cell of a plan: one combination of levels with its meaning.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::simulated;
 use crate::subject_arg::split_address;
 use crate::typed::Setting;
 
-/// The probe of a plan that names neither probe nor job.
+/// The default probe of a plan.
 const DEFAULT_PROBE: &str = "response";
 
 /// One combination of levels.
@@ -34,8 +34,8 @@ pub struct CellPlan {
 }
 
 impl CellPlan {
-    /// The cell of typed times and settings; paths begin in the current folder. The error names a
-    /// setting that is unknown or has a bad value, or what contradicts another one.
+    /// The cell of typed times and settings; paths begin in the current folder. The error names an
+    /// unknown setting, a bad value, or a contradiction.
     pub fn typed(
         profile: Option<&str>,
         times: TimingChanges,
@@ -67,8 +67,8 @@ impl CellPlan {
         }
     }
 
-    /// Whether a run is one of this cell, except for what is found out only when it runs: its tools,
-    /// the memory of a subject that names none.
+    /// Whether a run is one of this cell, except for what only a run resolves: its tools, the
+    /// memory of a subject that names none.
     pub fn describes(&self, made: &Spec) -> bool {
         let spec = self.spec(made.subject.clone(), made.seed, made.block, made.order);
         is_subject(self.subject.as_ref(), &made.subject) && as_planned(&spec) == as_planned(made)
@@ -89,13 +89,13 @@ impl CellPlan {
     }
 }
 
-/// Whether a subject is the one that is asked for, in all that the plan names.
+/// Whether a subject matches the requested one, in all that the plan names.
 fn is_subject(typed: Option<&SubjectArg>, made: &SubjectSpec) -> bool {
     match (typed, made) {
         (None, SubjectSpec::Host { .. } | SubjectSpec::Sandbox(_)) => true,
         (Some(SubjectArg::Here(asked)), made) => asked.describes(made),
         (Some(SubjectArg::Remote(remote)), made) => {
-            // Which machine it was is no part of the spec.
+            // The spec does not include the machine.
             let here = remote.subject.clone().map(SubjectArg::Here);
             is_subject(here.as_ref(), made)
         }
@@ -123,7 +123,7 @@ pub(crate) fn check_volume(load: &LoadSpec) -> Result<(), String> {
     }
 }
 
-/// Levels as a part of a file's name, in letters that every file system and shell accepts.
+/// Levels as part of a file name, in letters that every file system and shell accepts.
 pub(crate) fn label(named: &[(String, String)]) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-._+".contains(letter);
     let levels: Vec<String> = named.iter().map(|(_, level)| level.replace('-', "_")).collect();
@@ -137,7 +137,6 @@ pub(crate) fn in_words(named: &[(String, String)]) -> String {
 }
 
 impl SubjectSetting {
-    /// Its name among the settings of a subject of this kind.
     fn name_in(&self, kind: &str) -> Result<String, String> {
         let Self { of, name, .. } = self;
         match (of, kind) {
@@ -186,13 +185,13 @@ impl Draft {
             load,
             measure,
             timing,
-            // Those of a guest are settings of its machine.
+            // A guest's are settings of its machine.
             sysctls: if is_guest { BTreeMap::new() } else { self.sysctls.into_iter().collect() },
             swap_bytes: self.swap_bytes,
         })
     }
 
-    /// The settings of the job, which are all that there may be.
+    /// The settings of the job; no others are allowed.
     fn of_job(&self, job: &str) -> Result<Vec<Setting>, String> {
         if let Some((other, ..)) = self.job_settings.iter().find(|(other, ..)| other != job) {
             return Err(format!("{other}.…: the job is {job}"));

@@ -1,4 +1,4 @@
-//! A plan: what is varied, what is kept, how often, in which order.
+//! A plan: what is varied, what is fixed, how often, in which order.
 
 mod cell;
 mod parameter;
@@ -20,7 +20,7 @@ pub(crate) use read::parse_plan_with;
 pub(crate) use read::{FactorFile, factor, scalar, settings, settings_table};
 pub use read::{PlanError, parse_plan};
 
-/// Blocks of a plan that names none: the fewest with which a signed rank test can reach 5 %.
+/// Default number of blocks: the fewest with which a signed rank test can reach 5 %.
 const DEFAULT_BLOCKS: u32 = 6;
 
 /// An experiment as its author wrote it.
@@ -32,13 +32,13 @@ pub struct Plan {
     /// One per block, which is a pass through all cells.
     pub seeds: Vec<u64>,
     pub(crate) order: Order,
-    /// The responses of interest; empty = whatever the measure has.
+    /// The responses of interest; empty = all of the measure.
     pub(crate) responses: Vec<String>,
-    /// What is the same in all cells.
+    /// Settings of all cells.
     pub base: Vec<Setting>,
     /// What is varied.
     pub factors: Vec<PlanFactor>,
-    /// Number of its first cell in the names of runs: 1, unless it is a part of another plan.
+    /// Number of its first cell in run names: 1, unless it is part of another plan.
     pub(crate) first_cell: usize,
 }
 
@@ -47,8 +47,8 @@ pub struct Plan {
 pub(crate) enum Order {
     /// Random, a function of this seed.
     Random(u64),
-    /// Along the levels of the first factor: upwards in even blocks, downwards in odd ones, so that
-    /// whatever a level leaves behind for the next one shows as a difference of the two.
+    /// Along the levels of the first factor: up in even blocks, down in odd ones, so that
+    /// after-effects of a level show as a difference between directions.
     UpAndDown { first_block: u32 },
 }
 
@@ -63,7 +63,7 @@ pub(crate) enum Design {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanFactor {
     pub(crate) name: String,
-    /// In order; the others are compared with the first one.
+    /// In order; the first is the reference.
     pub levels: Vec<PlanLevel>,
 }
 
@@ -71,13 +71,13 @@ pub struct PlanFactor {
 pub struct PlanLevel {
     pub(crate) name: String,
     pub settings: Vec<Setting>,
-    /// A command that builds what it needs, run by `sh -c` in the folder of the plan.
+    /// A command that builds what it needs, run by `sh -c` in the plan's folder.
     pub(crate) build: Option<String>,
 }
 
 impl Plan {
-    /// The combinations of levels that are run: for each cell the index of each factor's level.
-    /// Fails when there is no such fraction, with the reason.
+    /// The level combinations to run: for each cell the index of each factor's level. Fails, with
+    /// the reason, when there is no such fraction.
     pub fn combinations(&self) -> Result<Vec<Vec<usize>>, PlanError> {
         let counts: Vec<usize> = self.factors.iter().map(|factor| factor.levels.len()).collect();
         match self.design {
@@ -100,8 +100,7 @@ impl Plan {
             .map_err(|error| PlanError::Wrong(error.to_string()))
     }
 
-    /// The cells. The error has every setting that is unknown or has a bad value, each once, with
-    /// the level that asks for it.
+    /// The cells. The error lists every unknown setting or bad value once, with its level.
     pub fn cells(&self, folder: &Path) -> Result<Vec<CellPlan>, PlanError> {
         match self.resolved(folder)? {
             (cells, problems) if problems.is_empty() => Ok(cells),
@@ -156,8 +155,8 @@ impl Plan {
         named.map(|(it, level)| (it.name.clone(), it.levels[*level].name.clone())).collect()
     }
 
-    /// The same plan with one factor held at one level. Its runs are numbered by that level: names
-    /// of levels may be the same once they are parts of a file's name.
+    /// The plan with one factor held at one level. Runs are numbered by that level, as names of
+    /// levels may coincide once they are parts of file names.
     pub(crate) fn at_level(&self, factor: usize, level: usize) -> Self {
         let mut plan = self.clone();
         plan.first_cell = level + 1;
@@ -165,7 +164,7 @@ impl Plan {
         plan
     }
 
-    /// The same plan with nothing varied: its first cell twice, as two arms that are the same.
+    /// The plan of an A/A test: its first cell twice, as two identical arms.
     pub(crate) fn against_itself(&self) -> Self {
         let mut base = self.base.clone();
         for factor in &self.factors {
@@ -190,7 +189,7 @@ impl Plan {
     }
 }
 
-/// The factor of an experiment of something against itself.
+/// The factor of an A/A test.
 pub const AA_FACTOR: &str = "arm";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a plan can set, and the draft of a cell that settings make.
+//! What a plan can set, and the cell draft that settings build.
 
 use model::units::{parse_duration_ns, parse_size_bytes};
 
@@ -38,11 +38,11 @@ pub const PARAMETERS: [(&str, &str); 27] = [
     ("touch.NAME", "a parameter of the job touch: processes, footprint, pattern, pages, …"),
 ];
 
-/// A cell as far as settings have described it.
+/// A cell as far as settings describe it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft {
     pub(super) subject: Option<String>,
-    /// Settings of the subject, in the order in which they were made.
+    /// Settings of the subject, in order.
     pub(super) subject_settings: Vec<SubjectSetting>,
     pub(super) sysctls: Vec<(String, String)>,
     pub(super) swap_bytes: Option<u64>,
@@ -64,7 +64,7 @@ pub(super) struct SubjectSetting {
     pub(super) value: String,
 }
 
-/// What a setting of the subject is a setting of.
+/// The target of a subject's setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Of {
     /// Whatever the subject is.
@@ -133,7 +133,7 @@ impl Draft {
     }
 }
 
-/// The name by which subjects know a setting.
+/// The subject's name of a setting.
 pub(crate) fn short(name: &str) -> &str {
     if name == "memory" { "mem" } else { name }
 }
@@ -144,7 +144,7 @@ pub fn is_parameter(name: &str) -> bool {
     PARAMETERS.iter().any(|(known, _)| *known == name || group.as_deref() == Some(*known))
 }
 
-/// The name of a job; the error says which there are.
+/// A job's name; the error lists the known ones.
 pub(crate) fn job_name(value: &str) -> Result<String, String> {
     known_name(value, "job", workloads::jobs())
 }

@@ -6,17 +6,17 @@ use toml::Value;
 use super::{DEFAULT_BLOCKS, Design, Order, Plan, PlanFactor, PlanLevel};
 use crate::typed::{Setting, setting, whole_numbers};
 
-/// What stands for the name of a level in what all levels of a factor set.
+/// Placeholder for the level's name in the settings of all levels of a factor.
 const LEVEL: &str = "{level}";
 const MOST_RUNS: usize = 100_000;
 
 /// A plan that cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// It is none, or something of it is missing or contradictory.
+    /// It is not a plan, incomplete or contradictory.
     #[error("{0}")]
     Wrong(String),
-    /// What cannot be set, all of it.
+    /// All that cannot be set.
     #[error("{} of the plan cannot be set:\n  {}", count(.0.len()), .0.join("\n  "))]
     Problems(Vec<String>),
 }
@@ -45,9 +45,9 @@ struct PlanFile {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FactorFile {
     name: String,
-    /// What a bare value is the value of.
+    /// The parameter that a bare value sets.
     parameter: Option<String>,
-    /// What every level sets and is built by; `{level}` stands for its name.
+    /// Settings and build command of every level; `{level}` is the level's name.
     #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
     set: toml::Table,
     build: Option<String>,
@@ -102,8 +102,8 @@ pub fn parse_plan(text: &str) -> Result<Plan, PlanError> {
     plan(read_toml(text)?)
 }
 
-/// Reads a plan, but with these levels of one factor. Fails as [`parse_plan`] does, and when there
-/// is no such factor.
+/// Reads a plan, but with these levels of one factor. Fails as [`parse_plan`], and for an unknown
+/// factor.
 pub(crate) fn parse_plan_with(
     text: &str,
     factor: &str,
@@ -247,7 +247,7 @@ pub(crate) fn scalar(value: &Value) -> Result<String, String> {
     }
 }
 
-/// What must be so whatever is varied.
+/// Conditions on all plans.
 fn check(plan: &Plan) -> Result<(), PlanError> {
     let wrong = |text: String| Err(PlanError::Wrong(text));
     if plan.name.is_empty() || plan.name.contains(['/', '\0']) || plan.name.starts_with('.') {

@@ -1,15 +1,14 @@
-//! The runs of a plan in their order: randomised complete blocks, or up and down along a factor.
+//! The runs of a plan in order: randomised complete blocks, or up and down along a factor.
 
 use model::ManifestRun;
 
 use super::{Order, Plan, label};
 
 impl Plan {
-    /// The runs in their order, each with the index of its cell. A block is one pass through all
-    /// cells.
+    /// The runs in order, each with the index of its cell. A block is one pass through all cells.
     ///
-    /// In random order each block has one of its own; of two cells the order is reversed in every
-    /// second block (ABBA), so that a steady drift affects both alike.
+    /// Each block has its own random order; with two cells every second block is reversed (ABBA),
+    /// so that a steady drift affects both alike.
     pub fn runs(&self) -> Vec<(usize, ManifestRun)> {
         let cells = self.combinations().unwrap_or_default();
         let cells: Vec<_> = cells.iter().map(|levels| self.named(levels)).collect();
@@ -22,7 +21,7 @@ impl Plan {
         for (block, (seed, order)) in (first_block..).zip(blocks) {
             runs.extend(order.into_iter().map(|cell| {
                 // A guest's cell is kept under this name. Along a factor cells come and go, so the
-                // levels alone make the name.
+                // levels alone are the name.
                 let number = match self.order {
                     Order::Random(_) => self.first_cell + cell,
                     Order::UpAndDown { .. } => self.first_cell,

@@ -1,4 +1,4 @@
-//! Reading and writing a sweep (TOML), and putting one together from what was typed.
+//! Reading and writing a sweep (TOML), and building one from what was typed.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use crate::job::size_of;
 use crate::plan::{FactorFile, PlanError, PlanFactor, factor, scalar, settings, settings_table};
 use crate::typed::{self, Setting, part};
 
-/// Ends of a range this far apart, as a ratio, are gone between in equal ratios.
+/// Ranges with at least this ratio of their ends are spaced geometrically.
 const FAR_APART: f64 = 4.0;
 /// Most coarse levels, and most passes.
 const MOST_LEVELS: usize = 1000;
 /// Most measurements of a sweep.
 const MOST_RUNS: usize = 100_000;
-/// Letters of the hash that tells sweeps without a name apart.
+/// Length of the hash that distinguishes unnamed sweeps.
 const HASH_LETTERS: usize = 8;
 
 #[derive(Deserialize, Serialize)]
@@ -97,7 +97,7 @@ pub struct SearchArgs {
     pub(super) by: Option<FactorFile>,
 }
 
-/// What was typed, and goes before what the plan of a sweep says.
+/// Typed options, which override the plan of a sweep.
 #[derive(Clone, Debug, Default)]
 pub struct TypedSweep {
     /// Settings of all measurements; of two values of a parameter the last one counts.
@@ -106,8 +106,8 @@ pub struct TypedSweep {
     pub search: SearchArgs,
 }
 
-/// Reads the plan of a sweep, or, from an empty text, builds one from what was typed. One without a
-/// name is named by its parameter. Errors have line and column of bad TOML, or the key.
+/// Reads the plan of a sweep or, from an empty text, builds one from typed options. The default
+/// name is that of its parameter. Errors have line and column of bad TOML, or the key.
 pub fn parse_sweep(text: &str, typed: TypedSweep) -> Result<SweepPlan, PlanError> {
     let file: SweepFile = toml::from_str(text).map_err(wrong)?;
     let mut base = settings(&file.base).map_err(|why| wrong(format!("base: {why}")))?;
@@ -126,7 +126,6 @@ fn wrong(why: impl ToString) -> PlanError {
     PlanError::Wrong(why.to_string())
 }
 
-/// The sweep, complete.
 fn finish(
     name: Option<String>,
     base: Vec<Setting>,
@@ -160,7 +159,7 @@ fn finish(
         }
     };
     let standard = SearchSettings::default();
-    // What a limit does at its two ends the cost shows; of what is done, the first level is the
+    // For a limit, the cost at both ends shows the plateau; for work, the first level is the
     // harmless one, though its cost may be that of a single process.
     let of_work = ["vmtest.", "touch.", "load."].iter().any(|start| over.starts_with(start));
     let near = if first <= last_end { End::Low } else { End::High };
@@ -192,18 +191,18 @@ fn finish(
     Ok(plan)
 }
 
-/// A name that tells sweeps of one parameter apart by everything but how they are searched.
+/// A name that distinguishes sweeps of one parameter by all but their search settings.
 fn usual_name(over: &String, base: &[Setting], by: Option<&PlanFactor>) -> String {
     let hash = blake3::hash(format!("{over:?} {base:?} {by:?}").as_bytes()).to_hex();
     format!("sweep-{over}-{}", &hash[..HASH_LETTERS])
 }
 
-/// Every parameter once, with its last value, in the order of their names.
+/// Every parameter once, with its last value, by name.
 fn once(base: Vec<Setting>) -> Vec<Setting> {
     base.into_iter().collect::<BTreeMap<_, _>>().into_iter().collect()
 }
 
-/// What is swept if nothing is named.
+/// The default parameter.
 fn usual(base: &[Setting]) -> Result<String, String> {
     let Some(job) = last(base, "job") else {
         let loaded = last(base, "load").is_some_and(|load| load != model::BASELINE);
@@ -277,7 +276,7 @@ impl SweepPlan {
         };
         let base = settings_table(&self.base);
         let file = SweepFile { name: Some(self.name.clone()), base, sweep: search };
-        // Nothing of it is what TOML does not have.
+        // All its values are valid TOML.
         Table::try_from(&file).unwrap_or_default().to_string()
     }
 }

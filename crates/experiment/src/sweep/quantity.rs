@@ -1,4 +1,4 @@
-//! What can be swept: parameters that are numbers, and how their levels are written.
+//! What can be swept: numeric parameters, and how their levels are written.
 
 use model::units::{exact_duration, exact_size, parse_duration_ns, parse_size_bytes};
 use workloads::Kind;
@@ -13,7 +13,7 @@ const PAGE_BYTES: f64 = 4096.0;
 const MACHINE_BYTES: f64 = 1_048_576.0;
 const US_NS: f64 = 1e3;
 const MS_NS: f64 = 1e6;
-/// Whole numbers up to this are exact, as are all smaller ones.
+/// Whole numbers up to this are exact.
 const LARGEST: f64 = 9_007_199_254_740_992.0;
 
 /// A parameter as a quantity.
@@ -77,8 +77,8 @@ impl Quantity {
         }
     }
 
-    /// The quantity of a parameter in a plan with these settings. The two values of `range` decide
-    /// about the variables of scripts. Fails when the parameter is unknown or no number.
+    /// The quantity of a parameter in a plan with these settings. The two values of `range`
+    /// determine script variables. Fails for an unknown or non-numeric parameter.
     pub(crate) fn of(parameter: &str, base: &[Setting], range: [&str; 2]) -> Result<Self, String> {
         let made = |form, quantum| Ok(Self { form, quantum });
         match parameter {
@@ -147,7 +147,7 @@ impl Quantity {
         let desc = workloads::find_job(job)?;
         let param = desc.number(name)?;
         let (form, quantum) = match param.kind {
-            // Irlam's program is so many whole processes.
+            // Irlam's program is a whole number of processes.
             Kind::Size if (job, name) == (workloads::VMTEST.name, "size") => {
                 let process = desc.number("process_size")?;
                 let text = last(base, "vmtest.process_size");
@@ -172,8 +172,8 @@ fn is_count(name: &str) -> bool {
     usual.get(name).is_some_and(|value| value.parse::<u64>().is_ok())
 }
 
-/// The power of ten that is at most a hundredth of the smaller end, so that levels are short to
-/// write; 0 where no end is a number above 0.
+/// The power of ten that is at most a hundredth of the smaller end, so that levels are short; 0
+/// where no end is above 0.
 fn number_quantum(range: [&str; 2]) -> f64 {
     let ends = range.iter().filter_map(|end| end.parse::<f64>().ok());
     let smallest = ends.map(f64::abs).filter(|end| *end > 0.0 && end.is_finite());
@@ -190,7 +190,7 @@ fn none(parameter: &str) -> Result<Quantity, String> {
     ))
 }
 
-/// The last value that settings give a parameter.
+/// The last value of a parameter in the settings.
 pub(super) fn last<'a>(settings: &'a [Setting], parameter: &str) -> Option<&'a str> {
     let found = settings.iter().rev().find(|(name, _)| name == parameter);
     found.map(|(_, value)| value.as_str())

@@ -1,4 +1,4 @@
-//! The driver of a sweep: batch after batch, until the search has its answer.
+//! The driver of a sweep: batch after batch, until the search is done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,37 +19,36 @@ use crate::laboratory::Laboratory;
 use crate::plan::{CellPlan, PlanError};
 use crate::results_folder::{named_or, open, read_plan, write_manifest, wrong_plan};
 
-/// How the name of a plan ends.
+/// Suffix of plans.
 const PLAN: &str = ".toml";
-/// Where the run goes that calibrates the loops: it is no measurement of a level.
+/// File of the calibration run, which is no measurement of a level.
 const CALIBRATION: &str = "calibration.jsonl";
-/// What of a pass says how often each process looped.
+/// Key of the loops per process in a pass.
 const LOOPS: &str = "loops";
-/// The parameter that is the same in all runs of one laboratory.
+/// The parameter fixed within a laboratory.
 const SWAP: &str = "swap";
 
-/// A sweep under way.
+/// A sweep in progress.
 pub struct Sweep {
     /// The sweep, with loops once they are calibrated.
     pub plan: SweepPlan,
-    /// Where the runs go.
+    /// Results folder.
     pub folder: PathBuf,
-    /// Where the paths of the plan begin.
+    /// Base folder of the plan's paths.
     plan_folder: PathBuf,
     /// Whether all its measurements are exactly repeatable.
     deterministic: bool,
     search: Search,
-    /// What the folder had before: runs that this search may not ask for.
+    /// The folder's earlier runs, which this search may not request.
     former: Option<Manifest>,
-    /// What this search has asked for.
+    /// Runs that this search requested.
     runs: Vec<ManifestRun>,
     refused: BTreeMap<String, String>,
 }
 
 impl Sweep {
-    /// A sweep of `what`: a plan (`*.toml`), or a job, a probe or a load by its name. What was
-    /// typed goes before what the plan says. Fails when the plan cannot be read, or something is
-    /// missing or makes no sense.
+    /// A sweep of `what`: a plan (`*.toml`), or a job, a probe or a load by name. Typed options
+    /// override the plan. Fails when the plan is unreadable, incomplete or invalid.
     pub fn new(
         what: &str,
         mut typed: TypedSweep,
@@ -78,8 +77,7 @@ impl Sweep {
         })
     }
 
-    /// Goes on with what the folder has, which is this sweep or nothing. Fails when it holds
-    /// something else.
+    /// Continues with the folder's runs of this sweep, if any. Fails when it holds another one.
     pub fn open(&mut self) -> Result<(), ExperimentError> {
         let mut plan = self.plan.clone();
         self.former = open(&self.folder, |former| {
@@ -95,15 +93,15 @@ impl Sweep {
         Ok(())
     }
 
-    /// Measures until the search of each row is at its end. Fails when something is unavailable or
-    /// cannot be measured, or the user stopped it.
+    /// Measures until each row's search is done. Fails when something is unavailable or cannot be
+    /// measured, or the user stopped it.
     pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<(), ExperimentError> {
         if self.plan.needs_loops() {
             self.calibrate(driver)?;
         }
         let rows = self.plan.rows();
         let mut open: Vec<usize> = (0..rows.len()).collect();
-        // By turns, so that a drift falls on all rows alike.
+        // In turn, so that drift affects all rows alike.
         while !open.is_empty() {
             for row in std::mem::take(&mut open) {
                 let Some(batch) = self.search.next(&self.curve(row)?) else { continue };
@@ -122,7 +120,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Everything that was asked for, as curves.
+    /// All requested runs, as curves.
     pub fn curves(&self) -> Result<Curves, ExperimentError> {
         let manifest = self.manifest(self.runs.clone());
         store::curve::curves_of_manifest(&self.folder, &manifest, &CurveOptions::default())
@@ -131,7 +129,7 @@ impl Sweep {
 
     fn curve(&self, row: usize) -> Result<Curve, ExperimentError> {
         let mut curve = self.curves()?.rows.swap_remove(row).1;
-        // Nothing was measured yet: only the plan knows.
+        // Without measurements only the plan knows.
         curve.deterministic = self.deterministic;
         Ok(curve)
     }
@@ -166,7 +164,7 @@ impl Sweep {
         }
     }
 
-    /// Writes the manifest, with what the folder had before.
+    /// Writes the manifest, including the folder's earlier runs.
     fn record(&self) -> Result<(), ExperimentError> {
         let is_new =
             |former: &&ManifestRun| !self.runs.iter().any(|run| run.run_id == former.run_id);
@@ -175,7 +173,7 @@ impl Sweep {
         write_manifest(&self.manifest(all), &self.folder)
     }
 
-    /// Lets Irlam's program find out how often it has to loop.
+    /// Lets Irlam's program calibrate its loops.
     fn calibrate(&mut self, driver: &mut Driver<'_>) -> Result<(), ExperimentError> {
         self.record()?;
         driver.note("calibrating the loops, so that all levels do equal work for each process");
@@ -200,7 +198,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Makes the runs of a batch that are not there yet.
+    /// Executes the missing runs of a batch.
     fn measure(
         &mut self,
         row: usize,
@@ -222,8 +220,8 @@ impl Sweep {
         self.record()
     }
 
-    /// Whether some levels may be available though not all are: not where all fail for the same
-    /// reason before anything was measured.
+    /// Whether some levels may be available though not all are: not if all fail for the same
+    /// reason before any measurement.
     fn is_worth_trying(&self, problems: &[String], row: usize) -> Result<bool, ExperimentError> {
         let reasons = problems
             .iter()
@@ -233,7 +231,7 @@ impl Sweep {
         Ok(measured || !is_one || problems.len() < self.search.coarse_levels().len())
     }
 
-    /// Adds the runs of a batch to what was asked for; `false` if all of them were.
+    /// Requests the runs of a batch; `false` if all were requested before.
     fn ask(&mut self, row: usize, batch: &Batch) -> bool {
         let before = self.runs.len();
         for (_, run) in self.plan.plan(row, batch, self.deterministic).runs() {
@@ -258,7 +256,7 @@ impl Sweep {
         batch.measurements().map(part).collect()
     }
 
-    /// Some levels of a batch are unavailable: finds out which, and makes the runs of the others.
+    /// Some levels of a batch are unavailable: finds them, and executes the runs of the others.
     fn level_by_level(
         &mut self,
         row: usize,

@@ -1,4 +1,4 @@
-//! A table as aligned columns that fit the terminal: texts are wrapped, further columns follow below.
+//! A table as aligned columns that fit the terminal: texts wrap, further columns follow below.
 
 use model::shown::one_line;
 
@@ -15,7 +15,7 @@ struct Column {
     width: usize,
 }
 
-/// The table with one line per row, or several where cells are wrapped.
+/// The table, one line per row, or several where cells wrap.
 pub(super) fn grid(table: &Table, style: &Style) -> String {
     let count = table.rows.iter().map(Vec::len).chain([table.head.len()]).max().unwrap_or(0);
     let mut columns: Vec<Column> = (0..count).map(|index| Column::of(table, index)).collect();
@@ -43,7 +43,7 @@ impl Column {
         Self { cells, is_numeric: table.is_numeric(index), width }
     }
 
-    /// The least width, at which no word is broken.
+    /// The least width that breaks no word.
     fn least_width(&self) -> usize {
         let words = self.cells.iter().flat_map(|(text, _)| words(text));
         words.map(|word| letters(&word)).max().unwrap_or(0).max(LEAST_WIDTH).min(self.width)
@@ -124,8 +124,8 @@ fn broken(column: &Column, row: usize) -> Vec<String> {
 /// Columns of a terminal of unknown width.
 pub(super) const COLUMNS: usize = 80;
 
-/// A text in lines of at most `width` letters; the first line begins with `first`, the others with
-/// `others`. Ends in a newline.
+/// Wraps a text to `width` letters; the first line begins with `first`, the others with `others`.
+/// Ends in a newline.
 pub(super) fn wrapped_to(width: usize, text: &str, first: &str, others: &str) -> String {
     let (mut lines, mut line, mut is_begun) = (String::new(), first.to_owned(), false);
     for word in words(text) {

@@ -17,14 +17,14 @@ const ABOUT_THE_SAME: f64 = 1.5;
 /// Parts are named until they make up this percentage.
 const MOST_NAMED: f64 = 90.0;
 
-/// All sentences: did it change, by what, does that add up, where, what would help, what is open.
+/// The sentences in order: whether it changed, causes, additivity, reverts, open questions.
 pub(crate) fn sentences(attribution: &Attribution) -> Vec<String> {
     let words = &Words::of(attribution);
     let mut told = Vec::new();
     for (index, step) in attribution.steps.iter().enumerate() {
         let several = step.factors.len() > 1;
         if index > 0 && several {
-            // Only what another level changes in the answers is new.
+            // For later steps only what differs from the first one is new.
             told.push(instead(step, &attribution.steps[0], words));
             continue;
         }
@@ -102,7 +102,6 @@ fn factors(scales: &TwoScales, words: &Words, again: bool) -> String {
     format!("{}.", told.collect::<Vec<_>>().join("; "))
 }
 
-/// The figure of no effect on a scale.
 fn none(scale: Scale) -> f64 {
     if scale == Scale::Log { 1.0 } else { 0.0 }
 }
@@ -161,11 +160,10 @@ fn adds_or_multiplies(step: &Step, words: &Words) -> Option<String> {
             _ => None,
         }
     };
-    // The factor that was named last is usually the new system.
+    // The last named factor is usually the new system.
     told(1).or_else(|| told(0))
 }
 
-/// Whether all values have the same sign and similar sizes.
 fn alike(values: &[f64]) -> bool {
     let sizes = || values.iter().map(|value| value.abs());
     let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
@@ -325,7 +323,6 @@ fn explained(found: &MediationOutcome, step: &Mediated, words: &Words) -> String
     )
 }
 
-/// What these data do not explain.
 fn still_open(attribution: &Attribution, words: &Words) -> Vec<String> {
     let mut sentences = Vec::new();
     let step = attribution.steps.first().filter(|_| attribution.mediation.is_none());

@@ -62,7 +62,6 @@ pub(super) fn effects(step: &Step, words: &Words) -> Table {
     Table::of(format!("From {} to {}", levels(0), levels(1)), EFFECT_HEAD, rows)
 }
 
-/// Each factor's effect at each level of the others.
 pub(super) fn simple_effects(step: &Step, words: &Words) -> Table {
     let simple = step.scales.additive.simple.iter().enumerate();
     let rows = simple.map(|(index, simple)| {

@@ -22,7 +22,6 @@ impl Words {
         }
     }
 
-    /// `4,814 page faults`, `65.8 s`, `12.0ms`.
     pub(crate) fn quantity(&self, value: f64) -> String {
         let amount = self.amount(value);
         match self.unit.as_str() {
@@ -50,7 +49,7 @@ impl Words {
         signed(self.amount(value))
     }
 
-    /// The verb for the effect of a level: it costs time, but gives a rate.
+    /// A level costs time, but gives a rate.
     pub(super) fn verb(&self) -> &'static str {
         if self.more_is_worse { "costs" } else { "gives" }
     }
@@ -139,9 +138,8 @@ fn ratio_like(value: f64, model: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// `87.0 %`.
 pub(super) fn percent(value: f64) -> String {
-    // Not "-0.0".
+    // Avoids "-0.0".
     let value = if value.abs() < 0.05 { 0.0 } else { value };
     format!("{value:.1} %")
 }

@@ -10,7 +10,7 @@ use render::{Cell, Table, format};
 const MOST_RUNS: usize = 30;
 const MOST_SERIES: usize = 8;
 const MOST_POINTS: usize = 240;
-/// Rates that never exceed this are not drawn.
+/// Series below this rate are not drawn.
 const LEAST: f64 = 0.5;
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {

@@ -9,12 +9,12 @@ use crate::page::Measurement;
 use analysis::distinct;
 use render::{Cell, Table};
 
-/// Steps of one line; of more samples they are exact quantiles, including smallest and largest.
+/// Most steps per line; beyond that the line shows exact quantiles with both extremes.
 const MOST_STEPS: usize = 80;
 const FEWEST_STEPS: usize = 24;
 const MOST_STEPS_OF_ALL: usize = 2400;
 const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 1.0];
-/// More measurements than this have their own panels.
+/// With more measurements, each gets its own panels.
 const MOST_TOGETHER: usize = 5;
 const LOADED: &str = "this load";
 const UNLOADED: &str = "without load";
@@ -48,7 +48,7 @@ fn sorted(one: &Measurement, load: &str) -> Vec<Observation> {
     delays
 }
 
-/// Quantiles among the values; lower bounds if the true values of bounds may increase them.
+/// Quantiles; lower bounds if censored values may increase them.
 fn quantiles<const N: usize>(sorted: &[Observation], parts: [f64; N]) -> [Option<Observation>; N] {
     let mut values: Vec<f64> = sorted.iter().map(|delay| delay.value).collect();
     values.sort_by(f64::total_cmp);
@@ -90,7 +90,6 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     vec![(parts, table)]
 }
 
-/// One panel per load, with one line per measurement.
 fn side_by_side(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
     let lines = strips::drawn(data).into_iter().map(|(one, samples, _)| Line {
         panel: samples.load.clone(),
@@ -101,7 +100,6 @@ fn side_by_side(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
     (lines.filter(|line| !line.sorted.is_empty()).collect(), names)
 }
 
-/// One panel per load and measurement, with the line of its baseline.
 fn beside_baseline(data: &Data<'_>) -> (Vec<Line>, Vec<String>) {
     let shown = strips::drawn(data);
     let mut lines = Vec::new();

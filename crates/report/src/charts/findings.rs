@@ -13,7 +13,7 @@ const MOST: usize = 16;
 pub(crate) struct Found<'d> {
     /// The load, and its input if there are several.
     pub(crate) load: String,
-    /// The finding that ranks first among those of its runs.
+    /// The highest-ranked finding of its runs.
     pub(crate) finding: &'d Finding,
     /// Number of runs with the finding, and of all runs of the load.
     runs: usize,

@@ -17,7 +17,7 @@ pub(super) const MOST: usize = 60;
 pub(super) struct Line {
     pub(super) label: String,
     pub(super) verdict: &'static str,
-    /// Estimate and interval, unless the interval is too wide to say anything.
+    /// Estimate, and its interval unless too wide to be useful.
     pub(super) ratio: (f64, Option<(f64, f64)>),
     pub(super) more: String,
 }
@@ -28,7 +28,6 @@ impl Line {
     }
 }
 
-/// The range of all positive finite ends, with some room around 1.
 fn span(lines: &[Line]) -> (f64, f64) {
     let ends = lines.iter().flat_map(|line| [line.ratio.0, line.ends().0, line.ends().1]);
     let finite = ends.filter(|end| end.is_finite() && *end > 0.0);
@@ -76,7 +75,7 @@ fn value(line: &Line, least: f64, most: f64) -> Value {
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let lines = data.measurements.iter();
     let mut lines: Vec<_> = lines.flat_map(|one| of_measurement(one, &data.label(one))).collect();
-    // Load by load, so that what is to be compared stands together.
+    // Keeps the lines of a load together.
     lines.sort_by_key(|(load, _)| *load);
     let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
     let all = data.measurements.iter().flat_map(|one| &one.matrix.rows);

@@ -20,13 +20,12 @@ struct Row {
     /// Costs of a touch in the runs, ascending.
     costs_ns: Vec<f64>,
     median_ns: f64,
-    /// Of the medians with and without load.
+    /// Ratio of the medians with and without load.
     ratio: Option<f64>,
 }
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let rows = rows(data);
-    // Of one row, the table suffices.
     if rows.len() < 2 {
         return Vec::new();
     }
@@ -41,7 +40,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let ends: Vec<f64> = drawn.iter().flat_map(Row::ends_ns).collect();
     let high_ns = ends.iter().copied().fold(0.0, f64::max);
     let low_ns = ends.iter().copied().fold(f64::INFINITY, f64::min);
-    // For the text to the right of the longest bar.
+    // Room for the text beside the longest bar.
     let room = (high_ns / low_ns).powf(0.3).max(1.3);
     let parts = json!({
         "values": drawn.iter().map(Row::value).collect::<Vec<_>>(),

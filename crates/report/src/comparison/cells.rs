@@ -127,7 +127,6 @@ pub(super) fn stalls(view: &View) -> Option<Table> {
     Some(Table::of(caption, head.chain(figures), rows))
 }
 
-/// `2 of 35 [0.7 %, 19.2 %]`.
 fn share(share: &Share) -> String {
     let interval = format::interval(share.low, share.high, format::percent);
     format!("{} of {} {interval}", share.stalled, share.samples)
@@ -245,7 +244,6 @@ fn parts(explained: &ExplainedDifference) -> String {
     if texts.is_empty() { "no part differs".to_owned() } else { texts.join(", ") }
 }
 
-/// `+120ms [+100ms, +140ms]`.
 fn difference(found: &PartDifference) -> String {
     let interval = found.interval_ns.map_or_else(String::new, |(low_ns, high_ns)| {
         format!(" {}", format::interval(low_ns, high_ns, signed))
@@ -257,7 +255,7 @@ fn signed(difference_ns: f64) -> String {
     format::signed(format::duration(difference_ns.round()))
 }
 
-/// Tables of few values: one per response, with a row per trial and a column per arm.
+/// Tables of few values, one per response: a row per trial, a column per arm.
 pub(super) fn trials(view: &View) -> Vec<Table> {
     let most = |cell: &Cell| cell.first.values.len().max(cell.second.values.len());
     let Comparison { cells, responses, .. } = view.comparison;

@@ -73,7 +73,7 @@ fn verdict_cell(judged: Judged) -> TableCell {
     TableCell::Text(word.to_owned(), tone)
 }
 
-/// An interval of ratios, unless it is too wide to say anything.
+/// An interval of ratios, unless it is too wide to be useful.
 pub(crate) fn usable(low: f64, high: f64) -> Option<(f64, f64)> {
     (!stats::says_nothing(low, high)).then_some((low, high))
 }
@@ -83,7 +83,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// The name of an arm: that of the level if there are two short ones, else a letter.
+    /// An arm's name: its level if there are two short ones, else a letter.
     fn arm(&self, index: usize) -> String {
         match self.has_letters() {
             true => format::letter(index),

@@ -14,8 +14,8 @@ use workloads::Kind;
 /// The header page of a swap area, which the kernel's table of them does not count.
 const SWAP_HEADER_BYTES: u64 = 4096;
 
-/// One command for each combination of subject, measure, timing and load volume, with all its loads
-/// and seeds. `machines` are those that have names.
+/// One command per combination of subject, measure, timing and load volume, with all loads and
+/// seeds. `machines` are those that have names.
 pub(super) fn blocks<'a>(
     headers: impl Iterator<Item = &'a Header>,
     machines: &[MachineSpec],
@@ -29,8 +29,8 @@ pub(super) fn blocks<'a>(
         gaps.extend(missing(header));
         let what = [subject(header, machines, &mut files), measure(&spec.measure, &mut files)];
         let how = (timing(&spec.timing, &spec.measure), spec.load.intensity.to_string());
-        // The points of the baseline are spread over several runs, so its timing differs. It has no
-        // load volume, and every command with loads measures it too.
+        // Baseline points are spread over several runs, so their timing differs. The baseline has
+        // no load volume, and every command with loads measures it too.
         let is_same = |it: &RunCommand| it.what == what && (is_baseline || it.how == how);
         let index = found.iter().position(is_same).unwrap_or_else(|| {
             found.push(RunCommand { what, how, ..RunCommand::default() });
@@ -137,8 +137,8 @@ fn subject(header: &Header, machines: &[MachineSpec], files: &mut Files) -> Vec<
     [option("subject", &subject)].into_iter().chain(swap).collect()
 }
 
-/// Size of the swap file of `--swap`, if it is among these areas (the fact `swaps`, such as
-/// `/var/tmp/thrashlab-0/swap-123 file 1048572kB priority -2`).
+/// Size of the swap file of `--swap` in the fact `swaps`, such as `/var/tmp/thrashlab-0/swap-123
+/// file 1048572kB priority -2`.
 fn swap_file_bytes(swaps: &str) -> Option<u64> {
     let of = |area: &str| -> Option<u64> {
         let mut words = area.split_whitespace();
@@ -199,7 +199,7 @@ fn session(script: &Script, files: &mut Files) -> Vec<String> {
     })
 }
 
-/// What the command cannot reproduce, for lack of a record or of an option.
+/// What the command cannot reproduce, because it was not recorded or has no option.
 fn missing(header: &Header) -> Vec<String> {
     let (spec, facts) = (&header.spec, &header.environment);
     let fact = |name: &str| facts.get(name).map(String::as_str);
@@ -242,9 +242,9 @@ fn timing(timing: &Timing, measure: &Measure) -> Vec<String> {
             warmup,
             option("timeout", &exact_duration(timing.timeout_ns)),
         ],
-        // A job has its own timing, but its load warms up as any other.
+        // A job has its own timing; its load warms up as usual.
         ("custom", Measure::Job(_)) => vec![warmup],
-        // The subject's default.
+        // Default of the subject.
         _ => Vec::new(),
     }
 }

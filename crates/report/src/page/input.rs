@@ -13,16 +13,16 @@ use super::samples::LoadSamples;
 use super::timeline::Timeline;
 use crate::SweepView;
 
-/// Sources of counters that explain samples, which are kept whole.
+/// Sources of counters that explain samples, kept whole.
 const KEPT_SOURCES: [&str; 5] = ["rusage", "schedstat", "taskstats", "task_stat", "cpu_cgroup"];
-/// Prefixes of the counters that are kept of other sources.
+/// Prefixes of counters kept from other sources.
 const KEPT_NAMES: &str = "pswp workingset_refault allocstall compact_stall pgmajfault \
                           total_workingset total_pgmajfault throttled nr_throttled";
 
 /// Everything that a report is about.
 #[derive(Debug, Default)]
 pub struct Material<'a> {
-    /// The results, in the order in which they were named.
+    /// The results in command-line order.
     pub inputs: Vec<Input<'a>>,
     /// The comparison of the results, or of the levels of an experiment's only factor.
     pub comparison: Option<Comparison>,
@@ -97,7 +97,7 @@ impl Input<'_> {
     pub fn add(&mut self, cell: String, mut run: Run) {
         self.timelines.push(Timeline::of(&run));
         if let (Ok((before, after)), Some(header)) = (from_run(&run), &run.header) {
-            // The costs of this machine are not those of the measured one.
+            // This machine's costs are not those of the measured one.
             let diagnosis = diagnose(&Interval::new(&before, &after), &UnitCosts::default());
             let (run_id, load) = (header.run_id.clone(), header.spec.load.name.clone());
             self.diagnoses.push(Diagnosed { run_id, load, diagnosis });
@@ -119,7 +119,7 @@ impl Input<'_> {
         facts
     }
 
-    /// The runs of probes; `index` is that of the input. None of a sweep, whose curve shows them.
+    /// The runs of probes of input `index`; none of a sweep, whose curve shows them.
     pub(crate) fn measurements(&self, index: usize) -> Vec<Measurement> {
         let runs = self.runs.iter().zip(&self.cells).filter(|_| self.sweep.is_none());
         let probes = runs.filter_map(|(run, cell)| match &run.header.as_ref()?.spec.measure {
@@ -135,7 +135,7 @@ impl Input<'_> {
         groups.into_iter().map(measurement).collect()
     }
 
-    /// The runs of jobs; `index` is that of the input. None of a sweep, whose curve shows them.
+    /// The runs of jobs of input `index`; none of a sweep, whose curve shows them.
     pub(crate) fn jobs(&self, index: usize) -> Vec<JobRuns<'_>> {
         let mut groups: BTreeMap<(&str, &str), JobRuns<'_>> = BTreeMap::new();
         let runs = self.runs.iter().zip(&self.cells).filter(|_| self.sweep.is_none());
@@ -165,7 +165,7 @@ impl<'a> JobRuns<'a> {
     }
 }
 
-/// Drops counters that are no longer needed, so that reports on thousands of runs fit into memory.
+/// Drops unneeded counters, so that reports on thousands of runs fit into memory.
 fn slim(run: &mut Run) {
     for line in &mut run.lines {
         let sets = match line {

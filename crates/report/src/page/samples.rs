@@ -1,4 +1,4 @@
-//! The responses under each load in the order in which they were made.
+//! The responses under each load in time order.
 
 use model::{Line, Observation, Run};
 use stats::bounded_quantile;

@@ -42,7 +42,7 @@ pub struct Timeline {
     pub(crate) length_ns: u64,
     /// The longest delay of a response in ns; 0 without responses.
     pub(crate) worst_ns: u64,
-    /// For each of [`SERIES`] times in ns from the start of the run, and values.
+    /// For each of [`SERIES`] timestamps in ns from the start of the run, and values.
     pub(crate) series: Vec<Vec<(u64, f64)>>,
 }
 
@@ -75,7 +75,7 @@ fn values((_, source, names, kind): &Series, readings: &[(u64, &CounterSet)]) ->
     counts.dedup_by(|(at_ns, _), (before_ns, _)| *at_ns - *before_ns < SHORTEST_NS);
     let pairs = counts.windows(2).filter_map(|pair| {
         let [(before_ns, before), (at_ns, count)] = [pair[0], pair[1]];
-        // A counter that went backwards was replaced by another one.
+        // A counter that went backwards was replaced.
         let grown = count.checked_sub(before)?;
         let rate = grown as f64 / (at_ns - before_ns) as f64 * 1e9;
         Some((at_ns, if *kind == Share { (rate / 1e4).min(100.0) } else { rate }))

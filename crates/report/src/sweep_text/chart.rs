@@ -87,7 +87,7 @@ pub(crate) fn chart(found: &Found, amounts: &Amounts<'_>) -> Option<Block> {
     Some(Block::Verbatim(text))
 }
 
-/// The lines from the bottom: the knee's interval, dots between medians, and levels with ranges.
+/// Lines from the bottom: the knee's interval, dots between medians, levels with ranges.
 fn plot(
     rows: &[&Row],
     across: &Axis,
@@ -117,7 +117,7 @@ fn plot(
     plot
 }
 
-/// The levels below their columns, as far as they fit: the ends, then from the left.
+/// Levels below their columns where they fit: the ends, then from the left.
 fn levels(rows: &[&Row], across: &Axis, amounts: &Amounts<'_>) -> String {
     let mut line = vec![' '; WIDTH];
     for row in rows.iter().take(1).chain(rows.iter().rev().take(1)).chain(rows) {
@@ -125,7 +125,7 @@ fn levels(rows: &[&Row], across: &Axis, amounts: &Amounts<'_>) -> String {
         let start = across.place(row.level).saturating_sub(text.len() / 2);
         let start = start.min(WIDTH.saturating_sub(text.len()));
         let end = (start + text.len()).min(WIDTH);
-        // With a blank on either side.
+        // Includes a blank on either side.
         let around = start.saturating_sub(1)..(end + 1).min(WIDTH);
         if line[around].iter().all(|letter| *letter == ' ') {
             line[start..end].copy_from_slice(&text[..end - start]);

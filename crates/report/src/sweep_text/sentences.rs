@@ -36,7 +36,6 @@ fn reach(curve: &Curve, amounts: &Amounts<'_>) -> String {
     }
 }
 
-/// The knee, or that there is none.
 pub(crate) fn knee(curve: &Curve, found: &Found, least_rise: f64) -> String {
     let amounts = &Amounts::of(curve);
     match &found.shape {

@@ -101,7 +101,6 @@ pub(super) fn map(grid: &Grid) -> Vec<Block> {
     blocks
 }
 
-/// `▓▓ 3.2`.
 fn shaded(cost: f64, cheapest: f64, highest: f64) -> Cell {
     let ratio = cost / cheapest;
     let part = ratio.ln() / (highest / cheapest).ln();
@@ -110,7 +109,7 @@ fn shaded(cost: f64, cheapest: f64, highest: f64) -> Cell {
     Cell::figure(format!("{shade}{shade}{number:>4}"))
 }
 
-/// The columns of the map: evenly spaced ones of those that the most rows have.
+/// The columns of the map: evenly spaced ones among those that most rows have.
 fn chosen(grid: &Grid) -> Vec<usize> {
     let filled =
         |column: &usize| grid.rows.iter().filter(|row| row.costs[*column].is_some()).count();

@@ -1,8 +1,8 @@
 //! The likelihood of noisy measurements for each place of a change (docs/bisecting.md).
 
-/// Standard deviation of the shift before anything is measured, in units of the noise.
+/// Prior standard deviation of the shift, in units of the noise.
 const SHIFT_SCALE: f64 = 4.0;
-/// Relative difference of equal values, below which two measurements would prove anything.
+/// Resolution of measurements: without it two equal values would prove anything.
 const RESOLUTION: f64 = 1e-6;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,13 +21,13 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    /// From all measurements so far, in the order of time.
+    /// From all measurements so far, in time order.
     pub(super) fn new(measured: &[Measured], steps: usize, drift: bool) -> Evidence {
         let n = measured.len() as f64;
         let mean_index = (n - 1.0) / 2.0;
         let mean_log = measured.iter().map(|each| each.log).sum::<f64>() / n.max(1.0);
         let (mut syy, mut sty, mut stt) = (0.0, 0.0, 0.0);
-        // Per step: measurements, their deviations and their times.
+        // Per step: measurements, their deviations and their timestamps.
         let mut at = vec![(0.0, 0.0, 0.0); steps];
         for (index, each) in measured.iter().enumerate() {
             let (log, time) = (each.log - mean_log, index as f64 - mean_index);

@@ -12,9 +12,9 @@ pub use noisy::{Conclusion, NoisyBisect, NoisySettings, Posterior};
 /// The verdict on a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// As the first step.
+    /// Like the first step.
     Good,
-    /// As the last step.
+    /// Like the last step.
     Bad,
     /// It cannot be built or run.
     Skip,
@@ -22,8 +22,8 @@ pub enum Outcome {
 
 /// Bisection with certain verdicts; the first step is known to be good, the last to be bad.
 ///
-/// Asks about log2(n) steps. A skipped step is replaced by its nearest neighbour, as `git bisect
-/// skip` does, but always the same one; the result is a range if only skipped steps are left.
+/// Asks about log2(n) steps. A skipped step is replaced by its nearest neighbour, as in `git
+/// bisect skip` but deterministically; the result is a range if only skipped steps are left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExactBisect {
     good: usize,

@@ -1,4 +1,4 @@
-//! Bisection on noisy measurements, by Bayes' theorem; docs/bisecting.md has the cost of it.
+//! Bisection on noisy measurements, by Bayes' theorem; docs/bisecting.md has its cost.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -15,12 +15,13 @@ const DOUBTFUL: f64 = 0.2;
 pub struct NoisySettings {
     /// Probability at which a conclusion is drawn, 0.5 to 1.
     pub confidence: f64,
-    /// Prior probability that nothing changed, from 0 to below 1. A false alarm is about as rare as
-    /// (1 - p)(1 - c) / (p c) for the prior p and the confidence c, however often one looks.
+    /// Prior probability that nothing changed, from 0 to below 1. With prior p and confidence c,
+    /// false alarms are about as rare as (1 - p)(1 - c) / (p c), however often the result is
+    /// inspected.
     pub no_change_prior: f64,
     /// Most measurements, including earlier ones.
     pub budget: usize,
-    /// Measurements from one of an end to the next; 0 for none.
+    /// Measurements from one of an end to the next; 0 = none.
     pub anchor_every: usize,
     /// Whether the machine may drift at a constant rate; rarely works without `anchor_every`.
     pub drift: bool,
@@ -47,20 +48,20 @@ pub struct Posterior {
 pub enum Conclusion {
     /// The first changed step is one of these; several only for skipped steps.
     Changed(RangeInclusive<usize>),
-    /// All steps are alike.
+    /// All steps are equal.
     NoChange,
-    /// Not known yet, or not within the budget.
+    /// Unknown so far, or within the budget.
     Undecided,
 }
 
 /// Search for one change of level along `steps` steps.
 ///
-/// docs/bisecting.md has the model, whose parameters but the place of the change are integrated out
-/// in closed form (normal-gamma; Zellner 1971, chapter 3).
+/// docs/bisecting.md has the model; all its parameters except the position of the change are
+/// integrated out in closed form (normal-gamma; Zellner 1971, chapter 3).
 ///
-/// Noise is taken as normal, so record the median of a run and not single delays: with stalls of
-/// ten standard deviations in 5 % of the measurements, 10 in 100 conclusions are wrong, not 3. With
-/// drift in the model, record only measurements of one session.
+/// Noise is assumed normal, so record medians of runs, not single delays: with stalls of ten
+/// standard deviations in 5 % of the measurements, 10 in 100 conclusions are wrong, not 3. With
+/// drift in the model, record measurements of one session only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoisyBisect {
     settings: NoisySettings,
@@ -70,7 +71,7 @@ pub struct NoisyBisect {
 }
 
 impl NoisyBisect {
-    /// For `steps` steps, numbered from 0; `None` for fewer than two or senseless settings.
+    /// For `steps` steps, numbered from 0; `None` for fewer than two or invalid settings.
     pub fn new(steps: usize, settings: NoisySettings) -> Option<NoisyBisect> {
         let NoisySettings { confidence, no_change_prior, .. } = settings;
         let sensible = (0.5..1.0).contains(&confidence) && (0.0..1.0).contains(&no_change_prior);
@@ -101,8 +102,8 @@ impl NoisyBisect {
         Some(median(&posterior, &usable))
     }
 
-    /// Records a measurement, in any unit and in the order of time. Fails without
-    /// such a step, or unless it is positive and finite.
+    /// Records a measurement, in any unit and in time order. Fails for an unknown step or a value
+    /// that is not positive and finite.
     pub fn record(&mut self, step: usize, value: f64) -> Result<(), Refused> {
         if step >= self.steps {
             return refused(format!("step {step} is not one of those that are searched"));
@@ -167,7 +168,7 @@ impl NoisyBisect {
         Conclusion::Undecided
     }
 
-    /// The end that was measured less often; at a tie the latest one: first, last, last, first.
+    /// The end measured less often; ties go to the latest one: first, last, last, first.
     fn end(&self, first: usize, last: usize) -> usize {
         match self.count(first).cmp(&self.count(last)) {
             Ordering::Less => first,
@@ -184,7 +185,7 @@ impl NoisyBisect {
     }
 }
 
-/// The usable step that is changed, if any is, with a probability nearest to one half.
+/// The usable step whose probability of having changed, if any did, is nearest to one half.
 fn median(posterior: &Posterior, usable: &[usize]) -> usize {
     let change = 1.0 - posterior.no_change;
     let cumulative = posterior.first_changed.iter().scan(0.0, |sum, probability| {

@@ -18,7 +18,6 @@ const FEW_VALUES: usize = 4;
 
 const OUT_OF_RANGE: &str = "the values differ by more than a float can hold: check the unit";
 
-/// Refuses samples that cannot be compared.
 pub(super) fn check(arms: &Arms, settings: &Settings) -> Result<(), Refused> {
     let Settings { margin, alpha } = *settings;
     if !(margin >= 0.0 && margin.is_finite() && alpha > 0.0 && alpha < 0.5) {
@@ -47,7 +46,6 @@ pub(super) fn check(arms: &Arms, settings: &Settings) -> Result<(), Refused> {
         (low, values.fold(0.0, f64::max))
     };
     let ((low, high), (other_low, other_high)) = (range(first), range(second));
-    // Bounds are raised beyond everything.
     let raise = if has_bounds(first) || has_bounds(second) { BEYOND } else { 1.0 };
     let ratios = [raise * other_high / low, other_low / high / raise, raise * high / other_low];
     if ratios.iter().all(|ratio| ratio.is_normal()) { Ok(()) } else { refused(OUT_OF_RANGE) }
@@ -89,11 +87,11 @@ impl Inversion for Bracket {
     }
 }
 
-/// A cell with what its method says, before the other cells are known.
+/// A cell with its method's results, before the other cells are known.
 pub(super) struct Weighed {
     bracket: Bracket,
     outlook: Outlook,
-    /// The result as if there were no other cells and no verdict.
+    /// The result before adjustment and verdict.
     found: CellResult,
 }
 
@@ -105,7 +103,7 @@ pub(super) fn weigh(arms: &Arms, settings: &Settings, level: f64) -> Result<Weig
     let confidence = 1.0 - settings.alpha;
     let beyond = beyond(first.iter().chain(second));
     let is_bounded = has_bounds(first) || has_bounds(second);
-    // The bounds of one arm as values and those of the other beyond everything, and vice versa.
+    // Bounds of one arm as values, those of the other beyond everything, and vice versa.
     let mut extremes = vec![(raised(first, Some(beyond)), raised(second, None))];
     extremes.extend(is_bounded.then(|| (raised(first, None), raised(second, Some(beyond)))));
     let by_t: Option<Vec<LogRatio>> = extremes
@@ -180,7 +178,6 @@ fn exact_p((first, second): &(Vec<f64>, Vec<f64>), pairing: Pairing) -> Option<f
 }
 
 impl Weighed {
-    /// p-values of "no difference" and "not equivalent".
     pub(super) fn p_values(&self) -> (f64, f64) {
         (self.found.p, self.found.equivalence_p_adjusted)
     }

@@ -1,4 +1,4 @@
-//! What a cell could have detected, and how many values a verdict takes.
+//! What a cell could have detected, and how many values a verdict needs.
 
 use super::{Arms, NotDecided, Settings};
 use crate::multiple::reaches;
@@ -10,20 +10,19 @@ use crate::{Pairing, RatioInterval, distributions};
 
 /// Chance that a detectable ratio is detected.
 const POWER: f64 = 0.8;
-/// Values that ranks need for each one of t, for normal logarithms (Hodges and Lehmann 1956).
+/// Values that ranks need per value of t, for normal logarithms (Hodges and Lehmann 1956).
 const RANKS_FOR_T: f64 = std::f64::consts::FRAC_PI_3;
-/// An interval that includes 1 says nothing if its ends differ by more than this factor.
+/// An interval that includes 1 is useless if its ends differ by more than this factor.
 const SAYS_NOTHING_FROM: f64 = 100.0;
 /// The ends of a usable interval differ by at most this factor.
 const USABLE_FACTOR: f64 = 2.0;
 
-/// Whether an interval says nothing: it includes 1, and its ends differ by more than 100 times.
+/// Whether an interval is useless: it includes 1, and its ends differ by more than 100 times.
 pub fn says_nothing(low: f64, high: f64) -> bool {
     let factor = high / low;
     low <= 1.0 && high >= 1.0 && (factor > SAYS_NOTHING_FROM || factor.is_nan())
 }
 
-/// The smallest two-sided p-value of the rank test with so many values.
 pub(super) fn smallest_p(pairing: Pairing, first: usize, second: usize) -> f64 {
     match pairing {
         Pairing::Unpaired => minimum_two_sided_p(first, second),
@@ -37,7 +36,7 @@ pub(super) fn rank_needs(pairing: Pairing, level: f64) -> u64 {
     (1..).find(enough).unwrap_or(usize::MAX) as u64
 }
 
-/// The sizes of a cell, the spread that its method sees, and the level of the family.
+/// The sizes of a cell, its spread by its method, and the level of the family.
 pub(super) struct Outlook {
     sizes: SampleSizes,
     spread: Option<f64>,
@@ -47,8 +46,8 @@ pub(super) struct Outlook {
 }
 
 impl Outlook {
-    /// `t_error` is the standard error of t, `Some(None)` if ranks decided, `None` if the spread is
-    /// unknown. The spread of ranks is the one with which t would have given their interval.
+    /// `t_error` is the standard error of t, `Some(None)` if ranks decided, `None` if the spread
+    /// is unknown. The spread of ranks is that with which t would have yielded their interval.
     pub(super) fn new(
         arms: &Arms,
         settings: &Settings,
@@ -86,7 +85,7 @@ impl Outlook {
         minimum_detectable_ratio(self.spread?, self.sizes, self.goal)
     }
 
-    /// Further values a side for a verdict; at least one, as these did not decide.
+    /// Further values per side for a verdict; at least one, as these did not decide.
     pub(super) fn more_blocks(&self, why: NotDecided) -> Option<u64> {
         if why == NotDecided::TooFewValues {
             return Some(self.rank_lacks.max(1));
@@ -95,7 +94,7 @@ impl Outlook {
         more.map(|more| more.max(1))
     }
 
-    /// Values a side for a usable interval, if the one from `low` to `high` says nothing.
+    /// Values per side for a usable interval, if the one from `low` to `high` says nothing.
     pub(super) fn interval_needs(&self, low: f64, high: f64) -> Option<u64> {
         let spread = self.spread.filter(|_| says_nothing(low, high))?;
         let have = match self.sizes {

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use crate::{Refused, refused};
 
-/// The effects that a fraction keeps apart.
+/// Effects that a fraction keeps apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resolution {
     /// No main effect is aliased with another or with an interaction of two factors.
     Four,
-    /// Interactions of two factors are not aliased with each other either.
+    /// Nor are interactions of two factors aliased with each other.
     Five,
 }
 
 /// A fraction of a 2^k design with its aliases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FractionalFactorial {
-    /// Number of factors of the shortest product that is the same in all runs.
+    /// Number of factors of the shortest product that is constant in all runs.
     pub resolution: usize,
     /// Each main effect and interaction of two factors, with all its aliases, shortest first.
     pub aliases: Vec<(Vec<usize>, Vec<Vec<usize>>)>,

@@ -11,15 +11,15 @@ use rand_pcg::Pcg64Mcg;
 
 pub use fraction::{FractionalFactorial, Resolution, two_level_fraction};
 
-/// All combinations of levels, from their numbers; the last factor's level changes first.
+/// All combinations of levels; the last factor changes fastest.
 pub fn full_factorial(level_counts: &[usize]) -> Vec<Vec<usize>> {
     level_counts.iter().map(|levels| 0..*levels).multi_cartesian_product().collect()
 }
 
-/// Randomised complete blocks: each block is all `cells` (as indices) in its own order.
+/// Randomised complete blocks: each block has all `cells` (as indices) in its own order.
 ///
-/// The order depends on the arguments alone: Fisher and Yates's shuffle on the words of `Pcg64Mcg`,
-/// with a draw that no library version and no width of `usize` changes.
+/// The order depends on the arguments alone: Fisher and Yates's shuffle on `Pcg64Mcg`, with a draw
+/// independent of library versions and the width of `usize`.
 pub fn randomised_blocks(cells: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut block = || {

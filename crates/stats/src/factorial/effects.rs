@@ -15,11 +15,11 @@ pub struct Estimate {
     pub interval: Option<(f64, f64)>,
     /// F (the square of t) of "no effect"; absent without noise.
     pub f: Option<f64>,
-    /// Probability of so large an F without an effect.
+    /// Probability of an F at least this large without an effect.
     pub p: Option<f64>,
 }
 
-/// A level against the reference of its factor, averaged over the other factors' levels.
+/// A level against its factor's reference, averaged over the other factors' levels.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MainEffect {
     /// The factor.
@@ -32,23 +32,23 @@ pub struct MainEffect {
     pub figure: Estimate,
 }
 
-/// A level against the reference of its factor, all other factors held.
+/// A level against its factor's reference, all other factors held.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SimpleEffect {
-    /// The factor that moves, from its reference.
+    /// The changed factor, from its reference.
     pub factor: String,
-    /// Levels of all factors after the move.
+    /// Levels of all factors after the change.
     pub cell: Vec<String>,
     /// One cell over, or minus, the other.
     pub figure: Estimate,
 }
 
-/// How the effect of one factor at a level of another differs from that at the other's reference.
+/// How a factor's effect at a level of another differs from that at the other's reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InteractionContrast {
-    /// The two factors, in their order.
+    /// The two factors, in order.
     pub factors: (String, String),
-    /// Their levels; the references are what these are compared with.
+    /// Their levels, compared with the references.
     pub levels: (String, String),
     /// 1 (log) or 0 (additive) is "no interaction".
     pub figure: Estimate,
@@ -67,7 +67,6 @@ pub struct CellMean {
     pub fitted: f64,
 }
 
-/// Turns weights of cells into estimates.
 pub(super) struct Estimator<'a> {
     pub(super) model: &'a Model<'a>,
     pub(super) design: &'a Design,
@@ -189,7 +188,7 @@ fn sign(at: usize, level: usize) -> f64 {
     f64::from(u8::from(at == level)) - f64::from(u8::from(at == 0))
 }
 
-/// One line of the table of variance.
+/// One line of the variance table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TermTest {
     /// `compiler`, `compiler × system`, or `blocks`.
@@ -200,15 +199,14 @@ pub struct TermTest {
     pub sum_of_squares: f64,
     /// Mean square of the term over that of the residuals; absent without noise.
     pub f: Option<f64>,
-    /// Probability of so large an F without an effect.
+    /// Probability of an F at least this large without an effect.
     pub p: Option<f64>,
     /// Percentage of the response's sum of squares about its mean; absent when nothing varied.
-    /// These add to 100 with the residuals' in balanced data only.
+    /// Only in balanced data do these and the residuals' add to 100.
     pub percent: Option<f64>,
 }
 
 impl Estimator<'_> {
-    /// All terms of the model, each tested against the noise.
     pub(super) fn terms(&self, total_ss: f64) -> Result<Vec<TermTest>, FactorialError> {
         let test = |term| {
             let directions = self.model.directions(self.design, std::iter::once(term))?;
@@ -248,7 +246,6 @@ impl DefaultModel {
         noise.test(full.extra_ss(&self.interactions), self.interactions.len()).0
     }
 
-    /// Residual sum of squares.
     pub(crate) fn residual_ss(&self, y: &[f64]) -> f64 {
         Noise::of(&self.design.solve(y), y, self.design.residual_df).residual_ss
     }

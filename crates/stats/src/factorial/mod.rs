@@ -32,7 +32,7 @@ pub struct Factor {
 pub struct FactorialTrial {
     /// Index of each factor's level, in the order of the factors.
     pub levels: Vec<usize>,
-    /// Number of the block; either all observations have one or none.
+    /// Number of the block; all observations have one, or none has.
     pub block: Option<usize>,
     /// The response, in any one unit.
     pub value: f64,
@@ -47,10 +47,10 @@ pub struct Factorial {
     pub observations: Vec<FactorialTrial>,
 }
 
-/// Why an experiment cannot be analysed, and what to do.
+/// Why an experiment cannot be analysed, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FactorialError {
-    /// A combination without which an interaction cannot be estimated.
+    /// A combination that an interaction needs is missing.
     #[error("no observation of {0}: measure it, or fit interactions of fewer factors")]
     EmptyCell(String),
     /// Two terms of the model that these data confuse.
@@ -96,25 +96,25 @@ pub struct Fit {
     pub scale: Scale,
     /// Observations minus coefficients. At 0 estimates have no sigma, interval, F or p.
     pub residual_df: usize,
-    /// Residual standard deviation on the scale (on `Log`, roughly a relative one).
+    /// Residual standard deviation on the scale (on `Log`, about a relative one).
     pub sigma: Option<f64>,
     /// Every term of the model: blocks, main effects, interactions.
     pub terms: Vec<TermTest>,
     /// Each level against its factor's reference, averaged over the other factors.
     pub main: Vec<MainEffect>,
-    /// The same for each combination of the other factors' levels.
+    /// Each level against its reference, per combination of the other factors' levels.
     pub simple: Vec<SimpleEffect>,
-    /// How a factor's effect depends on another one, averaged over the rest.
+    /// How a factor's effect depends on another, averaged over the rest.
     pub interactions: Vec<InteractionContrast>,
-    /// Every combination of levels, the last factor changing first.
+    /// Every combination of levels, the last factor changing fastest.
     pub cells: Vec<CellMean>,
     /// All factors at their last level against all at their reference.
     pub total: Estimate,
 }
 
 /// Fits main effects and interactions: of all factors for at most four and full data, else of
-/// pairs; main effects only for five factors or more whose pairs are confused.
-/// Fails as [`FactorialError`] lists.
+/// pairs; main effects only for five or more factors whose pairs are aliased. Fails as
+/// [`FactorialError`] lists.
 pub fn fit(data: &Factorial, scale: Scale, confidence: f64) -> Result<Fit, FactorialError> {
     fit_to_order(data, scale, confidence, default_order(data)?)
 }
@@ -158,7 +158,6 @@ pub fn fit_to_order(
     })
 }
 
-/// Noise as the residuals show it.
 #[derive(Clone, Copy)]
 pub(crate) struct Noise {
     residual_ss: f64,
@@ -167,7 +166,7 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
-    /// Residuals below the rounding of the response are none, as of exact replicates.
+    /// Residuals below the rounding of the response count as none, as in exact replicates.
     fn of(fit: &LeastSquares, y: &[f64], df: usize) -> Noise {
         let largest = y.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
         let rounding = y.len() as f64 * (1e-13 * largest).powi(2);
@@ -183,7 +182,7 @@ impl Noise {
     }
 }
 
-/// The responses on `scale`, or the first that cannot be put on it.
+/// The responses on `scale`, or the first that has no value there.
 pub(crate) fn response(data: &Factorial, scale: Scale) -> Result<Vec<f64>, FactorialError> {
     let on_scale = |(index, observation): (usize, &FactorialTrial)| {
         let value = observation.value;
@@ -204,7 +203,7 @@ fn default_order(data: &Factorial) -> Result<usize, FactorialError> {
         let is_full = model::first_missing(data, &factors).is_none();
         return Ok(if is_full { factors.len() } else { 2 });
     }
-    // A fraction of resolution IV confuses pairs with each other, but no main effects.
+    // A fraction of resolution IV aliases pairs with each other, but no main effects.
     let aliased = |order| {
         let design = Model::new(data, order).and_then(|model| model.design());
         matches!(design, Err(FactorialError::Aliased(_)))

@@ -9,7 +9,6 @@ use super::{Factorial, FactorialError};
 use crate::least_squares::Design;
 use crate::{Refused, refused};
 
-/// Which coefficients describe what.
 pub(crate) struct Model<'a> {
     pub(super) data: &'a Factorial,
     block_columns: BTreeMap<usize, usize>,
@@ -52,7 +51,7 @@ impl<'a> Model<'a> {
         Ok(model)
     }
 
-    /// The columns of a combination of levels; without a block, those of the average block.
+    /// The columns of a level combination; without a block, those of the average block.
     pub(crate) fn row(&self, levels: &[usize], block: Option<usize>) -> Vec<f64> {
         let mut row = vec![1.0];
         for term in &self.terms {
@@ -75,12 +74,11 @@ impl<'a> Model<'a> {
         self.data.observations.iter().map(|each| self.row(&each.levels, each.block)).collect()
     }
 
-    /// Its columns, ready for any number of responses.
     pub(crate) fn design(&self) -> Result<Design, FactorialError> {
         Design::new(&self.rows()).map_err(|column| self.aliased(column))
     }
 
-    /// What `terms` add to the rest of the model, as directions of the response.
+    /// What `terms` add to the rest of the model, as response directions.
     pub(crate) fn directions<'t>(
         &self,
         design: &Design,
@@ -96,13 +94,12 @@ impl<'a> Model<'a> {
         FactorialError::Aliased(term.map_or_else(String::new, name))
     }
 
-    /// The names of the levels of a cell.
     pub(super) fn level_names(&self, cell: &[usize]) -> Vec<String> {
         let names = self.data.factors.iter().zip(cell);
         names.map(|(factor, level)| factor.levels[*level].clone()).collect()
     }
 
-    /// Names of the factors of a term, as in `compiler × system`; `None` of blocks.
+    /// The name of a term, such as `compiler × system`; `None` for blocks.
     pub(super) fn name(&self, term: &Term) -> Option<String> {
         let names: Vec<&str> =
             term.factors.iter().map(|factor| self.data.factors[*factor].name.as_str()).collect();
@@ -130,7 +127,6 @@ impl Factorial {
     }
 }
 
-/// Refuses data without a model.
 pub(crate) fn check(data: &Factorial) -> Result<(), Refused> {
     if data.factors.is_empty() {
         return refused("no factor: an experiment varies at least one");

@@ -1,14 +1,14 @@
-//! Curves of one to three pieces, fitted to log cost over log level by least squares.
+//! Curves of one to three segments, fitted to log cost over log level by least squares.
 
 use super::sums::{Line, Point, Sums, hinge_at};
 
-/// Residuals below this (half a per cent) are exact.
+/// Residuals below this (half a per cent) count as exact.
 const EXACT: f64 = 0.005;
 
 /// Parameters of a step: two constants, and the place between them.
 pub(super) const STEP: usize = 3;
 
-/// Fewest points that may determine a slope of their own.
+/// Fewest points that may determine a slope.
 const SLOPE: usize = 4;
 
 /// A plateau, and what follows it.
@@ -18,17 +18,17 @@ pub(super) struct Bend {
     pub after: usize,
     /// Logarithm of the level where the plateau ends.
     pub at: f64,
-    /// Whether the pieces meet there, or jump between two points.
+    /// Whether the segments meet there, or jump between two points.
     pub joined: bool,
     pub plateau: Line,
-    /// The piece right after the plateau.
+    /// The segment right after the plateau.
     pub beyond: Line,
-    /// The first point of a third piece, and that piece.
+    /// The first point of a third segment, and that segment.
     pub last: Option<(usize, Line)>,
 }
 
 impl Bend {
-    /// What the curve has for a point.
+    /// The curve's value for a point.
     pub(super) fn fitted(&self, index: usize, x: f64) -> f64 {
         match self.last {
             Some((from, line)) if index >= from => line.at(x),
@@ -38,17 +38,17 @@ impl Bend {
     }
 }
 
-/// The best curves with one piece, and with more. Of Schwarz's criterion the smaller is better.
+/// The best curves with one segment, and with more. Schwarz's criterion: smaller is better.
 pub(super) struct Curves {
     /// Slope of the line through all.
     pub slope: f64,
     pub straight_bic: f64,
-    /// More pieces with their criterion, absent when the points are too few.
+    /// More segments with their criterion, absent with too few points.
     pub bent: Option<(f64, Bend)>,
 }
 
-/// Fits all curves that the points allow, by the rules of docs/sweeps.md (Hudson 1966), and
-/// compares them by Schwarz's criterion, which counts a place twice (Zhang and Siegmund 2007).
+/// Fits all curves that the points allow by the rules of docs/sweeps.md (Hudson 1966), compared by
+/// Schwarz's criterion, which counts a break point twice (Zhang and Siegmund 2007).
 pub(super) fn curves(points: &[Point], minimum_rise: f64) -> Curves {
     let mut before = vec![Sums::default()];
     for (index, point) in points.iter().enumerate() {
@@ -142,7 +142,7 @@ impl Search<'_> {
         }
     }
 
-    /// The plateau up to `after`, then two more pieces.
+    /// The plateau up to `after`, then two more segments.
     fn three_pieces(&mut self, after: usize) {
         let points = self.points;
         let (plateau, left) = self.sums(0, after + 1).constant();

@@ -25,7 +25,7 @@ pub(super) struct FittedKnee {
 }
 
 impl FittedKnee {
-    /// The levels between which the plateau ends, equal where the pieces meet.
+    /// The levels between which the plateau ends, equal where the segments meet.
     pub(super) fn ends(&self, points: &[Point]) -> (f64, f64) {
         let after = self.bend.after;
         match self.kind {
@@ -36,7 +36,7 @@ impl FittedKnee {
     }
 }
 
-/// The knee of the best curve through the points, or why it has none.
+/// The knee of the best curve through the points, or why there is none.
 pub(super) fn judge(points: &[Point], minimum_rise: f64) -> Result<FittedKnee, WhyNoKnee> {
     let curves = curves(points, minimum_rise);
     let (first, last) = (&points[0], &points[points.len() - 1]);
@@ -59,7 +59,7 @@ pub(super) fn judge(points: &[Point], minimum_rise: f64) -> Result<FittedKnee, W
     if let Some(back) = (beyond..points.len()).find(|index| above(*index) < minimum_rise / 2.0) {
         return Err(WhyNoKnee::Returns { level: points[back].level });
     }
-    // A piece of one point needs several values that agree.
+    // A segment of one point needs several values that agree.
     let agrees = |of: &Point, rise: f64| of.weight >= 2.0 && rise >= minimum_rise / 2.0;
     if bend.after == 0 && !agrees(first, points[beyond].y - first.highest) {
         return Err(WhyNoKnee::FirstLevelOnce { level: first.level });

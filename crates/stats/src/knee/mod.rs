@@ -19,13 +19,13 @@ pub use shape::{Knee, KneeKind, KneeSettings, Level, NoKnee, OtherKnee, Shape, W
 /// Fewest levels for a knee: one more than a step has parameters.
 pub const LEAST_LEVELS: usize = fit::STEP + 1;
 
-/// Part of the bootstrap samples that must have a knee too.
+/// Share of the bootstrap samples that must have a knee too.
 const LEAST_SUPPORT: f64 = 0.5;
 
-/// Where the cost of the `levels`, which ascend from above 0, leaves its plateau.
+/// Where the cost of the `levels`, which ascend from above 0, leaves its plateau. Deterministic.
 ///
-/// The same arguments give the same bytes. [`Shape::TooFew`] for fewer than four levels, levels that
-/// do not ascend from above 0, costs not above 0, or settings out of range.
+/// [`Shape::TooFew`] for fewer than four levels, levels that do not ascend from above 0, costs not
+/// above 0, or settings out of range.
 pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
     if let Err(what) = check(levels, settings) {
         return Shape::TooFew(what);
@@ -58,7 +58,7 @@ pub fn knee(levels: &[Level], settings: &KneeSettings) -> Shape {
     })
 }
 
-/// What keeps the levels and settings from being used.
+/// Why the levels or settings are unusable.
 fn check(levels: &[Level], settings: &KneeSettings) -> Result<(), String> {
     if levels.len() < LEAST_LEVELS {
         return Err(format!("{} levels: a knee needs {LEAST_LEVELS} or more", levels.len()));
@@ -92,7 +92,6 @@ fn check(levels: &[Level], settings: &KneeSettings) -> Result<(), String> {
     Ok(())
 }
 
-/// The levels on the log scale.
 fn measured(levels: &[Level]) -> Vec<Point> {
     let point = |level: &Level| {
         let logs = level.logs();
@@ -104,7 +103,7 @@ fn measured(levels: &[Level]) -> Vec<Point> {
     levels.iter().filter_map(point).collect()
 }
 
-/// The indices without the outliers and the lead of step 1, and the worst outlier.
+/// Indices without the outliers and lead of step 1, and the worst outlier.
 fn without_outliers(points: &[Point], minimum_rise: f64) -> (Vec<usize>, Option<WhyNoKnee>) {
     let y = |index: usize| points[index].y;
     let sticks_out = |index: usize| {
@@ -149,7 +148,7 @@ fn described(
     let outside = (1.0 - settings.confidence) / 2.0;
     let (lows, highs): (Vec<f64>, Vec<f64>) = knees.into_iter().unzip();
     let (own_low, own_high) = found.ends(points);
-    // The bend of pieces that do not meet may lie outside their gap.
+    // The bend of segments that do not meet may lie outside their gap.
     let (own_low, own_high) = (own_low.min(level), own_high.max(level));
     let (low, high) = (quantile(&lows, outside)?, quantile(&highs, 1.0 - outside)?);
     // Samples of a hinge may lean to one side: its longer arm holds on both.
@@ -171,7 +170,6 @@ fn described(
     })
 }
 
-/// Knees of the points from one on.
 fn others(points: &[Point], mut from: usize, minimum_rise: f64) -> Vec<OtherKnee> {
     let mut others = vec![];
     while points.len() - from >= LEAST_LEVELS
@@ -185,7 +183,6 @@ fn others(points: &[Point], mut from: usize, minimum_rise: f64) -> Vec<OtherKnee
     others
 }
 
-/// The ends of the knees of all bootstrap samples that have one.
 fn resampled_ends(
     points: &[Point],
     deviations: &Deviations,

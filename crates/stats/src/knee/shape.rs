@@ -40,22 +40,22 @@ impl Default for KneeSettings {
 pub enum Shape {
     /// The cost leaves its plateau.
     Knee(Knee),
-    /// It does not, as far as was measured.
+    /// It does not, within the measured levels.
     NoKnee(NoKnee),
-    /// The levels or settings allow no answer: what is wrong, and what would help.
+    /// The levels or settings allow no answer: the problem, and a remedy.
     TooFew(String),
 }
 
 /// Where the cost per unit of work leaves its plateau.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Knee {
-    /// The geometric middle of `capacity` and `beyond` of a step, the meeting point of a hinge.
+    /// The geometric middle of `capacity` and `beyond` for a step, the meeting point for a hinge.
     pub level: f64,
     /// Low end of the knee's interval.
     pub low: f64,
     /// High end of the knee's interval.
     pub high: f64,
-    /// The highest measured level that is still on the plateau.
+    /// The highest measured level on the plateau.
     pub capacity: f64,
     /// The lowest measured level that has left it.
     pub beyond: f64,
@@ -63,9 +63,9 @@ pub struct Knee {
     pub plateau_cost: f64,
     /// Cost at `beyond` over `plateau_cost`.
     pub rise: f64,
-    /// Elasticity beyond the knee, d log cost / d log level; of a step the secant, a lower bound.
+    /// Elasticity beyond the knee, d log cost / d log level; for a step the secant, a lower bound.
     pub steepness: f64,
-    /// Part of the bootstrap samples that have a knee too, 0 to 1.
+    /// Share of the bootstrap samples that have a knee too, 0 to 1.
     pub support: f64,
     /// Whether the cost jumps or bends.
     pub kind: KneeKind,
@@ -97,7 +97,7 @@ pub struct OtherKnee {
 /// A curve that does not leave its plateau.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct NoKnee {
-    /// The highest level that was measured.
+    /// The highest measured level.
     pub up_to: f64,
     /// Elasticity of the whole curve, d log cost / d log level.
     pub growth: f64,
@@ -114,7 +114,7 @@ pub enum WhyNoKnee {
     /// No level costs enough more than the levels below it.
     #[error("the cost never leaves its plateau")]
     NeverRises,
-    /// The cost grows with the level, everywhere alike.
+    /// The cost grows evenly with the level.
     #[error("the cost grows steadily, without a bend")]
     GrowsSteadily,
     /// Only this level is expensive, and the levels above it are not.

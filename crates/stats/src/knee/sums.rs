@@ -1,4 +1,4 @@
-//! The points of a curve, and lines from sums over any piece of it in constant time.
+//! The points of a curve, and lines from sums over any segment in constant time.
 
 /// One point of the curve: the middle of a level's costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,7 +41,6 @@ impl Line {
 pub(super) struct Sums([f64; 6]);
 
 impl Sums {
-    /// Over points, by what is x and what is y.
     pub(super) fn of(
         points: &[Point],
         x: impl Fn(&Point) -> f64,
@@ -64,7 +63,6 @@ impl Sums {
         self.0[0]
     }
 
-    /// The mean, and the residual sum of squares.
     pub(super) fn constant(&self) -> (Line, f64) {
         let [w, _, y, .., yy] = self.0;
         let value = y / w;
@@ -97,7 +95,7 @@ pub(super) fn hinge_at(points: &[Point], knot: f64, sloped: bool) -> Option<(Lin
         let plateau = Line { value: line.value, slope: 0.0 };
         return Some((plateau, continued(plateau, line.slope), rss));
     }
-    // Frisch, Waugh and Lovell: what is left of y and of the excess after a line in x.
+    // Frisch, Waugh and Lovell: y and the excess, each regressed on x.
     let (of_y, _) = Sums::of(points, |point| point.x, |point| point.y).line();
     let (of_excess, left) = Sums::of(points, |point| point.x, excess).line();
     if left <= f64::EPSILON {

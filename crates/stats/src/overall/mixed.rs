@@ -45,7 +45,7 @@ pub(super) fn arms(cells: &[OverallCell]) -> Vec<Vec<Logs>> {
     }
 }
 
-/// Cells that have trials in common, in an arm, as lists of their numbers.
+/// Cells of an arm that share trials, as lists of their numbers.
 pub(super) fn components(cells: &[Logs]) -> Vec<Vec<usize>> {
     let mut component: Vec<usize> = (0..cells.len()).collect();
     let mut first_cell: BTreeMap<usize, usize> = BTreeMap::new();
@@ -72,7 +72,6 @@ pub(super) fn estimate(cells: &[OverallCell]) -> Result<Effect, Refused> {
     for arm in &arms {
         trials.add(arm, count)?;
     }
-    // Cell by cell.
     let cell = |index: usize| arms.iter().map(move |arm| variance_of_mean(&arm[index]));
     let spread: f64 = (0..cells.len()).flat_map(cell).sum();
     let between = crate::standard_deviation(&ratios).map_or(0.0, |spread| spread * spread);
@@ -143,7 +142,7 @@ impl Trials {
                 return refused("the cells are of a single trial: how trials differ was not seen");
             }
             if known > 0 {
-                // Cells with a single value of the arm are assumed to vary as the others.
+                // Cells with a single value of the arm are assumed to vary like the others.
                 let scale = component.len() as f64 / known as f64;
                 let variance = shares.values().map(|share| share * share).sum::<f64>();
                 let variance = variance * scale * scale;

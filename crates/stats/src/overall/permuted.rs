@@ -14,7 +14,7 @@ use super::mixed::{Logs, arms, components};
 use super::{OverallCell, PermutationInterval};
 use crate::rank_inversion::{Inversion, RatioInterval};
 
-/// At most this many arrangements are all tried; of more, this many are drawn.
+/// Up to this many arrangements are all tried; beyond, this many are drawn.
 const MOST_ARRANGEMENTS: usize = 10_000;
 /// Statistics and weights that differ by less are equal.
 const ROUNDING: f64 = 1e-12;
@@ -22,7 +22,7 @@ const ROUNDING: f64 = 1e-12;
 pub(super) struct PermutationInversion {
     /// Thresholds on the logarithm of the ratio, ascending.
     thresholds: Vec<f64>,
-    /// Arrangements that are as extreme as the observed one for every effect.
+    /// Arrangements as extreme as the observed one for every effect.
     always: usize,
     exact: bool,
     /// The logarithm of the cells' estimate, at which the test is centred.
@@ -87,7 +87,7 @@ impl PermutationInversion {
         PermutationInterval { low, high, p: self.difference_p(), arrangements, exact: self.exact }
     }
 
-    /// The ratios that are not rejected at this confidence.
+    /// Ratios not rejected at this confidence.
     fn ends(&self, confidence: f64) -> (f64, f64) {
         let allowed = (1.0 - confidence) / 2.0 * self.total() * (1.0 + 1e-12);
         let end = |log: f64| (log + self.shift).exp().clamp(f64::MIN_POSITIVE, f64::MAX);
@@ -178,7 +178,6 @@ impl Arms {
         (sum / second - (self.total - sum) / first, self.share * weight)
     }
 
-    /// All ways to label the values.
     fn all(&self) -> Vec<Arrangement> {
         let labelled = |chosen: Vec<(usize, &f64)>| {
             let own = chosen.iter().filter(|(at, _)| *at >= self.first).count();
@@ -187,7 +186,7 @@ impl Arms {
         self.values.iter().enumerate().combinations(self.second()).map(labelled).collect()
     }
 
-    /// A drawn way: each value is taken with the share of those that are still wanted.
+    /// A random arrangement: each value is taken with the share of those still needed.
     fn draw(&self, random: &mut Pcg64Mcg) -> Arrangement {
         let (mut wanted, mut sum, mut own) = (self.second(), 0.0, 0);
         for (at, value) in self.values.iter().enumerate() {
@@ -202,7 +201,6 @@ impl Arms {
 }
 
 impl Group {
-    /// Number of ways to exchange its labels.
     fn number(&self) -> f64 {
         match self {
             Self::Arms(arms) => crate::null_distribution::arrangements(arms.first, arms.second()),
@@ -210,7 +208,6 @@ impl Group {
         }
     }
 
-    /// The observed labels.
     fn observed(&self) -> Arrangement {
         match self {
             Self::Arms(arms) => {

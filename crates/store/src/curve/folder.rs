@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::manifest;
 use crate::results::{SUFFIX, read_run};
 
-/// Fewest levels of a factor that counts as swept without being named.
+/// Fewest levels of an unnamed factor that counts as swept.
 const FEWEST_LEVELS: usize = 3;
 const MOST_WARNINGS: usize = 6;
 

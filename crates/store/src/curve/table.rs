@@ -142,7 +142,7 @@ fn figures(
         if of_another || column == columns.level || Some(column) == columns.work {
             return None;
         }
-        // Only a chosen cost has to be a number.
+        // Only the chosen cost must be a number.
         let value = number(table, line, cells, column).ok()??;
         let own = name.strip_prefix(prefix).unwrap_or(name);
         Some(match split_time_name(own) {

@@ -1,7 +1,7 @@
-//! Comma-separated values; column names tell their meaning (`docs/comparing.md`).
+//! Comma-separated values; column names imply their meaning (`docs/comparing.md`).
 //!
-//! Old tables come through scanners. Numeric headings, cells that are not numbers and copied trials
-//! are refused, since each would count something that nobody measured.
+//! Old tables are scanned. Numeric headings, non-numeric cells and copied trials are refused,
+//! since each would count a value that was never measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -190,7 +190,7 @@ fn build(table: &Table, meanings: &[Meaning], rows: &[Row]) -> Dataset {
     set
 }
 
-/// Gives every trial that has all parts their sum as its whole, where parts add up.
+/// Adds the sum as the whole to every trial that has all parts, where parts add up.
 fn add_wholes(set: &mut Dataset, rows: &[Row]) {
     let parts: BTreeSet<&str> = rows.iter().filter_map(|row| row.part.as_deref()).collect();
     if parts.is_empty() {

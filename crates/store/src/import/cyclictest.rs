@@ -11,7 +11,7 @@ use super::folder::WHOLE_FILE;
 use super::{Options, Refusal, fact, facts, json, measure, response, unix_ns};
 
 const DELAY: &str = "delay_ns";
-/// Limit of delays per file, which are held individually.
+/// Most delays per file, as each is held individually.
 const MOST_DELAYS: u64 = 20_000_000;
 
 #[derive(Deserialize)]
@@ -40,7 +40,7 @@ struct Thread {
     avg: f64,
 }
 
-/// What threads measured, in ns; samples only with a histogram.
+/// A thread's measurements, in ns; samples only with a histogram.
 struct Measured {
     cycles: f64,
     least: f64,
@@ -127,7 +127,7 @@ impl Output {
         let environment = facts([
             (format!("{tool}_options").as_str(), Some(options.join(" "))),
             ("rt_tests", self.version.clone()),
-            // Names as in run files.
+            // As in run files.
             ("kernel", told("release")),
             ("kernel_version", told("version")),
             ("hostname", told("nodename")),
@@ -139,7 +139,7 @@ impl Output {
 }
 
 impl Thread {
-    /// With single delays if the histogram has a limit.
+    /// With individual delays if the histogram has a limit.
     fn found(&self, unit_ns: f64, limit: Option<u64>) -> Result<Measured, String> {
         let (least, longest) = (self.min as f64 * unit_ns, self.max as f64 * unit_ns);
         let (cycles, mean) = (self.cycles as f64, self.avg * unit_ns);

@@ -6,9 +6,9 @@ use super::{Format, Options, Refusal};
 
 pub(super) const WHOLE_FILE: &str = "the whole file";
 
-/// Reads files (name and text) as one set called `name`. All must have the same format and factors;
-/// trials are named by their files. The error names the first refused file and the reason, which
-/// may be that it copies an earlier one, unless `options` allow repeats.
+/// Reads files (name and text) as one set called `name`. All must have the same format and
+/// factors; trials are named by their files. The error names the first refused file and the
+/// reason; copies of earlier files are refused unless `options` allow repeats.
 pub(crate) fn dataset(
     name: &str,
     files: &[(String, String)],
@@ -45,7 +45,7 @@ pub(crate) fn dataset(
     if set.trials.iter().all(|trial| trial.started_unix_ns.is_some()) {
         set.trials.sort_by_key(|trial| trial.started_unix_ns);
     }
-    // With the files' names, unless all have the note.
+    // With the files' names, unless all share the note.
     let told = |(note, of): (String, Vec<&str>)| match of.len() < files.len() {
         true => format!("{}: {note}", of.join(", ")),
         false => note,

@@ -1,8 +1,8 @@
 //! The Go benchmark format of `go test -bench` and others
 //! (<https://go.googlesource.com/proposal/+/master/design/14313-benchmark-format.md>).
 //!
-//! A result is `BenchmarkName-8 iterations value unit [value unit …]`; a line `key: value`
-//! describes the results below it. By definition other lines are noise, counted in the notes.
+//! A result is `BenchmarkName-8 iterations value unit [value unit …]`; `key: value` lines describe
+//! the results below them. Other lines are noise by definition, and counted in the notes.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ struct Entry {
     environment: Environment,
 }
 
-/// Whether a line is a result: name, count, and at least one value with unit.
+/// Whether a line is a result: name, count, and at least one value with a unit.
 pub(super) fn is_result(line: &str) -> bool {
     let mut words = line.split_whitespace();
     words.next().is_some_and(|name| name.starts_with(PREFIX))
@@ -44,7 +44,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
         if first.starts_with(PREFIX) && words.len() > 1 {
             entries.push(entry(index + 1, &words, &environment)?);
         } else if let Some((key, value)) = configuration(line) {
-            // As run files call it.
+            // As in run files.
             let fact = if key == "cpu" { "cpu_model" } else { key };
             environment.insert(fact.to_owned(), value.to_owned());
         } else if !OF_GO_TEST.contains(first) && !first.starts_with(PREFIX) {

@@ -56,7 +56,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
         let name = format!("{}, repetition {}", entry.name, index + 1);
         let level = entry.run_name.unwrap_or(entry.name);
         let trial = add(&mut set, name, [(BENCHMARK, level)], figures);
-        // What was measured before a failure does not count.
+        // Values before a failure do not count.
         if failed {
             trial.values.clear();
         }
@@ -117,7 +117,7 @@ fn environment(context: &Map<String, Value>) -> (Environment, Option<u64>) {
         .iter()
         .filter(|(name, _)| started.is_none() || *name != "date")
         .map(|(name, value)| {
-            // Names as in run files.
+            // As in run files.
             let name = match name.as_str() {
                 "num_cpus" => "cpus_online",
                 "host_name" => "hostname",

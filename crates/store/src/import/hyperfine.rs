@@ -1,5 +1,5 @@
 //! The JSON of `hyperfine --export-json`. Every run is a trial. hyperfine keeps only means of user
-//! and system time, which form a trial of their own.
+//! and system time, which form a separate trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 

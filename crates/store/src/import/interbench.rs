@@ -5,7 +5,7 @@ use model::Environment;
 
 use super::{Figure, Options, Refusal, add, facts, measure, response, varied};
 
-/// The start of a table's heading, and the words between task and loads.
+/// The start of a table's heading, and the text between task and loads.
 const TABLE: &str = "--- Benchmarking simulated cpu of ";
 const UNDER: &str = "in the presence of simulated";
 const SHARES: [&str; 2] = ["desired_cpu_percent", "deadlines_met_percent"];

@@ -10,7 +10,7 @@ use super::{Options, Refusal, fact};
 
 const PLACES: [&str; 9] =
     ["cpu", "core", "cluster", "cache", "die", "socket", "node", "thread", "cgroup"];
-/// perf's words for a missing count.
+/// perf's markers of a missing count.
 const ABSENT: [&str; 2] = ["<not supported>", "<not counted>"];
 /// Units that add up over CPUs and threads.
 const ADDITIVE: [&str; 5] = ["", "msec", "ns", "Joules", "MiB"];
@@ -96,7 +96,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
 }
 
 impl Read {
-    /// Adds a count to the last invocation, or to a new one if it has that count.
+    /// Adds a count to the last invocation, or starts a new one if that already has it.
     fn push(&mut self, line: usize, count: Count) -> Result<(), Refusal> {
         let key = (count.part.clone(), count.event.clone(), count.interval_s.map(f64::to_bits));
         match self.invocations.last() {
@@ -164,7 +164,7 @@ impl Read {
         ADDITIVE.contains(&self.unit(event))
     }
 
-    /// The sums over CPUs, threads or groups, where counts add up and are complete.
+    /// The sums over CPUs, threads or groups, where counts are additive and complete.
     fn wholes(&self, values: &[Values]) -> Vec<Values> {
         let parts: BTreeSet<&str> = values.iter().filter_map(|it| it.part.as_deref()).collect();
         let mut events: BTreeMap<&str, Vec<&Values>> = BTreeMap::new();
@@ -217,7 +217,7 @@ impl Read {
 }
 
 impl Invocation {
-    /// The end of the last interval if it was cut off.
+    /// The end of the last interval, if that was cut off.
     fn cut_from(&self) -> Option<f64> {
         let mut ends: Vec<f64> = self.counts.iter().filter_map(|count| count.interval_s).collect();
         ends.dedup();

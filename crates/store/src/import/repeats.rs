@@ -1,4 +1,4 @@
-//! Rows that nobody measured, as scanned tables have them: copies and strays.
+//! Copied and stray rows, which scanned tables contain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,7 +69,7 @@ fn copied(line: usize, original: usize, name: &str, texts: &Texts) -> Refusal {
     )
 }
 
-/// Levels that occur once where others are replicated, and one cell with a trial too many or few.
+/// Single levels among replicated ones, and one cell with a trial too many or too few.
 pub(super) fn strays(set: &Dataset) -> Vec<String> {
     let mut notes = Vec::new();
     for factor in &set.factors {

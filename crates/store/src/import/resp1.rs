@@ -1,5 +1,5 @@
-//! The rows of a resp1 output as observations. resp1 printed summaries. Where they determine the
-//! single delays, these are recovered ([`recover_points`]); other rows have the median only.
+//! Rows of a resp1 output as observations. resp1 printed summaries. Where these determine the
+//! single delays, they are recovered ([`recover_points`]); other rows have the median only.
 
 use analysis::{Dataset, Values};
 
@@ -8,7 +8,7 @@ use crate::resp1::{parse, points_notes, recover_points};
 
 const DELAY: &str = "delay_ms";
 
-/// Damaged outputs too, to report the damage.
+/// Matches damaged outputs too, to report the damage.
 pub(super) fn looks_right(looks: &Looks) -> bool {
     let heading = looks.text.lines().next().unwrap_or_default();
     let is_damaged = !heading.contains(',')

@@ -74,7 +74,7 @@ pub(super) struct Row {
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) levels: BTreeMap<String, String>,
-    /// The trial column, else a running number within equal levels and part.
+    /// The trial column, else a number within equal levels and part.
     pub(super) trial: String,
     pub(super) block: Option<u64>,
     pub(super) seed: Option<u64>,

@@ -1,4 +1,4 @@
-//! What a simulation must meet to reproduce a published table.
+//! Conditions under which a simulation reproduces a published table.
 
 use analysis::published::{Condition, ConditionKind};
 

@@ -6,7 +6,7 @@ use analysis::{Dataset, Response, Values};
 
 use super::rows;
 
-/// Adds the published conditions of an experiment as facts, and what was counted for whole trials.
+/// Adds an experiment's published conditions as facts, and counts for whole trials.
 pub fn add_conditions(dataset: &mut Dataset) {
     let Some(name) = dataset.name.strip_prefix("reference:multics/").map(str::to_owned) else {
         return;

@@ -22,7 +22,7 @@ const OURS: &str = "thrashlab, of the tables in Mark Lawrence, \"Summary: Sun 4 
 /// Kind, source, file in `reference/`, name and title of each result.
 macro_rules! published {
     ($($kind:ident $source:ident $file:literal $name:literal $title:literal;)*) => {
-        /// Every published result, in the order in which `list` shows them.
+        /// Every published result, in the order of `list`.
         pub const ALL: &[Reference] = &[$(Reference {
             name: $name,
             title: $title,

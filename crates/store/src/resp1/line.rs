@@ -22,7 +22,7 @@ pub(super) struct Title {
     pub(super) interval_s: Option<f64>,
 }
 
-/// Drops escape sequences, control characters, byte order mark and trailing blanks; tabs and
+/// Removes escape sequences, control characters, byte order mark and trailing blanks; tabs and
 /// carriage returns become blanks. Leading blanks stay.
 pub(super) fn clean(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
@@ -126,7 +126,7 @@ fn is_test_name(word: &str) -> bool {
         && word.parse::<f64>().is_err()
 }
 
-/// Whether a word stands where a number should, even if damaged.
+/// Whether a word is in a number's position, even if damaged.
 fn looks_numeric(word: &str) -> bool {
     let digits = word.trim_start_matches(['+', '-']);
     word == "-"

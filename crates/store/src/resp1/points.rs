@@ -1,4 +1,4 @@
-//! The single delays behind a printed summary, where it determines them.
+//! Single delays recovered from a printed summary, where it determines them.
 //!
 //! resp1 took at least as many points as the title says, and printed low, high, median, average and
 //! the S.D. or the ratio of 1-S.D. averages. Of five points two were not printed
@@ -21,7 +21,7 @@ const MOST_UNCERTAIN: f64 = 0.05;
 
 const POINTS: u32 = 5;
 
-/// What is known of a row's single delays.
+/// What is known about a row's single delays.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RowPoints {
     /// The row's test.
@@ -30,18 +30,18 @@ pub struct RowPoints {
     pub points: Points,
 }
 
-/// The single delays of a row, as far as its figures determine them.
+/// A row's single delays, as far as its figures determine them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Points {
-    /// All five are known.
+    /// All five are determined.
     Recovered {
         /// The second lowest, in ms.
         second_ms: Bounds,
         /// The second highest, in ms.
         fourth_ms: Bounds,
     },
-    /// Low, median and high are known, and two points lie anywhere within wide bounds.
+    /// Low, median and high are known; the other two have wide bounds.
     Ambiguous {
         /// The second lowest, in ms.
         second_ms: Bounds,
@@ -55,7 +55,7 @@ pub enum Points {
 }
 
 impl RowPoints {
-    /// The five delays in ascending order, in ms, where they are determined.
+    /// The five delays in ascending order, in ms, if determined.
     pub fn samples_ms(&self, row: &Resp1Row) -> Option<Vec<f64>> {
         let Points::Recovered { second_ms, fourth_ms } = self.points else { return None };
         let second = second_ms.middle().clamp(row.low_ms, row.median_ms);
@@ -64,7 +64,7 @@ impl RowPoints {
     }
 }
 
-/// What each row of the table says of its single delays.
+/// What each row determines about its single delays.
 pub fn recover_points(table: &Resp1Table) -> Vec<RowPoints> {
     let base = table.noload().and_then(|row| figures(row).recovered(Spread::Unknown));
     let base = base.map(|base| (base.one_sd_mean, Agreement::new(table, base.one_sd_mean)));
@@ -144,7 +144,7 @@ fn with_ratio(row: &Resp1Row, base: Bounds) -> Option<Recovered> {
     figures(row).recovered(spread)
 }
 
-/// What was found out about the points, in sentences; empty without rows.
+/// Notes on the points; empty without rows.
 pub fn points_notes(rows: &[RowPoints]) -> Vec<String> {
     let tests = |of: fn(&Points) -> bool| -> Vec<&str> {
         rows.iter().filter(|row| of(&row.points)).map(|row| row.test.as_str()).collect()

@@ -14,7 +14,7 @@ pub struct RatioCheck {
     pub printed: f64,
     /// `average / average(noload)` of the printed averages.
     pub recomputed: f64,
-    /// Whether the two can be the same number, given that all three were rounded to 3 decimals.
+    /// Whether both can be the same number, given that all three were rounded to 3 decimals.
     pub agrees: bool,
 }
 
@@ -37,7 +37,7 @@ pub fn check_ratios(table: &Resp1Table) -> Vec<RatioCheck> {
 
 /// The rule of [`check_ratios`]; `noload_ms` is above 0.
 pub(super) fn agrees(average_ms: f64, noload_ms: f64, printed: f64) -> bool {
-    // For the rounding of the arithmetic itself.
+    // Allows for rounding in the arithmetic itself.
     let slack = 1e-9 * printed.abs().max(1.0);
     let least = (average_ms - HALF) / (noload_ms + HALF);
     let most =

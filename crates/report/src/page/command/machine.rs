@@ -7,8 +7,7 @@ use super::Files;
 /// Timing profiles that the command names itself.
 const OWN_PROFILES: [&str; 3] = ["quick", "classic", "custom"];
 
-/// The settings after `vm:`. A machine is written as its name and what differs from the one of that
-/// name in `machines`; if that is not possible, it becomes a file.
+/// The settings after `vm:`: a machine of `machines` by name with its changes, else a file.
 pub(super) fn settings(
     vm: &VmSpec,
     profile: &str,
@@ -43,7 +42,7 @@ fn changes(base: &MachineSpec, machine: &MachineSpec) -> Option<Vec<(String, Str
     changed.iter().all(|(_, value)| is_one_setting(value)).then_some(changed)
 }
 
-/// Whether a value stays whole where commas separate settings.
+/// Whether a value contains no comma that would separate settings.
 fn is_one_setting(value: &str) -> bool {
     value.split(',').skip(1).all(|piece| !piece.is_empty() && !piece.contains('='))
 }
@@ -61,7 +60,7 @@ fn description(machine: &MachineSpec, profile: &str) -> String {
     profile.into_iter().chain(lines).collect()
 }
 
-/// A TOML string: as in JSON, with the one more escape of TOML.
+/// A TOML string: JSON's escapes and one more.
 fn text(value: &str) -> String {
     serde_json::Value::from(value).to_string().replace('\x7f', "\\u007f")
 }

@@ -42,7 +42,7 @@ pub fn report<'a>(material: &'a Material<'a>) -> Document<'a> {
     let facts = verdicts::facts(&data);
     let document = Document { sections, facts, ..Document::default() };
     let document = Document { title: title.clone(), verdicts: verdicts.clone(), ..document };
-    // The data take longer than the page, and only JSON needs them.
+    // Lazy: the data take longer than the page, and only JSON needs them.
     document.with_json(move || json_data(material, &title, &verdicts))
 }
 
@@ -116,14 +116,14 @@ fn notes(data: &Data<'_>) -> Option<Section> {
     section("notes", "Notes", notes.into_iter().collect())
 }
 
-/// Facts that an expert asks for first.
+/// Facts listed first.
 const FIRST: &str = "kernel cpu_model cpus_online memory_bytes swap_bytes governor thp lru_gen \
                      swappiness hypervisor cmdline";
-/// A fact that differs from boot to boot and means nothing.
+/// A fact that differs at every boot and means nothing.
 const NAME_ONLY: &str = "boot_id";
 const MOST_VALUES: usize = 4;
 
-/// The facts of all inputs and the names of those that differ: these stand first, then [`FIRST`],
+/// The facts of all inputs and the names of those that differ, which come first, then [`FIRST`],
 /// then the others by name. `None` if nothing was recorded.
 fn environment_table(inputs: &[Input<'_>]) -> Option<(Table, Vec<String>)> {
     let of_each = inputs.iter().map(|input| (input.name.as_str(), input.environment()));

@@ -1,5 +1,5 @@
-//! The sections of a report with results, in the words of `compare`, `sweep`, `attribute`, `show` and
-//! the doctor.
+//! The sections of a report with results, as `compare`, `sweep`, `attribute`, `show` and the
+//! doctor print them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

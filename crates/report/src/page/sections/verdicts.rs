@@ -81,7 +81,7 @@ pub(super) fn facts(data: &Data<'_>) -> Vec<(String, String)> {
         }
         let seeds = seeds_text(&seeds(headers.iter().copied()));
         facts.push((name(input, "runs"), format!("{}, {seeds}", headers.len())));
-        // The date of virtual time means nothing.
+        // The date of virtual time is meaningless.
         if !first.is_deterministic() {
             facts.push((name(input, "begun"), date(first.started_unix_ns)));
         }
@@ -89,7 +89,6 @@ pub(super) fn facts(data: &Data<'_>) -> Vec<(String, String)> {
     facts
 }
 
-/// `2026-11-22 08:28 UTC`.
 fn date(unix_ns: u64) -> String {
     let moment = jiff::Timestamp::from_nanosecond(unix_ns.into()).unwrap_or_default();
     moment.strftime("%Y-%m-%d %H:%M UTC").to_string()
