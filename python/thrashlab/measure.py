@@ -193,6 +193,8 @@ def _seeds(seeds: Seeds | None) -> str | None:
         return seeds
     if isinstance(seeds, int):
         return f"{seeds}..{seeds}"
+    if len(seeds) == 1:
+        return f"{seeds[0]}..{seeds[0]}"
     return one(seeds)
 
 

@@ -169,6 +169,9 @@ pub(crate) fn factor(file: FactorFile) -> Result<PlanFactor, PlanError> {
     let mut values = file.levels.clone();
     if let Some(range) = &file.range {
         let numbers = whole_numbers(range).map_err(of_factor)?;
+        if !numbers.is_sorted() {
+            return Err(of_factor(format!("range {range:?} is not FIRST..LAST, such as 1..20")));
+        }
         values.extend(numbers.into_iter().map(Value::Integer));
     }
     let mut levels = Vec::new();
