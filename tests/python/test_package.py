@@ -161,8 +161,9 @@ def test_curves_of_an_array_are_those_of_a_trace(tmp_path, thrashlab_binary):
     addresses = random.integers(0, 1 << 24, 20_000, dtype=np.uint64)
     lines = "".join(f" L {address:x},1\n" for address in addresses)
     (tmp_path / "trace.lackey").write_text(lines)
-    command = ["mmu", "curve", tmp_path / "trace.lackey", "--from", "lackey", "--json", "--line"]
-    told = json.loads(thrashlab_binary(*command, "--page", "4K,64K", "--sets", "16").stdout)
+    command = ["mmu", "curve", tmp_path / "trace.lackey", "--input-format", "lackey", "--json"]
+    units = ["--line", "--page", "4K,64K", "--sets", "16"]
+    told = json.loads(thrashlab_binary(*command, *units).stdout)
     found = thrashlab.mmu.curve(addresses, page=[4096, 65536], line=True, sets=[16])
     assert found.references == told["references"] == len(addresses)
     for unit, expected in zip(found.units, told["units"], strict=True):

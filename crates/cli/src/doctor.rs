@@ -58,7 +58,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "calibrate", "rules"])]
     replay: Option<PathBuf>,
 
-    /// Diagnose runs (a results folder or a run file), or published counters
+    /// Read this instead of measuring: a results folder, a run file, or published counters
     /// (reference:sun4/hatcnt)
     #[arg(long, value_name = "WHAT", conflicts_with_all = ["calibrate", "rules"])]
     from: Option<String>,

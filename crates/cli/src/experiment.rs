@@ -24,8 +24,8 @@ use crate::{Failure, print_bytes};
 const EXAMPLES: &str = "\
 Examples:
   thrashlab experiment examples/compiler-vs-system.toml
-  thrashlab experiment plan.toml --print-plan      what would be run, in which order
-  thrashlab experiment plan.toml --dry-run         can all levels be set, and how long will it take?
+  thrashlab experiment plan.toml --dry-run         what would be run, in which order
+  thrashlab experiment plan.toml --check           can all levels be set, and how long will it take?
   thrashlab experiment plan.toml --blocks 12       go on with more blocks
   thrashlab experiment plan.toml --fleet ray://head:10001 --store s3://bucket/cells
   thrashlab experiment plan.toml --aa              the first cell against itself: the noise floor
@@ -51,26 +51,26 @@ pub(crate) struct ExperimentArgs {
 
     /// Folder for the run files; what it has is not run again [default: one of the plan's name
     /// in the user's data directory]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
 
     /// Print the plan as it is understood and run nothing
-    #[arg(long, conflicts_with = "dry_run")]
-    print_plan: bool,
-
-    /// Build and try everything, tell how long it will take, and run nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "check")]
     dry_run: bool,
+
+    /// Build and try every level, print how long the runs will take, and run nothing
+    #[arg(long)]
+    check: bool,
 
     /// Print what deterministic cells are still to be made, as JSON lines for `thrashlab cells`,
     /// and make none (docs/fleet.md)
-    #[arg(long, conflicts_with_all = ["print_plan", "dry_run", "no_cache"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "check", "no_cache"])]
     list_cells: bool,
 
     /// Let the nodes of a Ray cluster make the cells: `local`, `auto`, `HOST:PORT` or
     /// `ray://HOST:PORT` (docs/fleet.md)
     #[arg(long, value_name = "ADDRESS",
-          conflicts_with_all = ["print_plan", "dry_run", "list_cells", "no_cache", "cells"])]
+          conflicts_with_all = ["dry_run", "check", "list_cells", "no_cache", "cells"])]
     fleet: Option<String>,
 
     /// With --fleet: where cells are kept: a folder that all nodes see, or a URL that fsspec knows
@@ -104,7 +104,7 @@ enum Outcome {
 pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
     let output = args.output.as_deref();
     let mut experiment = Experiment::new(&args.plan, &args.changes, output).map_err(failure)?;
-    if args.print_plan {
+    if args.dry_run {
         return print_plan(args, &experiment);
     }
     experiment.open().map_err(failure)?;
@@ -117,7 +117,7 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
     }
     let mut progress = args.lab.progress()?;
     let outcome = drive(&args.lab.options, &mut progress, |driver| work(args, &experiment, driver));
-    let is_run = !args.list_cells && !args.dry_run;
+    let is_run = !args.list_cells && !args.check;
     let outcome = outcome.inspect_err(|error| {
         if is_run && !matches!(error, Failure::WrongUse(_)) && folder.is_dir() {
             progress.say(&format!("what was measured before is in {}", folder.display()));
@@ -139,7 +139,7 @@ fn work(
     if args.list_cells {
         return lab.list(&experiment.folder).map(Outcome::Cells);
     }
-    if args.dry_run {
+    if args.check {
         let outlook = lab.outlook(&experiment.folder)?;
         return Ok(Outcome::Outlook(outlook, driver.jobs(lab.largest_guest_bytes())));
     }

@@ -36,9 +36,9 @@ pub(crate) struct ImportArgs {
     #[arg(required = true)]
     file: Option<String>,
 
-    /// What the file is: resp1, hyperfine, go, google, cyclictest, schbench, interbench, perf or
-    /// csv [default: as it looks]
-    #[arg(id = "input_format", long = "from", value_name = "FORMAT", value_parser = import_format)]
+    /// Format of the input; of results resp1, hyperfine, go, google, cyclictest, schbench,
+    /// interbench, perf or csv [default: recognised by its content]
+    #[arg(long = "input-format", value_name = "FORMAT", value_parser = import_format)]
     format: Option<store::import::Format>,
 
     /// Columns of a CSV that were measured although no unit ends their names

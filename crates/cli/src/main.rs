@@ -24,6 +24,7 @@ mod guests;
 mod import;
 mod laboratory;
 mod mmu;
+mod old_names;
 #[cfg(test)]
 #[path = "../tests/options/page.rs"]
 mod options;
@@ -111,7 +112,10 @@ fn main() -> ExitCode {
 }
 
 /// Reads the command line, with the user's settings as defaults, and does what it asks for.
-fn started(arguments: Vec<OsString>) -> Result<(), Failure> {
+fn started(mut arguments: Vec<OsString>) -> Result<(), Failure> {
+    for warning in old_names::replace(&mut arguments) {
+        complain(&format!("thrashlab: {warning}"));
+    }
     let command = args::command();
     // What thrashlab starts itself has been told everything.
     let is_own = arguments.get(1).is_some_and(|verb| verb.as_encoded_bytes().starts_with(b"__"));

@@ -91,7 +91,7 @@ pub(crate) struct RunArgs {
     swap: Option<u64>,
 
     /// Folder for the run files [default: a new one in the user's data directory]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
 
     #[command(flatten)]

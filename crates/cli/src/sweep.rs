@@ -62,12 +62,12 @@ pub(crate) struct SweepArgs {
 
     /// Folder for the run files; what it has is not run again [default: one of the sweep's name
     /// in the user's data directory]
-    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    #[arg(long, short, value_name = "DIR", conflicts_with = "from")]
     output: Option<PathBuf>,
 
     /// Print the plan as it is understood and run nothing
     #[arg(long, conflicts_with = "from")]
-    print_plan: bool,
+    dry_run: bool,
 
     #[command(flatten)]
     lab: LabArgs,
@@ -79,7 +79,8 @@ pub(crate) struct SweepArgs {
 
 #[derive(Args)]
 struct SourceArgs {
-    /// Measure nothing: read a folder of runs, `reference:NAME`, or a CSV (- is standard input)
+    /// Read this instead of measuring: a folder of runs, `reference:NAME`, or a CSV (- is standard
+    /// input)
     #[arg(long, value_name = "WHAT")]
     from: Option<String>,
 
@@ -117,7 +118,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     }
     let what = args.what.as_deref().unwrap_or_default();
     let mut sweep = Sweep::new(what, args.typed(), args.output.as_deref()).map_err(failure)?;
-    if args.print_plan {
+    if args.dry_run {
         return print(&plan_text(&sweep.plan));
     }
     sweep.open().map_err(failure)?;

@@ -15,7 +15,7 @@ Examples:
   thrashlab trace record -o t.tlt -- gzip -9 < big > /dev/null
   thrashlab trace stat t.tlt
   thrashlab trace convert lackey.txt -o t.tlt
-  thrashlab trace convert champsim.xz -o t.tlt --from champsim";
+  thrashlab trace convert champsim.xz -o t.tlt --input-format champsim";
 
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {

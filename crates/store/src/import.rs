@@ -98,7 +98,7 @@ impl Format {
                 None => {
                     "neither resp1 output, Go benchmark lines, output of interbench, CSV with a \
                      heading row nor JSON of hyperfine, Google Benchmark, cyclictest, schbench or \
-                     perf stat: say which with --from"
+                     perf stat: name the format with --input-format"
                 }
             })
         })

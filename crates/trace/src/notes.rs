@@ -63,7 +63,7 @@ impl BadRecords {
         }
         let (count, (place, reason)) = (self.count, &self.first[0]);
         let most = format!("{count} of {records} records are bad");
-        let next = "so this is probably another format: name it with --from";
+        let next = "so this is probably another format: name it with --input-format";
         Err(TraceError::bad(place, format!("{reason}; {most}, {next}")))
     }
 }

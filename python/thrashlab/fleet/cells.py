@@ -27,7 +27,7 @@ class Experiment:
     def name(self) -> str:
         """The experiment's name."""
         asked = subprocess.run(
-            self.command("--print-plan", "--json"), check=False, capture_output=True, text=True
+            self.command("--dry-run", "--json"), check=False, capture_output=True, text=True
         )
         if asked.returncode != 0:
             raise FleetError(said(asked.stderr), asked.returncode)

@@ -24,10 +24,10 @@ pub(crate) struct InputArgs {
     #[arg(value_name = "FILE")]
     pub(crate) path: PathBuf,
 
-    /// Its format, if its content does not tell: tlt, lackey, din, champsim, champsim-cloudsuite,
-    /// oracleGeneral or csv
+    /// Format of the input; of a trace tlt, lackey, din, champsim, champsim-cloudsuite,
+    /// oracleGeneral or csv [default: recognised by its content]
     #[arg(long, value_name = "FORMAT", value_parser = format)]
-    pub(crate) from: Option<Format>,
+    input_format: Option<Format>,
 
     /// No progress on standard error
     #[arg(long, short)]
@@ -93,9 +93,9 @@ impl Input {
 /// Opens a trace on another thread, as a pipe may block.
 fn open_ahead(args: &InputArgs, columns: Granularity, waiter: &Waiter) -> Result<Opened, Failure> {
     let (tell, opened) = channel();
-    let (path, from) = (args.path.clone(), args.from);
+    let (path, format) = (args.path.clone(), args.input_format);
     // Who does not listen any more has been interrupted.
-    thread::spawn(move || drop(tell.send(open_as(&path, columns, from))));
+    thread::spawn(move || drop(tell.send(open_as(&path, columns, format))));
     loop {
         if waiter.stop_requested() {
             return Err(Failure::Interrupted);

@@ -16,12 +16,11 @@ This page is generated from the command line: `UPDATE=1 cargo test -p cli option
 ";
 
 /// Options that mean something else in some commands, and why they may.
-const DIFFERENT: [(&str, &str); 11] = [
+const DIFFERENT: [(&str, &str); 10] = [
     ("all", "all of what the command counts, lists or removes"),
     ("blocks", "blocks of an experiment are repetitions, blocks of a trace are its parts"),
     ("factor", "`attribute` takes several; `import` names the columns of a CSV"),
     ("format", "`export` writes formats of other programs"),
-    ("from", "a format where the file is an argument, else what is read instead of measured"),
     ("load", "`run` takes several"),
     ("output", "a folder where a command writes run files, else a file"),
     ("range", "of sizes, of levels or of steps: whatever the command varies"),

@@ -50,7 +50,7 @@ impl Far {
              parameter = \"load\"\nlevels = [\"noload\", \"cpuload\"]\n"
         );
         fs::write(&plan, text).unwrap();
-        let mut command = self.fixture.thrashlab("experiment --dry-run");
+        let mut command = self.fixture.thrashlab("experiment --check");
         command.arg(plan).arg("--work-dir").arg(self.fixture.work());
         command.env("THRASHLAB_SSH", self.server.ssh());
         command

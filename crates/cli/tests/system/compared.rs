@@ -85,7 +85,7 @@ fn what_cannot_be_compared_is_2_and_says_why() {
             "compare reference:multics/experiment1 --factor system --fail-on slower",
             &["regression:15%"],
         ),
-        ("import ghost.csv --from nosuch", &["perf, hyperfine, google, cyclictest"]),
+        ("import ghost.csv --input-format nosuch", &["perf, hyperfine, google, cyclictest"]),
     ];
     for (arguments, words) in cases {
         thrashlab(&fixture, arguments).expect(2, words);

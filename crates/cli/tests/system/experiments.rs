@@ -204,8 +204,8 @@ levels = [
     );
     assert!(!fixture.output().exists(), "{:?}", entries(&fixture));
     assert_nothing_left(&fixture, 0, &queue_keys(&fixture));
-    // A dry run says the same.
-    experiment(&fixture, plan, "--dry-run").expect(3, &["nolod", "vm.no_such", "not built"]);
+    // A check reports the same.
+    experiment(&fixture, plan, "--check").expect(3, &["nolod", "vm.no_such", "not built"]);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn blocks_of_several_starts_are_kept_apart() {
 }
 
 #[test]
-fn a_fraction_is_printed_with_its_aliases_and_a_dry_run_with_its_time() {
+fn a_fraction_is_printed_with_its_aliases_and_a_check_with_its_time() {
     let fixture = Fixture::new();
     let factor = |name: &str, parameter: &str, levels: &str| {
         format!("[[factor]]\nname = \"{name}\"\nparameter = \"{parameter}\"\nlevels = {levels}\n")
@@ -265,21 +265,21 @@ fn a_fraction_is_printed_with_its_aliases_and_a_dry_run_with_its_time() {
         factor("e", "load.intensity", "[0.5, 1.0]"),
     ]
     .concat();
-    let text = experiment(&fixture, &plan, "--print-plan");
+    let text = experiment(&fixture, &plan, "--dry-run");
     text.expect(0, &[]);
     for words in ["a x b = c x d x e", "16", "-seed1"] {
         assert!(text.stdout.contains(words), "{words:?} is not in\n{}", text.stdout);
     }
-    let json = experiment(&fixture, &plan, "--print-plan --json");
+    let json = experiment(&fixture, &plan, "--dry-run --json");
     let printed: Manifest = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!((printed.runs.len(), printed.aliases.len()), (32, 15));
     assert!(printed.aliases.contains(&"a x b = c x d x e".to_owned()), "{:?}", printed.aliases);
 
-    let dry = experiment(&fixture, &plan, "--dry-run");
-    dry.expect(0, &["cannot be told apart in this fraction: a x b = c x d x e"]);
-    assert!(dry.sentences().contains("one at a time: 32, about"), "{}", dry.stdout);
-    let dry = experiment(&fixture, &plan, "--dry-run --json");
-    let outlook: serde_json::Value = serde_json::from_str(&dry.stdout).unwrap();
+    let check = experiment(&fixture, &plan, "--check");
+    check.expect(0, &["cannot be told apart in this fraction: a x b = c x d x e"]);
+    assert!(check.sentences().contains("one at a time: 32, about"), "{}", check.stdout);
+    let check = experiment(&fixture, &plan, "--check --json");
+    let outlook: serde_json::Value = serde_json::from_str(&check.stdout).unwrap();
     assert_eq!((&outlook["found"], &outlook["on_host"]), (&0.into(), &32.into()));
     // 15 points every 150 ms on average, and more for start and end.
     assert!(outlook["on_host_ns"].as_u64().unwrap() > 32 * 2_000_000_000, "{outlook}");

@@ -103,9 +103,9 @@ fn a_plan_over_systems_and_machines_is_the_same_serially_and_in_parallel() {
         fixture.finish(fixture.thrashlab(&arguments)).expect(0, &["16 runs"]);
     }
     assert_eq!(files(&fixture, "serial"), files(&fixture, "parallel"));
-    let dry = fixture.finish(fixture.thrashlab("experiment plan.toml --dry-run --output new"));
-    dry.expect(0, &[]);
-    assert!(dry.sentences().contains("To be simulated: 16."), "{}", dry.stdout);
+    let check = fixture.finish(fixture.thrashlab("experiment plan.toml --check --output new"));
+    check.expect(0, &[]);
+    assert!(check.sentences().contains("To be simulated: 16."), "{}", check.stdout);
     let told = fixture.finish(fixture.thrashlab("attribute serial"));
     told.expect(0, &[]);
     for words in ["Conclusion", "hat", "machine"] {
@@ -235,9 +235,13 @@ fn listed_cells_are_made_elsewhere_and_put_together_as_the_same_bytes() {
     let cached: Vec<Value> =
         made.stdout.lines().map(|line| json_line(line)["cached"].clone()).collect();
     assert_eq!(cached, [true, true, true, false]);
-    let dry = experiment("--cells store --output elsewhere --dry-run");
-    dry.expect(0, &[]);
-    assert!(dry.sentences().contains("0 runs are in elsewhere, 4 in the cache"), "{}", dry.stdout);
+    let check = experiment("--cells store --output elsewhere --check");
+    check.expect(0, &[]);
+    assert!(
+        check.sentences().contains("0 runs are in elsewhere, 4 in the cache"),
+        "{}",
+        check.stdout
+    );
     experiment("--cells store --output elsewhere").expect(0, &["4 of 4 cells were in the cache"]);
     assert_eq!(files(&fixture, "elsewhere"), files(&fixture, "serial"));
     assert_eq!(experiment("--list-cells --output elsewhere").stdout, "");

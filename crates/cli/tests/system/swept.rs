@@ -105,7 +105,7 @@ fn a_plan_is_a_file_and_what_cannot_be_had_has_a_reason() {
     let read = json(&fixture.finish(fixture.thrashlab("sweep --from output --json")));
     let points = read["curve"]["points"].as_array().unwrap();
     assert!(points.iter().any(|point| point["cost"].is_null() && !point["problem"].is_null()));
-    let printed = fixture.finish(fixture.thrashlab(&format!("{arguments} --print-plan")));
+    let printed = fixture.finish(fixture.thrashlab(&format!("{arguments} --dry-run")));
     for words in ["over = \"subject.mem\"", "range = \"64M..64T\"", "# First the coarse levels"] {
         assert!(printed.stdout.contains(words), "{words:?} is not in\n{}", printed.stdout);
     }

@@ -59,7 +59,7 @@ fn bad_records_and_cut_files_are_told_and_wrong_formats_refused() {
 
     fs::write(name("t.txt"), "Dear reader,\n").unwrap();
     let (text, out) = (name("t.txt"), name("out.tlt"));
-    trace(&fixture, &format!("convert {text} -o {out}")).expect(3, &["t.txt", "--from"]);
+    trace(&fixture, &format!("convert {text} -o {out}")).expect(3, &["t.txt", "--input-format"]);
     assert!(!fs::exists(&out).unwrap());
     trace(&fixture, &format!("convert {own} -o {out} --to elf")).expect(2, &["lackey"]);
     trace(&fixture, &format!("convert {own} -o - --to oracleGeneral")).expect(2, &["-o"]);
@@ -71,7 +71,7 @@ fn what_is_stopped_leaves_no_file() {
     let fixture = Fixture::new();
     let out = fixture.path().join("out.tlt");
     let mut command =
-        fixture.thrashlab(&format!("trace convert - --from din -o {}", out.display()));
+        fixture.thrashlab(&format!("trace convert - --input-format din -o {}", out.display()));
     // A pipe that says a little and does not end: it would wait for ever.
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();

@@ -72,7 +72,7 @@ fn an_experiment_in_guests_is_repeated_to_the_byte_and_kept() {
         assert!(runs(&lab) == first, "{arguments:?} gives other bytes");
     }
     fs::remove_dir_all(lab.fixture.output()).unwrap();
-    let dry = experiment(&lab, &["--dry-run"]);
-    dry.expect(0, &[]);
-    assert!(dry.stdout.contains("4 in the cache"), "{}", dry.stdout);
+    let check = experiment(&lab, &["--check"]);
+    check.expect(0, &[]);
+    assert!(check.stdout.contains("4 in the cache"), "{}", check.stdout);
 }

@@ -51,7 +51,7 @@ pub struct StepsOfPlan {
     repo: PathBuf,
 
     /// Folder for the run files [default: one of the plan's name in the user's data directory]
-    #[arg(long, value_name = "DIR", requires = "plan", display_order = 13)]
+    #[arg(long, short, value_name = "DIR", requires = "plan", display_order = 13)]
     output: Option<PathBuf>,
 }
 

@@ -73,11 +73,11 @@ impl Format {
             [one] => Ok(*one),
             [] => unknown(format!(
                 "this is none of the known formats, or its beginning is broken; name it with \
-                 --from: {}",
+                 --input-format: {}",
                 names(Self::ALL, ", ")
             )),
             several => unknown(format!(
-                "this could be {}; name the format with --from",
+                "this could be {}; name the format with --input-format",
                 names(several, " or ")
             )),
         }

@@ -46,8 +46,8 @@ fn content_tells_the_format() {
 fn what_is_none_is_refused_with_a_way_out() {
     assert!(format_of(b"").unwrap_err().contains("empty"));
     let error = format_of(b"The quick brown fox.\nAnd so on.\n").unwrap_err();
-    assert!(error.contains("--from") && error.contains("champsim-cloudsuite"), "{error}");
-    assert!(format_of(&[0xff; 4096]).unwrap_err().contains("--from"));
+    assert!(error.contains("--input-format") && error.contains("champsim-cloudsuite"), "{error}");
+    assert!(format_of(&[0xff; 4096]).unwrap_err().contains("--input-format"));
     assert_eq!("ORACLEgeneral".parse(), Ok(Format::OracleGeneral));
     assert!("elf".parse::<Format>().unwrap_err().contains("lackey"));
 }

@@ -12,7 +12,7 @@ fn a_file_of_another_format_is_given_up_soon() {
         let error = read(text.as_bytes(), Granularity::Page, Some(format)).unwrap_err();
         assert!(error.starts_with("line 1: "), "{error}");
         assert!(error.contains("100 of 100 records are bad"), "{error}");
-        assert!(error.contains("--from"), "{error}");
+        assert!(error.contains("--input-format"), "{error}");
     }
 }
 
