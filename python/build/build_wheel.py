@@ -37,7 +37,7 @@ def build_sdist(sdist_directory, config_settings=None):
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
-    """Tells what the wheel will be, so that pip need not build it to know."""
+    """Writes the metadata of the wheel, so that pip need not build it for them."""
     find_tools()
     return maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
 
@@ -51,7 +51,7 @@ def build_program():
     os.environ["CARGO_TARGET_DIR"] = str(ROOT / "target")
     if shutil.which("make") is None:
         raise SystemExit("make is missing, which builds the program. Next step: install make")
-    # What make tells belongs beside what cargo tells; standard output is for the caller of this.
+    # make prints where cargo prints; standard output is for the caller of this.
     made = subprocess.run(
         ["make", "--no-print-directory", "binary"], cwd=ROOT, check=False, stdout=2
     )

@@ -60,7 +60,7 @@ def answer(
 
 
 def answers(command: Sequence[str], *, progress: Progress = True, **options: Any) -> list[Any]:
-    """What a command answers that tells one thing after the other."""
+    """The answers of a command that prints one after the other."""
     said = call([*command, "--json", *arguments(options)], progress)
     decoder, found, at = json.JSONDecoder(), [], 0
     while said[at:].strip():
@@ -209,7 +209,7 @@ class _Events:
 
     @property
     def arguments(self) -> list[str]:
-        """What the program is told of the pipe."""
+        """The options that name the pipe."""
         return [] if self._writer is None else ["--events", f"/dev/fd/{self._writer}"]
 
     @property
@@ -224,7 +224,7 @@ class _Events:
             self._writer = None
 
     def heard(self, piece: bytes) -> None:
-        """Tells the events that are complete."""
+        """Reports the events that are complete."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             self.tell(json.loads(line))
@@ -291,7 +291,7 @@ class _Conversation:
             pipe.close()
 
     def _line(self, line: str) -> None:
-        """A line may be the reason for the end; that is told by the exception."""
+        """A line may be the reason for the end; the exception reports that."""
         if any(held.startswith("error: ") for held in self._held):
             self._held.append(line)
             return
@@ -302,7 +302,7 @@ class _Conversation:
             self._tell(line)
 
     def say_rest(self) -> None:
-        """Tells what turned out not to be the reason."""
+        """Prints what turned out not to be the reason."""
         for line in self._held:
             self._tell(line)
         self._held.clear()

@@ -1,4 +1,4 @@
-"""What explains results, whoever measured them: comparison, attribution, the knee of a curve."""
+"""What explains results of any origin: comparison, attribution, the knee of a curve."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """What can be made again."""
+    """The folder of what can be rebuilt."""
     return _own("XDG_CACHE_HOME", ".cache")
 
 

@@ -16,25 +16,31 @@ mod size;
 mod skips;
 mod tidy;
 mod tree;
+mod words;
 
 use std::process::{Command, ExitCode};
 
 use product::Product;
 
-const USAGE: &str =
-    "usage: cargo xtask check | layers | circles | public | tidy | links | size | skips <file>";
+const USAGE: &str = "usage: cargo xtask check | layers | circles | public | tidy | links | words | \
+     size | skips <file>";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let findings = match arguments[..] {
-        ["check"] => {
-            [layer_findings, circle_findings, public_findings, tidy_findings, link_findings]
-                .iter()
-                .map(|findings| findings())
-                .collect::<Result<Vec<_>, _>>()
-                .map(|all| all.concat())
-        }
+        ["check"] => [
+            layer_findings,
+            circle_findings,
+            public_findings,
+            tidy_findings,
+            link_findings,
+            word_findings,
+        ]
+        .iter()
+        .map(|findings| findings())
+        .collect::<Result<Vec<_>, _>>()
+        .map(|all| all.concat()),
         ["layers"] => layer_findings(),
         ["circles"] => circle_findings(),
         ["public"] => public_findings(),
@@ -44,6 +50,7 @@ fn main() -> ExitCode {
         }),
         ["tidy"] => tidy_findings(),
         ["links"] => link_findings(),
+        ["words"] => word_findings(),
         ["skips", path] => skip_findings(path),
         _ => Err(USAGE.to_owned()),
     };
@@ -92,6 +99,10 @@ fn link_findings() -> Result<Vec<String>, String> {
     Ok(links::findings(&tree::files(&root)?, &|path| root.join(path).exists()))
 }
 
+fn word_findings() -> Result<Vec<String>, String> {
+    Ok(words::findings(&tree::files(&tree::root())?))
+}
+
 fn skip_findings(path: &str) -> Result<Vec<String>, String> {
     let skipped = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let allowed = tree::root().join("tests/allowed-skips.txt");
@@ -127,6 +138,11 @@ mod tests {
     #[test]
     fn links_of_this_tree_lead_somewhere() {
         assert_eq!(link_findings().unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn this_tree_says_it_in_plain_words() {
+        assert_eq!(word_findings().unwrap(), [""; 0]);
     }
 
     #[test]

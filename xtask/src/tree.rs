@@ -14,7 +14,7 @@ pub(crate) struct SourceFile {
 
 /// Folders that hold files of the project; the files at the root itself belong to it too.
 const FOLDERS: &[&str] =
-    &[".cargo", ".ci", "crates", "docs", "fuzz", "reference", "tests", "tools", "xtask"];
+    &[".cargo", ".ci", "crates", "docs", "fuzz", "python", "reference", "tests", "tools", "xtask"];
 /// Folders below them that hold what programs made.
 const MADE: &[&str] = &["target", "corpus", "artifacts", "seeds"];
 

@@ -78,8 +78,8 @@ pub enum BisectError<E> {
     },
     /// Nothing to find: the values of the first and of the last step.
     #[error(
-        "the ends are alike or cannot be told apart: {0:?} against {1:?}; more seeds make them \
-         tell, if there is a difference"
+        "the ends do not differ measurably: {0:?} against {1:?}; if there is a difference, more \
+         seeds show it"
     )]
     EndsAlike(Vec<f64>, Vec<f64>),
     /// The measurements cannot be searched.
@@ -303,7 +303,7 @@ mod tests {
         let Err(error) = bisect_exactly(8, Target::Change, &mut alike) else {
             panic!("the ends overlap");
         };
-        assert!(error.to_string().contains("cannot be told apart"), "{error}");
+        assert!(error.to_string().contains("do not differ measurably"), "{error}");
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<(), Failure> {
     show(&document, &OutputArgs::printed(args.json))?;
     match found.changed {
         Some(_) => Ok(()),
-        None => Err(Failure::NotSo),
+        None => Err(Failure::CheckFailed),
     }
 }
 

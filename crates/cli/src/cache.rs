@@ -17,7 +17,7 @@ Examples:
   thrashlab cache stat --json";
 
 const PRUNE_EXAMPLES: &str = "\
-All of it is made again when it is needed; kernels of packages may have to be fetched again.
+All of it is rebuilt when it is needed; kernels of packages may have to be fetched again.
 
 Examples:
   thrashlab cache prune

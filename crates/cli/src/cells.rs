@@ -26,7 +26,7 @@ Cells of guests need the machines before them and their files: docs/fleet.md.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CellsArgs {
-    /// Folder in which finished cells are kept; those that it has are not made again
+    /// Folder in which finished cells are kept; those that it has are not run again
     folder: PathBuf,
 
     /// Folder with the files of booted machines, those of each in a folder named by its key

@@ -99,7 +99,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let found = compare_sets(&sets, &request).or_wrong("nothing was compared")?;
     show(&comparison_document(&found), &args.output)?;
     match args.fail_on {
-        Some(FailOn(limit)) if regressed(&found, limit.unwrap_or(0.0)) => Err(Failure::NotSo),
+        Some(FailOn(limit)) if regressed(&found, limit.unwrap_or(0.0)) => Err(Failure::CheckFailed),
         _ => Ok(()),
     }
 }

@@ -223,12 +223,12 @@ fn finish(
     Ok(())
 }
 
-/// Prints how much noise there is; an alarm is [`Failure::NotSo`].
+/// Prints how much noise there is; an alarm is [`Failure::CheckFailed`].
 fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<(), Failure> {
     let found = analysis::against_itself(dataset, AA_FACTOR, &Request::default())
         .context("compare the two arms")?;
     show(&against_itself_document(&found), &OutputArgs::printed(args.json))?;
-    if found.is_alarm() { Err(Failure::NotSo) } else { Ok(()) }
+    if found.is_alarm() { Err(Failure::CheckFailed) } else { Ok(()) }
 }
 
 /// Becomes the driver of a fleet; returns only if that fails.

@@ -23,7 +23,7 @@ Examples:
   thrashlab export RESULTS --format openmetrics -o thrashlab.prom
   thrashlab export hyperfine.json --format go               results of other programs as well
 
-docs/exchange.md tells what each format has and what it loses.";
+docs/exchange.md describes what each format keeps and what it loses.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

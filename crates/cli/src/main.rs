@@ -52,8 +52,8 @@ use settings::Settings;
 
 const INTERRUPTED: u8 = 130;
 const NOT_MEASURED: u8 = 3;
-/// What the user wanted to have checked is not so.
-const NOT_SO: u8 = 1;
+/// The check that the user asked for failed.
+const CHECK_FAILED: u8 = 1;
 /// The command line or its files are wrong.
 const WRONG_USE: u8 = 2;
 
@@ -62,8 +62,8 @@ enum Failure {
     WrongUse(anyhow::Error),
     /// The system did not let it measure.
     NotMeasured(anyhow::Error),
-    /// What was to be checked is not so; the result, which is printed, says how.
-    NotSo,
+    /// The check that the user asked for failed; the printed result shows why.
+    CheckFailed,
     /// Ctrl-C.
     Interrupted,
     /// All was done, but the command that was run ended with this code.
@@ -101,7 +101,7 @@ fn main() -> ExitCode {
     let outcome = started(arguments);
     let (error, code) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::NotSo) => return ExitCode::from(NOT_SO),
+        Err(Failure::CheckFailed) => return ExitCode::from(CHECK_FAILED),
         Err(Failure::Interrupted) => return ExitCode::from(INTERRUPTED),
         Err(Failure::OfCommand(code)) => return ExitCode::from(code),
         Err(Failure::WrongUse(error)) => (error, WRONG_USE),
@@ -117,7 +117,7 @@ fn started(mut arguments: Vec<OsString>) -> Result<(), Failure> {
         complain(&format!("thrashlab: {warning}"));
     }
     let command = args::command();
-    // What thrashlab starts itself has been told everything.
+    // What thrashlab starts itself gets all options from it.
     let is_own = arguments.get(1).is_some_and(|verb| verb.as_encoded_bytes().starts_with(b"__"));
     let settings = if is_own { Ok(Settings::default()) } else { Settings::read(&command) };
     let command = match &settings {
@@ -187,7 +187,7 @@ fn tool(arguments: &[OsString]) -> Option<ExitCode> {
         Ok(()) => Some(ExitCode::SUCCESS),
         Err(error) => {
             complain(&error.to_string());
-            Some(ExitCode::from(NOT_SO))
+            Some(ExitCode::from(CHECK_FAILED))
         }
     }
 }

@@ -82,7 +82,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Go on in the folder of --output: runs that it has are not made again
+    /// Go on in the folder of --output: runs that it has are not repeated
     #[arg(long, requires = "output")]
     resume: bool,
 

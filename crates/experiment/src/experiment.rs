@@ -102,7 +102,7 @@ impl Experiment {
     pub fn set_up(&self, driver: &mut Driver<'_>) -> Result<Laboratory, ExperimentError> {
         let lab = Laboratory::set_up(&self.plan, &self.plan_folder, driver)?;
         for line in aliases(&self.plan) {
-            driver.note(&format!("cannot be told apart in this fraction: {line}"));
+            driver.note(&format!("confounded in this fraction: {line}"));
         }
         Ok(lab)
     }

@@ -66,7 +66,7 @@ fn turn(folder: &Path) -> io::Result<File> {
     let file = File::open(folder)?;
     patiently(|| file.try_lock().map_err(io::Error::from)).map_err(|error| {
         let folder = folder.display();
-        io::Error::new(error.kind(), format!("the lock on {folder} is somebody else's: {error}"))
+        io::Error::new(error.kind(), format!("another process holds the lock on {folder}: {error}"))
     })?;
     Ok(file)
 }

@@ -236,7 +236,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let mut journal = journal(state.path());
         let swap = |path: &Path| Made::Swap(path.into());
-        // Made and removed by somebody; then somebody else made another one of the name.
+        // Made here and removed by others, who then made another one of the name.
         journal.make(Made::Directory(folder.clone().into()), || fs::create_dir(&folder)).unwrap();
         journal.make(swap(&file), || fs::write(&file, "")).unwrap();
         fs::rename(&folder, work.path().join("moved")).unwrap();

@@ -25,7 +25,7 @@ pub enum KernelPlace {
 pub struct AvailableKernel {
     /// What to give to [`locate`](crate::locate()).
     pub arg: KernelArg,
-    /// Its release as far as a name tells; the image was not read.
+    /// Its release as far as a name shows it; the image was not read.
     pub release: String,
     /// Where it was found.
     pub place: KernelPlace,

@@ -43,7 +43,7 @@ fn pass_on() -> Result<(), String> {
     thread::spawn(move || {
         let mut write = write;
         copy(&mut io::stdin().lock(), &mut write);
-        // Tells the session that the connection is broken.
+        // So that the session sees the end of the connection.
         let _ = write.shutdown(Shutdown::Both);
     });
     copy(&mut stream, &mut io::stdout().lock());

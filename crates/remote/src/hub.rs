@@ -20,7 +20,7 @@ use crate::wire::{
 /// A connection silent for this long counts as broken: the other side pings several times in it.
 const SILENCE: Duration = Duration::from_secs(60);
 const PIECE_BYTES: u64 = 64 << 10;
-/// How often the session checks whether it was told to end.
+/// How often the session checks whether it was asked to end.
 const TICK: Duration = Duration::from_secs(1);
 
 pub(crate) struct Hub {
@@ -144,7 +144,7 @@ impl Hub {
         self.lock().connection.is_none()
     }
 
-    /// The next task; `None` without a connection for `patience`, or at once when told to end.
+    /// The next task; `None` without a connection for `patience`, or at once when asked to end.
     pub(crate) fn task(&self, patience: Duration, stopped: impl Fn() -> bool) -> Option<Ask> {
         let mut state = self.lock();
         loop {

@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const KEPT_LOOK: Duration = Duration::from_secs(60);
 const LAST_WORD: Duration = Duration::from_secs(10);
 
-/// Starts a detached keeper, connected to the returned stream.
+/// Starts a detached lease holder, connected to the returned stream.
 pub(crate) fn start() -> io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
     let mut command = Command::new(std::env::current_exe()?);

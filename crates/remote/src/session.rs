@@ -309,7 +309,7 @@ impl Session {
             if waiter.stop_requested() && !gives_up {
                 gives_up = true;
                 say(&format!(
-                    "{} could not be told to stop yet: its run goes on to its end",
+                    "{} is unreachable and cannot be stopped: its run goes on to its end",
                     self.host.address
                 ));
                 until_ns = until_ns.min(monotonic_ns().saturating_add(STOP_NS / 3));

@@ -18,7 +18,7 @@ pub(crate) const LANGUAGE: u32 = 2;
 const WORD: u8 = b'!';
 /// First byte of a line of a run.
 const RUN_LINE: u8 = b'=';
-/// Longest line in bytes: beyond, somebody else is talking.
+/// Longest line in bytes: a longer one is no message.
 pub(crate) const MOST_LINE_BYTES: usize = 64 << 20;
 
 /// What begins a session.
@@ -54,7 +54,7 @@ pub(crate) enum Ask {
     Open(Box<Opening>),
     /// Is this available?
     Prepare {
-        /// Tells the answer from that to another question.
+        /// Distinguishes the answer from that to another question.
         ticket: u64,
         /// The subject; `None` = a sandbox where possible, else the host.
         subject: Option<LocalSubject>,
@@ -85,7 +85,7 @@ pub(crate) enum Answer {
         language: u32,
         thrashlab: String,
     },
-    /// Somebody else measures there.
+    /// Another user measures there.
     Busy {
         holder: Holder,
         /// Whether the session waits for the end of it.
@@ -137,7 +137,7 @@ impl fmt::Display for Holder {
         let since = Timestamp::from_nanosecond(i128::from(self.since_unix_ns))
             .map(|since| since.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
         match (self.who.as_str(), since) {
-            ("", _) => write!(out, "somebody who left no name"),
+            ("", _) => write!(out, "a user who left no name"),
             (who, Ok(since)) => write!(out, "{who} since {since}"),
             (who, Err(_)) => write!(out, "{who}"),
         }

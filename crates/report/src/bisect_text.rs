@@ -65,7 +65,7 @@ fn sentence(found: &Found, axis: &Axis, values: &BTreeMap<usize, Vec<f64>>) -> S
         return match (found.by_outcome, found.no_change) {
             (true, _) => format!("No step of {name} fails ({of})."),
             (_, true) => format!("Nothing changed along {name} ({of})."),
-            _ => format!("It cannot be told where {name} changed ({of}); allow more of them."),
+            _ => format!("It is unclear where {name} changed ({of}); allow more of them."),
         };
     };
     let (what, of, more) = match found.by_outcome {
@@ -184,6 +184,6 @@ mod tests {
         none                          0.3 %
         ");
         let undecided = Found { changed: None, ..noisy };
-        assert!(text(&undecided).contains("cannot be told where compiler changed"));
+        assert!(text(&undecided).contains("is unclear where compiler changed"));
     }
 }

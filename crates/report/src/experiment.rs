@@ -16,7 +16,7 @@ pub fn plan_document(manifest: &Manifest) -> Document<'_> {
     let mut document = Document::of(vec![Table::of("", ["factor", "levels"], factors).into()]);
     document.title.clone_from(&manifest.name);
     if !manifest.aliases.is_empty() {
-        document.push("Cannot be told apart in this fraction:");
+        document.push("Confounded in this fraction:");
         document.push(Block::List(manifest.aliases.clone()));
     }
     let runs = manifest.runs.iter().map(|run| {

@@ -186,7 +186,7 @@ mod tests {
             seeds: vec![1, 2],
             curve: &own,
             found: &found,
-            beside: Some(("A table\nFrom: somebody, 1990".to_owned(), &beside)),
+            beside: Some(("A table\nFrom: a paper, 1990".to_owned(), &beside)),
             least_rise: 1.5,
         };
         insta::assert_snapshot!(plain_text(&program_run_document(&view)));

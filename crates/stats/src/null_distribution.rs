@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn counts_are_those_of_the_published_tables() {
-        // Mann and Whitney 1947, table 1, n = m = 3: P(U <= u) = .05 .10 .20 .35 .50 ...
+        // Mann and Whitney 1947, table 1, n = m = 3: P(U <= u) = 0.05 0.10 0.20 0.35 0.50 ...
         assert_eq!(counts(3, 3), [1, 1, 2, 3, 3, 3, 3, 2, 1, 1]);
         assert_eq!(counts(3, 4), counts(4, 3));
         assert_eq!(counts(3, 4).iter().sum::<u128>(), 35);

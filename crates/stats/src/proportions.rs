@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_lady_tasting_tea() {
-        // Fisher 1935: three of four cups told right: 17/70 in the tail, both tails 34/70.
+        // Fisher 1935: three of four cups named right: 17/70 in the tail, both tails 34/70.
         let p = fisher_exact_p((3, 4), (1, 4)).unwrap();
         assert!((p - 34.0 / 70.0).abs() < 1e-15);
         let p = fisher_exact_p((4, 4), (0, 4)).unwrap();

@@ -181,7 +181,7 @@ mod tests {
         let paired = mean_difference(&first, &second, Pairing::Paired, 0.95).unwrap();
         let apart = mean_difference(&first, &second, Pairing::Unpaired, 0.95).unwrap();
         assert!(paired.0 > 0.0 && apart.0 < 0.0, "{paired:?} {apart:?}");
-        // Differences 1, 2, 1, 2: s = 1 / √3, t(.05, 3) = 3.18245.
+        // Differences 1, 2, 1, 2: s = 1 / √3, t(0.05, 3) = 3.18245.
         assert!((paired.1 - 1.5 - 3.182_446 / 12.0_f64.sqrt()).abs() < 1e-5, "{paired:?}");
     }
 

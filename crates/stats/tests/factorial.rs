@@ -94,7 +94,7 @@ fn data_that_do_not_fit_the_question_are_refused() {
     let confounded = refused(&|data| {
         data.observations.iter_mut().for_each(|each| each.block = Some(each.levels[0]));
     });
-    assert!(confounded.starts_with("a cannot be told"));
+    assert!(confounded.starts_with("a is confounded"));
     let sure = fit(&two_by_two(), Scale::Log, 1.0).unwrap_err().to_string();
     assert_eq!(sure, "confidence 1 is not strictly between 0 and 1");
 }

@@ -26,7 +26,7 @@ pub use ratio::{RatioCheck, check_ratios};
 
 use crate::refusal::Refusal;
 
-const UNKNOWN_FORMAT: &str = "no heading tells the format, and neither the 5th nor the 6th numbers \
+const UNKNOWN_FORMAT: &str = "no heading shows the format, and neither the 5th nor the 6th numbers \
     alone are average / average(noload): restore the line that begins with \"Test low high\"";
 
 fn mixed_formats(reason: &str) -> String {

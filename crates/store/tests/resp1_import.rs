@@ -61,7 +61,7 @@ fn base_rows_alone_tell_their_format() {
         assert_eq!((table.cpus, table.interval_s), (None, None));
     }
     let error = parse(NOLOAD).expect_err("1.000 1.000 is both formats");
-    assert!(error.to_string().starts_with("line 1: no heading tells the format"), "{error}");
+    assert!(error.to_string().starts_with("line 1: no heading shows the format"), "{error}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub trait Sink {
 pub struct Left {
     /// Events that were left out.
     pub events: u64,
-    /// Blocks of other threads than the first that are no longer told apart.
+    /// Blocks of other threads than the first that are no longer distinguished.
     pub blocks_of_other_threads: u64,
     of: Option<(u32, u32)>,
 }

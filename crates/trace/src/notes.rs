@@ -14,7 +14,7 @@ const ONE_IN: u64 = 10;
 /// What a reader has noticed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// What the file tells of itself; only thrashlab's own.
+    /// Its header; only in thrashlab's own format.
     pub header: Option<Header>,
     /// Records that could not be understood and were left out.
     pub bad: BadRecords,

@@ -28,7 +28,7 @@ impl Reference {
         Self(address << 5 | (access as u64) << 3 | u64::from(size_log2.min(MAX_SIZE_LOG2)))
     }
 
-    /// All of it, as the description of the type tells.
+    /// All of it, as the type describes.
     pub fn bits(self) -> u64 {
         self.0
     }
@@ -108,7 +108,7 @@ fn is_reference(faults: u64) -> bool {
 /// References to one page, one directly after the other, all of them fetches or all of them data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRun {
-    /// The page, as [`Reference::page`] tells it.
+    /// The page, as of [`Reference::page`].
     pub page: u64,
     /// How many references, at least 1.
     pub count: u32,

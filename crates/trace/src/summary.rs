@@ -45,7 +45,7 @@ pub struct Summary {
     pub events: EventCounts,
     /// Why things were missed, the first few.
     pub missed: Vec<String>,
-    /// When the last block was recorded, in nanoseconds from the beginning; absent if not told.
+    /// When the last block was recorded, in nanoseconds from the beginning; absent if not recorded.
     pub duration_ns: Option<u64>,
     /// Blocks that were recorded before the one that stands before them.
     pub out_of_order: u64,

@@ -140,7 +140,7 @@ pub struct Booted {
     pub dmesg: String,
 }
 
-/// Boots a guest afresh, past the cache, and reports how that went. Fails as [`crate::Vm::prepare`].
+/// Boots a guest without the cache, and reports how that went. Fails as [`crate::Vm::prepare`].
 pub fn boot(
     machine: &MachineSpec,
     kernel: &str,

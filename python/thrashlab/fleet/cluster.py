@@ -71,7 +71,7 @@ class Settings:
 
     store: str
     storage_options: dict[str, Any] = field(default_factory=dict)
-    # Whether cells that are in the store are made again.
+    # Whether cells that are in the store are run again.
     anew: bool = False
     jobs: int | None = None
     wall_limit: str | None = None
@@ -295,7 +295,7 @@ class connected:
 
 def imported(name: str):
     """A package that only fleets need."""
-    # Nobody is told about this cluster.
+    # Ray sends no usage statistics of this cluster.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         return __import__(name)

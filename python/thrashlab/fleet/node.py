@@ -46,7 +46,7 @@ class Job:
     machines: dict[str, dict[str, str]] = field(default_factory=dict)
     # Where nodes keep what they fetched, and cells in the making.
     folder: str = ""
-    # Whether cells that are in the store are made again.
+    # Whether cells that are in the store are run again.
     anew: bool = False
     # How long a guest may be silent, as `thrashlab cells` takes it.
     wall_limit: str | None = None
@@ -78,10 +78,10 @@ class Store:
         return {name.removesuffix(CELL_SUFFIX) for name in names if name.endswith(CELL_SUFFIX)}
 
     def put(self, path: str, chunks: Iterable[bytes]) -> None:
-        """Writes a file that is there as a whole or not at all, whoever else writes it too."""
+        """Writes a file that is there as a whole or not at all, even if others write it, too."""
         if not self.is_local:
             # Object stores show an object when it is closed. Where a file system does not, a cell
-            # that was cut off has no checksum and is made again.
+            # that was cut off has no checksum and is run again.
             with self.fs.open(path, "wb") as file:
                 file.writelines(chunks)
             return

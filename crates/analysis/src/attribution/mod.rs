@@ -77,7 +77,7 @@ pub fn attribute(dataset: &Dataset, options: &Options) -> Result<Attribution, Re
         // Blocks confounded with the factors are useless.
         Err(FactorialError::Aliased(term)) if table.rows.iter().any(|it| it.block.is_some()) => {
             table.rows.iter_mut().for_each(|row| row.block = None);
-            table.notes.push(format!("blocks are not used: with them {term} cannot be told"));
+            table.notes.push(format!("blocks are not used: with them {term} cannot be estimated"));
             both(&table)
         }
         overall => overall,

@@ -20,7 +20,7 @@ const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 const DURATION: usize = 6;
 const LAST: usize = DURATION + 2;
 const LONGEST: usize = DURATION + 10;
-/// A part below this share of a delay is not told.
+/// A part below this share of a delay is not shown.
 const LEAST_SHARE: f64 = 0.1;
 const MOST_PARTS: usize = 3;
 
@@ -85,7 +85,7 @@ impl Live {
     }
 
     fn on_pass(&mut self, load: &str, pass: &PassRecord) {
-        // A pass of a session is its commands, which are told one by one.
+        // A pass of a session is its commands, which are shown one by one.
         let Some(touches) = pass.usage.get("touches").filter(|touches| **touches > 0) else {
             return;
         };
@@ -165,7 +165,7 @@ fn level(time_ns: f64, low_ns: f64, high_ns: f64) -> char {
     LEVELS[((part * LEVELS.len() as f64) as usize).min(LEVELS.len() - 1)]
 }
 
-/// The largest parts of a delay; empty if no counter tells of any.
+/// The largest parts of a delay; empty if no counter has any.
 fn spent(explained: &Explained) -> String {
     if !explained.is_counted() {
         return String::new();

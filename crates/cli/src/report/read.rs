@@ -19,7 +19,7 @@ use store::{CurveOptions, Curves, curve, manifest};
 
 use crate::sweep;
 
-/// The factor that the responsiveness matrix tells of.
+/// The factor of the responsiveness matrix.
 const LOAD: &str = "load";
 
 #[derive(Default)]

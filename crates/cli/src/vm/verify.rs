@@ -31,7 +31,7 @@ Nothing is taken from the cache of cells. Exit codes: 0 identical, 1 not identic
 
 Examples:
   thrashlab vm verify machine=micro
-  thrashlab vm verify machine=micro --boots 2      boots afresh, too
+  thrashlab vm verify machine=micro --boots 2      without the cache, too
   thrashlab vm verify kernel=deb:linux-image-cloud-amd64 --load largewrite --probe exec";
 
 #[derive(Args)]
@@ -56,7 +56,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Boots to compare; with more than one, all of them are made afresh
+    /// Boots to compare; with more than one, none comes from the cache
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=100))]
     boots: u32,
@@ -101,7 +101,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     show(&document(&made, &differences).with_data(data), &OutputArgs::printed(args.json))?;
     match differences.iter().all(Option::is_none) {
         true => Ok(()),
-        false => Err(Failure::NotSo),
+        false => Err(Failure::CheckFailed),
     }
 }
 

@@ -276,7 +276,7 @@ fn a_fraction_is_printed_with_its_aliases_and_a_check_with_its_time() {
     assert!(printed.aliases.contains(&"a x b = c x d x e".to_owned()), "{:?}", printed.aliases);
 
     let check = experiment(&fixture, &plan, "--check");
-    check.expect(0, &["cannot be told apart in this fraction: a x b = c x d x e"]);
+    check.expect(0, &["confounded in this fraction: a x b = c x d x e"]);
     assert!(check.sentences().contains("one at a time: 32, about"), "{}", check.stdout);
     let check = experiment(&fixture, &plan, "--check --json");
     let outlook: serde_json::Value = serde_json::from_str(&check.stdout).unwrap();

@@ -43,7 +43,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     if stolen < STEALS_PER_REFAULT * refaults {
         return ruled_out(format!(
             "{refaults} file pages came back, but the machine reclaimed only {stolen} for want of \
-             memory: a control group or somebody else evicts them"
+             memory: a control group or another process evicts them"
         ));
     }
     let of_reads = traffic.share_of_reads(refaults);
@@ -119,7 +119,7 @@ mod tests {
     fn what_a_control_group_evicts_is_not_the_machines() {
         let confined = reclaim().machine("vmstat", "pgsteal_kswapd", 20);
         assert!(matches!(confined.verdict(&RULE),
-            Err(NoFinding::RuledOut(why)) if why.contains("a control group or somebody else")));
+            Err(NoFinding::RuledOut(why)) if why.contains("a control group or another process")));
         let none = reclaim().machine("vmstat", "pgsteal_kswapd", 0);
         assert!(matches!(none.verdict(&RULE), Err(NoFinding::RuledOut(_))));
     }

@@ -63,7 +63,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     verdict_of_work(findings, (map_ns.is_some(), missing), || {
         let tables = interval.machine().level("meminfo", "PageTables_kb");
         let tables = tables.map_or("of unknown size".to_owned(), |kb| format!("{kb} kB"));
-        format!("page tables are {tables}, and nobody maps much anew")
+        format!("page tables are {tables}, and no process maps much new memory")
     })
 }
 
@@ -129,7 +129,7 @@ mod tests {
     fn small_tables_are_no_blow_up_and_a_quiet_one_costs_nothing() {
         assert!(sharing(400_000, 100).ruled_out(&RULE).contains("9000 kB"));
         assert!(sharing(400, 2000).ruled_out(&RULE).contains("9000 kB"));
-        // The faults are there, so they are somebody's.
+        // The faults are there, so they have another cause.
         let other = sharing(400_000, 100).found(&super::super::minor_faults::RULE);
         assert_eq!(other.lost().unwrap().lost_ns, 800_000_000);
     }

@@ -10,7 +10,7 @@ const UNEXPLAINED_SHARE: f64 = 0.5;
 pub(crate) const RULE: Rule = Rule {
     name: "proactive-eviction",
     family: Family::Reclaim,
-    about: "somebody has pages evicted that there is room for (memory.reclaim, DAMON, a balloon)",
+    about: "pages are evicted that there is room for (memory.reclaim, DAMON, a balloon)",
     cost: "of each task: block I/O delay x refaults that neither the machine nor a limit explains / \
            pages read; without delays: major faults of each task x the same share x cost of one \
            (calibrated), or at least the pressure of I/O (some) x the same share",
@@ -56,7 +56,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     .price(interval, &traffic, |task| task.delay_ns("blkio") * of_reads);
     let scope = path.map_or(Scope::Machine, |path| Scope::Group(path.to_owned()));
     let condition = format!(
-        "{unexplained} file pages came back that there was room for: somebody has them evicted"
+        "{unexplained} file pages came back that there was room for: something evicts them"
     );
     let mut found = RULE
         .finding(scope, price, condition)

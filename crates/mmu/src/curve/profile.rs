@@ -157,7 +157,7 @@ impl Profile {
     }
 
     /// Counts the references of a block. Processes have separate pages, even where they share
-    /// memory. Fails when a process number is too large to be told apart, or when single
+    /// memory. Fails when a process number is too large for the key, or when single
     /// references are needed and missing.
     pub fn block(&mut self, block: &Block) -> Result<(), CurveError> {
         let references: u64 = block.runs.iter().map(|run| u64::from(run.count)).sum();

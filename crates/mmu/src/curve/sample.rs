@@ -7,9 +7,9 @@ use super::lru_stack::LruStack;
 
 /// Groups that the keys are cut into.
 const GROUPS: usize = 8;
-/// Student's t with seven degrees of freedom, two-sided .975.
+/// Student's t with seven degrees of freedom, two-sided 0.975.
 const STUDENT: f64 = 2.841_244;
-/// The normal distribution's quantile, two-sided .975.
+/// The normal distribution's quantile, two-sided 0.975.
 const NORMAL: f64 = 2.241_403;
 /// The smallest size with an estimate, in units of (1 - R) / R.
 const LEAST_SAMPLED: f64 = 10.0;

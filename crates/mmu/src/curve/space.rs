@@ -68,8 +68,8 @@ impl Unit {
         }
         let (limit, unit_bytes) = ((1_u64 << left) - 1, self.bytes());
         Err(CurveError(format!(
-            "process {process} is beyond {limit}, the last that can be told from others in units \
-             of {unit_bytes} bytes: choose one process, or larger units"
+            "process {process} is beyond {limit}, the largest number possible in units of \
+             {unit_bytes} bytes: choose one process, or larger units"
         )))
     }
 }

@@ -54,9 +54,7 @@ fn whole(step: &Step, words: &Words) -> String {
     let total = &step.scales.additive.total;
     let difference = words.difference_with_interval(total);
     if !counts(total, 0.0) {
-        return format!(
-            "From {from} to {to} no change of {noun} can be told from noise: {difference}."
-        );
+        return format!("From {from} to {to} no change of {noun} exceeds the noise: {difference}.");
     }
     let verb = if total.value > 0.0 { "rose" } else { "fell" };
     let times =
@@ -197,7 +195,7 @@ fn reverts(step: &Step, words: &Words) -> Option<String> {
         let verb = match (words.is_loss(-change), counts(&revert.change, 0.0)) {
             (true, true) => "would regain",
             (false, true) => "would lose",
-            (_, false) => "would change nothing that can be told:",
+            (_, false) => "would change nothing measurably:",
         };
         let noun =
             if index == 0 { words.quantity(change.abs()) } else { words.amount(change.abs()) };
@@ -289,7 +287,7 @@ fn explained(found: &MediationOutcome, step: &Mediated, words: &Words) -> String
                 format!("; {count} of them at {each} each would explain all {of}")
             });
             return format!(
-                "What one of the {counter} costs cannot be told from trials of equal levels \
+                "Trials of equal levels do not determine what one of the {counter} costs \
                  ({range}){all}. Name a price with --unit-cost."
             );
         }
@@ -341,8 +339,8 @@ fn still_open(attribution: &Attribution, words: &Words) -> Vec<String> {
         }
     }
     if attribution.noise == Noise::Absent {
-        let text = "Nothing was repeated, so none of this can be told from chance; repeat the \
-                    trials, or run more seeds.";
+        let text = "Nothing was repeated, so all of this may be chance; repeat the trials, or \
+                    run more seeds.";
         sentences.push(text.to_owned());
     }
     sentences

@@ -146,7 +146,7 @@ pub(super) fn ledger(ledger: &Ledger) -> Vec<Block> {
         let values = condition.values.iter().map(|value| value.as_ref().map(Cell::from).into());
         [Cell::from(plain(&condition.name))].into_iter().chain(values)
     });
-    let caption = "Conditions in which the experiments differ (- = not told)";
+    let caption = "Conditions in which the experiments differ (- = not given)";
     let mut blocks = vec![Table::of(caption, head, rows).into()];
     if !ledger.common.is_empty() {
         let common = ledger.common.iter().map(|(name, value)| format!("{} {value}", plain(name)));
@@ -157,7 +157,7 @@ pub(super) fn ledger(ledger: &Ledger) -> Vec<Block> {
         let (a, b) = (&ledger.names[distance.between.0], &ledger.names[distance.between.1]);
         let named: Vec<String> = distance.conditions.iter().map(plain).collect();
         match named.as_slice() {
-            [] => format!("{a} and {b} differ in nothing that is told."),
+            [] => format!("{a} and {b} differ in nothing that they give."),
             [one] => format!("{a} and {b} differ in {one} alone: what they disagree on is its."),
             all => format!("{a} and {b} differ in {} conditions: {}.", all.len(), and(all)),
         }

@@ -41,7 +41,7 @@ pub(crate) fn knee(curve: &Curve, found: &Found, least_rise: f64) -> String {
     match &found.shape {
         Shape::Knee(knee) => knee_text(knee, amounts, found.plateau),
         Shape::NoKnee(none) => no_knee(none, &reach(curve, amounts), amounts, least_rise),
-        Shape::TooFew(why) => format!("It cannot be told whether there is a knee: {why}."),
+        Shape::TooFew(why) => format!("It is unclear whether there is a knee: {why}."),
     }
 }
 
@@ -82,7 +82,7 @@ fn knee_text(knee: &Knee, amounts: &Amounts<'_>, plateau: End) -> String {
 fn no_knee(none: &NoKnee, reach: &str, amounts: &Amounts<'_>, least_rise: f64) -> String {
     let (answer, level) = match none.why {
         WhyNoKnee::LastLevelOnce { level } | WhyNoKnee::FirstLevelOnce { level } => {
-            ("It cannot be told whether there is a knee", Some(level))
+            ("It is unclear whether there is a knee", Some(level))
         }
         WhyNoKnee::OneLevel { level } | WhyNoKnee::Returns { level } => ("No knee", Some(level)),
         WhyNoKnee::NeverRises | WhyNoKnee::GrowsSteadily | WhyNoKnee::Noise => ("No knee", None),

@@ -42,7 +42,7 @@ fn hunts_first_experiment_is_a_regression_that_ranks_could_not_see() {
 fn ranks_decide_as_soon_as_they_can() {
     let arms = unpaired(&OLDER_S, &[212.0, 191.0, 194.0, 200.0]);
     assert_eq!(alone(arms.clone()).method, Method::HodgesLehmann);
-    // Two comparisons need .025, and four values a side give .0286.
+    // Two comparisons need 0.025, and four values a side give 0.0286.
     let two = compare(&[arms.clone(), arms], &[], &Settings::default()).cells;
     let found = two[0].as_ref().unwrap();
     assert_eq!((found.method, found.rank_needs), (Method::WelchLog, 5));
@@ -115,7 +115,7 @@ fn the_reason_names_what_is_in_the_way() {
     assert_eq!(found.why, Some(NotDecided::IntervalIncludesOne));
     assert!(found.more_blocks.unwrap() > 1 && found.minimum_detectable.unwrap() > 1.2);
 
-    // Six of 49 pairs the other way round: p = .0175 by itself, .0524 among three.
+    // Six of 49 pairs the other way round: p = 0.0175 by itself, 0.0524 among three.
     let first = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6];
     let second = [1.35, 1.45, 1.55, 1.65, 1.75, 1.85, 1.95];
     let some = unpaired(&first, &second);

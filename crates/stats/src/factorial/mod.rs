@@ -54,7 +54,7 @@ pub enum FactorialError {
     #[error("no observation of {0}: measure it, or fit interactions of fewer factors")]
     EmptyCell(String),
     /// Two terms of the model that these data confuse.
-    #[error("{0} cannot be told from earlier terms: measure more combinations or leave it out")]
+    #[error("{0} is confounded with earlier terms: measure more combinations or leave it out")]
     Aliased(String),
     /// Anything else.
     #[error(transparent)]

@@ -42,7 +42,7 @@ fn cells_with_one_value_each_are_blocks_of_a_t_test() {
     assert!((mixed.low - t.low).abs() < 1e-12 && (mixed.high - t.high).abs() < 1e-12);
     assert_eq!(mixed.degrees_of_freedom, 4.0);
     assert_eq!(found.verdict, Verdict::Regression);
-    // 2 of 2^5 sign flips cannot reach .05.
+    // 2 of 2^5 sign flips cannot reach 0.05.
     assert_eq!(found.permutation, None);
 }
 

@@ -15,8 +15,8 @@ const NOTES: [&str; 3] = [
      intervals and no tests, unless several runs were logged into one file",
     "what interbench 0.31 and older calls SD is nearly the root of the mean square: it is \
      above 0 where all delays are the same",
-    "interbench finds out anew how fast a loop is (loops_per_ms) unless -l says it: another \
-     number is another dose",
+    "interbench measures in each run how fast a loop is (loops_per_ms) unless -l sets it: \
+     another number is another load",
 ];
 
 pub(super) fn is_heading(line: &str) -> bool {

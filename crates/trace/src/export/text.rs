@@ -25,8 +25,8 @@ impl Text {
         header: &Header,
     ) -> Result<Self, TraceError> {
         if header.granularity == Granularity::Page {
-            let reason = "only pages were recorded, so single references cannot be told; write tlt \
-                          or oracleGeneral";
+            let reason = "only pages were recorded, so single references are unavailable; write \
+                          tlt or oracleGeneral";
             return Err(TraceError::bad("header", reason));
         }
         let mut out = BufWriter::with_capacity(1 << 16, file);

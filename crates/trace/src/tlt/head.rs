@@ -14,7 +14,7 @@ const MOST_EVENT_BYTES: u32 = 1 << 21;
 /// Most bytes per reference in the pages column, with a new page's number, base and distance.
 const MOST_PAGE_BYTES: u64 = 1 + 5 + 1 + 10;
 
-/// What the head of a block tells.
+/// The head of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockHead {
     /// Number of the process, from 0.
@@ -102,7 +102,7 @@ impl BlockHead {
         head.numbers().for_each(|(at, number)| *number = word(at));
         if !head.is_possible() {
             return broken(
-                "the head of a block tells impossible sizes; the file is broken here, or of a \
+                "the head of a block has impossible sizes; the file is broken here, or of a \
                  later version",
             );
         }

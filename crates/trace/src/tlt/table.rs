@@ -19,7 +19,7 @@ pub(crate) const ADDRESS: u64 = !31;
 
 pub(crate) const EMPTY: [u64; RECENT] = [0; RECENT];
 
-/// Which pages came new into the table, as an encoder tells it.
+/// Which pages are new in the table, as an encoder writes it.
 #[derive(Clone, Debug)]
 pub(crate) struct NewPages {
     /// Per page: distance in references, base entry, and distance of the page.
@@ -41,7 +41,7 @@ impl NewPages {
         (self.last, self.newest) = (0, [0, FETCH]);
     }
 
-    /// Puts the page of a reference in its entry, and tells so.
+    /// Puts the page of a reference in its entry, and records that.
     #[cold]
     #[inline(never)]
     pub(crate) fn add(&mut self, table: &mut [u64; RECENT], word: u64, entry: usize, at: usize) {

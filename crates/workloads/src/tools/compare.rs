@@ -89,12 +89,12 @@ mod tests {
         ) {
             let first: Vec<&str> = one.split("").filter(|line| !line.is_empty()).collect();
             let second: Vec<&str> = other.split("").filter(|line| !line.is_empty()).collect();
-            let told = differences(&first, &second);
-            let count = |sign: &str| told.lines().filter(|line| line.starts_with(sign)).count();
-            // What is not told is the same in both.
+            let printed = differences(&first, &second);
+            let count = |sign: &str| printed.lines().filter(|line| line.starts_with(sign)).count();
+            // What is not printed is the same in both.
             proptest::prop_assert_eq!(first.len() - count("<"), second.len() - count(">"));
             let is_same = first == second;
-            proptest::prop_assert_eq!(told.is_empty(), is_same);
+            proptest::prop_assert_eq!(printed.is_empty(), is_same);
         }
     }
 }

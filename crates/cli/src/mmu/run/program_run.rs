@@ -19,7 +19,7 @@ use crate::output::show;
 use crate::{Failure, OrWrong, wrong};
 use published::Published;
 
-struct Asked {
+struct SimulationRequest {
     mmu: MmuSpec,
     job: JobSpec,
     /// The parameter that is varied, such as `vmtest.size`.
@@ -41,15 +41,15 @@ pub(super) fn run_program(args: &RunArgs, program: &TypedJob) -> Result<(), Fail
     let published = args.compare.as_ref().map(|what| Published::read(what, &mmu)).transpose()?;
     let size = size_of(&program.name).or_wrong(format!("{} has no size", program.name))?;
     let sizes = levels::levels(args, &job, size, published.as_ref()).map_err(wrong)?;
-    let asked = Asked {
+    let request = SimulationRequest {
         parameter: format!("{}.{size}", program.name),
         seeds: args.seeds.clone(),
         mmu,
         job,
     };
-    let name = format!("mmu-{}", asked.mmu.machine);
+    let name = format!("mmu-{}", request.mmu.machine);
     let texts: Vec<String> = sizes.iter().copied().map(exact_size).collect();
-    let plan = SimulatedLevels::new(name, base, &asked.parameter, &texts, &args.seeds);
+    let plan = SimulatedLevels::new(name, base, &request.parameter, &texts, &args.seeds);
     let made = |(level, listed, bytes): SimulatedRun| {
         let run = Run::parse(&bytes).context("read a simulated run")?;
         Ok(Made { level: sizes[level], listed, bytes, run })
@@ -59,10 +59,10 @@ pub(super) fn run_program(args: &RunArgs, program: &TypedJob) -> Result<(), Fail
     if let Some(folder) = &args.runs {
         results::write(folder, &plan.manifest(), &made)?;
     }
-    tell(args, &asked, &made, published.as_ref())
+    print_result(args, &request, &made, published.as_ref())
 }
 
-impl Asked {
+impl SimulationRequest {
     fn curve(&self, made: &[Made]) -> Curve {
         let point = |made: &Made| Point {
             level: made.level as f64,
@@ -95,14 +95,14 @@ impl Asked {
     }
 }
 
-/// Prints the result; a condition that is not met is [`Failure::NotSo`].
-fn tell(
+/// Prints the result; a condition that is not met is [`Failure::CheckFailed`].
+fn print_result(
     args: &RunArgs,
-    asked: &Asked,
+    request: &SimulationRequest,
     made: &[Made],
     published: Option<&Published>,
 ) -> Result<(), Failure> {
-    let curve = asked.curve(made);
+    let curve = request.curve(made);
     let settings = Settings { plateau: Some(End::Low), ..Settings::default() };
     let found = find(&curve, &settings);
     let headers: Vec<_> = made.iter().filter_map(|made| made.run.header.clone()).collect();
@@ -113,9 +113,9 @@ fn tell(
     });
     let data = json!({
         "place": place,
-        "program": asked.program(),
-        "machine": asked.mmu,
-        "seeds": asked.seeds,
+        "program": request.program(),
+        "machine": request.mmu,
+        "seeds": request.seeds,
         "curve": curve,
         "found": found,
         "published": beside.as_ref().map(|(title, _)| title),
@@ -124,8 +124,8 @@ fn tell(
     });
     let view = ProgramRunView {
         place,
-        program: asked.program(),
-        seeds: asked.seeds.clone(),
+        program: request.program(),
+        seeds: request.seeds.clone(),
         curve: &curve,
         found: &found,
         beside: beside.as_ref().map(|(title, beside)| (title.clone(), beside)),
@@ -133,7 +133,7 @@ fn tell(
     };
     show(&program_run_document(&view).with_data(data), &args.output)?;
     match beside {
-        Some((_, beside)) if !beside.holds() => Err(Failure::NotSo),
+        Some((_, beside)) if !beside.holds() => Err(Failure::CheckFailed),
         _ => Ok(()),
     }
 }

@@ -156,7 +156,7 @@ impl Hat {
         self.leave(space);
         for (pages, region) in layout.pages.iter().zip(layout.regions()) {
             let identity = pages.identity.clone().filter(|_| self.setup.system.sharing);
-            // An identical segment that somebody uses.
+            // An identical segment that is in use.
             let known = (0..self.groups.len()).find(|group| {
                 identity.is_some()
                     && self.groups[*group].identity == identity
