@@ -36,12 +36,12 @@ pub fn cells_document(dataset: &Dataset) -> Document<'_> {
     let cells = stats::full_factorial(&counts);
     for (name, response) in &dataset.responses {
         let caption = match response.unit.as_str() {
-            "" => name.clone(),
+            "" | "ns" => name.clone(),
             unit => format!("{name} ({unit})"),
         };
         let head = varied.iter().map(|factor| factor.name.as_str());
         let head = head.chain(["runs", "median", "least", "most", "failed"]);
-        let rows = cells.iter().filter_map(|cell| row(dataset, name, &varied, cell));
+        let rows = cells.iter().filter_map(|cell| row(dataset, (name, &response.unit), &varied, cell));
         let table = Table::of(caption, head, rows);
         document.blocks.extend((!table.rows.is_empty()).then_some(Block::Table(table)));
     }
@@ -56,7 +56,13 @@ pub fn cells_document(dataset: &Dataset) -> Document<'_> {
     document
 }
 
-fn row(dataset: &Dataset, response: &str, varied: &[&Factor], cell: &[usize]) -> Option<Vec<Cell>> {
+/// A row of the table of a response, which is given by its name and unit.
+fn row(
+    dataset: &Dataset,
+    (response, unit): (&str, &str),
+    varied: &[&Factor],
+    cell: &[usize],
+) -> Option<Vec<Cell>> {
     let levels: Vec<(&String, &String)> =
         varied.iter().zip(cell).map(|(it, level)| (&it.name, &it.levels[*level])).collect();
     let is_of = |trial: &&Trial| {
@@ -71,7 +77,10 @@ fn row(dataset: &Dataset, response: &str, varied: &[&Factor], cell: &[usize]) ->
     let mut row: Vec<Cell> = levels.iter().map(|(_, level)| Cell::parsed(level)).collect();
     row.push(trials.len().into());
     row.extend([0.5, 0.0, 1.0].map(|share| {
-        let figure = |it: Observation| format!("{}{}", it.mark(), format::number(it.value));
+        let figure = |it: Observation| match unit {
+            "ns" => format::observed(&it),
+            _ => format!("{}{}", it.mark(), format::number(it.value)),
+        };
         Cell::figure(bounded_quantile(&values, share).map(figure))
     }));
     let failed = (failed > 0).then(|| format!("{failed} of {}", trials.len()));
@@ -249,6 +258,19 @@ mod tests {
 
         - 18.9-seed2: interrupted
         ");
+    }
+
+    #[test]
+    fn delays_are_printed_with_their_unit() {
+        let response = Response { unit: "ns".to_owned(), more_is_better: false, additive: false };
+        let values = vec![Values::exact(None, "delay_ns", &[2_215_255_532.0])];
+        let dataset = Dataset {
+            responses: BTreeMap::from([("delay_ns".to_owned(), response)]),
+            trials: vec![Trial { values, ..Trial::default() }],
+            ..Dataset::default()
+        };
+        let text = plain_text(&cells_document(&dataset));
+        assert!(text.starts_with("delay_ns\n") && text.contains("2.22s"), "{text}");
     }
 
     #[test]
