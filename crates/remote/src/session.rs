@@ -18,7 +18,7 @@ use crate::link::{Broken, Link};
 use crate::names::{absolute, name_of, run_key, user};
 use crate::program::Program;
 use crate::receipt::{Receipt, Received};
-use crate::wire::{Answer, Ask, Frame, LANGUAGE, Opening};
+use crate::wire::{Answer, Ask, Frame, LANGUAGE, Opening, PreparedSubject};
 
 /// First and longest pause between connection attempts, in ns.
 const PAUSES_NS: (u64, u64) = (250_000_000, 30_000_000_000);
@@ -165,7 +165,7 @@ impl Session {
         ask: &Ask,
         waiter: &Waiter,
         expected: u64,
-    ) -> Result<Option<Result<(SubjectSpec, Option<String>), String>>, Failed> {
+    ) -> Result<Option<PreparedSubject>, Failed> {
         let Some(link) = &mut self.link else { return Err(Broken::Closed.into()) };
         link.ask(ask)?;
         loop {

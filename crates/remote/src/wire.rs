@@ -76,6 +76,9 @@ pub(crate) enum Ask {
     Close,
 }
 
+/// A subject that is ready, with a note about it; or why there is none.
+pub(crate) type PreparedSubject = Result<(SubjectSpec, Option<String>), String>;
+
 /// What the measured host answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -103,7 +106,7 @@ pub(crate) enum Answer {
     Prepared {
         ticket: u64,
         /// The subject with all that was chosen, and a note on that; or why it is not available.
-        subject: Result<(SubjectSpec, Option<String>), String>,
+        subject: PreparedSubject,
     },
     /// The lines that follow are those of this run.
     Stream {
@@ -227,7 +230,6 @@ impl Reader {
     }
 
     /// The next line; `None` if it is incomplete. The error has the place and the reason.
-    #[expect(clippy::should_implement_trait, reason = "more may come after None")]
     pub(crate) fn next<W: DeserializeOwned>(&mut self) -> Result<Option<Frame<W>>, String> {
         loop {
             let at = self.read_bytes;

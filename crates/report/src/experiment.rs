@@ -41,7 +41,8 @@ pub fn cells_document(dataset: &Dataset) -> Document<'_> {
         };
         let head = varied.iter().map(|factor| factor.name.as_str());
         let head = head.chain(["runs", "median", "least", "most", "failed"]);
-        let rows = cells.iter().filter_map(|cell| row(dataset, (name, &response.unit), &varied, cell));
+        let rows =
+            cells.iter().filter_map(|cell| row(dataset, (name, &response.unit), &varied, cell));
         let table = Table::of(caption, head, rows);
         document.blocks.extend((!table.rows.is_empty()).then_some(Block::Table(table)));
     }
