@@ -146,6 +146,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_arguments_of_all_commands_are_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
     fn the_help_has_each_command_once_and_fits_a_screen() {
         let mut command = command();
         let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set());

@@ -38,8 +38,8 @@ pub(crate) struct ImportArgs {
 
     /// Format of the input; of results resp1, hyperfine, go, google, cyclictest, schbench,
     /// interbench, perf or csv [default: recognised by its content]
-    #[arg(long = "input-format", value_name = "FORMAT", value_parser = import_format)]
-    format: Option<store::import::Format>,
+    #[arg(long, value_name = "FORMAT", value_parser = import_format)]
+    input_format: Option<store::import::Format>,
 
     /// Columns of a CSV that were measured although no unit ends their names
     #[arg(long = "response", value_name = "COLUMNS", value_delimiter = ',')]
@@ -89,7 +89,7 @@ fn import_any(args: &ImportArgs) -> Result<(), Failure> {
         allow_repeats: args.allow_repeats,
     };
     let file = args.file.as_deref().unwrap_or("-");
-    let set = observations_as(file, args.format, &options).or_wrong("import")?;
+    let set = observations_as(file, args.input_format, &options).or_wrong("import")?;
     show(&dataset_document(&set), &args.output)
 }
 
