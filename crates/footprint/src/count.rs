@@ -29,8 +29,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The counts of mappings of a process, sorted by address.
-    pub(crate) fn new<'a>(
+    /// The counts of mappings, sorted by address.
+    pub(crate) fn of<'a>(
         mappings: impl Iterator<Item = &'a ReadMapping> + Clone,
         geometry: &Geometry,
         is_active_known: bool,
@@ -84,15 +84,21 @@ fn percent(pages: u64, regions: u64, geometry: &Geometry) -> Option<f64> {
     (regions > 0).then(|| 100.0 * pages as f64 / (regions * geometry.region_pages) as f64)
 }
 
-impl std::ops::AddAssign for Counts {
+impl std::ops::Add for Counts {
+    type Output = Self;
+
     /// Of different processes, which share no region.
-    fn add_assign(&mut self, other: Self) {
-        self.active_pages = self.active_pages.zip(other.active_pages).map(|(a, b)| a + b);
-        self.present_pages += other.present_pages;
-        self.swapped_pages += other.swapped_pages;
-        self.shared_pages += other.shared_pages;
-        self.regions += other.regions;
-        self.active_regions = self.active_regions.zip(other.active_regions).map(|(a, b)| a + b);
-        self.huge_regions += other.huge_regions;
+    fn add(self, other: Self) -> Self {
+        let active = self.active_pages.zip(other.active_pages);
+        let regions = self.active_regions.zip(other.active_regions);
+        Self {
+            active_pages: active.map(|(one, two)| one + two),
+            present_pages: self.present_pages + other.present_pages,
+            swapped_pages: self.swapped_pages + other.swapped_pages,
+            shared_pages: self.shared_pages + other.shared_pages,
+            regions: self.regions + other.regions,
+            active_regions: regions.map(|(one, two)| one + two),
+            huge_regions: self.huge_regions + other.huge_regions,
+        }
     }
 }

@@ -92,32 +92,29 @@ pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnc
             Err(no_places) => ActivitySource::Counted { no_places },
         };
     }
-    let (mut sharing, mut total) = (Sharing::default(), Totals::default());
+    let mut sharing = Sharing::default();
     let mut processes = Vec::new();
-    let geometry = &system.geometry;
     for (pid, start_ticks) in watched {
         match read(system, pid, start_ticks, &untouched) {
             Ok((status, mappings)) => {
-                sharing.add(&mappings, geometry);
-                total.tables.add(&mappings, geometry, &status);
-                total.saving.add(&mappings, geometry, options.clear);
-                let process = ProcessFootprint::new(pid, status, &mappings, geometry, options);
-                match &mut total.counts {
-                    Some(counts) => *counts += process.counts,
-                    None => total.counts = Some(process.counts),
-                }
-                processes.push(process);
+                sharing.add(&mappings, &system.geometry);
+                let geometry = &system.geometry;
+                processes.push(ProcessFootprint::of(pid, status, &mappings, geometry, options));
             }
             Err(reason) => left_out.push(LeftOut { pid, reason }),
         }
     }
-    let repeated;
-    (total.sharing, repeated) = sharing.finish();
+    let (shared, repeated) = sharing.finish();
     for (process, repeated) in processes.iter_mut().zip(repeated) {
         process.tables.repeated = repeated;
-        total.tables.repeated += repeated;
     }
     left_out.sort_by_key(|it| it.pid);
+    let total = Totals {
+        counts: processes.iter().map(|it| it.counts).reduce(|one, two| one + two),
+        tables: processes.iter().fold(Tables::default(), |sum, it| sum + it.tables),
+        saving: processes.iter().fold(Saving::default(), |sum, it| sum + it.saving),
+        sharing: shared,
+    };
     let is_flushed = options.clear && system.can_flush;
     Footprint { geometry: system.geometry, activity, is_flushed, processes, left_out, total }
 }

@@ -92,13 +92,7 @@ impl Tables {
         (self.counted_bytes / geometry.page_bytes) as i64 - self.needed() as i64
     }
 
-    /// Adds the page tables of a process.
-    pub(crate) fn add(
-        &mut self,
-        mappings: &[ReadMapping],
-        geometry: &Geometry,
-        status: &TaskStatus,
-    ) {
+    fn of(mappings: &[ReadMapping], geometry: &Geometry, status: &TaskStatus) -> Self {
         // Before Linux 4.15 `VmPMD` was separate and the upper level not counted.
         let levels = geometry.counted_levels.min(if status.vm_pmd_kb.is_some() { 2 } else { 3 });
         let counted_kb =
@@ -106,8 +100,9 @@ impl Tables {
         // Entries of each table, and how many are shared.
         let mut lowest: BTreeMap<u64, (u32, u32)> = BTreeMap::new();
         let (mut middle, mut upper) = (BTreeSet::new(), BTreeSet::new());
+        let mut reserved = 0;
         for mapping in mappings {
-            self.reserved += mapping.deposits(geometry);
+            reserved += mapping.deposits(geometry);
             // Such a page of hugetlbfs needs no table of the middle level.
             let is_above =
                 mapping.hugetlb_bytes(geometry) >= geometry.region_bytes() * geometry.region_pages;
@@ -124,17 +119,38 @@ impl Tables {
             }
         }
         let count = |is: fn(&&(u32, u32)) -> bool| lowest.values().filter(is).count() as u64;
-        self.lowest += lowest.len() as u64;
-        self.middle += if levels >= 2 { middle.len() as u64 } else { 0 };
-        self.upper += if levels >= 3 { upper.len() as u64 } else { 0 };
-        self.counted_bytes += counted_kb.saturating_mul(1024);
-        self.with_shared += count(|(_, shared)| *shared > 0);
-        self.all_shared += count(|(entries, shared)| shared == entries);
+        Self {
+            lowest: lowest.len() as u64,
+            middle: if levels >= 2 { middle.len() as u64 } else { 0 },
+            upper: if levels >= 3 { upper.len() as u64 } else { 0 },
+            reserved,
+            counted_bytes: counted_kb.saturating_mul(1024),
+            with_shared: count(|(_, shared)| *shared > 0),
+            all_shared: count(|(entries, shared)| shared == entries),
+            repeated: 0,
+        }
+    }
+}
+
+impl std::ops::Add for Tables {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            lowest: self.lowest + other.lowest,
+            middle: self.middle + other.middle,
+            upper: self.upper + other.upper,
+            reserved: self.reserved + other.reserved,
+            counted_bytes: self.counted_bytes + other.counted_bytes,
+            with_shared: self.with_shared + other.with_shared,
+            all_shared: self.all_shared + other.all_shared,
+            repeated: self.repeated + other.repeated,
+        }
     }
 }
 
 impl ProcessFootprint {
-    pub(crate) fn new(
+    pub(crate) fn of(
         pid: u32,
         status: TaskStatus,
         mappings: &[ReadMapping],
@@ -143,20 +159,17 @@ impl ProcessFootprint {
     ) -> Self {
         let of_kind = |kind| {
             let mappings = mappings.iter().filter(move |mapping| mapping.kind == kind);
-            (kind, Counts::new(mappings, geometry, options.clear))
+            (kind, Counts::of(mappings, geometry, options.clear))
         };
         let kinds: BTreeSet<Kind> = mappings.iter().map(|mapping| mapping.kind).collect();
         let shown = mappings.iter().filter(|it| options.mappings && !it.regions.is_empty());
-        let (mut tables, mut saving) = (Tables::default(), Saving::default());
-        tables.add(mappings, geometry, &status);
-        saving.add(mappings, geometry, options.clear);
         Self {
             pid,
-            counts: Counts::new(mappings.iter(), geometry, options.clear),
-            tables,
-            saving,
+            counts: Counts::of(mappings.iter(), geometry, options.clear),
+            tables: Tables::of(mappings, geometry, &status),
+            saving: Saving::of(mappings, geometry, options.clear),
             kinds: kinds.into_iter().map(of_kind).filter(|(_, it)| it.regions > 0).collect(),
-            mappings: shown.map(|it| MappingFootprint::new(it, geometry, options.clear)).collect(),
+            mappings: shown.map(|it| MappingFootprint::of(it, geometry, options.clear)).collect(),
             name: status.name,
             user: status.user,
         }
@@ -164,7 +177,7 @@ impl ProcessFootprint {
 }
 
 impl MappingFootprint {
-    fn new(mapping: &ReadMapping, geometry: &Geometry, is_active_known: bool) -> Self {
+    fn of(mapping: &ReadMapping, geometry: &Geometry, is_active_known: bool) -> Self {
         let line = &mapping.smaps;
         let letter = |is: bool, letter| if is { letter } else { '-' };
         Self {
@@ -178,7 +191,7 @@ impl MappingFootprint {
             ]),
             kind: mapping.kind,
             name: line.name.clone(),
-            counts: Counts::new(std::iter::once(mapping), geometry, is_active_known),
+            counts: Counts::of(std::iter::once(mapping), geometry, is_active_known),
         }
     }
 }

@@ -43,16 +43,11 @@ impl Saving {
         (self.huge_candidates * geometry.region_pages).saturating_sub(self.huge_candidate_pages)
     }
 
-    /// Adds what a process could do with less.
-    pub(crate) fn add(
-        &mut self,
-        mappings: &[ReadMapping],
-        geometry: &Geometry,
-        is_active_known: bool,
-    ) {
+    pub(crate) fn of(mappings: &[ReadMapping], geometry: &Geometry, is_active_known: bool) -> Self {
         let images = mappings.iter().filter(|mapping| mapping.kind.is_of_image());
-        let images = Counts::new(images, geometry, is_active_known);
+        let images = Counts::of(images, geometry, is_active_known);
         let mut is_image: BTreeMap<u64, bool> = BTreeMap::new();
+        let mut saving = Self::default();
         for mapping in mappings {
             let is_shared = mapping.kind == Kind::SharedMemory;
             let may_be_huge = is_shared
@@ -64,26 +59,42 @@ impl Saving {
                 let end = start + geometry.region_bytes();
                 let line = &mapping.smaps;
                 if may_be_huge && !region.huge && line.start <= start && end <= line.end {
-                    self.huge_candidates += 1;
-                    self.huge_candidate_pages += u64::from(region.present);
-                    self.huge_shared += u64::from(is_shared);
+                    saving.huge_candidates += 1;
+                    saving.huge_candidate_pages += u64::from(region.present);
+                    saving.huge_shared += u64::from(is_shared);
                 }
             }
         }
-        let regions = is_image.values().filter(|of_image| **of_image).count() as u64;
-        self.image_regions += regions;
+        saving.image_regions = is_image.values().filter(|of_image| **of_image).count() as u64;
         // An active image page may lie in a shared region.
-        let in_common = images.regions - regions;
-        let used = images.active_regions.map(|Bounds { min, max }| Bounds {
-            min: min.saturating_sub(in_common),
-            max: max.min(regions),
-        });
-        let used = used.unwrap_or(Bounds::exactly(regions));
-        self.used_image_regions = self.used_image_regions + used;
-        let pages = images.used_pages();
-        self.image_pages += pages;
+        let in_common = images.regions - saving.image_regions;
+        saving.used_image_regions = images.active_regions.map_or(
+            Bounds::exactly(saving.image_regions),
+            |Bounds { min, max }| Bounds {
+                min: min.saturating_sub(in_common),
+                max: max.min(saving.image_regions),
+            },
+        );
+        saving.image_pages = images.used_pages();
         // A program needs one, however long it has slept.
-        let least = u64::from(regions > 0);
-        self.packed_regions += pages.div_ceil(geometry.region_pages).max(least);
+        let least = u64::from(saving.image_regions > 0);
+        saving.packed_regions = saving.image_pages.div_ceil(geometry.region_pages).max(least);
+        saving
+    }
+}
+
+impl std::ops::Add for Saving {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            image_regions: self.image_regions + other.image_regions,
+            used_image_regions: self.used_image_regions + other.used_image_regions,
+            image_pages: self.image_pages + other.image_pages,
+            packed_regions: self.packed_regions + other.packed_regions,
+            huge_candidates: self.huge_candidates + other.huge_candidates,
+            huge_candidate_pages: self.huge_candidate_pages + other.huge_candidate_pages,
+            huge_shared: self.huge_shared + other.huge_shared,
+        }
     }
 }

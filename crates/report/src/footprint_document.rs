@@ -144,7 +144,7 @@ fn table_cells(tables: &Tables, found: &Footprint) -> [Cell; 5] {
 fn kinds(found: &Footprint) -> Table {
     let mut sums: BTreeMap<Kind, Counts> = BTreeMap::new();
     for (kind, counts) in found.processes.iter().flat_map(|process| &process.kinds) {
-        sums.entry(*kind).and_modify(|sum| *sum += *counts).or_insert(*counts);
+        sums.entry(*kind).and_modify(|sum| *sum = *sum + *counts).or_insert(*counts);
     }
     let rows = sums.iter().map(|(kind, counts)| {
         let cells = [kind.name().into()].into_iter().chain(count_cells(counts, &found.geometry));
@@ -251,30 +251,6 @@ mod tests {
     use super::*;
     use footprint::LeftOut;
 
-    /// What so many processes have together.
-    fn figures(processes: u64) -> (Tables, Saving) {
-        let tables = Tables {
-            lowest: 5 * processes,
-            middle: 3 * processes,
-            upper: 2 * processes,
-            counted_bytes: 11 * 4096 * processes,
-            with_shared: 2 * processes,
-            all_shared: processes,
-            repeated: processes,
-            ..Tables::default()
-        };
-        let saving = Saving {
-            image_regions: 3 * processes,
-            used_image_regions: Bounds { min: 2 * processes, max: 3 * processes },
-            image_pages: 60 * processes,
-            packed_regions: processes,
-            huge_candidates: processes,
-            huge_candidate_pages: 512 * processes,
-            huge_shared: processes,
-        };
-        (tables, saving)
-    }
-
     fn process(pid: u32, active_regions: Bounds) -> ProcessFootprint {
         let counts = Counts {
             active_pages: Some(90),
@@ -285,7 +261,25 @@ mod tests {
             active_regions: Some(active_regions),
             huge_regions: 0,
         };
-        let (tables, saving) = figures(1);
+        let tables = Tables {
+            lowest: 5,
+            middle: 3,
+            upper: 2,
+            counted_bytes: 11 * 4096,
+            with_shared: 2,
+            all_shared: 1,
+            repeated: 1,
+            ..Tables::default()
+        };
+        let saving = Saving {
+            image_regions: 3,
+            used_image_regions: Bounds { min: 2, max: 3 },
+            image_pages: 60,
+            packed_regions: 1,
+            huge_candidates: 1,
+            huge_candidate_pages: 512,
+            huge_shared: 1,
+        };
         let kinds = BTreeMap::from([(Kind::SharedMemory, counts)]);
         let name = "made".to_owned();
         ProcessFootprint { pid, name, user: 0, counts, tables, saving, kinds, mappings: Vec::new() }
@@ -295,13 +289,10 @@ mod tests {
         let processes =
             vec![process(7, Bounds { min: 2, max: 4 }), process(123, Bounds::exactly(3))];
         let [one, two] = [&processes[0], &processes[1]];
-        let mut counts = one.counts;
-        counts += two.counts;
-        let (tables, saving) = figures(2);
         let total = Totals {
-            counts: Some(counts),
-            tables,
-            saving,
+            counts: Some(one.counts + two.counts),
+            tables: one.tables + two.tables,
+            saving: one.saving + two.saving,
             sharing: SharedTables { repeats: 1, repeats_until_written: 0, unknown: 2 },
         };
         let left = |pid, reason: &str| LeftOut { pid, reason: reason.to_owned() };
