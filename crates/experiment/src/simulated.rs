@@ -311,13 +311,15 @@ fn usage(outcome: &Outcome, job: &MemoryJob) -> Values {
 
 /// The simulator's counters: those of `hatcnt`, and others that SunOS lacks.
 fn counters(outcome: &Outcome) -> CounterSet {
-    let hat = outcome.hat.words().into_iter().map(|(name, count)| (name.into(), count)).collect();
+    let own = |pairs: &[(&str, u64)]| -> Values {
+        pairs.iter().map(|(name, value)| ((*name).into(), *value)).collect()
+    };
     let others = [
-        ("steals".into(), outcome.steals),
-        ("loads".into(), outcome.loads),
-        ("software_steals".into(), outcome.software_steals),
+        ("steals", outcome.steals),
+        ("loads", outcome.loads),
+        ("software_steals", outcome.software_steals),
     ];
-    [("hat".into(), hat), ("mmu".into(), others.into())].into()
+    [("hat".into(), own(&outcome.hat.words())), ("mmu".into(), own(&others))].into()
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub fn whole_run_document(
     place: String,
     name: &str,
     seeds: &[u64],
-    counts: &[BTreeMap<String, u64>],
+    counts: &[BTreeMap<&'static str, u64>],
 ) -> Document<'static> {
     let row = |title: &str, values: Option<Vec<f64>>, cell: fn(f64) -> Cell| {
         let values = values?;
@@ -38,7 +38,7 @@ pub fn whole_run_document(
         Some([Cell::from(title)].into_iter().chain(figures))
     };
     let rows = ROWS.iter().filter_map(|(name, title)| {
-        let values = counts.iter().map(|counts| Some(*counts.get(*name)? as f64)).collect();
+        let values = counts.iter().map(|counts| Some(*counts.get(name)? as f64)).collect();
         match name.ends_with("_ns") {
             true => row(title, values, Cell::duration),
             false => row(title, values, |count| Cell::decimals(count, 0)),
@@ -65,12 +65,12 @@ mod tests {
     fn what_was_not_counted_has_no_row() {
         let counts = |faults, steals| {
             BTreeMap::from([
-                ("elapsed_ns".to_owned(), 2_000_000_000),
-                ("translation_faults".to_owned(), faults),
-                ("steals".to_owned(), steals),
+                ("elapsed_ns", 2_000_000_000),
+                ("translation_faults", faults),
+                ("steals", steals),
             ])
         };
-        let text = |counts: &[BTreeMap<String, u64>]| {
+        let text = |counts: &[BTreeMap<&'static str, u64>]| {
             let place = "simulated sparcstation1, hat old".to_owned();
             plain_text(&whole_run_document(place, "xterms", &[1, 2, 3], counts))
         };

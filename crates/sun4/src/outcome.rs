@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 /// `hatcnt`, the counters of SunOS's hardware address translation, in its order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HatCounts {
     /// Contexts given to an address space.
     pub ctxalloc: u64,
@@ -32,17 +30,22 @@ pub struct HatCounts {
 }
 
 impl HatCounts {
-    /// The counters by name.
-    pub fn words(&self) -> BTreeMap<String, u64> {
-        by_name(self)
+    /// The counters by name, in their order.
+    pub fn words(&self) -> [(&'static str, u64); 11] {
+        [
+            ("ctxalloc", self.ctxalloc),
+            ("ctxstolen", self.ctxstolen),
+            ("pmghave", self.pmghave),
+            ("pmgalloc", self.pmgalloc),
+            ("pmgstolen_noctx", self.pmgstolen_noctx),
+            ("pmgstolen_ctx", self.pmgstolen_ctx),
+            ("smghave", self.smghave),
+            ("smgalloc", self.smgalloc),
+            ("smgstolen_noctx", self.smgstolen_noctx),
+            ("smgstolen_ctx", self.smgstolen_ctx),
+            ("ctxpmgs", self.ctxpmgs),
+        ]
     }
-}
-
-/// The numbers of a struct by the names of its fields.
-pub(crate) fn by_name(numbers: &impl Serialize) -> BTreeMap<String, u64> {
-    let value = serde_json::to_value(numbers).and_then(serde_json::from_value);
-    // Nothing but numbers is serialized.
-    value.unwrap_or_default()
 }
 
 /// One process of a simulation.
@@ -69,7 +72,7 @@ pub struct ProcessOutcome {
 }
 
 /// What happened between the beginning of a workload and its end.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// From the beginning of the workload to its end, in ns.
     pub elapsed_ns: u64,
@@ -94,10 +97,8 @@ pub struct Outcome {
     /// Groups of entries that the software lost too, for want of room for their copy.
     pub software_steals: u64,
     /// The counters of the hardware address translation.
-    #[serde(flatten)]
     pub hat: HatCounts,
     /// Each process, in the order of their beginning.
-    #[serde(skip)]
     pub processes: Vec<ProcessOutcome>,
 }
 
@@ -119,15 +120,26 @@ impl Outcome {
     }
 
     /// All sums and counters by name, times in ns; interactions only if there were any.
-    pub fn counts(&self) -> BTreeMap<String, u64> {
-        let mut counts = by_name(self);
-        let interactions = self.responses_ns().len() as u64;
-        if interactions > 0 {
-            counts.insert("interactions".to_owned(), interactions);
-        }
-        for (name, percent) in [("response_median_ns", 50), ("response_95th_ns", 95)] {
-            counts.extend(self.response_ns(percent).map(|time_ns| (name.to_owned(), time_ns)));
-        }
-        counts
+    pub fn counts(&self) -> BTreeMap<&'static str, u64> {
+        let sums = [
+            ("elapsed_ns", self.elapsed_ns),
+            ("user_ns", self.user_ns),
+            ("system_ns", self.system_ns),
+            ("idle_ns", self.idle_ns),
+            ("touches", self.touches),
+            ("translation_faults", self.translation_faults),
+            ("swap_ins", self.swap_ins),
+            ("context_switches", self.context_switches),
+            ("steals", self.steals),
+            ("loads", self.loads),
+            ("software_steals", self.software_steals),
+        ];
+        let responses = [("response_median_ns", 50), ("response_95th_ns", 95)];
+        let time = |(name, percent)| Some((name, self.response_ns(percent)?));
+        let responses = responses.into_iter().filter_map(time);
+        let interactions = self.processes.iter().map(|process| process.responses_ns.len() as u64);
+        let interactions = Some(interactions.sum()).filter(|count| *count > 0);
+        let counted = interactions.map(|count| ("interactions", count));
+        sums.into_iter().chain(self.hat.words()).chain(counted).chain(responses).collect()
     }
 }

@@ -1,9 +1,7 @@
 //! The operating system: its policies, and the costs of its paths.
 
 use model::named;
-use serde::{Deserialize, Serialize};
-
-use super::outcome::by_name;
+use serde::Deserialize;
 
 /// Systems that come with thrashlab: names and descriptions.
 const SYSTEMS: &[(&str, &str)] = &[
@@ -99,7 +97,7 @@ named! {
 }
 
 /// Costs of the system's paths: in CPU cycles here, in ns once converted (`Prices::paths_ns`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
     /// A translation fault that finds its page, in the kernel.
@@ -138,9 +136,24 @@ pub struct Costs {
 
 impl Costs {
     pub(crate) fn map(&self, change: impl Fn(u64) -> u64) -> Self {
-        let changed = by_name(self).into_iter().map(|(name, cost)| (name, change(cost)));
-        // Each field has its number again.
-        serde_json::from_value(changed.collect()).unwrap_or_default()
+        Self {
+            fault: change(self.fault),
+            fault_user: change(self.fault_user),
+            zero_fill: change(self.zero_fill),
+            copy: change(self.copy),
+            group: change(self.group),
+            entry: change(self.entry),
+            context: change(self.context),
+            switch: change(self.switch),
+            exec: change(self.exec),
+            fork: change(self.fork),
+            fork_page: change(self.fork_page),
+            exit: change(self.exit),
+            exit_page: change(self.exit_page),
+            sleep: change(self.sleep),
+            wait: change(self.wait),
+            swap_in: change(self.swap_in),
+        }
     }
 }
 

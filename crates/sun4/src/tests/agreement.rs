@@ -135,7 +135,7 @@ fn program(
             }
             12 if has_calls => steps.extend([Step::Serve(1), Step::Reply]),
             13 => steps.push(if one % 8 == 0 { Step::Begin } else { Step::Answer }),
-            // A search for a child that waits for ever never ends.
+            // Whoever looks for a child that waits for ever looks for ever.
             14 if children > 0 && !has_calls => {
                 steps.extend([Step::Sleep(40_000_000), Step::Look(1)])
             }
@@ -240,7 +240,7 @@ fn registers_are_written_page_by_page() {
 fn cases_reach_everything_that_can_happen() {
     let mut runner = TestRunner::deterministic();
     let mut kinds = BTreeMap::new();
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for _ in 0..300 {
         let (setup, scene, seed) = any_case().new_tree(&mut runner).unwrap().current();
         let (outcome, events) = super::reference::run(&setup, &scene, seed);
