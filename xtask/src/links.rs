@@ -4,10 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pulldown_cmark::{BrokenLink, Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use crate::tree::SourceFile;
+use crate::tree::{self, SourceFile};
 
-/// Pages at the root whose links are checked, beside all of `docs/`.
-const ROOT_PAGES: &[&str] = &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"];
 /// The table of contents of the guide.
 const SUMMARY: &str = "docs/SUMMARY.md";
 
@@ -19,9 +17,8 @@ pub(crate) fn findings(files: &[SourceFile], exists: &dyn Fn(&str) -> bool) -> V
         .filter(|file| file.path.ends_with(".md"))
         .filter_map(|file| Some((file.path.as_str(), Page::parse(file.text.as_deref()?))))
         .collect();
-    let checked = |path: &str| path.starts_with("docs/") || ROOT_PAGES.contains(&path);
     let mut findings = Vec::new();
-    for (path, page) in pages.iter().filter(|(path, _)| checked(path)) {
+    for (path, page) in pages.iter().filter(|(path, _)| tree::is_page(path)) {
         for link in &page.links {
             if let Some(problem) = problem(path, &link.target, &pages, exists) {
                 findings.push(format!("{path}:{}: {problem}", link.line));

@@ -17,6 +17,13 @@ const FOLDERS: &[&str] =
     &[".cargo", ".ci", "crates", "docs", "fuzz", "python", "reference", "tests", "tools", "xtask"];
 /// Folders below them that hold what programs made.
 const MADE: &[&str] = &["target", "corpus", "artifacts", "seeds"];
+/// Pages at the root.
+const ROOT_PAGES: &[&str] = &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"];
+
+/// Whether a file is a page for readers: Markdown in `docs/`, or one of those at the root.
+pub(crate) fn is_page(path: &str) -> bool {
+    path.ends_with(".md") && path.starts_with("docs/") || ROOT_PAGES.contains(&path)
+}
 
 /// The root of the project.
 pub(crate) fn root() -> PathBuf {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::tree::SourceFile;
+use crate::tree::{self, SourceFile};
 
 /// Words of prose, and what to say instead.
 const WORDS: &[(&str, &str)] = &[
@@ -51,8 +51,6 @@ const PYTHON: &Marks = &[("#", "\n"), ("\"\"\"", "\"\"\""), ("\"", "\""), ("'", 
 const CODE: &Marks = &[("```", "```"), ("`", "`"), ("{", "}")];
 /// Characters of Rust that begin no string.
 const CHARACTERS: &[&str] = &["'\"'", "'\\\"'"];
-/// Pages outside `docs/`.
-const PAGES: &[&str] = &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"];
 
 /// A word that is not to stand where it stands.
 struct Found {
@@ -87,7 +85,7 @@ fn found(path: &str, text: &str) -> Vec<Found> {
         split(text, RUST)
     } else if path.starts_with("python/") && path.ends_with(".py") {
         split(text, PYTHON)
-    } else if is_page(path) || path.ends_with(".snap") {
+    } else if tree::is_page(path) || path.ends_with(".snap") {
         (String::new(), text.to_owned())
     } else {
         return Vec::new();
@@ -107,10 +105,6 @@ fn found(path: &str, text: &str) -> Vec<Found> {
         found.extend(names.map(|&(word, instead)| Found { line: number + 1, word, instead }));
     }
     found
-}
-
-fn is_page(path: &str) -> bool {
-    path.ends_with(".md") && (path.starts_with("docs/") || PAGES.contains(&path))
 }
 
 /// A text without its marked parts, and those parts alone; the lines stay where they are.
