@@ -45,12 +45,18 @@ impl SimulatedLevels {
         })
     }
 
-    /// All runs, level by level and seed by seed, several at a time. Fails when a level cannot be
+    /// All runs with their cells, level by level and seed by seed.
+    fn runs(&self) -> Vec<(usize, ManifestRun)> {
+        let mut runs = self.0.runs();
+        runs.sort_by_key(|(cell, run)| (*cell, run.block));
+        runs
+    }
+
+    /// Simulates all runs, in this order, several at a time. Fails when a level cannot be
     /// set or simulated.
     pub fn simulate(&self, jobs: usize) -> Result<Vec<SimulatedRun>, PlanError> {
         let cells = self.0.cells(Path::new(""))?;
-        let mut runs = self.0.runs();
-        runs.sort_by_key(|(cell, run)| (*cell, run.block));
+        let runs = self.runs();
         let make = |index: usize| {
             let (cell, run): &(usize, ManifestRun) = &runs[index];
             let Some(SubjectArg::Mmu(mmu)) = &cells[*cell].subject else {
@@ -79,9 +85,7 @@ impl SimulatedLevels {
         let typed = TypedSweep { base: plan.base.clone(), ..TypedSweep::default() };
         let text = parse_sweep(&text, typed).map_or_else(|_| String::new(), |plan| plan.text());
         let sweep = Some(ManifestSweep { unit: "bytes".to_owned(), refused: Default::default() });
-        let mut runs = plan.runs();
-        runs.sort_by_key(|(cell, run)| (*cell, run.block));
-        let runs = runs.into_iter().map(|(_, run)| run).collect();
+        let runs = self.runs().into_iter().map(|(_, run)| run).collect();
         Manifest { sweep, runs, ..manifest(plan, &text) }
     }
 }

@@ -15,6 +15,8 @@ use crate::typed::whole_numbers;
 const SKIP: i32 = 125;
 /// Largest exit code that is a verdict, as in git-bisect(1).
 const LAST_VERDICT: i32 = 127;
+/// Most steps of a range.
+const MOST_STEPS: u64 = 1_000_000;
 /// Placeholder for the step's name in the command.
 const LEVEL: &str = "{level}";
 
@@ -46,7 +48,7 @@ impl CommandSteps {
     /// The steps with their names. Fails when there are none.
     pub fn named(mut self) -> Result<Self, ExperimentError> {
         if let Some(range) = &self.range {
-            let numbers = whole_numbers(range).map_err(ExperimentError::WrongUse)?;
+            let numbers = whole_numbers(range, MOST_STEPS).map_err(ExperimentError::WrongUse)?;
             self.values = numbers.iter().map(i64::to_string).collect();
         }
         match self.values.is_empty() {

@@ -168,7 +168,7 @@ pub(crate) fn factor(file: FactorFile) -> Result<PlanFactor, PlanError> {
     let shared = settings(&file.set).map_err(of_factor)?;
     let mut values = file.levels.clone();
     if let Some(range) = &file.range {
-        let numbers = whole_numbers(range).map_err(of_factor)?;
+        let numbers = whole_numbers(range, MOST_RUNS as u64).map_err(of_factor)?;
         if !numbers.is_sorted() {
             return Err(of_factor(format!("range {range:?} is not FIRST..LAST, such as 1..20")));
         }
