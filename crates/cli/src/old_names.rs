@@ -1,8 +1,8 @@
-//! Old names of verbs and options. They work for one more release, with a warning.
+//! Old names of options. They work for one more release, with a warning.
 
 use std::ffi::OsString;
 
-/// The verb that an option belongs to (empty for a verb itself), the old name, and the new one.
+/// The verb that an option belongs to, its old name, and the new one.
 const RENAMED: [(&str, &str, &str); 6] = [
     ("experiment", "--print-plan", "--dry-run"),
     ("sweep", "--print-plan", "--dry-run"),
@@ -13,30 +13,16 @@ const RENAMED: [(&str, &str, &str); 6] = [
 ];
 
 /// Replaces the old names in a command line. Returns a warning for each.
-pub(crate) fn replace(arguments: &mut Vec<OsString>) -> Vec<String> {
+pub(crate) fn replace(arguments: &mut [OsString]) -> Vec<String> {
     let mut warnings = Vec::new();
     for (verb, old, new) in RENAMED {
-        let is_replaced = match verb {
-            "" => replace_verb(arguments, old, new),
-            verb => replace_option(arguments, verb, old, new),
-        };
-        if is_replaced {
+        if replace_option(arguments, verb, old, new) {
             warnings.push(format!(
                 "{old} is called {new} now; the old name goes with the next release"
             ));
         }
     }
     warnings
-}
-
-fn replace_verb(arguments: &mut Vec<OsString>, old: &str, new: &str) -> bool {
-    let start = verb_index(arguments);
-    let is_old = begins_with(&arguments[start..], old);
-    if is_old {
-        let end = start + old.split(' ').count();
-        arguments.splice(start..end, new.split(' ').map(OsString::from));
-    }
-    is_old
 }
 
 fn replace_option(arguments: &mut [OsString], verb: &str, old: &str, new: &str) -> bool {

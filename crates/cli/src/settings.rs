@@ -77,10 +77,12 @@ impl Settings {
 
     /// The command line with these values as defaults of its options.
     pub(crate) fn as_defaults(&self, command: Command) -> Command {
+        if self.0.is_empty() {
+            return command;
+        }
         let set = |option: Arg| match self.value(name(&option)) {
             Some(value) => {
-                let help = option.get_help().map(ToString::to_string).unwrap_or_default();
-                let help = help.split(" [default").next().unwrap_or_default().to_owned();
+                let help = help(&option);
                 option.help(help).default_value(&*value.to_owned().leak()).hide_default_value(false)
             }
             None => option,
@@ -167,6 +169,12 @@ fn in_environment(name: &str) -> Option<(String, String)> {
 fn name(option: &Arg) -> &str {
     let vm = "vm";
     option.get_long().unwrap_or(if option.get_id() == vm { vm } else { "" })
+}
+
+/// The help of an option without its default.
+pub(crate) fn help(option: &Arg) -> String {
+    let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+    help.split(" [default").next().unwrap_or_default().to_owned()
 }
 
 /// The first option of this name.

@@ -55,17 +55,25 @@ impl SimulatorArgs {
 
 /// The simulated machine that settings describe.
 pub(super) fn machine(settings: &[Setting]) -> Result<MmuSpec, Failure> {
-    match CellPlan::typed(None, TimingChanges::default(), settings).map_err(wrong)?.subject {
-        Some(SubjectArg::Mmu(mmu)) => Ok(*mmu),
-        _ => Err(wrong!("--set subject: it is a simulated machine")),
+    machine_of(typed(settings)?)
+}
+
+/// The simulated machine and the program that settings describe.
+pub(super) fn machine_and_program(settings: &[Setting]) -> Result<(MmuSpec, JobSpec), Failure> {
+    let cell = typed(settings)?.check().map_err(wrong)?;
+    match cell.measure.clone() {
+        Measure::Job(job) => Ok((machine_of(cell)?, *job)),
+        Measure::Probe(probe) => Err(Failure::WrongUse(anyhow!("{} is no program", probe.name))),
     }
 }
 
-/// The program that settings describe.
-pub(super) fn program(settings: &[Setting]) -> Result<JobSpec, Failure> {
-    let cell = CellPlan::typed(None, TimingChanges::default(), settings);
-    match cell.and_then(CellPlan::check).map_err(wrong)?.measure {
-        Measure::Job(job) => Ok(*job),
-        Measure::Probe(probe) => Err(Failure::WrongUse(anyhow!("{} is no program", probe.name))),
+fn typed(settings: &[Setting]) -> Result<CellPlan, Failure> {
+    CellPlan::typed(None, TimingChanges::default(), settings).map_err(wrong)
+}
+
+fn machine_of(cell: CellPlan) -> Result<MmuSpec, Failure> {
+    match cell.subject {
+        Some(SubjectArg::Mmu(mmu)) => Ok(*mmu),
+        _ => Err(wrong!("--set subject: it is a simulated machine")),
     }
 }

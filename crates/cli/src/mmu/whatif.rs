@@ -67,8 +67,9 @@ pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
     let (mmu, name, workload) = match Work::find(&args.program, &mut settings)? {
         Work::Program(program) => {
             let settings = args.sim.settings(Some(&program), &settings);
-            let (name, workload) = of_size(&simulator::program(&settings)?).map_err(wrong)?;
-            (simulator::machine(&settings)?, name, workload)
+            let (mmu, job) = simulator::machine_and_program(&settings)?;
+            let (name, workload) = of_size(&job).map_err(wrong)?;
+            (mmu, name, workload)
         }
         Work::Whole(whole) => {
             (simulator::machine(&args.sim.settings(None, &settings))?, whole.name, whole.workload)

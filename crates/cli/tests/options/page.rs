@@ -5,6 +5,8 @@ use std::fs;
 
 use clap::{Arg, Command};
 
+use crate::settings::help;
+
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/options.md");
 
 const HEAD: &str = "\
@@ -53,12 +55,6 @@ fn value(option: &Arg) -> String {
         true => names.iter().map(|name| format!(" {name}")).collect(),
         false => String::new(),
     }
-}
-
-/// Its help without the default.
-fn help(option: &Arg) -> String {
-    let help = option.get_help().map(ToString::to_string).unwrap_or_default();
-    help.split(" [default").next().unwrap_or_default().to_owned()
 }
 
 /// What it does in every command: its help up to what is special to one.

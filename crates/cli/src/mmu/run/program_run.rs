@@ -37,7 +37,7 @@ struct Made {
 
 pub(super) fn run_program(args: &RunArgs, program: &TypedJob) -> Result<(), Failure> {
     let base = args.sim.settings(Some(program), &args.sim.set);
-    let (mmu, job) = (simulator::machine(&base)?, simulator::program(&base)?);
+    let (mmu, job) = simulator::machine_and_program(&base)?;
     let published = args.compare.as_ref().map(|what| Published::read(what, &mmu)).transpose()?;
     let size = size_of(&program.name).or_wrong(format!("{} has no size", program.name))?;
     let sizes = levels::levels(args, &job, size, published.as_ref()).map_err(wrong)?;
