@@ -2,14 +2,17 @@
 //!
 //! The *observer* is the agent itself, outside the sandbox and locked into memory: it reads
 //! counters, keeps time limits and writes lines. Inside the sandbox run the *prober*, the *users*
-//! of a session, or the *parent* of a memory job and its processes, and the load's *workers*.
+//! of a session or the one that repeats the user's commands, or the *parent* of a memory job and its
+//! processes, and the load's *workers*.
 //!
 //! **Invariant:** the agent writes only to its output and its work directory; everything that it
 //! starts dies with it, even by SIGKILL.
 
 mod assignment;
 mod children;
+mod command;
 mod due;
+mod issued;
 mod load;
 mod memory_counters;
 mod memory_group;
@@ -18,15 +21,18 @@ mod memory_measure;
 mod observer;
 mod output;
 mod page_policy;
+mod private_view;
 mod prober;
 mod probing;
 mod record;
 mod session;
+mod session_user;
 mod touch_process;
 mod touched_memory;
 mod users;
 mod vmtest_process;
 mod waiter;
+mod working;
 
 use std::io::Write;
 
@@ -51,6 +57,7 @@ pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentE
         Measure::Job(asked) => {
             let job = find_job(&asked.name).ok_or_else(|| unknown("job", &asked.name))?;
             match MemoryJob::new(asked).map_err(AgentError::Job)? {
+                _ if asked.is_command() => command::run(assignment, load, (job, asked), out),
                 Some(work) => memory_job::run(assignment, load, (job, asked), &work, out),
                 None => session::run(assignment, load, (job, asked), out),
             }

@@ -259,18 +259,13 @@ impl<'a, W: Write> Observer<'a, W> {
         let Death { who, how, exit } = death;
         let killed = *exit == Some(Exit::Signal(signals::KILL));
         match killed.then(|| self.attribute_oom_kill()).flatten() {
-            Some(limit) => {
-                let cause = format!(
-                    "the kernel killed {who} for want of memory (OOM killer): {limit} is too little"
-                );
-                (EndStatus::OutOfMemory, cause)
-            }
+            Some(limit) => (EndStatus::OutOfMemory, out_of_memory(who, &limit)),
             None => (EndStatus::Killed, format!("{who} died: {how}")),
         }
     }
 
     /// Which memory was too small, if there was a new OOM kill.
-    fn attribute_oom_kill(&mut self) -> Option<String> {
+    pub(crate) fn attribute_oom_kill(&mut self) -> Option<String> {
         let now = OomKills::read(&mut self.machine);
         let before = std::mem::replace(&mut self.oom_kills, now);
         if now.kills <= before.kills {
@@ -306,4 +301,9 @@ impl<'a, W: Write> Observer<'a, W> {
         let at_ns = self.output.now_ns();
         self.output.line(&Line::Counters(Box::new(CounterRecord { at_ns, counters })))
     }
+}
+
+/// The cause of death of a process that the kernel killed at a limit of memory.
+pub(crate) fn out_of_memory(who: &str, limit: &str) -> String {
+    format!("the kernel killed {who} for want of memory (OOM killer): {limit} is too little")
 }

@@ -56,6 +56,7 @@ impl Ending {
             EndStatus::Killed => "killed",
             EndStatus::KernelDied => "the kernel died",
             EndStatus::OutOfMemory => "out of memory",
+            EndStatus::Failed => "the command failed",
         };
         Some(match &self.cause {
             Some(cause) => format!("{words}: {cause}"),

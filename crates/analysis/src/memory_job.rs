@@ -159,13 +159,13 @@ pub struct MemoryJobRow {
 }
 
 /// Whether runs are those of a memory job.
-pub fn is_of_memory_job(runs: &[Run]) -> bool {
-    runs.iter().filter_map(|run| run.header.as_ref()).any(|header| job(header).is_some())
+pub fn is_of_memory_job<'a>(runs: impl IntoIterator<Item = &'a Run>) -> bool {
+    runs.into_iter().filter_map(|run| run.header.as_ref()).any(|header| job(header).is_some())
 }
 
 fn job(header: &Header) -> Option<&JobSpec> {
     match &header.spec.measure {
-        Measure::Job(job) if job.script.is_none() => Some(job),
+        Measure::Job(job) if job.is_memory() => Some(job),
         _ => None,
     }
 }

@@ -12,7 +12,7 @@ use stats::{bounded_quantile, median};
 
 use crate::remarks::{by_load, delays, status};
 use crate::{Remarks, Setup};
-use claim::Units;
+pub(crate) use claim::Units;
 pub use claim::{Claim, Ratio, claims};
 pub use matrix::{DELIVERED_AT_LEAST, LowerBounds, Matrix, Row, STALL_FACTOR};
 pub use reading::Feeling;
@@ -40,9 +40,7 @@ impl Matrix {
                 why_slow.extend(WhySlow::new(load, group, limit_ns));
             }
             if *load != BASELINE {
-                let units = Units::from_runs(group);
-                let of_samples = || units.of_samples(&baseline);
-                row.ratio = units.over_units(&baseline).or_else(of_samples);
+                row.ratio = Units::from_runs(group).ratio_to(&baseline);
             }
             row.reading = reading(row, reference_ns);
         }

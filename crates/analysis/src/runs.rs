@@ -8,6 +8,7 @@ use model::{
 };
 use serde_json::Value;
 
+use crate::command::{Repetitions, elapsed_ns};
 use crate::dataset::LOAD;
 use crate::explained::explain_run;
 use crate::remarks::{delays, passes, works};
@@ -31,6 +32,8 @@ const RESPONSES: [(&str, &str, bool); 6] = [
 /// - The responses of a job, for the whole and each command, are means over its workers' first
 ///   passes: `cpu_ns`, `faults`, `major_faults`, `elapsed_ns`. The whole includes use between the
 ///   commands; it is absent if a worker did not finish its first pass.
+/// - Those of the user's commands have a value for each repetition: `elapsed_ns`, `cpu_ns`, `faults`,
+///   `major_faults`.
 /// - Those of a memory job are for a touch in the steady state: `touch_ns` (elapsed time), `cpu_ns`,
 ///   `faults`, `major_faults`.
 pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
@@ -69,6 +72,7 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
             let delays = Values { part: None, response, samples };
             (Some(delays).filter(|it| !it.samples.is_empty()).into_iter().collect(), None)
         }
+        Measure::Job(ref job) if job.is_command() => repeated(run),
         Measure::Job(_) => MemoryWork::of(run).map_or_else(|| work(run), |work| of_memory(&work)),
     };
     Trial {
@@ -214,6 +218,32 @@ fn work(run: &Run) -> (Vec<Values>, Option<String>) {
         (unfinished > 0).then(|| format!("{unfinished} of {workers} workers did not finish"));
     let failed = (failed > 0).then(|| format!("{failed} of {} pieces of work failed", items.len()));
     (values, joined(unfinished.into_iter().chain(failed)))
+}
+
+/// The figures of the user's commands, repetition by repetition, and how many failed. One command
+/// is the whole of its trial.
+fn repeated(run: &Run) -> (Vec<Values>, Option<String>) {
+    let all = Repetitions::from_run(run);
+    let mut values = Vec::new();
+    for (name, own) in &all {
+        let part = (all.len() > 1).then(|| (*name).to_owned());
+        let mut add = |response: &str, samples: Option<Vec<Observation>>| {
+            if let Some(samples) = samples.filter(|samples| !samples.is_empty()) {
+                values.push(Values { part: part.clone(), response: response.to_owned(), samples });
+            }
+        };
+        add("elapsed_ns", Some(own.counted.iter().map(|work| elapsed_ns(work)).collect()));
+        for (response, reading) in READINGS {
+            let read = own.counted.iter().map(|work| {
+                let is_lower_bound = work.completed_ns.is_none();
+                Some(Observation { value: reading(&work.usage)? as f64, is_lower_bound })
+            });
+            add(response, read.collect());
+        }
+    }
+    let failed: usize = all.iter().map(|(_, own)| own.failed.len()).sum();
+    let problem = (failed > 0).then(|| format!("{failed} repetitions of a command failed"));
+    (values, problem)
 }
 
 /// Figures of a memory job, per touch.

@@ -14,6 +14,7 @@ mod attribute;
 mod bisect;
 mod cache;
 mod cells;
+mod command;
 mod compare;
 mod config;
 mod doctor;

@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 
 use agent::Freeze;
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgGroup, Args};
 use experiment::typed::{Seeds, Setting, intensity, seeds, setting};
 use experiment::{CellPlan, MatrixPlan, SubjectArg, TypedJob, is_parameter};
-use model::Measure;
 use model::units::{exact_size, parse_duration_ns, parse_size_bytes};
+use model::{EndStatus, Measure};
 use store::StoreError;
 use workloads::{Workload, loads_and_provocations, probes};
 
+use crate::command::CommandArgs;
 use crate::laboratory::{LabArgs, drive};
 use crate::output::deliver;
 use crate::show::Shape;
@@ -28,6 +29,9 @@ Examples:
   thrashlab run --classic --format resp1           the times and the output of 2003
   thrashlab run --subject sandbox:mem=256M,cpus=1  a machine of 256 MiB and one CPU
   thrashlab run --load cpuload,spawnload --probe wake
+  thrashlab run -- gzip -9 -k big                  how long does my command take, and what does it use?
+  thrashlab run --load cpuload,2ctx-mem -- make    and how much longer on a busy machine?
+  thrashlab run --command './old' --command './new' --prepare 'rm -f out'
   sudo thrashlab run --swap 1G                     with a temporary swap file
   thrashlab run --subject vm:machine=p2-350,kernel=deb:linux-image-cloud-amd64 --seeds 1..5
                                                    a kernel in virtual time: exactly repeatable
@@ -42,7 +46,12 @@ Examples:
 Loads, probes and sessions are described in docs/loads/, docs/probes.md and docs/sessions.md.";
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    group(ArgGroup::new("timed").args(["commands", "words"])),
+    group(ArgGroup::new("work").args(["job", "commands", "words"])
+        .conflicts_with_all(["interval", "points", "timeout", "classic", "quick"])),
+)]
 pub(crate) struct RunArgs {
     /// Where to run: `host[:mem=SIZE]`, `sandbox[:mem=SIZE,cpus=N,pids=N]`,
     /// `vm[:machine=NAME,kernel=KERNEL,…]` (docs/vm.md), `mmu[:machine=NAME,hat=NAME,…]`
@@ -62,6 +71,9 @@ pub(crate) struct RunArgs {
 
     #[command(flatten)]
     job: JobArgs,
+
+    #[command(flatten)]
+    command: CommandArgs,
 
     #[command(flatten)]
     timing: TimingArgs,
@@ -111,11 +123,7 @@ struct JobArgs {
     /// Time work instead of a probe: session, users who issue the commands of a script
     /// (docs/sessions.md), vmtest or touch, processes at work on memory (docs/memory-jobs.md);
     /// parameters may follow: vmtest:size=24M,loops=5000; without --load only on the quiet machine
-    #[arg(
-        long,
-        value_name = "JOB",
-        conflicts_with_all = ["probe", "interval", "points", "timeout", "classic", "quick"]
-    )]
+    #[arg(long, value_name = "JOB", conflicts_with_all = ["probe"])]
     job: Option<TypedJob>,
 
     /// The script of a session [default: six users, sixteen commands]
@@ -172,7 +180,8 @@ impl RunArgs {
             ("swap", self.swap.map(exact_size)),
         ];
         let named = named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        let settings: Vec<Setting> = named.chain(self.job.settings()?).collect();
+        let command = self.command.settings()?;
+        let settings: Vec<Setting> = named.chain(command).chain(self.job.settings()?).collect();
         let cell = CellPlan::typed(self.timing.profile(), self.timing.changes, &settings);
         let cell = cell.map_err(wrong)?;
         self.check_place(&cell)?;
@@ -219,6 +228,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         }
     })?;
     let (files, runs): (Vec<PathBuf>, Vec<model::Run>) = result.runs.into_iter().unzip();
+    // The user's command died or failed, which the result shows.
+    let has_failed = args.command.is_given()
+        && runs
+            .iter()
+            .any(|run| !matches!(run.status(), EndStatus::Complete | EndStatus::Interrupted));
     if runs.iter().any(model::Run::is_measured) || !result.interrupted {
         let shown = show::shaped(&runs, result.skipped, &args.shape)?;
         deliver(&shown, args.shape.document_format(), None)?;
@@ -228,7 +242,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         let made = files.into_iter().zip(runs).collect();
         report::of_run(&folder, made, measure.name(), &progress);
     }
-    if result.interrupted { Err(Failure::Interrupted) } else { Ok(()) }
+    match (result.interrupted, has_failed) {
+        (true, _) => Err(Failure::Interrupted),
+        (false, true) => Err(Failure::CheckFailed),
+        (false, false) => Ok(()),
+    }
 }
 
 /// A folder without runs: the one that was named, or a new one named by the time of day.

@@ -3,18 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use analysis::is_of_job;
 use analysis::responsiveness::Matrix;
-use analysis::{MemoryJob, Session, is_of_job, is_of_memory_job};
 use anyhow::Context;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use model::Run;
 use model::resp1::Resp1Format;
 use render::{Block, Document, FORMATS, OutputFormat, format_named};
-use report::{
-    dataset_document, matrix_document, memory_job_document, resp1_table, session_document,
-    verbose_lines,
-};
+use report::{dataset_document, job_document, matrix_document, resp1_table, verbose_lines};
 use store::observations;
 use store::observations::is_foreign;
 use store::reference::{document, find};
@@ -136,14 +133,7 @@ pub(crate) fn shaped(
     if shape.output_format().is_none() {
         return Err(wrong!("--format resp1 is a form of a probe's results"));
     }
-    if is_of_memory_job(runs) {
-        let result = MemoryJob::from_runs(runs, skipped);
-        let document = memory_job_document(&result, shape.verbose);
-        return Ok(document.with_data(result));
-    }
-    let session = Session::from_runs(runs, skipped);
-    let document = session_document(&session, shape.verbose);
-    Ok(document.with_data(session))
+    Ok(job_document(&runs.iter().collect::<Vec<_>>(), skipped, shape.verbose))
 }
 
 fn of_matrix(mut matrix: Matrix, shape: &Shape) -> Document<'static> {

@@ -72,6 +72,9 @@ pub(crate) fn job(name: &str, settings: &[Setting], folder: &Path) -> Result<Mea
             desc.set(&mut job, name, value)
                 .map_err(|why| format!("{}.{name}: {why}", desc.name))?;
         }
+        if job.is_command() {
+            workloads::commands(&job)?;
+        }
         MemoryJob::new(&job).map_err(|why| format!("{}: {why}", desc.name))?;
     }
     Ok(Measure::Job(Box::new(job)))

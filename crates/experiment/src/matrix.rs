@@ -14,6 +14,7 @@ use crate::machines::{At, Machines, Order};
 use crate::made::{Made, run_of, set_aside};
 use crate::plan::{CellPlan, check_volume};
 use crate::segment::pieces;
+use workloads::RUNS;
 
 /// The baseline gets this many times the points of a load, shared among its parts: it is cheap,
 /// and every ratio depends on it.
@@ -60,14 +61,11 @@ impl MatrixPlan {
     /// The runs in order: per seed a part of the baseline, then each load followed by the next
     /// part. A job has no parts: per seed the baseline and each load.
     fn runs(&self, subject: &SubjectSpec) -> Vec<Spec> {
-        let mut runs = match &self.cell.measure {
-            Measure::Job(_) => self.cells(subject),
-            Measure::Probe(_) => Vec::new(),
-        };
+        let mut runs = if self.has_pieces() { Vec::new() } else { self.cells(subject) };
         let pieces = self.loads.len() as u32 + 1;
-        let points = self.cell.timing.points;
-        let piece_points = (BASELINE_SHARE * points).div_ceil(pieces).max(1);
-        let with_pieces = self.seeds.iter().zip(0..).filter(|_| self.is_of_probe());
+        let points = self.points();
+        let piece_points = (self.baseline_share() * points).div_ceil(pieces);
+        let with_pieces = self.seeds.iter().zip(0..).filter(|_| self.has_pieces());
         for (seed, pass) in with_pieces {
             let piece = |index: u32| {
                 self.spec(subject, BASELINE, *seed, piece_points, pass * pieces + index)
@@ -82,15 +80,34 @@ impl MatrixPlan {
         runs
     }
 
-    fn is_of_probe(&self) -> bool {
-        matches!(self.cell.measure, Measure::Probe(_))
+    /// Whether the baseline is divided: interactions of a probe and repetitions of a command.
+    fn has_pieces(&self) -> bool {
+        match &self.cell.measure {
+            Measure::Probe(_) => true,
+            Measure::Job(job) => job.is_command(),
+        }
+    }
+
+    /// Interactions of a probe, or repetitions of the user's commands (0 = until they are known).
+    fn points(&self) -> u32 {
+        match &self.cell.measure {
+            Measure::Job(job) if job.is_command() => {
+                job.params.get(RUNS).map_or(0, |runs| u32::try_from(*runs).unwrap_or(u32::MAX))
+            }
+            measure => pieces(measure, &self.cell.timing).0,
+        }
+    }
+
+    /// A command without loads is repeated as often as the user says.
+    fn baseline_share(&self) -> u32 {
+        let is_probe = matches!(self.cell.measure, Measure::Probe(_));
+        if is_probe || self.has_pieces() && !self.loads.is_empty() { BASELINE_SHARE } else { 1 }
     }
 
     /// The cells of a deterministic machine: each load once per seed. Nothing drifts there, so the
     /// baseline is not split, and a cell has neither block nor order.
     fn cells(&self, subject: &SubjectSpec) -> Vec<Spec> {
-        let (points, _) = pieces(&self.cell.measure, &self.cell.timing);
-        let share = if self.is_of_probe() { BASELINE_SHARE } else { 1 };
+        let (points, share) = (self.points(), self.baseline_share());
         let mut cells = Vec::new();
         for seed in &self.seeds {
             cells.push(self.spec(subject, BASELINE, *seed, share * points, 0));
@@ -103,7 +120,14 @@ impl MatrixPlan {
     fn spec(&self, subject: &SubjectSpec, load: &str, seed: u64, points: u32, block: u32) -> Spec {
         let spec = self.cell.spec(subject.clone(), seed, block, 0);
         let load = load_spec(load, self.cell.load.intensity);
-        Spec { load, timing: Timing { points, ..spec.timing }, ..spec }
+        let mut measure = spec.measure;
+        match &mut measure {
+            Measure::Job(job) if job.is_command() => {
+                job.params.insert(RUNS.to_owned(), u64::from(points));
+                Spec { load, measure, ..spec }
+            }
+            _ => Spec { load, measure, timing: Timing { points, ..spec.timing }, ..spec },
+        }
     }
 
     fn orders(&self, at: At, subject: &SubjectSpec) -> Vec<Order> {

@@ -1,7 +1,8 @@
 //! One run among those of a matrix or plan, as progress shows it.
 
-use model::{BASELINE, Measure, Spec, SubjectSpec, Timing};
+use model::{BASELINE, JobSpec, Measure, Spec, SubjectSpec, Timing};
 use serde::Serialize;
+use workloads::{RUNS, WARMUP, commands};
 
 /// Time that starting and stopping a run takes, for the estimate, in ns.
 const OVERHEAD_NS: u64 = 500_000_000;
@@ -40,6 +41,7 @@ impl Segment {
 pub(crate) fn pieces(measure: &Measure, timing: &Timing) -> (u32, &'static str) {
     match measure {
         Measure::Probe(_) => (timing.points, "points"),
+        Measure::Job(job) if job.is_command() => (timed_commands(job), "commands"),
         Measure::Job(job) => match &job.script {
             Some(script) => (script.first_passes() as u32, "commands"),
             None => (0, "passes"),
@@ -47,11 +49,22 @@ pub(crate) fn pieces(measure: &Measure, timing: &Timing) -> (u32, &'static str) 
     }
 }
 
+/// How many commands of the user are timed; 0 = until their times are known.
+fn timed_commands(job: &JobSpec) -> u32 {
+    let param = |name: &str| job.params.get(name).copied().unwrap_or(0);
+    let runs = param(RUNS);
+    let passes = if runs == 0 { 0 } else { runs.saturating_add(param(WARMUP)) };
+    let all = passes.saturating_mul(commands(job).map_or(1, |all| all.len()) as u64);
+    u32::try_from(all).unwrap_or(u32::MAX)
+}
+
 /// Longest planned time of a run, in ns. A session is estimated at 1.5 times its think times.
 pub(crate) fn longest_ns(measure: &Measure, timing: &Timing, load: &str) -> u64 {
     let warmup_ns = if load == BASELINE { 0 } else { timing.warmup_ns };
     let work_ns = match measure {
         Measure::Probe(_) => timing.interval_ns.saturating_mul(u64::from(timing.points)),
+        // How long the user's commands take is not known.
+        Measure::Job(job) if job.is_command() => return 0,
         Measure::Job(job) => match &job.script {
             Some(script) => {
                 let thinking_ns = script.think_ns.saturating_mul(script.commands.len() as u64);

@@ -33,7 +33,9 @@ pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, Manif
 pub use run::{Run, RunEncoder, RunError, RunFault};
 pub use sample::{Censored, CensoredDelays, HistogramRecord, Observation, SampleRecord};
 pub use script::{Command, Script, Tools};
-pub use spec::{BASELINE, JobSpec, LoadSpec, Measure, ProbeSpec, Spec, SubjectSpec, Timing};
+pub use spec::{
+    BASELINE, COMMAND, JobSpec, LoadSpec, Measure, ProbeSpec, Spec, SubjectSpec, Timing,
+};
 
 /// Newest run-file format that is read (`docs/run-format.md`); see [`SubjectSpec::schema`].
 pub const SCHEMA: u32 = 2;

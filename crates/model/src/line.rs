@@ -210,6 +210,8 @@ named! {
         KernelDied = "kernel-died",
         /// The kernel killed the probe or the job for lack of memory.
         OutOfMemory = "out-of-memory",
+        /// The user's command failed.
+        Failed = "failed",
     }
 }
 

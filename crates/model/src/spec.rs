@@ -139,12 +139,27 @@ pub struct JobSpec {
     /// The job's parameters as resolved for this subject: sizes in bytes, times in ns, counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub params: BTreeMap<String, u64>,
-    /// Choices among named values (`pattern` = `chase`).
+    /// Choices among named values (`pattern` = `chase`), and texts (`run` = `sort big`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub choices: BTreeMap<String, String>,
     /// The script of users, if the job has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<Script>,
+}
+
+/// Name of the job that repeats the user's own commands.
+pub const COMMAND: &str = "command";
+
+impl JobSpec {
+    /// Whether it repeats the user's own commands.
+    pub fn is_command(&self) -> bool {
+        self.name == COMMAND
+    }
+
+    /// Whether it is work on memory: without a script and without commands.
+    pub fn is_memory(&self) -> bool {
+        self.script.is_none() && !self.is_command()
+    }
 }
 
 /// The probe sampled under the load.

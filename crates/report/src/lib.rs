@@ -5,10 +5,12 @@
 mod attribution_text;
 mod bisect_text;
 pub mod charts;
+mod command;
 mod comparison;
 mod diagnosis;
 mod experiment;
 mod footprint_document;
+mod job;
 mod matrix_document;
 mod memory_job;
 mod miss_ratio_text;
@@ -35,12 +37,11 @@ pub use experiment::{
     against_itself_document, cells_document, dataset_document, death_blocks, plan_document,
 };
 pub use footprint_document::footprint_document;
+pub use job::job_document;
 pub use matrix_document::matrix_document;
-pub use memory_job::memory_job_document;
 pub use miss_ratio_text::{miss_ratio_csv, miss_ratio_document};
 pub use program_run::{ProgramRunView, program_run_document};
 pub use resp1::{resp1_table, verbose_lines};
-pub use session::session_document;
 pub use sweep_text::{SweepRow, SweepView, place_of, sweep_document, sweep_so_far};
 pub use tlb_text::{TlbRun, tlb_document};
 pub use trace_text::{trace_document, trace_notes};

@@ -8,7 +8,7 @@ use render::{Cell, Document, Table};
 use crate::remarks::{remarks, skipped};
 
 /// A row per run, and remarks.
-pub fn memory_job_document(result: &MemoryJob, verbose: bool) -> Document<'static> {
+pub(crate) fn memory_job_document(result: &MemoryJob, verbose: bool) -> Document<'static> {
     let name = result.job.as_ref().map_or("memory job", |job| job.name.as_str());
     let settings = result.job.as_ref().map_or_else(String::new, settings);
     let table = table(result, format!("{settings}, {}", seeds_text(&result.seeds)));

@@ -20,7 +20,7 @@ const COLUMNS: [(&str, &[&str], f64); 7] = [
 ];
 
 /// The performance measure, a table per load, the first passes, and remarks; `verbose` adds users.
-pub fn session_document(session: &Session, verbose: bool) -> Document<'static> {
+pub(crate) fn session_document(session: &Session, verbose: bool) -> Document<'static> {
     let title = format!("Session: {}", session.setup.place);
     let verdicts = vec![Verdict { text: session.reading.clone(), tone: Tone::Plain }];
     let mut document = Document { title, verdicts, ..Document::of(vec![setup(session).into()]) };

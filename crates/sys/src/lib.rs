@@ -9,6 +9,7 @@ pub mod clock;
 pub mod device_mapper;
 pub mod entropy;
 pub mod memory;
+pub mod namespaces;
 pub mod pagemap;
 mod pages;
 pub mod perf;

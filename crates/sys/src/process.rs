@@ -67,7 +67,7 @@ pub fn fork_child(body: impl FnOnce() -> i32) -> io::Result<u32> {
     exit_now(code);
 }
 
-fn has_one_thread(tasks: &Path) -> io::Result<()> {
+pub(crate) fn has_one_thread(tasks: &Path) -> io::Result<()> {
     let count = std::fs::read_dir(tasks).map_err(|error| {
         let text = format!("fork refused: the threads in {} are unknown: {error}", tasks.display());
         io::Error::new(error.kind(), text)
@@ -332,11 +332,22 @@ pub fn all_usage() -> Usage {
     Usage(std::array::from_fn(|number| own[number].saturating_add(children[number])))
 }
 
-/// Waits for a child until the monotonic clock reads `until_ns`: how it ended, and what it and its
-/// own reaped children used (`wait4(2)`); `None` if it still runs. Fails without such a child.
+/// A child that ended, from `wait4(2)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How it ended.
+    pub exit: Exit,
+    /// What it and its own reaped children used.
+    pub usage: Usage,
+    /// Largest resident memory of any one of these processes, in bytes.
+    pub peak_bytes: u64,
+}
+
+/// Waits for a child until the monotonic clock reads `until_ns`; `None` if it still runs. Fails
+/// without such a child.
 ///
 /// Beside other threads it may notice the end up to a second late.
-pub fn wait_usage(pid: u32, until_ns: u64) -> io::Result<Option<(Exit, Usage)>> {
+pub fn wait_usage(pid: u32, until_ns: u64) -> io::Result<Option<Ended>> {
     let child = SignalSet::of(libc::SIGCHLD);
     // Blocked before the first check, so that no later signal is lost.
     child.change(libc::SIG_BLOCK)?;
@@ -355,7 +366,7 @@ pub fn wait_usage(pid: u32, until_ns: u64) -> io::Result<Option<(Exit, Usage)>> 
     outcome
 }
 
-fn reap(pid: u32) -> io::Result<Option<(Exit, Usage)>> {
+fn reap(pid: u32) -> io::Result<Option<Ended>> {
     let mut status = 0;
     // SAFETY: rusage is plain integers, for which all zeroes is valid; the call fills both.
     let (got, raw) = unsafe {
@@ -365,7 +376,12 @@ fn reap(pid: u32) -> io::Result<Option<(Exit, Usage)>> {
     };
     match got {
         0 => Ok(None),
-        got if got > 0 => Ok(Some((exit_of(status), Usage::of(&raw)))),
+        got if got > 0 => Ok(Some(Ended {
+            exit: exit_of(status),
+            usage: Usage::of(&raw),
+            // In KiB: getrusage(2).
+            peak_bytes: (raw.ru_maxrss as u64).saturating_mul(1024),
+        })),
         _ => Err(io::Error::last_os_error()),
     }
 }
@@ -429,9 +445,9 @@ mod tests {
         let start_ns = crate::clock::monotonic_ns();
         let pid = spawn_bound(command.arg("0.3")).unwrap().id();
         assert_eq!(wait_usage(pid, start_ns + 20_000_000).unwrap(), None);
-        let (exit, usage) = wait_usage(pid, start_ns + 60_000_000_000).unwrap().unwrap();
-        assert_eq!(exit, Exit::Code(0));
-        assert!(usage.0[2] > 0, "{usage:?}");
+        let ended = wait_usage(pid, start_ns + 60_000_000_000).unwrap().unwrap();
+        assert_eq!(ended.exit, Exit::Code(0));
+        assert!(ended.usage.0[2] > 0 && ended.peak_bytes > 4096, "{ended:?}");
         let elapsed_ns = crate::clock::monotonic_ns() - start_ns;
         assert!((300_000_000..20_000_000_000).contains(&elapsed_ns), "{elapsed_ns} ns");
         assert!(wait_usage(pid, 0).is_err(), "it is gone");

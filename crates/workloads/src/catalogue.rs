@@ -34,6 +34,7 @@ pub const ALL: &[Workload] = &[
     session::SESSION,
     memory::VMTEST,
     memory::TOUCH,
+    crate::command::COMMAND,
 ];
 
 fn those(is: impl Fn(&Work) -> bool) -> impl Iterator<Item = &'static Workload> {

@@ -3,7 +3,7 @@
 use model::{JobSpec, Script};
 
 use crate::memory::MemoryJob;
-use crate::{Value, Workload};
+use crate::{Value, Workload, command};
 
 impl Workload {
     /// The job with default parameters.
@@ -20,6 +20,7 @@ impl Workload {
             match param.value {
                 Value::Number(number) => drop(job.params.insert(name, number.default)),
                 Value::Choice(names) => drop(job.choices.insert(name, names[0].to_owned())),
+                Value::Text => {}
             }
         }
         job
@@ -41,6 +42,10 @@ impl Workload {
                 }
                 job.params.insert(name.to_owned(), set);
             }
+            Value::Text if value.contains('\0') => {
+                return Err("a text cannot hold a NUL character".to_owned());
+            }
+            Value::Text => drop(job.choices.insert(name.to_owned(), value.to_owned())),
             Value::Choice(names) if names.contains(&value) => {
                 job.choices.insert(name.to_owned(), value.to_owned());
             }
@@ -55,6 +60,7 @@ impl Workload {
 /// The longest that a job may take, in ns, without the time that its load needs.
 pub fn longest_ns(job: &JobSpec) -> u64 {
     match MemoryJob::new(job) {
+        _ if job.is_command() => command::longest_ns(job),
         Ok(Some(memory)) => memory.making_ns().saturating_add(memory.limit_ns()),
         _ => job.script.as_ref().map_or(0, Script::longest_pass_ns),
     }

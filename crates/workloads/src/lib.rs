@@ -3,7 +3,8 @@
 //! - A *load* is reproducible background activity; a *provocation* is a load that causes a
 //!   condition for which the doctor has a rule.
 //! - A *probe* is a small interaction that is timed repeatedly under a load.
-//! - A *job* is work that is itself timed: the users of a session, or processes that touch memory.
+//! - A *job* is work that is itself timed: the users of a session, processes that touch memory, or
+//!   the user's own commands.
 //!
 //! Each is one file with a [`Workload`], and one row of the table in `catalogue.rs`.
 //!
@@ -13,6 +14,7 @@
 //! does is a function of script, seed and user number. A version changes when the meaning changes.
 
 mod catalogue;
+mod command;
 mod job;
 mod loads;
 mod memory;
@@ -28,6 +30,9 @@ pub use catalogue::{
     ALL, find_job, find_load, find_probe, jobs, loads, loads_and_provocations, may_have_no_dose,
     probes,
 };
+pub use command::{
+    COMMAND, Hook, LIMIT, RUNS, WARMUP, command_text, commands, hook, repetitions, words_of,
+};
 pub use job::longest_ns;
 pub use memory::{
     Access, Backing, Chain, Layout, MemoryJob, PAGE_BYTES, Pages, Pattern, TOUCH, TouchPlan,
@@ -35,7 +40,7 @@ pub use memory::{
 };
 pub use param::{Kind, Number, Param, Value};
 pub use session::{
-    CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Order, Resolved, SESSION, arguments, fill,
+    CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Order, Resolved, SESSION, arguments, fill, is_there,
     parse_script, resolve, script_text, search_path, set,
 };
 pub(crate) use setting::{Endless, at, emptied, page_bytes, scaled};

@@ -1,4 +1,4 @@
-//! The parameters of jobs: numbers with limits, and choices.
+//! The parameters of jobs: numbers with limits, choices, and texts.
 
 use model::units::{format_duration, format_size, parse_duration_ns, parse_size_bytes};
 
@@ -18,6 +18,8 @@ pub enum Value {
     Number(Number),
     /// One of these names; the first is the default.
     Choice(&'static [&'static str]),
+    /// Any text without NUL; empty by default.
+    Text,
 }
 
 /// The range and default of a number.
@@ -57,6 +59,10 @@ impl Param {
 
     pub(crate) const fn choice(name: &'static str, names: &'static [&'static str]) -> Self {
         Self { name, value: Value::Choice(names) }
+    }
+
+    pub(crate) const fn text(name: &'static str) -> Self {
+        Self { name, value: Value::Text }
     }
 }
 

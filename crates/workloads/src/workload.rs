@@ -60,7 +60,7 @@ impl Workload {
     pub fn number(&self, name: &str) -> Option<&'static Number> {
         self.params.iter().find(|param| param.name == name).and_then(|param| match &param.value {
             Value::Number(number) => Some(number),
-            Value::Choice(_) => None,
+            Value::Choice(_) | Value::Text => None,
         })
     }
 

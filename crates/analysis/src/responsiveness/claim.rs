@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Line, Observation, Run};
+use model::{Observation, Run};
 use serde::Serialize;
 use stats::{
     AllowedRatio, Arms, Method, Pairing, Settings, bounded_median, bounded_run_ratio, compare,
@@ -55,24 +55,42 @@ pub struct Ratio {
     pub needs: Option<u64>,
 }
 
+/// Block and seed of a run, and batches in time order: a sample each, or a histogram.
+type RunUnits = (u64, u64, Vec<Vec<Observation>>);
+
 /// The delays of one load, run by run.
 pub(crate) struct Units {
-    /// Block and seed of each run, and batches in time order: a sample each, or a histogram.
-    runs: Vec<(u64, u64, Vec<Vec<Observation>>)>,
+    runs: Vec<RunUnits>,
 }
 
 impl Units {
     pub(crate) fn from_runs(runs: &[&Run]) -> Self {
-        // A delay of 0, below the clock's resolution, counts as 1 ns.
-        let positive = |it: Observation| Observation { value: it.value.max(1.0), ..it };
-        let batch = |line: &Line| delays(line).into_iter().map(positive).collect();
         let of_run = |run: &&Run| {
             let spec = &run.header.as_ref()?.spec;
-            let mut batches: Vec<Vec<Observation>> = run.lines.iter().map(batch).collect();
-            batches.retain(|batch| !batch.is_empty());
-            (!batches.is_empty()).then_some((u64::from(spec.block), spec.seed, batches))
+            Some((u64::from(spec.block), spec.seed, run.lines.iter().map(delays).collect()))
         };
-        Self { runs: runs.iter().filter_map(of_run).collect() }
+        Self::new(runs.iter().filter_map(of_run).collect())
+    }
+
+    /// Those of runs without empty batches. A delay of 0, below the clock's resolution, counts as
+    /// 1 ns.
+    pub(crate) fn new(mut runs: Vec<RunUnits>) -> Self {
+        for (_, _, batches) in &mut runs {
+            batches.retain(|batch| !batch.is_empty());
+            batches.iter_mut().flatten().for_each(|it| it.value = it.value.max(1.0));
+        }
+        runs.retain(|(_, _, batches)| !batches.is_empty());
+        Self { runs }
+    }
+
+    /// The ratio to a baseline: over seeds or blocks if there are several, else over the samples.
+    pub(crate) fn ratio_to(&self, baseline: &Self) -> Option<Ratio> {
+        self.over_units(baseline).or_else(|| self.of_samples(baseline))
+    }
+
+    /// Whether the runs have several seeds.
+    pub(crate) fn has_seeds(&self) -> bool {
+        self.runs.iter().any(|(_, seed, _)| *seed != self.runs[0].1)
     }
 
     /// The median delay of each unit.
@@ -87,7 +105,7 @@ impl Units {
     }
 
     /// Over seeds or blocks, paired if each has its own baseline; `None` if a side has only one.
-    pub(crate) fn over_units(&self, baseline: &Self) -> Option<Ratio> {
+    fn over_units(&self, baseline: &Self) -> Option<Ratio> {
         // Within one invocation blocks are repetitions of a seed.
         let claim =
             if self.medians(Claim::Seeds).len() == 1 { Claim::Blocks } else { Claim::Seeds };

@@ -17,6 +17,7 @@ pub(crate) fn reading(row: &Row, baseline_median_ns: Option<f64>) -> String {
         EndStatus::KernelDied => "the kernel died",
         EndStatus::OutOfMemory => "killed for want of memory",
         EndStatus::Killed => "killed",
+        EndStatus::Failed => "failed",
         EndStatus::Complete | EndStatus::Interrupted | EndStatus::Timeout => "",
     };
     if count == 0 {

@@ -1,7 +1,7 @@
 //! A cell of a plan: one combination of levels with its meaning.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::{BASELINE, LoadSpec, Measure, Spec, SubjectSpec, Timing};
 
@@ -89,6 +89,21 @@ impl CellPlan {
     }
 }
 
+/// Sets where the user's commands run on this machine: the given folder, or the plan's.
+fn in_folder(measure: &mut Measure, folder: &Path) -> Result<(), String> {
+    const FOLDER: &str = "folder";
+    let Measure::Job(job) = measure else { return Ok(()) };
+    if job.is_command() {
+        let here =
+            std::env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
+        let given = job.choices.get(FOLDER).map_or("", String::as_str);
+        let path: PathBuf = here.join(folder).join(given).components().collect();
+        let text = path.to_str().ok_or_else(|| format!("{}: not UTF-8", path.display()))?;
+        job.choices.insert(FOLDER.to_owned(), text.to_owned());
+    }
+    Ok(())
+}
+
 /// Whether a subject matches the requested one, in all that the plan names.
 fn is_subject(typed: Option<&SubjectArg>, made: &SubjectSpec) -> bool {
     match (typed, made) {
@@ -163,7 +178,13 @@ impl Draft {
         let timing = timing(self.profile.as_deref(), subject.as_ref(), &self.times)?;
         let measure = match (&self.job, &self.probe) {
             (Some(_), Some(_)) => return Err("a run times a probe or a job, not both".to_owned()),
-            (Some(name), None) => job(name, &self.of_job(name)?, folder)?,
+            (Some(name), None) => {
+                let mut measure = job(name, &self.of_job(name)?, folder)?;
+                if matches!(subject, None | Some(SubjectArg::Here(_))) {
+                    in_folder(&mut measure, folder)?;
+                }
+                measure
+            }
             (None, _) if !self.job_settings.is_empty() => {
                 let name = &self.job_settings[0].0;
                 return Err(format!("{name}.…: there is no {name} without job = \"{name}\""));

@@ -8,7 +8,7 @@ use crate::profile::TimingChanges;
 use crate::typed::{Setting, intensity};
 
 /// Everything that a plan can set: name and meaning.
-pub const PARAMETERS: [(&str, &str); 27] = [
+pub const PARAMETERS: [(&str, &str); 28] = [
     ("subject", "where it runs, as with `thrashlab run --subject`"),
     ("subject.NAME", "one setting of the subject: sandbox.mem, disk.delay, thp, cmdline, …"),
     ("sandbox.NAME", "a limit of the sandbox, also of one in a guest: memory, cpus, pids"),
@@ -36,6 +36,7 @@ pub const PARAMETERS: [(&str, &str); 27] = [
     ("session.NAME", "a variable of the script: another program, another argument"),
     ("vmtest.NAME", "a parameter of the job vmtest: size, process_size, loops, switch_rate, …"),
     ("touch.NAME", "a parameter of the job touch: processes, footprint, pattern, pages, …"),
+    ("command.NAME", "a parameter of the job command: run, runs, warmup, prepare, folder, …"),
 ];
 
 /// A cell as far as settings describe it.

@@ -152,9 +152,9 @@ impl Input<'_> {
 }
 
 impl<'a> JobRuns<'a> {
-    /// Whether it is a memory job, not a session.
+    /// Whether it is a memory job, not a session or commands.
     pub(crate) fn is_of_memory(&self) -> bool {
-        self.job.script.is_none()
+        self.job.is_memory()
     }
 
     /// The runs by load, the baseline first.

@@ -9,7 +9,7 @@ mod variables;
 
 pub use corpus::{CORPUS_BYTES, fill};
 pub use order::Order;
-pub use resolve::{Resolved, resolve, search_path};
+pub use resolve::{Resolved, is_there, resolve, search_path};
 pub use script::{DEFAULT_SCRIPT, MOST_USERS, parse_script, script_text, set};
 pub use variables::arguments;
 

@@ -78,7 +78,7 @@ pub fn resolve(script: &Script, path: &OsStr) -> Result<Resolved, String> {
 }
 
 /// Whether a program can be executed; one named by a variable is assumed to exist.
-fn is_there(program: &str, path: &OsStr) -> bool {
+pub fn is_there(program: &str, path: &OsStr) -> bool {
     if super::variables::names(program).next().is_some() {
         return true;
     }

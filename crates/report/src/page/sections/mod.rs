@@ -5,7 +5,7 @@ mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{MemoryJob, Remarks, Session, distinct, is_of_job, is_of_memory_job};
+use analysis::{Remarks, distinct, is_of_job};
 use model::shown::quoted;
 use model::units::format_size;
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::{Input, Material, command};
 use crate::charts::{self, Data};
 use crate::doctor_json;
+use crate::job::job_json;
 
 const MOST_NOTES: usize = 60;
 
@@ -188,10 +189,7 @@ fn input_json((index, input): (usize, &Input<'_>)) -> Value {
     let diagnoses = input.diagnoses.iter().map(|one| {
         json!({ "run_id": one.run_id, "load": one.load, "diagnosis": doctor_json(&one.diagnosis) })
     });
-    let job = is_of_job(&input.runs).then(|| match is_of_memory_job(&input.runs) {
-        true => json!(MemoryJob::from_runs(&input.runs, BTreeMap::new())),
-        false => json!(Session::from_runs(&input.runs, BTreeMap::new())),
-    });
+    let job = is_of_job(&input.runs).then(|| job_json(&input.runs.iter().collect::<Vec<_>>()));
     json!({
         "name": input.name,
         "measurements": measurements.collect::<Value>(),

@@ -4,8 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use analysis::distinct;
 use analysis::responsiveness::{STALL_FACTOR, WorstSample, claims};
-use analysis::{MemoryJob, Session, distinct};
 use render::{Block, Section, Table};
 
 use super::super::Measurement;
@@ -13,9 +13,9 @@ use super::{charts_of, section};
 use crate::attribution_text::{attribution_blocks, conclusions};
 use crate::charts::{Data, found, panel};
 use crate::comparison::{blocks, legend};
+use crate::job_document;
 use crate::matrix_document::{matrix_table, worst_item};
 use crate::sweep_text::{sweep_blocks, sweep_facts};
-use crate::{memory_job_document, session_document};
 
 const MOST_TABLES: usize = 8;
 const MOST_WORST: usize = 12;
@@ -105,11 +105,7 @@ pub(super) fn work(data: &Data<'_>) -> Option<Section> {
         let input = data.material.inputs[of_job.input].name.as_str();
         let title = [input, of_job.job.name.as_str(), of_job.cell];
         let title: Vec<&str> = title.into_iter().filter(|part| !part.is_empty()).collect();
-        let (runs, none) = (of_job.runs.iter().copied(), BTreeMap::new());
-        let found = match of_job.is_of_memory() {
-            true => memory_job_document(&MemoryJob::from_runs(runs, none), false),
-            false => session_document(&Session::from_runs(runs, none), false),
-        };
+        let found = job_document(&of_job.runs, BTreeMap::new(), false);
         let verdicts = found.verdicts.into_iter().map(|verdict| verdict.text);
         let head = [found.title].into_iter().chain(verdicts).map(Block::from);
         blocks.push(Block::Folded(title.join(" · "), head.chain(found.blocks).collect()));

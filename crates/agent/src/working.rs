@@ -1,0 +1,235 @@
+//! The observer's side of processes that issue commands: their reports become lines of the run.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use model::{EndStatus, Line, Measure, PassRecord, WorkRecord};
+use sys::clock::monotonic_ns;
+use workloads::Workload;
+
+use crate::assignment::{AgentError, Assignment};
+use crate::load::{LoadGroup, LoadPlan};
+use crate::observer::{Observer, out_of_memory};
+use crate::output::Output;
+use crate::users::{COMMAND, Message, PASS, STARTED_NS, Side, Users};
+use crate::waiter::{End, Waiter, Woken};
+
+/// A job whose processes issue commands.
+pub(crate) struct Task {
+    pub(crate) measure: Measure,
+    /// Remarks for the header.
+    pub(crate) notes: Vec<String>,
+    /// Bytes of the disk that the load must leave.
+    pub(crate) kept_bytes: u64,
+    pub(crate) users: u32,
+    /// The commands by number.
+    pub(crate) names: Vec<String>,
+    /// A command under way at the end has a line if its pass is below this number.
+    pub(crate) passes: u64,
+    /// Longest time until all users are ready, in ns.
+    pub(crate) ready_ns: u64,
+    /// Longest time of the measurement, in ns.
+    pub(crate) allowed_ns: u64,
+    /// Counters are written this often, in ns, besides those at start and end.
+    pub(crate) counters_every_ns: Option<u64>,
+    /// Whether a failed command is how the run ends.
+    pub(crate) ends_by_failure: bool,
+}
+
+/// Starts the users, each of whom lives in its own process, and measures until all are done.
+pub(crate) fn run(
+    assignment: &Assignment,
+    load: &'static Workload,
+    task: &Task,
+    live: impl Fn(Side<'_>) -> i32,
+    out: impl Write,
+) -> Result<EndStatus, AgentError> {
+    let load = LoadPlan::new(assignment, load, task.kept_bytes)?;
+    let output = Output::new(out);
+    // Before the first fork: from here on a stop request is never lost.
+    let waiter = Waiter::new()?;
+    let mut users = Users::start(assignment, task.users, live)
+        .map_err(|error| AgentError::Job(format!("start the users: {error}")))?;
+    let mut observer = Observer::new(assignment, output, waiter, None, Vec::new());
+    observer.write_header(&load, task.measure.clone(), &task.notes)?;
+    let status = match users.await_ready(&observer.waiter, task.ready_ns) {
+        Ok(()) => observer.under_load(&load, |observer, load, measuring_ns| {
+            let working = Working {
+                until_ns: observer.output.moment_ns(measuring_ns).saturating_add(task.allowed_ns),
+                observer,
+                load,
+                users: &mut users,
+                task,
+                done: BTreeSet::new(),
+                failing: BTreeSet::new(),
+                finished: BTreeSet::new(),
+                counters_ns: 0,
+                failed: None,
+            };
+            let status = working.until_all_are_done()?;
+            observer.write_counters(load)?;
+            drop(users);
+            Ok(status)
+        })?,
+        Err(end) => observer.not_ready(AgentError::Job, end)?,
+    };
+    observer.output.end(status)?;
+    Ok(status)
+}
+
+struct Working<'m, 'a, 's, W> {
+    observer: &'m mut Observer<'a, W>,
+    load: &'m mut LoadGroup<'s>,
+    users: &'m mut Users,
+    task: &'m Task,
+    until_ns: u64,
+    done: BTreeSet<u32>,
+    /// Commands whose failure was reported.
+    failing: BTreeSet<String>,
+    /// Commands that have their line, by user and pass.
+    finished: BTreeSet<(u32, u64, String)>,
+    /// When the next counters are due.
+    counters_ns: u64,
+    /// How the first failed command ends the run, if one does.
+    failed: Option<EndStatus>,
+}
+
+impl<W: Write> Working<'_, '_, '_, W> {
+    /// Lets the users work; every issued command of a first pass then has its line.
+    fn until_all_are_done(mut self) -> io::Result<EndStatus> {
+        let end = match self.work() {
+            Err(End::Io(error)) => return Err(error),
+            Err(end) => end,
+            Ok(()) => return Ok(self.failed.unwrap_or(EndStatus::Complete)),
+        };
+        // Before reading the pipe: it then holds the line of a command that ends in between.
+        let ended_ns = monotonic_ns();
+        let under_way = self.under_way();
+        self.listen()?;
+        let why = match end {
+            End::Timeout => "not done when the time of the job was up",
+            End::Interrupted => "not done when the run was interrupted",
+            End::LoadDied => "not done when the load died",
+            _ => "not done when a user died",
+        };
+        for (worker, pass, item, started_ns) in under_way {
+            if !self.finished.contains(&(worker, pass, item.clone())) {
+                let output = &mut self.observer.output;
+                output.line(&Line::Work(Box::new(WorkRecord {
+                    at_ns: output.now_ns(),
+                    worker,
+                    pass: pass as u32,
+                    item,
+                    started_ns: output.relative_ns(started_ns),
+                    censored_at_ns: Some(output.relative_ns(ended_ns)),
+                    failure: Some(why.to_owned()),
+                    ..WorkRecord::default()
+                })))?;
+            }
+        }
+        let count = self.users.pids.len();
+        if matches!(end, End::Timeout) {
+            let left = count - self.done.len();
+            let text = format!("{left} of {count} users did not finish their first pass in time");
+            self.observer.output.warning(text)?;
+        }
+        let death = if matches!(end, End::Gone) { self.users.dead_user() } else { None };
+        self.observer.status(Err(death.map_or(end, End::Died)))
+    }
+
+    fn work(&mut self) -> Result<(), End> {
+        self.users.begin().map_err(|_| End::Gone)?;
+        while self.done.len() < self.users.pids.len() {
+            let fd = Some(self.users.messages.as_fd());
+            match self.observer.wait(self.load, fd, self.until_ns)? {
+                Woken::Readable => self.listen()?,
+                Woken::Time => return Err(End::Timeout),
+                Woken::Signal => {
+                    if let Some(death) = self.users.dead_user() {
+                        return Err(End::Died(death));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn listen(&mut self) -> io::Result<()> {
+        for message in self.users.messages.read()? {
+            match message {
+                // After the last first pass, other work would be included or not by chance.
+                _ if self.done.len() == self.users.pids.len() => {}
+                Message::Work(work) => {
+                    self.finished.insert((work.worker, work.pass.into(), work.item.clone()));
+                    self.write_work(work)?;
+                }
+                Message::Pass(pass) => self.write_pass(pass)?,
+                Message::Note(text) => self.observer.output.warning(text)?,
+                Message::Done(user) => drop(self.done.insert(user)),
+                Message::Ready | Message::NotReady(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn write_work(&mut self, mut work: WorkRecord) -> io::Result<()> {
+        let output = &mut self.observer.output;
+        work.at_ns = output.now_ns();
+        work.started_ns = output.relative_ns(work.started_ns);
+        work.completed_ns = work.completed_ns.map(|moment_ns| output.relative_ns(moment_ns));
+        work.censored_at_ns = work.censored_at_ns.map(|moment_ns| output.relative_ns(moment_ns));
+        let warning =
+            work.failure.as_ref().filter(|_| self.failing.insert(work.item.clone())).map(|why| {
+                let of_user = match self.task.users {
+                    1 => String::new(),
+                    _ => format!(" (first of user {})", work.worker),
+                };
+                format!("command {:?} failed{of_user}: {why}", work.item)
+            });
+        let is_failed = work.failure.is_some() && self.task.ends_by_failure;
+        let is_late = work.completed_ns.is_none();
+        let item = work.item.clone();
+        output.line(&Line::Work(Box::new(work)))?;
+        warning.map_or(Ok(()), |text| output.warning(text))?;
+        if is_failed && self.failed.is_none() {
+            self.failed = Some(match self.observer.attribute_oom_kill() {
+                Some(limit) => {
+                    self.observer.output.death(out_of_memory(&format!("{item:?}"), &limit))?;
+                    EndStatus::OutOfMemory
+                }
+                None if is_late => EndStatus::Timeout,
+                None => EndStatus::Failed,
+            });
+        }
+        if let Some(every_ns) = self.task.counters_every_ns
+            && monotonic_ns() >= self.counters_ns
+        {
+            self.counters_ns = monotonic_ns() + every_ns;
+            self.observer.write_counters(self.load)?;
+        }
+        Ok(())
+    }
+
+    fn write_pass(&mut self, mut pass: PassRecord) -> io::Result<()> {
+        let output = &mut self.observer.output;
+        pass.at_ns = output.now_ns();
+        pass.started_ns = output.relative_ns(pass.started_ns);
+        pass.completed_ns = output.relative_ns(pass.completed_ns);
+        output.line(&Line::Pass(Box::new(pass)))
+    }
+
+    /// The running commands whose records are due: user, pass, command, and start.
+    fn under_way(&self) -> Vec<(u32, u64, String, u64)> {
+        let shared = &self.users.shared;
+        (0..self.users.pids.len())
+            .filter(|user| shared.get(*user, PASS) < self.task.passes)
+            .filter_map(|user| {
+                let number = shared.get(user, COMMAND) as usize;
+                let name = self.task.names.get(number.checked_sub(1)?)?;
+                let [pass, started_ns] = [PASS, STARTED_NS].map(|slot| shared.get(user, slot));
+                Some((user as u32, pass, name.clone(), started_ns))
+            })
+            .collect()
+    }
+}

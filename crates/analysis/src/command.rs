@@ -1,0 +1,259 @@
+//! Runs of the user's own commands: their times and usage under each load, and ratios.
+
+use std::collections::BTreeMap;
+
+use model::{
+    BASELINE, CounterSet, EndStatus, Header, JobSpec, Line, Measure, Observation, Run, WorkRecord,
+};
+use serde::Serialize;
+use stats::{bounded_median, run_ratio, steady_from};
+
+use crate::remarks::{by_load, headers, status, works};
+use crate::responsiveness::{Ratio, Units};
+use crate::setup::seeds;
+use crate::{Remarks, Setup, distinct, increase};
+
+/// Parameter: repetitions before these are not counted.
+const WARMUP: &str = "warmup";
+/// Most of the repetitions that can be a cold start.
+const MOST_COLD: f64 = 0.5;
+/// Smaller drifts of the times are not reported.
+const LEAST_DRIFT: f64 = 0.02;
+/// Usage: largest resident memory of any one process, in bytes.
+const PEAK: &str = "peak_bytes";
+/// What tasks of the sandbox waited for, and the counter of the time in us that some did.
+const WAITS: [(&str, &str); 3] =
+    [("CPU", "cpu_some_us"), ("I/O", "io_some_us"), ("memory", "memory_some_us")];
+
+/// The result of one invocation with commands of the user.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CommandTimes {
+    /// The subject in words: kind, memory, CPUs, swap, kernel.
+    pub place: String,
+    /// The folder of the commands, if it is the user's.
+    pub folder: Option<String>,
+    /// The seeds, in ascending order.
+    pub seeds: Vec<u64>,
+    /// A row per command and load, in order.
+    pub rows: Vec<CommandTime>,
+    /// Remarks on the runs.
+    #[serde(flatten)]
+    pub remarks: Remarks,
+}
+
+/// One command under one load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CommandTime {
+    /// The command's name.
+    pub command: String,
+    /// The load.
+    pub load: String,
+    /// Elapsed times of the counted repetitions, in ns, in time order.
+    pub times_ns: Vec<Observation>,
+    /// Elapsed times of cold repetitions at the start of a run, in ns, which do not count.
+    pub cold_ns: Vec<f64>,
+    /// Ratio of the later half of a run's repetitions to the earlier one, if certain and large.
+    pub drift: Option<f64>,
+    /// Number of repetitions that failed.
+    pub failed: usize,
+    /// How the first one failed.
+    pub failure: Option<String>,
+    /// Median elapsed time, in ns.
+    pub median_ns: Option<Observation>,
+    /// Mean usage of a counted repetition, by the names of the run file.
+    pub means: BTreeMap<String, f64>,
+    /// Largest resident memory of any one process, in bytes.
+    pub peak_bytes: Option<u64>,
+    /// Share of the time in which some task of the sandbox waited (an upper bound of what the
+    /// command lost), by what it waited for; empty without a sandbox or pressure counters.
+    pub waits: BTreeMap<String, f64>,
+    /// Ratio to the same command without load.
+    pub to_noload: Option<Ratio>,
+    /// Ratio to the first command under the same load.
+    pub to_first: Option<Ratio>,
+    /// The first run ending that was not complete, else complete.
+    pub status: EndStatus,
+}
+
+/// Whether runs are those of the user's commands.
+pub fn is_of_command<'a>(runs: impl IntoIterator<Item = &'a Run>) -> bool {
+    runs.into_iter().filter_map(|run| run.header.as_ref()).any(|header| job(header).is_some())
+}
+
+fn job(header: &Header) -> Option<&JobSpec> {
+    match &header.spec.measure {
+        Measure::Job(job) if job.is_command() => Some(job),
+        _ => None,
+    }
+}
+
+/// The repetitions of one command in one run.
+pub(crate) struct Repetitions<'a> {
+    /// Cold ones at the start.
+    pub(crate) cold: Vec<&'a WorkRecord>,
+    /// Those that count.
+    pub(crate) counted: Vec<&'a WorkRecord>,
+    /// Those that failed, unless they were cut off by a limit of time.
+    pub(crate) failed: Vec<&'a WorkRecord>,
+}
+
+impl<'a> Repetitions<'a> {
+    /// The repetitions of each command of a run, by name in order of first occurrence.
+    pub(crate) fn from_run(run: &'a Run) -> Vec<(&'a str, Self)> {
+        let spec = run.header.as_ref().and_then(job);
+        let warmup = spec.and_then(|job| job.params.get(WARMUP)).copied().unwrap_or(0);
+        let names = distinct(works(run).map(|work| work.item.as_str()));
+        let of_name = |name: &'a str| {
+            let all = works(run).filter(|work| work.item == name);
+            (name, Self::new(all.filter(|work| u64::from(work.pass) >= warmup).collect()))
+        };
+        names.into_iter().map(of_name).collect()
+    }
+
+    fn new(all: Vec<&'a WorkRecord>) -> Self {
+        let is_failed = |work: &&WorkRecord| work.failure.is_some() && work.completed_ns.is_some();
+        let (failed, worked): (Vec<_>, Vec<_>) = all.into_iter().partition(is_failed);
+        let times: Vec<f64> = worked.iter().map(|work| elapsed_ns(work).value.max(1.0)).collect();
+        let most = MOST_COLD * times.len() as f64;
+        let cold = steady_from(&times).filter(|from| *from as f64 <= most).unwrap_or(0);
+        let (cold, counted) = worked.split_at(cold);
+        Self { cold: cold.to_vec(), counted: counted.to_vec(), failed }
+    }
+}
+
+/// Elapsed time in ns; a lower bound of a repetition that was given up.
+pub(crate) fn elapsed_ns(work: &WorkRecord) -> Observation {
+    let end_ns = work.completed_ns.or(work.censored_at_ns).unwrap_or(work.at_ns);
+    let value = end_ns.saturating_sub(work.started_ns) as f64;
+    Observation { value, is_lower_bound: work.completed_ns.is_none() }
+}
+
+impl CommandTimes {
+    /// The table of the runs of one invocation; runs of other measures are omitted.
+    pub fn from_runs<'a>(
+        runs: impl IntoIterator<Item = &'a Run>,
+        skipped: BTreeMap<String, String>,
+    ) -> Self {
+        let all: Vec<&Run> = runs.into_iter().collect();
+        let is_own = |run: &&Run| run.header.as_ref().is_some_and(|it| job(it).is_some());
+        let runs: Vec<&Run> = all.iter().copied().filter(is_own).collect();
+        let mut loads = by_load(&runs);
+        loads.sort_by_key(|(load, _)| *load != BASELINE);
+        let repetitions = |group: &[&'a Run]| -> Vec<(&'a Run, Vec<(&'a str, Repetitions<'a>)>)> {
+            group.iter().map(|run| (*run, Repetitions::from_run(run))).collect()
+        };
+        let loads: Vec<_> =
+            loads.iter().map(|(load, group)| (*load, group, repetitions(group))).collect();
+        let all_names = loads.iter().flat_map(|(_, _, runs)| runs).flat_map(|(_, of_run)| of_run);
+        let names: Vec<&str> = distinct(all_names.map(|(name, _)| *name));
+        let mut rows: Vec<(CommandTime, Units)> = Vec::new();
+        for name in names {
+            for (load, group, of_load) in &loads {
+                let own = of_load.iter().filter_map(|(run, of_run)| {
+                    Some((*run, &of_run.iter().find(|(other, _)| *other == name)?.1))
+                });
+                let own: Vec<(&Run, &Repetitions<'_>)> = own.collect();
+                let (row, units) = row(name, load, &own);
+                rows.push((CommandTime { status: status(group), ..row }, units));
+            }
+        }
+        let (header, setup) = Setup::of(&all, |header| job(header).is_some()).unzip();
+        let folder = header.and_then(job).and_then(|job| job.choices.get("folder")).cloned();
+        Self {
+            place: setup.map_or_else(String::new, |setup| setup.place()),
+            folder,
+            seeds: seeds(headers(&runs)),
+            rows: with_ratios(rows),
+            remarks: Remarks::new(&all, skipped),
+        }
+    }
+}
+
+fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> (CommandTime, Units) {
+    let counted = || runs.iter().flat_map(|(_, own)| own.counted.iter().copied());
+    let failed: Vec<&WorkRecord> = runs.iter().flat_map(|(_, own)| own.failed.clone()).collect();
+    let times_ns: Vec<Observation> = counted().map(elapsed_ns).collect();
+    let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for (name, value) in counted().flat_map(|work| &work.usage).filter(|(it, _)| it != &PEAK) {
+        let sum = sums.entry(name).or_default();
+        *sum = (sum.0 + *value as f64, sum.1 + 1.0);
+    }
+    let batches =
+        |own: &Repetitions<'_>| own.counted.iter().map(|it| vec![elapsed_ns(it)]).collect();
+    let units = runs.iter().filter_map(|(run, own)| {
+        let spec = &run.header.as_ref()?.spec;
+        Some((u64::from(spec.block), spec.seed, batches(own)))
+    });
+    let row = CommandTime {
+        command: command.to_owned(),
+        load: load.to_owned(),
+        median_ns: bounded_median(&times_ns),
+        times_ns,
+        cold_ns: runs
+            .iter()
+            .flat_map(|(_, own)| &own.cold)
+            .map(|it| elapsed_ns(it).value)
+            .collect(),
+        drift: runs.iter().find_map(|(_, own)| drift(&own.counted)),
+        failed: failed.len(),
+        failure: failed.iter().find_map(|work| work.failure.clone()),
+        means: sums.into_iter().map(|(name, (sum, n))| (name.to_owned(), sum / n)).collect(),
+        peak_bytes: counted().filter_map(|work| work.usage.get(PEAK).copied()).max(),
+        waits: waits(runs.iter().map(|(run, _)| *run)),
+        to_noload: None,
+        to_first: None,
+        status: EndStatus::Complete,
+    };
+    (row, Units::new(units.collect()))
+}
+
+/// How much longer the later half takes, if that is certain and at least [`LEAST_DRIFT`].
+fn drift(counted: &[&WorkRecord]) -> Option<f64> {
+    let times: Vec<Vec<f64>> =
+        counted.iter().map(|it| vec![elapsed_ns(it).value.max(1.0)]).collect();
+    let (earlier, later) = times.split_at(times.len() / 2);
+    let found =
+        run_ratio(earlier, later, 0.99).filter(|found| found.confidence_attained >= 0.95)?;
+    let is_apart = found.low > 1.0 || found.high < 1.0;
+    (is_apart && (found.ratio - 1.0).abs() >= LEAST_DRIFT).then_some(found.ratio)
+}
+
+/// Ratios of each row to the same command without load, and to the first command of its load.
+fn with_ratios(mut rows: Vec<(CommandTime, Units)>) -> Vec<CommandTime> {
+    let first = rows.first().map(|(row, _)| row.command.clone()).unwrap_or_default();
+    for index in 0..rows.len() {
+        let (row, units) = &rows[index];
+        let to = |command: &str, load: &str| {
+            let is_other = |other: &CommandTime| other.command == command && other.load == load;
+            let other = rows.iter().position(|(other, _)| is_other(other))?;
+            let other = &rows.get(other).filter(|_| other != index)?.1;
+            // Within a seed the pieces of the baseline are no repetitions of the experiment.
+            if units.has_seeds() { units.ratio_to(other) } else { units.of_samples(other) }
+        };
+        let ratios = (to(&row.command, BASELINE), to(&first, &row.load));
+        (rows[index].0.to_noload, rows[index].0.to_first) = ratios;
+    }
+    rows.into_iter().map(|(row, _)| row).collect()
+}
+
+/// The shares of the measured time in which some task of the sandbox waited.
+fn waits<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> BTreeMap<String, f64> {
+    let span = |run: &'a Run| -> Option<(f64, &'a CounterSet, &'a CounterSet)> {
+        let mut sets = run.lines.iter().filter_map(|line| match line {
+            Line::Counters(record) => Some((record.at_ns, &record.counters)),
+            _ => None,
+        });
+        let (first_ns, first) = sets.next()?;
+        let (last_ns, last) = sets.next_back()?;
+        Some((last_ns.saturating_sub(first_ns) as f64, first, last))
+    };
+    let share = |(what, counter): (&str, &str)| {
+        let (mut waited_ns, mut all_ns) = (0.0, 0.0);
+        for (elapsed_ns, first, last) in runs.clone().filter_map(span) {
+            waited_ns += increase(first, last, "memcg_psi", counter)? as f64 * 1e3;
+            all_ns += elapsed_ns;
+        }
+        (all_ns > 0.0).then(|| (what.to_owned(), waited_ns / all_ns))
+    };
+    WAITS.into_iter().filter_map(share).collect()
+}

@@ -1,0 +1,114 @@
+//! The user's own command on the command line: what is repeated, and how.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use experiment::typed::Setting;
+use workloads::command_text;
+
+use crate::{Failure, wrong};
+
+#[derive(Args)]
+pub(crate) struct CommandArgs {
+    /// A command to time, as it would be typed in a shell; may be repeated: all are timed in turn and
+    /// compared with the first. A shell runs it only if it has something that needs one
+    #[arg(id = "commands", long = "command", value_name = "CMD", conflicts_with_all = ["job", "probe"])]
+    lines: Vec<String>,
+
+    /// Name of each command in the results, in order
+    #[arg(long, short, value_name = "NAME", requires = "timed")]
+    name: Vec<String>,
+
+    /// Repetitions of the command [default: at least 10 and 3 s; 5 of one that takes over 30 s]
+    #[arg(long, value_name = "N", requires = "timed",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    runs: Option<u32>,
+
+    /// Repetitions before these, which do not count [default: none; a cold start is found]
+    #[arg(long, value_name = "N", requires = "timed")]
+    warmup_runs: Option<u32>,
+
+    /// Longest time of a repetition; a longer one is killed and counts as a lower bound [default: 1h]
+    #[arg(long, value_name = "TIME", requires = "timed")]
+    command_limit: Option<String>,
+
+    /// Run this once before the first repetition
+    #[arg(long, value_name = "CMD", requires = "timed")]
+    setup: Option<String>,
+
+    /// Run this before each repetition, untimed: such as removing what the command creates
+    #[arg(long, value_name = "CMD", requires = "timed")]
+    prepare: Option<String>,
+
+    /// Run this once after the last repetition
+    #[arg(long, value_name = "CMD", requires = "timed")]
+    cleanup: Option<String>,
+
+    /// Which shell runs the command: auto (sh, if it needs one), none, sh, bash [default: auto]
+    #[arg(long, value_name = "SHELL", requires = "timed", value_parser = ["auto", "none", "sh", "bash"])]
+    shell: Option<String>,
+
+    /// Standard input of the command [default: none]
+    #[arg(long, value_name = "FILE", requires = "timed")]
+    input: Option<PathBuf>,
+
+    /// Go on when the command fails; failed repetitions are counted
+    #[arg(long, short, requires = "timed")]
+    ignore_failure: bool,
+
+    /// The command to time, after --
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["job", "probe", "commands"])]
+    words: Vec<OsString>,
+}
+
+impl CommandArgs {
+    /// Whether a command is timed.
+    pub(crate) fn is_given(&self) -> bool {
+        !(self.lines.is_empty() && self.words.is_empty())
+    }
+
+    /// The job and its parameters, by their names in plans; empty without a command.
+    pub(crate) fn settings(&self) -> Result<Vec<Setting>, Failure> {
+        if !self.is_given() {
+            return Ok(Vec::new());
+        }
+        let text = |word: &OsString| {
+            word.to_str().map(str::to_owned).ok_or_else(|| wrong!("{word:?}: not UTF-8"))
+        };
+        let words: Vec<String> = self.words.iter().map(text).collect::<Result<_, _>>()?;
+        let run = match &words[..] {
+            [] => self.lines.iter().map(|line| one_line(line)).collect::<Result<Vec<_>, _>>()?,
+            // One word with blanks is a command line, as hyperfine reads it.
+            [line] if line.contains(char::is_whitespace) => vec![one_line(line)?],
+            words => vec![command_text(words.iter().map(String::as_str)).map_err(wrong)?],
+        };
+        let input = self.input.as_ref().map(|path| text(&path.clone().into())).transpose()?;
+        let number = |number: Option<u32>| number.map(|number| number.to_string());
+        let names = (!self.name.is_empty()).then(|| self.name.join("\n"));
+        let named = [
+            ("run", Some(run.join("\n"))),
+            ("name", names),
+            ("input", input),
+            ("setup", self.setup.clone()),
+            ("prepare", self.prepare.clone()),
+            ("cleanup", self.cleanup.clone()),
+            ("shell", self.shell.clone()),
+            ("failures", self.ignore_failure.then(|| "ignore".to_owned())),
+            ("runs", number(self.runs)),
+            ("warmup", number(self.warmup_runs)),
+            ("limit", self.command_limit.clone()),
+        ];
+        let given = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let given = given.map(|(name, value)| (format!("command.{name}"), value));
+        Ok([("job".to_owned(), model::COMMAND.to_owned())].into_iter().chain(given).collect())
+    }
+}
+
+/// A command line as one line: a script of several lines is an argument of a shell.
+fn one_line(line: &str) -> Result<String, Failure> {
+    match line.trim_end_matches('\n') {
+        line if line.contains('\n') => command_text(["sh", "-c", line]).map_err(wrong),
+        line => Ok(line.to_owned()),
+    }
+}

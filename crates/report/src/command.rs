@@ -1,0 +1,174 @@
+//! The times of the user's commands as a document.
+
+use analysis::{CommandTime, CommandTimes, seeds_text};
+use model::units::measured_duration;
+use model::{BASELINE, EndStatus};
+use render::{Cell, Document, Table, Tone, Verdict, format};
+
+use crate::remarks::{remarks, skipped};
+
+/// Names of the CPU time in a usage.
+const CPU: [&str; 2] = ["user_ns", "system_ns"];
+/// A first repetition is called colder from this multiple of the median on.
+const COLDER: f64 = 1.1;
+/// Pressure below this share is not listed.
+const LEAST_WAIT: f64 = 0.01;
+
+/// A sentence for each command and load, the times, what they used, and remarks.
+pub(crate) fn command_document(times: &CommandTimes, verbose: bool) -> Document<'static> {
+    let title = format!("Commands: {}", times.place);
+    let verdicts = times.rows.iter().map(verdict).collect();
+    let facts = [
+        ("folder", times.folder.clone().unwrap_or_default()),
+        ("seeds", if times.seeds.len() > 1 { seeds_text(&times.seeds) } else { String::new() }),
+    ];
+    let mut document = Document { title, verdicts, ..Document::default() }.with_facts(facts);
+    document.push(time_table(times));
+    document.push(usage_table(times));
+    document.blocks.extend(skipped(&times.remarks));
+    document.blocks.extend(remarks(notes(times), &times.remarks, verbose));
+    document
+}
+
+fn label(row: &CommandTime) -> String {
+    match row.load == BASELINE {
+        true => row.command.clone(),
+        false => format!("{} under {}", row.command, row.load),
+    }
+}
+
+/// What a row shows, in a sentence: its time against that without load, or the first command's.
+fn verdict(row: &CommandTime) -> Verdict {
+    let label = label(row);
+    let Some(median_ns) = row.median_ns else {
+        let why = row.failure.clone().unwrap_or_else(|| "it was never finished".to_owned());
+        return Verdict { text: format!("{label} never worked: {why}"), tone: Tone::Bad };
+    };
+    let mut text = format!("{label} takes {}", format::observed(&median_ns));
+    let ratios = [(row.to_noload, "without load"), (row.to_first, "of the first command")];
+    for (ratio, than) in ratios.into_iter().filter_map(|(ratio, than)| Some((ratio?, than))) {
+        let interval = format::interval(ratio.low, ratio.high, format::ratio);
+        let times = format!("{}{}", ratio.mark(), format::ratio(ratio.ratio));
+        text += &format!(", {times} times that {than} {interval}");
+        if ratio.low <= 1.0 && ratio.high >= 1.0 {
+            text += " (no difference is certain)";
+        }
+    }
+    let tone = match row.to_noload.or(row.to_first) {
+        Some(ratio) if ratio.low > 1.0 => Tone::Doubtful,
+        Some(ratio) if ratio.high < 1.0 => Tone::Better,
+        _ => Tone::Plain,
+    };
+    Verdict { text: text + ".", tone }
+}
+
+fn time_table(times: &CommandTimes) -> Table {
+    let head = ["command", "load", "n", "median", "fastest", "slowest", "first", "to noload"];
+    let head = head.into_iter().chain(["95 % interval", "failed"]);
+    let rows = times.rows.iter().map(|row| {
+        let by_time = |one: &&model::Observation, other: &&model::Observation| {
+            one.value.total_cmp(&other.value)
+        };
+        let extremes = [row.times_ns.iter().min_by(by_time), row.times_ns.iter().max_by(by_time)];
+        let [fastest, slowest] = extremes.map(|time| time.copied().map(Cell::Duration).into());
+        let first = row.cold_ns.first().map(|first_ns| Cell::duration(*first_ns));
+        let (ratio, interval) = match row.to_noload {
+            Some(found) => {
+                let interval = format::interval(found.low, found.high, format::ratio);
+                (Cell::Ratio(found.mark(), found.ratio), Cell::Figure(interval))
+            }
+            None if row.load == BASELINE => (Cell::ratio(1.0), Cell::blank()),
+            None => (Cell::absent(), Cell::absent()),
+        };
+        [
+            Cell::from(&row.command),
+            Cell::from(&row.load),
+            Cell::from(row.times_ns.len()),
+            row.median_ns.map(Cell::Duration).into(),
+            fastest,
+            slowest,
+            first.unwrap_or(Cell::blank()),
+            ratio,
+            interval,
+            Cell::from(row.failed),
+        ]
+    });
+    Table::of("elapsed time of a repetition", head, rows)
+}
+
+fn usage_table(times: &CommandTimes) -> Table {
+    let head = ["command", "load", "user", "system", "CPU", "peak memory", "minor faults"];
+    let head = head.into_iter().chain(["major faults", "read", "written", "switches"]);
+    let rows = times.rows.iter().map(|row| {
+        let mean = |name: &str| row.means.get(name).copied();
+        let duration = |name: &str| mean(name).map(Cell::duration).into();
+        let sum = |names: [&str; 2]| Some(mean(names[0])? + mean(names[1])?);
+        let share = row.median_ns.and_then(|ns| Some(Cell::Share(sum(CPU)? / ns.value.max(1.0))));
+        // Blocks of 512 bytes.
+        let size = |name: &str| mean(name).map(|blocks| Cell::Size((blocks * 512.0) as u64)).into();
+        let whole = |value: Option<f64>| value.map(|value| Cell::grouped(value.round() as u64));
+        [
+            Cell::from(&row.command),
+            Cell::from(&row.load),
+            duration("user_ns"),
+            duration("system_ns"),
+            share.into(),
+            row.peak_bytes.map(Cell::Size).into(),
+            whole(mean("minor_faults")).into(),
+            whole(mean("major_faults")).into(),
+            size("read_blocks"),
+            size("written_blocks"),
+            whole(sum(["voluntary_switches", "involuntary_switches"])).into(),
+        ]
+    });
+    Table::of("usage of a repetition (means), all processes together", head, rows)
+}
+
+fn notes(times: &CommandTimes) -> Vec<String> {
+    let mut notes = vec![
+        "CPU: user and system time as a share of the elapsed time. Peak memory: resident, of the \
+         largest process. Faults: minor without, major with I/O."
+            .to_owned(),
+    ];
+    for row in &times.rows {
+        let label = label(row);
+        if let (Some(first_ns), Some(median_ns)) = (row.cold_ns.first(), row.median_ns) {
+            let times = first_ns / median_ns.value.max(1.0);
+            let colder = if times >= COLDER { "colder" } else { "not yet steady" };
+            let cold = format::counted(row.cold_ns.len(), "repetition");
+            notes.push(format!(
+                "{label}: the first {cold} of its runs were {colder} and do not count (the first \
+                 took {}, {} times the median).",
+                measured_duration(*first_ns),
+                format::factor(times)
+            ));
+        }
+        if let Some(drift) = row.drift {
+            notes.push(format!(
+                "{label}: its times drift: the later half of the repetitions took {} times the \
+                 earlier half.",
+                format::factor(drift)
+            ));
+        }
+        let waits = row.waits.iter().filter(|(_, share)| **share >= LEAST_WAIT);
+        let waits: Vec<String> =
+            waits.map(|(what, share)| format!("{what} {}", format::share(*share))).collect();
+        if !waits.is_empty() {
+            notes.push(format!(
+                "{label}: share of the time in which some process of the sandbox waited: {}.",
+                format::and(&waits)
+            ));
+        }
+        if row.failed > 0 && row.median_ns.is_some() {
+            let why = row.failure.as_deref().unwrap_or_default();
+            notes.push(format!(
+                "{label}: {} failed: {why}",
+                format::counted(row.failed, "repetition")
+            ));
+        }
+        if !matches!(row.status, EndStatus::Complete | EndStatus::Failed) {
+            notes.push(format!("{label}: a run ended as {:?}", row.status));
+        }
+    }
+    notes
+}

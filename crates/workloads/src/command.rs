@@ -1,0 +1,256 @@
+//! The user's own commands as a job: what is typed becomes programs with arguments, repeated until
+//! their times are known.
+
+use model::{Command, JobSpec};
+
+use crate::{Kind, Param, Work, Workload};
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Longest name of a command, in characters.
+const LONGEST_NAME: usize = 40;
+/// Characters that only a shell understands, outside quotes.
+const OF_SHELL: &str = "|&;<>()$`\\*?[~#";
+/// Characters that a shell understands even within double quotes.
+const OF_SHELL_QUOTED: &str = "$`\\";
+
+/// Parameter: how often a command is repeated; 0 = until its times are known.
+pub const RUNS: &str = "runs";
+/// Parameter: how many repetitions before these are not counted.
+pub const WARMUP: &str = "warmup";
+/// Parameter: longest time of a repetition, in ns.
+pub const LIMIT: &str = "limit";
+
+/// Fewest repetitions of a command, and least time that they take together, in ns; as hyperfine's.
+const FEWEST: u64 = 10;
+const LEAST_NS: u64 = 3 * SECOND_NS;
+/// A command that takes longer than this is repeated this often only.
+const SLOW_NS: u64 = 30 * SECOND_NS;
+const FEWEST_SLOW: u64 = 5;
+const MOST: u64 = 1000;
+
+/// The commands of the user, a line each in `run`, all once per pass in random order.
+pub const COMMAND: Workload = Workload {
+    name: model::COMMAND,
+    about: "your own commands, repeated until their times are known",
+    params: &[
+        Param::text("run"),
+        Param::text("name"),
+        Param::text("folder"),
+        Param::text("input"),
+        Param::text("setup"),
+        Param::text("prepare"),
+        Param::text("cleanup"),
+        Param::choice("shell", &["auto", "none", "sh", "bash"]),
+        Param::choice("failures", &["stop", "ignore"]),
+        Param::number(RUNS, Kind::Count, (0, 0, 1_000_000)),
+        Param::number(WARMUP, Kind::Count, (0, 0, 100_000)),
+        Param::number(LIMIT, Kind::Time, (3600 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS)),
+    ],
+    measures: &["peak_bytes"],
+    ..Workload::new(Work::Job)
+};
+
+/// When a command line of the user beside the measured ones is executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// Once, before the first repetition.
+    Setup,
+    /// Before each repetition, untimed.
+    Prepare,
+    /// Once, after the last repetition.
+    Cleanup,
+}
+
+/// The words of the command line at a hook, if there is one; it is executed by `sh`.
+pub fn hook(job: &JobSpec, hook: Hook) -> Option<Vec<String>> {
+    let name = match hook {
+        Hook::Setup => "setup",
+        Hook::Prepare => "prepare",
+        Hook::Cleanup => "cleanup",
+    };
+    let text = job.choices.get(name).filter(|text| !text.is_empty())?;
+    Some(in_shell("sh", text))
+}
+
+/// The commands of a job with their names. Fails when there is none, a line cannot be divided into
+/// words, or names and commands are not equally many.
+pub fn commands(job: &JobSpec) -> Result<Vec<Command>, String> {
+    let text = |name: &str| job.choices.get(name).map_or("", String::as_str);
+    let lines = command_lines(text("run"))?;
+    let names: Vec<&str> = text("name").lines().collect();
+    if lines.is_empty() {
+        return Err("command.run: there is no command: name one after `--`".to_owned());
+    }
+    if !names.is_empty() && names.len() != lines.len() {
+        let (names, lines) = (names.len(), lines.len());
+        return Err(format!("command.name: {names} names for {lines} commands"));
+    }
+    let mut commands: Vec<Command> = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let name = shortened(names.get(index).copied().unwrap_or(line));
+        let same = commands.iter().filter(|other| other.name.starts_with(&name)).count();
+        let name = if same == 0 { name } else { format!("{name} ({})", same + 1) };
+        let run = words_of(line, text("shell")).map_err(|why| format!("command.run: {why}"))?;
+        commands.push(Command { name, run, builtin: Vec::new() });
+    }
+    Ok(commands)
+}
+
+fn shortened(name: &str) -> String {
+    let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    match name.char_indices().nth(LONGEST_NAME - 1) {
+        Some((end, _)) if name.chars().count() > LONGEST_NAME => format!("{}…", &name[..end]),
+        _ => name,
+    }
+}
+
+/// The command lines of a text: its lines, of which quotes may span several.
+fn command_lines(text: &str) -> Result<Vec<String>, String> {
+    let (mut all, mut open) = (Vec::new(), String::new());
+    for line in text.lines() {
+        open.push_str(line);
+        match shlex::split(&open) {
+            Some(words) if words.is_empty() => open.clear(),
+            Some(_) => all.push(std::mem::take(&mut open)),
+            None => open.push('\n'),
+        }
+    }
+    match open.trim_end() {
+        "" => Ok(all),
+        open => Err(format!("command.run: {open:?} ends within quotes")),
+    }
+}
+
+/// The program and arguments of a command line: its words, or a shell that reads it. With `auto`
+/// a shell is used only if the line has something that only a shell understands.
+pub fn words_of(line: &str, shell: &str) -> Result<Vec<String>, String> {
+    match shell {
+        "none" => {}
+        "" | "auto" if !needs_shell(line) => {}
+        "" | "auto" => return Ok(in_shell("sh", line)),
+        shell => return Ok(in_shell(shell, line)),
+    }
+    match shlex::split(line) {
+        Some(words) if !words.is_empty() => Ok(words),
+        Some(_) => Err("there is no command".to_owned()),
+        None => Err(format!("{line:?} ends within quotes")),
+    }
+}
+
+fn in_shell(shell: &str, text: &str) -> Vec<String> {
+    [shell, "-c", text].map(str::to_owned).into()
+}
+
+fn needs_shell(line: &str) -> bool {
+    let mut quote = None;
+    let has_special = line.chars().any(|letter| match (quote, letter) {
+        (None, '\'' | '"') => {
+            quote = Some(letter);
+            false
+        }
+        (Some(open), letter) if open == letter => {
+            quote = None;
+            false
+        }
+        (None, letter) => OF_SHELL.contains(letter),
+        (Some('"'), letter) => OF_SHELL_QUOTED.contains(letter),
+        (Some(_), _) => false,
+    });
+    // `NAME=value program` sets a variable.
+    let first = line.split_whitespace().next().unwrap_or_default();
+    has_special || first.split_once('=').is_some_and(|(name, _)| !name.contains('/'))
+}
+
+/// Words as one command line that [`words_of`] divides into the same words. Fails for a NUL.
+pub fn command_text<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<String, String> {
+    shlex::try_join(words).map_err(|error| error.to_string())
+}
+
+/// How often commands are repeated whose first pass took this long in all, in ns.
+pub fn repetitions(job: &JobSpec, first_ns: u64) -> u64 {
+    match job.params.get(RUNS).copied().unwrap_or(0) {
+        0 if first_ns > SLOW_NS => FEWEST_SLOW,
+        0 => (LEAST_NS / first_ns.max(1)).clamp(FEWEST, MOST),
+        runs => runs,
+    }
+}
+
+/// The longest that a job may take, in ns: each repetition and what prepares it takes its limit.
+pub(crate) fn longest_ns(job: &JobSpec) -> u64 {
+    let param = |name: &str| job.params.get(name).copied().unwrap_or(0);
+    let runs = if param(RUNS) == 0 { MOST } else { param(RUNS) };
+    let each_ns = param(LIMIT).saturating_mul(2 * commands(job).map_or(1, |all| all.len()) as u64);
+    each_ns.saturating_mul(runs.saturating_add(param(WARMUP)).saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn job(settings: &[(&str, &str)]) -> JobSpec {
+        let mut job = COMMAND.spec();
+        for (name, value) in settings {
+            COMMAND.set(&mut job, name, value).unwrap();
+        }
+        job
+    }
+
+    #[test]
+    fn a_line_is_run_directly_unless_only_a_shell_understands_it() {
+        let words = |line: &str| words_of(line, "auto").unwrap();
+        assert_eq!(words("gzip -9 -k 'a b'"), ["gzip", "-9", "-k", "a b"]);
+        assert_eq!(words("awk '{ print $1 }' x"), ["awk", "{ print $1 }", "x"]);
+        for line in ["sort x | uniq", "echo $HOME", "A=1 env", "ls *.c", "echo \"$HOME\"", "a\\ b"]
+        {
+            assert_eq!(words(line), ["sh", "-c", line], "{line}");
+        }
+        assert_eq!(words("./a=b/c"), ["./a=b/c"]);
+        assert_eq!(words_of("echo $HOME", "none").unwrap(), ["echo", "$HOME"]);
+        assert_eq!(words_of("true", "bash").unwrap(), ["bash", "-c", "true"]);
+        assert!(words_of("echo 'x", "none").unwrap_err().contains("quotes"));
+    }
+
+    #[test]
+    fn each_line_is_a_command_and_quotes_may_span_lines() {
+        let all = commands(&job(&[("run", "./a -x\n\n./b 'c\nd'\n./a -x")])).unwrap();
+        let names: Vec<&str> = all.iter().map(|command| command.name.as_str()).collect();
+        assert_eq!(names, ["./a -x", "./b 'c d'", "./a -x (2)"]);
+        assert_eq!(all[1].run, ["./b", "c\nd"]);
+        for (settings, why) in [
+            (&[("run", "")][..], "no command"),
+            (&[("run", "./a 'b")], "within quotes"),
+            (&[("run", "a"), ("name", "x\ny")], "2 names for 1"),
+        ] {
+            assert!(commands(&job(settings)).unwrap_err().contains(why), "{settings:?}");
+        }
+        let long = "x".repeat(100);
+        let named = commands(&job(&[("run", &long)])).unwrap();
+        assert_eq!(named[0].name.chars().count(), LONGEST_NAME);
+    }
+
+    #[test]
+    fn repetitions_take_three_seconds_and_are_ten_or_more() {
+        let auto = job(&[("run", "a")]);
+        let counts = [1, 1_000_000, SECOND_NS, 20 * SECOND_NS, 60 * SECOND_NS];
+        assert_eq!(counts.map(|ns| repetitions(&auto, ns)), [1000, 1000, 10, 10, 5]);
+        assert_eq!(repetitions(&job(&[("run", "a"), ("runs", "3")]), 1), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn words_become_a_line_that_has_the_same_words(words in prop::collection::vec("[^\\x00]{0,9}", 1..5)) {
+            prop_assume!(!words[0].trim().is_empty());
+            let text = command_text(words.iter().map(String::as_str)).unwrap();
+            prop_assert_eq!(&shlex::split(&text), &Some(words.clone()));
+            let all = commands(&job(&[("run", &text)])).unwrap();
+            let [command] = &all[..] else { panic!("{all:?}") };
+            prop_assert!(command.run == words || command.run[..2] == ["sh", "-c"]);
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "(?s)[^\\x00]{0,60}") {
+            let _ = commands(&job(&[("run", &text)]));
+        }
+    }
+}
