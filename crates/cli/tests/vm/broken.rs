@@ -50,7 +50,8 @@ fn a_setting_that_the_kernel_does_not_have_is_named() {
 fn a_kernel_that_dies_in_a_cell_ends_that_cell_alone() {
     const NAME: &str = "a_kernel_that_dies_in_a_cell_ends_that_cell_alone";
     let Some(lab) = Lab::with_empty_cache(NAME) else { return };
-    let settings = "swap=0,sysctl.vm.panic_on_oom=1";
+    // With room for the quiet run, which is otherwise a few hundred kilobytes from the same death.
+    let settings = "kernel_mem=37M,swap=0,sysctl.vm.panic_on_oom=1";
     lab.finish(settings, "--load 2ctx-mem,cpuload").expect(0, &["2ctx-mem ended as KernelDied"]);
     lab.files();
     let run = lab.fixture.run_file("007-2ctx-mem-seed1");
