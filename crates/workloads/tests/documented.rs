@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use workloads::{MemoryJob, TOUCH, VMTEST, Value, Workload};
+use workloads::{COMMAND, MemoryJob, TOUCH, VMTEST, Value, Workload};
 
 const DOCUMENT: &str = include_str!("../../../docs/memory-jobs.md");
 
@@ -45,6 +45,17 @@ fn every_parameter_and_choice_stands_in_the_page_and_no_other() {
         }
         assert!(told.is_empty(), "{} has no {told:?}", job.name);
     }
+}
+
+#[test]
+fn every_parameter_of_a_command_stands_in_its_page_and_no_other() {
+    let page = include_str!("../../../docs/your-command.md");
+    let mut rows = page.lines().filter(|line| line.contains("| `command.")).count();
+    for param in COMMAND.params {
+        assert!(page.contains(&format!("| `command.{}` | ", param.name)), "{}", param.name);
+        rows -= 1;
+    }
+    assert_eq!(rows, 0);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod attribute;
 mod before;
 mod bisected;
 mod commands;
+mod commands_of_users;
 mod compared;
 mod cut;
 mod doctor;
