@@ -28,7 +28,7 @@ Examples:
                                         the table of 1990, row by row
   thrashlab mmu run vmtest:24M --hat new --set pmegs=256
                                         another machine
-  thrashlab mmu run vmtest:process_size=4M --range 8M..32M --seeds 5 --runs results
+  thrashlab mmu run vmtest:process_size=4M --range 8M..32M --seeds 5 --run-files results
                                         run files, for sweep --from, compare, show
   thrashlab mmu run xterms --hat old --seeds 10
                                         several users (xterms, shells, lisp, database, a *.toml)
@@ -71,7 +71,7 @@ pub(crate) struct RunArgs {
 
     /// Of a program the folder for its run files [default: they are not kept]
     #[arg(long, value_name = "DIR")]
-    runs: Option<PathBuf>,
+    run_files: Option<PathBuf>,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -87,7 +87,7 @@ impl RunArgs {
         let given = [
             ("--range", self.range.is_some()),
             ("--compare", self.compare.is_some()),
-            ("--runs", self.runs.is_some()),
+            ("--run-files", self.run_files.is_some()),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => {

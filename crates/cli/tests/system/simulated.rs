@@ -122,7 +122,7 @@ fn the_table_of_1990_stands_beside_the_simulated_one() {
     let table = "--compare reference:sun4/vmtest-sparcstation1-old-hat --range 2M..6M --seeds 3";
     let run =
         |more: &str| fixture.finish(fixture.thrashlab(&format!("mmu run vmtest {table} {more}")));
-    let finished = run("--runs output");
+    let finished = run("--run-files output");
     finished.expect(0, &[]);
     for words in ["within 5 %: yes", "Accepted: 2 of 2 conditions hold.", "seeds 1..3", "median"] {
         assert!(finished.stdout.contains(words), "{words:?} is not in\n{}", finished.stdout);
@@ -133,7 +133,7 @@ fn the_table_of_1990_stands_beside_the_simulated_one() {
     let read = fixture.finish(fixture.thrashlab("sweep --from output"));
     read.expect(0, &[]);
     assert!(read.sentences().contains("over vmtest.size"), "{}", read.stdout);
-    run("--runs output").expect(2, &["holds runs already"]);
+    run("--run-files output").expect(2, &["holds runs already"]);
     // Another machine is not that of the table, and that is an exit code.
     let slow = run("--set clock_hz=10000000");
     slow.expect(1, &[]);

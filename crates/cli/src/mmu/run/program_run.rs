@@ -56,7 +56,7 @@ pub(super) fn run_program(args: &RunArgs, program: &TypedJob) -> Result<(), Fail
     };
     let runs = plan.simulate(args.sim.jobs()).map_err(wrong)?;
     let made = runs.into_iter().map(made).collect::<anyhow::Result<Vec<_>>>()?;
-    if let Some(folder) = &args.runs {
+    if let Some(folder) = &args.run_files {
         results::write(folder, &plan.manifest(), &made)?;
     }
     print_result(args, &request, &made, published.as_ref())

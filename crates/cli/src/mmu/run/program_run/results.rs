@@ -14,7 +14,7 @@ pub(super) fn write(folder: &Path, manifest: &Manifest, made: &[Made]) -> Result
     let has_runs = store::results::read_runs(folder).is_ok();
     if has_runs || store::manifest::read(folder).is_ok_and(|found| found.is_some()) {
         return Err(wrong!(
-            "{} holds runs already; name a new folder with --runs DIR",
+            "{} holds runs already; name a new folder with --run-files DIR",
             folder.display()
         ));
     }
