@@ -6,7 +6,7 @@ use model::{
     BASELINE, CounterSet, EndStatus, Header, JobSpec, Line, Measure, Observation, Run, WorkRecord,
 };
 use serde::Serialize;
-use stats::{bounded_median, run_ratio, steady_from};
+use stats::{bounded_median, hodges_lehmann_ratio, steady_from};
 
 use crate::remarks::{by_load, headers, status, works};
 use crate::responsiveness::{Ratio, Units};
@@ -103,8 +103,11 @@ impl<'a> Repetitions<'a> {
         let spec = run.header.as_ref().and_then(job);
         let warmup = spec.and_then(|job| job.params.get(WARMUP)).copied().unwrap_or(0);
         let names = distinct(works(run).map(|work| work.item.as_str()));
+        // That the user stopped a repetition shows nothing about the command.
+        let is_stopped = run.status() == EndStatus::Interrupted;
         let of_name = |name: &'a str| {
             let all = works(run).filter(|work| work.item == name);
+            let all = all.filter(|work| work.completed_ns.is_some() || !is_stopped);
             (name, Self::new(all.filter(|work| u64::from(work.pass) >= warmup).collect()))
         };
         names.into_iter().map(of_name).collect()
@@ -209,11 +212,10 @@ fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> (Command
 
 /// How much longer the later half takes, if that is certain and at least [`LEAST_DRIFT`].
 fn drift(counted: &[&WorkRecord]) -> Option<f64> {
-    let times: Vec<Vec<f64>> =
-        counted.iter().map(|it| vec![elapsed_ns(it).value.max(1.0)]).collect();
+    let times: Vec<f64> = counted.iter().map(|it| elapsed_ns(it).value.max(1.0)).collect();
     let (earlier, later) = times.split_at(times.len() / 2);
-    let found =
-        run_ratio(earlier, later, 0.99).filter(|found| found.confidence_attained >= 0.95)?;
+    let found = hodges_lehmann_ratio(earlier, later, 0.99)
+        .filter(|found| found.confidence_attained >= 0.95)?;
     let is_apart = found.low > 1.0 || found.high < 1.0;
     (is_apart && (found.ratio - 1.0).abs() >= LEAST_DRIFT).then_some(found.ratio)
 }
@@ -256,4 +258,99 @@ fn waits<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> BTreeMap<String, f6
         (all_ns > 0.0).then(|| (what.to_owned(), waited_ns / all_ns))
     };
     WAITS.into_iter().filter_map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A run of one command under a load, whose repetitions took so long, in ms.
+    fn run(load: &str, block: u32, times_ms: &[u64], warmup: u64) -> Run {
+        let header = json!({
+            "kind": "header", "schema": 1, "run_id": load, "thrashlab": "0", "started_unix_ns": 0,
+            "spec": {
+                "subject": { "kind": "host", "memory_bytes": 1 },
+                "load": { "name": load, "version": 1, "intensity": 1.0 },
+                "job": { "name": "command", "version": 1, "params": { "warmup": warmup } },
+                "timing": {
+                    "profile": "default", "interval_ns": 1, "points": 1, "warmup_ns": 1,
+                    "timeout_ns": 1,
+                },
+                "seed": 1, "block": block, "order": 0,
+            },
+            "environment": {}, "missed": [],
+        });
+        let Ok(Line::Header(header)) = Line::parse(&header.to_string()) else { panic!("a header") };
+        let work = |(pass, ms): (u32, &u64)| {
+            Line::Work(Box::new(WorkRecord {
+                pass,
+                item: "gzip".to_owned(),
+                completed_ns: Some(ms * 1_000_000),
+                usage: [("user_ns".into(), 7), (PEAK.into(), 100 + u64::from(pass))].into(),
+                ..WorkRecord::default()
+            }))
+        };
+        let mut lines = vec![Line::Header(header.clone())];
+        lines.extend((0..).zip(times_ms).map(work));
+        Run { header: Some(*header), lines, ..Run::default() }
+    }
+
+    fn rows(runs: &[Run]) -> Vec<CommandTime> {
+        CommandTimes::from_runs(runs, BTreeMap::new()).rows
+    }
+
+    #[test]
+    fn a_cold_start_and_warm_up_repetitions_do_not_count() {
+        let times = [900, 100, 101, 99, 100, 102, 100, 98];
+        let row = rows(&[run(BASELINE, 0, &times, 0)]).remove(0);
+        assert_eq!((row.cold_ns.len(), row.times_ns.len()), (1, 7));
+        assert_eq!(row.cold_ns[0], 900e6);
+        assert_eq!(row.median_ns.unwrap().value, 100e6);
+        assert_eq!((row.peak_bytes, row.means["user_ns"]), (Some(107), 7.0));
+        assert!(!row.means.contains_key(PEAK), "a peak has no mean");
+        let row = rows(&[run(BASELINE, 0, &times, 2)]).remove(0);
+        assert_eq!((row.cold_ns.len(), row.times_ns.len()), (0, 6));
+    }
+
+    #[test]
+    fn a_load_is_compared_with_both_parts_of_the_baseline() {
+        let quiet = [100, 102, 98, 101, 99, 100];
+        let loaded = [300, 303, 297, 301, 299, 306];
+        let runs = [
+            run(BASELINE, 0, &quiet, 0),
+            run("cpuload", 0, &loaded, 0),
+            run(BASELINE, 1, &quiet, 0),
+        ];
+        let rows = rows(&runs);
+        assert_eq!((rows[0].times_ns.len(), rows[1].times_ns.len()), (12, 6));
+        let ratio = rows[1].to_noload.unwrap();
+        assert!((2.9..3.1).contains(&ratio.ratio) && ratio.low > 2.5, "{ratio:?}");
+        assert_eq!((rows[0].to_noload, rows[1].to_first), (None, None));
+    }
+
+    #[test]
+    fn a_drift_is_reported_and_noise_is_not() {
+        let drifting: Vec<u64> = (0..24).map(|number| 1000 + 20 * number + number % 3).collect();
+        let row = rows(&[run(BASELINE, 0, &drifting, 0)]).remove(0);
+        assert!(row.drift.is_some_and(|drift| drift > 1.1), "{:?}", row.drift);
+        let noisy: Vec<u64> = (0..24).map(|number| 1000 + (number * 37) % 50).collect();
+        assert_eq!(rows(&[run(BASELINE, 0, &noisy, 0)])[0].drift, None);
+    }
+
+    #[test]
+    fn failures_and_limits_are_told_apart() {
+        let mut failing = run(BASELINE, 0, &[100, 100, 100], 0);
+        for (line, completed_ns) in failing.lines[2..].iter_mut().zip([Some(5), None]) {
+            let Line::Work(work) = line else { panic!("a repetition") };
+            work.completed_ns = completed_ns;
+            work.censored_at_ns = completed_ns.is_none().then_some(700);
+            work.failure = Some("why".to_owned());
+        }
+        let row = rows(&[failing]).remove(0);
+        assert_eq!((row.failed, row.failure.as_deref()), (1, Some("why")));
+        let bounds: Vec<bool> = row.times_ns.iter().map(|time| time.is_lower_bound).collect();
+        assert_eq!(bounds, [false, true]);
+    }
 }

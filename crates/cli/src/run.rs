@@ -60,7 +60,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SUBJECT", value_parser = subject)]
     subject: Option<String>,
 
-    /// Loads to run, separated by commas [default: all; with --job none]
+    /// Loads to run, separated by commas [default: all; with a job or a command none]
     #[arg(id = "load", long, value_name = "LOADS", value_delimiter = ',',
         value_parser = workload(loads_and_provocations()))]
     loads: Vec<String>,
