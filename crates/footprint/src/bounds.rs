@@ -25,13 +25,7 @@ impl Bounds {
     }
 }
 
-impl std::ops::Add for Bounds {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self { min: self.min + other.min, max: self.max + other.max }
-    }
-}
+impl_add!(Bounds: min, max);
 
 pub(crate) struct Activity {
     pub(crate) active_pages: u64,

@@ -132,22 +132,9 @@ impl Tables {
     }
 }
 
-impl std::ops::Add for Tables {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            lowest: self.lowest + other.lowest,
-            middle: self.middle + other.middle,
-            upper: self.upper + other.upper,
-            reserved: self.reserved + other.reserved,
-            counted_bytes: self.counted_bytes + other.counted_bytes,
-            with_shared: self.with_shared + other.with_shared,
-            all_shared: self.all_shared + other.all_shared,
-            repeated: self.repeated + other.repeated,
-        }
-    }
-}
+impl_add!(
+    Tables: lowest, middle, upper, reserved, counted_bytes, with_shared, all_shared, repeated
+);
 
 impl ProcessFootprint {
     pub(crate) fn of(

@@ -83,18 +83,7 @@ impl Saving {
     }
 }
 
-impl std::ops::Add for Saving {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            image_regions: self.image_regions + other.image_regions,
-            used_image_regions: self.used_image_regions + other.used_image_regions,
-            image_pages: self.image_pages + other.image_pages,
-            packed_regions: self.packed_regions + other.packed_regions,
-            huge_candidates: self.huge_candidates + other.huge_candidates,
-            huge_candidate_pages: self.huge_candidate_pages + other.huge_candidate_pages,
-            huge_shared: self.huge_shared + other.huge_shared,
-        }
-    }
-}
+impl_add!(
+    Saving: image_regions, used_image_regions, image_pages, packed_regions, huge_candidates,
+    huge_candidate_pages, huge_shared
+);

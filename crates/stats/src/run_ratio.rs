@@ -7,7 +7,7 @@
 use model::Observation;
 use statrs::function::erf::{erfc, erfc_inv};
 
-use crate::beyond::{beyond, has_bounds, joined, limited, raised};
+use crate::bounded::{beyond, has_bounds, joined, limited, raised};
 use crate::comparison::AllowedRatio;
 use crate::hodges_lehmann::pairwise_inversion;
 use crate::rank_inversion::Inversion;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use itertools::Itertools;
+
 use crate::{Refused, refused};
 
 /// Effects that a fraction keeps apart.
@@ -52,13 +54,12 @@ pub fn two_level_fraction(
         }
     };
     let words = defining_words(generators);
-    let mut effects: Vec<u32> =
-        (1..1 << factors).filter(|effect: &u32| effect.count_ones() <= 2).collect();
-    effects.sort_unstable_by_key(|effect| by_length(*effect));
+    let effects = (1..1 << factors).filter(|effect: &u32| effect.count_ones() <= 2);
     let products = |effect: u32| words.iter().map(move |word| word ^ effect);
+    let aliases = |effect: u32| by_length(products(effect)).map(members).collect();
     Ok(FractionalFactorial {
         resolution: words.iter().map(|word| word.count_ones()).min().unwrap_or(0) as usize,
-        aliases: effects.iter().map(|e| (members(*e), listed(products(*e)))).collect(),
+        aliases: by_length(effects).map(|effect| (members(effect), aliases(effect))).collect(),
         cells: cells(factors, generators),
     })
 }
@@ -87,14 +88,8 @@ fn cells(factors: usize, generators: &[(usize, &[usize])]) -> Vec<Vec<usize>> {
     cells
 }
 
-fn listed(effects: impl Iterator<Item = u32>) -> Vec<Vec<usize>> {
-    let mut effects: Vec<u32> = effects.collect();
-    effects.sort_unstable_by_key(|effect| by_length(*effect));
-    effects.into_iter().map(members).collect()
-}
-
-fn by_length(effect: u32) -> (u32, Vec<usize>) {
-    (effect.count_ones(), members(effect))
+fn by_length(effects: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
+    effects.sorted_unstable_by_key(|effect| (effect.count_ones(), members(*effect)))
 }
 
 fn members(effect: u32) -> Vec<usize> {

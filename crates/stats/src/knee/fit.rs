@@ -1,6 +1,6 @@
 //! Curves of one to three segments, fitted to log cost over log level by least squares.
 
-use super::sums::{Line, Point, Sums, hinge_at};
+use super::sums::{Point, Segment, Sums, hinge_at};
 
 /// Residuals below this (half a per cent) count as exact.
 const EXACT: f64 = 0.005;
@@ -20,11 +20,11 @@ pub(super) struct Bend {
     pub at: f64,
     /// Whether the segments meet there, or jump between two points.
     pub joined: bool,
-    pub plateau: Line,
+    pub plateau: Segment,
     /// The segment right after the plateau.
-    pub beyond: Line,
+    pub beyond: Segment,
     /// The first point of a third segment, and that segment.
-    pub last: Option<(usize, Line)>,
+    pub last: Option<(usize, Segment)>,
 }
 
 impl Bend {
@@ -82,7 +82,11 @@ impl Search<'_> {
     }
 
     /// A constant and, with enough points, a line: each with its residual sum and coefficients.
-    fn pieces(&self, from: usize, to: usize) -> impl Iterator<Item = (Line, f64, usize)> + use<> {
+    fn pieces(
+        &self,
+        from: usize,
+        to: usize,
+    ) -> impl Iterator<Item = (Segment, f64, usize)> + use<> {
         let sums = self.sums(from, to);
         let (constant, line) = (sums.constant(), sums.line());
         let sloped = (to - from >= SLOPE).then_some((line.0, line.1, 2));
@@ -167,14 +171,14 @@ impl Search<'_> {
         let points = self.points;
         let (start, end) = (points[from].x, points[to].x);
         let part = |point: &Point| ((point.x - start) / (end - start)).clamp(0.0, 1.0);
-        let (whole, rss) = Sums::of(points, part, |point| point.y).line();
+        let (whole, rss) = Sums::new(points, part, |point| point.y).line();
         if whole.slope < self.minimum_rise {
             return;
         }
-        let plateau = Line { value: whole.value, slope: 0.0 };
+        let plateau = Segment { value: whole.value, slope: 0.0 };
         let slope = whole.slope / (end - start);
-        let beyond = Line { value: whole.value - slope * start, slope };
-        let last = Some((to, Line { value: whole.value + whole.slope, slope: 0.0 }));
+        let beyond = Segment { value: whole.value - slope * start, slope };
+        let last = Some((to, Segment { value: whole.value + whole.slope, slope: 0.0 }));
         // The upper corner may lie before `to`: only points before it are on the slope.
         let inside = if to > from + 2 { to } else { to + 1 };
         let (free, _) = self.sums(from + 1, inside).line();
