@@ -30,6 +30,13 @@ impl Roots {
     pub fn system(work_dir: Option<PathBuf>) -> Self {
         Self { proc_root: "/proc".into(), sys_root: "/sys".into(), work_dir }
     }
+
+    fn path(&self, file: &str) -> PathBuf {
+        match file.strip_prefix("proc/") {
+            Some(file) => self.proc_root.join(file),
+            None => self.sys_root.join(file.trim_start_matches("sys/")),
+        }
+    }
 }
 
 /// Facts of one file: name, file, brackets of the chosen word, whether an expert would ask for it.
@@ -94,15 +101,6 @@ pub fn environment(roots: &Roots) -> (Environment, Vec<Missed>) {
     facts.keep("page_size_bytes", page_bytes.map(|bytes| bytes.to_string()));
     facts.add_disk();
     (facts.found, facts.missed)
-}
-
-impl Roots {
-    fn path(&self, file: &str) -> PathBuf {
-        match file.strip_prefix("proc/") {
-            Some(file) => self.proc_root.join(file),
-            None => self.sys_root.join(file.trim_start_matches("sys/")),
-        }
-    }
 }
 
 struct Facts<'a> {

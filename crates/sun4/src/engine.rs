@@ -209,12 +209,12 @@ impl<'a> Engine<'a> {
 
     /// Lets time pass to the next tick.
     fn idle(&mut self) {
-        let next_ns = (self.ticks + 1) * TICK_NS;
+        let next_ns = self.next_tick_ns();
         if self.measured > 0 {
             self.hat.outcome.idle_ns += next_ns - self.now_ns;
         }
         self.now_ns = next_ns;
-        self.hat.log.at(next_ns);
+        self.hat.log.now_ns = next_ns;
         self.ticks += 1;
         self.unseen.push_back(Mode::Idle);
     }

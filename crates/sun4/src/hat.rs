@@ -104,7 +104,8 @@ impl Hat {
             free: (0..frames as u16).rev().collect(),
             groups: Vec::new(),
             spaces: Vec::new(),
-            contexts: Contexts::new(system.context_policy, setup.free_contexts()),
+            // The kernel has one for itself.
+            contexts: Contexts::new(system.context_policy, machine.mmu.contexts - 1),
             chooser: Chooser::new(system.victim),
             smegs: (machine.mmu.smegs > 0).then(|| Smegs::new(machine.mmu.smegs)),
             store: is_single.then(VecDeque::new),

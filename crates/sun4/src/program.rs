@@ -40,6 +40,7 @@ pub(crate) struct SlotPages {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     page_bytes: u64,
+    /// Segments with something in them, and their pages.
     segments: Vec<u64>,
     pub(crate) pages: Vec<SlotPages>,
 }
@@ -94,11 +95,6 @@ impl Layout {
     fn place(&self, address: u64) -> (u64, u64) {
         let page = address % SEGMENT_BYTES / self.page_bytes;
         (address / SEGMENT_BYTES, 1 << page)
-    }
-
-    /// Segments with something in them.
-    pub(crate) fn slots(&self) -> usize {
-        self.segments.len()
     }
 
     /// The number of the 16 MiB region of each segment, from 0.

@@ -119,11 +119,6 @@ impl Setup {
     pub(crate) fn free_pmegs(&self) -> u32 {
         self.machine.mmu.pmegs - self.machine.mmu.reserved_pmegs
     }
-
-    /// Contexts that processes share.
-    pub(crate) fn free_contexts(&self) -> u32 {
-        self.machine.mmu.contexts - 1
-    }
 }
 
 fn number(value: &str, least: u64, most: u64) -> Result<u64, String> {

@@ -9,7 +9,6 @@
 mod block;
 mod error;
 mod export;
-mod filled;
 mod import;
 mod notes;
 mod pages;

@@ -37,12 +37,8 @@ pub(super) struct Word<'a> {
 impl<'a> Word<'a> {
     /// The word as a counter value: only digits (`str::parse` would also take a leading `+`).
     pub(super) fn number(self) -> Result<u64, ParseError> {
-        let digits = self.text.bytes();
-        let value = digits.clone().try_fold(0_u64, |value, byte| {
-            let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
-            value.checked_mul(10)?.checked_add(digit)
-        });
-        value.filter(|_| digits.len() > 0).ok_or_else(|| self.unfit("a counter value"))
+        let value = self.text.parse().ok().filter(|_| !self.text.starts_with('+'));
+        value.ok_or_else(|| self.unfit("a counter value"))
     }
 
     pub(super) fn name(self) -> Result<&'a str, ParseError> {
@@ -112,15 +108,5 @@ impl<'a> Iterator for Words<'a> {
 
 /// The numbered lines of a text, from 1, without their newlines.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let (mut rest, mut number) = (text, 0);
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let end = memchr::memchr(b'\n', rest.as_bytes());
-        let line = &rest[..end.unwrap_or(rest.len())];
-        rest = end.map_or("", |end| &rest[end + 1..]);
-        number += 1;
-        Some((number, line.strip_suffix('\r').unwrap_or(line)))
-    })
+    (1..).zip(text.lines())
 }

@@ -251,22 +251,19 @@ impl View {
 }
 
 fn of_view(view: View) -> UnitCurves {
+    let sets = view.sets.iter();
     UnitCurves {
         unit_bytes: view.unit.bytes(),
         curve: match &view.distances {
             Distances::Exact(exact) => of_exact(exact),
             Distances::Sampled(sample) => of_sample(sample),
         },
-        sets: view.sets.iter().map(of_sets).collect(),
+        sets: sets.map(|of| SetCurve { sets: of.sets(), misses: of.misses() }).collect(),
         working_set: view.working_set.map(|working_set| {
             let (windows, means) = working_set.finish();
             WorkingSets { means, windows }
         }),
     }
-}
-
-fn of_sets(stacks: &SetStacks) -> SetCurve {
-    SetCurve { sets: stacks.sets(), misses: stacks.misses() }
 }
 
 /// Sizes up to twice this many units, to show a flat end.

@@ -14,7 +14,7 @@ impl Hat {
     /// Replaces a space by an untouched layout.
     pub(crate) fn exec(&mut self, space: usize, layout: &Arc<Layout>) {
         self.leave(space);
-        let mut segments = Vec::with_capacity(layout.slots());
+        let mut segments = Vec::with_capacity(layout.pages.len());
         for pages in &layout.pages {
             let identity = pages.identity.as_ref().filter(|_| self.sharing);
             let known = identity.and_then(|identity| self.identical.get(identity).copied());

@@ -82,7 +82,7 @@ fn a_static_program_takes_fewer_pmegs() {
         setup.set("libraries", libraries).unwrap();
         let scene = scene(&mix, &setup, 1).unwrap();
         let program = scene.programs.iter().find(|program| program.name == "xterm").unwrap();
-        program.layout.slots()
+        program.layout.pages.len()
     };
     assert_eq!((slots("shared"), slots("static")), (11, 4));
 }

@@ -131,5 +131,5 @@ fn what_a_sun4_cannot_have_is_refused() {
 fn sparse_memory_takes_a_segment_for_each_page() {
     let sparse = plan(&[("spread", 256 << 10), ("work", 10)], &[]);
     let scene = scene(&sparse, &setup(), 1).unwrap();
-    assert!((256..=259).contains(&scene.programs[1].layout.slots()));
+    assert!((256..=259).contains(&scene.programs[1].layout.pages.len()));
 }

@@ -158,7 +158,7 @@ impl Taker {
         let known = self.folded.len();
         let segment = *self.folded.entry(run.page >> PAGES_BITS).or_insert(known as u32);
         if segment as usize >= MOST_SEGMENTS {
-            self.cut(format!(
+            self.program.cut.get_or_insert(format!(
                 "it uses more than the {MOST_SEGMENTS} segments of a Sun-4's address space"
             ));
             return false;
@@ -172,7 +172,9 @@ impl Taker {
         if is_full {
             self.close(process, bundle);
             if self.program.visits >= self.most_visits {
-                self.cut(format!("there is room for {} visits", self.most_visits));
+                self.program
+                    .cut
+                    .get_or_insert(format!("there is room for {} visits", self.most_visits));
                 return false;
             }
         }
@@ -190,10 +192,6 @@ impl Taker {
         let pages = &mut self.program.pages[segment as usize];
         *pages = (pages.0 | page, pages.1 | of.written & page);
         true
-    }
-
-    fn cut(&mut self, reason: String) {
-        self.program.cut.get_or_insert(reason);
     }
 
     fn close(&mut self, process: u32, bundle: &mut Bundle) {

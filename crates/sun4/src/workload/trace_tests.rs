@@ -45,7 +45,7 @@ fn references_become_touches_of_folded_segments() {
         [Piece::Touch(vec![(0, bit, 3)], false), Piece::Touch(vec![(1, 1 << 5, 1)], true)];
     assert_eq!(program.processes[&4], expected);
     let scene = scene(&program, &setup("sparcstation1"));
-    assert_eq!(scene.programs[0].layout.slots(), 2);
+    assert_eq!(scene.programs[0].layout.pages.len(), 2);
     assert_eq!(scene.programs[0].steps.len(), 3);
 }
 

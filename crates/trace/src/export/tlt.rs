@@ -64,7 +64,7 @@ impl Sink for Tlt {
                 continue;
             }
             for reference in references.by_ref().take(run.count as usize) {
-                let is_full = self.encoder.push_reference(*reference);
+                let is_full = self.encoder.push_all([*reference]);
                 self.flush_if(is_full, block)?;
             }
         }

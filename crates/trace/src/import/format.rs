@@ -50,7 +50,7 @@ impl Format {
     }
 
     /// Detects the format by the first bytes, decompressed.
-    pub(crate) fn of(begin: &[u8]) -> Result<Self, TraceError> {
+    pub(crate) fn detect(begin: &[u8]) -> Result<Self, TraceError> {
         let unknown = |reason: String| Err(TraceError::bad("byte 0", reason));
         if begin.is_empty() {
             return unknown("the file is empty; there is no trace in it".to_owned());

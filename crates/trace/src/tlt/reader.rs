@@ -10,7 +10,6 @@ use super::events::take_events;
 use super::head::{BlockHead, HEAD_BYTES};
 use super::header::{FIXED_BYTES, MAGIC};
 use super::index::INDEX_MAGIC;
-use crate::filled::filled;
 use crate::{Block, Granularity, Header, Notes, PackedBytes, Source, TraceError};
 
 /// Reads a trace of thrashlab.
@@ -45,25 +44,18 @@ impl Reader {
     /// Reads a file that stands at its beginning. Fails when it cannot be read or is no trace.
     pub fn from_file(file: File, columns: Granularity) -> Result<Self, TraceError> {
         let length_bytes = file.metadata()?.len();
-        Self::new(Box::new(file.try_clone()?), Some((file, length_bytes)), columns)
+        let reader = Self::from_stream(Box::new(file.try_clone()?), columns)?;
+        Ok(Self { file: Some((file, length_bytes)), ..reader })
     }
 
     /// Reads a pipe. Fails when it cannot be read or is no trace.
     pub fn from_stream(
-        stream: Box<dyn Read + Send>,
-        columns: Granularity,
-    ) -> Result<Self, TraceError> {
-        Self::new(stream, None, columns)
-    }
-
-    fn new(
         input: Box<dyn Read + Send>,
-        file: Option<(File, u64)>,
         columns: Granularity,
     ) -> Result<Self, TraceError> {
         let mut reader = Self {
             input,
-            file,
+            file: None,
             at_byte: 0,
             columns,
             header: Header::default(),
@@ -101,9 +93,10 @@ impl Reader {
 
     /// Fills the buffer; `false` if the file is too short.
     fn fill(&mut self, count: usize) -> io::Result<bool> {
-        self.buffers.packed.resize(count, 0);
-        let read = filled(&mut self.input, &mut self.buffers.packed)?;
-        self.buffers.packed.truncate(read);
+        let packed = &mut self.buffers.packed;
+        packed.clear();
+        packed.reserve(count);
+        let read = (&mut self.input).take(count as u64).read_to_end(packed)?;
         self.at_byte += read as u64;
         Ok(read == count)
     }

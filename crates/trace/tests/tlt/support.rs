@@ -106,7 +106,7 @@ pub(crate) fn write(stretches: &[Stretch], columns: Granularity) -> (Vec<u8>, Ve
         encoder.set_thread(stretch.process, stretch.thread);
         for step in &stretch.steps {
             let full = match step {
-                Step::Reference(reference) => encoder.push_reference(*reference),
+                Step::Reference(reference) => encoder.push_all([*reference]),
                 Step::Event(event) => encoder.event(event),
             };
             assert!(!full);
