@@ -1,7 +1,7 @@
 //! Facts of the machine for the header of a run, read once.
 //!
 //! **Invariant:** only files under the given roots are read. A fact that cannot be read is absent;
-//! those that an expert would ask for are listed as missed.
+//! those that an expert would look for are listed as missed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ impl Roots {
     }
 }
 
-/// Facts of one file: name, file, brackets of the chosen word, whether an expert would ask for it.
+/// Facts of one file: name, file, brackets of the chosen word, whether an expert would look for it.
 const FACTS: [(&str, &str, &str, bool); 16] = [
     ("kernel", "proc/sys/kernel/osrelease", "", true),
     ("cmdline", "proc/cmdline", "", true),

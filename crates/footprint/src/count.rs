@@ -30,7 +30,7 @@ pub struct Counts {
 
 impl Counts {
     /// The counts of mappings, sorted by address.
-    pub(crate) fn of<'a>(
+    pub(crate) fn from_mappings<'a>(
         mappings: impl Iterator<Item = &'a ReadMapping> + Clone,
         geometry: &Geometry,
         is_active_known: bool,

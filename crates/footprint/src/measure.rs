@@ -55,13 +55,13 @@ pub struct Totals {
 /// What processes map, touch and share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Footprint {
-    /// How page tables are made here.
+    /// The sizes of pages and page tables here.
     pub geometry: Geometry,
     /// How active pages were found.
     pub activity: ActivitySource,
     /// TLBs were flushed; else pages whose translation stayed in a TLB do not appear active.
     pub is_flushed: bool,
-    /// The processes, in the order in which they were asked for.
+    /// The processes, in the requested order.
     pub processes: Vec<ProcessFootprint>,
     /// Those about which nothing can be said.
     pub left_out: Vec<LeftOut>,
@@ -99,7 +99,7 @@ pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnc
             Ok((status, mappings)) => {
                 sharing.add(&mappings, &system.geometry);
                 let geometry = &system.geometry;
-                processes.push(ProcessFootprint::of(pid, status, &mappings, geometry, options));
+                processes.push(ProcessFootprint::new(pid, status, &mappings, geometry, options));
             }
             Err(reason) => left_out.push(LeftOut { pid, reason }),
         }
@@ -123,7 +123,7 @@ pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnc
 fn begin(system: &System, pid: u32, clear: bool) -> Result<u64, String> {
     let status = system.status(pid)?;
     if matches!(status.state.as_str(), "Z" | "X") {
-        return Err("it has ended, and nobody has asked yet how".to_owned());
+        return Err("it has ended, and its parent has not waited for it".to_owned());
     }
     if status.vm_pte_kb.is_none() {
         return Err("a thread of the kernel, without memory of its own".to_owned());

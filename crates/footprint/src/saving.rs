@@ -43,9 +43,13 @@ impl Saving {
         (self.huge_candidates * geometry.region_pages).saturating_sub(self.huge_candidate_pages)
     }
 
-    pub(crate) fn of(mappings: &[ReadMapping], geometry: &Geometry, is_active_known: bool) -> Self {
+    pub(crate) fn from_mappings(
+        mappings: &[ReadMapping],
+        geometry: &Geometry,
+        is_active_known: bool,
+    ) -> Self {
         let images = mappings.iter().filter(|mapping| mapping.kind.is_of_image());
-        let images = Counts::of(images, geometry, is_active_known);
+        let images = Counts::from_mappings(images, geometry, is_active_known);
         let mut is_image: BTreeMap<u64, bool> = BTreeMap::new();
         let mut saving = Self::default();
         for mapping in mappings {

@@ -1,4 +1,4 @@
-//! What a kernel's configuration says about measuring slow computers.
+//! Facts of a kernel's configuration that matter for measuring slow computers.
 
 use std::collections::HashMap;
 

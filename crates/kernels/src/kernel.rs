@@ -14,7 +14,7 @@ use crate::{ConfigFacts, KernelError, Module};
 pub struct Kernel {
     /// Its release, as `uname -r` shows it: `6.1.0-50-cloud-amd64`.
     pub release: String,
-    /// Release, builder and time of the build, if the image says it.
+    /// Release, builder and time of the build, if they are in the image.
     pub version_text: Option<String>,
     /// The processor it is for, as [`ImageFacts`] has it.
     pub architecture: Cow<'static, str>,
@@ -26,7 +26,7 @@ pub struct Kernel {
     pub modules_dir: Option<PathBuf>,
     /// Its configuration.
     pub config_path: Option<PathBuf>,
-    /// What the configuration says, or what the kernel has of it in itself.
+    /// Facts of this configuration, or of the one embedded in the kernel.
     pub facts: ConfigFacts,
 }
 

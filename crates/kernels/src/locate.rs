@@ -92,7 +92,7 @@ fn unpack(
     key: &str,
 ) -> Result<PathBuf, KernelError> {
     let scratch = || Scratch::make(&cache.folder, "").map_err(KernelError::io(&cache.folder));
-    let (downloads, made) = (scratch()?, scratch()?);
+    let (downloads, unpacked) = (scratch()?, scratch()?);
     let mut packages = Vec::new();
     for (index, origin) in origins.iter().enumerate() {
         packages.extend(origin.file.clone());
@@ -106,8 +106,8 @@ fn unpack(
     for package in &packages {
         let bytes = fs::read(package).map_err(KernelError::io(package))?;
         visit_package(&bytes, &mut |path, content| {
-            let target = made.path().join(path);
-            fs::create_dir_all(target.parent().unwrap_or(made.path()))?;
+            let target = unpacked.path().join(path);
+            fs::create_dir_all(target.parent().unwrap_or(unpacked.path()))?;
             io::copy(content, &mut File::create(&target)?)?;
             files.push(path.to_owned());
             Ok(())
@@ -120,10 +120,10 @@ fn unpack(
             ))
         })?;
     }
-    if image_in(made.path()).is_none() {
+    if image_in(unpacked.path()).is_none() {
         return Err(KernelError::no_image(place, &hint(&packages)));
     }
-    cache.put(&made, files, key).map_err(KernelError::io(&cache.folder))
+    cache.put(&unpacked, files, key).map_err(KernelError::io(&cache.folder))
 }
 
 /// Where package files come from; neither if they are cached.

@@ -159,6 +159,6 @@ mod tests {
             .map(|found| found.release.as_str())
             .collect();
         assert_eq!(releases, ["6.12.1", "6.1.0-47", "6.1.0-9"]);
-        assert!(!dir.path().join("cache").exists(), "a survey makes nothing");
+        assert!(!dir.path().join("cache").exists(), "a survey creates nothing");
     }
 }

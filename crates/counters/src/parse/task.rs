@@ -1,4 +1,4 @@
-//! What the kernel says about a process: `/proc/PID/stat`, `status` and `schedstat`.
+//! The kernel's files about a process: `/proc/PID/stat`, `status` and `schedstat`.
 
 use super::keyed::with_unit;
 use super::words::{Word, Words, lines};

@@ -67,8 +67,8 @@ pub fn two_level_fraction(
 /// Bit f of a word stands for factor f; the product of two words is their exclusive or.
 fn defining_words(generators: &[(usize, &[usize])]) -> BTreeSet<u32> {
     let mut words = BTreeSet::from([0]);
-    for (made, by) in generators {
-        let word = by.iter().fold(1 << made, |word, factor| word | 1 << factor);
+    for (generated, by) in generators {
+        let word = by.iter().fold(1 << generated, |word, factor| word | 1 << factor);
         let products: Vec<u32> = words.iter().map(|other| other ^ word).collect();
         words.extend(products);
     }
@@ -125,7 +125,7 @@ mod tests {
     /// The promise is checked on the runs themselves: the columns of clear effects are orthogonal.
     #[test]
     fn clear_effects_are_orthogonal_and_aliases_are_equal_columns() {
-        for (asked, design) in all() {
+        for (requested, design) in all() {
             let column = |effect: &[usize]| -> Vec<i32> {
                 let sign = |cell: &Vec<usize>| {
                     effect.iter().map(|factor| 2 * cell[*factor] as i32 - 1).product()
@@ -139,7 +139,7 @@ mod tests {
             for (effect, aliases) in &design.aliases {
                 assert!(aliases.iter().all(|alias| product(effect, alias) == runs));
                 for (other, _) in design.aliases.iter().filter(|(other, _)| other != effect) {
-                    let clear = effect.len() == 1 || asked == Resolution::Five;
+                    let clear = effect.len() == 1 || requested == Resolution::Five;
                     assert!(!clear || product(effect, other) == 0, "{effect:?} {other:?}");
                     assert!(!clear || !aliases.contains(other));
                 }

@@ -62,7 +62,7 @@ pub(super) fn curves(points: &[Point], minimum_rise: f64) -> Curves {
     for after in 0..points.len() - 1 {
         search.steps(after);
         search.hinges(after);
-        search.three_pieces(after);
+        search.three_segments(after);
     }
     Curves { slope: line.0.slope, straight_bic, bent: search.best }
 }
@@ -82,7 +82,7 @@ impl Search<'_> {
     }
 
     /// A constant and, with enough points, a line: each with its residual sum and coefficients.
-    fn pieces(
+    fn segments(
         &self,
         from: usize,
         to: usize,
@@ -114,8 +114,8 @@ impl Search<'_> {
     fn steps(&mut self, after: usize) {
         let (last, next) = (self.points[after].x, self.points[after + 1].x);
         let at = f64::midpoint(last, next);
-        for (plateau, left, left_coefficients) in self.pieces(0, after + 1) {
-            for (beyond, right, right_coefficients) in self.pieces(after + 1, self.points.len()) {
+        for (plateau, left, left_coefficients) in self.segments(0, after + 1) {
+            for (beyond, right, right_coefficients) in self.segments(after + 1, self.points.len()) {
                 if (beyond.at(next) - plateau.at(next)).abs() >= self.minimum_rise / 2.0 {
                     let bend = Bend { after, at, joined: false, plateau, beyond, last: None };
                     self.offer(left + right, (left_coefficients + right_coefficients, 1), bend);
@@ -132,7 +132,7 @@ impl Search<'_> {
         }
         let (last, next) = (points[after].x, points[after + 1].x);
         let (beyond, right) = self.sums(after + 1, points.len()).line();
-        for (plateau, left, coefficients) in self.pieces(0, after + 1) {
+        for (plateau, left, coefficients) in self.segments(0, after + 1) {
             let between = plateau.meets(&beyond).filter(|at| (last..=next).contains(at));
             let fitted = match between {
                 Some(_) => Some((plateau, beyond, left + right)),
@@ -147,7 +147,7 @@ impl Search<'_> {
     }
 
     /// The plateau up to `after`, then two more segments.
-    fn three_pieces(&mut self, after: usize) {
+    fn three_segments(&mut self, after: usize) {
         let points = self.points;
         let (plateau, left) = self.sums(0, after + 1).constant();
         for second in after + 1..points.len() - 1 {
