@@ -7,11 +7,11 @@ use super::machine::SEGMENT_BYTES;
 /// What the pages of a region are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Backing {
-    /// Pages of a file that nobody writes; one number for each file.
+    /// Pages of a file that no process writes; one number for each file.
     Text(u32),
     /// Pages of a file that each process writes for itself.
     Data,
-    /// Pages of zeroes, made at the first touch; each process writes for itself.
+    /// Pages of zeroes, created at the first touch; each process writes for itself.
     #[default]
     Zero,
     /// Pages that several processes write together; one number for each segment.
@@ -29,7 +29,7 @@ pub(crate) struct Region {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlotPages {
     /// Those that exist at the start.
-    pub(crate) made: u64,
+    pub(crate) existing: u64,
     /// Those that a process writes for itself.
     pub(crate) private: u64,
     /// The contents of a segment without private pages, to find equal ones.
@@ -84,8 +84,10 @@ impl Layout {
             }
             let Some(slot) = self.pages.last_mut() else { continue };
             match region.backing {
-                Backing::Text(_) | Backing::Shared(_) => slot.made |= bit,
-                Backing::Data => (slot.made, slot.private) = (slot.made | bit, slot.private | bit),
+                Backing::Text(_) | Backing::Shared(_) => slot.existing |= bit,
+                Backing::Data => {
+                    (slot.existing, slot.private) = (slot.existing | bit, slot.private | bit)
+                }
                 Backing::Zero => slot.private |= bit,
             }
         }
@@ -202,7 +204,7 @@ pub(crate) struct Program {
     pub(crate) is_measured: bool,
 }
 
-/// A process that nobody forks.
+/// A process that no other forks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
     pub(crate) program: usize,

@@ -44,7 +44,7 @@ impl Setup {
         Self { machine, system, software_pmegs: None }
     }
 
-    /// Changes a setting; an error says what would be right.
+    /// Changes a setting; an error has the valid values.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         self.clone().changed(name, value).map(|changed| *self = changed).map_err(|reason| {
             let about = SETTINGS.iter().find(|(known, _)| *known == name);

@@ -17,7 +17,7 @@ pub struct Block {
     pub at_ns: Option<u64>,
     /// The references page by page.
     pub runs: Vec<PageRun>,
-    /// The references one by one; empty if only pages were asked for or recorded.
+    /// The references one by one; empty if only pages were requested or recorded.
     pub references: Vec<Reference>,
     /// What happened, each with the index in `runs` before which it did.
     pub events: Vec<(u32, Event)>,
@@ -51,7 +51,7 @@ pub enum Event {
     ThreadStart,
     /// A thread ended.
     ThreadEnd,
-    /// The process made another one, which begins with its address space.
+    /// The process created another one, which begins with its address space.
     Fork {
         /// Number of the new process.
         child: u32,

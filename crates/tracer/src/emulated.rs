@@ -68,7 +68,7 @@ impl Emulated {
         let interrupted = self.running.interrupted;
         if self.shared.header(wire::HEADER_LOADED).load(Ordering::Relaxed) == 0 && !interrupted {
             return Err(TracerError::NoRecorder(format!(
-                "{} did not load our plugin (what it says is above); the plugin is for QEMU 5 to 8",
+                "{} did not load our plugin (its output is above); the plugin is for QEMU 5 to 8",
                 self.version
             )));
         }

@@ -1,4 +1,4 @@
-//! A long file written past the page cache, where gigabytes that nobody reads would evict other
+//! A long file written past the page cache, where gigabytes that are not read soon would evict other
 //! data and cost time. If the disk cannot keep up, the rest goes through the page cache.
 
 use std::fs::File;

@@ -10,7 +10,7 @@ use clap::Args;
 use keep::out_file::OutFile;
 use model::units::format_size;
 use report::trace_notes;
-use trace::{Format, Granularity, Header, Left, create};
+use trace::{Format, Granularity, Header, Omitted, create};
 
 use super::input::{Input, InputArgs, format};
 use crate::{Failure, complain};
@@ -87,7 +87,7 @@ fn header(input: &Input, args: &ConvertArgs) -> Header {
 }
 
 /// What was written, and what the format could not take.
-fn tell(args: &ConvertArgs, references: u64, left: Left) {
+fn tell(args: &ConvertArgs, references: u64, left: Omitted) {
     let size_bytes = std::fs::metadata(&args.output).map_or(0, |metadata| metadata.len());
     let mut text = format!(
         "thrashlab: {references} references in {} ({})",

@@ -108,5 +108,15 @@ impl<'a> Iterator for Words<'a> {
 
 /// The numbered lines of a text, from 1, without their newlines.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    (1..).zip(text.lines())
+    let (mut rest, mut number) = (text, 0);
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = memchr::memchr(b'\n', rest.as_bytes());
+        let line = &rest[..end.unwrap_or(rest.len())];
+        rest = end.map_or("", |end| &rest[end + 1..]);
+        number += 1;
+        Some((number, line.strip_suffix('\r').unwrap_or(line)))
+    })
 }

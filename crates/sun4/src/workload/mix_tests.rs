@@ -56,12 +56,12 @@ fn what_is_written_is_what_is_run() {
     assert_eq!(count(|step| *step == Step::Answer), 3);
     assert_eq!(count(|step| *step == Step::Call(1)), 3);
     assert_eq!(count(|step| matches!(step, Step::Fork(1..=4))), 3);
-    let thoughts = user.iter().filter_map(|step| match step {
+    let pauses = user.iter().filter_map(|step| match step {
         Step::Sleep(ns) => Some(*ns),
         _ => None,
     });
-    assert!(thoughts.clone().all(|ns| (500_000_000..=1_500_000_000).contains(&ns)));
-    assert_eq!(thoughts.collect::<std::collections::BTreeSet<_>>().len(), 3);
+    assert!(pauses.clone().all(|ns| (500_000_000..=1_500_000_000).contains(&ns)));
+    assert_eq!(pauses.collect::<std::collections::BTreeSet<_>>().len(), 3);
 }
 
 #[test]

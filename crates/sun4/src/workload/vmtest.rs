@@ -1,6 +1,6 @@
 //! Irlam's `vmtest` and what ran beside it.
 //!
-//! The parent touches its segment so that all pages are made, forks, and then looks every 40 ms for
+//! The parent touches its segment so that all pages exist, forks, and then looks every 40 ms for
 //! children that have ended. A child steps through the segment `loops` times. The touched pages of
 //! library and linker are inferred from the faults of the smallest rows of Irlam's table: 612
 //! before the first child, 583 for each child, of which 512 are the segment's.

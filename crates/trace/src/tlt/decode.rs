@@ -8,7 +8,7 @@ use crate::{Block, BlockHead, Event, PageRun, Reference};
 pub(crate) type Fault = &'static str;
 
 const BAD_PAGES: Fault = "the pages column is no such column";
-const BAD_RUNS: Fault = "the block has another number of runs than its head says";
+const BAD_RUNS: Fault = "the number of runs of the block differs from that in its head";
 
 /// Decodes runs, and references if given. An event's number of references becomes that of runs.
 pub(crate) fn decode(
