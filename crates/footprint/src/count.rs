@@ -84,21 +84,8 @@ fn percent(pages: u64, regions: u64, geometry: &Geometry) -> Option<f64> {
     (regions > 0).then(|| 100.0 * pages as f64 / (regions * geometry.region_pages) as f64)
 }
 
-impl std::ops::Add for Counts {
-    type Output = Self;
-
-    /// Of different processes, which share no region.
-    fn add(self, other: Self) -> Self {
-        let active = self.active_pages.zip(other.active_pages);
-        let regions = self.active_regions.zip(other.active_regions);
-        Self {
-            active_pages: active.map(|(one, two)| one + two),
-            present_pages: self.present_pages + other.present_pages,
-            swapped_pages: self.swapped_pages + other.swapped_pages,
-            shared_pages: self.shared_pages + other.shared_pages,
-            regions: self.regions + other.regions,
-            active_regions: regions.map(|(one, two)| one + two),
-            huge_regions: self.huge_regions + other.huge_regions,
-        }
-    }
-}
+// Of different processes, which share no region.
+impl_add!(
+    Counts: present_pages, swapped_pages, shared_pages, regions, huge_regions;
+    if known: active_pages, active_regions
+);

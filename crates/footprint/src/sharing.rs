@@ -6,7 +6,7 @@ use counters::parse::Mapping;
 use serde::Serialize;
 
 use crate::geometry::Geometry;
-use crate::pages::{MappedPage, ReadMapping};
+use crate::pages::{Entry, MappedPage, ReadMapping};
 
 /// Lowest-level page tables that processes have in common. Two are alike if the same mappings
 /// (file, offset, rights) lie at the same places, with a page in common and no different pages.
@@ -130,7 +130,7 @@ fn tables(mappings: &[ReadMapping], geometry: &Geometry) -> BTreeMap<u64, PageTa
             table.is_huge |= region.huge;
             for page in &region.pages {
                 let content = content(page, &mapping.smaps, geometry);
-                let unknown = content == Content::Alone && page.entry.is_present();
+                let unknown = content == Content::Alone && page.entry.has(Entry::PRESENT);
                 table.is_unknown |= unknown && region.shared > 0;
                 table.contents.insert(page.number % geometry.region_pages, content);
             }
@@ -158,11 +158,12 @@ fn tables(mappings: &[ReadMapping], geometry: &Geometry) -> BTreeMap<u64, PageTa
 }
 
 fn content(page: &MappedPage, line: &Mapping, geometry: &Geometry) -> Content {
+    let is_present = page.entry.has(Entry::PRESENT);
     match page.entry.page_number() {
         _ if page.zero => Content::Zero,
         Some(number) => Content::Number(number),
         // Uncopied file pages are the same in every process.
-        None if page.entry.is_present() && page.entry.is_of_file() && line.inode != 0 => {
+        None if is_present && page.entry.has(Entry::OF_FILE) && line.inode != 0 => {
             let address = page.number * geometry.page_bytes;
             Content::OfFile(offset_at(line, address) / geometry.page_bytes)
         }
