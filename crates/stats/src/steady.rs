@@ -102,10 +102,10 @@ struct ColdStart {
     log_weight: f64,
     /// Excess over the limit in the first window, as a part of the limit.
     excess: f64,
-    descent: Descent,
+    course: Course,
 }
 
-enum Descent {
+enum Course {
     /// The excess is multiplied by this from window to window.
     Decay(f64),
     /// The excess ends after so many windows.
@@ -115,12 +115,12 @@ enum Descent {
 impl ColdStart {
     fn mean_excess(&self, from: usize, to: usize) -> f64 {
         let windows = (to - from) as f64;
-        match self.descent {
-            Descent::Decay(ratio) => {
+        match self.course {
+            Course::Decay(ratio) => {
                 let (start, end) = (ratio.powf(from as f64), ratio.powf(to as f64));
                 self.excess * (start - end) / (1.0 - ratio) / windows
             }
-            Descent::Step(last) => self.excess * last.min(to).saturating_sub(from) as f64 / windows,
+            Course::Step(last) => self.excess * last.min(to).saturating_sub(from) as f64 / windows,
         }
     }
 }
@@ -135,7 +135,7 @@ fn cold_starts(logs: &[f64]) -> Vec<ColdStart> {
     let sum: f64 = logs.iter().sum();
     let total_ss = logs.iter().map(|log| (log - sum / count).powi(2)).sum();
     let log_weight = WARM.ln() + fit(total_ss);
-    let mut starts = vec![ColdStart { log_weight, excess: 0.0, descent: Descent::Step(0) }];
+    let mut starts = vec![ColdStart { log_weight, excess: 0.0, course: Course::Step(0) }];
     let likelier_short = |windows: i32| 2.0_f64.powf(-0.5 * f64::from(windows));
     let all: f64 = WINDOWS.map(likelier_short).sum();
     for windows in WINDOWS {
@@ -144,7 +144,7 @@ fn cold_starts(logs: &[f64]) -> Vec<ColdStart> {
             let decay = fitted_decay(logs, 1.6 * 2.0_f64.powi(factor), 2.0_f64.powi(windows));
             let (excess, ratio, residual_ss) = decay;
             let log_weight = weight.ln() + fit(residual_ss);
-            starts.push(ColdStart { log_weight, excess, descent: Descent::Decay(ratio) });
+            starts.push(ColdStart { log_weight, excess, course: Course::Decay(ratio) });
         }
     }
     let mut early = 0.0;
@@ -159,7 +159,7 @@ fn cold_starts(logs: &[f64]) -> Vec<ColdStart> {
             starts.push(ColdStart {
                 log_weight,
                 excess: step.exp_m1(),
-                descent: Descent::Step(last),
+                course: Course::Step(last),
             });
         }
     }

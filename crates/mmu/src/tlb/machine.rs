@@ -173,7 +173,6 @@ impl Machine {
     fn check<'m>(&'m self, description: Description<'_>) -> Result<(), DescriptionError> {
         let reason = format!("there can be at most {MOST_ASIDS} asids");
         description.that("asids", self.asids <= MOST_ASIDS, reason)?;
-        // The nested TLB's name in results.
         let mut names = vec![NESTED];
         let mut own_name = |path: &str, name: &'m str| {
             let is_own = !name.is_empty() && !names.contains(&name);
