@@ -9,7 +9,8 @@ pub struct StackDistances {
     last: Option<u64>,
     /// By distance.
     counts: Vec<u64>,
-    references: u64,
+    /// How many references there were.
+    pub references: u64,
 }
 
 impl StackDistances {
@@ -28,11 +29,6 @@ impl StackDistances {
             None => self.counts.push(0),
         }
         self.counts[0] += count - 1;
-    }
-
-    /// How many references there were.
-    pub fn total(&self) -> u64 {
-        self.references
     }
 
     /// First references: they miss whatever the size.
