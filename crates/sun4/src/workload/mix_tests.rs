@@ -46,7 +46,8 @@ runs = ["ls"]
 #[test]
 fn what_is_written_is_what_is_run() {
     let mix = Mix::parse(SMALL).unwrap();
-    assert_eq!((mix.name.as_str(), mix.processes()), ("small", 3));
+    let processes: u64 = mix.groups.iter().map(|group| group.count).sum();
+    assert_eq!((mix.name.as_str(), processes), ("small", 3));
     let scene = scene(&mix, &setup("old"), 1).unwrap();
     let names: Vec<&str> = scene.programs.iter().map(|program| program.name.as_str()).collect();
     assert_eq!(names, ["init", "ls", "ls", "ls", "ls", "server", "user", "user"]);
