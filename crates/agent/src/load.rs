@@ -47,7 +47,7 @@ impl LoadPlan {
             let why = "an intensity of 0 is for noload and for what provokes a condition";
             return Err(AgentError::Unsupported(why.to_owned()));
         }
-        let not_a_load = || AgentError::Unsupported(format!("{} is no load", workload.name));
+        let not_a_load = || AgentError::Unsupported(format!("{} is not a load", workload.name));
         let load = *workload.as_load().ok_or_else(not_a_load)?;
         let plan = (load.plan)(&setting).map_err(AgentError::Unsupported)?;
         Ok(Self { workload, load, setting, plan })

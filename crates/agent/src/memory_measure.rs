@@ -100,7 +100,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         self.write_pass(pass.started_ns, monotonic_ns(), &done, page_walks)?;
         let what = if self.is_touch() { "window" } else { "round" };
         self.observer.output.warning(format!(
-            "{what} {} was cut {when}: it counts with what was done until then",
+            "{what} {} was cut short {when}: it counts with the work done by then",
             self.passes.len() - 1
         ))
     }
@@ -232,8 +232,8 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
     fn warn_undone(&mut self, working: u64) -> io::Result<()> {
         let limit = format_duration(self.work.limit_ns());
         self.observer.output.warning(format!(
-            "{working} of {} processes had not done their work within limit={limit}: it counts \
-             with what was done until then",
+            "{working} of {} processes had not finished their work within limit={limit}: \
+             the pass counts with the work done by then",
             self.work.processes()
         ))
     }

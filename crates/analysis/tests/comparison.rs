@@ -235,7 +235,10 @@ fn facts_that_differ_are_listed_and_the_unknown_is_not_recorded() {
     assert!(found.differences[0].compared && !found.differences[1].compared);
     assert_eq!(found.differences[2].values, [vec!["always".to_owned()], vec![]]);
     assert!(found.not_recorded.contains(&"governor".to_owned()));
-    assert!(found.cells[0].levels.keys().eq(["load"]), "a level that tells arms apart is no cell");
+    assert!(
+        found.cells[0].levels.keys().eq(["load"]),
+        "a level that tells arms apart is not a cell"
+    );
 }
 
 #[test]
@@ -433,7 +436,7 @@ fn what_the_timer_tick_quantises_says_so_and_is_not_equivalent_within_less() {
     assert_eq!(cell.tick.unwrap().hz, 250);
     assert_eq!(cell.verdict, Verdict::CannotTell);
     assert!(cell.notes.iter().any(|note| note.contains("multiples of 4 ms")), "{:?}", cell.notes);
-    // The same values in another unit of time are no multiples of a tick.
+    // The same values in another unit of time are not multiples of a tick.
     let found = inputs(&[arm("a", 4.7e6), arm("b", 4.7e6)]);
     assert_eq!(found.cells[0].tick, None);
     assert_eq!(found.cells[0].verdict, Verdict::Equivalent);

@@ -200,7 +200,7 @@ fn finish(
         return Err(Failure::Interrupted);
     }
     if carried.found > 0 {
-        progress.say(&format!("{} runs were there already", carried.found));
+        progress.say(&format!("{} runs already existed", carried.found));
     }
     if carried.found + carried.made == 0 {
         let reasons: Vec<String> =

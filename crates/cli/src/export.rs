@@ -136,7 +136,10 @@ fn export_tables(args: &ExportArgs) -> Result<(), Failure> {
         (Some(TableArg::Observations), _) => TableArg::Observations,
         (Some(table), true) => table,
         (Some(_), false) => {
-            return Err(wrong!("{} is no run file: it has --table observations only", args.input));
+            return Err(wrong!(
+                "{} is not a run file: it has --table observations only",
+                args.input
+            ));
         }
     };
     let tables = match table {
@@ -197,7 +200,7 @@ fn sink<'a>(
     })
 }
 
-/// Writes to a file, or to standard output; a reader that went away is no failure.
+/// Writes to a file, or to standard output; a reader that went away is not a failure.
 fn write_to(
     output: Option<&Path>,
     write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), ExportError>,

@@ -176,7 +176,7 @@ fn execute(command: Command, settings: &Settings) -> Result<(), Failure> {
 }
 
 /// Runs as one of the tools of a session, before anything else, as its cost is measured. `None` if
-/// this is no call of a tool.
+/// this is not a call of a tool.
 fn tool(arguments: &[OsString]) -> Option<ExitCode> {
     let [_, command, name, words @ ..] = arguments else { return None };
     if command.to_str() != Some(workloads::TOOL_COMMAND) {

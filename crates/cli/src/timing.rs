@@ -1,11 +1,11 @@
-//! The times of a run: a profile, and what the arguments change of it.
+//! The timing of a run: a profile, and the arguments that override parts of it.
 
 use clap::Args;
 use experiment::TimingChanges;
 
 #[derive(Args)]
 pub(crate) struct TimingArgs {
-    /// The times of resp1: 20 s intervals, five points
+    /// Use the timing of resp1: 20 s intervals, five points
     #[arg(long, conflicts_with = "quick")]
     classic: bool,
 

@@ -21,9 +21,9 @@ Examples:
 pub(crate) enum TraceCommand {
     /// Record what a command refers to in memory
     Record(record::RecordArgs),
-    /// Make a trace of another tool's, or the other way round
+    /// Convert a trace from the format of another tool, or to it
     Convert(convert::ConvertArgs),
-    /// Say what is in a trace: references, pages, threads, what is missing
+    /// Print what is in a trace: references, pages, threads, what is missing
     Stat(stat::StatArgs),
 }
 

@@ -78,7 +78,7 @@ impl TaskReader {
 
 /// Most processes that are read one by one: more would cost more than they tell.
 pub const SUMMED_TASKS_MAX: usize = 16;
-/// Values that are no counters and are left out.
+/// Values that are not counters and are left out.
 const NOT_SUMMED: [&str; 1] = ["starttime_ticks"];
 
 /// Open counters of several processes.

@@ -130,8 +130,8 @@ impl CellMaker {
         Self { cells, machines_folder, options, machines: BTreeMap::new() }
     }
 
-    /// Processes a line: remembers a machine, runs a cell. Fails when it is no line of a list, or
-    /// the user stopped it. Problems of a cell or its machine are part of the result.
+    /// Processes a line: remembers a machine, runs a cell. Fails when it is not a line of a list,
+    /// or the user stopped it. Problems of a cell or its machine are part of the result.
     pub fn take(
         &mut self,
         line: &str,
@@ -146,7 +146,7 @@ impl CellMaker {
                 let opened = match is_key(key) {
                     true => Vm::unpack(&packed, &self.machines_folder.join(key), &self.options)
                         .map_err(|why| why.to_string()),
-                    false => Err(format!("{key:?} is no hash")),
+                    false => Err(format!("{key:?} is not a hash")),
                 };
                 self.machines.insert(packed.key, opened);
                 Ok(None)

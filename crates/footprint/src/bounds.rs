@@ -95,7 +95,7 @@ impl Activity {
         self.candidates.values().sum()
     }
 
-    /// More may be counted than found, since both happen at different times.
+    /// The count may exceed what was found, since the two are read at different times.
     fn bounded(&self) -> u64 {
         self.active_pages.min(self.total())
     }

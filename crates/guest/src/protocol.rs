@@ -106,7 +106,7 @@ impl Notice {
         line
     }
 
-    /// Reads a line of the channel; `None` if it is no notice.
+    /// Reads a line of the channel; `None` if it is not a notice.
     pub fn decode(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line.strip_prefix(&[NOTICE])?.trim_ascii_end()).ok()
     }

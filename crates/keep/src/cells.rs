@@ -23,7 +23,7 @@ pub fn key_of(parts: &[&[u8]]) -> String {
 /// A folder of finished cells, made with the first one; several processes may use it at a time.
 #[derive(Clone, Debug)]
 pub struct Cells {
-    /// Where they lie.
+    /// The folder that contains them.
     pub folder: PathBuf,
 }
 

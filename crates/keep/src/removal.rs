@@ -20,9 +20,9 @@ use crate::{delay_accounting, sysctl};
 /// What a sweep did, a phrase each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// What was still there and is gone now.
+    /// What still existed and has been removed.
     pub removed: Vec<String>,
-    /// What is still there, with the reason; a later start tries again.
+    /// What could not be removed, with the reason; a later start tries again.
     pub failed: Vec<String>,
 }
 
@@ -99,8 +99,9 @@ pub(crate) fn remove(made: &Made) -> io::Result<bool> {
     }
 }
 
-/// Removes what has a journal's path if it is what was made. Without an identity the maker ended
-/// while making it, and only an `empty` one is removed.
+/// Removes the file or folder at a journal's path if it is the one that was created. An entry
+/// without an identity means that its process ended while creating it: then only an `empty` one is
+/// removed.
 fn remove_at(
     place: &PathEntry,
     empty: fn(&Path) -> io::Result<bool>,

@@ -15,7 +15,7 @@ const LIST_TAIL: &str = "end";
 /// A folder of such folders; several processes may use it at a time.
 #[derive(Clone, Debug)]
 pub struct Shelf {
-    /// Where they lie.
+    /// The folder that contains them.
     pub folder: PathBuf,
     head: &'static str,
 }
@@ -42,8 +42,9 @@ impl Shelf {
             .collect()
     }
 
-    /// Gives a folder with these files, made beside the others, its key, unless another process was faster. Readers see all
-    /// of it or nothing. Fails when a file is missing or the folder cannot be renamed.
+    /// Gives a folder with these files, made beside the others, its key, unless another process was
+    /// faster. Readers see all of it or nothing. Fails when a file is missing or the folder cannot
+    /// be renamed.
     pub fn put<P: AsRef<Path>>(
         &self,
         made: &Scratch,

@@ -292,7 +292,7 @@ impl Session {
         let mut until_ns = begun_ns.saturating_add(self.reconnect_ns);
         let mut why = if said.is_empty() { broken.to_string() } else { said };
         say(&format!(
-            "the connection with {} broke ({why}); its run goes on, and connecting is tried for {} s",
+            "the connection to {} broke ({why}); its run continues; trying to reconnect for {} s",
             self.host.address,
             self.reconnect_ns / 1_000_000_000
         ));
@@ -309,7 +309,7 @@ impl Session {
             if waiter.stop_requested() && !gives_up {
                 gives_up = true;
                 say(&format!(
-                    "{} is unreachable and cannot be stopped: its run goes on to its end",
+                    "{} is unreachable and cannot be stopped: its run continues to the end",
                     self.host.address
                 ));
                 until_ns = until_ns.min(monotonic_ns().saturating_add(STOP_NS / 3));

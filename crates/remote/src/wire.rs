@@ -18,7 +18,7 @@ pub(crate) const LANGUAGE: u32 = 2;
 const WORD: u8 = b'!';
 /// First byte of a line of a run.
 const RUN_LINE: u8 = b'=';
-/// Longest line in bytes: a longer one is no message.
+/// Longest line in bytes: a longer one is not a message.
 pub(crate) const MOST_LINE_BYTES: usize = 64 << 20;
 
 /// What begins a session.

@@ -68,7 +68,7 @@ pub fn is_run_file(path: &Path) -> bool {
     is_run(&path.to_string_lossy(), &beginning(path).unwrap_or_default())
 }
 
-/// Whether this is another program's result: a file that is no run file, or a folder of such.
+/// Whether this is another program's result: a file that is not a run file, or a folder of such.
 pub fn is_foreign(path: &Path) -> bool {
     if path.is_dir() {
         return is_foreign_folder(path);

@@ -68,8 +68,8 @@ impl Reader {
                 let row = Row::parse(number, text)?;
                 if let Some(first) = self.rows.iter().find(|first| first.test == row.test) {
                     return Err(format!(
-                        "a second row {:?} (the first is line {}): two outputs in one text? Import \
-                         them one by one",
+                        "a second row {:?} (the first is line {}): two outputs in one file? \
+                         Import them separately",
                         row.test, first.line
                     ));
                 }

@@ -64,7 +64,7 @@ impl Room {
     pub(crate) fn note(&self) -> Option<String> {
         match self {
             Self::Scope(name) => Some(format!(
-                "not root: the sandbox is made in {name}, a transient scope of this user's systemd"
+                "not root: the sandbox is created in {name}, a transient scope of the user's systemd"
             )),
             Self::Present | Self::OwnUnit | Self::Unavailable(_) => None,
         }

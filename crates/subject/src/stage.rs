@@ -122,8 +122,8 @@ impl Stage {
                 tried.push(why.clone());
             }
             unavailable(format!(
-                "no sandbox: {}; run as root, or in a login for which systemd runs (systemctl --user \
-                 status)",
+                "no sandbox: {}; run as root, or in a login session with a systemd user manager \
+                 (systemctl --user status)",
                 tried.join("; ")
             ))
         })

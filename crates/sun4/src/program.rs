@@ -9,9 +9,9 @@ use super::machine::SEGMENT_BYTES;
 pub(crate) enum Backing {
     /// Pages of a file that nobody writes; one number for each file.
     Text(u32),
-    /// Pages of a file that each process writes for itself.
+    /// Pages of a file, private to each process once written.
     Data,
-    /// Pages of zeroes, made at the first touch; each process writes for itself.
+    /// Zero-filled pages, allocated at the first touch; private to each process.
     #[default]
     Zero,
     /// Pages that several processes write together; one number for each segment.

@@ -128,7 +128,7 @@ impl Setup {
 
 fn number(value: &str, least: u64, most: u64) -> Result<u64, String> {
     let number: u64 =
-        value.replace('_', "").parse().map_err(|_| format!("{value:?} is no whole number"))?;
+        value.replace('_', "").parse().map_err(|_| format!("{value:?} is not a whole number"))?;
     if !(least..=most).contains(&number) {
         return Err(format!("{number} is not between {least} and {most}"));
     }

@@ -25,7 +25,7 @@ pub struct Block {
 
 /// Something that hands out a trace block by block.
 pub trait Source {
-    /// Replaces `block` by the next one; `false` at the end. Fails when reading fails.
+    /// Replaces `block` with the next one; `false` at the end. Fails when reading fails.
     fn next(&mut self, block: &mut Block) -> Result<bool, TraceError>;
 
     /// What was noticed beside the blocks: bad records, a truncated file.

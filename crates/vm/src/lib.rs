@@ -80,7 +80,7 @@ pub enum VmError {
     /// What the user named as kernel cannot be understood.
     #[error("{0}")]
     KernelName(String),
-    /// The guest does not come up.
+    /// The guest does not boot.
     #[error("the guest does not boot: {0}")]
     Boot(String),
     /// QEMU fails.

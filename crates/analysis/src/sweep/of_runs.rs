@@ -93,7 +93,7 @@ fn increases(before: &CounterSet, after: &CounterSet) -> BTreeMap<String, f64> {
 const GROWING: [&str; 5] =
     ["nr_dirtied", "nr_written", "nr_vmscan_", "nr_foll_pin_", "nr_throttled_written"];
 
-/// Whether a counter counts events or time, and is no size.
+/// Whether a counter counts events or time, and is not a size.
 fn only_grows(source: &str, name: &str) -> bool {
     let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
     match source {
@@ -159,7 +159,7 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
 
 fn lacks<'a>(name: &str, has: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = has.collect::<BTreeSet<_>>().into_iter().collect();
-    format!("no response is named {name:?}; there are {}", names.join(", "))
+    format!("no response is named {name:?}; the responses are {}", names.join(", "))
 }
 
 #[cfg(test)]

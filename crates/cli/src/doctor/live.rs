@@ -69,8 +69,8 @@ fn announce_wait(until_ns: u64) {
     }
 }
 
-/// Takes snapshots until `until_ns`; whether the user stopped it, and the last snapshot, with the
-/// processes that ended meanwhile.
+/// Takes snapshots until `until_ns`. Returns whether the user stopped it, and the last snapshot
+/// with the processes that ended meanwhile.
 fn watch(waiter: &Waiter, until_ns: u64, mut look: impl FnMut() -> Snapshot) -> (bool, Snapshot) {
     let (mut ended, mut pause_ns) = (Snapshot::default(), LEAST_PAUSE_NS);
     loop {
@@ -103,7 +103,7 @@ fn since_boot(args: &DoctorArgs, survey: &mut Survey, costs: &UnitCosts) -> Resu
 fn uptime_ns() -> Result<u64, Failure> {
     let text = fs::read_to_string("/proc/uptime").context("read /proc/uptime")?;
     let seconds: Option<f64> = text.split_whitespace().next().and_then(|word| word.parse().ok());
-    let seconds = seconds.with_context(|| format!("/proc/uptime: {text:?} is no time"))?;
+    let seconds = seconds.with_context(|| format!("/proc/uptime: {text:?} is not a time"))?;
     Ok((seconds * 1e9) as u64)
 }
 

@@ -71,7 +71,9 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
 fn published(args: &DoctorArgs, name: &str) -> Result<(), Failure> {
     let wrong = |why: String| wrong!("reference:{name}: {why}");
     if name != HATCNT {
-        return Err(wrong(format!("these are no counters; there are those of reference:{HATCNT}")));
+        return Err(wrong(format!(
+            "these are not counters; there are those of reference:{HATCNT}"
+        )));
     }
     let cells = reference::find(name).and_then(reference::Reference::cells).unwrap_or_default();
     let word = |number: &str| {

@@ -52,11 +52,11 @@ pub(crate) struct CurveArgs {
         value_parser = clap::value_parser!(u32).range(1..=4096))]
     ways: u32,
 
-    /// Sample this part of the pages
+    /// Fraction of the pages to sample, such as 0.01
     #[arg(long, value_name = "RATE", conflicts_with = "sample_size")]
     sample: Option<f64>,
 
-    /// Sample at most so many pages
+    /// Maximum number of pages to sample
     #[arg(long, value_name = "PAGES")]
     sample_size: Option<usize>,
 

@@ -24,7 +24,8 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// A screen without lines; `None` if standard error is no terminal that can draw lines again.
+    /// A screen without lines; `None` if standard error is not a terminal that can draw lines
+    /// again.
     pub(super) fn new() -> Option<Self> {
         let is_terminal = std::io::stderr().is_terminal();
         let kind = std::env::var_os("TERM").unwrap_or_default();
@@ -52,7 +53,7 @@ impl Screen {
         }
     }
 
-    /// Draws other lines in place of the last ones, or none.
+    /// Replaces the lines drawn last; without `lines` it only clears them.
     pub(super) fn show(&mut self, lines: Vec<String>) {
         if lines.is_empty() && self.lines.is_empty() {
             return;

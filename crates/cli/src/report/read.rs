@@ -74,8 +74,8 @@ impl Results {
         Ok(results)
     }
 
-    /// Adds `what` under the title `name`, and as `typed` in commands; its observations, if it is no
-    /// sweep.
+    /// Adds `what` under the title `name`, and as `typed` in commands; its observations, if it is
+    /// no sweep.
     fn add(&mut self, what: &str, name: String, typed: String) -> anyhow::Result<Option<Dataset>> {
         let path = Path::new(what);
         let mut input = Input { typed, ..Input::new(name.as_str()) };
@@ -109,7 +109,7 @@ impl Results {
         Ok(set)
     }
 
-    /// The curves of a sweep; those of another experiment with a numeric factor are no sweep.
+    /// The curves of a sweep; those of another experiment with a numeric factor are not sweeps.
     fn curves_of(
         &self,
         what: &str,

@@ -98,7 +98,10 @@ fn tell(args: &ConvertArgs, references: u64, left: Left) {
         text += &format!("; {} has no events, {} were left out", args.to.name(), left.events);
     }
     if left.blocks_of_other_threads > 0 {
-        text += &format!("; {} does not tell threads apart, all are one now", args.to.name());
+        text += &format!(
+            "; {} does not distinguish threads, so all are merged into one",
+            args.to.name()
+        );
     }
     complain(&text);
 }

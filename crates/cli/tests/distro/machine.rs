@@ -206,7 +206,7 @@ impl Drop for Machine {
     }
 }
 
-/// The memory, which is a file of its own, is no part of the state.
+/// The memory, which is a file of its own, is not part of the state.
 fn ignoring_shared_memory() -> Value {
     json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] })
 }

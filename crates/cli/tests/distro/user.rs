@@ -4,7 +4,7 @@
 use crate::guest::{Guest, SHORT};
 
 /// What is said of the scope.
-const SCOPE: &str = "not root: the sandbox is made in thrashlab-";
+const SCOPE: &str = "not root: the sandbox is created in thrashlab-";
 
 #[test]
 fn an_ordinary_user_gets_a_sandbox_without_asking() {

@@ -65,7 +65,7 @@ fn a_run_survives_its_connection_and_is_made_once() {
     // The far end is cut, and while nobody can come the run goes on.
     far.server.shut(true);
     far.server.cut();
-    running.await_that("it is noticed", || said(&far).contains("its run goes on"));
+    running.await_that("it is noticed", || said(&far).contains("its run continues"));
     let here = samples(&far.fixture.run_bytes("001-noload"));
     send(agent, Signal::CONT);
     let bytes = || far.spooled_bytes(".part").or_else(|| far.spooled_bytes(".run"));
@@ -175,7 +175,7 @@ fn a_machine_that_does_not_come_back_is_given_up_after_the_stated_time() {
     let Held { running, agent } = Held::start(&far, "--reconnect 1s --keep 1s");
     far.server.shut(true);
     far.server.cut();
-    let words = ["connecting is tried for 1 s", "has not come back for", "goes on with it"];
+    let words = ["trying to reconnect for 1 s", "has not come back for", "goes on with it"];
     running.wait().expect(3, &words);
     assert_eq!(far.fixture.run_file("001-noload").status(), EndStatus::Killed);
     send(agent, Signal::CONT);

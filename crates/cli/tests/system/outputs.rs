@@ -1,5 +1,5 @@
 //! Files that commands write: what was there before is replaced by a complete file or not at all,
-//! and what is no regular file stays what it is.
+//! and what is not a regular file stays what it is.
 
 use std::fs::{self, File};
 use std::io::Read;

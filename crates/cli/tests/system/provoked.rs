@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::skip::skip;
 use crate::support::{Finished, Fixture, sandbox_works};
 
-/// Small pages that cost less of a reference than this are no condition to find.
+/// Small pages that cost less than this share of a reference are not a condition to find.
 const LEAST_TAX: f64 = 0.05;
 /// How often a price is asked for: the tests beside this one may have disturbed either side of it.
 const ATTEMPTS: u32 = 3;

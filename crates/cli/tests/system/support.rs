@@ -238,7 +238,7 @@ impl Drop for Running {
     }
 }
 
-/// Sends a signal; a process that is gone is no failure.
+/// Sends a signal; a process that is gone is not a failure.
 pub(crate) fn send(pid: u32, signal: Signal) {
     let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal);
 }

@@ -88,7 +88,7 @@ pub struct TaskStatus {
 }
 
 /// Reads `/proc/PID/status` (proc.rst, table 1-2). Fails without a name, state or
-/// user, or for a field that is no number.
+/// user, or for a field that is not a number.
 pub fn task_status(text: &str) -> Result<TaskStatus, ParseError> {
     if text.trim_ascii().is_empty() {
         return Err(ParseError::empty());

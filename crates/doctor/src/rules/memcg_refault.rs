@@ -73,7 +73,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         }
         let has_met = group.limit_met.is_some_and(|met| met > 0.0);
         let is_near_limit = group.used_share.map_or(has_met, |share| share >= NEAR_LIMIT);
-        // Memory pressure is no upper bound: it omits most of the waits for reading.
+        // Memory pressure is not an upper bound: it omits most of the waits for reading.
         if !is_near_limit || price.is_negligible() {
             continue;
         }

@@ -32,7 +32,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             None => task.counters.cpu_ns("stime_ticks"),
         })
     })
-    .ok_or_else(|| unable("the faults of no process are known (/proc/PID/stat, vmstat)"))?;
+    .ok_or_else(|| unable("page faults are not known for any process (/proc/PID/stat, vmstat)"))?;
     let findings = affected.iter().map(|who| {
         let faults_per_s = who.minor_faults_per_s(interval);
         let pages = who.level(interval, "task_stat", "rss_pages");

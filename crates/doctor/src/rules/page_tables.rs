@@ -56,7 +56,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             || map_ns.map_or_else(|| task.counters.cpu_ns("stime_ticks"), |ns| faults.maps * ns);
         Some(blow_up(interval, task.group).map_or(0.0, |_| lost_ns()))
     })
-    .ok_or_else(|| unable("the faults of no process are known (/proc/PID/stat, vmstat)"))?;
+    .ok_or_else(|| unable("page faults are not known for any process (/proc/PID/stat, vmstat)"))?;
     let findings =
         affected.iter().filter_map(|who| finding(interval, who, map_ns.is_some())).collect();
     let missing = "the cost of mapping a page was not measured";

@@ -1,4 +1,4 @@
-//! Processes write more than the disk takes, and are throttled.
+//! Processes write faster than the disk, and are throttled.
 
 use super::*;
 
@@ -10,7 +10,7 @@ const IO_SHARE: f64 = 0.10;
 pub(crate) const RULE: Rule = Rule {
     name: "writeback-throttle",
     family: Family::Writeback,
-    about: "more is written than the disk takes, and writers are made to wait",
+    about: "data is written faster than the disk accepts it, and writers are throttled",
     cost: "block I/O delay of each task x pages written / all I/O of pages, without those swapped \
            out; without delays: at least the pressure of I/O (some) x the same share",
     provocation: Provocation::Load("provoke-writeback-throttle"),
@@ -61,7 +61,7 @@ mod tests {
     use crate::rule::NoFinding;
     use crate::sample::Second;
 
-    /// A second in which a writer waits for 800 ms of it.
+    /// A second of which a writer waits 800 ms.
     fn stream() -> Second {
         Second::bare()
             .machine("vmstat", "pgpgin", 400)

@@ -172,7 +172,7 @@ impl Second {
         Interval::new(&self.before, &self.after)
     }
 
-    /// What a rule says of it.
+    /// What a rule reports for the interval.
     pub(crate) fn verdict(&self, rule: &Rule) -> Verdict {
         self.verdict_with(rule, &self.costs)
     }
@@ -194,7 +194,8 @@ impl Second {
         }
     }
 
-    /// The only finding of a rule, whose price is unknown; what it costs at least, if that is known.
+    /// The only finding of a rule, whose price is unknown; what it costs at least, if that is
+    /// known.
     pub(crate) fn unpriced(&self, rule: &Rule) -> Option<LostTime> {
         match self.found(rule).price {
             Price::Unknown { at_least, .. } => at_least,

@@ -86,8 +86,8 @@ pub struct SearchArgs {
     #[arg(long, value_name = "LEVEL", value_parser = |text: &str| Ok::<_, String>(Value::from(text)))]
     pub present: Option<Value>,
 
-    /// What stands for the cost: touch_ns, system_ns or faults for each touch; delay_ns, elapsed_ns,
-    /// cpu_ns [default: time for each touch, a probe's delay, a session's time]
+    /// What stands for the cost: touch_ns, system_ns or faults for each touch; delay_ns,
+    /// elapsed_ns, cpu_ns [default: time for each touch, a probe's delay, a session's time]
     #[arg(long, value_name = "RESPONSE")]
     pub response: Option<String>,
 
@@ -252,7 +252,7 @@ fn check(plan: &SweepPlan) -> Result<(), PlanError> {
 }
 
 impl SweepPlan {
-    /// The sweep as [`parse_sweep`] reads it.
+    /// The sweep as text that [`parse_sweep`] reads.
     pub fn text(&self) -> String {
         let level = |level: f64| self.quantity.format(level);
         let SearchSettings { resolution, coarse, passes, budget, find } = self.settings;

@@ -273,7 +273,7 @@ fn check_array(
     let reason = format!("a set has from 1 to {MOST_WAYS} ways");
     description.that(&ways_path, (1..=MOST_WAYS).contains(&ways), reason)?;
     let is_even = entries.is_multiple_of(ways) && (entries / ways).is_power_of_two();
-    let reason = format!("{entries} entries of {ways} ways are no power of two of sets");
+    let reason = format!("{entries} entries in sets of {ways} do not make a power of two of sets");
     description.that(&ways_path, is_even, reason)?;
     policy.refuses(ways).map_or(Ok(()), |reason| description.refuse(&ways_path, reason))
 }

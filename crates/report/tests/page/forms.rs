@@ -60,7 +60,7 @@ fn what_a_result_says_stays_text() {
     // Charts, Vega and our own script: nothing else ends a script.
     assert_eq!(page.matches("</script").count(), 3);
     let text = markdown(&made);
-    // What stands in a fence is no markup.
+    // Text in a fence is not markup.
     let outside: String = text.split("```").step_by(2).collect();
     assert!(!outside.contains("<img"), "{outside}");
     assert!(outside.contains(r"&lt;img") && outside.contains(r"\|\`\*"), "{outside}");

@@ -67,7 +67,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let mut found: Vec<(u64, Measured)> = Vec::new();
     for (key, thread) in &output.thread {
         let refused = |what: String| Refusal::whole(format!("thread {key:?}: {what}"));
-        let number = key.parse().map_err(|_| refused("its name is no number".to_owned()))?;
+        let number = key.parse().map_err(|_| refused("its name is not a number".to_owned()))?;
         if thread.cycles == 0 {
             set.notes.push(format!("thread {key} made no cycle"));
             continue;
@@ -161,7 +161,7 @@ impl Thread {
     fn delays(&self, unit_ns: f64, limit: u64) -> Result<Vec<Observation>, String> {
         let bucket = |(bucket, count): (&String, &u64)| match bucket.parse::<u64>() {
             Ok(number) => Ok((number, *count)),
-            Err(_) => Err(format!("bucket {bucket:?} is no number")),
+            Err(_) => Err(format!("bucket {bucket:?} is not a number")),
         };
         let mut buckets = self.histogram.iter().map(bucket).collect::<Result<Vec<_>, _>>()?;
         buckets.sort_unstable();

@@ -102,7 +102,7 @@ fn row<'l>(line: &'l str, unit: Option<&str>) -> Result<(&'l str, Vec<Figure>), 
                 let meaning = meaning(&name);
                 figures.push((name, meaning, value));
             }
-            _ => return Err(format!("{name} is {word:?}, which is no number from 0 on")),
+            _ => return Err(format!("{name} is {word:?}, which is not a number from 0 on")),
         }
     }
     Ok((load, figures))

@@ -139,11 +139,11 @@ impl Read {
             None => return refused(format!("{event:?} has no \"counter-value\"")),
         };
         let Some(value) = value.filter(|value: &f64| value.is_finite()) else {
-            return refused(format!("\"counter-value\" of {event:?} is no number"));
+            return refused(format!("\"counter-value\" of {event:?} is not a number"));
         };
         let interval_s = fields.get("interval").map(Value::as_f64);
         if interval_s.is_some_and(|end_s| end_s.is_none_or(|end_s| end_s < 0.0)) {
-            return refused("\"interval\" is no time".to_owned());
+            return refused("\"interval\" is not a time".to_owned());
         }
         let running = fields.get("pcnt-running").and_then(Value::as_f64);
         if let Some(share) = running.filter(|share| *share < WHOLE_PERCENT) {

@@ -21,7 +21,7 @@ pub(crate) fn decode(
     let count = head.references as usize;
     let (entries, more) = pages.split_at_checked(count).ok_or(BAD_PAGES)?;
     if entries.iter().any(|entry| entry & (FETCH | WRITTEN) == FETCH | WRITTEN) {
-        return Err("a fetch writes");
+        return Err("an instruction fetch is marked as a write");
     }
     runs.clear();
     // One more, as decoding writes behind the last run.

@@ -91,7 +91,7 @@ impl BlockHead {
         let word =
             |at: usize| bytes[4 * at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
         if !bytes.starts_with(&BLOCK_MAGIC) {
-            return broken("here is no block; the file is broken here");
+            return broken("no block begins here; the file is corrupt");
         }
         if crc32fast::hash(&bytes[..HEAD_BYTES - 4]) != word(15) {
             return broken("the checksum of the head of a block is wrong; the file is broken here");

@@ -67,7 +67,7 @@ impl Header {
             let [a, b, c, d, e, f, g, h] = *rest.first_chunk()?;
             Some([u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])])
         }) else {
-            return Err(bad("this is no trace of thrashlab; name its format, or convert it"));
+            return Err(bad("this is not a trace of thrashlab; name its format, or convert it"));
         };
         if version != VERSION {
             return Err(bad(format!(

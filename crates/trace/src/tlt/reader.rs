@@ -42,13 +42,13 @@ struct Buffers {
 }
 
 impl Reader {
-    /// Reads a file that stands at its beginning. Fails when it cannot be read or is no trace.
+    /// Reads a file that stands at its beginning. Fails when it cannot be read or is not a trace.
     pub fn from_file(file: File, columns: Granularity) -> Result<Self, TraceError> {
         let length_bytes = file.metadata()?.len();
         Self::new(Box::new(file.try_clone()?), Some((file, length_bytes)), columns)
     }
 
-    /// Reads a pipe. Fails when it cannot be read or is no trace.
+    /// Reads a pipe. Fails when it cannot be read or is not a trace.
     pub fn from_stream(
         stream: Box<dyn Read + Send>,
         columns: Granularity,

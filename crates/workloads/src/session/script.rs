@@ -70,7 +70,8 @@ pub fn parse_script(text: &str) -> Result<Script, DescriptionError> {
         let is_taken = OWN.iter().chain(&SETTINGS).any(|taken| taken == name);
         let reason = format!("{name:?} has a meaning of its own; take another name");
         at.that(&path, !is_taken, reason)?;
-        let reason = format!("{name:?} is no name: write letters, digits, _ and -, a letter first");
+        let reason =
+            format!("{name:?} is not a name: write letters, digits, _ and -, a letter first");
         at.that(&path, is_name(name), reason)?;
         check_value(value).or_else(|reason| at.refuse(&path, reason))?;
     }

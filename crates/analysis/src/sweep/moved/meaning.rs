@@ -20,8 +20,8 @@ pub(super) enum Cause {
     Clock,
 }
 
-/// Counters by their names without source, or their beginnings before a `*`; what they are evidence
-/// of, and what they mean. The first that fits counts.
+/// Counters by name without source, or by prefix before a `*`, with what they are evidence of and
+/// what they mean. The first match applies.
 const TABLE: [(&str, Cause, &str); 57] = [
     ("workingset_refault_anon", Cause::Swap, "swapped pages needed again soon after"),
     ("workingset_refault*", Cause::FileRefault, "file pages needed again soon after eviction"),
