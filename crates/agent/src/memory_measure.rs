@@ -225,7 +225,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         let time = format_duration(self.work.time_ns());
         self.observer.output.warning(format!(
             "no steady state of {time} within limit={limit}: the time of a touch still changes, or \
-             the passes are too few to tell; give it a larger limit"
+             there are too few passes to judge; give it a larger limit"
         ))
     }
 

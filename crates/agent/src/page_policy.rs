@@ -26,7 +26,7 @@ fn thp_refused(plan: &TouchPlan) -> Option<String> {
         Err(error) => Some(format!("{path}: {error}: this kernel has none of this kind")),
         Ok(text) if text.contains("[never]") || text.contains("[deny]") => {
             let choice = if plan.backing == Backing::Private { "madvise" } else { "advise" };
-            Some(format!("{path} says never: echo {choice} > {path}"))
+            Some(format!("{path} disables them: echo {choice} > {path}"))
         }
         Ok(_) => None,
     }

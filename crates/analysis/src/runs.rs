@@ -172,7 +172,7 @@ fn problems(run: &Run) -> Vec<String> {
             {
                 // One sentence for all, so that it is printed once.
                 let least = 100.0 * DELIVERED_AT_LEAST;
-                problems.push(format!("the load delivered less than {least:.0} % of its dose"));
+                problems.push(format!("the load delivered under {least:.0} % of its volume"));
             }
             Line::Histogram(record) if record.is_unreadable() => {
                 problems.push("a histogram cannot be read".to_owned());

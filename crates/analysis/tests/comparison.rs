@@ -100,7 +100,7 @@ fn what_was_made_before_is_told_and_its_blocks_are_not_pairs() {
     let early = [("noload", 1, 1, &[10.0][..]), ("noload", 2, 2, &[11.0])];
     let late = [("noload", 1, 8, &[10.0][..]), ("noload", 2, 9, &[12.0])];
     let found = inputs(&[probe("old", false, &late), probe("new", false, &early)]);
-    assert!(found.warnings[0].starts_with("new was made wholly before old"));
+    assert!(found.warnings[0].starts_with("new ran entirely before old"));
     assert_eq!(found.cells[0].paired_by, None);
 
     let mut unknown = probe("x", false, &early);
@@ -125,7 +125,7 @@ fn seeds_of_deterministic_arms_are_pairs_with_exact_ratios() {
     assert_eq!((cell.paired_by, seeds.worse, seeds.better), (Some(PairedBy::Seed), 6, 0));
     assert_eq!((seeds.lowest, seeds.quartiles[1], seeds.ratios[&3]), (1.5, 1.5, 1.5));
     assert_eq!(cell.verdict, Verdict::Regression);
-    assert!(found.warnings.is_empty(), "made again they are the same: {:?}", found.warnings);
+    assert!(found.warnings.is_empty(), "run again they are the same: {:?}", found.warnings);
 
     let found = inputs(&[arm("a", 10.0), arm("b", 10.0)]);
     assert_eq!(found.cells[0].outcome, Outcome::Identical);

@@ -158,7 +158,7 @@ mod tests {
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| *verbs).copied().collect();
         names.sort_unstable();
         grouped.sort_unstable();
-        assert_eq!(grouped, names, "each command stands in one group of GROUPS");
+        assert_eq!(grouped, names, "each command is in one group of GROUPS");
         let help = command.render_help().to_string();
         assert!(help.lines().count() <= 24, "{help}");
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");

@@ -26,7 +26,7 @@ Examples:
 
 An experiment is a folder of run files, a CSV with one row a trial, or a published result.
 In a CSV, columns that end in a unit (cpu_s, page_faults) were measured, `trial`, `block`, `seed`
-and `command` are what they say, and every other column is a factor.";
+and `command` are what they are called, and every other column is a factor.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -119,7 +119,7 @@ fn levels(text: &str) -> Result<(String, Vec<String>), String> {
         return Err(hint());
     }
     if distinct.len() < levels.len() {
-        return Err(format!("a level stands twice in {text:?}"));
+        return Err(format!("a level appears twice in {text:?}"));
     }
     Ok((factor.to_owned(), levels))
 }

@@ -13,7 +13,7 @@ use crate::output::{OutputArgs, show};
 const EXAMPLES: &str = "\
 Examples:
   thrashlab bisect examples/planted-regression.toml
-                                      which level of the plan's factor made it worse?
+                                      which level of the plan's factor caused the regression?
   thrashlab bisect plan.toml --git v6.11..v6.12 --repo ~/linux
                                       commits: the plan's `build` makes each from {level}
   thrashlab bisect --range 1..128 --run './measure.sh {level}'

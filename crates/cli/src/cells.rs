@@ -42,7 +42,7 @@ pub(crate) struct CellsArgs {
     with_parent: bool,
 }
 
-/// Makes the cells on standard input; what came of each is a JSON line on standard output.
+/// Runs the cells on standard input; the result of each is a JSON line on standard output.
 pub(crate) fn cells(args: &CellsArgs) -> Result<(), Failure> {
     if args.with_parent {
         sys::process::die_with_parent(parent_id()).context("follow the parent process")?;
@@ -58,7 +58,7 @@ pub(crate) fn cells(args: &CellsArgs) -> Result<(), Failure> {
     for (number, line) in std::io::stdin().lock().lines().enumerate() {
         let line = line.context("read the list").map_err(Failure::NotMeasured)?;
         let begun = Instant::now();
-        // A signal ends this process and any guest with it; what is kept is whole or not there.
+        // A signal ends this process and any guest with it; what is kept is complete or absent.
         let made = maker.take(&line, &|| false).map_err(|error| failure(number + 1, error))?;
         if let Some(made) = made {
             tell(&made, begun.elapsed())?;
@@ -67,12 +67,12 @@ pub(crate) fn cells(args: &CellsArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says what came of a cell, at once.
+/// Reports the result of a cell immediately.
 fn tell(made: &experiment::MadeCell, wall: Duration) -> Result<(), Failure> {
-    let mut told = serde_json::to_value(made).context("write what came of a cell")?;
+    let mut told = serde_json::to_value(made).context("write the result of a cell")?;
     told["wall_ns"] = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX).into();
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{told}").and_then(|()| out.flush()).context("write what came of a cell")?;
+    writeln!(out, "{told}").and_then(|()| out.flush()).context("write the result of a cell")?;
     Ok(())
 }
 

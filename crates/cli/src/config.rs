@@ -56,7 +56,7 @@ pub(crate) fn config(
     show(&Document::of(vec![table.into()]).with_data(data), &args.output)
 }
 
-/// What holds where nothing was set: the option's default, or what its help says.
+/// What applies where nothing was set: the option's default, or what its help states.
 fn built_in(command: &Command, name: &str) -> String {
     let Some(option) = option(command, name) else {
         return store::results::default_folder().display().to_string();

@@ -127,7 +127,7 @@ fn export_go(args: &ExportArgs) -> Result<(), Failure> {
     write_to(args.output.as_deref(), |out| Ok(exchange::go::write(&set, each, out)?))
 }
 
-/// The tables that are asked for: of run files, or the observations alone.
+/// The requested tables: of run files, or the observations alone.
 fn export_tables(args: &ExportArgs) -> Result<(), Failure> {
     let of_runs = !args.input.starts_with("reference:") && !is_foreign(Path::new(&args.input));
     let table = match (args.table, of_runs) {

@@ -154,7 +154,7 @@ fn confirm(others: &[(u32, TaskStatus)]) -> Result<(), Failure> {
     );
     let (input, output) = (std::io::stdin(), std::io::stderr());
     if !(input.is_terminal() && output.is_terminal()) {
-        let how = "say --yes to do it, or --no-clear to look at present pages only";
+        let how = "use --yes to do it, or --no-clear to look at present pages only";
         return Err(wrong!("{question}; {how}"));
     }
     let mut answer = String::new();

@@ -62,7 +62,7 @@ fn noticed(notes: &Notes) -> Vec<String> {
             .push(format!("{count} bad records were left out, the first at {place}: {reason}"));
     }
     if let Some(place) = &notes.cut_off {
-        sentences.push(format!("the trace is cut off at {place}; what stands before it counts"));
+        sentences.push(format!("the trace is truncated at {place}; everything before that counts"));
     }
     sentences
 }

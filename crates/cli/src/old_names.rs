@@ -43,7 +43,7 @@ fn replace_option(arguments: &mut [OsString], verb: &str, old: &str, new: &str) 
     is_replaced
 }
 
-/// Where the verb stands: after the only option that all verbs share.
+/// Position of the verb: after the only option that all verbs share.
 fn verb_index(arguments: &[OsString]) -> usize {
     let index = match arguments.get(1).and_then(|argument| argument.to_str()) {
         Some("--color") => 3,

@@ -26,7 +26,7 @@ pub(crate) const NAMES: [&str; 10] = [
     "wall-limit",
     "work-dir",
 ];
-/// The folder in which results folders are made that `--output` does not name.
+/// The folder in which results folders without `--output` are created.
 const RESULTS: &str = "results";
 
 const GIVEN: &str = "given";

@@ -58,7 +58,7 @@ impl Shape {
         self.output_format().unwrap_or(&FORMATS[0])
     }
 
-    /// The output format; `None` if the layout of resp1 was asked for.
+    /// The output format; `None` if the layout of resp1 was requested.
     pub(crate) fn output_format(&self) -> Option<&'static OutputFormat> {
         match self.format {
             _ if self.json => format_named("json"),

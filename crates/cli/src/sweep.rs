@@ -25,14 +25,14 @@ Examples:
                                                     two curves side by side
   thrashlab sweep session --range 1..24             users at work at the same time
   thrashlab sweep cpuload --range 0.1..4 --set probe=wake
-                                                    a dose of a load, and how a probe feels it
+                                                    the delays of a probe over the volume of a load
   thrashlab sweep plan.toml                         the plan of a sweep
   thrashlab sweep --from reference:sun4/vmtest-sparcstation1-old-hat
                                                     the table of 1990: where is its knee?
-  thrashlab sweep --from FOLDER                     a sweep that was made, again
+  thrashlab sweep --from FOLDER                     print the result of a finished sweep again
 
-An interrupted sweep goes on where it was when it is started again. How to ask, how to read the
-answer, and why it can be trusted: docs/sweeps.md.";
+To resume an interrupted sweep, run the same command again. Options, how to read
+the result, and how reliable it is: docs/sweeps.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -132,7 +132,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let folder = sweep.folder.display();
     match outcome {
         Err(Failure::Interrupted) => {
-            progress.say(&format!("stopped; the same command goes on with it ({folder})"));
+            progress.say(&format!("stopped; run the same command again to resume it ({folder})"));
             Err(Failure::Interrupted)
         }
         Err(failure) => {

@@ -23,7 +23,7 @@ pub(crate) enum VmCommand {
     Kernels(kernels::KernelsArgs),
     /// List the machines by name, or print the description of one
     Machines(machines::MachinesArgs),
-    /// Boot a machine once, and tell how that went
+    /// Boot a machine once and report the result
     Boot(boot::BootArgs),
     /// Open a shell in a machine, with its disk at /work
     Shell(shell::ShellArgs),
@@ -52,7 +52,7 @@ struct Setting {
 }
 
 impl MachineArgs {
-    /// What both say together.
+    /// What both print together.
     fn request(&self) -> VmRequest {
         let is_stronger = settings::is_given("kernel") || self.settings.kernel.is_none();
         let kernel = if is_stronger { &self.kernel } else { &self.settings.kernel }.clone();

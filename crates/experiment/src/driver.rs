@@ -14,7 +14,7 @@ use vm::VmOptions;
 
 use crate::event::{Event, Listener};
 
-/// How runs are made, whatever asks for them, as it is typed.
+/// How runs are executed, for every search, as typed.
 #[derive(Args, Clone, Debug)]
 pub struct DriverOptions {
     /// With vm: run every cell again and keep none
@@ -73,7 +73,7 @@ impl DriverOptions {
 
 /// Executes plans and matrices: sets up machines, executes the runs, and cleans up.
 pub struct Driver<'a> {
-    /// How runs are made.
+    /// How runs are executed.
     pub options: &'a DriverOptions,
     /// The user's stop request.
     pub waiter: &'a Waiter,

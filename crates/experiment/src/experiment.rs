@@ -23,11 +23,11 @@ pub struct PlanChanges {
     #[arg(long, display_order = 3)]
     pub aa: bool,
 
-    /// Blocks, each a pass through all cells [default: as the plan says]
+    /// Blocks, each a pass through all cells [default: the plan's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub blocks: Option<u32>,
 
-    /// Seeds of the blocks: 20 (1 to 20), 5..9 or 1,2,7 [default: as the plan says]
+    /// Seeds of the blocks: 20 (1 to 20), 5..9 or 1,2,7 [default: the plan's]
     #[arg(long, value_name = "SEEDS", conflicts_with = "blocks", value_parser = seeds)]
     pub seeds: Option<Seeds>,
 }

@@ -25,7 +25,7 @@ const DEFAULT_HAT: &str = "old";
 const FILE: &str = ".toml";
 /// Default loops of each `vmtest` process, as in 1990. Simulated time needs no calibration.
 const LOOPS: u64 = 5000;
-/// Fact of a run: which simulator made it.
+/// Fact of a run: which simulator produced it.
 pub(crate) const SIMULATOR: &str = "mmu_simulator";
 
 /// The simulator and the version of its model: other versions, other results.
@@ -146,7 +146,7 @@ fn setup_of(
 pub(crate) fn check(measure: &Measure, load: &LoadSpec) -> Result<(), String> {
     if load.name != BASELINE {
         return Err(format!(
-            "load {}: a simulated machine runs one program and no load beside it; what runs beside \
+            "load {}: a simulated machine runs one program and no load; what runs next to \
              it is a setting: mmu.daemons",
             load.name
         ));
@@ -205,7 +205,7 @@ pub(crate) fn simulated_key(spec: &Spec) -> Result<String, String> {
     Ok(key_of(&[version, simulator, thrashlab, &spec]))
 }
 
-/// The run file of a simulated run, stored in `cells`, and whether it was there already. Fails as
+/// The run file of a simulated run, stored in `cells`, and whether it was stored already. Fails as
 /// [`simulated_run`], or when it cannot be stored.
 pub(crate) fn simulated_cell(
     spec: &Spec,

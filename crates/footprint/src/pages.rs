@@ -78,7 +78,7 @@ pub(crate) struct ReadMapping {
 }
 
 impl ReadMapping {
-    /// Reads a mapping's pages; `is_idle` says whether a frame number stayed untouched.
+    /// Reads a mapping's pages; `is_idle` returns whether a frame stayed untouched.
     pub(crate) fn read(
         pagemap: &File,
         smaps: Mapping,

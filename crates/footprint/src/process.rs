@@ -37,7 +37,7 @@ pub struct ProcessFootprint {
     pub saving: Saving,
     /// Pages and regions by kind of mapping; regions that two kinds have in common are in both.
     pub kinds: BTreeMap<Kind, Counts>,
-    /// Every mapping with a page, if they were asked for.
+    /// Every mapping with a page, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mappings: Vec<MappingFootprint>,
 }

@@ -17,7 +17,7 @@ pub struct System {
     pub proc_root: PathBuf,
     /// The bitmap of idle pages; need not be there.
     pub page_idle: PathBuf,
-    /// How page tables are made.
+    /// The layout of page tables.
     pub geometry: Geometry,
     /// Whether TLBs can be flushed without destroying a process's own soft-dirty bits.
     pub can_flush: bool,

@@ -93,7 +93,7 @@ fn find() -> Result<String, String> {
         }
         thread::sleep(BETWEEN_LOOKS);
     }
-    Err("scsi_debug made no disk".to_owned())
+    Err("scsi_debug created no disk".to_owned())
 }
 
 /// The ranges of swap and file system in bytes; the first MiB stays free, and swap takes whole MiB.

@@ -7,7 +7,7 @@ use model::MachineSpec;
 
 use crate::at;
 
-/// A task blocked for so many virtual s is hung; the kernel panics, and the run ends.
+/// A task blocked for this many virtual s is hung; the kernel panics, and the run ends.
 const LOST_TASK_S: &str = "1800";
 
 /// Applies all settings. Fails when the kernel lacks one or refuses its value, with the file.

@@ -1,4 +1,4 @@
-//! Removing what a journal says still exists.
+//! Removes what still exists according to a journal.
 
 use std::fs::{self, File};
 use std::io;
@@ -49,7 +49,7 @@ fn sweep_folder(folder: &Path) -> Swept {
         }
         // An invocation that lives holds the lock.
         let Ok(file) = File::open(&path) else { continue };
-        // A journal says what to remove: only this user's own is obeyed.
+        // A journal lists what to remove: only this user's own is followed.
         let own = file.metadata().is_ok_and(|facts| facts.uid() == user_id());
         if own && file.try_lock().is_ok() {
             swept.extend(sweep(&path));
@@ -237,12 +237,12 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let mut journal = journal(state.path());
         let swap = |path: &Path| Made::Swap(path.into());
-        // Made here and removed by others, who then made another one of the name.
+        // Created here and removed by others, who then created another one of the same name.
         journal.make(Made::Directory(folder.clone().into()), || fs::create_dir(&folder)).unwrap();
         journal.make(swap(&file), || fs::write(&file, "")).unwrap();
         fs::rename(&folder, work.path().join("moved")).unwrap();
         fs::rename(&file, work.path().join("moved-too")).unwrap();
-        // About to be made, and there was something already.
+        // About to be created, and something existed already.
         let other = work.path().join("other");
         journal.note(&Made::Directory(other.clone().into())).unwrap();
         journal.note(&swap(&other.join("precious"))).unwrap();

@@ -153,13 +153,13 @@ impl Host {
             "It lies in ~/.cache/thrashlab/bin there, which must be a folder from which programs \
              may be run and with room for it; XDG_CACHE_HOME there names another"
         };
-        let said = if said.is_empty() { "it says nothing" } else { said };
+        let said = if said.is_empty() { "it printed nothing" } else { said };
         self.refused(&format!("thrashlab does not run there: {said}. {next}"))
     }
 }
 
 fn unreachable(address: &Address, said: &str) -> RemoteError {
-    let said = if said.is_empty() { "ssh says nothing" } else { said };
+    let said = if said.is_empty() { "ssh printed nothing" } else { said };
     let next = next_step(said, address);
     RemoteError::Failed(format!("{address} cannot be reached: {said}. {next}"))
 }
@@ -170,8 +170,8 @@ fn next_step(said: &str, address: &Address) -> String {
     if has(&["Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"]) {
         format!("Next step: check its key, and accept it by hand once with {by_hand}")
     } else if has(&["Permission denied", "Too many authentication failures"]) {
-        "Next step: a key that needs no password (ssh-copy-id, ssh-add); ssh is not asked to ask \
-         for one"
+        "Next step: a key that needs no password (ssh-copy-id, ssh-add); ssh is run \
+         without prompts"
             .to_owned()
     } else if has(&["Could not resolve", "Name or service not known"]) {
         "Next step: check the name, or give the host one in ~/.ssh/config".to_owned()

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// A run that cannot be made on another machine.
+/// A run that cannot be executed on another machine.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
     /// What went wrong, on which machine, and the next step.

@@ -59,7 +59,7 @@ struct Session<'a> {
     opening: &'a Opening,
     waiter: Waiter,
     stage: Stage,
-    /// Whether a run was made, after which the host must settle.
+    /// Whether a run was executed, after which the host must settle.
     has_run: bool,
 }
 

@@ -50,7 +50,7 @@ pub struct RemoteOptions {
     #[arg(long, value_name = "FILE")]
     remote_program: Option<PathBuf>,
 
-    /// What the session is for: a later one for the same goes on with it.
+    /// What the session is for: a later session for the same run resumes it.
     #[arg(skip)]
     pub purpose: PathBuf,
 
@@ -318,7 +318,7 @@ impl Session {
             if now_ns >= until_ns {
                 return Err(RemoteError::Failed(format!(
                     "{} has not come back for {} s: {why}. What it finishes is kept there for {} s \
-                     after its end; the same command goes on with it (run: with --resume)",
+                     after its end; run the same command again to resume it (run: with --resume)",
                     self.host.address,
                     (now_ns - begun_ns) / 1_000_000_000,
                     self.host.opening.keep_ns / 1_000_000_000
@@ -359,7 +359,7 @@ impl Session {
                 Err(_) => break,
             }
         }
-        vec![format!("{}: it does not say that it has cleaned up", self.host.address)]
+        vec![format!("{}: it has not confirmed that it cleaned up", self.host.address)]
     }
 }
 

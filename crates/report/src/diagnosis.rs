@@ -41,7 +41,7 @@ fn heading(found: &Diagnosis, top: usize) -> Verdict {
             let asked = found.ruled_out.len() + unable;
             format!("{unable} of {asked} conditions could not be judged, the others are ruled out.")
         }
-        0 => "nothing found that costs 1 % of anybody's time.".to_owned(),
+        0 => "nothing found that costs 1 % of the time of any thread or CPU.".to_owned(),
         1 => "1 finding.".to_owned(),
         _ if found.findings.iter().any(is_unpriced) => {
             format!("{count} findings, first those without a price, then the most costly.")
@@ -179,7 +179,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A group that thrashes, and everything that can be said beside it.
+    /// A group that thrashes, and everything else that can be reported.
     pub(crate) fn thrashing() -> Diagnosis {
         let line = |counter: &str, value, threshold| Evidence {
             counter: counter.to_owned(),
@@ -245,7 +245,8 @@ pub(crate) mod tests {
         steal: no /proc/stat
         ");
         let healthy = Diagnosis { elapsed_ns: 1_000_000_000, ..Diagnosis::default() };
-        let expected = "Over 1.00s: nothing found that costs 1 % of anybody's time.\n";
+        let expected =
+            "Over 1.00s: nothing found that costs 1 % of the time of any thread or CPU.\n";
         assert_eq!(plain(&healthy, 3, true), expected);
     }
 

@@ -85,7 +85,7 @@ impl SweepView<'_> {
         let rows =
             self.knees().zip(&self.rows).flat_map(|(knee, SweepRow { curve, found, .. })| {
                 let conclusion = found.moved.as_ref().and_then(|moved| moved.conclusion.as_ref());
-                let under = conclusion.map(|text| format!("What lies under it: {text}."));
+                let under = conclusion.map(|text| format!("What changes there: {text}."));
                 [knee].into_iter().chain(other_sentences(found, &Amounts::of(curve))).chain(under)
             });
         rows.collect()

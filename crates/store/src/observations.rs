@@ -159,7 +159,7 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
         set.notes.push(format!("not of the experiment, left out: {}", foreign.join(", ")));
     }
     if !planned.is_empty() {
-        set.notes.push(format!("{} of {all} runs were not made", planned.len()));
+        set.notes.push(format!("{} of {all} runs are missing", planned.len()));
     }
     set.wanted = manifest.responses;
     let varied = |name: &str| manifest.factors.iter().any(|factor| factor.name == name);

@@ -75,7 +75,7 @@ fn the_ghost_of_a_row_is_refused() {
     assert!(error.starts_with("line 20: the trial that begins here repeats the one of line 2"));
     assert!(error.contains("1921, 2330, 2452"), "{error}");
     let options = Options { allow_repeats: true, ..Options::default() };
-    let taken = dataset("test", &text, None, &options).expect("it was asked for");
+    let taken = dataset("test", &text, None, &options).expect("it was requested");
     assert_eq!(taken.trials.len(), 21);
 
     // The heading row of the scan itself.
@@ -158,7 +158,7 @@ fn hyperfine_reads() {
     let set = read(failed);
     assert_eq!((set.factors[0].name.as_str(), set.factors.len()), ("n", 1));
     assert_eq!(set.trials[1].problem.as_deref(), Some("exit code 3"));
-    assert!(set.notes.iter().any(|note| note.contains("its mean stands for one")));
+    assert!(set.notes.iter().any(|note| note.contains("its mean is used as one")));
 }
 
 #[test]

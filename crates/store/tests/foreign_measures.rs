@@ -140,7 +140,7 @@ fn cyclictest_that_contradicts_itself_is_refused() {
         assert!(error.contains(expected), "{error}");
     }
     let nothing = r#"{"thread": {"0": {"cycles": 0, "min": 1000000, "max": 0, "avg": 0.0}}}"#;
-    assert_eq!(refused(nothing), "no thread made a cycle");
+    assert_eq!(refused(nothing), "no thread completed a cycle");
     let mean = r#"{"thread": {"0": {"cycles": 2, "min": 5, "max": 7, "avg": 8.0}}}"#;
     assert!(refused(mean).contains("\"avg\" 8 is not between"), "{}", refused(mean));
     let cut = &CYCLICTEST[..CYCLICTEST.len() / 2];

@@ -1,4 +1,4 @@
-//! The sandbox: control groups that confine memory and, if asked, CPU time and processes.
+//! The sandbox: control groups that confine memory and, if requested, CPU time and processes.
 //!
 //! Uses version 2 if the nearest usable group offers the memory controller, else version 1. On a
 //! hybrid system a version 2 group without controllers is added for its pressure files.

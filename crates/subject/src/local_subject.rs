@@ -15,7 +15,7 @@ const HOST_BYTES: u64 = 1 << 30;
 const SMALLEST_BYTES: u64 = 16 << 20;
 const MOST_CPUS: f64 = 4096.0;
 
-/// The machine as it is, or control groups on it. What is not said is chosen where it runs.
+/// The machine as it is, or control groups on it. What is not given is chosen where it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LocalSubject {
@@ -66,7 +66,7 @@ impl Limits {
         Ok(())
     }
 
-    /// The limits, with this memory if none was asked for.
+    /// The limits, with this memory if none was requested.
     pub fn with_memory(&self, otherwise_bytes: u64) -> SandboxSpec {
         SandboxSpec {
             memory_bytes: self.memory_bytes.unwrap_or(otherwise_bytes),
@@ -102,7 +102,7 @@ impl LocalSubject {
         }
     }
 
-    /// Whether a subject is the one that is asked for, in all that is said.
+    /// Whether a subject matches the request in every value that the request names.
     pub fn describes(&self, made: &SubjectSpec) -> bool {
         match (self, made) {
             (Self::Host { memory_bytes: asked }, SubjectSpec::Host { memory_bytes }) => {

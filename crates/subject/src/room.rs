@@ -19,7 +19,7 @@ use crate::user_scope;
 const OWN_GROUP: &str = "thrashlab";
 const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
 
-/// Where the sandboxes of this process can be made.
+/// Where the sandboxes of this process can be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     Present,

@@ -40,11 +40,11 @@ pub struct StageOptions {
     pub origins: BTreeMap<String, String>,
     /// Test hook: freeze the prober.
     pub freeze: Option<Freeze>,
-    /// Whether runs go on when the user has logged out.
+    /// Whether runs continue after the user has logged out.
     pub outlives_login: bool,
 }
 
-/// A stage that cannot be set, or a run that cannot be made on it: why, with the next step.
+/// A stage that cannot be set up, or a run that cannot be executed on it: why, with the next step.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct StageError(String);
@@ -57,7 +57,7 @@ fn at(step: &'static str) -> impl Fn(io::Error) -> StageError {
     move |error| StageError(format!("{step}: {error}"))
 }
 
-/// The stage of one invocation; all it made is removed when it is dropped, by its journal.
+/// The stage of one invocation; all it created is removed when it is dropped, by its journal.
 pub struct Stage {
     program: PathBuf,
     journal: Journal,
@@ -104,8 +104,8 @@ impl Stage {
         Ok(Self { program, journal, work_dir, options, runs: 0, room: Room::Present, swept })
     }
 
-    /// Makes a sandbox and removes it again; returns a note if systemd had to make room for it.
-    /// Fails when no sandbox can be made, and lists what was tried.
+    /// Creates a sandbox and removes it again; returns a note if systemd had to provide the group.
+    /// Fails when no sandbox can be created, and lists what was tried.
     pub fn try_sandbox(&mut self, spec: &SandboxSpec) -> Result<Option<String>, StageError> {
         let mut note = None;
         if self.room == Room::Present {
@@ -189,7 +189,7 @@ impl Stage {
         made.try_for_each(|made| self.journal.remove(made)).map_err(at("tidy up after the run"))
     }
 
-    /// Makes one run; `made` collects what to remove after it.
+    /// Executes one run; `made` collects what to remove after it.
     fn make_run(
         &mut self,
         spec: &Spec,

@@ -23,7 +23,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("libraries", "how libraries are mapped: shared or static"),
     ("context_policy", "whose context is taken: lru or rover"),
     ("accounting", "how time becomes user and system time: tick or exact"),
-    ("daemons", "what runs beside the workload: single or multi"),
+    ("daemons", "what runs next to the workload: single or multi"),
     ("jitter", "how often in a thousand a timer fires one tick late"),
 ];
 

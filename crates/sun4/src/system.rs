@@ -87,7 +87,7 @@ named! {
 }
 
 named! {
-    /// What runs beside the workload.
+    /// What runs next to the workload.
     pub enum Daemons {
         /// Nothing but the shell that waits: single-user mode with `update`.
         Single = "single",

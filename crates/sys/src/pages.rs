@@ -179,7 +179,7 @@ mod tests {
                 false
             }
         };
-        // The kernel refuses a node that is not there, so it has seen the last bit of the mask.
+        // The kernel refuses a node that does not exist, so it has seen the last bit of the mask.
         let last = mapping.place(0..page, Placement::Prefer(63));
         let nodes = std::fs::read_to_string("/sys/devices/system/node/possible");
         if known && nodes.is_ok_and(|nodes| nodes.trim() == "0") {

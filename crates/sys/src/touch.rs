@@ -1,4 +1,4 @@
-//! The inner loops of the memory jobs. All access is volatile, so that each touch is made once.
+//! The inner loops of the memory jobs. All access is volatile, so that each touch happens once.
 
 use crate::memory::Mapping;
 

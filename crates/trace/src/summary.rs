@@ -47,7 +47,7 @@ pub struct Summary {
     pub missed: Vec<String>,
     /// When the last block was recorded, in nanoseconds from the beginning; absent if not recorded.
     pub duration_ns: Option<u64>,
-    /// Blocks that were recorded before the one that stands before them.
+    /// Blocks that were recorded earlier than the block before them.
     pub out_of_order: u64,
     #[serde(skip)]
     seen: PageSet,
@@ -68,11 +68,11 @@ pub struct EventCounts {
     pub thread_starts: u64,
     /// Threads ended.
     pub thread_ends: u64,
-    /// Processes made.
+    /// Processes created.
     pub forks: u64,
     /// Processes ended.
     pub exits: u64,
-    /// Mappings made.
+    /// Mappings created.
     pub maps: u64,
     /// Mappings removed.
     pub unmaps: u64,

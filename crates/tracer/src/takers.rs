@@ -1,4 +1,4 @@
-//! What is made of references: blocks for a simulator, packed blocks for a file.
+//! Where references go: blocks for a simulator, packed blocks for a file.
 
 use std::ops::Range;
 

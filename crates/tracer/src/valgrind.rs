@@ -17,7 +17,7 @@ use crate::stream::Taker;
 use crate::{Ended, Request, TracerError};
 
 const MISSED: &str =
-    "threads, further processes and mappings: valgrind's lackey does not tell them";
+    "threads, further processes and mappings: valgrind's lackey does not report them";
 
 pub(crate) struct Watched {
     lines: Box<dyn Source + Send>,

@@ -52,7 +52,7 @@ const CELL_VERSION: &str = "thrashlab cell 2";
 pub const MODULES: [&str; 3] = ["scsi_debug", "sd_mod", "ext4"];
 const TICK: Duration = Duration::from_millis(20);
 
-/// Whether the user wants to stop; asked again and again.
+/// Whether the user wants to stop; polled.
 pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// How guests are run.

@@ -23,7 +23,7 @@ const GUEST_CPUS: f64 = 1.0;
 /// 2^10 ns per instruction, QEMU's limit.
 const LARGEST_SHIFT: u8 = 10;
 
-/// What the settings of `vm:…` ask for.
+/// What the settings of `vm:…` request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VmRequest {
     /// The machine.

@@ -129,6 +129,6 @@ mod tests {
         assert_eq!(found.differing[0].values, [None, Some("later".to_owned())]);
         assert_eq!(found.common["drum"], "yes");
         assert_eq!(found.common["system"], "old, new");
-        assert_eq!(found.distances[0].conditions, ["users"], "what one does not tell is unknown");
+        assert_eq!(found.distances[0].conditions, ["users"], "what one does not state is unknown");
     }
 }

@@ -198,7 +198,7 @@ pub fn claims<'a>(ratios: impl Iterator<Item = (&'a str, Ratio)>) -> Vec<String>
                 let unit = if *claim == Claim::Seeds { "seed" } else { "block" };
                 let own = match paired {
                     true => "each to its own noload",
-                    false => "beside those of noload, which lacks some of them",
+                    false => "next to those of noload, which lacks some of them",
                 };
                 format!(
                     "{loads}The unit of the ratio and its interval is the {unit}: medians of {units} \

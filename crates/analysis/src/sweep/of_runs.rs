@@ -11,7 +11,7 @@ use crate::{MemoryWork, Standing, from_runs, increase, joined};
 
 /// The cost of work on memory: time for each touch.
 const COST: &str = "touch_ns";
-/// Responses of [`from_runs`] that are the cost of other measures; the first that is there counts.
+/// Responses of [`from_runs`] that are the cost of other measures; the first that exists counts.
 const USUAL: [&str; 2] = ["delay_ns", "elapsed_ns"];
 
 /// A run as a measurement, with the name and unit of its cost.

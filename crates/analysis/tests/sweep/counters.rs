@@ -1,4 +1,4 @@
-//! What lies under a knee, by the counters that moved.
+//! What changes at a knee, by the counters that moved.
 
 use std::collections::BTreeMap;
 

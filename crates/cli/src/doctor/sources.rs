@@ -45,7 +45,7 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
         let place = path.display().to_string();
         let snapshots = from_run(run).map_err(Error::msg).with_context(|| place.clone());
         let (before, after) = snapshots.map_err(Failure::WrongUse)?;
-        // Costs of this machine say nothing of the one that was measured.
+        // Costs of this machine mean nothing for the one that was measured.
         all.push((place, diagnose(&Interval::new(&before, &after), &UnitCosts::default())));
     }
     let named: Vec<_> = all.iter().map(|(place, found)| (Some(place.as_str()), found)).collect();

@@ -24,7 +24,7 @@ Examples:
   thrashlab mmu curve t.tlt --line              and of 64-byte lines
   thrashlab mmu curve t.tlt --sets 16,128       and set-associative ones, by ways
   thrashlab mmu curve t.tlt --sample 0.01       from one page in a hundred, with bounds
-  thrashlab mmu curve t.tlt --sample-size 8192  from so many pages that memory is bounded
+  thrashlab mmu curve t.tlt --sample-size 8192  from at most 8192 pages, which bounds memory
   thrashlab mmu curve t.tlt --working-set       how much is in use over time
 
 Methods, formulas and limits: docs/mmu-curve.md.";
@@ -35,7 +35,7 @@ pub(crate) struct CurveArgs {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Page sizes, powers of two from 4K [default: 4K, if no lines are asked for]
+    /// Page sizes, powers of two from 4K [default: 4K, unless --line is given]
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = page)]
     page: Vec<Unit>,
 
@@ -64,7 +64,7 @@ pub(crate) struct CurveArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// The working set over time, in windows of so many references
+    /// The working set over time, in windows of this many references
     #[arg(long, value_name = "WINDOW", num_args = 0..=1, default_missing_value = "1048576",
         value_parser = clap::value_parser!(u64).range(1..))]
     working_set: Option<u64>,

@@ -31,7 +31,7 @@ pub(crate) struct MachinesArgs {
 #[derive(Serialize)]
 struct Entry {
     about: String,
-    /// Its description, if one machine is asked for.
+    /// Its description, if one machine is requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     figures: String,

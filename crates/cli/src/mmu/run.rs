@@ -65,7 +65,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SEEDS", default_value = "1", value_parser = seeds)]
     seeds: Seeds,
 
-    /// A table beside it: reference:NAME, a folder of runs or a CSV
+    /// A table to compare it with: reference:NAME, a folder of runs or a CSV
     #[arg(long, value_name = "WHAT")]
     compare: Option<String>,
 

@@ -53,7 +53,7 @@ struct State {
     elapsed_ns: Vec<f64>,
 }
 
-/// A remedy and what it made of a state.
+/// A remedy and the state that it leads to.
 type Treated = (&'static Remedy, State);
 
 struct Trial<'a> {

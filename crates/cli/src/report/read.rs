@@ -181,7 +181,7 @@ impl Results {
         Ok(runs)
     }
 
-    /// What a report is made of; to be called once.
+    /// The input of a report; to be called once.
     pub(super) fn material(&mut self) -> Material<'_> {
         let mut inputs: Vec<Input<'_>> = mem::take(&mut self.inputs);
         for (input, curves) in inputs.iter_mut().zip(&self.curves) {
@@ -198,7 +198,7 @@ impl Results {
     }
 }
 
-/// The only factor beside the load that has several levels.
+/// The only factor besides the load that has several levels.
 fn only_factor(set: &Dataset) -> Option<String> {
     let mut varied =
         set.factors.iter().filter(|factor| factor.name != LOAD && factor.levels.len() > 1);

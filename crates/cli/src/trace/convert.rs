@@ -67,7 +67,7 @@ fn output(path: &Path) -> io::Result<(Option<OutFile>, File)> {
     OutFile::create(path).map(|(out_file, file)| (Some(out_file), file))
 }
 
-/// What the own format is to tell of the trace.
+/// What our own format records about the trace.
 fn header(input: &Input, args: &ConvertArgs) -> Header {
     let version = env!("CARGO_PKG_VERSION");
     match input.notes().header {

@@ -41,11 +41,11 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     pages: bool,
 
-    /// Leave out so many references at the beginning
+    /// Number of references to skip at the beginning
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip: u64,
 
-    /// Record so many references at most; the command goes on without being recorded
+    /// Maximum number of references to record; the command then continues unrecorded
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
@@ -89,7 +89,7 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     pass_on(&ended)
 }
 
-/// Starts recording a command, and says so if that will take long.
+/// Starts recording a command, with a notice if that will take long.
 pub(crate) fn start(request: &Request<'_>) -> Result<Recording, Failure> {
     let recording = Recording::start(request).map_err(|error| {
         let is_of_user = matches!(error, TracerError::NoProgram(_));
@@ -144,7 +144,7 @@ pub(crate) fn tell_missed(ended: &Ended) {
         complain(&format!("not recorded: {missed}"));
     }
     if ended.interrupted {
-        complain("the recording was interrupted; what stands before is complete");
+        complain("the recording was interrupted; it is complete up to that point");
     }
 }
 

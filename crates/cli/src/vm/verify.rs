@@ -105,7 +105,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     }
 }
 
-/// The runs that go on from one boot: of the first one several, of the others one.
+/// The runs that continue from one boot: several of the first boot, one of each other.
 fn runs_of_boot(
     Setting { waiter, progress, spec: machine }: &Setting,
     spec: &Spec,

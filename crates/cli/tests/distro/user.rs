@@ -3,7 +3,7 @@
 
 use crate::guest::{Guest, SHORT};
 
-/// What is said of the scope.
+/// The message about the scope.
 const SCOPE: &str = "not root: the sandbox is created in thrashlab-";
 
 #[test]

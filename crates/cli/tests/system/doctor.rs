@@ -30,7 +30,7 @@ fn a_recording_is_diagnosed_again_with_the_same_words() {
     let found = json(&doctor(&fixture, "--replay sick.jsonl --json"));
     assert!(found["elapsed_ns"].as_u64().unwrap() >= 300_000_000);
     let asked = ["findings", "ruled_out", "unable"].map(|key| found[key].as_array().unwrap().len());
-    assert!(asked.iter().sum::<usize>() >= doctor::ALL.len(), "every rule says something: {found}");
+    assert!(asked.iter().sum::<usize>() >= doctor::ALL.len(), "every rule has a result: {found}");
 
     let again = doctor(&fixture, "--for 10ms --record sick.jsonl");
     again.expect(2, &["create sick.jsonl", "File exists"]);

@@ -23,7 +23,7 @@ fn a_run_ends_with_a_page_and_names_it() {
     finished.expect(0, &["report: ", page.to_str().unwrap()]);
     assert!(read(&page).contains("cpuload"));
 
-    // It is made again from the run files alone, whatever their folder is called.
+    // It is rebuilt from the run files alone, whatever their folder is called.
     let moved = fixture.path().join("moved/out");
     fs::create_dir(moved.parent().unwrap()).unwrap();
     fs::rename(fixture.output(), &moved).unwrap();

@@ -1,4 +1,4 @@
-//! What the kernel says about a process: `/proc/PID/stat`, `status` and `schedstat`.
+//! What the kernel reports about a process: `/proc/PID/stat`, `status` and `schedstat`.
 
 use super::words::{Word, Words, lines};
 use super::{Pairs, ParseError};

@@ -141,7 +141,7 @@ mod tests {
         let pressed = read.machine("psi", "io_some_us", 500_000);
         assert_eq!(pressed.unpriced(&RULE), Some(LostTime::of_wall(4.5e8, 1_000_000_000)));
         let both = faults.clone().machine("psi", "io_some_us", 500_000);
-        assert_eq!(both.unpriced(&RULE).unwrap().lost_ns, 450_000_000, "faults say too little");
+        assert_eq!(both.unpriced(&RULE).unwrap().lost_ns, 450_000_000, "too few faults");
         assert!(faults.machine("psi", "io_some_us", 90_000).found(&RULE).lost().is_some());
     }
 

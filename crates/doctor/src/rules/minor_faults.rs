@@ -10,7 +10,7 @@ pub(crate) const RULE: Rule = Rule {
     name: "minor-faults",
     family: Family::Faults,
     about: "memory is taken from the kernel and given back, over and over",
-    cost: "first touches x cost of one + maps of pages that are there x cost of one (calibrated); \
+    cost: "first touches x cost of one + maps of resident pages x cost of one (calibrated); \
            without costs at most the time in the kernel",
     provocation: Provocation::Load("provoke-minor-faults"),
     remedy: "keep freed memory for the next use: larger trim and mmap thresholds of the allocator \
@@ -37,7 +37,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         let faults_per_s = who.minor_faults_per_s(interval);
         let pages = who.level(interval, "task_stat", "rss_pages");
         let turnover_per_s = (pages > 0.0).then(|| faults_per_s / pages);
-        let condition = format!("{} made {faults_per_s:.0} minor faults a second", who.who());
+        let condition = format!("{} had {faults_per_s:.0} minor faults a second", who.who());
         let system = who.share_of_time(interval, "stime_ticks");
         RULE.finding_of(who, unit_ns.is_some(), condition)
             .notes("task_stat/minflt per s", faults_per_s)

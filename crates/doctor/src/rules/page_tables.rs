@@ -12,7 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     name: "page-tables",
     family: Family::Translation,
     about: "many processes map the same memory, each with page tables of its own",
-    cost: "faults that map a page which is there x cost of one (calibrated); without a cost at most \
+    cost: "faults that map a resident page x cost of one (calibrated); without a cost at most \
            the time in the kernel",
     provocation: Provocation::Load("provoke-page-tables"),
     remedy: "map the shared memory with huge pages (hugetlb, or shmem_enabled=advise), or share \

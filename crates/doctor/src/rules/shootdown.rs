@@ -47,7 +47,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let storms = affected.iter().filter(|who| who.system_cpus(interval) >= SYSTEM_CPUS);
     let findings = storms.map(|who| {
         let condition = format!(
-            "{} changes its address space beside its other threads: {per_s:.0} TLB interrupts a \
+            "{} changes its address space while its other threads run: {per_s:.0} TLB interrupts a \
              second",
             who.who()
         );

@@ -169,7 +169,7 @@ impl LevelSteps {
         }
         Ok(match values.len() == names.len() {
             true => Measured::Values(values),
-            false => Measured::Skip("no run was made".to_owned()),
+            false => Measured::Skip("no run was executed".to_owned()),
         })
     }
 

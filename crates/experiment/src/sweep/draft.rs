@@ -86,7 +86,7 @@ pub struct SearchArgs {
     #[arg(long, value_name = "LEVEL", value_parser = |text: &str| Ok::<_, String>(Value::from(text)))]
     pub present: Option<Value>,
 
-    /// What stands for the cost: touch_ns, system_ns or faults for each touch; delay_ns,
+    /// The cost of work: touch_ns, system_ns or faults for each touch; delay_ns,
     /// elapsed_ns, cpu_ns [default: time for each touch, a probe's delay, a session's time]
     #[arg(long, value_name = "RESPONSE")]
     pub response: Option<String>,
@@ -239,7 +239,7 @@ fn check(plan: &SweepPlan) -> Result<(), PlanError> {
         let names: Vec<&str> = by.levels.iter().map(|level| level.name.as_str()).collect();
         let twice = (1..names.len()).find(|index| names[..*index].contains(&names[*index]));
         if let Some(index) = twice {
-            return refused(format!("by {}: level {:?} stands there twice", by.name, names[index]));
+            return refused(format!("by {}: level {:?} appears twice", by.name, names[index]));
         }
         if names.is_empty() || names.contains(&"") {
             return refused(format!("by {}: it needs levels with names", by.name));

@@ -9,7 +9,7 @@ use super::page_size::PageSize;
 use super::policy::Policy;
 
 const MOST_ENTRIES: usize = 1 << 20;
-/// The most address-space numbers that fit beside a page's number.
+/// The most address-space numbers that fit next to a page number.
 pub(crate) const MOST_ASIDS: u32 = 1 << 15;
 const MOST_LEVELS: u32 = 4;
 
@@ -126,7 +126,7 @@ pub struct WalkCache {
 pub struct Walk {
     /// Levels of page tables, 4 or 5.
     pub levels: u32,
-    /// Cycles of a walk beside its steps.
+    /// Cycles of a walk besides its steps.
     pub start_cycles: u64,
     /// Cycles of a step whose line is in the data caches.
     pub cached_cycles: u64,

@@ -1,4 +1,4 @@
-//! Choices of a run beside its machine.
+//! Options of a run other than its machine.
 
 use model::named;
 

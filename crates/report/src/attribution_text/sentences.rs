@@ -85,7 +85,7 @@ fn factors(scales: &TwoScales, words: &Words, again: bool) -> String {
         let figure = &main.figure;
         match (effects.scale, index) {
             (scale, _) if !counts(figure, none(scale)) => {
-                format!("{what} makes no difference that these trials can tell")
+                format!("{what} makes no difference that these trials can show")
             }
             (Scale::Log, 0) if !again => {
                 let (size, interval) = (ratio(figure.value), interval_of_ratio(figure));
@@ -182,7 +182,8 @@ fn together(step: &Step, words: &Words) -> Vec<String> {
         };
         let ((one, other), (level, of_other)) = (&found.factors, &found.levels);
         format!(
-            "Together {one} {level} and {other} {of_other} make {size} beside the {of} of the two."
+            "Together {one} {level} and {other} {of_other} make {size} on top of the {of} of \
+             the two."
         )
     });
     told.collect()
@@ -219,7 +220,7 @@ fn neighbour(found: &Neighbour, words: &Words) -> String {
     };
     let size = times(&log.figure);
     if !counts(&log.figure, 1.0) {
-        return format!("{what}: {size}: no change that these trials can tell.");
+        return format!("{what}: {size}: no change that these trials can show.");
     }
     let change = log.figure.value - 1.0;
     let kind = match (change.abs() < SLIGHT, words.is_loss(change)) {
@@ -331,7 +332,7 @@ fn still_open(attribution: &Attribution, words: &Words) -> Vec<String> {
         if !open.is_empty() {
             sentences.push(format!(
                 "How {} {} this about remains unexplained: no part of the work and no counter was \
-                 measured beside the {}.",
+                 measured with the {}.",
                 and(&open),
                 if open.len() == 1 { "brings" } else { "bring" },
                 words.noun

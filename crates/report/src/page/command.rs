@@ -215,7 +215,7 @@ fn missing(header: &Header) -> Vec<String> {
                 place.unwrap_or_default()
             ));
             if fact("swaps").is_none() && fact("swap_bytes") != Some("0") {
-                let text = "Whether a swap file was made for the run (--swap) is not recorded.";
+                let text = "Whether a swap file was created for the run (--swap) is not recorded.";
                 gaps.push(text.to_owned());
             }
         }

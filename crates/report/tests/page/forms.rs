@@ -90,7 +90,7 @@ fn the_commands_make_the_results_again() {
     assert!(made.contains("thrashlab report before after -o report.html"), "{made}");
 }
 
-/// What "How to reproduce" says of a run.
+/// What "How to reproduce" lists for a run.
 fn reproduced(change: impl Fn(&mut Header)) -> String {
     let mut run = run("002-cpuload", "cpuload", "6.1.0", &[9.0, 9.1, 9.2]);
     change(run.header.as_mut().expect("a header"));

@@ -211,7 +211,7 @@ impl Read {
             [only] => format!("at {only}"),
             [first, .., last] => format!("from {first} to {last}"),
         };
-        notes.push(format!("begun {begun}, in a time zone that perf does not tell"));
+        notes.push(format!("begun {begun}, in a time zone that perf does not record"));
         notes
     }
 }

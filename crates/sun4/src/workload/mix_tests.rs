@@ -99,7 +99,7 @@ fn what_is_wrong_is_refused_where_it_stands() {
         ("used = \"40K\"", "used = \"481K\"", "cannot be used"),
         ("program = \"sh\"\ntouches = { text = \"8K\" }", "program = \"zsh\"", "no program"),
         ("serves = true", "serves = true\nevery = \"1s\"", "one of think"),
-        ("serves = true", "serves = true\ninteractions = 2", "goes on for ever"),
+        ("serves = true", "serves = true\ninteractions = 2", "never ends"),
         ("serves = true", "serves = true\ncalls = [\"server\"]", "may not call"),
         ("calls = [\"server\"]", "calls = [\"user\"]", "does not serve"),
         ("runs = [\"ls\"]", "runs = [\"rm\"]", "no command"),

@@ -42,7 +42,7 @@ struct Buffers {
 }
 
 impl Reader {
-    /// Reads a file that stands at its beginning. Fails when it cannot be read or is not a trace.
+    /// Reads a file positioned at its beginning. Fails when it cannot be read or is not a trace.
     pub fn from_file(file: File, columns: Granularity) -> Result<Self, TraceError> {
         let length_bytes = file.metadata()?.len();
         Self::new(Box::new(file.try_clone()?), Some((file, length_bytes)), columns)

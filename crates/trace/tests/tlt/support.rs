@@ -126,7 +126,7 @@ pub(crate) fn finished(encoder: &mut Encoder) -> PackedBlock {
     block
 }
 
-/// What a reader has to tell of these stretches, without any packing.
+/// What a reader has to return for these stretches, without any packing.
 pub(crate) fn blocks(stretches: &[Stretch], columns: Granularity) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut first = 0;

@@ -15,7 +15,7 @@ const WARM_OPERATIONS: u64 = 10_000;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-shootdown",
-    about: "protect a page beside a thread that runs (at 0 there is no other thread)",
+    about: "change a page's protection while another thread runs (at 0 there is none)",
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_OPERATIONS,
     ..provocation(plan, work)
 };

@@ -19,7 +19,7 @@ fn tiny(options: &[(&str, &str)]) -> Simulator {
     simulator(TINY, options)
 }
 
-/// One TLB of so many entries in one set.
+/// One TLB with this many entries in one set.
 fn one_tlb(entries: usize, policy: &str) -> String {
     format!(
         "kind = \"tlb\"\nabout = \"one\"\n[[tlb]]\nname = \"L1\"\nlevel = 1\nserves = \"both\"\n\

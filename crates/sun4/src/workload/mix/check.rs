@@ -111,7 +111,7 @@ impl Mix {
         let reason = "a process has one of think, every and serves = true";
         description.that(&format!("{path}.name"), has_one, reason)?;
         let is_endless = !(group.serves && group.interactions.is_some());
-        let reason = "who serves goes on for ever: interactions are those of its callers";
+        let reason = "a server never ends: interactions are those of its callers";
         description.that(&format!("{path}.interactions"), is_endless, reason)?;
         // Two that call each other would wait for ever.
         let is_last = !group.serves || group.calls.is_empty();

@@ -1,4 +1,4 @@
-//! The table that a simulation is put beside.
+//! The table that a simulation is compared with.
 
 use analysis::published::Condition;
 use analysis::sweep::Curve;
