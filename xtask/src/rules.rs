@@ -63,7 +63,7 @@ fn unsafe_is_in_sys_only(path: &str, text: &str) -> Findings {
     numbered(text)
         .filter(|(_, line)| line.contains(lint))
         .filter(|(_, line)| !line.contains("deny(") && !line.contains("forbid("))
-        .map(|(number, _)| (number, "unsafe code belongs into crates/sys".to_owned()))
+        .map(|(number, _)| (number, "unsafe code belongs in crates/sys".to_owned()))
         .collect()
 }
 

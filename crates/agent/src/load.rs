@@ -59,8 +59,8 @@ impl LoadPlan {
         (workers > SUMMED_TASKS_MAX).then(|| Missed {
             capability: "load_task_stat".to_owned(),
             reason: format!(
-                "the load has {workers} processes; only those of at most {SUMMED_TASKS_MAX} are \
-                 read one by one"
+                "the load has {workers} processes; they are read one by one only up to \
+                 {SUMMED_TASKS_MAX}"
             ),
         })
     }

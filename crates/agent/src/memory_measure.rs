@@ -244,7 +244,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
             Some(Ok(walks)) => Ok(Some(walks)),
             Some(Err(error)) if !self.walks_lost => {
                 self.walks_lost = true;
-                let text = format!("page walks are not counted any more: {error}");
+                let text = format!("page walks are no longer counted: {error}");
                 self.observer.output.warning(text).map(|()| None)
             }
             _ => Ok(None),

@@ -212,7 +212,7 @@ fn work(run: &Run) -> (Vec<Values>, Option<String>) {
     let failed = items.iter().filter(|item| item.failure.is_some()).count();
     let unfinished =
         (unfinished > 0).then(|| format!("{unfinished} of {workers} workers did not finish"));
-    let failed = (failed > 0).then(|| format!("{failed} of {} pieces of work failed", items.len()));
+    let failed = (failed > 0).then(|| format!("{failed} of {} units of work failed", items.len()));
     (values, joined(unfinished.into_iter().chain(failed)))
 }
 

@@ -81,7 +81,7 @@ fn a_trial_is_the_unit_where_both_arms_have_two() {
     let found = inputs(&[one("a"), one("b")]);
     let cell = &found.cells[0];
     assert_eq!((cell.unit, cell.first.values.len()), (Unit::Samples, 3));
-    assert!(cell.notes[0].contains("how runs differ from each other was not seen"));
+    assert!(cell.notes[0].contains("variation between runs is unknown"));
 
     let two = |name| {
         probe(name, false, &[("noload", 1, 1, &[10.0, 20.0, 90.0]), ("noload", 2, 5, &[30.0])])
@@ -160,7 +160,7 @@ fn wrong_questions_are_told_what_there_is() {
     assert!(ask(&[set()], None, None).contains("load (noload, cpuload)"));
     assert!(ask(&[set()], Some("x"), None).contains("no factor \"x\""));
     assert!(ask(&[set(), set()], Some("load"), None).contains("2 were given"));
-    assert!(ask(&[set(), set()], None, Some("x")).contains("there are delay_ns"));
+    assert!(ask(&[set(), set()], None, Some("x")).contains("choose from delay_ns"));
     let other = probe("b", false, &[("spawnload", 1, 1, &[1.0])]);
     let error = compare(&[set(), other], &Request::default()).unwrap_err().to_string();
     assert!(error.starts_with("nothing in common to compare: "), "{error}");

@@ -17,16 +17,16 @@ const EXAMPLES: &str = "\
 Examples:
   thrashlab attribute reference:multics/experiment4    two compilers on three systems (1973)
   thrashlab attribute reference:multics/experiment1 --mediator page_faults --unit-cost 8ms --per 6
-                                                       what paging explains of the CPU time
+                                                       how much CPU time paging explains
   thrashlab attribute results/ --factor kernel,compiler --response cpu_ns
   thrashlab attribute results/ --levels kernel=6.1,6.12
                                                        two of several kernels
   thrashlab attribute reference:multics/experiment1 reference:multics/experiment2 --ledger
                                                        in which conditions two experiments differ
 
-An experiment is a folder of run files, a CSV with one row a trial, or a published result.
-In a CSV, columns that end in a unit (cpu_s, page_faults) were measured, `trial`, `block`, `seed`
-and `command` are what they are called, and every other column is a factor.";
+An experiment is a folder of run files, a CSV with one row per trial, or a published result.
+In a CSV, columns that end in a unit (cpu_s, page_faults) were measured; `trial`, `block`,
+`seed` and `command` have that meaning; every other column is a factor.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -127,6 +127,6 @@ fn levels(text: &str) -> Result<(String, Vec<String>), String> {
 fn confidence(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
-        _ => Err("a confidence lies between 0 and 1, such as 0.95".to_owned()),
+        _ => Err("a confidence is between 0 and 1, such as 0.95".to_owned()),
     }
 }

@@ -15,14 +15,14 @@ Examples:
   thrashlab bisect examples/planted-regression.toml
                                       which level of the plan's factor caused the regression?
   thrashlab bisect plan.toml --git v6.11..v6.12 --repo ~/linux
-                                      commits: the plan's `build` makes each from {level}
+                                      commits, each built by the plan's `build`
   thrashlab bisect --range 1..128 --run './measure.sh {level}'
                                       the last line that a command prints is its measurement
   thrashlab bisect --values a,b,c,d --run './is-it-bad.sh {level}' --exit-code
                                       as `git bisect run`: 0 good, 125 skip, else bad
 
 On a deterministic subject every step is measured once, and the answer is exact. Elsewhere each
-measurement changes the probabilities of all steps, until one of them has 95 %. A step that cannot
+measurement changes the probabilities of all steps, until one of them reaches 95 %. A step that cannot
 be built is skipped. What was measured before is not measured again.";
 
 #[derive(Args)]

@@ -17,7 +17,7 @@ Examples:
   thrashlab cache stat --json";
 
 const PRUNE_EXAMPLES: &str = "\
-All of it is rebuilt when it is needed; kernels of packages may have to be fetched again.
+Everything is rebuilt when needed; kernel packages may have to be downloaded again.
 
 Examples:
   thrashlab cache prune

@@ -17,11 +17,11 @@ use crate::Failure;
 const EXAMPLES: &str = "\
 Examples:
   thrashlab experiment plan.toml --list-cells > list
-  split -n l/8 list part.                            only simulations: any line goes anywhere
-  thrashlab cells store < part.aa                    on any host, all at a time
-  thrashlab experiment plan.toml --cells store       puts them together
+  split -n l/8 list part.                            simulations only: lines are independent
+  thrashlab cells store < part.aa                    on any hosts, in parallel
+  thrashlab experiment plan.toml --cells store       collect the results
 
-Cells of guests need the machines before them and their files: docs/fleet.md.";
+Cells of guests need the line of their machine first, and its files: docs/fleet.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

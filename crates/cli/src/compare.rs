@@ -22,13 +22,13 @@ Examples:
   thrashlab compare before/ after/ -o change.md       as Markdown, for a pull request
   thrashlab compare EXPERIMENT --factor kernel        the levels of a factor in one experiment
   thrashlab compare reference:multics/experiment1 --factor system
-  thrashlab compare two-commands.json                 the commands of one export of hyperfine
+  thrashlab compare two-commands.json                 the commands of one hyperfine export
   thrashlab compare old.json new.json                 exports of hyperfine or Google Benchmark
   thrashlab compare schbench-old/ schbench-new/       folders of one program's files, each a trial
   thrashlab compare old.txt new.txt --response ns/op  outputs of go test -bench
 
-Verdicts are regression, improvement, equivalent (within the margin) and cannot tell: one a cell, and
-one over all cells of an arm, which can show a joint effect that no cell shows alone. Exit code 2 if
+Verdicts are regression, improvement, equivalent (within the margin) and cannot tell: one per cell,
+and one over all cells of an arm, which can show a joint effect that no cell shows alone. Exit code 2 if
 the inputs measured different things.";
 
 #[derive(Args)]

@@ -12,9 +12,9 @@ const EXAMPLES: &str = "\
 The file is $XDG_CONFIG_HOME/thrashlab/config.toml, else ~/.config/thrashlab/config.toml, such as:
   subject = \"sandbox:mem=1G\"
   jobs = 2
-A setting is an option's default in every command that has it. `vm` is what follows vm: in
-`thrashlab vm`, `results` the folder for results that --output does not name. An option is stronger
-than the environment (THRASHLAB_SUBJECT, THRASHLAB_WORK_DIR, …), which is stronger than the file.
+A setting is the default of an option in every command that has it; `vm` is the machine of
+`thrashlab vm`, and `results` the folder for results without --output. Options override the
+environment (THRASHLAB_SUBJECT, THRASHLAB_WORK_DIR, …), which overrides the file.
 
 Examples:
   thrashlab config

@@ -18,14 +18,14 @@ use crate::{Failure, print};
 const EXAMPLES: &str = "\
 Examples:
   thrashlab doctor                          watch for ten seconds, then show what cost time
-  thrashlab doctor --for 1m --verbose       a minute; and why the other conditions are ruled out
-  thrashlab doctor --watch                  again and again, until Ctrl-C
-  thrashlab doctor --since-boot             all that was counted since boot
-  thrashlab doctor --record sick.jsonl      keep what was read …
+  thrashlab doctor --for 1m --verbose       a minute, and why other conditions are ruled out
+  thrashlab doctor --watch                  repeat until Ctrl-C
+  thrashlab doctor --since-boot             everything counted since boot
+  thrashlab doctor --record sick.jsonl      record the counters …
   thrashlab doctor --replay sick.jsonl      … and diagnose it again, here or elsewhere
   thrashlab doctor --openmetrics /var/lib/node_exporter/textfile/thrashlab.prom
-  thrashlab doctor --calibrate              what a fault, a switch, a copy cost here
-  thrashlab doctor --from results/          runs of thrashlab run, each by itself
+  thrashlab doctor --calibrate              the costs of a fault, a switch and a copy here
+  thrashlab doctor --from results/          runs of thrashlab run, one by one
   thrashlab doctor --from reference:sun4/hatcnt
                                             Irlam's estimate of 1990
 
@@ -46,7 +46,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, conflicts_with_all = ["since_boot", "from", "calibrate", "rules"])]
     watch: bool,
 
-    /// Take all that was counted since boot for the interval
+    /// Take everything counted since boot for the interval
     #[arg(long, conflicts_with_all = ["replay", "from", "calibrate", "rules", "record"])]
     since_boot: bool,
 

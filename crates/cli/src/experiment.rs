@@ -33,7 +33,7 @@ Examples:
   thrashlab attribute ~/.local/share/thrashlab/NAME
 
 To resume an interrupted experiment, run the same command again.
-How to write a plan, and all that it can set: docs/experiments.md.";
+How to write a plan, and everything that it can set: docs/experiments.md.";
 
 /// Names another Python than `python3`.
 const PYTHON: &str = "THRASHLAB_PYTHON";

@@ -15,10 +15,10 @@ use crate::{Failure, OrWrong, print};
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab export RESULTS --format csv -o samples.csv      a row a sample
+  thrashlab export RESULTS --format csv -o samples.csv      one row per sample
   thrashlab export RESULTS --format parquet --table all -o tables/
-                                                            runs, samples, counters, …: a file each
-  thrashlab export before/ --format go -o a.txt             and the same of after/, then:
+                                                            runs, samples, counters, …: one file each
+  thrashlab export before/ --format go -o a.txt             and the same for after/, then:
   benchstat a.txt b.txt
   thrashlab export RESULTS --format openmetrics -o thrashlab.prom
   thrashlab export hyperfine.json --format go               results of other programs as well

@@ -72,7 +72,7 @@ enum ImportFrom {
 fn import_format(text: &str) -> Result<store::import::Format, String> {
     use store::import::Format;
     let names = Format::ALL.map(|format| format.name).join(", ");
-    Format::named(text).ok_or_else(|| format!("no format is named {text:?}; there are {names}"))
+    Format::named(text).ok_or_else(|| format!("no format is named {text:?}; choose from {names}"))
 }
 
 pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {

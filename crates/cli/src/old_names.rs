@@ -18,7 +18,7 @@ pub(crate) fn replace(arguments: &mut [OsString]) -> Vec<String> {
     for (verb, old, new) in RENAMED {
         if replace_option(arguments, verb, old, new) {
             warnings.push(format!(
-                "{old} is called {new} now; the old name goes with the next release"
+                "{old} was renamed to {new}; the old name will be removed in the next release"
             ));
         }
     }

@@ -25,7 +25,7 @@ const EXAMPLES: &str = "\
 Examples:
   thrashlab run                                    all loads, under three minutes
   thrashlab run --quick                            all loads, under a minute
-  thrashlab run --classic --format resp1           the times and the output of 2003
+  thrashlab run --classic --format resp1           the timing and the output of 2003
   thrashlab run --subject sandbox:mem=256M,cpus=1  a machine of 256 MiB and one CPU
   thrashlab run --load cpuload,spawnload --probe wake
   sudo thrashlab run --swap 1G                     with a temporary swap file
@@ -33,7 +33,7 @@ Examples:
                                                    a kernel in virtual time: exactly repeatable
   thrashlab run --job vmtest:size=24M --subject mmu:machine=sparcstation1,hat=old --seeds 1..3
                                                    a machine of 1989, simulated
-  thrashlab run --job session                      six users at work: time, CPU time and faults a
+  thrashlab run --job session                      six users at work: time, CPU time and faults per
                                                    command
   thrashlab run --subject ssh://me@server,sandbox:mem=1G
                                                    another machine, through ssh
@@ -188,7 +188,7 @@ impl RunArgs {
             Some(SubjectArg::Here(_) | SubjectArg::Remote(_)) | None => return Ok(()),
         };
         if self.resume {
-            let why = "--resume is for machines that are measured; what is exactly repeatable is \
+            let why = "--resume is for measured machines; exactly repeatable runs are \
                        taken from the cache or run again";
             return Err(wrong!(why));
         }
@@ -204,7 +204,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let plan = args.plan()?;
     let measure = plan.measure();
     if matches!(measure, Measure::Job(_)) && args.shape.output_format().is_none() {
-        return Err(wrong!("--format resp1 is a form of a probe's results"));
+        return Err(wrong!("--format resp1 is for the results of a probe"));
     }
     let folder = results_folder(args, measure)?;
     let mut progress = args.lab.progress()?;

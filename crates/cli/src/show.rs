@@ -105,7 +105,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
         document(find(name).or_wrong("show")?)
     } else if is_foreign(path) {
         if shape.worst.is_some() || shape.output_format().is_none() {
-            return Err(wrong!("--worst and --format resp1 are for runs, and {what} is none"));
+            return Err(wrong!("--worst and --format resp1 are for runs, and {what} is not a run"));
         }
         set = observations(what).or_wrong("read results")?;
         dataset_document(&set)
@@ -134,7 +134,7 @@ pub(crate) fn shaped(
         return Err(wrong!("--worst is for a probe's responses"));
     }
     if shape.output_format().is_none() {
-        return Err(wrong!("--format resp1 is a form of a probe's results"));
+        return Err(wrong!("--format resp1 is for the results of a probe"));
     }
     if is_of_memory_job(runs) {
         let result = MemoryJob::from_runs(runs, skipped);

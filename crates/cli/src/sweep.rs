@@ -149,7 +149,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
         }
         Ok(()) => {
             progress.say(&format!("run files: {folder}"));
-            progress.say(&format!("again: thrashlab sweep --from {folder}"));
+            progress.say(&format!("print it again: thrashlab sweep --from {folder}"));
             Ok(())
         }
     }

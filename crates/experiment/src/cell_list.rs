@@ -60,7 +60,7 @@ pub(crate) fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
     for cell in cells.iter().filter(|cell| !cell.is_deterministic()) {
         let reason = match &cell.subject {
             Some(crate::SubjectArg::Vm(_)) => {
-                "accel=kvm is not deterministic, so each host would make another run of it; use \
+                "accel=kvm is not deterministic, so each host would run it differently; use \
                  accel=tcg"
             }
             _ => {
@@ -170,7 +170,7 @@ impl CellMaker {
             _ if !matches!(cell.spec.subject, SubjectSpec::Vm(_)) => None,
             Some(Ok(vm)) => Some(vm),
             Some(Err(why)) => return Err(cannot(why.clone())),
-            None => return Err(cannot("the list does not have its machine before it".to_owned())),
+            None => return Err(cannot("its machine is not listed before it".to_owned())),
         };
         let here = match vm {
             Some(vm) => vm.cell_key(&cell.spec)?,

@@ -62,7 +62,9 @@ pub(crate) fn timing(
     let name = name.or(of_machine).unwrap_or(PROFILES[0].0);
     let found = PROFILES.iter().find(|(known, _)| *known == name);
     let (_, [interval_ns, warmup_ns, timeout_ns]) = found.ok_or_else(|| {
-        format!("profile: there is no {name:?}; there are default, quick, slow and classic")
+        format!(
+            "profile: no profile is named {name:?}; choose from default, quick, slow and classic"
+        )
     })?;
     let is_changed = *changes != TimingChanges::default();
     let timing = Timing {

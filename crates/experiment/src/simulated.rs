@@ -54,7 +54,7 @@ impl Machine {
             "sun4" => sun4::Machine::parse(text).map(Box::new).map(Self::Sun4),
             "tlb" => mmu::tlb::Machine::parse(text).map(Box::new).map(Self::Tlb),
             other => {
-                let reason = format!("no kind of machine is named {other:?}; there are sun4, tlb");
+                let reason = format!("no kind of machine is named {other:?}; choose sun4 or tlb");
                 description.refuse("kind", reason)
             }
         }
@@ -76,7 +76,7 @@ pub fn machine_text(name: &str) -> Result<String, String> {
     shipped().find(|(known, _)| *known == name).map(|(_, text)| text.to_owned()).ok_or_else(|| {
         let names: Vec<&str> = shipped().map(|(name, _)| name).collect();
         format!(
-            "no machine is named {name:?}; there are {}; a description of your own is a file \
+            "no machine is named {name:?}; choose from {}; a description of your own is a file \
              ({FILE})",
             names.join(", ")
         )
@@ -116,7 +116,7 @@ fn setup_of(
         Ok(Machine::Sun4(machine)) => *machine,
         Ok(Machine::Tlb(_)) => {
             return Err(format!(
-                "machine {name} has TLBs, and what runs on it is a trace: thrashlab mmu run \
+                "machine {name} has TLBs and runs traces: thrashlab mmu run \
                  --machine {name} TRACE"
             ));
         }

@@ -126,7 +126,7 @@ fn begin(system: &System, pid: u32, clear: bool) -> Result<u64, String> {
         return Err("it has ended and has not been reaped yet".to_owned());
     }
     if status.vm_pte_kb.is_none() {
-        return Err("a thread of the kernel, without memory of its own".to_owned());
+        return Err("a kernel thread, without memory of its own".to_owned());
     }
     // Who may not read it must not clear its bits.
     system.pagemap(pid)?;

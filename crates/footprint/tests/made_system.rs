@@ -277,7 +277,7 @@ fn what_cannot_be_measured_says_why() {
     assert_eq!(
         reasons(&found),
         [
-            "a thread of the kernel, without memory of its own",
+            "a kernel thread, without memory of its own",
             "it has ended and has not been reaped yet",
             &format!("{}: line 1, field inode: missing", path("3")),
             "it has ended; another process has its number now",

@@ -19,7 +19,7 @@ pub(crate) fn apply(machine: &MachineSpec) -> Result<(), String> {
     for (path, value) in files(machine) {
         let shown = path.display().to_string();
         if !path.exists() {
-            return Err(format!("this kernel has no {shown}, which is to be {value:?}"));
+            return Err(format!("this kernel has no {shown}, which should be {value:?}"));
         }
         fs::write(&path, value).map_err(at(format!("write {value:?} to {shown}")))?;
     }

@@ -40,7 +40,7 @@ impl Spool {
     fn at(folder: PathBuf) -> io::Result<Self> {
         make_private(&folder).map_err(|error| {
             let text =
-                format!("make {}: {error}; name another in XDG_STATE_HOME", folder.display());
+                format!("create {}: {error}; name another in XDG_STATE_HOME", folder.display());
             io::Error::new(error.kind(), text)
         })?;
         Ok(Self { folder })

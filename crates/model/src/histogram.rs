@@ -77,7 +77,7 @@ fn check_head(bytes: &[u8]) -> Result<(), HistogramError> {
     match (word(0), word(4), word(12)) {
         (Some(kind), ..) if kind != COOKIE => refused("another kind of histogram"),
         (_, Some(size), _) if size as usize != bytes.len().saturating_sub(HEAD_BYTES) => {
-            refused("its counts have another size than it claims")
+            refused("its counts have a different size than it claims")
         }
         (.., Some(digits)) if digits > u32::from(DIGITS) => refused("it keeps too many digits"),
         (.., Some(_)) => Ok(()),

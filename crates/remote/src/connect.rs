@@ -55,11 +55,11 @@ impl Host {
         match heard {
             Ok(Some(Frame::Message(Answer::Hello { language: LANGUAGE, .. }))) => Ok(Ok(link)),
             Ok(Some(said)) => {
-                Err(self.refused(&format!("it answers in another language: {said:?}")))
+                Err(self.refused(&format!("its answer is not in our protocol: {said:?}")))
             }
             Ok(None) if waiter.stop_requested() => Err(RemoteError::Interrupted),
             Ok(None) | Err(Broken::Silent) => {
-                let said = format!("nobody answered for {} s", HELLO_NS / 1_000_000_000);
+                let said = format!("no answer for {} s", HELLO_NS / 1_000_000_000);
                 Err(unreachable(&self.address, &said))
             }
             Err(Broken::Garbled(why)) => Err(self.refused(&why)),
@@ -147,8 +147,8 @@ impl Host {
         let next = if said.contains("ssh: not found") {
             return unreachable(&self.address, said);
         } else if !self.program.is_static {
-            "This program needs the libraries of this system: `make build` makes one that does not, \
-             and --remote-program FILE names it"
+            "This program needs the libraries of this system: build a static one with \
+             `make build`, and name it with --remote-program FILE"
         } else {
             "It lies in ~/.cache/thrashlab/bin there, which must be a folder from which programs \
              may be run and with room for it; XDG_CACHE_HOME there names another"

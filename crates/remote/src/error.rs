@@ -9,7 +9,9 @@ pub enum RemoteError {
     #[error("{0}")]
     Failed(String),
     /// The results cannot be written.
-    #[error("the results cannot be written: {0}; name a folder with room with --output DIR")]
+    #[error(
+        "the results cannot be written: {0}; name a folder with enough space with --output DIR"
+    )]
     Results(io::Error),
     /// The user stopped it.
     #[error("interrupted")]

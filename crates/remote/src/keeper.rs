@@ -66,7 +66,7 @@ struct Session<'a> {
 impl Session<'_> {
     fn hold(hub: &Arc<Hub>, spool: &Spool, opening: &Opening) -> Result<(), String> {
         if opening.language != LANGUAGE {
-            return Err(format!("it speaks language {LANGUAGE}, not {}", opening.language));
+            return Err(format!("it speaks protocol {LANGUAGE}, not {}", opening.language));
         }
         let Some(lease) = take_lease(hub, spool, opening)? else { return Ok(()) };
         let (folder, socket) = spool.socket(&opening.session);

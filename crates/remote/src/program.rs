@@ -77,7 +77,7 @@ impl Program {
              {machines}) ;; *) echo \"{OTHER_MACHINE}$(uname -s) $(uname -m)\" >&2; exit 65;; esac; \
              d=\"{FOLDER}\"; mkdir -p \"$d\"; t=\"$d/.{hash}.$$\"; trap \"rm -f \\\"$t\\\"\" EXIT; \
              cat >\"$t\"; n=$(($(wc -c <\"$t\"))); \
-             if [ $n -ne {size_bytes} ]; then echo \"$n bytes of {size_bytes} came\" >&2; exit 66; fi; \
+             if [ $n -ne {size_bytes} ]; then echo \"$n bytes of {size_bytes} arrived\" >&2; exit 66; fi; \
              chmod 700 \"$t\"; \"$t\" {command} verify {hash}; mv -f \"$t\" \"$d/{hash}\"",
             machines = machine
                 .split('|')

@@ -38,8 +38,7 @@ impl Receipt {
     /// Takes what came. Fails, with the reason, if it is not the next missing piece.
     pub(crate) fn take(&mut self, said: Frame<Answer>) -> Result<Received, String> {
         let expected = self.size_bytes;
-        let elsewhere =
-            |from| Err(format!("a piece of the run came from byte {from}, not {expected}"));
+        let elsewhere = |from| Err(format!("data arrived from byte {from}, not {expected}"));
         match said {
             Frame::RunLine(line) if self.is_streaming => {
                 self.size_bytes += line.len() as u64;

@@ -227,7 +227,7 @@ impl Session {
     ) -> Result<Outcome, Failed> {
         let host = &self.host;
         let damaged = |why: String| {
-            let next = "nothing of it is lost there: start again with the same command";
+            let next = "nothing is lost there: run the same command again";
             host.refused(&format!("{why}; {next}"))
         };
         let Some(link) = &mut self.link else { return Err(Broken::Closed.into()) };
@@ -301,7 +301,7 @@ impl Session {
             match self.host.connect(waiter, &mut |_| {}) {
                 Ok((link, _)) => {
                     self.link = Some(link);
-                    say(&format!("connected with {} again", self.host.address));
+                    say(&format!("reconnected to {}", self.host.address));
                     return Ok(());
                 }
                 Err(error) => why = error.to_string(),

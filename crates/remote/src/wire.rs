@@ -140,7 +140,7 @@ impl fmt::Display for Holder {
         let since = Timestamp::from_nanosecond(i128::from(self.since_unix_ns))
             .map(|since| since.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
         match (self.who.as_str(), since) {
-            ("", _) => write!(out, "a user who left no name"),
+            ("", _) => write!(out, "an unnamed user"),
             (who, Ok(since)) => write!(out, "{who} since {since}"),
             (who, Err(_)) => write!(out, "{who}"),
         }

@@ -131,8 +131,8 @@ pub(crate) fn whose_time(lost: &LostTime) -> String {
     match lost.lost_of {
         Denominator::Threads(0 | 1) => "a thread's time".to_owned(),
         Denominator::Threads(count) => format!("the time of {count} threads"),
-        Denominator::Cpus(0 | 1) => "the time that a CPU was wanted".to_owned(),
-        Denominator::Cpus(count) => format!("the time that {count} CPUs were wanted"),
+        Denominator::Cpus(0 | 1) => "the demanded time of a CPU".to_owned(),
+        Denominator::Cpus(count) => format!("the demanded time of {count} CPUs"),
         Denominator::Wall => "the wall time".to_owned(),
     }
 }
@@ -290,7 +290,7 @@ pub(crate) mod tests {
         let one = LostTime::of_threads(9e8, 1, 1e9).at_most();
         assert_eq!(text(one), "at most 900ms lost (90 % of a thread's time)");
         let cpus = LostTime::of_cpus(1e9, 4, 4e9);
-        assert_eq!(text(cpus), "1.00s lost (25 % of the time that 4 CPUs were wanted)");
+        assert_eq!(text(cpus), "1.00s lost (25 % of the demanded time of 4 CPUs)");
     }
 
     #[test]

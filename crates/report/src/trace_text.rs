@@ -52,7 +52,7 @@ pub fn trace_document(
 pub fn trace_notes(notes: &Notes) -> Vec<String> {
     let (bad, mut lines) = (&notes.bad, Vec::new());
     if bad.count > 0 {
-        lines.push(format!("bad records, left out: {}", bad.count));
+        lines.push(format!("bad records, skipped: {}", bad.count));
         lines.extend(bad.first.iter().map(|(place, reason)| format!("  {place}: {reason}")));
         let more = bad.count - bad.first.len() as u64;
         lines.extend((more > 0).then(|| format!("  and {more} more")));

@@ -120,7 +120,7 @@ fn what_is_no_table_is_refused_with_its_place() {
         ("{\"results\": [{\"command\": \"a\", \"times\": [-1]}]}", "result 1, \"a\": a time is -1"),
         ("{\"x\": 1}", "JSON with neither"),
         ("BenchmarkA-2 10 1 ns/op\nBenchmarkB-2 x 1 ns/op\n", "line 2, column word 2: \"x\""),
-        ("BenchmarkA-2 10 1 ns/op 5\n", "line 1, column word 5: \"5\" has no unit behind it"),
+        ("BenchmarkA-2 10 1 ns/op 5\n", "line 1, column word 5: \"5\" has no unit after it"),
         ("nothing at all\n", "neither resp1 output"),
         ("Starting 1 CPU run\n noload 1 2\n", "line 2: row \"noload\" has 2 numbers"),
     ];
@@ -143,7 +143,7 @@ fn names_of_columns_can_be_overruled() {
     assert_eq!(figures(&set, "loops", &[]), [5.0, 7.0]);
     let options = Options { responses: vec!["nosuch".to_owned()], ..Options::default() };
     let error = dataset("test", text, None, &options).expect_err("no such column").to_string();
-    assert_eq!(error, "line 1: no column \"nosuch\"; there are size_bytes, loops");
+    assert_eq!(error, "line 1: no column \"nosuch\"; choose from size_bytes, loops");
 }
 
 #[test]

@@ -136,10 +136,10 @@ pub fn resolve(
     check_memory(spec.memory_bytes, &machine)?;
     match stage.try_sandbox(&spec) {
         Ok(note) => Ok((SubjectSpec::Sandbox(spec), note)),
-        Err(error) if asked.is_some() => Err(format!("make the sandbox: {error}")),
+        Err(error) if asked.is_some() => Err(format!("create the sandbox: {error}")),
         Err(error) => {
             let note = format!(
-                "{error}. Going on with the host; its loads are sized for {} and do not thrash it",
+                "{error}. Continuing on the host; its loads are sized for {} and do not thrash it",
                 format_size(host_bytes)
             );
             Ok((SubjectSpec::Host { memory_bytes: host_bytes }, Some(note)))

@@ -97,7 +97,7 @@ impl Stage {
             let path = work_dir.path.join(format!("swap-{}", std::process::id()));
             let added = journal.add_swap(&path, size_bytes, &|| waiter.stop_requested());
             added.map_err(|error| {
-                let next = "it needs root and room on a disk";
+                let next = "it needs root and space on a disk";
                 unavailable(format!("no swap file of {size_bytes} bytes: {error}; {next}"))
             })?;
         }
@@ -133,7 +133,7 @@ impl Stage {
     pub fn try_parameters(&mut self, wanted: &BTreeMap<String, String>) -> Vec<StageError> {
         let set_back = |(name, value): (&String, &String)| {
             let made = self.journal.set_parameter(name, value).map_err(unavailable)?;
-            self.journal.remove(made).map_err(at("put a kernel parameter back"))
+            self.journal.remove(made).map_err(at("restore a kernel parameter"))
         };
         wanted.iter().map(set_back).filter_map(Result::err).collect()
     }
@@ -145,7 +145,7 @@ impl Stage {
         let removed = removed.map(|what| format!("removed what a killed run had left: {what}"));
         let failed =
             failed.map(|what| format!("what a killed run had left cannot be removed: {what}"));
-        let memory = "the work directory lives in memory (tmpfs): the writing loads reach no disk; \
+        let memory = "the work directory is in memory (tmpfs), so writing loads reach no disk; \
                       name one on a disk with --work-dir";
         let in_memory = self.work_dir.in_memory().then(|| memory.to_owned());
         removed.chain(failed).chain(in_memory).collect()
@@ -186,7 +186,7 @@ impl Stage {
 
     fn remove(&mut self, made: Vec<Made>) -> Result<(), StageError> {
         let mut made = made.into_iter().rev();
-        made.try_for_each(|made| self.journal.remove(made)).map_err(at("tidy up after the run"))
+        made.try_for_each(|made| self.journal.remove(made)).map_err(at("clean up after the run"))
     }
 
     /// Executes one run; `made` collects what to remove after it.
@@ -274,7 +274,7 @@ impl Stage {
             self.journal.note(process).map_err(at("write the journal"))?;
         }
         let outcome = agent.listen(assignment, waiter, sink).map_err(|error| {
-            let next = "name a folder with room with --output DIR";
+            let next = "name a folder with enough space with --output DIR";
             unavailable(format!("the results cannot be written: {error}; {next}"))
         })?;
         drop(agent);

@@ -73,7 +73,10 @@ impl Setup {
             "jitter" => system.jitter_permille = number(value, 0, 1000)? as u32,
             _ => {
                 let names: Vec<&str> = SETTINGS.iter().map(|(known, _)| *known).collect();
-                return Err(format!("no setting is {name:?}; there are {}", names.join(", ")));
+                return Err(format!(
+                    "no setting is named {name:?}; choose from {}",
+                    names.join(", ")
+                ));
             }
         }
         let (pmegs, reserved) = (self.machine.mmu.pmegs, self.machine.mmu.reserved_pmegs);

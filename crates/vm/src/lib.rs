@@ -95,7 +95,9 @@ pub enum VmError {
         source: io::Error,
     },
     /// The results.
-    #[error("the results cannot be written: {0}; name a folder with room with --output DIR")]
+    #[error(
+        "the results cannot be written: {0}; name a folder with enough space with --output DIR"
+    )]
     Results(io::Error),
     /// The user stopped it.
     #[error("interrupted")]

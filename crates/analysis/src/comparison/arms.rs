@@ -73,7 +73,7 @@ pub(super) fn select<'a>(
             let found = found.ok_or_else(|| {
                 let (name, known) = (&set.name, factors_text(set));
                 Refused::new(format!(
-                    "{name} has no factor {factor:?} with two levels or more; there are {known}"
+                    "{name} has no factor {factor:?} with two levels or more; choose from {known}"
                 ))
             })?;
             let arm = |level: &String| arm(set, level, |it| it.levels.get(factor) == Some(level));
@@ -82,7 +82,7 @@ pub(super) fn select<'a>(
         ([set], None) => {
             let known = factors_text(set);
             return Err(Refused::new(format!(
-                "one input: name a second one, or --factor to compare its levels; there are {known}"
+                "one input: name a second one, or a --factor whose levels to compare: {known}"
             )));
         }
         (_, None) => inputs(sets),

@@ -188,7 +188,8 @@ pub fn claims<'a>(ratios: impl Iterator<Item = (&'a str, Ratio)>) -> Vec<String>
         match claim {
             Claim::ThisRun => format!(
                 "{loads}The ratio to noload ({method}) and its interval describe this run, whose \
-                 samples are the unit. How runs differ was not seen: --seeds 1..5 would show it."
+                 samples are the unit. Variation between runs is unknown: --seeds 1..5 would show \
+                 it."
             ),
             Claim::TheseRuns => format!(
                 "{loads}The ratio to noload ({method}) and its interval describe these {units} runs, \

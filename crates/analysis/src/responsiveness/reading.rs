@@ -15,7 +15,7 @@ pub(crate) fn reading(row: &Row, baseline_median_ns: Option<f64>) -> String {
     let died = match row.status {
         EndStatus::LoadDied => "the load died",
         EndStatus::KernelDied => "the kernel died",
-        EndStatus::OutOfMemory => "killed for want of memory",
+        EndStatus::OutOfMemory => "killed for lack of memory",
         EndStatus::Killed => "killed",
         EndStatus::Complete | EndStatus::Interrupted | EndStatus::Timeout => "",
     };

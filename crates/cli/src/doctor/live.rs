@@ -136,7 +136,7 @@ fn costs(args: &DoctorArgs, waiter: &Waiter, reuse: bool) -> Result<UnitCosts, F
     let kept = cache_dir().map(|dir| dir.join("unit-costs"));
     let (costs, not_kept) = unit_costs(kept.as_deref(), &work_dirs(args), reuse, &stop);
     if let Some(why) = not_kept {
-        complain(&format!("thrashlab: costs are not kept: {why}"));
+        complain(&format!("thrashlab: cannot cache the costs: {why}"));
     }
     if waiter.stop_requested() { Err(Failure::Interrupted) } else { Ok(costs) }
 }

@@ -71,15 +71,13 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
 fn published(args: &DoctorArgs, name: &str) -> Result<(), Failure> {
     let wrong = |why: String| wrong!("reference:{name}: {why}");
     if name != HATCNT {
-        return Err(wrong(format!(
-            "these are not counters; there are those of reference:{HATCNT}"
-        )));
+        return Err(wrong(format!("this is not a set of counters; use reference:{HATCNT}")));
     }
     let cells = reference::find(name).and_then(reference::Reference::cells).unwrap_or_default();
     let word = |number: &str| {
         let row = cells.iter().find(|row| row.first() == Some(&number));
         let value = row.and_then(|row| row.get(1)?.parse::<u64>().ok());
-        value.ok_or_else(|| wrong(format!("there is no word {number}")))
+        value.ok_or_else(|| wrong(format!("there is no counter {number}")))
     };
     show(&pmeg_estimate_document(word("4")?, word("5")?), &args.output)
 }

@@ -39,7 +39,7 @@ Examples:
   thrashlab mmu run --machine zen4 -- gzip -9 < big > /dev/null
                                         the same without a trace file
 
-What is simulated and how sure it is: docs/mmu.md.";
+What is simulated and how certain it is: docs/mmu.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

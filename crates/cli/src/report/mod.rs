@@ -22,8 +22,8 @@ const FILE: &str = "report.html";
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab report results/                         writes report.html, which needs nothing else
-  thrashlab report before/ after/ -o change.html    two results compared, their systems too
+  thrashlab report results/                         writes report.html, a self-contained page
+  thrashlab report before/ after/ -o change.html    two results and their systems compared
   thrashlab report EXPERIMENT --format markdown     for a pull request
   thrashlab report SWEEP --format vega > charts.json
                                                     the charts as Vega-Lite specifications
@@ -81,6 +81,8 @@ pub(crate) fn of_run(
     };
     match written() {
         Ok(()) => progress.say(&format!("report: {}", path.display())),
-        Err(why) => progress.say(&format!("warning: there is no report: {}", crate::chain(&why))),
+        Err(why) => {
+            progress.say(&format!("warning: no report was written: {}", crate::chain(&why)))
+        }
     }
 }

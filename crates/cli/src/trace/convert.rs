@@ -32,8 +32,8 @@ pub(crate) struct ConvertArgs {
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let is_pages = args.to == Format::OracleGeneral;
     if is_pages && args.output.as_os_str() == "-" {
-        let reason = "oracleGeneral stores with each request when the next one comes, so earlier \
-                      records are changed later: name a file with -o";
+        let reason = "oracleGeneral stores the time of the next request in each record, which \
+                      needs a file: name one with -o";
         return Err(wrong!(reason));
     }
     let columns = if is_pages { Granularity::Page } else { Granularity::Reference };

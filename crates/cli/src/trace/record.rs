@@ -68,7 +68,7 @@ enum With {
 
 pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let path = &args.output;
-    let name = || format!("make {}", path.display());
+    let name = || format!("create {}", path.display());
     let (out, file) = OutFile::create(path).or_wrong(name())?;
     let tool = args.with.map(|with| match with {
         With::Qemu => Tool::Qemu,
@@ -98,7 +98,7 @@ pub(crate) fn start(request: &Request<'_>) -> Result<Recording, Failure> {
     })?;
     if recording.tool == Tool::Valgrind {
         complain(
-            "recording with valgrind: some hundred times slower than with QEMU \
+            "recording with valgrind: about a hundred times slower than with QEMU \
              (apt-get install qemu-user), and the first process only",
         );
     }

@@ -12,7 +12,7 @@ use crate::output::{OutputArgs, show};
 use crate::{Failure, guests};
 
 const EXAMPLES: &str = "\
-Times are those of the wall clock.
+Times are wall-clock times.
 
 Examples:
   thrashlab vm boot

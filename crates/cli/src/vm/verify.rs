@@ -27,7 +27,7 @@ use crate::{Failure, wrong};
 const VERIFIED_LOAD: &str = "2ctx-mem";
 
 const EXAMPLES: &str = "\
-Nothing is taken from the cache of cells. Exit codes: 0 identical, 1 not identical.
+The cell cache is not used. Exit codes: 0 identical, 1 not identical.
 
 Examples:
   thrashlab vm verify machine=micro
@@ -118,7 +118,7 @@ fn runs_of_boot(
     let scratch = afresh
         .then(|| Scratch::make(&cache.root, "verify"))
         .transpose()
-        .with_context(|| format!("make a folder in {}", cache.root.display()))?;
+        .with_context(|| format!("create a folder in {}", cache.root.display()))?;
     let cache = match &scratch {
         Some(scratch) => Cache { snapshots: scratch.path().to_owned(), ..cache },
         None => cache,

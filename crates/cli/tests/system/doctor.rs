@@ -88,7 +88,7 @@ fn the_counters_of_1990_cost_seven_hours() {
     let json = json(&doctor(&fixture, "--from reference:sun4/hatcnt --json"));
     assert_eq!(json["all_pages"]["lost_ns"], 24_062_187_520_000_u64);
     let other = doctor(&fixture, "--from reference:sun4/models");
-    other.expect(2, &["these are not counters; there are those of reference:sun4/hatcnt"]);
+    other.expect(2, &["this is not a set of counters; use reference:sun4/hatcnt"]);
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn a_page_that_cannot_be_written_is_no_failure_of_the_run() {
     let page = fixture.output().join("report.html");
     fs::create_dir_all(&page).unwrap();
     let finished = fixture.finish(fixture.run(SHORT));
-    finished.expect(0, &["warning: there is no report", "report.html", "run files: "]);
+    finished.expect(0, &["warning: no report was written", "report.html", "run files: "]);
     assert_eq!(fs::read_dir(fixture.output()).unwrap().count(), 1 + 3, "nothing else is left");
 }
 

@@ -22,7 +22,7 @@ pub(crate) const RULE: Rule = Rule {
            for nothing else; without a cost its waits for block I/O), at most the time that the \
            threads of each process have",
     provocation: Provocation::Load("provoke-memcg-refault"),
-    remedy: "raise the group's limit by what is missing of its working set, or protect it \
+    remedy: "raise the group's limit by what its working set lacks, or protect it \
              (memory.low); map less, or use less anonymous memory",
     confirm: "grep -E 'workingset_refault_file|pgmajfault' in the group's memory.stat, twice; \
               then raise its limit and look again",

@@ -9,7 +9,7 @@ const TURNOVER_PER_S: f64 = 0.5;
 pub(crate) const RULE: Rule = Rule {
     name: "minor-faults",
     family: Family::Faults,
-    about: "memory is taken from the kernel and given back, over and over",
+    about: "memory is repeatedly taken from the kernel and given back",
     cost: "first touches x cost of one + maps of resident pages x cost of one (calibrated); \
            without costs at most the time in the kernel",
     provocation: Provocation::Load("provoke-minor-faults"),

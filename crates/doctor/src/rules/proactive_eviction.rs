@@ -39,7 +39,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let unexplained = refaults - limited - (stolen - ballooned).max(0.0);
     if unexplained < UNEXPLAINED_SHARE * refaults {
         return ruled_out(format!(
-            "{refaults} file pages came back; the machine reclaimed {stolen} for want of memory, \
+            "{refaults} file pages came back; the machine reclaimed {stolen} for lack of memory, \
              and {limited} were of control groups at their limit"
         ));
     }

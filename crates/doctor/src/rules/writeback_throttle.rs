@@ -15,7 +15,7 @@ pub(crate) const RULE: Rule = Rule {
            out; without delays: at least the pressure of I/O (some) x the same share",
     provocation: Provocation::Load("provoke-writeback-throttle"),
     remedy: "write less or elsewhere; io.max or ionice for the stream; a smaller \
-             vm.dirty_bytes makes each wait shorter, a larger one puts the first one off",
+             vm.dirty_bytes makes each wait shorter, a larger one delays the first one",
     confirm: "grep -E 'nr_dirty|nr_writeback|nr_throttled' /proc/vmstat; cat /proc/pressure/io",
     look,
 };
@@ -32,7 +32,10 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
         .ok_or_else(|| unable("vmstat does not count what is dirty and what was written"))?;
     let dirty = dirty / (ceiling / 2.0).max(1.0);
     if dirty < NEAR_CEILING {
-        return ruled_out(format!("{:.0} % of what makes writers wait is dirty", 100.0 * dirty));
+        return ruled_out(format!(
+            "{:.0} % of the threshold that throttles writers is dirty",
+            100.0 * dirty
+        ));
     }
     let written = (traffic.written - traffic.swapped_out).max(0.0);
     let write_share = written / (traffic.read + traffic.written).max(1.0);
@@ -42,7 +45,7 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
         |task| task.delay_ns("blkio") * write_share,
     );
     let condition = format!(
-        "{written} pages were written, and as much as may be is still dirty: writers wait for the \
+        "{written} pages were written, and dirty pages are at their limit: writers wait for the \
          disk"
     );
     let io_share = machine.pressure("psi", "io_some_us").map(|lost| lost.lost_share);

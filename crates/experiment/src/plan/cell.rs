@@ -208,7 +208,7 @@ impl Draft {
             (None, Some(SubjectSetting { of: Of::Machine, .. })) => "vm",
             (None, Some(SubjectSetting { of: Of::Simulator, .. })) => "mmu",
             (None, Some(SubjectSetting { of: Of::Subject, name, .. })) => {
-                return Err(format!("{name}: it needs a subject that it is a setting of"));
+                return Err(format!("{name}: set `subject`, too"));
             }
         };
         let (address, text) = split_address(text);

@@ -139,7 +139,8 @@ fn finish(
         Some(over) => over,
         None => usual(&base).map_err(wrong)?,
     };
-    let range = table.range.ok_or_else(|| wrong("a sweep needs its range: 2M..96M".to_owned()))?;
+    let range =
+        table.range.ok_or_else(|| wrong("a sweep needs a range, such as 2M..96M".to_owned()))?;
     let of_range = |why: String| wrong(format!("range {range:?} of {over}: {why}"));
     let ends = typed::range(&range, |end| Ok(end.to_owned())).map_err(of_range)?;
     let quantity = Quantity::of(&over, &base, [&ends.0, &ends.1]).map_err(wrong)?;
@@ -155,7 +156,7 @@ fn finish(
         Some("geometric") => Spacing::Geometric,
         Some("linear") => Spacing::Linear,
         Some(name) => {
-            let why = format!("{name:?}: there are geometric and linear");
+            let why = format!("{name:?}: choose geometric or linear");
             return Err(of_key("spacing", why));
         }
     };
@@ -245,7 +246,7 @@ fn check(plan: &SweepPlan) -> Result<(), PlanError> {
             return refused(format!("by {}: it needs levels with names", by.name));
         }
         if by.name == plan.over {
-            return refused(format!("by {}: that is what is swept", by.name));
+            return refused(format!("by {}: this parameter is swept already", by.name));
         }
     }
     plan.search().map(|_| ())

@@ -119,7 +119,9 @@ fn shares(step: &Step, words: &Words) -> Option<String> {
     let change = step.after - step.before;
     let bounds = |Share { factor, order_bounds, .. }: &Share| {
         let (low, high) = (*order_bounds)?;
-        Some(format!(" ({low:.1} to {high:.1} % for {factor}, whichever is counted first)"))
+        Some(format!(
+            " ({low:.1} to {high:.1} % for {factor}, depending on which is counted first)"
+        ))
     };
     let bounds = shares.first().and_then(bounds).unwrap_or_default();
     let (kind, size, told) = (words.change(change), words.quantity(change.abs()), and(&told));

@@ -220,7 +220,9 @@ fn missing(header: &Header) -> Vec<String> {
             }
         }
         SubjectSpec::Vm(vm) => gaps.extend(vm.overlay.iter().map(|folder| {
-            format!("What lay in the folder {folder} is not in the run files, only what it did.")
+            format!(
+                "The contents of the folder {folder} are not in the run files, only their effect."
+            )
         })),
         SubjectSpec::Mmu(_) => {}
     }

@@ -226,7 +226,7 @@ fn notes(whole: &Measured, unit_ns: u64) -> Vec<String> {
         ),
         text(match whole.samples.is_empty() {
             true => {
-                "no histogram, so least, mean and longest delay only: there are ratios, but no \
+                "no histogram, so minimum, mean and maximum delay only: there are ratios, but no \
                  intervals, no tests and no percentiles; use cyclictest -h"
             }
             false => "a histogram has no order in time: the delays are sorted by size",

@@ -39,7 +39,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
         set.responses.insert(name, meaning);
     }
     set.notes = vec![
-        "hyperfine makes all runs of one command before the next: a drift of the machine would \
+        "hyperfine executes all runs of one command before the next: a drift of the machine would \
          look like a difference"
             .to_owned(),
         "of user and system time hyperfine keeps means only".to_owned(),

@@ -20,8 +20,8 @@ const WHOLE_PERCENT: f64 = 99.5;
 const SHORT: f64 = 0.9;
 const MEANS: &str = "perf stat -r writes means and keeps the single runs to itself: no intervals \
      and no tests; run perf stat -j --append -o FILE several times instead";
-const INTERVALS: &str = "intervals of one process are its samples: how processes differ from each \
-     other was not seen";
+const INTERVALS: &str = "intervals of one process are its samples: variation between processes is \
+     unknown";
 
 /// One count; the end of its interval in s.
 struct Count {

@@ -95,7 +95,7 @@ fn what_is_wrong_is_refused_where_it_stands() {
         ("text = \"64K\"", "text = \"0K\"", "needs text"),
         ("heap = \"32K\"", "heap = \"1G\"", "half an address space"),
         ("heap = \"32K\"", "stack = \"1M\"", "of stack do not fit"),
-        ("library = \"libc\", used", "library = \"libm\", used", "there are libc"),
+        ("library = \"libc\", used", "library = \"libm\", used", "choose from libc"),
         ("used = \"40K\"", "used = \"481K\"", "cannot be used"),
         ("program = \"sh\"\ntouches = { text = \"8K\" }", "program = \"zsh\"", "no program"),
         ("serves = true", "serves = true\nevery = \"1s\"", "one of think"),

@@ -87,7 +87,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Reads the next block's head only; `None` at the end. Fails when the file is broken.
+    /// Reads the next block's head only; `None` at the end. Fails when the file is corrupt.
     pub fn next_head(&mut self) -> Result<Option<BlockHead>, TraceError> {
         let Some((head, _)) = self.take_head()? else { return Ok(None) };
         let all = head.first_bytes() as u64 + u64::from(head.references_bytes);
@@ -177,7 +177,7 @@ impl Reader {
         let (pages_packed, events_packed) = first.split_at(head.pages_bytes as usize);
         let pages = unpack(&mut self.zstd, pages_packed, head.pages_unpacked_bytes, pages)?;
         let events = unpack(&mut self.zstd, events_packed, head.events_unpacked_bytes, events)?;
-        block.events = take_events(events, head).ok_or("the events column is no such column")?;
+        block.events = take_events(events, head).ok_or("the events column is malformed")?;
         let rest = match rest.is_empty() {
             true => None,
             false if crc32fast::hash(rest) != head.references_checksum => {
@@ -215,7 +215,7 @@ impl Source for Reader {
         }
         self.unpack(&head, block).map_err(|reason| {
             self.ended = true;
-            TraceError::bad(place, format!("{reason}; the file is broken here"))
+            TraceError::bad(place, format!("{reason}; the file is corrupt here"))
         })?;
         (block.process, block.thread, block.first) = (head.process, head.thread, self.first);
         block.at_ns = head.at_ns;

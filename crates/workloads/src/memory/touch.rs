@@ -156,7 +156,9 @@ impl TouchPlan {
             return refuse("stride is not a multiple of step: each touch must hit a location");
         }
         if self.pattern == Pattern::Chase && !self.step_bytes.is_multiple_of(8) {
-            return refuse("pattern=chase keeps a pointer at each place: step is a multiple of 8");
+            return refuse(
+                "pattern=chase keeps a pointer at each location: step must be a multiple of 8",
+            );
         }
         if !self.spread_bytes.is_multiple_of(PAGE_BYTES) {
             return refuse("spread is not a multiple of the page size, 4096");

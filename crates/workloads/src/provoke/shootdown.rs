@@ -24,7 +24,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     let others = scaled(1, setting.intensity);
     let (needed, cpus) = (others + 1, setting.cpus());
     if needed > cpus && others > 0 {
-        return Err(format!("{needed} threads need as many CPUs at once; there are {cpus}"));
+        return Err(format!("{needed} threads need as many CPUs at once; this machine has {cpus}"));
     }
     Ok(Plan::new(1, [("other_threads", others), ("pages", PAGES)]))
 }
