@@ -17,27 +17,29 @@ use crate::Failure;
 const EXAMPLES: &str = "\
 Examples:
   thrashlab experiment plan.toml --list-cells > list
-  split -n l/8 list part.                            simulations only: lines are independent
-  thrashlab cells store < part.aa                    on any hosts, in parallel
-  thrashlab experiment plan.toml --cells store       collect the results
+  split -n l/8 list part.          simulations only: lines are independent
+  thrashlab cells store < part.aa  on any hosts, in parallel
+  thrashlab experiment plan.toml --cells store
+                                   collect the results
 
-Cells of guests need the line of their machine first, and its files: docs/fleet.md.";
+Cells of guests need the line of their machine first, and its files:
+docs/fleet.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CellsArgs {
-    /// Folder in which finished cells are kept; those that it has are not run again
+    /// Folder in which finished cells are kept; existing ones are not run again
     folder: PathBuf,
 
     /// Folder with the files of booted machines, those of each in a folder named by its key
     #[arg(long, value_name = "DIR", default_value = "machines")]
     machines: PathBuf,
 
-    /// A guest that writes nothing for this long, on the wall clock, is taken for stuck
+    /// A guest that writes nothing for this long, on the wall clock, counts as stuck
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_duration_ns)]
     wall_limit: u64,
 
-    /// End when the process that started it does, however that ends
+    /// End when the process that started it ends, however it ends
     #[arg(long)]
     with_parent: bool,
 }

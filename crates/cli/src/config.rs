@@ -9,12 +9,14 @@ use crate::settings::{NAMES, Settings, option, path};
 use crate::{Failure, print};
 
 const EXAMPLES: &str = "\
-The file is $XDG_CONFIG_HOME/thrashlab/config.toml, else ~/.config/thrashlab/config.toml, such as:
+The file is $XDG_CONFIG_HOME/thrashlab/config.toml, else
+~/.config/thrashlab/config.toml, such as:
   subject = \"sandbox:mem=1G\"
   jobs = 2
-A setting is the default of an option in every command that has it; `vm` is the machine of
-`thrashlab vm`, and `results` the folder for results without --output. Options override the
-environment (THRASHLAB_SUBJECT, THRASHLAB_WORK_DIR, …), which overrides the file.
+A setting is the default of an option in every command that has it; `vm` is the
+machine of `thrashlab vm`, and `results` the folder for results without
+--output. Options override the environment (THRASHLAB_SUBJECT,
+THRASHLAB_WORK_DIR, …), which overrides the file.
 
 Examples:
   thrashlab config

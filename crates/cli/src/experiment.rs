@@ -24,16 +24,19 @@ use crate::{Failure, print_bytes};
 const EXAMPLES: &str = "\
 Examples:
   thrashlab experiment examples/compiler-vs-system.toml
-  thrashlab experiment plan.toml --dry-run         what would be run, in which order
-  thrashlab experiment plan.toml --check           can all levels be set, and how long will it take?
-  thrashlab experiment plan.toml --blocks 12       continue with more blocks
-  thrashlab experiment plan.toml --fleet ray://head:10001 --store s3://bucket/cells
-  thrashlab experiment plan.toml --aa              the first cell against itself: the noise floor
+  thrashlab experiment plan.toml --dry-run    what would be run, in which order
+  thrashlab experiment plan.toml --check
+                               can all levels be set, and how long will it take?
+  thrashlab experiment plan.toml --blocks 12  continue with more blocks
+  thrashlab experiment plan.toml --fleet ray://head:10001 \\
+      --store s3://bucket/cells
+  thrashlab experiment plan.toml --aa
+                               the first cell against itself: the noise floor
   thrashlab compare ~/.local/share/thrashlab/NAME --factor FACTOR
   thrashlab attribute ~/.local/share/thrashlab/NAME
 
-To resume an interrupted experiment, run the same command again.
-How to write a plan, and everything that it can set: docs/experiments.md.";
+To resume an interrupted experiment, run the same command again. How to write a
+plan, and everything that it can set: docs/experiments.md.";
 
 /// Names another Python than `python3`.
 const PYTHON: &str = "THRASHLAB_PYTHON";
@@ -49,8 +52,8 @@ pub(crate) struct ExperimentArgs {
     /// The plan (TOML)
     plan: PathBuf,
 
-    /// Folder for the run files; what it has is not run again [default: one of the plan's name
-    /// in the user's data directory]
+    /// Folder for the run files; existing runs are not repeated [default: named after the plan, in
+    /// the user's data directory]
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
 
@@ -67,18 +70,18 @@ pub(crate) struct ExperimentArgs {
     #[arg(long, conflicts_with_all = ["dry_run", "check", "no_cache"])]
     list_cells: bool,
 
-    /// Let the nodes of a Ray cluster make the cells: `local`, `auto`, `HOST:PORT` or
+    /// Run the cells on the nodes of a Ray cluster: `local`, `auto`, `HOST:PORT` or
     /// `ray://HOST:PORT` (docs/fleet.md)
     #[arg(long, value_name = "ADDRESS",
           conflicts_with_all = ["dry_run", "check", "list_cells", "no_cache", "cells"])]
     fleet: Option<String>,
 
-    /// With --fleet: where cells are kept: a folder that all nodes see, or a URL that fsspec knows
-    /// [default: `thrashlab/fleet` in the user's cache directory]
+    /// With --fleet: where cells are stored: a folder that all nodes share, or a URL that fsspec
+    /// knows [default: `thrashlab/fleet` in the user's cache directory]
     #[arg(long, value_name = "URL", requires = "fleet")]
     store: Option<String>,
 
-    /// With --fleet: make every cell again, also those in the store
+    /// With --fleet: run every cell again, even those in the store
     #[arg(long, requires = "fleet")]
     no_resume: bool,
 

@@ -15,16 +15,18 @@ use crate::Failure;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  thrashlab mmu run vmtest --machine sparcstation1 --hat old --range 2M..32M --seeds 10
-                                        the table of 1990
+  thrashlab mmu run vmtest --machine sparcstation1 --hat old --range 2M..32M \\
+      --seeds 10
+                          the table of 1990
   thrashlab mmu whatif --machine sparcstation1 vmtest:24M
-                                        how much each remedy helps
+                          how much each remedy helps
   thrashlab mmu run --machine zen4 t.tlt
-                                        TLB misses and walks of a recorded program
+                          TLB misses and walks of a recorded program
   thrashlab mmu run --machine zen4 -- gzip -9 < big > /dev/null
-                                        the same without a trace file
-  thrashlab mmu curve t.tlt             misses of an LRU cache of translations, for all sizes
-  thrashlab mmu machines                list the machines";
+                          the same without a trace file
+  thrashlab mmu curve t.tlt
+                          misses of an LRU cache of translations, for all sizes
+  thrashlab mmu machines  list the machines";
 
 #[derive(Subcommand)]
 pub(crate) enum MmuCommand {

@@ -16,7 +16,7 @@ const LEAST_COLUMNS: u16 = 40;
 
 #[derive(Args, Default)]
 pub(crate) struct OutputArgs {
-    /// Format of the result [default: as the name of the file ends, else text]
+    /// Format of the result [default: by the extension of the file, else text]
     #[arg(long, value_name = "FORMAT", value_parser = format())]
     format: Option<&'static OutputFormat>,
 

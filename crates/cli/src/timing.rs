@@ -9,7 +9,7 @@ pub(crate) struct TimingArgs {
     #[arg(long, conflicts_with = "quick")]
     classic: bool,
 
-    /// Less than a minute for all loads
+    /// Use short timing: all loads in less than a minute
     #[arg(long)]
     quick: bool,
 

@@ -19,7 +19,7 @@ Examples:
 
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Record what a command refers to in memory
+    /// Record the memory references of a command
     Record(record::RecordArgs),
     /// Convert a trace from the format of another tool, or to it
     Convert(convert::ConvertArgs),

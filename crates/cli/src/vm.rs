@@ -17,9 +17,18 @@ use vm::VmRequest;
 use crate::progress::Progress;
 use crate::{Failure, OrWrong, settings};
 
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  thrashlab vm kernels
+  thrashlab vm boot machine=micro,kernel=deb:linux-image-cloud-amd64
+  thrashlab vm verify machine=micro
+  thrashlab run --subject vm:machine=micro --quick
+
+Settings of machines: docs/vm.md.";
+
 #[derive(Subcommand)]
 pub(crate) enum VmCommand {
-    /// List the kernels at hand, or describe some in full
+    /// List the available kernels, or describe some in full
     Kernels(kernels::KernelsArgs),
     /// List the machines by name, or print the description of one
     Machines(machines::MachinesArgs),

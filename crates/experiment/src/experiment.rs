@@ -19,7 +19,7 @@ use crate::typed::{Seeds, seeds};
 /// Typed options, which override the plan.
 #[derive(Args, Clone, Debug)]
 pub struct PlanChanges {
-    /// Run the first cell against itself: what differs is noise
+    /// Run the first cell against itself: any difference is noise
     #[arg(long, display_order = 3)]
     pub aa: bool,
 

@@ -33,11 +33,11 @@ pub struct RemoteOptions {
     #[arg(long, value_name = "COMMAND")]
     ssh: Option<String>,
 
-    /// With ssh://: wait for a host that another user measures
+    /// With ssh://: wait for a host that another user is measuring
     #[arg(long)]
     wait: bool,
 
-    /// With ssh://: how long to try when the connection broke
+    /// With ssh://: how long to try to reconnect when the connection breaks
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_duration_ns)]
     reconnect: u64,
 
@@ -45,8 +45,8 @@ pub struct RemoteOptions {
     #[arg(long, value_name = "TIME", default_value = "1440m", value_parser = parse_duration_ns)]
     keep: u64,
 
-    /// With ssh://: the program for the other machine, where it is of another architecture
-    /// [default: this one]
+    /// With ssh://: the program for the other machine, if its architecture differs [default: this
+    /// one]
     #[arg(long, value_name = "FILE")]
     remote_program: Option<PathBuf>,
 

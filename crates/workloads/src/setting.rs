@@ -26,7 +26,7 @@ pub struct Setting {
     pub queue_key: i32,
     /// Time between two interactions in ns.
     pub interval_ns: u64,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Load intensity: 1.0 is the load as documented.
     pub intensity: f64,

@@ -14,7 +14,7 @@ use crate::output::{OutputArgs, show};
 const EXAMPLES: &str = "\
 Examples:
   thrashlab mmu machines
-  thrashlab mmu machines zen4 > mine.toml      a description to change
+  thrashlab mmu machines zen4 > mine.toml  a description to change
   thrashlab mmu run --machine ./mine.toml t.tlt";
 
 #[derive(Args)]

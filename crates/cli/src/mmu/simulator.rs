@@ -22,7 +22,7 @@ pub(super) struct SimulatorArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(super) set: Vec<Setting>,
 
-    /// Guests or simulations at a time [default: one a CPU]
+    /// Guests or simulations at a time [default: one per CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }

@@ -23,7 +23,8 @@ const EXAMPLES: &str = "\
 Examples:
   thrashlab mmu whatif --machine sparcstation1 vmtest:24M
   thrashlab mmu whatif xterms
-  thrashlab mmu whatif vmtest:process_size=4M,size=24M --set contexts=16 --seeds 20 --json
+  thrashlab mmu whatif vmtest:process_size=4M,size=24M --set contexts=16 \\
+      --seeds 20 --json
 
 What each remedy is: docs/mmu.md.";
 

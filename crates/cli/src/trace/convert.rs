@@ -15,12 +15,24 @@ use trace::{Format, Granularity, Header, Left, create};
 use super::input::{Input, InputArgs, format};
 use crate::{Failure, complain};
 
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab trace convert lackey.txt -o t.tlt
+  thrashlab trace convert champsim.xz -o t.tlt --input-format champsim
+  thrashlab trace convert t.tlt -o t.din --to din
+  valgrind --tool=lackey --trace-mem=yes ls 2>&1 | thrashlab trace convert - \\
+      -o ls.tlt
+
+Formats, and what each of them loses: docs/tracing.md.";
+
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Write the trace to this file; `-` is standard output, and a file appears when it is whole
+    /// Write the trace to this file; `-` is standard output, and a file appears only when it is
+    /// complete
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 

@@ -20,11 +20,13 @@ const OF_SIGNALS: i32 = 128;
 const EXAMPLES: &str = "\
 Examples:
   thrashlab trace record -o t.tlt -- gzip -9 < big > /dev/null
-  thrashlab trace record --pages --fetch -- make -j4      pages only, with instructions
+  thrashlab trace record --pages --fetch -- make -j4
+                        pages only, with instructions
   thrashlab trace record --skip 1000000000 --limit 100000000 -- ./program
 
-The command has standard input, output and error to itself, and its exit code is passed on. Its
-children, threads and what they execute are recorded too. Cost and limits: docs/tracing.md.";
+The command has standard input, output and error to itself, and its exit code is
+passed on. Its children, threads and what they execute are recorded too. Cost
+and limits: docs/tracing.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -33,11 +35,11 @@ pub(crate) struct RecordArgs {
     #[arg(long, short, value_name = "FILE", default_value = "trace.tlt")]
     output: PathBuf,
 
-    /// Record fetches of instructions too
+    /// Record instruction fetches too
     #[arg(long)]
     fetch: bool,
 
-    /// Record only which pages are referred to, not each reference; enough for TLBs, and smaller
+    /// Record only the pages that are referenced, not each reference; enough for TLBs, and smaller
     #[arg(long)]
     pages: bool,
 
@@ -49,7 +51,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// What records it [default: qemu, or valgrind where there is no QEMU]
+    /// The recorder [default: qemu, or valgrind where QEMU is missing]
     #[arg(long, value_name = "TOOL")]
     with: Option<With>,
 
@@ -62,7 +64,7 @@ pub(crate) struct RecordArgs {
 enum With {
     /// QEMU user mode with thrashlab's plugin
     Qemu,
-    /// Valgrind's tool lackey: some hundred times slower, and the first process only
+    /// Valgrind's tool lackey: about a hundred times slower, and only the first process
     Valgrind,
 }
 

@@ -15,9 +15,10 @@ use super::{MachineArgs, Setting};
 use crate::{Failure, guests};
 
 const EXAMPLES: &str = "\
-For exploring. Leave it with `exit` or Ctrl-D, or immediately with Ctrl-]. Nothing is kept.
-It is not deterministic: while it waits for input, its time follows the wall clock. It needs a
-static busybox on this machine. Without a terminal, it runs its input as a script.
+For exploring. Leave it with `exit` or Ctrl-D, or immediately with Ctrl-].
+Nothing is kept. It is not deterministic: while it waits for input, its time
+follows the wall clock. It needs a static busybox on this machine. Without a
+terminal, it runs its input as a script.
 
 Examples:
   thrashlab vm shell

@@ -31,8 +31,9 @@ The cell cache is not used. Exit codes: 0 identical, 1 not identical.
 
 Examples:
   thrashlab vm verify machine=micro
-  thrashlab vm verify machine=micro --boots 2      without the cache, too
-  thrashlab vm verify kernel=deb:linux-image-cloud-amd64 --load largewrite --probe exec";
+  thrashlab vm verify machine=micro --boots 2  without the cache, too
+  thrashlab vm verify kernel=deb:linux-image-cloud-amd64 --load largewrite \\
+      --probe exec";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -52,11 +53,11 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     timing: TimingArgs,
 
-    /// Seed of everything random
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Boots to compare; with more than one, none comes from the cache
+    /// Number of boots to compare; with more than one, none comes from the cache
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=100))]
     boots: u32,
@@ -68,7 +69,7 @@ pub(crate) struct VerifyArgs {
 
 /// Name of the cell; a part of its bytes.
 const RUN_ID: &str = "verify";
-/// A guest that writes nothing for this long is taken for stuck.
+/// A guest that writes nothing for this long counts as stuck.
 const SILENCE: Duration = Duration::from_secs(900);
 
 struct Made {

@@ -39,7 +39,7 @@ pub struct CommandSteps {
     #[arg(long, requires = "run")]
     exit_code: bool,
 
-    /// What --run prints is certain: measure every step once
+    /// The output of --run is exact: measure every step once
     #[arg(long, requires = "run", conflicts_with = "exit_code")]
     exact: bool,
 }

@@ -18,7 +18,7 @@ use crate::typed::{self, Setting, part};
 const FAR_APART: f64 = 4.0;
 /// Most coarse levels, and most passes.
 const MOST_LEVELS: usize = 1000;
-/// Most measurements of a sweep.
+/// Maximum number of measurements of a sweep.
 const MOST_RUNS: usize = 100_000;
 /// Length of the hash that distinguishes unnamed sweeps.
 const HASH_LETTERS: usize = 8;
@@ -37,7 +37,7 @@ struct SweepFile {
 #[derive(Args, Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchArgs {
-    /// From where to where, such as 2M..96M; the first end is where the plateau is expected
+    /// The levels, such as 2M..96M; begin at the end where the plateau is expected
     #[arg(long, value_name = "FIRST..LAST", conflicts_with = "from")]
     pub(super) range: Option<String>,
 
@@ -56,33 +56,33 @@ pub struct SearchArgs {
     #[arg(long, value_name = "N", conflicts_with = "from")]
     pub(super) coarse: Option<usize>,
 
-    /// Measurements of each level, every second one on the way back; in the deterministic machine
-    /// its seeds [default: 2]
+    /// Passes over all levels, alternating in direction; in the deterministic machine, seeds
+    /// [default: 2]
     #[arg(long, value_name = "N", conflicts_with = "from")]
     pub(super) passes: Option<u32>,
 
-    /// Most measurements; of each curve [default: 120]
+    /// Maximum number of measurements; of each curve [default: 120]
     #[arg(long, value_name = "N", conflicts_with = "from")]
     pub(super) budget: Option<usize>,
 
     #[arg(skip)]
     pub(super) spacing: Option<String>,
 
-    /// Levels in equal differences [default: if the ends are less than 4 times apart]
+    /// Linear spacing of the levels [default: if the ends are less than 4 times apart]
     #[arg(long, conflicts_with_all = ["geometric", "from"])]
     #[serde(skip)]
     pub(super) linear: bool,
 
-    /// Levels in equal ratios [default: if the ends are 4 times apart and more]
+    /// Geometric spacing of the levels [default: if the ends are 4 times apart and more]
     #[arg(long, conflicts_with = "from")]
     #[serde(skip)]
     pub(super) geometric: bool,
 
-    /// Smallest rise that is a knee: of the cost [default: 1.5 times]
+    /// Minimum rise of the cost that counts as a knee [default: 1.5 times]
     #[arg(long, value_name = "FACTOR", value_parser = typed::factor)]
     pub least_rise: Option<f64>,
 
-    /// The level in use now: how far is the knee?
+    /// The level in use now, to report its distance to the knee
     #[arg(long, value_name = "LEVEL", value_parser = |text: &str| Ok::<_, String>(Value::from(text)))]
     pub present: Option<Value>,
 
@@ -91,7 +91,7 @@ pub struct SearchArgs {
     #[arg(long, value_name = "RESPONSE")]
     pub response: Option<String>,
 
-    /// A second parameter: a curve for each of its values, and a map of both
+    /// A second parameter: one curve per value, and a map of both
     #[arg(long, value_name = "PARAM=V1,V2,…", conflicts_with = "from",
         value_parser = FactorFile::typed, display_order = 15)]
     pub(super) by: Option<FactorFile>,
