@@ -47,7 +47,7 @@ impl LoadPlan {
             let why = "an intensity of 0 is for noload and for what provokes a condition";
             return Err(AgentError::Unsupported(why.to_owned()));
         }
-        let not_a_load = || AgentError::Unsupported(format!("{} is no load", workload.name));
+        let not_a_load = || AgentError::Unsupported(format!("{} is not a load", workload.name));
         let load = *workload.as_load().ok_or_else(not_a_load)?;
         let plan = (load.plan)(&setting).map_err(AgentError::Unsupported)?;
         Ok(Self { workload, load, setting, plan })
@@ -59,8 +59,8 @@ impl LoadPlan {
         (workers > SUMMED_TASKS_MAX).then(|| Missed {
             capability: "load_task_stat".to_owned(),
             reason: format!(
-                "the load has {workers} processes; only those of at most {SUMMED_TASKS_MAX} are \
-                 read one by one"
+                "the load has {workers} processes; they are read one by one only up to \
+                 {SUMMED_TASKS_MAX}"
             ),
         })
     }

@@ -60,7 +60,7 @@ impl MemoryGroup {
     pub(crate) fn make(&mut self, waiter: &Waiter, until_ns: u64) -> Result<Option<u64>, End> {
         // A dead parent is noticed below.
         let _ = self.start.write_all(&[1]);
-        let late = "the memory was not made in time: take a smaller footprint";
+        let late = "the memory was not ready in time: take a smaller footprint";
         let mut loops = None;
         let mut ready = 0;
         while ready < self.waiting {

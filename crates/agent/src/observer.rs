@@ -261,7 +261,7 @@ impl<'a, W: Write> Observer<'a, W> {
         match killed.then(|| self.attribute_oom_kill()).flatten() {
             Some(limit) => {
                 let cause = format!(
-                    "the kernel killed {who} for want of memory (OOM killer): {limit} is too little"
+                    "the kernel killed {who} for lack of memory (OOM killer): {limit} is too small"
                 );
                 (EndStatus::OutOfMemory, cause)
             }

@@ -59,7 +59,7 @@ pub struct Found {
     pub by_outcome: bool,
 }
 
-/// A search that cannot go on.
+/// A search that cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum BisectError<E> {
     /// A measurement failed.

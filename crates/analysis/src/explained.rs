@@ -24,7 +24,7 @@ pub use difference::{ExplainedDifference, PartDifference};
 /// A tick of `/proc/PID/stat` in ns (`USER_HZ` is 100 everywhere).
 const TICK_NS: u64 = 10_000_000;
 
-/// Source, name and unit in ns of the counters of each part; the first that is there counts.
+/// Source, name and unit in ns of the counters of each part; the first that exists counts.
 const COUNTERS: [(Part, &str, &str, u64); 15] = [
     (Part::User, "rusage", "user_ns", 1),
     // A censored sample has no report of its own.

@@ -56,7 +56,7 @@ pub(crate) fn unknown<'a>(
     known: impl IntoIterator<Item = &'a String>,
 ) -> Refused {
     let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
-    Refused::new(format!("{what}; there are {}", known.join(", ")))
+    Refused::new(format!("{what}; choose from {}", known.join(", ")))
 }
 
 /// The increase of a counter; `None` if a set lacks it or it shrank.

@@ -1,4 +1,4 @@
-//! A curve beside a published one: ratios level by level, and the publication's conditions.
+//! A curve compared with a published one: ratios level by level, and the publication's conditions.
 
 use serde::Serialize;
 
@@ -43,7 +43,7 @@ model::named! {
     }
 }
 
-/// A curve beside a published one.
+/// A curve compared with a published one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Beside {
     /// A row per common level, from low to high.
@@ -79,7 +79,7 @@ pub struct Judged {
 }
 
 impl Beside {
-    /// Puts a curve beside a published one of the same unit.
+    /// Compares a curve with a published one of the same unit.
     pub fn new(curve: &Curve, found: &Found, published: &Curve, conditions: &[Condition]) -> Self {
         let mut levels: Vec<f64> = curve.points.iter().map(|point| point.level).collect();
         levels.sort_by(f64::total_cmp);

@@ -172,7 +172,7 @@ fn problems(run: &Run) -> Vec<String> {
             {
                 // One sentence for all, so that it is printed once.
                 let least = 100.0 * DELIVERED_AT_LEAST;
-                problems.push(format!("the load delivered less than {least:.0} % of its dose"));
+                problems.push(format!("the load delivered under {least:.0} % of its volume"));
             }
             Line::Histogram(record) if record.is_unreadable() => {
                 problems.push("a histogram cannot be read".to_owned());
@@ -212,7 +212,7 @@ fn work(run: &Run) -> (Vec<Values>, Option<String>) {
     let failed = items.iter().filter(|item| item.failure.is_some()).count();
     let unfinished =
         (unfinished > 0).then(|| format!("{unfinished} of {workers} workers did not finish"));
-    let failed = (failed > 0).then(|| format!("{failed} of {} pieces of work failed", items.len()));
+    let failed = (failed > 0).then(|| format!("{failed} of {} units of work failed", items.len()));
     (values, joined(unfinished.into_iter().chain(failed)))
 }
 

@@ -163,7 +163,7 @@ fn a_missed_start_belongs_to_the_sample_before() {
     let expected =
         [(Part::MissedStart, 41), (Part::User, 50), (Part::CpuWait, 5), (Part::Remainder, 4)];
     assert_eq!(told, expected);
-    // One that ended in time only leaves a late wake-up, which is no missed start.
+    // One that ended in time only leaves a late wake-up, which is not a missed start.
     before_it.completed_ns = Some(990 * MS);
     assert_eq!(explain(&late, Some(&before_it)).parts_ns[&Part::MissedStart], Some(0));
 }

@@ -13,17 +13,18 @@ use crate::output::{OutputArgs, show};
 const EXAMPLES: &str = "\
 Examples:
   thrashlab bisect examples/planted-regression.toml
-                                      which level of the plan's factor made it worse?
+                        which level of the plan's factor caused the regression?
   thrashlab bisect plan.toml --git v6.11..v6.12 --repo ~/linux
-                                      commits: the plan's `build` makes each from {level}
+                        commits, each built by the plan's `build`
   thrashlab bisect --range 1..128 --run './measure.sh {level}'
-                                      the last line that a command prints is its measurement
+                        the last line that a command prints is its measurement
   thrashlab bisect --values a,b,c,d --run './is-it-bad.sh {level}' --exit-code
-                                      as `git bisect run`: 0 good, 125 skip, else bad
+                        as `git bisect run`: 0 good, 125 skip, else bad
 
-On a deterministic subject every step is measured once, and the answer is exact. Elsewhere each
-measurement changes the probabilities of all steps, until one of them has 95 %. A step that cannot
-be built is skipped. What was measured before is not measured again.";
+On a deterministic subject every step is measured once, and the answer is exact.
+Elsewhere each measurement changes the probabilities of all steps, until one of
+them reaches 95 %. A step that cannot be built is skipped. What was measured
+before is not measured again.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -38,11 +39,11 @@ pub(crate) struct BisectArgs {
     #[arg(long, value_name = "P", default_value_t = 0.95)]
     confidence: f64,
 
-    /// Most measurements; of a noisy search
+    /// Maximum number of measurements; of a noisy search
     #[arg(long, value_name = "N", default_value_t = 100)]
     budget: usize,
 
-    /// The machine does not drift: needs fewer measurements, and fails where it does drift
+    /// Assume that the machine does not drift: needs fewer measurements, and fails if it does drift
     #[arg(long)]
     no_drift: bool,
 

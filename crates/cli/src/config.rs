@@ -9,12 +9,14 @@ use crate::settings::{NAMES, Settings, option, path};
 use crate::{Failure, print};
 
 const EXAMPLES: &str = "\
-The file is $XDG_CONFIG_HOME/thrashlab/config.toml, else ~/.config/thrashlab/config.toml, such as:
+The file is $XDG_CONFIG_HOME/thrashlab/config.toml, else
+~/.config/thrashlab/config.toml, such as:
   subject = \"sandbox:mem=1G\"
   jobs = 2
-A setting is an option's default in every command that has it. `vm` is what follows vm: in
-`thrashlab vm`, `results` the folder for results that --output does not name. An option is stronger
-than the environment (THRASHLAB_SUBJECT, THRASHLAB_WORK_DIR, …), which is stronger than the file.
+A setting is the default of an option in every command that has it; `vm` is the
+machine of `thrashlab vm`, and `results` the folder for results without
+--output. Options override the environment (THRASHLAB_SUBJECT,
+THRASHLAB_WORK_DIR, …), which overrides the file.
 
 Examples:
   thrashlab config
@@ -56,7 +58,7 @@ pub(crate) fn config(
     show(&Document::of(vec![table.into()]).with_data(data), &args.output)
 }
 
-/// What holds where nothing was set: the option's default, or what its help says.
+/// What applies where nothing was set: the option's default, or what its help states.
 fn built_in(command: &Command, name: &str) -> String {
     let Some(option) = option(command, name) else {
         return store::results::default_folder().display().to_string();

@@ -24,22 +24,25 @@ use crate::{Failure, print_bytes};
 const EXAMPLES: &str = "\
 Examples:
   thrashlab experiment examples/compiler-vs-system.toml
-  thrashlab experiment plan.toml --dry-run         what would be run, in which order
-  thrashlab experiment plan.toml --check           can all levels be set, and how long will it take?
-  thrashlab experiment plan.toml --blocks 12       go on with more blocks
-  thrashlab experiment plan.toml --fleet ray://head:10001 --store s3://bucket/cells
-  thrashlab experiment plan.toml --aa              the first cell against itself: the noise floor
+  thrashlab experiment plan.toml --dry-run    what would be run, in which order
+  thrashlab experiment plan.toml --check
+                               can all levels be set, and how long will it take?
+  thrashlab experiment plan.toml --blocks 12  continue with more blocks
+  thrashlab experiment plan.toml --fleet ray://head:10001 \\
+      --store s3://bucket/cells
+  thrashlab experiment plan.toml --aa
+                               the first cell against itself: the noise floor
   thrashlab compare ~/.local/share/thrashlab/NAME --factor FACTOR
   thrashlab attribute ~/.local/share/thrashlab/NAME
 
-An interrupted experiment goes on where it was when it is started again.
-How to write a plan, and all that it can set: docs/experiments.md.";
+To resume an interrupted experiment, run the same command again. How to write a
+plan, and everything that it can set: docs/experiments.md.";
 
 /// Names another Python than `python3`.
 const PYTHON: &str = "THRASHLAB_PYTHON";
 /// Where the package finds this program.
 const PROGRAM: &str = "THRASHLAB";
-/// Prints which of the packages that a fleet needs are not there.
+/// Prints which of the packages that a fleet needs are missing.
 const MISSING: &str = "import importlib.util as u\n\
                        print(*[n for n in ('thrashlab', 'ray', 'fsspec') if not u.find_spec(n)])";
 
@@ -49,8 +52,8 @@ pub(crate) struct ExperimentArgs {
     /// The plan (TOML)
     plan: PathBuf,
 
-    /// Folder for the run files; what it has is not run again [default: one of the plan's name
-    /// in the user's data directory]
+    /// Folder for the run files; existing runs are not repeated [default: named after the plan, in
+    /// the user's data directory]
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
 
@@ -62,23 +65,23 @@ pub(crate) struct ExperimentArgs {
     #[arg(long)]
     check: bool,
 
-    /// Print what deterministic cells are still to be made, as JSON lines for `thrashlab cells`,
-    /// and make none (docs/fleet.md)
+    /// Print the deterministic cells that are still to run, as JSON lines for `thrashlab cells`,
+    /// and run none (docs/fleet.md)
     #[arg(long, conflicts_with_all = ["dry_run", "check", "no_cache"])]
     list_cells: bool,
 
-    /// Let the nodes of a Ray cluster make the cells: `local`, `auto`, `HOST:PORT` or
+    /// Run the cells on the nodes of a Ray cluster: `local`, `auto`, `HOST:PORT` or
     /// `ray://HOST:PORT` (docs/fleet.md)
     #[arg(long, value_name = "ADDRESS",
           conflicts_with_all = ["dry_run", "check", "list_cells", "no_cache", "cells"])]
     fleet: Option<String>,
 
-    /// With --fleet: where cells are kept: a folder that all nodes see, or a URL that fsspec knows
-    /// [default: `thrashlab/fleet` in the user's cache directory]
+    /// With --fleet: where cells are stored: a folder that all nodes share, or a URL that fsspec
+    /// knows [default: `thrashlab/fleet` in the user's cache directory]
     #[arg(long, value_name = "URL", requires = "fleet")]
     store: Option<String>,
 
-    /// With --fleet: make every cell again, also those in the store
+    /// With --fleet: run every cell again, even those in the store
     #[arg(long, requires = "fleet")]
     no_resume: bool,
 
@@ -94,7 +97,7 @@ pub(crate) struct ExperimentArgs {
 }
 
 enum Outcome {
-    /// The cells that are still to be made, a line each.
+    /// The cells that are still to run, a line each.
     Cells(String),
     /// How far it is, and how many guests would run at a time.
     Outlook(Outlook, usize),
@@ -173,12 +176,12 @@ fn print_outlook(
     );
     if on_host > 0 {
         let time = format_duration(host_ns);
-        text += &format!("To be made on this host, one at a time: {on_host}, about {time}.\n");
+        text += &format!("To run on this host, one at a time: {on_host}, about {time}.\n");
     }
     if in_guests > 0 {
         let time = format_duration(virtual_ns);
         text += &format!(
-            "To be made in guests, {jobs} at a time: {in_guests}, about {time} of virtual time.\n"
+            "To run in guests, {jobs} at a time: {in_guests}, about {time} of virtual time.\n"
         );
     }
     if outlook.simulated > 0 {
@@ -196,16 +199,16 @@ fn finish(
 ) -> Result<(), Failure> {
     let shown = folder.display();
     if carried.interrupted {
-        progress.say(&format!("stopped; the same command goes on with it ({shown})"));
+        progress.say(&format!("stopped; run the same command again to resume it ({shown})"));
         return Err(Failure::Interrupted);
     }
     if carried.found > 0 {
-        progress.say(&format!("{} runs were there already", carried.found));
+        progress.say(&format!("{} runs already existed", carried.found));
     }
     if carried.found + carried.made == 0 {
         let reasons: Vec<String> =
             carried.refused.iter().map(|(run, why)| format!("{run}: {why}")).collect();
-        return Err(Failure::NotMeasured(anyhow!("no run was made: {}", reasons.join("; "))));
+        return Err(Failure::NotMeasured(anyhow!("no run was executed: {}", reasons.join("; "))));
     }
     let dataset = store::observations(&folder.to_string_lossy()).context("read the runs")?;
     if args.changes.aa {

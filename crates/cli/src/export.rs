@@ -15,13 +15,15 @@ use crate::{Failure, OrWrong, print};
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab export RESULTS --format csv -o samples.csv      a row a sample
+  thrashlab export RESULTS --format csv -o samples.csv
+                                       one row per sample
   thrashlab export RESULTS --format parquet --table all -o tables/
-                                                            runs, samples, counters, …: a file each
-  thrashlab export before/ --format go -o a.txt             and the same of after/, then:
+                                       runs, samples, counters, …: one file each
+  thrashlab export before/ --format go -o a.txt
+                                       and the same for after/, then:
   benchstat a.txt b.txt
   thrashlab export RESULTS --format openmetrics -o thrashlab.prom
-  thrashlab export hyperfine.json --format go               results of other programs as well
+  thrashlab export hyperfine.json --format go  results of other programs as well
 
 docs/exchange.md describes what each format keeps and what it loses.";
 
@@ -35,15 +37,15 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_enum)]
     format: ExportFormat,
 
-    /// Where to: a file, or of `--table all` a folder [default: standard output]
+    /// The output file; a folder with `--table all` [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Of csv and parquet: which table [default: samples; of other programs observations]
+    /// Table to write as CSV or Parquet [default: samples; of other programs observations]
     #[arg(long, value_enum)]
     table: Option<TableArg>,
 
-    /// Of go: what a line is one of [default: trial; sample where a cell has one trial only]
+    /// What a line of --format go is [default: trial; sample where a cell has a single trial]
     #[arg(long, value_enum)]
     each: Option<EachArg>,
 }
@@ -62,23 +64,23 @@ pub(crate) enum ExportFormat {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableArg {
-    /// A row a run
+    /// One row per run
     Runs,
-    /// A row a sample
+    /// One row per sample
     Samples,
-    /// A row a delay of a periodic probe, with its count
+    /// One row per distinct delay of a periodic probe, with its count
     Histograms,
-    /// A row a counter and reading
+    /// One row per counter and reading
     Counters,
-    /// A row a piece of a job's work
+    /// One row per work item of a job
     Work,
-    /// A row a pass of a job
+    /// One row per pass of a job
     Passes,
-    /// A row a phase or warning
+    /// One row per phase or warning
     Events,
-    /// A row a value as `compare` sees it; of runs and of other programs' results
+    /// One row per value as `compare` uses it; for runs and results of other programs
     Observations,
-    /// All tables of runs, each in a file of its own
+    /// All tables of runs, each in its own file
     All,
 }
 
@@ -127,7 +129,7 @@ fn export_go(args: &ExportArgs) -> Result<(), Failure> {
     write_to(args.output.as_deref(), |out| Ok(exchange::go::write(&set, each, out)?))
 }
 
-/// The tables that are asked for: of run files, or the observations alone.
+/// The requested tables: of run files, or the observations alone.
 fn export_tables(args: &ExportArgs) -> Result<(), Failure> {
     let of_runs = !args.input.starts_with("reference:") && !is_foreign(Path::new(&args.input));
     let table = match (args.table, of_runs) {
@@ -136,7 +138,10 @@ fn export_tables(args: &ExportArgs) -> Result<(), Failure> {
         (Some(TableArg::Observations), _) => TableArg::Observations,
         (Some(table), true) => table,
         (Some(_), false) => {
-            return Err(wrong!("{} is no run file: it has --table observations only", args.input));
+            return Err(wrong!(
+                "{} is not a run file: it has --table observations only",
+                args.input
+            ));
         }
     };
     let tables = match table {
@@ -197,7 +202,7 @@ fn sink<'a>(
     })
 }
 
-/// Writes to a file, or to standard output; a reader that went away is no failure.
+/// Writes to a file, or to standard output; a reader that went away is not a failure.
 fn write_to(
     output: Option<&Path>,
     write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), ExportError>,

@@ -16,9 +16,10 @@ use crate::{Failure, OrWrong};
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab import old.json                         what is in an export of hyperfine
-  thrashlab import times.csv --response loops       a column without a unit in its name
-  thrashlab import resp1 2.4.20.out                 and check the ratios that it printed
+  thrashlab import old.json          what is in an export of hyperfine
+  thrashlab import times.csv --response loops
+                                     a column without a unit in its name
+  thrashlab import resp1 2.4.20.out  and check the ratios that it printed
 
 What can be imported can be compared: thrashlab compare old.json new.json";
 
@@ -41,15 +42,15 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "FORMAT", value_parser = import_format)]
     input_format: Option<store::import::Format>,
 
-    /// Columns of a CSV that were measured although no unit ends their names
+    /// Measured columns of a CSV whose names do not end in a unit
     #[arg(long = "response", value_name = "COLUMNS", value_delimiter = ',')]
     responses: Vec<String>,
 
-    /// Columns of a CSV that were varied although a unit ends their names
+    /// Factors of a CSV although the names of their columns end in a unit
     #[arg(long = "factor", value_name = "COLUMNS", value_delimiter = ',')]
     factors: Vec<String>,
 
-    /// Take trials of a CSV that repeat another one value for value
+    /// Accept CSV trials that repeat another one value for value
     #[arg(long)]
     allow_repeats: bool,
 
@@ -57,9 +58,15 @@ pub(crate) struct ImportArgs {
     output: OutputArgs,
 }
 
+const RESP1_EXAMPLES: &str = "\
+Examples:
+  thrashlab import resp1 2.4.20.out
+  ./resp1 | thrashlab import resp1 - --json";
+
 #[derive(Subcommand)]
 enum ImportFrom {
     /// Output of resp1, in either of its formats; recomputes the ratios and checks them
+    #[command(after_help = RESP1_EXAMPLES)]
     Resp1 {
         /// The file, or - for standard input
         file: PathBuf,
@@ -72,7 +79,7 @@ enum ImportFrom {
 fn import_format(text: &str) -> Result<store::import::Format, String> {
     use store::import::Format;
     let names = Format::ALL.map(|format| format.name).join(", ");
-    Format::named(text).ok_or_else(|| format!("no format is named {text:?}; there are {names}"))
+    Format::named(text).ok_or_else(|| format!("no format is named {text:?}; choose from {names}"))
 }
 
 pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {

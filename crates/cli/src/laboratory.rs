@@ -21,8 +21,7 @@ pub(crate) struct LabArgs {
     #[command(flatten)]
     pub(crate) options: DriverOptions,
 
-    /// Write what happens to this file as JSON lines, an event each (docs/python.md); /dev/fd/3 is
-    /// file descriptor 3
+    /// Write events to this file as JSON lines (docs/python.md); /dev/fd/3 is file descriptor 3
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
 

@@ -1,10 +1,10 @@
 //! The thrashlab command.
 //!
 //! **Invariant:** this crate alone prints and exits. Results go to standard output, progress and
-//! complaints to standard error. Exit codes: 0 done, 1 what was to be checked is not so, 2 wrong
+//! complaints to standard error. Exit codes: 0 done, 1 the requested check failed, 2 wrong
 //! use, 3 could not measure, 130 interrupted; of a command that is recorded, its own.
 
-/// What is wrong with what the user asked for, as a failure.
+/// An error in the user's request, as a failure.
 macro_rules! wrong {
     ($($why:tt)*) => { crate::Failure::WrongUse(anyhow::anyhow!($($why)*)) };
 }
@@ -52,17 +52,17 @@ use settings::Settings;
 
 const INTERRUPTED: u8 = 130;
 const NOT_MEASURED: u8 = 3;
-/// The check that the user asked for failed.
+/// The requested check failed.
 const CHECK_FAILED: u8 = 1;
 /// The command line or its files are wrong.
 const WRONG_USE: u8 = 2;
 
 enum Failure {
-    /// The user asked for something impossible.
+    /// The request is impossible.
     WrongUse(anyhow::Error),
     /// The system did not let it measure.
     NotMeasured(anyhow::Error),
-    /// The check that the user asked for failed; the printed result shows why.
+    /// The requested check failed; the printed result shows why.
     CheckFailed,
     /// Ctrl-C.
     Interrupted,
@@ -81,7 +81,7 @@ fn wrong(why: impl Display + Debug + Send + Sync + 'static) -> Failure {
     Failure::WrongUse(anyhow::Error::msg(why))
 }
 
-/// A step that fails because the user asked for something impossible.
+/// A step that fails because the request is impossible.
 trait OrWrong<T, E>: Context<T, E> + Sized {
     fn or_wrong(self, step: impl Display + Send + Sync + 'static) -> Result<T, Failure> {
         self.context(step).map_err(Failure::WrongUse)
@@ -111,7 +111,7 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Reads the command line, with the user's settings as defaults, and does what it asks for.
+/// Reads the command line, with the user's settings as defaults, and runs the command.
 fn started(mut arguments: Vec<OsString>) -> Result<(), Failure> {
     for warning in old_names::replace(&mut arguments) {
         complain(&format!("thrashlab: {warning}"));
@@ -176,7 +176,7 @@ fn execute(command: Command, settings: &Settings) -> Result<(), Failure> {
 }
 
 /// Runs as one of the tools of a session, before anything else, as its cost is measured. `None` if
-/// this is no call of a tool.
+/// this is not a call of a tool.
 fn tool(arguments: &[OsString]) -> Option<ExitCode> {
     let [_, command, name, words @ ..] = arguments else { return None };
     if command.to_str() != Some(workloads::TOOL_COMMAND) {

@@ -16,7 +16,7 @@ const LEAST_COLUMNS: u16 = 40;
 
 #[derive(Args, Default)]
 pub(crate) struct OutputArgs {
-    /// Format of the result [default: as the name of the file ends, else text]
+    /// Format of the result [default: by the extension of the file, else text]
     #[arg(long, value_name = "FORMAT", value_parser = format())]
     format: Option<&'static OutputFormat>,
 
@@ -100,7 +100,7 @@ fn style() -> Style {
     Style { width, has_colour: color == ColorChoice::Always || is_auto && !is_dumb }
 }
 
-/// Prints a result; a reader that went away (`| head`) is no failure.
+/// Prints a result; a reader that went away (`| head`) is not a failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     // A result has names and texts of run files, which may come from anywhere.
     print_bytes(model::shown::shown(text).as_bytes())

@@ -23,23 +23,27 @@ const FREEZE_EVERY_NS: u64 = 1_000_000_000;
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab run                                    all loads, under three minutes
-  thrashlab run --quick                            all loads, under a minute
-  thrashlab run --classic --format resp1           the times and the output of 2003
-  thrashlab run --subject sandbox:mem=256M,cpus=1  a machine of 256 MiB and one CPU
+  thrashlab run                           all loads, under three minutes
+  thrashlab run --quick                   all loads, under a minute
+  thrashlab run --classic --format resp1  the timing and the output of 2003
+  thrashlab run --subject sandbox:mem=256M,cpus=1
+                        a machine of 256 MiB and one CPU
   thrashlab run --load cpuload,spawnload --probe wake
-  sudo thrashlab run --swap 1G                     with a temporary swap file
-  thrashlab run --subject vm:machine=p2-350,kernel=deb:linux-image-cloud-amd64 --seeds 1..5
-                                                   a kernel in virtual time: exactly repeatable
-  thrashlab run --job vmtest:size=24M --subject mmu:machine=sparcstation1,hat=old --seeds 1..3
-                                                   a machine of 1989, simulated
-  thrashlab run --job session                      six users at work: time, CPU time and faults a
-                                                   command
+  sudo thrashlab run --swap 1G            with a temporary swap file
+  thrashlab run --subject vm:machine=p2-350,kernel=deb:linux-image-cloud-amd64 \\
+      --seeds 1..5
+                        a kernel in virtual time: exactly repeatable
+  thrashlab run --job vmtest:size=24M \\
+      --subject mmu:machine=sparcstation1,hat=old --seeds 1..3
+                        a machine of 1989, simulated
+  thrashlab run --job session
+                        six users at work: time, CPU time and faults per command
   thrashlab run --subject ssh://me@server,sandbox:mem=1G
-                                                   another machine, through ssh
+                        another machine, through ssh
   thrashlab run --job session --users 12 --set think=500ms --load 2ctx-mem
 
-Loads, probes and sessions are described in docs/loads/, docs/probes.md and docs/sessions.md.";
+Loads, probes and sessions are described in docs/loads/, docs/probes.md and
+docs/sessions.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -66,12 +70,12 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     timing: TimingArgs,
 
-    /// Volume of every load: 1 is the load as documented, 0.5 half of it; 0, of loads that provoke a
-    /// condition (provoke-…), is their control run [default: 1]
-    #[arg(long, value_name = "DOSE", value_parser = intensity)]
+    /// Volume of every load: 1 is the load as documented, 0.5 half of it; 0 is the control run of
+    /// loads that provoke a condition (provoke-…) [default: 1]
+    #[arg(long, value_name = "VOLUME", value_parser = intensity)]
     intensity: Option<f64>,
 
-    /// Seed of everything random
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
@@ -82,7 +86,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Go on in the folder of --output: runs that it has are not repeated
+    /// Resume in the folder of --output: runs that it has are not repeated
     #[arg(long, requires = "output")]
     resume: bool,
 
@@ -109,8 +113,9 @@ pub(crate) struct RunArgs {
 #[derive(Args)]
 struct JobArgs {
     /// Time work instead of a probe: session, users who issue the commands of a script
-    /// (docs/sessions.md), vmtest or touch, processes at work on memory (docs/memory-jobs.md);
-    /// parameters may follow: vmtest:size=24M,loops=5000; without --load only on the quiet machine
+    /// (docs/sessions.md); vmtest or touch, processes that access memory (docs/memory-jobs.md).
+    /// Parameters may follow: vmtest:size=24M,loops=5000. Without --load the machine is otherwise
+    /// idle
     #[arg(
         long,
         value_name = "JOB",
@@ -126,8 +131,8 @@ struct JobArgs {
     #[arg(long, value_name = "N", requires = "job")]
     users: Option<u32>,
 
-    /// Set a parameter, by its name in plans (vmtest.size=16M, sysctl.vm.swappiness=10), or one of
-    /// the job by its short name: size=16M; of a session think=2s, limit=10s, tools=builtin, or a
+    /// Set a parameter by its name in plans (vmtest.size=16M, sysctl.vm.swappiness=10), or one of
+    /// the job by its short name: size=16M; for a session think=2s, limit=10s, tools=builtin, or a
     /// variable of the script; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     set: Vec<Setting>,
@@ -188,7 +193,7 @@ impl RunArgs {
             Some(SubjectArg::Here(_) | SubjectArg::Remote(_)) | None => return Ok(()),
         };
         if self.resume {
-            let why = "--resume is for machines that are measured; what is exactly repeatable is \
+            let why = "--resume is for measured machines; exactly repeatable runs are \
                        taken from the cache or run again";
             return Err(wrong!(why));
         }
@@ -204,7 +209,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let plan = args.plan()?;
     let measure = plan.measure();
     if matches!(measure, Measure::Job(_)) && args.shape.output_format().is_none() {
-        return Err(wrong!("--format resp1 is a form of a probe's results"));
+        return Err(wrong!("--format resp1 is for the results of a probe"));
     }
     let folder = results_folder(args, measure)?;
     let mut progress = args.lab.progress()?;

@@ -26,7 +26,7 @@ pub(crate) const NAMES: [&str; 10] = [
     "wall-limit",
     "work-dir",
 ];
-/// The folder in which results folders are made that `--output` does not name.
+/// The folder in which results folders without `--output` are created.
 const RESULTS: &str = "results";
 
 const GIVEN: &str = "given";
@@ -191,6 +191,6 @@ fn check(option: &Arg, value: &str) -> Result<(), String> {
         let known: Vec<_> =
             option.get_possible_values().iter().map(|it| it.get_name().to_owned()).collect();
         let reason = error.source().map(ToString::to_string);
-        reason.unwrap_or_else(|| format!("is none of {}", known.join(", ")))
+        reason.unwrap_or_else(|| format!("is not one of {}", known.join(", ")))
     })
 }

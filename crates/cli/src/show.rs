@@ -33,13 +33,13 @@ pub(crate) struct Shape {
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
 
-    /// List the N slowest responses under each load, with where their time went and what was counted
-    /// meanwhile (docs/explained.md)
+    /// List the N slowest responses under each load, with the parts of their delay and the counters
+    /// that changed meanwhile (docs/explained.md)
     #[arg(long, value_name = "N", conflicts_with = "format")]
     pub(crate) worst: Option<usize>,
 
-    /// Show more: all that is not available here; of a session every user by himself; with --format
-    /// resp1 S.D., size written, loops and circles per second
+    /// Show more: everything that is unavailable here; each user of a session; with --format resp1,
+    /// S.D., size written, loops and circles per second
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
@@ -58,7 +58,7 @@ impl Shape {
         self.output_format().unwrap_or(&FORMATS[0])
     }
 
-    /// The output format; `None` if the layout of resp1 was asked for.
+    /// The output format; `None` if the layout of resp1 was requested.
     pub(crate) fn output_format(&self) -> Option<&'static OutputFormat> {
         match self.format {
             _ if self.json => format_named("json"),
@@ -83,7 +83,18 @@ fn form() -> impl TypedValueParser<Value = Form> {
     })
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab show results/            a folder of run files
+  thrashlab show results/ --worst 3  and where the slowest responses spent time
+  thrashlab show reference:resp1/2.4.20
+                                     a published table
+  thrashlab show old.json            an export of hyperfine
+  thrashlab show results/ --format resp1
+                                     in the layout of 2003";
+
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct ShowArgs {
     /// A results folder, a run file, `reference:NAME`, or a result of another program (or a folder of
     /// such files)
@@ -105,7 +116,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
         document(find(name).or_wrong("show")?)
     } else if is_foreign(path) {
         if shape.worst.is_some() || shape.output_format().is_none() {
-            return Err(wrong!("--worst and --format resp1 are for runs, and {what} is none"));
+            return Err(wrong!("--worst and --format resp1 are for runs, and {what} is not a run"));
         }
         set = observations(what).or_wrong("read results")?;
         dataset_document(&set)
@@ -134,7 +145,7 @@ pub(crate) fn shaped(
         return Err(wrong!("--worst is for a probe's responses"));
     }
     if shape.output_format().is_none() {
-        return Err(wrong!("--format resp1 is a form of a probe's results"));
+        return Err(wrong!("--format resp1 is for the results of a probe"));
     }
     if is_of_memory_job(runs) {
         let result = MemoryJob::from_runs(runs, skipped);

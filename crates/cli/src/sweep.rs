@@ -17,22 +17,26 @@ use crate::{Failure, OrWrong, print, settings};
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab sweep vmtest --range 2M..96M            Irlam's program over active virtual memory
+  thrashlab sweep vmtest --range 2M..96M
+                                 Irlam's program over active virtual memory
   thrashlab sweep touch --over sandbox.memory --range 56M..20M \\
-      --set touch.footprint=48M --set touch.backing=file --set touch.pattern=uniform
-                                                    a limit that shrinks under a file mapping
-  thrashlab sweep touch --range 1M..1G --set touch.pattern=chase --by touch.pages=small,thp
-                                                    two curves side by side
-  thrashlab sweep session --range 1..24             users at work at the same time
+      --set touch.footprint=48M --set touch.backing=file \\
+      --set touch.pattern=uniform
+                                 a limit that shrinks under a file mapping
+  thrashlab sweep touch --range 1M..1G --set touch.pattern=chase \\
+      --by touch.pages=small,thp
+                                 two curves side by side
+  thrashlab sweep session --range 1..24
+                                 users at work at the same time
   thrashlab sweep cpuload --range 0.1..4 --set probe=wake
-                                                    a dose of a load, and how a probe feels it
-  thrashlab sweep plan.toml                         the plan of a sweep
+                                 the delays of a probe over the volume of a load
+  thrashlab sweep plan.toml      the plan of a sweep
   thrashlab sweep --from reference:sun4/vmtest-sparcstation1-old-hat
-                                                    the table of 1990: where is its knee?
-  thrashlab sweep --from FOLDER                     a sweep that was made, again
+                                 the table of 1990: where is its knee?
+  thrashlab sweep --from FOLDER  print the result of a finished sweep again
 
-An interrupted sweep goes on where it was when it is started again. How to ask, how to read the
-answer, and why it can be trusted: docs/sweeps.md.";
+To resume an interrupted sweep, run the same command again. Options, how to read
+the result, and how reliable it is: docs/sweeps.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -53,15 +57,15 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "SUBJECT", conflicts_with = "from")]
     subject: Option<String>,
 
-    /// The load: in the background
+    /// The load in the background
     #[arg(long, value_name = "LOAD", conflicts_with = "from")]
     load: Option<String>,
 
     #[command(flatten)]
     source: SourceArgs,
 
-    /// Folder for the run files; what it has is not run again [default: one of the sweep's name
-    /// in the user's data directory]
+    /// Folder for the run files; existing runs are not repeated [default: named after the sweep, in
+    /// the user's data directory]
     #[arg(long, short, value_name = "DIR", conflicts_with = "from")]
     output: Option<PathBuf>,
 
@@ -92,7 +96,7 @@ struct SourceArgs {
     #[arg(long, value_name = "COLUMN", requires = "from", conflicts_with = "response")]
     cost: Option<String>,
 
-    /// With --from: the column by which the cost is divided [default: of elapsed times the level]
+    /// With --from: the column that the cost is divided by [default: the level, for elapsed times]
     #[arg(long, value_name = "COLUMN", requires = "from")]
     work: Option<String>,
 }
@@ -132,7 +136,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let folder = sweep.folder.display();
     match outcome {
         Err(Failure::Interrupted) => {
-            progress.say(&format!("stopped; the same command goes on with it ({folder})"));
+            progress.say(&format!("stopped; run the same command again to resume it ({folder})"));
             Err(Failure::Interrupted)
         }
         Err(failure) => {
@@ -149,7 +153,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
         }
         Ok(()) => {
             progress.say(&format!("run files: {folder}"));
-            progress.say(&format!("again: thrashlab sweep --from {folder}"));
+            progress.say(&format!("print it again: thrashlab sweep --from {folder}"));
             Ok(())
         }
     }

@@ -19,11 +19,11 @@ Examples:
 
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Record what a command refers to in memory
+    /// Record the memory references of a command
     Record(record::RecordArgs),
-    /// Make a trace of another tool's, or the other way round
+    /// Convert a trace from the format of another tool, or to it
     Convert(convert::ConvertArgs),
-    /// Say what is in a trace: references, pages, threads, what is missing
+    /// Print what is in a trace: references, pages, threads, what is missing
     Stat(stat::StatArgs),
 }
 

@@ -17,13 +17,22 @@ use vm::VmRequest;
 use crate::progress::Progress;
 use crate::{Failure, OrWrong, settings};
 
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  thrashlab vm kernels
+  thrashlab vm boot machine=micro,kernel=deb:linux-image-cloud-amd64
+  thrashlab vm verify machine=micro
+  thrashlab run --subject vm:machine=micro --quick
+
+Settings of machines: docs/vm.md.";
+
 #[derive(Subcommand)]
 pub(crate) enum VmCommand {
-    /// List the kernels at hand, or describe some in full
+    /// List the available kernels, or describe some in full
     Kernels(kernels::KernelsArgs),
     /// List the machines by name, or print the description of one
     Machines(machines::MachinesArgs),
-    /// Boot a machine once, and tell how that went
+    /// Boot a machine once and report the result
     Boot(boot::BootArgs),
     /// Open a shell in a machine, with its disk at /work
     Shell(shell::ShellArgs),
@@ -52,7 +61,7 @@ struct Setting {
 }
 
 impl MachineArgs {
-    /// What both say together.
+    /// What both print together.
     fn request(&self) -> VmRequest {
         let is_stronger = settings::is_given("kernel") || self.settings.kernel.is_none();
         let kernel = if is_stronger { &self.kernel } else { &self.settings.kernel }.clone();

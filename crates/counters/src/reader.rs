@@ -15,7 +15,7 @@ use crate::parse::{
 pub struct Sources {
     /// Where procfs is mounted; the machine's counters come from here.
     pub proc_root: PathBuf,
-    /// The sandbox's directory of version 2, which beside version 1 may lack controllers.
+    /// The sandbox's directory of version 2, which next to version 1 may lack controllers.
     pub cgroup_v2_dir: Option<PathBuf>,
     /// The sandbox's directory of the version 1 `memory` controller.
     pub cgroup_v1_memory_dir: Option<PathBuf>,

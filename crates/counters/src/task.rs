@@ -76,9 +76,9 @@ impl TaskReader {
     }
 }
 
-/// Most processes that are read one by one: reading more would cost more than it shows.
+/// Most processes that are read one by one: more would cost more than they are worth.
 pub const SUMMED_TASKS_MAX: usize = 16;
-/// Values that are no counters and are left out.
+/// Values that are not counters and are left out.
 const NOT_SUMMED: [&str; 1] = ["starttime_ticks"];
 
 /// Open counters of several processes.
@@ -164,7 +164,7 @@ fn try_taskstats(enabled: Option<bool>, pid: u32) -> Result<Taskstats, String> {
     // Without the switch only a zero shows that the kernel does not count.
     if enabled.is_none() && delays.get("cpu_count").is_none_or(|count| *count == 0) {
         return Err(format!(
-            "taskstats of process {pid} shows that it never ran: this kernel does not count delays \
+            "taskstats of process {pid} has no delays: this kernel does not count them \
              (no CONFIG_TASK_DELAY_ACCT, or booted with nodelayacct)"
         ));
     }

@@ -103,7 +103,7 @@ fn answer<T>(message: &[u8], sequence: u32, find: fn(&[u8]) -> Option<T>) -> io:
         });
     }
     let found = find(body.get(GENL_HEADER_BYTES..).ok_or_else(short)?);
-    found.map(Some).ok_or_else(|| invalid("the netlink reply lacks the requested attribute"))
+    found.map(Some).ok_or_else(|| invalid("the netlink reply lacks the requested statistics"))
 }
 
 #[derive(Debug)]

@@ -131,11 +131,11 @@ pub enum Family {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// From 1 % of the time lost.
+    /// At least 1 % of the time is lost.
     Note,
-    /// From 5 %.
+    /// At least 5 %.
     Warning,
-    /// From 20 %.
+    /// At least 20 %.
     Severe,
 }
 

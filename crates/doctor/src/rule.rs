@@ -93,7 +93,7 @@ impl Rule {
             found.into_iter().partition(|found| found.price.is_negligible());
         match &little[..] {
             [little, ..] if matter.is_empty() => {
-                ruled_out(format!("{}; that is less than 1 % of anybody's time", little.condition))
+                ruled_out(format!("{}; that costs less than 1 %", little.condition))
             }
             _ => Ok(without_ancestors(matter)),
         }

@@ -99,7 +99,7 @@ impl Bisection<'_> {
         }
         let at_hand = steps.at_hand().map_err(BisectError::Measurement)?;
         if !at_hand.is_empty() {
-            driver.note(&format!("{} measurements are there already", at_hand.len()));
+            driver.note(&format!("{} measurements already exist", at_hand.len()));
         }
         let driver = RefCell::new(driver);
         bisect_noisily(

@@ -60,7 +60,7 @@ pub(crate) fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
     for cell in cells.iter().filter(|cell| !cell.is_deterministic()) {
         let reason = match &cell.subject {
             Some(crate::SubjectArg::Vm(_)) => {
-                "accel=kvm is not deterministic, so each host would make another run of it; use \
+                "accel=kvm is not deterministic, so each host would run it differently; use \
                  accel=tcg"
             }
             _ => {
@@ -130,8 +130,8 @@ impl CellMaker {
         Self { cells, machines_folder, options, machines: BTreeMap::new() }
     }
 
-    /// Processes a line: remembers a machine, runs a cell. Fails when it is no line of a list, or
-    /// the user stopped it. Problems of a cell or its machine are part of the result.
+    /// Processes a line: remembers a machine, runs a cell. Fails when it is not a line of a list,
+    /// or the user stopped it. Problems of a cell or its machine are part of the result.
     pub fn take(
         &mut self,
         line: &str,
@@ -146,7 +146,7 @@ impl CellMaker {
                 let opened = match is_key(key) {
                     true => Vm::unpack(&packed, &self.machines_folder.join(key), &self.options)
                         .map_err(|why| why.to_string()),
-                    false => Err(format!("{key:?} is no hash")),
+                    false => Err(format!("{key:?} is not a hash")),
                 };
                 self.machines.insert(packed.key, opened);
                 Ok(None)
@@ -170,7 +170,7 @@ impl CellMaker {
             _ if !matches!(cell.spec.subject, SubjectSpec::Vm(_)) => None,
             Some(Ok(vm)) => Some(vm),
             Some(Err(why)) => return Err(cannot(why.clone())),
-            None => return Err(cannot("the list does not have its machine before it".to_owned())),
+            None => return Err(cannot("its machine is not listed before it".to_owned())),
         };
         let here = match vm {
             Some(vm) => vm.cell_key(&cell.spec)?,

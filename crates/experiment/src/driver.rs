@@ -14,31 +14,31 @@ use vm::VmOptions;
 
 use crate::event::{Event, Listener};
 
-/// How runs are made, whatever asks for them, as it is typed.
+/// How runs are executed, for every search, as typed.
 #[derive(Args, Clone, Debug)]
 pub struct DriverOptions {
     /// With vm: run every cell again and keep none
     #[arg(long)]
     pub no_cache: bool,
 
-    /// Guests or simulations at a time; on all nodes of a fleet together [default: one a CPU]
+    /// Guests or simulations at a time; on all nodes of a fleet together [default: one per CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
 
-    /// With vm: a guest that writes nothing for this long, on the wall clock, is taken for stuck
+    /// With vm: a guest that writes nothing for this long, on the wall clock, counts as stuck
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_duration_ns)]
     pub wall_limit: u64,
 
     #[command(flatten)]
     pub(crate) remote: RemoteOptions,
 
-    /// Folder on a disk for files: those of loads and measures; with ssh:// there, with --fleet on
-    /// the nodes [default: /var/tmp/thrashlab-UID]
+    /// Folder on a disk for files: those of loads and measures; with ssh:// on that machine, with
+    /// --fleet on the nodes [default: /var/tmp/thrashlab-UID]
     #[arg(long, value_name = "DIR")]
     pub work_dir: Option<PathBuf>,
 
-    /// Folder of finished cells to take from and add to, simulations too, instead of the user's
-    /// cache of guests
+    /// Folder in which finished cells (guests and simulations) are looked up and stored, instead of
+    /// the user's cache
     #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
     pub(crate) cells: Option<PathBuf>,
 
@@ -73,7 +73,7 @@ impl DriverOptions {
 
 /// Executes plans and matrices: sets up machines, executes the runs, and cleans up.
 pub struct Driver<'a> {
-    /// How runs are made.
+    /// How runs are executed.
     pub options: &'a DriverOptions,
     /// The user's stop request.
     pub waiter: &'a Waiter,

@@ -1,4 +1,4 @@
-//! Why an experiment cannot go on.
+//! Why an experiment cannot continue.
 
 use remote::RemoteError;
 use store::StoreError;
@@ -7,7 +7,7 @@ use vm::VmError;
 
 use crate::plan::PlanError;
 
-/// An experiment that cannot go on.
+/// An experiment that cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
     /// The stage.

@@ -228,7 +228,7 @@ impl Pool<'_> {
     }
 }
 
-/// Whether a run was made on this machine (`None`) or the one of this address.
+/// Whether a run was executed on this machine (`None`) or on the one at this address.
 pub(crate) fn is_of_machine(facts: &Environment, address: Option<&str>) -> bool {
     facts.get(REMOTE_FACT).map(String::as_str) == address
 }

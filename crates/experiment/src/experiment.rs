@@ -19,15 +19,15 @@ use crate::typed::{Seeds, seeds};
 /// Typed options, which override the plan.
 #[derive(Args, Clone, Debug)]
 pub struct PlanChanges {
-    /// Run the first cell against itself: what differs is noise
+    /// Run the first cell against itself: any difference is noise
     #[arg(long, display_order = 3)]
     pub aa: bool,
 
-    /// Blocks, each a pass through all cells [default: as the plan says]
+    /// Blocks, each a pass through all cells [default: the plan's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub blocks: Option<u32>,
 
-    /// Seeds of the blocks: 20 (1 to 20), 5..9 or 1,2,7 [default: as the plan says]
+    /// Seeds of the blocks: 20 (1 to 20), 5..9 or 1,2,7 [default: the plan's]
     #[arg(long, value_name = "SEEDS", conflicts_with = "blocks", value_parser = seeds)]
     pub seeds: Option<Seeds>,
 }
@@ -75,8 +75,8 @@ impl Experiment {
         Ok(manifest(&self.plan, &self.text))
     }
 
-    /// Continues with the folder's runs of this experiment, if any; more blocks are no other plan.
-    /// Fails when it holds another experiment.
+    /// Continues with the folder's runs of this experiment, if any; more blocks do not make another
+    /// plan. Fails when it holds another experiment.
     pub fn open(&mut self) -> Result<(), ExperimentError> {
         let Self { plan, folder, .. } = self;
         let is_same =

@@ -45,13 +45,13 @@ fn no_runs(folder: &Path) -> Result<(), ExperimentError> {
     match folder.try_exists() {
         Ok(false) => return Ok(()),
         Ok(true) if folder.is_dir() => {}
-        Ok(true) => return other("a file and no folder".to_owned()),
+        Ok(true) => return other("a file, not a folder".to_owned()),
         Err(error) => return other(error.to_string()),
     }
     match read_runs(folder) {
         Err(StoreError::Empty { .. }) => Ok(()),
         Err(damaged) => other(damaged.to_string()),
-        Ok(_) => other("it holds runs of no experiment".to_owned()),
+        Ok(_) => other("it holds runs that belong to no experiment".to_owned()),
     }
 }
 

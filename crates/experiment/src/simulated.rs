@@ -25,7 +25,7 @@ const DEFAULT_HAT: &str = "old";
 const FILE: &str = ".toml";
 /// Default loops of each `vmtest` process, as in 1990. Simulated time needs no calibration.
 const LOOPS: u64 = 5000;
-/// Fact of a run: which simulator made it.
+/// Fact of a run: which simulator produced it.
 pub(crate) const SIMULATOR: &str = "mmu_simulator";
 
 /// The simulator and the version of its model: other versions, other results.
@@ -54,7 +54,7 @@ impl Machine {
             "sun4" => sun4::Machine::parse(text).map(Box::new).map(Self::Sun4),
             "tlb" => mmu::tlb::Machine::parse(text).map(Box::new).map(Self::Tlb),
             other => {
-                let reason = format!("no kind of machine is named {other:?}; there are sun4, tlb");
+                let reason = format!("no kind of machine is named {other:?}; choose sun4 or tlb");
                 description.refuse("kind", reason)
             }
         }
@@ -76,7 +76,7 @@ pub fn machine_text(name: &str) -> Result<String, String> {
     shipped().find(|(known, _)| *known == name).map(|(_, text)| text.to_owned()).ok_or_else(|| {
         let names: Vec<&str> = shipped().map(|(name, _)| name).collect();
         format!(
-            "no machine is named {name:?}; there are {}; a description of your own is a file \
+            "no machine is named {name:?}; choose from {}; a description of your own is a file \
              ({FILE})",
             names.join(", ")
         )
@@ -116,7 +116,7 @@ fn setup_of(
         Ok(Machine::Sun4(machine)) => *machine,
         Ok(Machine::Tlb(_)) => {
             return Err(format!(
-                "machine {name} has TLBs, and what runs on it is a trace: thrashlab mmu run \
+                "machine {name} has TLBs and runs traces: thrashlab mmu run \
                  --machine {name} TRACE"
             ));
         }
@@ -146,7 +146,7 @@ fn setup_of(
 pub(crate) fn check(measure: &Measure, load: &LoadSpec) -> Result<(), String> {
     if load.name != BASELINE {
         return Err(format!(
-            "load {}: a simulated machine runs one program and no load beside it; what runs beside \
+            "load {}: a simulated machine runs one program and no load; what runs next to \
              it is a setting: mmu.daemons",
             load.name
         ));
@@ -205,7 +205,7 @@ pub(crate) fn simulated_key(spec: &Spec) -> Result<String, String> {
     Ok(key_of(&[version, simulator, thrashlab, &spec]))
 }
 
-/// The run file of a simulated run, stored in `cells`, and whether it was there already. Fails as
+/// The run file of a simulated run, stored in `cells`, and whether it was stored already. Fails as
 /// [`simulated_run`], or when it cannot be stored.
 pub(crate) fn simulated_cell(
     spec: &Spec,

@@ -74,7 +74,7 @@ impl SubjectArg {
         }
         let asked = LocalSubject::of_settings(kind, settings).unwrap_or_else(|| {
             Err(format!(
-                "no subject is named {kind:?}; there are host, sandbox, vm, mmu and \
+                "no subject is named {kind:?}; choose from host, sandbox, vm, mmu and \
                  ssh://[USER@]HOST[:PORT][,SUBJECT]"
             ))
         });

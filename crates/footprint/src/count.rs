@@ -16,7 +16,7 @@ pub struct Counts {
     pub active_pages: Option<u64>,
     /// Pages in memory that the page tables map.
     pub present_pages: u64,
-    /// Pages that are in swap; their places stand in the page tables too.
+    /// Pages that are in swap; their locations are in the page tables too.
     pub swapped_pages: u64,
     /// Of the present pages those that another process maps too.
     pub shared_pages: u64,
@@ -79,7 +79,7 @@ impl Counts {
     }
 }
 
-/// Pages in % of the pages of so many regions.
+/// Pages in % of the pages of this many regions.
 fn percent(pages: u64, regions: u64, geometry: &Geometry) -> Option<f64> {
     (regions > 0).then(|| 100.0 * pages as f64 / (regions * geometry.region_pages) as f64)
 }

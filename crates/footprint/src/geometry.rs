@@ -8,7 +8,7 @@ const ENTRY_BYTES: u64 = 8;
 /// Most levels in `VmPTE`: `mm_inc_nr_ptes`, `mm_inc_nr_pmds` and `mm_inc_nr_puds`.
 const COUNTED_LEVELS_MAX: u32 = 3;
 
-/// The sizes of this system's pages and page tables.
+/// The layout of this system's page tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Geometry {
     /// Bytes of a page, and of a page of page tables.

@@ -70,7 +70,7 @@ pub(crate) struct ReadMapping {
 }
 
 impl ReadMapping {
-    /// Reads a mapping's pages; `is_idle` returns whether a frame number stayed untouched.
+    /// Reads a mapping's pages; `is_idle` returns whether a frame stayed untouched.
     pub(crate) fn read(
         pagemap: &File,
         smaps: Mapping,

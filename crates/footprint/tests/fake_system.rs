@@ -175,7 +175,7 @@ fn without_numbers_of_pages_those_of_files_are_known_and_others_are_not() {
     }
     let sharing = fake.measure(&[1, 2], LOOK).total.sharing;
     assert_eq!(sharing, SharedTables { repeats: 1, repeats_until_written: 0, unknown: 2 });
-    // With numbers, memory that is private and shared since a fork is distinguished.
+    // With numbers, memory that is private, and shared since a fork, is distinguished.
     for pid in [3, 4] {
         fake.process(pid)
             .map(REGION..2 * REGION, "rw-p 0 00:00 0", &[(REGION, PRESENT | 77)])
@@ -277,8 +277,8 @@ fn what_cannot_be_measured_says_why() {
     assert_eq!(
         reasons(&found),
         [
-            "a thread of the kernel, without memory of its own",
-            "it has ended, and its parent has not waited for it",
+            "a kernel thread, without memory of its own",
+            "it has ended and has not been reaped yet",
             &format!("{}: line 1, field inode: missing", path("3")),
             "it has ended; another process has its number now",
             "it has ended",

@@ -154,7 +154,7 @@ fn a_known_layout_is_exact_to_the_page_of_page_tables() {
     if found.is_flushed {
         activity_is_known(&found, private, shared, of_file);
     }
-    // The page of zeros needs page tables too; whether it is active the kernel does not show.
+    // The page of zeros needs page tables too; the kernel does not report whether it is active.
     let counts = at(&found, zeros).counts;
     assert!(counts.present_pages >= pages && counts.regions >= 5, "{counts:?}");
 

@@ -1,4 +1,4 @@
-//! The reader of columns against the reader of lines, on whatever may stand in a file.
+//! The reader of columns against the reader of lines, on anything that a file may contain.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ fn frame(frames: &[Frame], table: Table) -> &Frame {
     frames.iter().find(|frame| frame.table == table).unwrap()
 }
 
-/// All cells but those of maps, a line a row; those of maps by name, if they are there.
+/// All cells but those of maps, a line a row; those of maps by name, if present.
 fn rows(frames: &[Frame], table: Table, plain: usize) -> Vec<String> {
     let row = |columns: &[Column], row: usize| {
         let plain_cells = columns[..plain].iter().map(|column| cell(column, row));
@@ -50,7 +50,7 @@ fn rows(frames: &[Frame], table: Table, plain: usize) -> Vec<String> {
     frame(frames, table).batches.iter().flat_map(|it| -> Vec<String> { of_batch(it) }).collect()
 }
 
-/// The same rows, from what the reader of lines made.
+/// The same rows, from the reader of lines.
 #[derive(Default)]
 struct Expected {
     samples: Vec<String>,

@@ -38,7 +38,7 @@ pub struct Setup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Then {
-    /// Pauses, and runs the cell that it finds when it goes on.
+    /// Pauses, and runs the cell that it finds when it continues.
     Cell,
     /// Says that it is ready, and ends.
     Report,
@@ -64,7 +64,7 @@ pub struct Cell {
     pub freeze: Option<Freeze>,
 }
 
-/// What the guest says beside the lines of a run: a line that begins with [`NOTICE`].
+/// What the guest sends besides the lines of a run: a line that begins with [`NOTICE`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notice {
@@ -72,7 +72,7 @@ pub enum Notice {
     Started,
     /// Set up.
     Ready,
-    /// It goes on after the pause.
+    /// It continues after the pause.
     Resumed {
         /// Virtual time from the instruction before the pause to the one after it, in ns.
         gap_ns: u64,
@@ -81,12 +81,12 @@ pub enum Notice {
     Log {
         /// Virtual time since the start of the kernel, in µs.
         at_us: u64,
-        /// What the kernel says, in a line.
+        /// A kernel message.
         text: String,
     },
-    /// The guest cannot go on, and why.
+    /// The guest cannot continue, and why.
     Failed(String),
-    /// The run is over; what the agent said if it died or refused.
+    /// The run is over; what the agent printed if it died or refused.
     Ended {
         /// The agent's last words.
         death: Option<String>,
@@ -106,7 +106,7 @@ impl Notice {
         line
     }
 
-    /// Reads a line of the channel; `None` if it is no notice.
+    /// Reads a line of the channel; `None` if it is not a notice.
     pub fn decode(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line.strip_prefix(&[NOTICE])?.trim_ascii_end()).ok()
     }

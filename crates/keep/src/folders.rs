@@ -35,7 +35,7 @@ pub(crate) fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Makes a folder that only this user may enter, and those above it, unless it is there.
+/// Makes a folder that only this user may enter, and those above it, unless it exists.
 pub fn make_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

@@ -1,4 +1,4 @@
-//! The journal: what this invocation has made and not yet removed.
+//! The journal: what this invocation has created and not yet removed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -56,7 +56,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes down that something is about to be made. Fails when the journal cannot be written.
+    /// Records that something is about to be created. Fails when the journal cannot be written.
     pub fn note(&mut self, made: &Made) -> io::Result<()> {
         self.append(&Entry::Made(made.clone()))?;
         if made.outlives_boot() { self.file.sync_data() } else { Ok(()) }
@@ -91,7 +91,7 @@ impl Journal {
         self.make(Made::Sysctl(change.clone()), || change.set()).map(|(made, ())| made)
     }
 
-    /// Makes a swap file in use. Fails without privilege or room, or when `stop` says so.
+    /// Makes a swap file in use. Fails without privilege or space, or when `stop` returns true.
     pub fn add_swap(
         &mut self,
         path: &Path,
@@ -194,7 +194,7 @@ mod tests {
         let (made, ()) = journal.make(planned, || fs::create_dir(&path)).unwrap();
         assert_eq!(left(&journal), [made]);
         drop(journal);
-        assert!(!path.exists(), "an invocation that ends removes what it made");
+        assert!(!path.exists(), "an invocation that ends removes what it created");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! - **Who is alive is decided by a lock**, which the kernel frees even after SIGKILL.
 //! - **Names count only where they were given**: on their machine, boot and namespaces ([`host`]),
-//!   with the inode and birth time of what was made.
-//! - **It is written down before it is made** ([`Journal`]), and removed by its maker, the cleanup
+//!   with the inode and birth time of what was created.
+//! - **It is recorded before it is created** ([`Journal`]), and removed by its creator, the cleanup
 //!   process or the next start.
 //! - **A setting is restored only if it still has our value.**
-//! - **A file or folder is there complete or not at all**: made under a unique name, locked, and
+//! - **A file or folder exists complete or not at all**: created under a unique name, locked, and
 //!   renamed ([`out_file`], [`Shelf`], [`Cells`]).
 
 mod cache;

@@ -1,4 +1,4 @@
-//! What an invocation makes that outlives it, and the lines of its journal.
+//! What an invocation creates that outlives it, and the lines of its journal.
 
 use std::fmt;
 use std::io;
@@ -14,7 +14,7 @@ use crate::sysctl::Change;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Made {
-    /// A process, known by its number and its start time (so that a number used again is safe).
+    /// A process, known by its number and its start time (so that a reused number is safe).
     Process {
         /// Process number.
         pid: u32,
@@ -48,13 +48,13 @@ pub enum Made {
 pub struct PathEntry {
     /// Where it is.
     pub path: PathBuf,
-    /// Which one of this path; `None`: it was about to be made.
+    /// Which one of this path; `None`: it was about to be created.
     #[serde(default)]
     pub(crate) identity: Option<Identity>,
 }
 
 impl<P: Into<PathBuf>> From<P> for PathEntry {
-    /// What is about to be made.
+    /// What is about to be created.
     fn from(path: P) -> Self {
         Self { path: path.into(), identity: None }
     }
@@ -103,7 +103,7 @@ impl fmt::Display for Made {
     }
 }
 
-/// An inode, and when it was made: inode numbers are used again.
+/// An inode, and when it was created: inode numbers are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     inode: u64,
@@ -132,7 +132,7 @@ impl Identity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Entry {
-    /// The first line: where everything was made.
+    /// The first line: where everything was created.
     Host(Host),
     /// The first line in former versions: the boot.
     Boot(String),
@@ -140,8 +140,8 @@ pub(crate) enum Entry {
     Gone(Made),
 }
 
-/// What a journal lists as existing and this host can remove, in the order of making. `None` for a
-/// journal of another machine. A cut line is the last one, written before anything was made.
+/// What a journal lists as existing and this host can remove, in the order of creation. `None` for
+/// a journal of another machine. A cut line is the last one, written before anything was created.
 pub(crate) fn outstanding(text: &str, now: &Host) -> Option<Vec<Made>> {
     if !text.contains('\n') {
         return Some(Vec::new());

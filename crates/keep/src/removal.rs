@@ -1,4 +1,4 @@
-//! Removing what a journal says still exists.
+//! Removes what still exists according to a journal.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,9 +20,9 @@ use crate::{delay_accounting, sysctl};
 /// What a sweep did, a phrase each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// What was still there and is gone now.
+    /// What still existed and has been removed.
     pub removed: Vec<String>,
-    /// What is still there, with the reason; a later start tries again.
+    /// What could not be removed, with the reason; a later start tries again.
     pub failed: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ fn sweep_folder(folder: &Path) -> Swept {
         }
         // An invocation that lives holds the lock.
         let Ok(file) = File::open(&path) else { continue };
-        // A journal says what to remove: only this user's own is obeyed.
+        // A journal lists what to remove: only this user's own is followed.
         let own = file.metadata().is_ok_and(|facts| facts.uid() == user_id());
         if own && file.try_lock().is_ok() {
             swept.extend(sweep(&path));
@@ -99,8 +99,9 @@ pub(crate) fn remove(made: &Made) -> io::Result<bool> {
     }
 }
 
-/// Removes what has a journal's path if it is what was made. Without an identity the maker ended
-/// while making it, and only an `empty` one is removed.
+/// Removes the file or folder at a journal's path if it is the one that was created. An entry
+/// without an identity means that its process ended while creating it: then only an `empty` one is
+/// removed.
 fn remove_at(
     place: &PathEntry,
     empty: fn(&Path) -> io::Result<bool>,
@@ -236,12 +237,12 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let mut journal = journal(state.path());
         let swap = |path: &Path| Made::Swap(path.into());
-        // Made here and removed by others, who then made another one of the name.
+        // Created here and removed by others, who then created another one of the same name.
         journal.make(Made::Directory(folder.clone().into()), || fs::create_dir(&folder)).unwrap();
         journal.make(swap(&file), || fs::write(&file, "")).unwrap();
         fs::rename(&folder, work.path().join("moved")).unwrap();
         fs::rename(&file, work.path().join("moved-too")).unwrap();
-        // About to be made, and there was something already.
+        // About to be created, and something existed already.
         let other = work.path().join("other");
         journal.note(&Made::Directory(other.clone().into())).unwrap();
         journal.note(&swap(&other.join("precious"))).unwrap();

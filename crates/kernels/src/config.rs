@@ -1,4 +1,4 @@
-//! Facts of a kernel's configuration that matter for measuring slow computers.
+//! What a kernel's configuration means for measuring slow computers.
 
 use std::collections::HashMap;
 

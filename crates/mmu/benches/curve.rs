@@ -77,7 +77,7 @@ fn sampled(pages: &[u64], sampling: Sampling) -> u64 {
     sample.sampled
 }
 
-/// Prints the speed without other work beside it and the ratio to libCacheSim, if that is there.
+/// Prints the speed without other work at the time and the ratio to libCacheSim, if available.
 fn compare(pages: &[u64]) {
     let mut distances = StackDistances::default();
     let own = stream::references_a_second(pages, |piece| {

@@ -1,7 +1,7 @@
 //! The data of a run file as plain types.
 //!
 //! **Invariant:** no I/O, no clock, no randomness. Absent values are `None` or a missing key, never
-//! 0. Units stand last in names (`delay_ns`, `size_bytes`).
+//! 0. Units come last in names (`delay_ns`, `size_bytes`).
 
 #[macro_use]
 mod named;

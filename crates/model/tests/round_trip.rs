@@ -211,7 +211,7 @@ fn a_sample_or_a_histogram_is_a_measurement_and_a_warning_is_none() {
 #[test]
 fn unknown_kinds_are_kept() {
     let text = r#"{"kind":"from-the-future","x":[1,2]}"#;
-    let line = Line::parse(text).expect("an unknown kind is no error");
+    let line = Line::parse(text).expect("an unknown kind is not an error");
     assert_eq!(line.to_json(), text);
 }
 

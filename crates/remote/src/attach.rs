@@ -29,7 +29,7 @@ fn pass_on() -> Result<(), String> {
     let mut reader = Reader::default();
     let opening = reader.opening(&mut io::stdin().lock())?;
     if !is_name(&opening.session) {
-        return Err(format!("{:?} is no name of a session", opening.session));
+        return Err(format!("{:?} is not a name of a session", opening.session));
     }
     let spool = Spool::of_user().map_err(said)?;
     let (folder, name) = spool.socket(&opening.session);

@@ -59,14 +59,14 @@ struct Session<'a> {
     opening: &'a Opening,
     waiter: Waiter,
     stage: Stage,
-    /// Whether a run was made, after which the host must settle.
+    /// Whether a run was executed, after which the host must settle.
     has_run: bool,
 }
 
 impl Session<'_> {
     fn hold(hub: &Arc<Hub>, spool: &Spool, opening: &Opening) -> Result<(), String> {
         if opening.language != LANGUAGE {
-            return Err(format!("it speaks language {LANGUAGE}, not {}", opening.language));
+            return Err(format!("it speaks protocol {LANGUAGE}, not {}", opening.language));
         }
         let Some(lease) = take_lease(hub, spool, opening)? else { return Ok(()) };
         let (folder, socket) = spool.socket(&opening.session);

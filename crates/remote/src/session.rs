@@ -33,11 +33,11 @@ pub struct RemoteOptions {
     #[arg(long, value_name = "COMMAND")]
     ssh: Option<String>,
 
-    /// With ssh://: wait for a host that another user measures
+    /// With ssh://: wait for a host that another user is measuring
     #[arg(long)]
     wait: bool,
 
-    /// With ssh://: how long to try when the connection broke
+    /// With ssh://: how long to try to reconnect when the connection breaks
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_duration_ns)]
     reconnect: u64,
 
@@ -45,12 +45,12 @@ pub struct RemoteOptions {
     #[arg(long, value_name = "TIME", default_value = "1440m", value_parser = parse_duration_ns)]
     keep: u64,
 
-    /// With ssh://: the program for the other machine, where it is of another architecture
-    /// [default: this one]
+    /// With ssh://: the program for the other machine, if its architecture differs [default: this
+    /// one]
     #[arg(long, value_name = "FILE")]
     remote_program: Option<PathBuf>,
 
-    /// What the session is for: a later one for the same goes on with it.
+    /// What the session is for: a later session for the same run resumes it.
     #[arg(skip)]
     pub purpose: PathBuf,
 
@@ -227,7 +227,7 @@ impl Session {
     ) -> Result<Outcome, Failed> {
         let host = &self.host;
         let damaged = |why: String| {
-            let next = "nothing of it is lost there: start again with the same command";
+            let next = "nothing is lost there: run the same command again";
             host.refused(&format!("{why}; {next}"))
         };
         let Some(link) = &mut self.link else { return Err(Broken::Closed.into()) };
@@ -292,7 +292,7 @@ impl Session {
         let mut until_ns = begun_ns.saturating_add(self.reconnect_ns);
         let mut why = if said.is_empty() { broken.to_string() } else { said };
         say(&format!(
-            "the connection with {} broke ({why}); its run goes on, and connecting is tried for {} s",
+            "the connection to {} broke ({why}); its run continues; trying to reconnect for {} s",
             self.host.address,
             self.reconnect_ns / 1_000_000_000
         ));
@@ -301,7 +301,7 @@ impl Session {
             match self.host.connect(waiter, &mut |_| {}) {
                 Ok((link, _)) => {
                     self.link = Some(link);
-                    say(&format!("connected with {} again", self.host.address));
+                    say(&format!("reconnected to {}", self.host.address));
                     return Ok(());
                 }
                 Err(error) => why = error.to_string(),
@@ -309,7 +309,7 @@ impl Session {
             if waiter.stop_requested() && !gives_up {
                 gives_up = true;
                 say(&format!(
-                    "{} is unreachable and cannot be stopped: its run goes on to its end",
+                    "{} is unreachable and cannot be stopped: its run continues to the end",
                     self.host.address
                 ));
                 until_ns = until_ns.min(monotonic_ns().saturating_add(STOP_NS / 3));
@@ -318,7 +318,7 @@ impl Session {
             if now_ns >= until_ns {
                 return Err(RemoteError::Failed(format!(
                     "{} has not come back for {} s: {why}. What it finishes is kept there for {} s \
-                     after its end; the same command goes on with it (run: with --resume)",
+                     after its end; run the same command again to resume it (run: with --resume)",
                     self.host.address,
                     (now_ns - begun_ns) / 1_000_000_000,
                     self.host.opening.keep_ns / 1_000_000_000
@@ -359,7 +359,7 @@ impl Session {
                 Err(_) => break,
             }
         }
-        vec![format!("{}: it does not say that it has cleaned up", self.host.address)]
+        vec![format!("{}: it has not confirmed that it cleaned up", self.host.address)]
     }
 }
 

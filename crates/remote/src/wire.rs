@@ -18,7 +18,7 @@ pub(crate) const LANGUAGE: u32 = 2;
 const WORD: u8 = b'!';
 /// First byte of a line of a run.
 const RUN_LINE: u8 = b'=';
-/// Longest line in bytes: a longer one is no message.
+/// Longest line in bytes: a longer one is not a message.
 pub(crate) const MOST_LINE_BYTES: usize = 64 << 20;
 
 /// What begins a session.
@@ -46,7 +46,7 @@ pub(crate) struct Opening {
     pub(crate) freeze: Option<Freeze>,
 }
 
-/// What is asked of the measured host.
+/// A request to the measured host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ask {
@@ -66,7 +66,7 @@ pub(crate) enum Ask {
         key: String,
         run_id: String,
         spec: Box<Spec>,
-        /// How many bytes of it are there already.
+        /// How many of its bytes have arrived already.
         from: u64,
     },
     /// Stop the run, and the session after it.
@@ -94,11 +94,11 @@ pub(crate) enum Answer {
         /// Whether the session waits for the end of it.
         waits: bool,
     },
-    /// The session is there, and has the lease.
+    /// The session exists and has the lease.
     Ready {
         notes: Vec<String>,
     },
-    /// The session is not available, or cannot go on.
+    /// The session is not available, or cannot continue.
     Failed {
         why: String,
     },
@@ -127,10 +127,10 @@ pub(crate) enum Answer {
     },
 }
 
-/// Who holds the lease of a host, as its note says in JSON.
+/// Who holds the lease of a host, as its note states in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Holder {
-    /// Empty if the note does not say.
+    /// Empty if the note does not state it.
     pub(crate) who: String,
     pub(crate) since_unix_ns: u64,
 }
@@ -140,7 +140,7 @@ impl fmt::Display for Holder {
         let since = Timestamp::from_nanosecond(i128::from(self.since_unix_ns))
             .map(|since| since.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
         match (self.who.as_str(), since) {
-            ("", _) => write!(out, "a user who left no name"),
+            ("", _) => write!(out, "an unnamed user"),
             (who, Ok(since)) => write!(out, "{who} since {since}"),
             (who, Err(_)) => write!(out, "{who}"),
         }

@@ -120,14 +120,14 @@ pub fn against_itself_document(found: &AgainstItself) -> Document<'_> {
         let noise = floor.noise.map(|noise| format!("±{}", percent(noise)));
         [Cell::from(&floor.response), Cell::from(&floor.label), Cell::figure(noise)]
     });
-    let caption = "Noise floor: smaller differences than these are not seen here";
+    let caption = "Noise floor: differences smaller than these are not detected here";
     document.push(Table::of(caption, ["response", "cell", "noise"], floors));
     let AgainstItself { labellings, alarms, significant, .. } = found;
     let of = |count: u64| percent(count as f64 / (*labellings).max(1) as f64);
     document.push(format!(
-        "Had chance named the arms otherwise in each block ({labellings} ways), a verdict of \
-         regression or improvement would have been given in {} of all cases, a significant \
-         difference of any size in {}.",
+        "With the arms exchanged at random within blocks ({labellings} ways), the verdict would \
+         have been regression or improvement in {} of all cases, and a difference of any size \
+         significant in {}.",
         of(*alarms),
         of(*significant)
     ));
@@ -142,15 +142,15 @@ fn conclusion(found: &AgainstItself) -> Verdict {
         _ if cells.is_empty() => ("Nothing was compared.", Tone::Plain),
         (true, _) => (
             "ALARM: the two arms are the same, and yet a difference was found. Do not trust a \
-             comparison made here before the cause is known.",
+             comparison from here until the cause is known.",
             Tone::Bad,
         ),
         (false, true) => (
-            "The subject is deterministic: the same gives the same, and there is no noise to \
+            "The subject is deterministic: equal inputs give equal bytes, and there is no noise to \
              measure.",
             Tone::Good,
         ),
-        (false, false) => ("No alarm: what is the same was not called different.", Tone::Good),
+        (false, false) => ("No alarm: identical arms were not called different.", Tone::Good),
     };
     Verdict { text: text.to_owned(), tone }
 }

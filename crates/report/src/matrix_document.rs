@@ -113,7 +113,7 @@ fn notes(matrix: &Matrix) -> Vec<String> {
         }),
         weak.then(|| {
             format!(
-                "A load that delivered less than {:.0} % of its dose is not the load it is named \
+                "A load that delivered under {:.0} % of its volume is not the load it is named \
                  after.",
                 100.0 * DELIVERED_AT_LEAST
             )

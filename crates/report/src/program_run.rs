@@ -1,4 +1,4 @@
-//! A program on a simulated machine in the columns of 1990, beside a published table if any.
+//! A program on a simulated machine in the columns of 1990, next to a published table if any.
 
 mod acceptance;
 
@@ -39,7 +39,7 @@ const COLUMNS: [(&str, &str, f64, usize); 5] = [
     ("swap-ins", "swap_ins", 1.0, 0),
 ];
 
-/// The simulated table, the published one beside it, and the knee.
+/// The simulated table, the published one next to it, and the knee.
 pub fn program_run_document(view: &ProgramRunView<'_>) -> Document<'static> {
     let amounts = Amounts::of(view.curve);
     let program = format!("{}, {}", view.program, seeds_text(&view.seeds));

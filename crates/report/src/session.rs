@@ -136,7 +136,7 @@ fn notes(session: &Session) -> Vec<String> {
     };
     notes.extend(session.commands.iter().filter(is_failed).map(
         |CommandRow { load, command, .. }| {
-            format!("{load}: {command} never worked: its figures are those of a failure")
+            format!("{load}: {command} always failed: its figures are those of a failure")
         },
     ));
     if session.commands.iter().all(|row| row.first.mean(&CPU).is_none()) {

@@ -85,7 +85,7 @@ impl SweepView<'_> {
         let rows =
             self.knees().zip(&self.rows).flat_map(|(knee, SweepRow { curve, found, .. })| {
                 let conclusion = found.moved.as_ref().and_then(|moved| moved.conclusion.as_ref());
-                let under = conclusion.map(|text| format!("What lies under it: {text}."));
+                let under = conclusion.map(|text| format!("What changes there: {text}."));
                 [knee].into_iter().chain(other_sentences(found, &Amounts::of(curve))).chain(under)
             });
         rows.collect()
@@ -109,7 +109,7 @@ pub(crate) fn sweep_facts(view: &SweepView<'_>) -> [(&'static str, String); 4] {
     let levels = view.rows.iter().map(|row| row.found.rows.len()).sum::<usize>();
     let ways = match points().map(|point| point.pass).max() {
         _ if view.rows.iter().all(|row| row.curve.deterministic) => ", exactly repeatable",
-        Some(last) if last > 0 => ", up and down by turns",
+        Some(last) if last > 0 => ", alternately up and down",
         _ => "",
     };
     let name = view.rows.first().map_or_else(String::new, |row| row.curve.name.clone());

@@ -1,4 +1,4 @@
-//! Why slow responses were slow, from made-up runs: what the table says and what it does not.
+//! Why slow responses were slow, from made-up runs: what the table reports and what it does not.
 
 use std::collections::BTreeMap;
 

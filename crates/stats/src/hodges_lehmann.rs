@@ -21,7 +21,7 @@ use crate::{alpha, pairs, sorted_finite};
 /// Where U is approximated (see `null_distribution.rs`), so is the attained confidence: at 95 % to
 /// about 1e-3 for ten values a side. The ratios are never stored.
 ///
-/// `None` if a sample is empty, a value is not positive and finite, a needed ratio is no float
+/// `None` if a sample is empty, a value is not positive and finite, a needed ratio is not a float
 /// above 0, or `confidence` is not strictly between 0 and 1.
 pub fn hodges_lehmann_ratio(
     baseline: &[f64],

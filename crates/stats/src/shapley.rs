@@ -124,7 +124,7 @@ pub fn shapley_intervals(
     Ok(point.iter().zip(&shares).map(interval).collect())
 }
 
-/// The observations of 2^k cells, on the scale, in clusters drawn as a whole.
+/// The observations of 2^k cells, on the scale, in clusters that are resampled as a whole.
 struct Corners {
     scale: Scale,
     /// By cell and cluster.

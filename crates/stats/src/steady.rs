@@ -108,7 +108,7 @@ struct ColdStart {
 enum Course {
     /// The excess is multiplied by this from window to window.
     Decay(f64),
-    /// The excess ends after so many windows.
+    /// The excess ends after this many windows.
     Step(usize),
 }
 

@@ -131,7 +131,7 @@ impl Inversion for LogRatio {
 ///
 /// Assumes about normal logarithms; stalls make it cautious. `None` as in [`mean_difference`],
 /// when a value is not positive, no logarithms spread by more than rounding (1e-12), or the ratio
-/// is no normal float.
+/// is not a normal float.
 pub fn log_ratio(
     first: &[f64],
     second: &[f64],

@@ -68,7 +68,7 @@ pub fn is_run_file(path: &Path) -> bool {
     is_run(&path.to_string_lossy(), &beginning(path).unwrap_or_default())
 }
 
-/// Whether this is another program's result: a file that is no run file, or a folder of such.
+/// Whether this is another program's result: a file that is not a run file, or a folder of such.
 pub fn is_foreign(path: &Path) -> bool {
     if path.is_dir() {
         return is_foreign_folder(path);
@@ -159,7 +159,7 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
         set.notes.push(format!("not of the experiment, left out: {}", foreign.join(", ")));
     }
     if !planned.is_empty() {
-        set.notes.push(format!("{} of {all} runs were not made", planned.len()));
+        set.notes.push(format!("{} of {all} runs are missing", planned.len()));
     }
     set.wanted = manifest.responses;
     let varied = |name: &str| manifest.factors.iter().any(|factor| factor.name == name);

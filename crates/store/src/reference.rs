@@ -65,7 +65,7 @@ fn hint(name: &str) -> String {
     let names: Vec<&str> = close.into_iter().take(3).map(|(_, name)| name).collect();
     let all = || ALL.iter().map(|reference| reference.name).collect::<Vec<_>>().join(", ");
     match names.is_empty() {
-        true => format!("there are: {}", all()),
+        true => format!("choose from: {}", all()),
         false => format!("did you mean {}?", names.join(" or ")),
     }
 }

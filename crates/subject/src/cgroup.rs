@@ -1,4 +1,4 @@
-//! The sandbox: control groups that confine memory and, if asked, CPU time and processes.
+//! The sandbox: control groups that confine memory and, if requested, CPU time and processes.
 //!
 //! Uses version 2 if the nearest usable group offers the memory controller, else version 1. On a
 //! hybrid system a version 2 group without controllers is added for its pressure files.
@@ -143,7 +143,7 @@ impl Maker<'_> {
 
     fn make_group(&mut self, parent: &Path) -> Result<PathBuf, String> {
         let dir = parent.join(self.name);
-        let failed = |error: io::Error| format!("make {}: {error}", dir.display());
+        let failed = |error: io::Error| format!("create {}: {error}", dir.display());
         let planned = Made::Cgroup(dir.clone().into());
         let (made, ()) = self.journal.make(planned, || fs::create_dir(&dir)).map_err(failed)?;
         self.made.groups.push(made);
@@ -187,7 +187,7 @@ fn offers(dir: &Path, wanted: &[&str], is_root: bool) -> Result<(), String> {
             .map_err(|error| format!("switch on {wanted:?} in {}: {error}", path.display()))?;
         return Ok(());
     }
-    Err(format!("{} does not give {wanted:?} to its children", dir.display()))
+    Err(format!("{} does not delegate {wanted:?} to its children", dir.display()))
 }
 
 pub(crate) fn has_controllers(dir: &Path, wanted: &[&str]) -> bool {
@@ -243,6 +243,6 @@ mod tests {
             fs::write(dir.join("cgroup.controllers"), "hugetlb\n").unwrap();
         }
         let reason = v2_parent(&own, root.path(), &["memory"]).unwrap_err();
-        assert!(reason.contains("does not give [\"memory\"]"), "{reason}");
+        assert!(reason.contains("does not delegate [\"memory\"]"), "{reason}");
     }
 }

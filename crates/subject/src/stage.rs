@@ -40,11 +40,11 @@ pub struct StageOptions {
     pub origins: BTreeMap<String, String>,
     /// Test hook: freeze the prober.
     pub freeze: Option<Freeze>,
-    /// Whether runs go on when the user has logged out.
+    /// Whether runs continue after the user has logged out.
     pub outlives_login: bool,
 }
 
-/// A stage that cannot be set, or a run that cannot be made on it: why, with the next step.
+/// A stage that cannot be set up, or a run that cannot be executed on it: why, with the next step.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct StageError(String);
@@ -57,7 +57,7 @@ fn at(step: &'static str) -> impl Fn(io::Error) -> StageError {
     move |error| StageError(format!("{step}: {error}"))
 }
 
-/// The stage of one invocation; all it made is removed when it is dropped, by its journal.
+/// The stage of one invocation; all it created is removed when it is dropped, by its journal.
 pub struct Stage {
     program: PathBuf,
     journal: Journal,
@@ -97,15 +97,15 @@ impl Stage {
             let path = work_dir.path.join(format!("swap-{}", std::process::id()));
             let added = journal.add_swap(&path, size_bytes, &|| waiter.stop_requested());
             added.map_err(|error| {
-                let next = "it needs root and room on a disk";
+                let next = "it needs root and space on a disk";
                 unavailable(format!("no swap file of {size_bytes} bytes: {error}; {next}"))
             })?;
         }
         Ok(Self { program, journal, work_dir, options, runs: 0, room: Room::Present, swept })
     }
 
-    /// Makes a sandbox and removes it again; returns a note if systemd had to make room for it.
-    /// Fails when no sandbox can be made, and lists what was tried.
+    /// Creates a sandbox and removes it again; returns a note if systemd had to provide the group.
+    /// Fails when no sandbox can be created, and lists what was tried.
     pub fn try_sandbox(&mut self, spec: &SandboxSpec) -> Result<Option<String>, StageError> {
         let mut note = None;
         if self.room == Room::Present {
@@ -122,8 +122,8 @@ impl Stage {
                 tried.push(why.clone());
             }
             unavailable(format!(
-                "no sandbox: {}; run as root, or in a login for which systemd runs (systemctl --user \
-                 status)",
+                "no sandbox: {}; run as root, or in a login session with a systemd user manager \
+                 (systemctl --user status)",
                 tried.join("; ")
             ))
         })
@@ -133,7 +133,7 @@ impl Stage {
     pub fn try_parameters(&mut self, wanted: &BTreeMap<String, String>) -> Vec<StageError> {
         let set_back = |(name, value): (&String, &String)| {
             let made = self.journal.set_parameter(name, value).map_err(unavailable)?;
-            self.journal.remove(made).map_err(at("put a kernel parameter back"))
+            self.journal.remove(made).map_err(at("restore a kernel parameter"))
         };
         wanted.iter().map(set_back).filter_map(Result::err).collect()
     }
@@ -145,7 +145,7 @@ impl Stage {
         let removed = removed.map(|what| format!("removed what a killed run had left: {what}"));
         let failed =
             failed.map(|what| format!("what a killed run had left cannot be removed: {what}"));
-        let memory = "the work directory lives in memory (tmpfs): the writing loads reach no disk; \
+        let memory = "the work directory is in memory (tmpfs), so writing loads reach no disk; \
                       name one on a disk with --work-dir";
         let in_memory = self.work_dir.in_memory().then(|| memory.to_owned());
         removed.chain(failed).chain(in_memory).collect()
@@ -186,10 +186,10 @@ impl Stage {
 
     fn remove(&mut self, made: Vec<Made>) -> Result<(), StageError> {
         let mut made = made.into_iter().rev();
-        made.try_for_each(|made| self.journal.remove(made)).map_err(at("tidy up after the run"))
+        made.try_for_each(|made| self.journal.remove(made)).map_err(at("clean up after the run"))
     }
 
-    /// Makes one run; `made` collects what to remove after it.
+    /// Executes one run; `made` collects what to remove after it.
     fn make_run(
         &mut self,
         spec: &Spec,
@@ -274,7 +274,7 @@ impl Stage {
             self.journal.note(process).map_err(at("write the journal"))?;
         }
         let outcome = agent.listen(assignment, waiter, sink).map_err(|error| {
-            let next = "name a folder with room with --output DIR";
+            let next = "name a folder with enough space with --output DIR";
             unavailable(format!("the results cannot be written: {error}; {next}"))
         })?;
         drop(agent);

@@ -49,7 +49,7 @@ struct Process {
     is_forgotten: bool,
     /// When it last woke from a sleep, or began.
     woken_ns: u64,
-    /// Processes whose calls it serves.
+    /// Processes whose calls it is serving.
     callers: Vec<usize>,
     /// Whether it has yet to touch its stack after a switch.
     is_resuming: bool,

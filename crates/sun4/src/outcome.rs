@@ -92,7 +92,7 @@ pub struct Outcome {
     pub steals: u64,
     /// Pmegs filled as a whole from a copy in memory.
     pub loads: u64,
-    /// Groups of entries that the software lost too, for want of room for their copy.
+    /// Groups of entries that the software lost too, for lack of room for their copy.
     pub software_steals: u64,
     /// The counters of the hardware address translation.
     pub hat: HatCounts,

@@ -9,9 +9,9 @@ use super::machine::SEGMENT_BYTES;
 pub(crate) enum Backing {
     /// Pages of a file that no process writes; one number for each file.
     Text(u32),
-    /// Pages of a file that each process writes for itself.
+    /// Pages of a file, private to each process once written.
     Data,
-    /// Pages of zeroes, created at the first touch; each process writes for itself.
+    /// Zero-filled pages, allocated at the first touch; private to each process.
     #[default]
     Zero,
     /// Pages that several processes write together; one number for each segment.
@@ -167,25 +167,25 @@ pub(crate) struct Path {
 pub(crate) enum Step {
     /// Starts its program in the address space of its layout.
     Exec,
-    /// Touches a path so many times.
+    /// Touches a path this many times.
     Touch(Arc<Path>, u64),
-    /// Computes without memory, for so many CPU cycles.
+    /// Computes without memory, for this many CPU cycles.
     Compute(u64),
     /// Sleeps for this many ns, and until the next tick.
     Sleep(u64),
     /// Forks a child for this program, which copies the address space unless it begins with `Exec`.
     Fork(usize),
-    /// Looks for a child that has ended; while there are children, goes back so many steps.
+    /// Looks for a child that has ended; while there are children, goes back this many steps.
     Look(usize),
     /// Blocks until a child has ended.
     Wait,
-    /// Goes back so many steps, so many times.
+    /// Goes back this many steps, this many times.
     Again(usize, u64),
     /// Calls the service of this number, and blocks until its server replies.
     Call(u32),
     /// Takes the call of this service that has waited longest; blocks until there is one.
     Serve(u32),
-    /// Replies to all calls that this process has taken: their callers go on.
+    /// Replies to all calls that this process has taken: their callers continue.
     Reply,
     /// Restarts all counts, and the lives of all processes.
     Begin,

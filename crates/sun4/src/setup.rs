@@ -23,7 +23,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("libraries", "how libraries are mapped: shared or static"),
     ("context_policy", "whose context is taken: lru or rover"),
     ("accounting", "how time becomes user and system time: tick or exact"),
-    ("daemons", "what runs beside the workload: single or multi"),
+    ("daemons", "what runs next to the workload: single or multi"),
     ("jitter", "how often in a thousand a timer fires one tick late"),
 ];
 
@@ -73,7 +73,10 @@ impl Setup {
             "jitter" => system.jitter_permille = number(value, 0, 1000)? as u32,
             _ => {
                 let names: Vec<&str> = SETTINGS.iter().map(|(known, _)| *known).collect();
-                return Err(format!("no setting is {name:?}; there are {}", names.join(", ")));
+                return Err(format!(
+                    "no setting is named {name:?}; choose from {}",
+                    names.join(", ")
+                ));
             }
         }
         let (pmegs, reserved) = (self.machine.mmu.pmegs, self.machine.mmu.reserved_pmegs);
@@ -123,7 +126,7 @@ impl Setup {
 
 fn number(value: &str, least: u64, most: u64) -> Result<u64, String> {
     let number: u64 =
-        value.replace('_', "").parse().map_err(|_| format!("{value:?} is no whole number"))?;
+        value.replace('_', "").parse().map_err(|_| format!("{value:?} is not a whole number"))?;
     if !(least..=most).contains(&number) {
         return Err(format!("{number} is not between {least} and {most}"));
     }

@@ -87,7 +87,7 @@ named! {
 }
 
 named! {
-    /// What runs beside the workload.
+    /// What runs next to the workload.
     pub enum Daemons {
         /// Nothing but the shell that waits: single-user mode with `update`.
         Single = "single",
@@ -179,7 +179,7 @@ impl System {
     pub fn named(hat: &str) -> Result<Self, String> {
         let Some((_, text)) = SYSTEMS.iter().find(|(name, _)| *name == hat) else {
             let names: Vec<&str> = Self::names().collect();
-            return Err(format!("no system is named {hat:?}; there are {}", names.join(", ")));
+            return Err(format!("no system is named {hat:?}; choose from {}", names.join(", ")));
         };
         let system: Self =
             toml::from_str(text).map_err(|error| format!("system {hat}: {error}"))?;

@@ -162,7 +162,7 @@ impl Drop for Mapping {
 fn check_length(file: &File, size_bytes: usize) -> io::Result<()> {
     let length_bytes = file.metadata()?.len();
     if length_bytes < size_bytes as u64 {
-        let text = format!("the file has {length_bytes} bytes, the mapping wants {size_bytes}");
+        let text = format!("the file has {length_bytes} bytes, the mapping needs {size_bytes}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
     Ok(())

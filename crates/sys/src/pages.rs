@@ -34,7 +34,7 @@ impl Mapping {
         self.advise_part(0..self.size_bytes(), advice)
     }
 
-    /// Advises the kernel on a part of whole pages. Fails for another part or unknown advice.
+    /// Calls `madvise` on a range of whole pages. Fails for any other range and for unknown advice.
     pub fn advise_part(&self, part: Range<usize>, advice: Advice) -> io::Result<()> {
         let advice = match advice {
             Advice::Huge => libc::MADV_HUGEPAGE,
@@ -46,8 +46,8 @@ impl Mapping {
         done(unsafe { libc::madvise(start, length, advice) })
     }
 
-    /// Frees the pages of a part (`MADV_DONTNEED`): private memory is zero afterwards, shared memory
-    /// is unchanged. Fails as [`Mapping::advise_part`], and if they are locked.
+    /// Frees the pages of a part (`MADV_DONTNEED`): private memory is zero afterwards, shared
+    /// memory is unchanged. Fails as [`Mapping::advise_part`], and if they are locked.
     pub fn give_back(&self, part: Range<usize>) -> io::Result<()> {
         let (start, length) = self.part(part)?;
         // SAFETY: part of a live mapping; its bytes may change at any time, as access is volatile.
@@ -94,7 +94,7 @@ impl Mapping {
 
     pub(crate) fn part(&self, part: Range<usize>) -> io::Result<(*mut libc::c_void, usize)> {
         if part.start > part.end || part.end > self.size_bytes() {
-            let text = format!("{part:?} is no part of {} bytes", self.size_bytes());
+            let text = format!("{part:?} is not part of {} bytes", self.size_bytes());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         // SAFETY: the offset is inside the mapping or at its end.
@@ -179,7 +179,7 @@ mod tests {
                 false
             }
         };
-        // The kernel refuses a node that is not there, so it has seen the last bit of the mask.
+        // The kernel refuses a node that does not exist, so it has seen the last bit of the mask.
         let last = mapping.place(0..page, Placement::Prefer(63));
         let nodes = std::fs::read_to_string("/sys/devices/system/node/possible");
         if known && nodes.is_ok_and(|nodes| nodes.trim() == "0") {

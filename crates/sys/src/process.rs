@@ -335,7 +335,7 @@ pub fn all_usage() -> Usage {
 /// Waits for a child until the monotonic clock reads `until_ns`: how it ended, and what it and its
 /// own reaped children used (`wait4(2)`); `None` if it still runs. Fails without such a child.
 ///
-/// Beside other threads it may notice the end up to a second late.
+/// With other threads it may notice the end up to a second late.
 pub fn wait_usage(pid: u32, until_ns: u64) -> io::Result<Option<(Exit, Usage)>> {
     let child = SignalSet::of(libc::SIGCHLD);
     // Blocked before the first check, so that no later signal is lost.
@@ -385,7 +385,7 @@ impl SignalSet {
     }
 
     fn change(&self, how: libc::c_int) -> io::Result<()> {
-        // SAFETY: the set outlives the call, which only reads it; no old mask is asked for.
+        // SAFETY: the set outlives the call, which only reads it; no old mask is requested.
         let code = unsafe { libc::pthread_sigmask(how, &raw const self.0, std::ptr::null_mut()) };
         if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
     }

@@ -47,7 +47,7 @@ pub struct Summary {
     pub missed: Vec<String>,
     /// When the last block was recorded, in nanoseconds from the beginning; absent if not recorded.
     pub duration_ns: Option<u64>,
-    /// Blocks that were recorded before the one that stands before them.
+    /// Blocks that were recorded earlier than the block before them.
     pub out_of_order: u64,
     #[serde(skip)]
     seen: PageSet,

@@ -34,7 +34,7 @@ impl Emulated {
     pub(crate) fn start(request: &Request<'_>) -> Result<Self, TracerError> {
         let (program, name, arguments) = split(request.command)?;
         let (emulator, version) = recorder(&qemu())?;
-        let shared = Shared::new().map_err(at("make shared memory"))?;
+        let shared = Shared::new().map_err(at("create shared memory"))?;
         let (plugin, channel) = shared.paths();
         let fetches = match (request.fetches, request.pages) {
             (false, _) => Fetches::None,

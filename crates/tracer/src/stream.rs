@@ -1,4 +1,4 @@
-//! The words of one thread, decoded into references and events.
+//! Decodes the words of one thread into references and events.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -48,7 +48,7 @@ impl Stream {
         }
     }
 
-    /// The same with words that are no references among them.
+    /// The same with words that are not references among them.
     fn take_mixed(&mut self, mut words: &[u64], taker: &mut impl Taker) {
         let is_other = |word: &u64| Reference::from_bits(*word).is_none();
         while let Some((first, rest)) = words.split_first() {

@@ -1,4 +1,4 @@
-//! References become blocks for a simulator, or packed blocks for a file.
+//! Where references go: blocks for a simulator, packed blocks for a file.
 
 use std::ops::Range;
 

@@ -187,7 +187,7 @@ mod tests {
                 out.file.seek(SeekFrom::Start(KEPT_BYTES + written as u64)).unwrap();
             }
         }
-        // The usual way goes on where the other ended.
+        // The usual path continues where the other ended.
         out.leave_direct().unwrap();
         out.write_all(rest).unwrap();
         out.flush().unwrap();

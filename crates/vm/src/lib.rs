@@ -52,7 +52,7 @@ const CELL_VERSION: &str = "thrashlab cell 2";
 pub const MODULES: [&str; 3] = ["scsi_debug", "sd_mod", "ext4"];
 const TICK: Duration = Duration::from_millis(20);
 
-/// Whether the user wants to stop; asked again and again.
+/// Whether the user wants to stop; polled.
 pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// How guests are run.
@@ -80,7 +80,7 @@ pub enum VmError {
     /// What the user named as kernel cannot be understood.
     #[error("{0}")]
     KernelName(String),
-    /// The guest does not come up.
+    /// The guest does not boot.
     #[error("the guest does not boot: {0}")]
     Boot(String),
     /// QEMU fails.
@@ -95,7 +95,9 @@ pub enum VmError {
         source: io::Error,
     },
     /// The results.
-    #[error("the results cannot be written: {0}; name a folder with room with --output DIR")]
+    #[error(
+        "the results cannot be written: {0}; name a folder with enough space with --output DIR"
+    )]
     Results(io::Error),
     /// The user stopped it.
     #[error("interrupted")]

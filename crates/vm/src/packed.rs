@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::qemu::{FILES, Qemu};
 use crate::{Vm, VmError, VmOptions, machine_key};
 
-/// A booted machine as another host has to know it to go on from it.
+/// A booted machine as another host needs it to continue from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PackedMachine {
     /// The hash of everything that it depends on.

@@ -21,7 +21,7 @@ pub(crate) struct Qmp {
 impl Qmp {
     /// Connects to a QEMU started with `-qmp stdio`. Fails when QEMU ends instead.
     pub(crate) fn connect(child: &mut Child) -> io::Result<Self> {
-        let lost = || io::Error::other("QEMU was started without its streams");
+        let lost = || io::Error::other("QEMU was started without pipes for input and output");
         let input = child.stdin.take().ok_or_else(lost)?;
         let output = child.stdout.take().ok_or_else(lost)?;
         let (rest, answer) = (Vec::new(), None);

@@ -111,7 +111,7 @@ impl Boot {
         compact(&folder.join(MEMORY), &mut hasher).map_err(failed)?;
         // Virtual time in the pause, as the guest saw it.
         let mut guest = restore(folder, &parts.qemu, &parts.setup, &[])?;
-        let gap_ns = guest.follow("go on from its pause", stop, |said| match said {
+        let gap_ns = guest.follow("continue from its pause", stop, |said| match said {
             Message::Notice(Notice::Resumed { gap_ns }) => Some(gap_ns),
             _ => None,
         })?;

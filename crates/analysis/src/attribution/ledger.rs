@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{FAULT_COST_FACT, USERS_FACT};
 use crate::{Dataset, distinct};
 
-/// Facts that are no conditions.
+/// Facts that are not conditions.
 const NO_CONDITIONS: [&str; 2] = ["measured", "trials"];
 
 /// Conditions of several experiments side by side.
@@ -60,7 +60,7 @@ pub fn ledger(datasets: &[Dataset]) -> Ledger {
     let distance = |between: (usize, usize)| {
         let differs = |condition: &&Condition| {
             let Condition { name, values } = condition;
-            // A condition that only one of them recorded is no known difference.
+            // A condition that only one of them recorded is not a known difference.
             let known = values[between.0].as_ref().zip(values[between.1].as_ref());
             known.is_some_and(|(one, other)| one != other) && !NO_CONDITIONS.contains(&&**name)
         };
@@ -76,7 +76,7 @@ fn conditions(dataset: &Dataset) -> BTreeMap<String, String> {
     let mut facts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for trial in &dataset.trials {
         for (name, value) in trial.environment.iter().chain(&trial.meaning) {
-            // Prices of counters are no conditions.
+            // Prices of counters are not conditions.
             if ![FAULT_COST_FACT, USERS_FACT].contains(&name.as_str()) {
                 facts.entry(name).or_default().insert(value);
             }
@@ -129,6 +129,6 @@ mod tests {
         assert_eq!(found.differing[0].values, [None, Some("later".to_owned())]);
         assert_eq!(found.common["drum"], "yes");
         assert_eq!(found.common["system"], "old, new");
-        assert_eq!(found.distances[0].conditions, ["users"], "what one does not tell is unknown");
+        assert_eq!(found.distances[0].conditions, ["users"], "what one does not state is unknown");
     }
 }

@@ -60,7 +60,7 @@ fn chosen(
     if additive.interactions.is_empty() {
         let one = "with one factor there is no interaction to judge by; a ratio says the same as a \
                    difference";
-        let several = "the combinations that were run tell no interaction to judge by; differences \
+        let several = "the runs do not show whether factors interact; differences \
                        are assumed to add up";
         let is_one = additive.main.len() == 1;
         let (scale, why) = if is_one { (Scale::Log, one) } else { (Scale::Additive, several) };

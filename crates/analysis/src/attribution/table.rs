@@ -51,7 +51,7 @@ impl Table {
         let is_chosen = |factor: &&Factor| factors.iter().any(|it| it.name == factor.name);
         let others: Vec<&Factor> = observed.iter().filter(|it| !is_chosen(it)).collect();
         let aside = |Factor { name, levels }: &&Factor| match &levels[..] {
-            [] => format!("{name}: no trial says its level"),
+            [] => format!("{name}: no trial names its level"),
             [level] => format!("{name} was always {level}"),
             levels => {
                 let levels = levels.join(", ");

@@ -73,7 +73,7 @@ pub(super) fn select<'a>(
             let found = found.ok_or_else(|| {
                 let (name, known) = (&set.name, factors_text(set));
                 Refused::new(format!(
-                    "{name} has no factor {factor:?} with two levels or more; there are {known}"
+                    "{name} has no factor {factor:?} with two levels or more; choose from {known}"
                 ))
             })?;
             let arm = |level: &String| arm(set, level, |it| it.levels.get(factor) == Some(level));
@@ -82,7 +82,7 @@ pub(super) fn select<'a>(
         ([set], None) => {
             let known = factors_text(set);
             return Err(Refused::new(format!(
-                "one input: name a second one, or --factor to compare its levels; there are {known}"
+                "one input: name a second one, or a --factor whose levels to compare: {known}"
             )));
         }
         (_, None) => inputs(sets),
@@ -144,7 +144,7 @@ pub(super) fn warnings(arms: &Arms) -> Vec<String> {
     let noisy = (1..arms.all.len()).filter(|second| !arms.are_exact(*second));
     for [before, after] in noisy.filter_map(|at| in_turn(&arms.all[0], &arms.all[at])) {
         warnings.push(format!(
-            "{} was made wholly before {}: a drift of the machine would look like a difference; \
+            "{} ran entirely before {}: a drift of the machine would look like a difference; \
              interleave them in blocks (thrashlab experiment)",
             before.arm.name, after.arm.name
         ));
@@ -152,7 +152,7 @@ pub(super) fn warnings(arms: &Arms) -> Vec<String> {
     let recorded = |trial: &Trial| trial.started_unix_ns.is_some() || trial.block.is_some();
     if !arms.trials().all(recorded) {
         warnings.push(
-            "the order in which the trials were made is not recorded: a drift of the machine \
+            "the order in which the trials ran is not recorded: a drift of the machine \
              cannot be ruled out"
                 .to_owned(),
         );

@@ -239,8 +239,8 @@ fn single(arm: &str, unit: Unit, deterministic: bool) -> String {
         (Unit::Trials, _) => format!("{arm} has a single figure in some cells"),
         (Unit::Samples, true) => format!("{arm} has one seed: exact for it, and one draw of many"),
         (Unit::Samples, false) => format!(
-            "{arm} has a single run in some cells: samples are compared, and how runs differ \
-             from each other was not seen"
+            "{arm} has a single run in some cells: samples are compared, and variation \
+             between runs is unknown"
         ),
     }
 }
@@ -257,8 +257,8 @@ fn censored(first: &Side, second: &Side) -> Option<String> {
     let Side { censored, samples, .. } = first;
     (censored + second.censored > 0).then(|| {
         format!(
-            "{censored} of {samples} and {} of {} samples were given up: they took longer than \
-             they count",
+            "{censored} of {samples} and {} of {} samples timed out: they took longer than \
+             recorded",
             second.censored, second.samples
         )
     })

@@ -159,7 +159,7 @@ fn fault_cost(curve: &Curve, confidence: f64) -> Result<FaultCost, String> {
         return Err(format!("faults explain {percent:.0} % of the variance of system time"));
     }
     if cost.low <= 0.0 {
-        return Err("system time does not grow with faults for certain".to_owned());
+        return Err("system time does not certainly grow with faults".to_owned());
     }
     Ok(FaultCost::Known {
         cost_ns: cost.cost,

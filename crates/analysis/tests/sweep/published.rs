@@ -1,4 +1,4 @@
-//! The tables of 1990: what they say of their machines.
+//! The tables of 1990: what they show about their machines.
 
 use std::collections::BTreeMap;
 

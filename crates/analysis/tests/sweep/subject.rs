@@ -13,7 +13,7 @@ pub(crate) enum Way {
     Down,
 }
 
-/// What was measured, in what batches, and what came of it.
+/// What was measured, in what batches, and the result.
 pub(crate) struct Sweep {
     pub(crate) curve: Curve,
     pub(crate) batches: Vec<Batch>,
@@ -39,7 +39,7 @@ impl Sweep {
         self.batches.iter().any(|batch| batch.purpose == purpose)
     }
 
-    /// Asserts that the knee's interval holds `truth` and is as narrow as was asked for.
+    /// Asserts that the knee's interval holds `truth` and is as narrow as requested.
     pub(crate) fn assert_knee_at(&self, truth: f64, settings: &SearchSettings) {
         let knee = self.knee();
         let said = format!("{knee:?} after {} measurements", self.measurements());
@@ -85,7 +85,7 @@ pub(crate) fn sweep(
     })
 }
 
-/// The same, going on from a curve; `measure` fills in what it measures.
+/// The same, continuing from a curve; `measure` fills in what it measures.
 pub(crate) fn sweep_from(
     mut curve: Curve,
     range: Range,

@@ -22,7 +22,7 @@ const CLEAR: &[u8] = b"\x1b[2J\x1b[H";
 
 /// Least time between two snapshots: a process that lives between them is not seen.
 const LEAST_PAUSE_NS: u64 = 1_000_000_000;
-/// Snapshots take at most one part in so many: 0.3 % of a CPU.
+/// Snapshots take at most one part in this many: 0.3 % of a CPU.
 const LOOK_SHARE: u64 = 300;
 
 pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
@@ -69,8 +69,8 @@ fn announce_wait(until_ns: u64) {
     }
 }
 
-/// Takes snapshots until `until_ns`; whether the user stopped it, and the last snapshot, with the
-/// processes that ended meanwhile.
+/// Takes snapshots until `until_ns`. Returns whether the user stopped it, and the last snapshot
+/// with the processes that ended meanwhile.
 fn watch(waiter: &Waiter, until_ns: u64, mut look: impl FnMut() -> Snapshot) -> (bool, Snapshot) {
     let (mut ended, mut pause_ns) = (Snapshot::default(), LEAST_PAUSE_NS);
     loop {
@@ -103,7 +103,7 @@ fn since_boot(args: &DoctorArgs, survey: &mut Survey, costs: &UnitCosts) -> Resu
 fn uptime_ns() -> Result<u64, Failure> {
     let text = fs::read_to_string("/proc/uptime").context("read /proc/uptime")?;
     let seconds: Option<f64> = text.split_whitespace().next().and_then(|word| word.parse().ok());
-    let seconds = seconds.with_context(|| format!("/proc/uptime: {text:?} is no time"))?;
+    let seconds = seconds.with_context(|| format!("/proc/uptime: {text:?} is not a time"))?;
     Ok((seconds * 1e9) as u64)
 }
 
@@ -136,7 +136,7 @@ fn costs(args: &DoctorArgs, waiter: &Waiter, reuse: bool) -> Result<UnitCosts, F
     let kept = cache_dir().map(|dir| dir.join("unit-costs"));
     let (costs, not_kept) = unit_costs(kept.as_deref(), &work_dirs(args), reuse, &stop);
     if let Some(why) = not_kept {
-        complain(&format!("thrashlab: costs are not kept: {why}"));
+        complain(&format!("thrashlab: cannot cache the costs: {why}"));
     }
     if waiter.stop_requested() { Err(Failure::Interrupted) } else { Ok(costs) }
 }

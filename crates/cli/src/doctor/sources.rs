@@ -45,7 +45,7 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
         let place = path.display().to_string();
         let snapshots = from_run(run).map_err(Error::msg).with_context(|| place.clone());
         let (before, after) = snapshots.map_err(Failure::WrongUse)?;
-        // Costs of this machine say nothing of the one that was measured.
+        // Costs of this machine mean nothing for the one that was measured.
         all.push((place, diagnose(&Interval::new(&before, &after), &UnitCosts::default())));
     }
     let named: Vec<_> = all.iter().map(|(place, found)| (Some(place.as_str()), found)).collect();
@@ -71,13 +71,13 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
 fn published(args: &DoctorArgs, name: &str) -> Result<(), Failure> {
     let wrong = |why: String| wrong!("reference:{name}: {why}");
     if name != HATCNT {
-        return Err(wrong(format!("these are no counters; there are those of reference:{HATCNT}")));
+        return Err(wrong(format!("this is not a set of counters; use reference:{HATCNT}")));
     }
     let cells = reference::find(name).and_then(reference::Reference::cells).unwrap_or_default();
     let word = |number: &str| {
         let row = cells.iter().find(|row| row.first() == Some(&number));
         let value = row.and_then(|row| row.get(1)?.parse::<u64>().ok());
-        value.ok_or_else(|| wrong(format!("there is no word {number}")))
+        value.ok_or_else(|| wrong(format!("there is no counter {number}")))
     };
     show(&pmeg_estimate_document(word("4")?, word("5")?), &args.output)
 }

@@ -19,13 +19,16 @@ const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab mmu curve t.tlt                     misses of an LRU cache of 4K pages, all sizes
-  thrashlab mmu curve t.tlt --page 4K,64K,2M    the same for several page sizes
-  thrashlab mmu curve t.tlt --line              and of 64-byte lines
-  thrashlab mmu curve t.tlt --sets 16,128       and set-associative ones, by ways
-  thrashlab mmu curve t.tlt --sample 0.01       from one page in a hundred, with bounds
-  thrashlab mmu curve t.tlt --sample-size 8192  from so many pages that memory is bounded
-  thrashlab mmu curve t.tlt --working-set       how much is in use over time
+  thrashlab mmu curve t.tlt
+                                   misses of an LRU cache of 4K pages, all sizes
+  thrashlab mmu curve t.tlt --page 4K,64K,2M  the same for several page sizes
+  thrashlab mmu curve t.tlt --line            and of 64-byte lines
+  thrashlab mmu curve t.tlt --sets 16,128     and set-associative ones, by ways
+  thrashlab mmu curve t.tlt --sample 0.01
+                                   from one page in a hundred, with bounds
+  thrashlab mmu curve t.tlt --sample-size 8192
+                                   from at most 8192 pages, which bounds memory
+  thrashlab mmu curve t.tlt --working-set     how much is in use over time
 
 Methods, formulas and limits: docs/mmu-curve.md.";
 
@@ -35,11 +38,11 @@ pub(crate) struct CurveArgs {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Page sizes, powers of two from 4K [default: 4K, if no lines are asked for]
+    /// Page sizes, powers of two from 4K [default: 4K, unless --line is given]
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = page)]
     page: Vec<Unit>,
 
-    /// Lines of 64 bytes too
+    /// Also draw the curve of 64-byte lines
     #[arg(long)]
     line: bool,
 
@@ -52,28 +55,28 @@ pub(crate) struct CurveArgs {
         value_parser = clap::value_parser!(u32).range(1..=4096))]
     ways: u32,
 
-    /// Sample this part of the pages
+    /// Fraction of the pages to sample, such as 0.01
     #[arg(long, value_name = "RATE", conflicts_with = "sample_size")]
     sample: Option<f64>,
 
-    /// Sample at most so many pages
+    /// Maximum number of pages to sample
     #[arg(long, value_name = "PAGES")]
     sample_size: Option<usize>,
 
-    /// Seed of everything random: of the sample
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// The working set over time, in windows of so many references
+    /// The working set over time, in windows of this many references
     #[arg(long, value_name = "WINDOW", num_args = 0..=1, default_missing_value = "1048576",
         value_parser = clap::value_parser!(u64).range(1..))]
     working_set: Option<u64>,
 
-    /// One process, by its number in the trace, instead of all together
+    /// Only this process, by its number in the trace
     #[arg(long, value_name = "N")]
     process: Option<u32>,
 
-    /// Smallest rise that is a knee: of the miss ratio
+    /// Minimum rise of the cost that counts as a knee
     #[arg(long, value_name = "FACTOR", default_value_t = KneeSettings::default().least_rise,
         value_parser = factor)]
     least_rise: f64,

@@ -14,7 +14,7 @@ use crate::output::{OutputArgs, show};
 const EXAMPLES: &str = "\
 Examples:
   thrashlab mmu machines
-  thrashlab mmu machines zen4 > mine.toml      a description to change
+  thrashlab mmu machines zen4 > mine.toml  a description to change
   thrashlab mmu run --machine ./mine.toml t.tlt";
 
 #[derive(Args)]
@@ -31,7 +31,7 @@ pub(crate) struct MachinesArgs {
 #[derive(Serialize)]
 struct Entry {
     about: String,
-    /// Its description, if one machine is asked for.
+    /// Its description, if one machine is requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     figures: String,

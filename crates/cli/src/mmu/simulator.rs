@@ -22,7 +22,7 @@ pub(super) struct SimulatorArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(super) set: Vec<Setting>,
 
-    /// Guests or simulations at a time [default: one a CPU]
+    /// Guests or simulations at a time [default: one per CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }
@@ -32,8 +32,8 @@ impl SimulatorArgs {
         self.jobs.map_or_else(guests::cpus, usize::from)
     }
 
-    /// The settings of a cell with this program, by their names in plans; `set` is `--set`, or what is
-    /// left of it.
+    /// The settings of a cell with this program, by their names in plans; `set` is `--set`, or what
+    /// is left of it.
     pub(super) fn settings(&self, program: Option<&TypedJob>, set: &[Setting]) -> Vec<Setting> {
         let own = |name: &str, value: &String| (name.to_owned(), value.clone());
         let mut all = vec![own("subject", &"mmu".to_owned()), own("mmu.machine", &self.machine)];
@@ -63,7 +63,7 @@ pub(super) fn machine_and_program(settings: &[Setting]) -> Result<(MmuSpec, JobS
     let cell = typed(settings)?.check().map_err(wrong)?;
     match cell.measure.clone() {
         Measure::Job(job) => Ok((machine_of(cell)?, *job)),
-        Measure::Probe(probe) => Err(Failure::WrongUse(anyhow!("{} is no program", probe.name))),
+        Measure::Probe(probe) => Err(Failure::WrongUse(anyhow!("{} is not a program", probe.name))),
     }
 }
 

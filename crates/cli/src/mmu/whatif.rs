@@ -23,7 +23,8 @@ const EXAMPLES: &str = "\
 Examples:
   thrashlab mmu whatif --machine sparcstation1 vmtest:24M
   thrashlab mmu whatif xterms
-  thrashlab mmu whatif vmtest:process_size=4M,size=24M --set contexts=16 --seeds 20 --json
+  thrashlab mmu whatif vmtest:process_size=4M,size=24M --set contexts=16 \\
+      --seeds 20 --json
 
 What each remedy is: docs/mmu.md.";
 
@@ -53,7 +54,7 @@ struct State {
     elapsed_ns: Vec<f64>,
 }
 
-/// A remedy and what it made of a state.
+/// A remedy and the state that it leads to.
 type Treated = (&'static Remedy, State);
 
 struct Trial<'a> {

@@ -18,11 +18,11 @@ const COPIES: &str = "copies";
 pub(super) enum Work {
     /// A program that has a size and settings of its own.
     Program(TypedJob),
-    /// Whatever has none.
+    /// Work without a size.
     Whole(Whole),
 }
 
-/// Work without a size of its own.
+/// Work that has no size parameter.
 pub(super) struct Whole {
     pub(super) name: String,
     pub(super) workload: Workload,

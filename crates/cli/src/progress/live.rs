@@ -16,7 +16,7 @@ const MOST_LOADS: usize = 10;
 const MOST_LETTERS: usize = 28;
 /// The letters of a sparkline, from the quickest to the slowest.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Letters of a duration, and those of the columns beside a sparkline.
+/// Letters of a duration, and those of the columns next to a sparkline.
 const DURATION: usize = 6;
 const LAST: usize = DURATION + 2;
 const LONGEST: usize = DURATION + 10;
@@ -121,7 +121,8 @@ impl Live {
         self.worst.as_ref().map(|worst| format!("  slowest so far: {}", worst.told))
     }
 
-    /// A line a load, of at most so many letters, and of the latest loads at most so many lines.
+    /// One line per load, up to a maximum width, and the latest loads up to a maximum number of
+    /// lines.
     pub(super) fn sparklines(&self, columns: usize, most: usize) -> Vec<String> {
         let shown = &self.loads[self.loads.len().saturating_sub(most.min(MOST_LOADS))..];
         let all = || shown.iter().flat_map(|load| load.times_ns.iter().copied());

@@ -22,21 +22,23 @@ const FILE: &str = "report.html";
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab report results/                         writes report.html, which needs nothing else
-  thrashlab report before/ after/ -o change.html    two results compared, their systems too
-  thrashlab report EXPERIMENT --format markdown     for a pull request
+  thrashlab report results/  writes report.html, a self-contained page
+  thrashlab report before/ after/ -o change.html
+                             two results and their systems compared
+  thrashlab report EXPERIMENT --format markdown
+                             for a pull request
   thrashlab report SWEEP --format vega > charts.json
-                                                    the charts as Vega-Lite specifications
+                             the charts as Vega-Lite specifications
   thrashlab report reference:multics/experiment4 -o multics.html
 
-Results are folders of runs, run files, experiments, sweeps, and whatever compare, attribute and
-sweep --from read. The same files give the same bytes.";
+Results are folders of runs, run files, experiments, sweeps, and whatever
+compare, attribute and sweep --from read. The same files give the same bytes.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportArgs {
     /// Folders of runs, run files, experiments, sweeps, `reference:NAME`, or results of other
-    /// programs; of several, the first one is what the others are compared with
+    /// programs; of several, the first one is the reference
     #[arg(required = true, value_name = "RESULTS")]
     results: Vec<String>,
 
@@ -81,6 +83,8 @@ pub(crate) fn of_run(
     };
     match written() {
         Ok(()) => progress.say(&format!("report: {}", path.display())),
-        Err(why) => progress.say(&format!("warning: there is no report: {}", crate::chain(&why))),
+        Err(why) => {
+            progress.say(&format!("warning: no report was written: {}", crate::chain(&why)))
+        }
     }
 }

@@ -15,12 +15,24 @@ use trace::{Format, Granularity, Header, Omitted, create};
 use super::input::{Input, InputArgs, format};
 use crate::{Failure, complain};
 
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab trace convert lackey.txt -o t.tlt
+  thrashlab trace convert champsim.xz -o t.tlt --input-format champsim
+  thrashlab trace convert t.tlt -o t.din --to din
+  valgrind --tool=lackey --trace-mem=yes ls 2>&1 | thrashlab trace convert - \\
+      -o ls.tlt
+
+Formats, and what each of them loses: docs/tracing.md.";
+
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Write the trace to this file; `-` is standard output, and a file appears when it is whole
+    /// Write the trace to this file; `-` is standard output, and a file appears only when it is
+    /// complete
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
@@ -32,8 +44,8 @@ pub(crate) struct ConvertArgs {
 pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let is_pages = args.to == Format::OracleGeneral;
     if is_pages && args.output.as_os_str() == "-" {
-        let reason = "oracleGeneral stores with each request when the next one comes, so earlier \
-                      records are changed later: name a file with -o";
+        let reason = "oracleGeneral stores the time of the next request in each record, which \
+                      needs a file: name one with -o";
         return Err(wrong!(reason));
     }
     let columns = if is_pages { Granularity::Page } else { Granularity::Reference };
@@ -67,7 +79,7 @@ fn output(path: &Path) -> io::Result<(Option<OutFile>, File)> {
     OutFile::create(path).map(|(out_file, file)| (Some(out_file), file))
 }
 
-/// What the own format is to tell of the trace.
+/// What our own format records about the trace.
 fn header(input: &Input, args: &ConvertArgs) -> Header {
     let version = env!("CARGO_PKG_VERSION");
     match input.notes().header {
@@ -98,7 +110,10 @@ fn tell(args: &ConvertArgs, references: u64, left: Omitted) {
         text += &format!("; {} has no events, {} were left out", args.to.name(), left.events);
     }
     if left.blocks_of_other_threads > 0 {
-        text += &format!("; {} does not tell threads apart, all are one now", args.to.name());
+        text += &format!(
+            "; {} does not distinguish threads, so all are merged into one",
+            args.to.name()
+        );
     }
     complain(&text);
 }

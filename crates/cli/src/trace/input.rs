@@ -20,7 +20,7 @@ const DRAWS_PER_SECOND: u8 = 5;
 
 #[derive(Args)]
 pub(crate) struct InputArgs {
-    /// The trace, `-` for standard input; it may be compressed by gzip, xz or zstd
+    /// The trace, `-` for standard input; it may be compressed with gzip, xz or zstd
     #[arg(value_name = "FILE")]
     pub(crate) path: PathBuf,
 

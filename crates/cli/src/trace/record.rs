@@ -20,11 +20,13 @@ const OF_SIGNALS: i32 = 128;
 const EXAMPLES: &str = "\
 Examples:
   thrashlab trace record -o t.tlt -- gzip -9 < big > /dev/null
-  thrashlab trace record --pages --fetch -- make -j4      pages only, with instructions
+  thrashlab trace record --pages --fetch -- make -j4
+                        pages only, with instructions
   thrashlab trace record --skip 1000000000 --limit 100000000 -- ./program
 
-The command has standard input, output and error to itself, and its exit code is passed on. Its
-children, threads and what they execute are recorded too. Cost and limits: docs/tracing.md.";
+The command has standard input, output and error to itself, and its exit code is
+passed on. Its children, threads and what they execute are recorded too. Cost
+and limits: docs/tracing.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -33,23 +35,23 @@ pub(crate) struct RecordArgs {
     #[arg(long, short, value_name = "FILE", default_value = "trace.tlt")]
     output: PathBuf,
 
-    /// Record fetches of instructions too
+    /// Record instruction fetches too
     #[arg(long)]
     fetch: bool,
 
-    /// Record only which pages are referred to, not each reference; enough for TLBs, and smaller
+    /// Record only the pages that are referenced, not each reference; enough for TLBs, and smaller
     #[arg(long)]
     pages: bool,
 
-    /// Leave out so many references at the beginning
+    /// Number of references to skip at the beginning
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip: u64,
 
-    /// Record so many references at most; the command goes on without being recorded
+    /// Maximum number of references to record; the command then continues unrecorded
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// What records it [default: qemu, or valgrind where there is no QEMU]
+    /// The recorder [default: qemu, or valgrind where QEMU is missing]
     #[arg(long, value_name = "TOOL")]
     with: Option<With>,
 
@@ -62,13 +64,13 @@ pub(crate) struct RecordArgs {
 enum With {
     /// QEMU user mode with thrashlab's plugin
     Qemu,
-    /// Valgrind's tool lackey: some hundred times slower, and the first process only
+    /// Valgrind's tool lackey: about a hundred times slower, and only the first process
     Valgrind,
 }
 
 pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let path = &args.output;
-    let name = || format!("make {}", path.display());
+    let name = || format!("create {}", path.display());
     let (out, file) = OutFile::create(path).or_wrong(name())?;
     let tool = args.with.map(|with| match with {
         With::Qemu => Tool::Qemu,
@@ -89,7 +91,7 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     pass_on(&ended)
 }
 
-/// Starts recording a command, and says so if that will take long.
+/// Starts recording a command, with a notice if that will take long.
 pub(crate) fn start(request: &Request<'_>) -> Result<Recording, Failure> {
     let recording = Recording::start(request).map_err(|error| {
         let is_of_user = matches!(error, TracerError::NoProgram(_));
@@ -98,7 +100,7 @@ pub(crate) fn start(request: &Request<'_>) -> Result<Recording, Failure> {
     })?;
     if recording.tool == Tool::Valgrind {
         complain(
-            "recording with valgrind: some hundred times slower than with QEMU \
+            "recording with valgrind: about a hundred times slower than with QEMU \
              (apt-get install qemu-user), and the first process only",
         );
     }
@@ -144,7 +146,7 @@ pub(crate) fn tell_missed(ended: &Ended) {
         complain(&format!("not recorded: {missed}"));
     }
     if ended.interrupted {
-        complain("the recording was interrupted; what stands before is complete");
+        complain("the recording was interrupted; it is complete up to that point");
     }
 }
 

@@ -14,7 +14,15 @@ use super::input::{Input, InputArgs};
 use crate::Failure;
 use crate::output::{OutputArgs, show};
 
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab trace stat t.tlt
+  thrashlab trace stat t.tlt --json
+  thrashlab trace stat champsim.xz --input-format champsim
+  thrashlab trace stat t.tlt --blocks  the index, without decompressing a block";
+
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct StatArgs {
     #[command(flatten)]
     input: InputArgs,

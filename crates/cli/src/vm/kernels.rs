@@ -15,7 +15,7 @@ use crate::output::{OutputArgs, show};
 use crate::{Failure, OrWrong, guests};
 
 const EXAMPLES: &str = "\
-A kernel that is named is fetched if need be, and kept in the cache. Nothing is installed.
+A named kernel is downloaded if needed, and cached. Nothing is installed.
 
 Examples:
   thrashlab vm kernels
@@ -126,7 +126,7 @@ fn place_name(place: KernelPlace) -> &'static str {
 /// Why it cannot be a guest's.
 fn obstacle(kernel: &Kernel) -> Option<String> {
     if kernel.architecture != kernels::X86_64 {
-        return Some("it is for another processor than x86-64".to_owned());
+        return Some("it is not for x86-64".to_owned());
     }
     kernel.modules(&MODULES).err().map(|error| error.to_string())
 }

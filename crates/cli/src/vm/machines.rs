@@ -14,7 +14,8 @@ use crate::{Failure, OrWrong, wrong};
 const EXAMPLES: &str = "\
 Examples:
   thrashlab vm machines
-  thrashlab vm machines p2-350 > mine.toml         to be changed, and used as machine=mine.toml";
+  thrashlab vm machines p2-350 > mine.toml
+                        a copy to edit, used as machine=mine.toml";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -15,9 +15,10 @@ use super::{MachineArgs, Setting};
 use crate::{Failure, guests};
 
 const EXAMPLES: &str = "\
-For looking around. Leave it with `exit` or Ctrl-D, or with Ctrl-] at once. Nothing of it is kept.
-It is not deterministic: while nobody types, its time follows the wall clock. It needs a static
-busybox on this machine. Without a terminal, it runs its input as a script.
+For exploring. Leave it with `exit` or Ctrl-D, or immediately with Ctrl-].
+Nothing is kept. It is not deterministic: while it waits for input, its time
+follows the wall clock. It needs a static busybox on this machine. Without a
+terminal, it runs its input as a script.
 
 Examples:
   thrashlab vm shell
@@ -54,7 +55,7 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<(), Failure> {
         wait(&mut []).context("wait for the guest")?;
     }
     if !is_script {
-        progress.say("leave with exit or Ctrl-D, or with Ctrl-] at once");
+        progress.say("leave with exit or Ctrl-D, or immediately with Ctrl-]");
     }
     let raw = RawTerminal::enter().context("set the terminal")?;
     let mut relay = Relay { is_script, typed: Vec::new(), input_ended: None };
@@ -64,7 +65,7 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<(), Failure> {
         }
         // In this order: what an ended guest has written is passed on before it is left.
         let state = shell.state();
-        match relay.turn(&shell).context("pass on what is typed and shown") {
+        match relay.turn(&shell).context("copy the terminal's input and output") {
             Ok(Turn::GoOn) => {}
             Ok(Turn::Leave) => break Ok(()),
             Err(error) => break Err(Failure::NotMeasured(error)),

@@ -27,12 +27,13 @@ use crate::{Failure, wrong};
 const VERIFIED_LOAD: &str = "2ctx-mem";
 
 const EXAMPLES: &str = "\
-Nothing is taken from the cache of cells. Exit codes: 0 identical, 1 not identical.
+The cell cache is not used. Exit codes: 0 identical, 1 not identical.
 
 Examples:
   thrashlab vm verify machine=micro
-  thrashlab vm verify machine=micro --boots 2      without the cache, too
-  thrashlab vm verify kernel=deb:linux-image-cloud-amd64 --load largewrite --probe exec";
+  thrashlab vm verify machine=micro --boots 2  without the cache, too
+  thrashlab vm verify kernel=deb:linux-image-cloud-amd64 --load largewrite \\
+      --probe exec";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -52,11 +53,11 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     timing: TimingArgs,
 
-    /// Seed of everything random
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Boots to compare; with more than one, none comes from the cache
+    /// Number of boots to compare; with more than one, none comes from the cache
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=100))]
     boots: u32,
@@ -68,7 +69,7 @@ pub(crate) struct VerifyArgs {
 
 /// Name of the cell; a part of its bytes.
 const RUN_ID: &str = "verify";
-/// A guest that writes nothing for this long is taken for stuck.
+/// A guest that writes nothing for this long counts as stuck.
 const SILENCE: Duration = Duration::from_secs(900);
 
 struct Made {
@@ -105,7 +106,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     }
 }
 
-/// The runs that go on from one boot: of the first one several, of the others one.
+/// The runs that continue from one boot: several of the first boot, one of each other.
 fn runs_of_boot(
     Setting { waiter, progress, spec: machine }: &Setting,
     spec: &Spec,
@@ -118,7 +119,7 @@ fn runs_of_boot(
     let scratch = afresh
         .then(|| Scratch::make(&cache.root, "verify"))
         .transpose()
-        .with_context(|| format!("make a folder in {}", cache.root.display()))?;
+        .with_context(|| format!("create a folder in {}", cache.root.display()))?;
     let cache = match &scratch {
         Some(scratch) => Cache { snapshots: scratch.path().to_owned(), ..cache },
         None => cache,

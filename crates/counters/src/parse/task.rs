@@ -1,4 +1,4 @@
-//! The kernel's files about a process: `/proc/PID/stat`, `status` and `schedstat`.
+//! What the kernel reports about a process: `/proc/PID/stat`, `status` and `schedstat`.
 
 use super::keyed::with_unit;
 use super::words::{Word, Words, lines};
@@ -89,7 +89,7 @@ pub struct TaskStatus {
 }
 
 /// Reads `/proc/PID/status` (proc.rst, table 1-2). Fails without a name, state or
-/// user, or for a field that is no number.
+/// user, or for a field that is not a number.
 pub fn task_status(text: &str) -> Result<TaskStatus, ParseError> {
     if text.trim_ascii().is_empty() {
         return Err(ParseError::empty());

@@ -1,4 +1,4 @@
-//! Words of a line with their columns, so that every error has its position.
+//! Words of a line with their columns, so that every error names its position.
 
 const QUOTED_CHARS_MAX: usize = 40;
 

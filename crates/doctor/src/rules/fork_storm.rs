@@ -8,7 +8,7 @@ const COPIED_PER_S: f64 = 0.5;
 pub(crate) const RULE: Rule = Rule {
     name: "fork-storm",
     family: Family::Faults,
-    about: "a process with much memory forks again and again, and its pages are copied",
+    about: "a large process forks repeatedly, and its pages are copied",
     cost: "forks x pages x cost of a fork for each page + copies x cost of one (calibrated); \
            without costs at most the time in the kernel",
     provocation: Provocation::Load("provoke-fork-storm"),
@@ -53,7 +53,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     });
     let missing = "the costs of fork and copy were not measured";
     verdict_of_work(findings.collect(), (unit_ns.is_some(), missing), || {
-        format!("{forks} forks, and nobody copied its memory for them")
+        format!("{forks} forks, and no process copied its memory for them")
     })
 }
 

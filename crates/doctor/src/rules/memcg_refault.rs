@@ -22,7 +22,7 @@ pub(crate) const RULE: Rule = Rule {
            for nothing else; without a cost its waits for block I/O), at most the time that the \
            threads of each process have",
     provocation: Provocation::Load("provoke-memcg-refault"),
-    remedy: "raise the group's limit by what is missing of its working set, or protect it \
+    remedy: "raise the group's limit by what its working set lacks, or protect it \
              (memory.low); map less, or use less anonymous memory",
     confirm: "grep -E 'workingset_refault_file|pgmajfault' in the group's memory.stat, twice; \
               then raise its limit and look again",
@@ -73,7 +73,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         }
         let has_met = group.limit_met.is_some_and(|met| met > 0.0);
         let is_near_limit = group.used_share.map_or(has_met, |share| share >= NEAR_LIMIT);
-        // Memory pressure is no upper bound: it omits most of the waits for reading.
+        // Memory pressure is not an upper bound: it omits most of the waits for reading.
         if !is_near_limit || price.is_negligible() {
             continue;
         }

@@ -15,9 +15,9 @@ pub(crate) const RULE: Rule = Rule {
            pages read; without delays: major faults of each task x the same share x cost of one \
            (calibrated), or at least the pressure of I/O (some) x the same share",
     provocation: Provocation::Load("provoke-proactive-eviction"),
-    remedy: "find who asks: a daemon that writes memory.reclaim, a DAMON scheme \
+    remedy: "find who requests it: a daemon that writes memory.reclaim, a DAMON scheme \
              (/sys/kernel/mm/damon/admin), a balloon of the host; exempt this from it, or note it \
-             beside what is measured",
+             next to what is measured",
     confirm: "grep -r . /sys/kernel/mm/damon/admin/kdamonds/*/contexts/*/schemes/*/action; \
               grep -E 'balloon|proactive' /proc/vmstat",
     look,
@@ -39,7 +39,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let unexplained = refaults - limited - (stolen - ballooned).max(0.0);
     if unexplained < UNEXPLAINED_SHARE * refaults {
         return ruled_out(format!(
-            "{refaults} file pages came back; the machine reclaimed {stolen} for want of memory, \
+            "{refaults} file pages came back; the machine reclaimed {stolen} for lack of memory, \
              and {limited} were of control groups at their limit"
         ));
     }

@@ -13,7 +13,7 @@ const STOPPED: f64 = 2.0;
 pub(crate) const RULE: Rule = Rule {
     name: "shootdown",
     family: Family::Translation,
-    about: "changes of an address space interrupt the CPUs of its other threads, over and over",
+    about: "changes of an address space repeatedly interrupt the CPUs of its other threads",
     cost: "TLB interrupts x cost of one (calibrated) x 2 threads that it stops, shared out by time \
            in the kernel; \
            without a cost at most that time",
@@ -47,7 +47,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let storms = affected.iter().filter(|who| who.system_cpus(interval) >= SYSTEM_CPUS);
     let findings = storms.map(|who| {
         let condition = format!(
-            "{} changes its address space beside its other threads: {per_s:.0} TLB interrupts a \
+            "{} changes its address space while its other threads run: {per_s:.0} TLB interrupts a \
              second",
             who.who()
         );
@@ -59,7 +59,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     });
     let missing = "the cost of a TLB shootdown was not measured";
     verdict_of_work(findings.collect(), (cost_ns.is_some(), missing), || {
-        format!("{per_s:.0} TLB interrupts a second, by nobody who loses 1 % of its time")
+        format!("{per_s:.0} TLB interrupts a second, and no process loses 1 % of its time to them")
     })
 }
 

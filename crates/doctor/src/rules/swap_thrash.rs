@@ -36,7 +36,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let refault_share = traffic.anon_refaults / pages;
     if refault_share < REFAULT_SHARE {
         return ruled_out(format!(
-            "of {pages} pages swapped in, {} had been evicted lately: a program wakes up",
+            "of {pages} pages swapped in, {} had been evicted recently: a program wakes up",
             traffic.anon_refaults
         ));
     }

@@ -23,7 +23,7 @@ const LEVEL: &str = "{level}";
 /// Steps that a command measures.
 #[derive(Args, Clone, Debug)]
 pub struct CommandSteps {
-    /// A command that measures a step: {level} stands for its name; run by `sh -c`
+    /// A command that measures a step; {level} is replaced with its name; run by `sh -c`
     #[arg(long, value_name = "COMMAND")]
     pub run: Option<String>,
 
@@ -39,7 +39,7 @@ pub struct CommandSteps {
     #[arg(long, requires = "run")]
     exit_code: bool,
 
-    /// What --run prints is certain: measure every step once
+    /// The output of --run is exact: measure every step once
     #[arg(long, requires = "run", conflicts_with = "exit_code")]
     exact: bool,
 }
@@ -89,7 +89,7 @@ impl Steps for CommandSteps {
         }
         let failed = |how: &str| {
             Err(ExperimentError::NotMeasured(format!(
-                "{command:?} {how}; exit code {SKIP} says that a step cannot be measured"
+                "{command:?} {how}; exit code {SKIP} means that a step cannot be measured"
             )))
         };
         match output.status.code() {

@@ -33,8 +33,8 @@ pub struct StepsOfPlan {
     factor: Option<String>,
 
     /// What is measured, such as faults or cpu_ns [default: the first one that the plan names];
-    /// `outcome` finds the first step of which a run fails, with any level of the other factors,
-    /// which in guests is also tried where the ends are alike
+    /// `outcome` finds the first step with a failing run, at any level of the other factors; in
+    /// guests this is also tried if the ends do not differ
     #[arg(long, value_name = "RESPONSE", requires = "plan")]
     response: Option<String>,
 
@@ -42,7 +42,7 @@ pub struct StepsOfPlan {
     #[arg(long, value_name = "PART", requires = "plan")]
     part: Option<String>,
 
-    /// The steps are the commits GOOD..BAD, GOOD among them, instead of the factor's levels
+    /// Use the commits GOOD..BAD, including GOOD, as the steps instead of the factor's levels
     #[arg(long, value_name = "GOOD..BAD", requires = "plan")]
     git: Option<String>,
 
@@ -50,7 +50,7 @@ pub struct StepsOfPlan {
     #[arg(long, value_name = "DIR", default_value = ".", requires = "git")]
     repo: PathBuf,
 
-    /// Folder for the run files [default: one of the plan's name in the user's data directory]
+    /// Folder for the run files [default: named after the plan, in the user's data directory]
     #[arg(long, short, value_name = "DIR", requires = "plan", display_order = 13)]
     output: Option<PathBuf>,
 }
@@ -169,7 +169,7 @@ impl LevelSteps {
         }
         Ok(match values.len() == names.len() {
             true => Measured::Values(values),
-            false => Measured::Skip("no run was made".to_owned()),
+            false => Measured::Skip("no run was executed".to_owned()),
         })
     }
 

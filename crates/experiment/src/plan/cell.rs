@@ -115,7 +115,7 @@ fn is_subject(typed: Option<&SubjectArg>, made: &SubjectSpec) -> bool {
 pub(crate) fn check_volume(load: &LoadSpec) -> Result<(), String> {
     match load.intensity == 0.0 && !workloads::may_have_no_dose(&load.name) {
         true => Err(format!(
-            "load.intensity: {} is no load at 0, which is for loads that provoke a condition \
+            "load.intensity: {} is not a load at 0, which is for loads that provoke a condition \
              (provoke-NAME)",
             load.name
         )),
@@ -146,7 +146,7 @@ impl SubjectSetting {
             | (Of::Simulator, "mmu") => Ok(name.clone()),
             (Of::Sandbox, "vm") => Ok(format!("sandbox.{name}")),
             (Of::Sandbox, _) => Err(format!("sandbox.{name}: the subject {kind} has no sandbox")),
-            (Of::Machine, _) => Err(format!("machine.{name}: the subject {kind} is no machine")),
+            (Of::Machine, _) => Err(format!("machine.{name}: the subject {kind} is not a machine")),
             (Of::Simulator, _) => Err(format!("mmu.{name}: the subject {kind} is not simulated")),
         }
     }
@@ -208,7 +208,7 @@ impl Draft {
             (None, Some(SubjectSetting { of: Of::Machine, .. })) => "vm",
             (None, Some(SubjectSetting { of: Of::Simulator, .. })) => "mmu",
             (None, Some(SubjectSetting { of: Of::Subject, name, .. })) => {
-                return Err(format!("{name}: it needs a subject that it is a setting of"));
+                return Err(format!("{name}: set `subject`, too"));
             }
         };
         let (address, text) = split_address(text);

@@ -18,11 +18,14 @@ pub const PARAMETERS: [(&str, &str); 27] = [
     ("kernel", "the same as subject.kernel"),
     ("memory", "the same as subject.mem"),
     ("cmdline", "the same as subject.cmdline: added to the kernel's command line"),
-    ("overlay", "a folder whose files lie over the guest's root: the programs under test"),
-    ("sysctl.NAME", "a kernel parameter: of the guest, or of this host (root), put back after"),
+    ("overlay", "a folder overlaid on the guest's root: the programs under test"),
+    (
+        "sysctl.NAME",
+        "a kernel parameter: of the guest, or of this host (root), restored afterwards",
+    ),
     ("swap", "a temporary swap file of this host (root), the same in all cells"),
     ("load", "the load in the background"),
-    ("load.intensity", "its dose: 1 is the load as documented"),
+    ("load.intensity", "load volume: 1 is the load as documented"),
     ("probe", "the interaction that is timed"),
     ("job", "the work that is timed instead of a probe"),
     ("profile", "a timing profile: default, quick, slow, classic"),
@@ -30,7 +33,7 @@ pub const PARAMETERS: [(&str, &str); 27] = [
     ("points", "interactions in a run"),
     ("warmup", "longest wait for the load to become warm"),
     ("timeout", "longest time of an interaction"),
-    ("session.script", "the script of the session's users: a file beside the plan"),
+    ("session.script", "the script of the session's users: a file next to the plan"),
     ("session.users", "how many users"),
     ("session.think, session.limit, session.tools", "the script's values of these names"),
     ("session.NAME", "a variable of the script: another program, another argument"),
@@ -121,7 +124,7 @@ impl Draft {
             }
             _ => {
                 let names: Vec<&str> = PARAMETERS.iter().map(|(name, _)| *name).collect();
-                return Err(format!("no such parameter; there are {}", names.join(", ")));
+                return Err(format!("no such parameter; choose from {}", names.join(", ")));
             }
         }
         Ok(())
@@ -157,6 +160,6 @@ fn known_name(
     let names: Vec<&str> = all.map(|workload| workload.name).collect();
     match names.contains(&value) {
         true => Ok(value.to_owned()),
-        false => Err(format!("no {what} is named {value:?}; there are {}", names.join(", "))),
+        false => Err(format!("no {what} is named {value:?}; choose from {}", names.join(", "))),
     }
 }

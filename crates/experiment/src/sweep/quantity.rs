@@ -48,7 +48,7 @@ impl Quantity {
         }
     }
 
-    /// A value as a number in [`Quantity::unit`]. The error says what is expected instead.
+    /// A value as a number in [`Quantity::unit`]. The error states what is expected instead.
     pub fn parse(&self, text: &str) -> Result<f64, String> {
         let value = match self.form {
             Form::Size => parse_size_bytes(text)? as f64,
@@ -185,7 +185,7 @@ fn number_quantum(range: [&str; 2]) -> f64 {
 
 fn none(parameter: &str) -> Result<Quantity, String> {
     Err(format!(
-        "{parameter} is not a number that can be swept; there are sizes, counts, times and doses \
+        "{parameter} is not a number that can be swept; use a size, count, time or load volume \
          such as vmtest.size, touch.footprint, sandbox.memory, load.intensity, session.users"
     ))
 }

@@ -21,7 +21,7 @@ use crate::results_folder::{named_or, open, read_plan, write_manifest, wrong_pla
 
 /// Suffix of plans.
 const PLAN: &str = ".toml";
-/// File of the calibration run, which is no measurement of a level.
+/// File of the calibration run, which is not a measurement of a level.
 const CALIBRATION: &str = "calibration.jsonl";
 /// Key of the loops per process in a pass.
 const LOOPS: &str = "loops";

@@ -157,7 +157,8 @@ impl Planner {
         Ok(aliases)
     }
 
-    /// The information of all modules, sorted by name; read in parallel, since thousands are compressed.
+    /// The information of all modules, sorted by name; read in parallel, since thousands are
+    /// compressed.
     fn all_modinfos(&self) -> Result<Vec<(String, Modinfo)>, KernelError> {
         let files: Vec<_> = self.files.iter().collect();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);

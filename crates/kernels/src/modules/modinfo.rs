@@ -23,7 +23,7 @@ impl Modinfo {
         let refused = |why: &dyn Display| format!("not a kernel module: {why}");
         let file = object::File::parse(bytes).map_err(|error| refused(&error))?;
         let section = file.section_by_name(".modinfo");
-        let section = section.ok_or_else(|| refused(&"it has no section .modinfo"))?;
+        let section = section.ok_or_else(|| refused(&"it has no .modinfo section"))?;
         Ok(Self::parse(section.data().map_err(|error| refused(&error))?))
     }
 

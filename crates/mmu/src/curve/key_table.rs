@@ -48,7 +48,7 @@ impl KeyTable {
         self.length >= self.slots.len() / 4 * 3
     }
 
-    /// The slot of a key, and its position if it is there; else the slot is where it would go.
+    /// The slot of a key, and its position if it is in the table; else the slot where it would go.
     #[inline]
     pub(super) fn find(&self, key: u64) -> (u32, Option<u32>) {
         let mask = self.slots.len() - 1;

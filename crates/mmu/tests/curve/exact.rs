@@ -69,7 +69,7 @@ fn a_case_by_hand() {
     assert_eq!(distances.misses(&[0, 1, 2, 3, 4, 5]), [8, 7, 6, 5, 4, 4]);
 }
 
-/// Long enough to use up the line of time again and again, with keys beside keys.
+/// Long enough to use up the line of time again and again, with keys next to keys.
 #[test]
 fn a_loop_misses_always_or_never() {
     let mut distances = StackDistances::default();

@@ -85,7 +85,7 @@ fn factors(scales: &TwoScales, words: &Words, again: bool) -> String {
         let figure = &main.figure;
         match (effects.scale, index) {
             (scale, _) if !counts(figure, none(scale)) => {
-                format!("{what} makes no difference that these trials can tell")
+                format!("{what} makes no difference that these trials can show")
             }
             (Scale::Log, 0) if !again => {
                 let (size, interval) = (ratio(figure.value), interval_of_ratio(figure));
@@ -119,7 +119,9 @@ fn shares(step: &Step, words: &Words) -> Option<String> {
     let change = step.after - step.before;
     let bounds = |Share { factor, order_bounds, .. }: &Share| {
         let (low, high) = (*order_bounds)?;
-        Some(format!(" ({low:.1} to {high:.1} % for {factor}, whichever is counted first)"))
+        Some(format!(
+            " ({low:.1} to {high:.1} % for {factor}, depending on which is counted first)"
+        ))
     };
     let bounds = shares.first().and_then(bounds).unwrap_or_default();
     let (kind, size, told) = (words.change(change), words.quantity(change.abs()), and(&told));
@@ -182,7 +184,8 @@ fn together(step: &Step, words: &Words) -> Vec<String> {
         };
         let ((one, other), (level, of_other)) = (&found.factors, &found.levels);
         format!(
-            "Together {one} {level} and {other} {of_other} make {size} beside the {of} of the two."
+            "Together {one} {level} and {other} {of_other} make {size} on top of the {of} of \
+             the two."
         )
     });
     told.collect()
@@ -219,7 +222,7 @@ fn neighbour(found: &Neighbour, words: &Words) -> String {
     };
     let size = times(&log.figure);
     if !counts(&log.figure, 1.0) {
-        return format!("{what}: {size}: no change that these trials can tell.");
+        return format!("{what}: {size}: no change that these trials can show.");
     }
     let change = log.figure.value - 1.0;
     let kind = match (change.abs() < SLIGHT, words.is_loss(change)) {
@@ -331,7 +334,7 @@ fn still_open(attribution: &Attribution, words: &Words) -> Vec<String> {
         if !open.is_empty() {
             sentences.push(format!(
                 "How {} {} this about remains unexplained: no part of the work and no counter was \
-                 measured beside the {}.",
+                 measured with the {}.",
                 and(&open),
                 if open.len() == 1 { "brings" } else { "bring" },
                 words.noun

@@ -157,8 +157,10 @@ pub(super) fn ledger(ledger: &Ledger) -> Vec<Block> {
         let (a, b) = (&ledger.names[distance.between.0], &ledger.names[distance.between.1]);
         let named: Vec<String> = distance.conditions.iter().map(plain).collect();
         match named.as_slice() {
-            [] => format!("{a} and {b} differ in nothing that they give."),
-            [one] => format!("{a} and {b} differ in {one} alone: what they disagree on is its."),
+            [] => format!("{a} and {b} agree in every condition that both name."),
+            [one] => {
+                format!("{a} and {b} differ only in {one}: it explains what they disagree on.")
+            }
             all => format!("{a} and {b} differ in {} conditions: {}.", all.len(), and(all)),
         }
     });

@@ -40,7 +40,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let ends: Vec<f64> = drawn.iter().flat_map(Row::ends_ns).collect();
     let high_ns = ends.iter().copied().fold(0.0, f64::max);
     let low_ns = ends.iter().copied().fold(f64::INFINITY, f64::min);
-    // Room for the text beside the longest bar.
+    // Room for the text next to the longest bar.
     let room = (high_ns / low_ns).powf(0.3).max(1.3);
     let parts = json!({
         "values": drawn.iter().map(Row::value).collect::<Vec<_>>(),

@@ -92,10 +92,10 @@ fn judged(cell: &Cell, found: &CellResult) -> String {
             return format!("{} v {} values can show nothing", found.n_first, found.n_second);
         }
         Some(NotDecided::IntervalIncludesOne) => "the interval includes 1 and more than the margin",
-        Some(NotDecided::NotAmongSoMany) => "the difference is not sure among so many cells",
+        Some(NotDecided::NotAmongSoMany) => "the difference is not certain among that many cells",
         Some(NotDecided::MarginInsideInterval) => "a difference, but perhaps within the margin",
         Some(NotDecided::BoundsDecide) => {
-            "runs that never finished leave it open: a longer timeout would tell"
+            "runs that never finished leave it open: a longer timeout would decide it"
         }
     };
     text.to_owned()

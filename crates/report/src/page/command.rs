@@ -215,12 +215,14 @@ fn missing(header: &Header) -> Vec<String> {
                 place.unwrap_or_default()
             ));
             if fact("swaps").is_none() && fact("swap_bytes") != Some("0") {
-                let text = "Whether a swap file was made for the run (--swap) is not recorded.";
+                let text = "Whether a swap file was created for the run (--swap) is not recorded.";
                 gaps.push(text.to_owned());
             }
         }
         SubjectSpec::Vm(vm) => gaps.extend(vm.overlay.iter().map(|folder| {
-            format!("What lay in the folder {folder} is not in the run files, only what it did.")
+            format!(
+                "The contents of the folder {folder} are not in the run files, only their effect."
+            )
         })),
         SubjectSpec::Mmu(_) => {}
     }

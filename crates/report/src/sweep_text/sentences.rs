@@ -64,7 +64,7 @@ fn knee_text(knee: &Knee, amounts: &Amounts<'_>, plateau: End) -> String {
     );
     if knee.support < 0.95 {
         text += &format!(
-            " It is in {} of the resampled curves only: more passes would tell.",
+            " It is in {} of the resampled curves only: more passes would decide.",
             share(knee.support)
         );
     }

@@ -96,7 +96,7 @@ pub(super) fn map(grid: &Grid) -> Vec<Block> {
     let mut blocks = vec![Table::of(caption, head, rows).into()];
     let left_out = grid.columns.len() - columns.len();
     if left_out > 0 {
-        blocks.push(format!("Levels that stand in the tables only: {left_out}.").into());
+        blocks.push(format!("Levels that are only in the tables: {left_out}.").into());
     }
     blocks
 }
@@ -124,7 +124,7 @@ fn chosen(grid: &Grid) -> Vec<usize> {
 pub(crate) fn movers(moved: &Moved, amounts: &Amounts<'_>) -> Vec<Block> {
     let per = if moved.per == "work" { "unit of work" } else { &moved.per };
     let [before, after] = [&moved.plateau, &moved.beyond].map(|levels| span(levels, amounts));
-    let caption = format!("What lies under it, per {per}: {before} against {after}");
+    let caption = format!("What changes there, per {per}: {before} against {after}");
     let still = moved.still.iter().map(|still| format!("Still: {still}"));
     let notes: Vec<String> = still.chain(moved.conclusion.clone()).collect();
     let head = ["counter", "before", "after", "times", "with cost", "what it means"];

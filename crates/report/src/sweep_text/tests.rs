@@ -58,7 +58,7 @@ fn rows(curve: &Curve) -> Vec<Row> {
                 ("faults".to_owned(), cost * 100.0),
             ]),
             problems: if point.level > 60.0 * MIB {
-                vec!["no steady state; the dose was small".to_owned()]
+                vec!["no steady state; the load volume was small".to_owned()]
             } else {
                 Vec::new()
             },
@@ -161,7 +161,7 @@ fn what_lies_under_a_knee_is_a_table() {
     }
     let found = find(&curve, &Settings::default());
     let text = text_of(&view(&curve, found));
-    let (_, text) = text.split_once("What lies under it, per unit of work: ").expect(&text);
+    let (_, text) = text.split_once("What changes there, per unit of work: ").expect(&text);
     assert!(text.starts_with("4M to 16M against 24M to 64M\ncounter"), "{text}");
     let row = text.lines().find(|line| line.starts_with("vmstat.pgmajfault")).expect(text);
     let cells: Vec<&str> = row.split("  ").filter(|cell| !cell.is_empty()).collect();
@@ -220,7 +220,7 @@ fn two_parameters_make_a_map() {
     small        ·· 1.0  ·· 2.0  ██ 120
     thp          ·· 1.0  ·· 1.1  ░░ 4.0
 
-    Levels that stand in the tables only: 1.
+    Levels that are only in the tables: 1.
     ");
     let both = SweepView {
         by: Some("touch.pages".to_owned()),

@@ -1,4 +1,4 @@
-//! Results that have everything a report can tell of.
+//! Results that have everything that a report can show.
 
 use std::collections::BTreeMap;
 

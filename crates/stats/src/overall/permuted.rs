@@ -91,7 +91,7 @@ impl PermutationInversion {
     fn ends(&self, confidence: f64) -> (f64, f64) {
         let allowed = (1.0 - confidence) / 2.0 * self.total() * (1.0 + 1e-12);
         let end = |log: f64| (log + self.shift).exp().clamp(f64::MIN_POSITIVE, f64::MAX);
-        // Rejected thresholds, beside what is always extreme.
+        // Rejected thresholds, besides what is always extreme.
         let rejected = (allowed.floor() as usize).checked_sub(self.always);
         let ends = rejected.and_then(|rejected| {
             let low = self.thresholds.get(rejected)?;

@@ -18,9 +18,8 @@ const FEWEST_LEVELS: usize = 3;
 const MOST_WARNINGS: usize = 6;
 
 pub(super) fn curves(path: &Path, options: &CurveOptions) -> Result<Curves, StoreError> {
-    let manifest = manifest::read(path)?.ok_or_else(|| {
-        no_sweep(path, "it has no experiment.json, which says what the levels are")
-    })?;
+    let manifest = manifest::read(path)?
+        .ok_or_else(|| no_sweep(path, "it has no experiment.json, which lists the levels"))?;
     curves_of_manifest(path, &manifest, options)
 }
 
@@ -169,7 +168,7 @@ fn told(warnings: BTreeMap<String, usize>) -> Vec<String> {
         })
         .collect();
     if all > MOST_WARNINGS {
-        notes.push(format!("{} further warnings stand in the run files", all - MOST_WARNINGS));
+        notes.push(format!("{} further warnings are in the run files", all - MOST_WARNINGS));
     }
     notes
 }

@@ -22,8 +22,9 @@ pub(crate) fn dataset(
         let refused = |refusal| (file.clone(), refusal);
         let copied = files[..index].iter().find(|(_, earlier)| earlier == text);
         if let Some((earlier, _)) = copied.filter(|_| !options.allow_repeats) {
-            let reason =
-                format!("a copy of {earlier}: nobody measured it twice (--allow-repeats takes it)");
+            let reason = format!(
+                "a copy of {earlier}, not a second measurement (--allow-repeats accepts it)"
+            );
             return Err(refused(Refusal::whole(reason)));
         }
         let found = format.map_or_else(|| Format::of(text), Ok).map_err(refused)?;

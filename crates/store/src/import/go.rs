@@ -65,8 +65,8 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
         add(&mut set, name, levels, figures).environment = environment;
     }
     set.notes.push(
-        "lines of one process unless several outputs were joined: how processes differ from each \
-         other may not have been seen"
+        "lines of one process unless several outputs were joined: variation between processes \
+         may be unknown"
             .to_owned(),
     );
     if !others.is_empty() {
@@ -94,7 +94,7 @@ fn entry(line: usize, words: &[&str], environment: &Environment) -> Result<Entry
     for (index, pair) in words[2..].chunks(2).enumerate() {
         let column = 2 + 2 * index;
         let [value, unit] = pair else {
-            return refused(column, format!("{:?} has no unit behind it", pair[0]));
+            return refused(column, format!("{:?} has no unit after it", pair[0]));
         };
         match value.parse::<f64>() {
             // Responses are named by their units.

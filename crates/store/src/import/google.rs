@@ -71,10 +71,8 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
              --benchmark_report_aggregates_only",
         ));
     }
-    set.notes.push(
-        "repetitions within one process: how processes differ from each other was not seen"
-            .to_owned(),
-    );
+    set.notes
+        .push("repetitions within one process: variation between processes is unknown".to_owned());
     if !aggregates.is_empty() {
         set.notes.push(format!(
             "{} aggregates (means, medians, deviations) left out: they follow from the \

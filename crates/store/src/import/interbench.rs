@@ -79,7 +79,7 @@ fn row<'l>(line: &'l str, unit: Option<&str>) -> Result<(&'l str, Vec<Figure>), 
     let unit = unit.ok_or("a row before the heading of its table")?;
     let (load, figures) = line
         .split_once('\t')
-        .ok_or_else(|| format!("{line:?} has no tab behind the name of a load"))?;
+        .ok_or_else(|| format!("{line:?} has no tab after the name of a load"))?;
     let words: Vec<&str> = figures.split_whitespace().flat_map(apart).collect();
     let (mean, rest) = match words[..] {
         [mean, "+/-", ref rest @ ..] if (3..=4).contains(&rest.len()) => (mean, rest),
@@ -102,7 +102,7 @@ fn row<'l>(line: &'l str, unit: Option<&str>) -> Result<(&'l str, Vec<Figure>), 
                 let meaning = meaning(&name);
                 figures.push((name, meaning, value));
             }
-            _ => return Err(format!("{name} is {word:?}, which is no number from 0 on")),
+            _ => return Err(format!("{name} is {word:?}, which is not a number from 0 on")),
         }
     }
     Ok((load, figures))

@@ -20,8 +20,8 @@ const WHOLE_PERCENT: f64 = 99.5;
 const SHORT: f64 = 0.9;
 const MEANS: &str = "perf stat -r writes means and keeps the single runs to itself: no intervals \
      and no tests; run perf stat -j --append -o FILE several times instead";
-const INTERVALS: &str = "intervals of one process are its samples: how processes differ from each \
-     other was not seen";
+const INTERVALS: &str = "intervals of one process are its samples: variation between processes is \
+     unknown";
 
 /// One count; the end of its interval in s.
 struct Count {
@@ -139,11 +139,11 @@ impl Read {
             None => return refused(format!("{event:?} has no \"counter-value\"")),
         };
         let Some(value) = value.filter(|value: &f64| value.is_finite()) else {
-            return refused(format!("\"counter-value\" of {event:?} is no number"));
+            return refused(format!("\"counter-value\" of {event:?} is not a number"));
         };
         let interval_s = fields.get("interval").map(Value::as_f64);
         if interval_s.is_some_and(|end_s| end_s.is_none_or(|end_s| end_s < 0.0)) {
-            return refused("\"interval\" is no time".to_owned());
+            return refused("\"interval\" is not a time".to_owned());
         }
         let running = fields.get("pcnt-running").and_then(Value::as_f64);
         if let Some(share) = running.filter(|share| *share < WHOLE_PERCENT) {
@@ -211,7 +211,7 @@ impl Read {
             [only] => format!("at {only}"),
             [first, .., last] => format!("from {first} to {last}"),
         };
-        notes.push(format!("begun {begun}, in a time zone that perf does not tell"));
+        notes.push(format!("begun {begun}, in a time zone that perf does not record"));
         notes
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
             }
             _ => {
                 let (response, meaning) = response(key)
-                    .ok_or_else(|| refused("neither a percentile nor a least or a most of it"))?;
+                    .ok_or_else(|| refused("neither a percentile nor a minimum or maximum"))?;
                 figures.push((response, meaning, *value));
             }
         }

@@ -33,7 +33,7 @@ impl Table {
 
     pub(crate) fn column(&self, name: &str) -> Result<usize, Refusal> {
         self.names.iter().position(|it| it == name).ok_or_else(|| {
-            Refusal::line(1, format!("no column {name:?}; there are {}", self.names.join(", ")))
+            Refusal::line(1, format!("no column {name:?}; choose from {}", self.names.join(", ")))
         })
     }
 }

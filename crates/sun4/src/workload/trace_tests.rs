@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Machine, System, Workload, simulate};
 
-/// Blocks that are there.
+/// Resident blocks.
 struct Blocks(std::vec::IntoIter<Block>);
 
 impl Source for Blocks {

@@ -72,7 +72,7 @@ impl Format {
         match fit.as_slice() {
             [one] => Ok(*one),
             [] => unknown(format!(
-                "this is none of the known formats, or its beginning is broken; name it with \
+                "this is not a known format, or its beginning is corrupt; name it with \
                  --input-format: {}",
                 names(Self::ALL, ", ")
             )),

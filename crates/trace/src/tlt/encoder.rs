@@ -100,7 +100,7 @@ impl Encoder {
     #[inline]
     #[must_use = "a full block is to be finished"]
     pub fn push_run(&mut self, run: PageRun) -> bool {
-        assert!(self.columns == Granularity::Page, "a run has no single references");
+        assert!(self.columns == Granularity::Page, "a page run does not contain single references");
         let access = match (run.fetch, run.written) {
             (true, _) => Access::Fetch,
             (false, true) => Access::Store,

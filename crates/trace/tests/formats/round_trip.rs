@@ -55,7 +55,7 @@ proptest! {
     }
 }
 
-/// Each request has to name the next of its object, counted from 1, or -1.
+/// Each request has to name the next one of its object, counted from 1, or -1.
 fn check_the_future(file: &[u8]) {
     let mut next = BTreeMap::new();
     for (index, record) in file.chunks_exact(24).enumerate().rev() {

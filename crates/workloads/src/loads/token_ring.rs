@@ -89,7 +89,7 @@ pub(super) fn plan(setting: &Setting, stride_bytes: u64) -> Result<Plan, String>
 }
 
 fn prepare(setting: &Setting) -> Result<(), WorkloadError> {
-    MessageQueue::create(setting.queue_key).map(drop).map_err(at("make a SysV message queue"))
+    MessageQueue::create(setting.queue_key).map(drop).map_err(at("create a SysV message queue"))
 }
 
 fn finish(setting: &Setting) {

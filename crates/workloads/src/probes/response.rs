@@ -81,7 +81,7 @@ fn make(setting: &Setting, plan: &Plan) -> Made {
         let path = setting.work_dir.join("resident.dat");
         let mut bytes = vec![0; resident_bytes];
         random.fill_bytes(&mut bytes);
-        let mut file = emptied(&path).map_err(at("make the file of the resident array"))?;
+        let mut file = emptied(&path).map_err(at("create the file of the resident array"))?;
         file.write_all(&bytes).map_err(at("write the file of the resident array"))?;
         file.sync_data().map_err(at("sync the file of the resident array"))?;
         Mapping::file_read_only(&file, resident_bytes).map_err(at("map the resident array"))?

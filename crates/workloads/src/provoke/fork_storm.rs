@@ -1,4 +1,4 @@
-//! `provoke-fork-storm`: a large process forks and goes on writing, which copies its pages.
+//! `provoke-fork-storm`: a large process forks and keeps writing, which copies its pages.
 
 use std::io;
 
@@ -16,7 +16,7 @@ const WARM_PASSES: u64 = 20;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-fork-storm",
-    about: "a process of 64 MiB forks every 100 ms and goes on writing (at 0 never)",
+    about: "a process of 64 MiB forks every 100 ms and keeps writing (at 0 it never forks)",
     is_warm: |progress| {
         let pages = progress.plan.param("resident_bytes") / page_bytes() as u64;
         progress.since_start(OPERATIONS) >= WARM_PASSES * pages

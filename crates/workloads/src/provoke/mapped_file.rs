@@ -24,7 +24,7 @@ pub(super) fn read_at_random(worker: &Worker<'_>, batch: u64) -> Endless {
     let file_bytes = worker.plan.param("file_bytes");
     let mapping = written(worker, &path, file_bytes)
         .and_then(|file| Mapping::file_read_only(&file, file_bytes as usize))
-        .map_err(at(format!("make {}", path.display())))?;
+        .map_err(at(format!("create {}", path.display())))?;
     mapping.advise(Advice::Random).map_err(at("advise random reads"))?;
     let page = page_bytes();
     let pages = file_bytes as usize / page;

@@ -18,7 +18,7 @@ const READER: usize = 0;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-proactive-eviction",
-    about: "random reads of a mapped file while parts of it are evicted all the time (at 0: not)",
+    about: "random reads of a mapped file while parts of it are evicted (at 0 none are)",
     is_warm: mapped_file::is_warm,
     work: Work::Provocation(Load::new(plan, work, |progress| progress.busy(1, BUSY_NS))),
     ..provocation(plan, work)

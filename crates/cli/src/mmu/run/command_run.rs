@@ -17,7 +17,7 @@ const FETCHES: &str = "fetches";
 pub(super) fn run_command(machine: &Machine, args: &RunArgs) -> Result<(), Failure> {
     let (settings, command) = (&args.sim.set, &args.command);
     let Machine::Tlb(machine) = machine else {
-        let why = "a Sun-4 runs programs of its own time; for commands take a machine with TLBs";
+        let why = "a Sun-4 runs only its own programs; to run a command choose a machine with TLBs";
         return Err(wrong!("{why} (thrashlab mmu machines)"));
     };
     let (of_recorder, others): (Vec<_>, Vec<_>) =

@@ -1,4 +1,4 @@
-//! A program on a Sun-4: its sizes and seeds, in the columns of 1990, beside a published table.
+//! A program on a Sun-4: its sizes and seeds, in the columns of 1990, next to a published table.
 
 mod levels;
 mod published;

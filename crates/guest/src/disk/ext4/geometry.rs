@@ -47,7 +47,8 @@ impl Geometry {
     pub(super) fn of(size_bytes: u64) -> io::Result<Self> {
         let blocks = size_bytes / BLOCK_BYTES as u64;
         let Some(blocks) = u32::try_from(blocks).ok().filter(|_| blocks >= LEAST_BLOCKS) else {
-            let text = format!("an ext4 file system of {size_bytes} bytes: 8 MiB to 16 TiB can be");
+            let text =
+                format!("an ext4 file system of {size_bytes} bytes: it must have 8 MiB to 16 TiB");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         };
         let geometry = Self::without_journal(blocks);

@@ -19,7 +19,7 @@ fn tiny(options: &[(&str, &str)]) -> Simulator {
     simulator(TINY, options)
 }
 
-/// One TLB of so many entries in one set.
+/// One TLB with this many entries in one set.
 fn one_tlb(entries: usize, policy: &str) -> String {
     format!(
         "kind = \"tlb\"\nabout = \"one\"\n[[tlb]]\nname = \"L1\"\nlevel = 1\nserves = \"both\"\n\
@@ -242,7 +242,7 @@ fn what_is_wrong_in_a_description_has_its_place() {
 #[test]
 fn an_option_that_is_wrong_says_what_there_is() {
     let mut options = Options::default();
-    assert!(options.set("page", "thp").unwrap_err().contains("there are pages, seed"));
+    assert!(options.set("page", "thp").unwrap_err().contains("choose from pages, seed"));
     assert_eq!(options.set("pages", "2M").unwrap_err(), "pages=2M: it takes small, thp, all or 1g");
     assert!(options.set("asids", "99999").is_err());
     options.set("policy", "plru").unwrap();

@@ -79,7 +79,7 @@ pub(super) fn sweep(data: &Data<'_>) -> Option<Section> {
     let mut blocks = charts_of(data, "sweep");
     for view in data.material.inputs.iter().filter_map(|input| input.sweep.as_ref()) {
         blocks.push(Block::List(view.sentences()));
-        let all = "All that thrashlab sweep says".to_owned();
+        let all = "The full output of thrashlab sweep".to_owned();
         let facts = sweep_facts(view).into_iter().filter(|(_, value)| !value.is_empty());
         let facts = facts.map(|(name, value)| format!("{name}: {value}")).collect();
         let facts = vec![Block::Notes(facts)];
@@ -93,7 +93,7 @@ pub(super) fn attribution(data: &Data<'_>) -> Option<Section> {
     let mut blocks = charts_of(data, "attribution");
     for attribution in data.material.inputs.iter().filter_map(|input| input.attribution.as_ref()) {
         blocks.push(Block::List(conclusions(attribution)));
-        let all = "All that thrashlab attribute says".to_owned();
+        let all = "The full output of thrashlab attribute".to_owned();
         blocks.push(Block::Folded(all, attribution_blocks(attribution)));
     }
     section("attribution", "What caused the change", blocks)
@@ -123,7 +123,7 @@ pub(super) fn findings(data: &Data<'_>) -> Option<Section> {
     let all = found(data);
     let mut blocks = charts_of(data, "findings");
     if all.is_empty() {
-        blocks.push("Nothing was found that costs 1 % of anybody's time.".into());
+        blocks.push("Nothing was found that costs 1 % of the time of any thread or CPU.".into());
     }
     let rules = distinct(all.iter().map(|one| one.finding.rule));
     let items = rules.iter().take(MOST_FINDINGS).filter_map(|rule| {

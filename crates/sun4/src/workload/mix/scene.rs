@@ -100,7 +100,7 @@ impl PagePicker {
     }
 }
 
-/// A turn of a process: parts that it reads and parts that it writes.
+/// What a process does when it is scheduled: regions that it reads and regions that it writes.
 struct Turn<'a> {
     image: &'a Image,
     reads: Vec<PagePicker>,

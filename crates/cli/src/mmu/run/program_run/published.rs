@@ -1,4 +1,4 @@
-//! The table that a simulation is put beside.
+//! The table that a simulation is compared with.
 
 use analysis::published::Condition;
 use analysis::sweep::Curve;
@@ -28,7 +28,7 @@ impl Published {
         let mut curve = chosen(&curves, mmu).map_err(wrong)?;
         let Some((_, bytes)) = UNITS.iter().find(|(unit, _)| *unit == curve.level_unit) else {
             return Err(wrong(format!(
-                "its levels ({}) are no sizes: name the column like virtual_mb",
+                "its levels ({}) are not sizes: name the column like virtual_mb",
                 curve.parameter
             )));
         };
