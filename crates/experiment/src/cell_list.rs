@@ -189,7 +189,7 @@ impl CellMaker {
                 (outcome.status, outcome.death, cached)
             }
             None => {
-                let made = simulated_cell(&cell.spec, IN_GUEST, Some(&self.cells));
+                let made = simulated_cell(&cell.spec, Some(&self.cells));
                 (EndStatus::Complete, None, made.map_err(cannot)?.1)
             }
         };
@@ -214,6 +214,7 @@ mod tests {
 
     use super::*;
     use crate::plan::parse_plan;
+    use crate::simulated::simulated_run;
 
     const PLAN: &str = r#"
         name = "p"
@@ -266,8 +267,14 @@ mod tests {
                 let made = maker.take(&line, &|| false).unwrap().unwrap();
                 assert_eq!((made.status, made.cached), (Some(EndStatus::Complete), cached));
                 let Listed::Cell(cell) = serde_json::from_str(&line).unwrap() else { panic!() };
-                let named = |cells| simulated_cell(&cell.spec, "01-old-seed1", cells).unwrap().0;
-                assert_eq!(named(Some(&maker.cells)), named(None));
+                let mut named = Vec::new();
+                let mut sink = |bytes: &[u8], _: Option<&model::Line>| {
+                    named.extend_from_slice(bytes);
+                    Ok(())
+                };
+                let (bytes, _) = simulated_cell(&cell.spec, Some(&maker.cells)).unwrap();
+                vm::replay(&bytes, "01-old-seed1", &mut sink).unwrap();
+                assert_eq!(named, simulated_run(&cell.spec, "01-old-seed1").unwrap());
                 let cells = &maker.cells.folder;
                 assert!(cells.join(format!("{}.run.jsonl", made.key)).is_file());
             }

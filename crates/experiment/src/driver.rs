@@ -9,7 +9,7 @@ use clap::Args;
 use keep::{Cache, Cells};
 use model::units::parse_duration_ns;
 use remote::RemoteOptions;
-use subject::Machine;
+use subject::{Machine, StageOptions};
 use vm::VmOptions;
 
 use crate::event::{Event, Listener};
@@ -55,6 +55,16 @@ impl DriverOptions {
     /// The store of finished simulations, if there is one.
     pub(crate) fn simulated(&self) -> Option<Cells> {
         Some(Cells { folder: self.cells.clone()? })
+    }
+
+    pub(crate) fn stage(&self, swap_bytes: Option<u64>) -> StageOptions {
+        StageOptions {
+            work_dir: self.work_dir.clone(),
+            swap_bytes,
+            origins: self.origins.clone(),
+            freeze: self.freeze,
+            ..StageOptions::default()
+        }
     }
 
     pub(crate) fn guests(&self) -> VmOptions {

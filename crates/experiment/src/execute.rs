@@ -11,8 +11,7 @@ use std::time::Duration;
 use keep::Cells;
 use model::{EndStatus, Environment, Line, REMOTE_FACT, Run};
 use remote::RunEvent;
-use subject::RunLines;
-use vm::{Vm, VmError};
+use vm::{Vm, replay};
 
 use crate::driver::Driver;
 use crate::error::ExperimentError;
@@ -215,10 +214,9 @@ impl Pool<'_> {
                 let (outcome, cached) = vm.run(spec, run_id, &stop, &mut sink)?;
                 (outcome.death, cached)
             }
-            None => match simulated_cell(spec, run_id, self.simulated) {
+            None => match simulated_cell(spec, self.simulated) {
                 Ok((bytes, cached)) => {
-                    let mut lines = RunLines::default();
-                    lines.push(&bytes, &mut sink).map_err(VmError::Results)?;
+                    replay(&bytes, run_id, &mut sink)?;
                     (None, cached)
                 }
                 Err(why) => (Some(why), false),

@@ -6,7 +6,7 @@ use agent::Waiter;
 use keep::Cells;
 use model::{Spec, SubjectSpec, VmSpec};
 use remote::{RunEvent, Session};
-use subject::{LocalSubject, Stage, StageError, StageOptions};
+use subject::{LocalSubject, Stage, StageError};
 use vm::Vm;
 
 use crate::driver::Driver;
@@ -132,9 +132,7 @@ impl Machines {
             None => {
                 let mut remote = options.remote.clone();
                 remote.purpose = purpose.to_owned();
-                remote.work_dir.clone_from(&options.work_dir);
-                remote.origins.clone_from(&options.origins);
-                (remote.swap_bytes, remote.freeze) = (cell.swap_bytes, options.freeze);
+                remote.stage = options.stage(cell.swap_bytes);
                 let session = Session::open(address, &remote, waiter, say)?;
                 self.sessions.push((cell.swap_bytes, session));
                 self.sessions.len() - 1
@@ -226,14 +224,7 @@ impl Machines {
 }
 
 fn set_stage(cell: &CellPlan, driver: &mut Driver<'_>) -> Result<Stage, ExperimentError> {
-    let options = StageOptions {
-        work_dir: driver.options.work_dir.clone(),
-        swap_bytes: cell.swap_bytes,
-        origins: driver.options.origins.clone(),
-        freeze: driver.options.freeze,
-        ..StageOptions::default()
-    };
-    let stage = Stage::set(options, driver.waiter)?;
+    let stage = Stage::set(driver.options.stage(cell.swap_bytes), driver.waiter)?;
     stage.notes().into_iter().for_each(|note| driver.note_of_host(note));
     Ok(stage)
 }

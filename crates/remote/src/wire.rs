@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
 
-use agent::Freeze;
 use jiff::Timestamp;
 use model::{EndStatus, Spec, SubjectSpec};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use subject::LocalSubject;
+use subject::{LocalSubject, StageOptions};
 
 /// Number of this language; two sides that do not agree on it do not talk.
 pub(crate) const LANGUAGE: u32 = 2;
@@ -38,12 +36,8 @@ pub(crate) struct Opening {
     pub(crate) patience_ns: u64,
     /// How long unfetched runs are kept, in ns.
     pub(crate) keep_ns: u64,
-    pub(crate) work_dir: Option<PathBuf>,
-    pub(crate) swap_bytes: Option<u64>,
-    /// Where options come from, for the headers of runs.
-    #[serde(default)]
-    pub(crate) origins: BTreeMap<String, String>,
-    pub(crate) freeze: Option<Freeze>,
+    #[serde(flatten)]
+    pub(crate) stage: StageOptions,
 }
 
 /// What is asked of the measured host.

@@ -11,6 +11,7 @@ use keep::folders::state_dir;
 use keep::proc_stat::start_ticks;
 use keep::{CleanupProcess, Duty, Journal, Made, Swept, sweep_leftovers, unique};
 use model::{Environment, Missed, SandboxSpec, Spec};
+use serde::{Deserialize, Serialize};
 use sys::clock::monotonic_ns;
 
 use crate::agent_process::{AgentProcess, Outcome};
@@ -25,22 +26,26 @@ const SETTLE_TICK_NS: u64 = 50_000_000;
 /// A system with less unwritten memory than this is settled, in KiB.
 const SETTLED_KB: u64 = 32 << 10;
 
-/// What a stage needs to know.
-#[derive(Clone, Debug, Default)]
+/// What a stage needs to know; between two machines, what the one that asks decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageOptions {
     /// Where the files of loads and probes go; by default a folder of this user in `/var/tmp`.
     pub work_dir: Option<PathBuf>,
     /// Size of a temporary swap file in bytes.
     pub swap_bytes: Option<u64>,
     /// What is known of the system under test that cannot be seen from inside it.
+    #[serde(skip)]
     pub facts: Environment,
     /// What it could not have.
+    #[serde(skip)]
     pub missed: Vec<Missed>,
-    /// Where options come from, for the header.
+    /// Where options come from, for the headers of runs.
+    #[serde(default)]
     pub origins: BTreeMap<String, String>,
     /// Test hook: freeze the prober.
     pub freeze: Option<Freeze>,
     /// Whether runs go on when the user has logged out.
+    #[serde(skip)]
     pub outlives_login: bool,
 }
 

@@ -37,12 +37,13 @@ pub use boot::{Booted, boot};
 pub use machine::{
     DEFAULT, NAMED, VmRequest, load, parse_description, parse_request, parse_settings, request,
 };
-pub use named::{IN_GUEST, Named};
+pub use named::{IN_GUEST, replay};
 pub use packed::PackedMachine;
 pub use shell::{Shell, ShellState};
 pub use verify::{Difference, first_difference};
 
 use guest_process::{GuestProcess, Message};
+use named::Named;
 use qemu::{Qemu, Start, machine_arguments};
 use qmp::Event;
 
@@ -191,22 +192,18 @@ impl Vm {
         sink: &mut Sink<'_>,
     ) -> Result<(Outcome, bool), VmError> {
         let (cell, key) = self.cell(spec)?;
-        let mut name = Named::new(run_id);
-        let mut named = |bytes: &[u8], line: Option<&Line>| name.line(bytes, line, sink);
         let cache = &self.options.cache;
         let reuse = self.reuses_cells();
         if let Some(bytes) = cache.cells.get(&key).filter(|_| reuse) {
-            let mut lines = RunLines::default();
-            lines.push(&bytes, &mut named).map_err(VmError::Results)?;
-            let status = lines.status.unwrap_or(EndStatus::Killed);
+            let status = replay(&bytes, run_id, sink)?;
             return Ok((Outcome { status, death: None }, true));
         }
-        let mut kept = Vec::new();
+        let (mut kept, mut name) = (Vec::new(), Named::new(run_id));
         let setup = &self.machine.setup;
         let mut guest = snapshot::restore(&self.folder, &self.qemu, setup, &cell)?;
         let mut keep = |bytes: &[u8], line: Option<&Line>| {
             kept.extend_from_slice(bytes);
-            named(bytes, line)
+            name.line(bytes, line, sink)
         };
         let outcome = listen(&mut guest, self.options.silence, stop, &mut keep)?;
         if reuse && Cells::is_certain(outcome.status) {

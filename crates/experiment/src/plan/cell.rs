@@ -10,7 +10,7 @@ use crate::SubjectArg;
 use crate::job::{as_planned, job, load_spec, probe_measure};
 use crate::profile::{TimingChanges, timing};
 use crate::simulated;
-use crate::subject_arg::split_address;
+use crate::subject_arg::split;
 use crate::typed::Setting;
 
 /// The default probe of a plan.
@@ -211,13 +211,11 @@ impl Draft {
                 return Err(format!("{name}: it needs a subject that it is a setting of"));
             }
         };
-        let (address, text) = split_address(text);
-        let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
+        let (address, kind, mut settings) = split(text)?;
         let kind = match self.subject_settings.first() {
             Some(SubjectSetting { of: Of::Sandbox, .. }) if kind.is_empty() => "sandbox",
             _ => kind,
         };
-        let mut settings = vm::parse_settings(settings)?;
         for setting in &self.subject_settings {
             settings.push((setting.name_in(kind)?, setting.value.clone()));
         }
@@ -235,10 +233,7 @@ impl Draft {
                 *value = folder.join(value.as_str()).to_string_lossy().into_owned();
             }
         }
-        let subject = match address {
-            Some(address) => SubjectArg::remote(address, kind, &settings),
-            None => SubjectArg::of_settings(kind, &settings),
-        };
+        let subject = SubjectArg::new(address, kind, &settings);
         subject.map(Some).map_err(|why| format!("subject: {why}"))
     }
 }
