@@ -6,7 +6,7 @@ use std::path::Path;
 use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor};
 
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::Result;
 use crate::execute::{Execution, has_ended, is_of_machine};
 use crate::laboratory::Laboratory;
 use crate::machines::{At, Order};
@@ -87,21 +87,13 @@ impl Laboratory {
     /// Executes the runs missing from the folder: on this host and others one at a time in plan
     /// order, in guests and simulations several at a time. A run that is refused, dies or times
     /// out is part of the result. Everything set up for them is removed.
-    pub(crate) fn carry_out(
-        &mut self,
-        folder: &Path,
-        driver: &mut Driver<'_>,
-    ) -> Result<Carried, ExperimentError> {
+    pub(crate) fn carry_out(&mut self, folder: &Path, driver: &mut Driver<'_>) -> Result<Carried> {
         let carried = self.make_missing(folder, driver);
         self.machines.close(driver);
         carried
     }
 
-    fn make_missing(
-        &mut self,
-        folder: &Path,
-        driver: &mut Driver<'_>,
-    ) -> Result<Carried, ExperimentError> {
+    fn make_missing(&mut self, folder: &Path, driver: &mut Driver<'_>) -> Result<Carried> {
         let mut carried = Carried::default();
         let (mut measured, mut virtual_ones) = (Vec::new(), Vec::new());
         for order in self.orders() {
@@ -133,7 +125,7 @@ impl Laboratory {
     }
 
     /// The state of the experiment in a folder. Fails when a run file in it cannot be read.
-    pub fn outlook(&self, folder: &Path) -> Result<Outlook, ExperimentError> {
+    pub fn outlook(&self, folder: &Path) -> Result<Outlook> {
         let mut outlook = Outlook::default();
         for order in self.orders() {
             let is_cached = || match self.machines.guest(order.at) {
@@ -178,11 +170,7 @@ impl Laboratory {
     }
 
     /// Whether the folder has this run, ended by itself and made from what the plan now names.
-    pub(crate) fn has_finished(
-        &self,
-        order: &Order,
-        folder: &Path,
-    ) -> Result<bool, ExperimentError> {
+    pub(crate) fn has_finished(&self, order: &Order, folder: &Path) -> Result<bool> {
         let Some((_, run)) = run_of(folder, &order.run_id)? else { return Ok(false) };
         let Some(header) = &run.header else { return Ok(false) };
         let is_fact = |name: &str, value: &str| {

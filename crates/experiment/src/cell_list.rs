@@ -12,7 +12,7 @@ use model::{EndStatus, Spec, SubjectSpec};
 use serde::{Deserialize, Serialize};
 use vm::{IN_GUEST, PackedMachine, Stop, Vm, VmError, VmOptions};
 
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::laboratory::Laboratory;
 use crate::machines::At;
 use crate::plan::{CellPlan, label};
@@ -77,7 +77,7 @@ pub(crate) fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
 impl Laboratory {
     /// What the plan needs and `folder` lacks, as JSON lines: machines, then cells, each once.
     /// Fails when a run file of the folder cannot be read, or a spec cannot be written.
-    pub fn list(&self, folder: &Path) -> Result<String, ExperimentError> {
+    pub fn list(&self, folder: &Path) -> Result<String> {
         let mut cells = Vec::new();
         let (mut keys, mut machines) = (BTreeSet::new(), BTreeMap::new());
         for order in self.orders() {
@@ -132,11 +132,7 @@ impl CellMaker {
 
     /// Processes a line: remembers a machine, runs a cell. Fails when it is no line of a list, or
     /// the user stopped it. Problems of a cell or its machine are part of the result.
-    pub fn take(
-        &mut self,
-        line: &str,
-        stop: Stop<'_>,
-    ) -> Result<Option<MadeCell>, ExperimentError> {
+    pub fn take(&mut self, line: &str, stop: Stop<'_>) -> Result<Option<MadeCell>> {
         let listed: Listed = serde_json::from_str(line).map_err(|error| {
             ExperimentError::WrongUse(format!("no cell and no machine: {error}"))
         })?;
@@ -164,7 +160,7 @@ impl CellMaker {
         }
     }
 
-    fn make(&self, cell: &ListedCell, stop: Stop<'_>) -> Result<MadeCell, ExperimentError> {
+    fn make(&self, cell: &ListedCell, stop: Stop<'_>) -> Result<MadeCell> {
         let cannot = ExperimentError::NotMeasured;
         let vm = match cell.machine.as_ref().and_then(|key| self.machines.get(key)) {
             _ if !matches!(cell.spec.subject, SubjectSpec::Vm(_)) => None,

@@ -7,6 +7,9 @@ use vm::VmError;
 
 use crate::plan::PlanError;
 
+/// What the steps of an experiment return.
+pub(crate) type Result<T, E = ExperimentError> = std::result::Result<T, E>;
+
 /// An experiment that cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {

@@ -14,7 +14,7 @@ use remote::RunEvent;
 use vm::{Vm, replay};
 
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::Result;
 use crate::event::Event;
 use crate::machines::{Machines, Order};
 use crate::made::{Made, Output};
@@ -25,7 +25,7 @@ use crate::simulated::simulated_cell;
 const TICK: Duration = Duration::from_millis(50);
 
 /// Receives the result of a run; an error ends the execution.
-pub(crate) type Take<'t> = dyn FnMut(&Order, Made) -> Result<(), ExperimentError> + 't;
+pub(crate) type Take<'t> = dyn FnMut(&Order, Made) -> Result<()> + 't;
 
 /// Runs of one kind, measured or exactly repeatable, that are to be executed.
 pub(crate) struct Execution<'a> {
@@ -42,7 +42,7 @@ fn ended(
     (made, cached, interrupted): (Made, bool, bool),
     driver: &mut Driver<'_>,
     take: &mut Take<'_>,
-) -> Result<(), ExperimentError> {
+) -> Result<()> {
     match &made {
         Made::Run { path, run, .. } => {
             (driver.on_event)(&Event::Ended { index, status: run.status(), path, cached });
@@ -66,7 +66,7 @@ enum Report {
 }
 
 /// A worker's message: a run that cannot be executed is an error of the whole.
-type Message = (usize, Result<Report, ExperimentError>);
+type Message = (usize, Result<Report>);
 
 struct Pool<'a> {
     orders: &'a [Order],
@@ -80,11 +80,7 @@ struct Pool<'a> {
 
 impl Execution<'_> {
     /// Executes the runs; returns whether the user stopped it.
-    pub(crate) fn run(
-        self,
-        driver: &mut Driver<'_>,
-        take: &mut Take<'_>,
-    ) -> Result<bool, ExperimentError> {
+    pub(crate) fn run(self, driver: &mut Driver<'_>, take: &mut Take<'_>) -> Result<bool> {
         let orders = self.orders.iter();
         let Some(first) = self.orders.first() else { return Ok(driver.waiter.stop_requested()) };
         let segments: Vec<Segment> =
@@ -97,11 +93,7 @@ impl Execution<'_> {
         }
     }
 
-    fn one_at_a_time(
-        self,
-        driver: &mut Driver<'_>,
-        take: &mut Take<'_>,
-    ) -> Result<bool, ExperimentError> {
+    fn one_at_a_time(self, driver: &mut Driver<'_>, take: &mut Take<'_>) -> Result<bool> {
         let waiter = driver.waiter;
         for (index, order) in self.orders.iter().enumerate() {
             if index > 0 || self.settles_first {
@@ -131,11 +123,7 @@ impl Execution<'_> {
         Ok(waiter.stop_requested())
     }
 
-    fn several_at_a_time(
-        self,
-        driver: &mut Driver<'_>,
-        take: &mut Take<'_>,
-    ) -> Result<bool, ExperimentError> {
+    fn several_at_a_time(self, driver: &mut Driver<'_>, take: &mut Take<'_>) -> Result<bool> {
         let Self { machines, orders, folder, .. } = self;
         let jobs = driver.jobs(machines.largest_guest_bytes());
         let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -198,7 +186,7 @@ impl Pool<'_> {
         }
     }
 
-    fn order(&self, index: usize, sender: &Sender<Message>) -> Result<Report, ExperimentError> {
+    fn order(&self, index: usize, sender: &Sender<Message>) -> Result<Report> {
         let Order { run_id, spec, .. } = &self.orders[index];
         let mut output = Output::new(self.folder, run_id);
         let mut sink = |bytes: &[u8], line: Option<&Line>| -> io::Result<()> {

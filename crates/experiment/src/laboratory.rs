@@ -9,7 +9,7 @@ use remote::RemoteError;
 use vm::VmError;
 
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::machines::{Machines, Place};
 use crate::plan::{CellPlan, Plan, PlanError, in_words};
 
@@ -28,11 +28,7 @@ pub struct Laboratory {
 impl Laboratory {
     /// Runs the build commands, sets up the machines, and tries every setting. Paths and build
     /// commands start in `folder`. Everything unavailable is one [`PlanError::Problems`].
-    pub(crate) fn set_up(
-        plan: &Plan,
-        folder: &Path,
-        driver: &mut Driver<'_>,
-    ) -> Result<Self, ExperimentError> {
+    pub(crate) fn set_up(plan: &Plan, folder: &Path, driver: &mut Driver<'_>) -> Result<Self> {
         let mut problems = build(plan, folder, driver);
         let (cells, wrong) = plan.resolved(folder)?;
         // Continue with the other cells, to report all problems at once.

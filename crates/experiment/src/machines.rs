@@ -10,7 +10,7 @@ use subject::{LocalSubject, Stage, StageError};
 use vm::Vm;
 
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::event::Event;
 use crate::plan::CellPlan;
 use crate::subject_arg::{self, RemoteArg, SubjectArg};
@@ -64,7 +64,7 @@ impl Machines {
         cell: &CellPlan,
         purpose: &Path,
         driver: &mut Driver<'_>,
-    ) -> Result<Place, ExperimentError> {
+    ) -> Result<Place> {
         match &cell.subject {
             Some(SubjectArg::Vm(request)) => {
                 let (spec, note) = subject_arg::vm_spec(request);
@@ -86,7 +86,7 @@ impl Machines {
         cell: &CellPlan,
         asked: Option<&LocalSubject>,
         driver: &mut Driver<'_>,
-    ) -> Result<Place, ExperimentError> {
+    ) -> Result<Place> {
         let (swap_bytes, stage) = match &mut self.stage {
             Some(known) => known,
             None => self.stage.insert((cell.swap_bytes, set_stage(cell, driver)?)),
@@ -117,7 +117,7 @@ impl Machines {
         remote: &RemoteArg,
         purpose: &Path,
         driver: &mut Driver<'_>,
-    ) -> Result<Place, ExperimentError> {
+    ) -> Result<Place> {
         let Driver { options, waiter, on_event, .. } = driver;
         let say = &mut |text: &str| on_event(&Event::Note { text });
         let address = &remote.address;
@@ -151,7 +151,7 @@ impl Machines {
         spec: &VmSpec,
         note: Option<String>,
         driver: &mut Driver<'_>,
-    ) -> Result<usize, ExperimentError> {
+    ) -> Result<usize> {
         if let Some(index) = self.guests.iter().position(|(other, _)| other == spec) {
             return Ok(index);
         }
@@ -199,7 +199,7 @@ impl Machines {
         folder: &Path,
         waiter: &Waiter,
         hear: &mut dyn FnMut(RunEvent<'_>) -> std::io::Result<()>,
-    ) -> Result<Option<String>, ExperimentError> {
+    ) -> Result<Option<String>> {
         let Order { spec, run_id, at, .. } = order;
         let outcome = match (at, &mut self.stage) {
             (At::Remote(index), _) => {
@@ -223,7 +223,7 @@ impl Machines {
     }
 }
 
-fn set_stage(cell: &CellPlan, driver: &mut Driver<'_>) -> Result<Stage, ExperimentError> {
+fn set_stage(cell: &CellPlan, driver: &mut Driver<'_>) -> Result<Stage> {
     let stage = Stage::set(driver.options.stage(cell.swap_bytes), driver.waiter)?;
     stage.notes().into_iter().for_each(|note| driver.note_of_host(note));
     Ok(stage)

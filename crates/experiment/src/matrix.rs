@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use model::{BASELINE, EndStatus, Measure, Run, Spec, SubjectSpec, Timing};
 
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::execute::{Execution, has_ended, is_of_machine};
 use crate::job::{as_planned, load_spec};
 use crate::machines::{At, Machines, Order};
@@ -143,11 +143,7 @@ impl Driver<'_> {
     /// Executes the runs missing from the folder, and cleans up. Fails when the machine is
     /// unavailable or fails, results cannot be written, or the baseline cannot be measured.
     /// Another load that cannot run, dies or times out is part of the result.
-    pub fn measure_matrix(
-        &mut self,
-        plan: &MatrixPlan,
-        folder: &Path,
-    ) -> Result<MatrixResult, ExperimentError> {
+    pub fn measure_matrix(&mut self, plan: &MatrixPlan, folder: &Path) -> Result<MatrixResult> {
         let mut machines = Machines::default();
         let (at, subject) = machines.place(&plan.cell, folder, self)?;
         let result = self.matrix_runs(&mut machines, plan.orders(at, &subject), folder);
@@ -160,7 +156,7 @@ impl Driver<'_> {
         machines: &mut Machines,
         orders: Vec<Order>,
         folder: &Path,
-    ) -> Result<MatrixResult, ExperimentError> {
+    ) -> Result<MatrixResult> {
         let (mut result, mut runs) = (MatrixResult::default(), BTreeMap::new());
         let mut take = |order: &Order, made: Made| match made {
             Made::Run { path, run, death } => {
@@ -218,11 +214,7 @@ fn why_not(run: &Run, death: Option<String>) -> String {
 }
 
 /// The run of an earlier invocation in this folder; an unfinished one is renamed.
-fn found(
-    machines: &Machines,
-    order: &Order,
-    folder: &Path,
-) -> Result<Option<Made>, ExperimentError> {
+fn found(machines: &Machines, order: &Order, folder: &Path) -> Result<Option<Made>> {
     let Some((path, run)) = run_of(folder, &order.run_id)? else { return Ok(None) };
     let address = machines.address(order.at);
     let is_this = run.header.as_ref().is_some_and(|header| {

@@ -69,6 +69,9 @@ pub struct VmOptions {
     pub freeze: Option<Freeze>,
 }
 
+/// What the steps of a machine return.
+pub(crate) type Result<T, E = VmError> = std::result::Result<T, E>;
+
 /// Why there is no machine, or no run on it.
 #[derive(Debug, thiserror::Error)]
 pub enum VmError {
@@ -123,7 +126,7 @@ pub struct Vm {
 impl Vm {
     /// Finds everything, and boots the machine unless it is cached. Fails when something is
     /// missing, with the next step, or when the guest does not boot, with its last output.
-    pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self, VmError> {
+    pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self> {
         let overlay = spec.overlay.as_ref().map(|folder| overlay::read(Path::new(folder)));
         let overlay = overlay.transpose().map_err(VmError::Unavailable)?.unwrap_or_default();
         let (cache, kernel) = (&options.cache, &spec.kernel);
@@ -154,12 +157,12 @@ impl Vm {
     }
 
     /// The hash of all inputs of a run. Fails when the spec cannot be serialized.
-    pub fn cell_key(&self, spec: &Spec) -> Result<String, VmError> {
+    pub fn cell_key(&self, spec: &Spec) -> Result<String> {
         self.cell(spec).map(|(_, key)| key)
     }
 
     /// Whether the cache has a finished run. Fails when the spec cannot be written down.
-    pub fn has_cell(&self, spec: &Spec) -> Result<bool, VmError> {
+    pub fn has_cell(&self, spec: &Spec) -> Result<bool> {
         let key = self.cell_key(spec)?;
         Ok(self.reuses_cells() && self.options.cache.cells.get(&key).is_some())
     }
@@ -168,7 +171,7 @@ impl Vm {
         self.options.reuse_cells && self.machine.setup.machine.is_deterministic()
     }
 
-    fn cell(&self, spec: &Spec) -> Result<(Vec<u8>, String), VmError> {
+    fn cell(&self, spec: &Spec) -> Result<(Vec<u8>, String)> {
         let cell = Cell {
             run_id: IN_GUEST.to_owned(),
             spec: spec.clone(),
@@ -190,7 +193,7 @@ impl Vm {
         run_id: &str,
         stop: Stop<'_>,
         sink: &mut Sink<'_>,
-    ) -> Result<(Outcome, bool), VmError> {
+    ) -> Result<(Outcome, bool)> {
         let (cell, key) = self.cell(spec)?;
         let cache = &self.options.cache;
         let reuse = self.reuses_cells();
@@ -219,7 +222,7 @@ fn machine_key(
     setup: &Setup,
     kernel_hash: &str,
     initramfs_hash: &str,
-) -> Result<String, VmError> {
+) -> Result<String> {
     let arguments = [Start::Boot { terminal: None }, Start::Restore]
         .map(|start| machine_arguments(&setup.machine, start).join("\0"));
     Ok(key_of(&[
@@ -251,7 +254,7 @@ fn listen(
     silence: Duration,
     stop: Stop<'_>,
     sink: &mut Sink<'_>,
-) -> Result<Outcome, VmError> {
+) -> Result<Outcome> {
     let mut lines = RunLines::default();
     let mut heard = Instant::now();
     let mut ended = None;

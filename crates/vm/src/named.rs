@@ -6,13 +6,13 @@ use std::io;
 use model::{EndStatus, Line, RunEncoder};
 use subject::{RunLines, Sink};
 
-use crate::VmError;
+use crate::{Result, VmError};
 
 /// The name that a run has in its guest, and in a folder of finished cells.
 pub const IN_GUEST: &str = "run";
 
 /// Passes a finished cell on under the name of a run; returns how it ended. Fails as `sink`.
-pub fn replay(bytes: &[u8], run_id: &str, sink: &mut Sink<'_>) -> Result<EndStatus, VmError> {
+pub fn replay(bytes: &[u8], run_id: &str, sink: &mut Sink<'_>) -> Result<EndStatus> {
     let (mut lines, mut name) = (RunLines::default(), Named::new(run_id));
     let mut named = |bytes: &[u8], line: Option<&Line>| name.line(bytes, line, sink);
     lines.push(bytes, &mut named).map_err(VmError::Results)?;

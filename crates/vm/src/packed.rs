@@ -8,7 +8,7 @@ use model::{Environment, Missed};
 use serde::{Deserialize, Serialize};
 
 use crate::qemu::{FILES, Qemu};
-use crate::{Vm, VmError, VmOptions, machine_key};
+use crate::{Result, Vm, VmError, VmOptions, machine_key};
 
 /// A booted machine as another host has to know it to go on from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,11 +35,7 @@ impl Vm {
 
     /// A machine booted on another host. Fails when QEMU or this program differs, or a file
     /// is missing; the content of files is not compared.
-    pub fn unpack(
-        packed: &PackedMachine,
-        folder: &Path,
-        options: &VmOptions,
-    ) -> Result<Self, VmError> {
+    pub fn unpack(packed: &PackedMachine, folder: &Path, options: &VmOptions) -> Result<Self> {
         let qemu = Qemu::find(&packed.setup.machine).map_err(VmError::Unavailable)?;
         let fact = |name: &str| packed.facts.get(name).map_or("", String::as_str);
         let (kernel, initramfs) = (fact("vm_kernel_blake3"), fact("vm_initramfs_blake3"));
