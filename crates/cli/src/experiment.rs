@@ -16,7 +16,7 @@ use model::units::format_duration;
 use render::{Block, Document};
 use report::{against_itself_document, cells_document, plan_document};
 
-use crate::laboratory::{LabArgs, drive, failure};
+use crate::laboratory::{LabArgs, arguments, drive, failure};
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
 use crate::{Failure, print_bytes};
@@ -239,15 +239,8 @@ fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<()
     let mut command = Command::new(&python);
     command.args(["-m", "thrashlab.fleet"]).arg(&args.plan);
     command.args(["--address", address, "--out"]).arg(folder);
-    if let Some(store) = &args.store {
-        command.args(["--store", store]);
-    }
-    if args.no_resume {
-        command.arg("--no-resume");
-    }
-    if args.lab.quiet {
-        command.arg("--quiet");
-    }
+    command.args(arguments([("--store", args.store.clone().map(OsString::from))]));
+    command.args(set_flags([(args.no_resume, "--no-resume"), (args.lab.quiet, "--quiet")]));
     command.args(args.lab.of_fleet());
     // What belongs to the plan goes to every `thrashlab experiment` that the driver starts.
     command.arg("--").args(of_plan(args));
@@ -257,16 +250,16 @@ fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<()
 
 /// The arguments that change the plan or what is printed of it.
 fn of_plan(args: &ExperimentArgs) -> Vec<OsString> {
-    let mut passed: Vec<OsString> = Vec::new();
-    if let Some(blocks) = args.changes.blocks {
-        passed.extend(["--blocks".into(), blocks.to_string().into()]);
-    }
-    if let Some(seeds) = &args.changes.seeds {
-        passed.extend(["--seeds".into(), seeds_text(seeds).into()]);
-    }
-    let flags = [(args.changes.aa, "--aa"), (args.json, "--json")];
-    passed.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| (*flag).into()));
+    let mut passed = arguments([
+        ("--blocks", args.changes.blocks.map(|blocks| blocks.to_string().into())),
+        ("--seeds", args.changes.seeds.as_ref().map(|seeds| seeds_text(seeds).into())),
+    ]);
+    passed.extend(set_flags([(args.changes.aa, "--aa"), (args.json, "--json")]));
     passed
+}
+
+fn set_flags(flags: [(bool, &'static str); 2]) -> impl Iterator<Item = OsString> {
+    flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.into())
 }
 
 fn check_python(python: &OsString) -> Result<(), Failure> {

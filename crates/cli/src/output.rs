@@ -38,6 +38,17 @@ pub(crate) fn possible_values() -> impl Iterator<Item = PossibleValue> {
     FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about))
 }
 
+/// Reads the name of a value; help and completion list all of them.
+pub(crate) fn named<T: Copy + Send + Sync>(
+    values: &'static [(&'static str, &'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let shown = values.iter().map(|(name, help, _)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(shown).try_map(|name| {
+        let found = values.iter().find(|(known, ..)| *known == name);
+        found.map(|(.., value)| *value).context("unknown name")
+    })
+}
+
 impl OutputArgs {
     /// Standard output, for a command whose `-o` is not the result's.
     pub(crate) fn printed(json: bool) -> Self {

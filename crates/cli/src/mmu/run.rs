@@ -124,7 +124,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 /// Simulates a mix of several users or a trace on a Sun-4 with every seed: what it counts.
 fn run_whole(args: &RunArgs, whole: &Whole, settings: &[Setting]) -> Result<(), Failure> {
     args.refuse_what_programs_have()?;
-    let mmu = simulator::machine(&args.sim.settings(None, settings))?;
+    let (mmu, _) = simulator::machine(&args.sim.settings(None, settings))?;
     let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;
     let seeds = &args.seeds;
     let simulated = |index: usize| simulate(&setup, &whole.workload, seeds[index]);

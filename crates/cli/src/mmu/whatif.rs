@@ -72,7 +72,8 @@ pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
             (mmu, name, workload)
         }
         Work::Whole(whole) => {
-            (simulator::machine(&args.sim.settings(None, &settings))?, whole.name, whole.workload)
+            let (mmu, _) = simulator::machine(&args.sim.settings(None, &settings))?;
+            (mmu, whole.name, whole.workload)
         }
     };
     let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;

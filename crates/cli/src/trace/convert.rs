@@ -12,7 +12,7 @@ use model::units::format_size;
 use report::trace_notes;
 use trace::{Format, Granularity, Header, Left, create};
 
-use super::input::{Input, InputArgs, format};
+use super::input::{Input, InputArgs};
 use crate::{Failure, complain};
 
 #[derive(Args)]
@@ -25,7 +25,7 @@ pub(crate) struct ConvertArgs {
     output: PathBuf,
 
     /// Its format: tlt, lackey, din, oracleGeneral or csv
-    #[arg(long, value_name = "FORMAT", value_parser = format, default_value = "tlt")]
+    #[arg(long, value_name = "FORMAT", default_value = "tlt")]
     to: Format,
 }
 

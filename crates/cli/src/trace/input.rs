@@ -26,7 +26,7 @@ pub(crate) struct InputArgs {
 
     /// Format of the input; of a trace tlt, lackey, din, champsim, champsim-cloudsuite,
     /// oracleGeneral or csv [default: recognised by its content]
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, value_name = "FORMAT")]
     input_format: Option<Format>,
 
     /// No progress on standard error
@@ -43,10 +43,6 @@ pub(crate) struct Input {
 }
 
 type Opened = (Format, Box<dyn Source + Send>);
-
-pub(crate) fn format(name: &str) -> Result<Format, String> {
-    name.parse()
-}
 
 impl Input {
     /// Opens a trace; from here on signals are caught, and checked between blocks.

@@ -5,13 +5,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use keep::out_file::OutFile;
 use model::units::format_size;
 use sys::process::Exit;
 use trace::{Granularity, Header};
 use tracer::{Ended, Recording, Request, Tool, TracerError, Written};
 
+use crate::output::named;
 use crate::{Failure, OrWrong, complain};
 
 /// What a shell adds to the number of a signal that ended a command.
@@ -50,31 +51,30 @@ pub(crate) struct RecordArgs {
     limit: Option<u64>,
 
     /// What records it [default: qemu, or valgrind where there is no QEMU]
-    #[arg(long, value_name = "TOOL")]
-    with: Option<With>,
+    #[arg(long, value_name = "TOOL", value_parser = named(&TOOLS))]
+    with: Option<Tool>,
 
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum With {
-    /// QEMU user mode with thrashlab's plugin
-    Qemu,
-    /// Valgrind's tool lackey: some hundred times slower, and the first process only
-    Valgrind,
-}
+/// What can record a command, by name.
+const TOOLS: [(&str, &str, Tool); 2] = [
+    ("qemu", "QEMU user mode with thrashlab's plugin", Tool::Qemu),
+    (
+        "valgrind",
+        "Valgrind's tool lackey: some hundred times slower, and the first process only",
+        Tool::Valgrind,
+    ),
+];
 
 pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let path = &args.output;
     let name = || format!("make {}", path.display());
     let (out, file) = OutFile::create(path).or_wrong(name())?;
-    let tool = args.with.map(|with| match with {
-        With::Qemu => Tool::Qemu,
-        With::Valgrind => Tool::Valgrind,
-    });
-    let request = Request { command: &args.command, fetches: args.fetch, pages: args.pages, tool };
+    let (command, fetches, pages) = (&args.command, args.fetch, args.pages);
+    let request = Request { command, fetches, pages, tool: args.with };
     let mut recording = start(&request)?;
     // The command runs: from now on the file grows under its name, so that a recorder that is
     // killed leaves what it has recorded. A command that cannot be started replaces nothing.
@@ -107,10 +107,8 @@ pub(crate) fn start(request: &Request<'_>) -> Result<Recording, Failure> {
 
 fn header(recording: &Recording, args: &RecordArgs) -> Header {
     let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
-    let name = match recording.tool {
-        Tool::Qemu => "qemu",
-        Tool::Valgrind => "valgrind",
-    };
+    let is_it = |(.., tool): &&(&str, &str, Tool)| *tool == recording.tool;
+    let name = TOOLS.iter().find(is_it).map(|(name, ..)| *name).unwrap_or_default();
     Header {
         program: words.join(" "),
         data: true,

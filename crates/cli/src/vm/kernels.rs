@@ -1,5 +1,6 @@
 //! `thrashlab vm kernels`: kernels at hand, and what they are good for.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use agent::Waiter;
@@ -8,7 +9,7 @@ use clap::Args;
 use keep::Cache;
 use kernels::{AvailableKernel, Kernel, KernelArg, KernelError, KernelPlace, locate, survey};
 use render::{Block, Cell, Document, Table};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use vm::MODULES;
 
 use crate::output::{OutputArgs, show};
@@ -179,12 +180,9 @@ fn listed_json(listed: &Listed) -> Value {
 }
 
 fn as_json(name: &str, kernel: &Kernel) -> Value {
-    let words = kernel.facts.words.iter();
-    let facts: Map<String, Value> =
-        words.map(|(name, word)| ((*name).to_owned(), json!(word))).collect();
+    let facts: BTreeMap<_, _> = kernel.facts.words.iter().cloned().collect();
     let missing = kernel.facts.missing.iter();
-    let missing: Map<String, Value> =
-        missing.map(|it| (it.config.to_owned(), json!(it.lost))).collect();
+    let missing: BTreeMap<_, _> = missing.map(|it| (it.config, it.lost)).collect();
     json!({
         "kernel": name,
         "release": kernel.release,

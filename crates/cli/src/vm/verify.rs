@@ -12,7 +12,7 @@ use model::units::format_duration;
 use model::{EndStatus, Line, Spec, SubjectSpec, VmSpec};
 use render::{Block, Cell, Document, Table};
 use serde_json::{Value, json};
-use sys::process::{fork_child, signal, signals, wait};
+use sys::process::{end, fork_child};
 use vm::{Difference, Vm, VmOptions, first_difference};
 use workloads::{loads_and_provocations, probes};
 
@@ -253,10 +253,7 @@ impl HostLoad {
 
 impl Drop for HostLoad {
     fn drop(&mut self) {
-        for pid in &self.0 {
-            let _ = signal(*pid, signals::KILL);
-            let _ = wait(*pid, true);
-        }
+        let _ = end(self.0.drain(..));
     }
 }
 
