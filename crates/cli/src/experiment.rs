@@ -105,7 +105,8 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
     let output = args.output.as_deref();
     let mut experiment = Experiment::new(&args.plan, &args.changes, output).map_err(failure)?;
     if args.dry_run {
-        return print_plan(args, &experiment);
+        let manifest = experiment.planned().map_err(failure)?;
+        return show(&plan_document(&manifest), &OutputArgs::printed(args.json));
     }
     experiment.open().map_err(failure)?;
     if args.list_cells || args.fleet.is_some() {
@@ -144,11 +145,6 @@ fn work(
         return Ok(Outcome::Outlook(outlook, driver.jobs(lab.largest_guest_bytes())));
     }
     experiment.run(&mut lab, driver).map(Outcome::Carried)
-}
-
-fn print_plan(args: &ExperimentArgs, experiment: &Experiment) -> Result<(), Failure> {
-    let manifest = experiment.planned().map_err(failure)?;
-    show(&plan_document(&manifest), &OutputArgs::printed(args.json))
 }
 
 fn print_outlook(

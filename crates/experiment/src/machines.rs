@@ -89,7 +89,12 @@ impl Machines {
     ) -> Result<Place> {
         let (swap_bytes, stage) = match &mut self.stage {
             Some(known) => known,
-            None => self.stage.insert((cell.swap_bytes, set_stage(cell, driver)?)),
+            None => {
+                let options = driver.options.stage(cell.swap_bytes);
+                let stage = Stage::set(options, driver.waiter)?;
+                stage.notes().into_iter().for_each(|note| driver.note_of_host(note));
+                self.stage.insert((cell.swap_bytes, stage))
+            }
         };
         if *swap_bytes != cell.swap_bytes {
             return Err(ExperimentError::NotMeasured(
@@ -221,10 +226,4 @@ impl Machines {
             driver.note(&format!("cannot be removed, the next start tries again: {left}"));
         }
     }
-}
-
-fn set_stage(cell: &CellPlan, driver: &mut Driver<'_>) -> Result<Stage> {
-    let stage = Stage::set(driver.options.stage(cell.swap_bytes), driver.waiter)?;
-    stage.notes().into_iter().for_each(|note| driver.note_of_host(note));
-    Ok(stage)
 }

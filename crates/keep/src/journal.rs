@@ -9,6 +9,7 @@ use crate::cleanup::{CleanupProcess, Duty};
 use crate::delay_accounting::{self, Held};
 use crate::folders::make_private;
 use crate::host::Host;
+use crate::io_results::at;
 use crate::made::{Entry, Made};
 use crate::removal::{remove, sweep};
 use crate::sysctl::Change;
@@ -138,9 +139,9 @@ impl Journal {
         let mut line = serde_json::to_string(entry).map_err(io::Error::other)?;
         line.push('\n');
         // One write: a line may be cut off, but never mixed with another.
-        self.file.write_all(line.as_bytes()).map_err(|error| {
-            io::Error::new(error.kind(), format!("write {}: {error}", self.path.display()))
-        })
+        self.file
+            .write_all(line.as_bytes())
+            .map_err(at(format_args!("write {}", self.path.display())))
     }
 }
 

@@ -15,6 +15,7 @@ mod cleanup;
 mod delay_accounting;
 pub mod folders;
 pub mod host;
+pub mod io_results;
 mod journal;
 mod lock;
 mod made;

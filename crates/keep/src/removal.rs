@@ -9,8 +9,9 @@ use sys::process::{signal, signals};
 use sys::swap::swap_off;
 use sys::sysv::{MessageQueue, SharedSegment};
 
-use crate::folders::{state_dir, state_root, unless_missing};
+use crate::folders::{state_dir, state_root};
 use crate::host::{Host, user_id};
+use crate::io_results::{if_exists, unless_missing};
 use crate::made::{Identity, Made, PathEntry, outstanding};
 use crate::marked::end_marked;
 use crate::patience::patiently;
@@ -107,11 +108,9 @@ fn remove_at(
     ours: fn(&Path) -> io::Result<()>,
 ) -> io::Result<bool> {
     let path = &place.path;
-    match (place.identity, Identity::read(path)) {
-        (_, Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        (_, Err(error)) => Err(error),
-        (None, Ok(_)) => empty(path),
-        (Some(made), Ok(now)) if made.is(now) => ours(path).map(|()| true),
+    match (if_exists(Identity::read(path))?, place.identity) {
+        (Some(_), None) => empty(path),
+        (Some(now), Some(made)) if made.is(now) => ours(path).map(|()| true),
         _ => Ok(false),
     }
 }
@@ -136,11 +135,8 @@ fn remove_cgroup(path: &Path) -> io::Result<()> {
 }
 
 fn kill_members(path: &Path) -> io::Result<()> {
-    let members = match fs::read_to_string(path.join("cgroup.procs")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        other => other?,
-    };
-    for line in members.lines() {
+    let members = if_exists(fs::read_to_string(path.join("cgroup.procs")))?;
+    for line in members.unwrap_or_default().lines() {
         if let Ok(pid) = line.parse() {
             signal(pid, signals::KILL)?;
         }

@@ -182,7 +182,7 @@ pub(crate) enum Frame<W> {
 /// Splits the stream into lines and parses them. Shell output before the first message is skipped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reader {
-    rest: Vec<u8>,
+    pub(crate) rest: Vec<u8>,
     read_bytes: u64,
     /// Whether the first message has come; before, other lines are skipped.
     greeted: bool,
@@ -217,10 +217,6 @@ impl Reader {
             Some(Frame::Message(Ask::Open(opening))) => Ok(opening),
             _ => Err("a session begins with its opening".to_owned()),
         }
-    }
-
-    pub(crate) fn into_rest(self) -> Vec<u8> {
-        self.rest
     }
 
     /// The next line; `None` if it is incomplete. The error has the place and the reason.

@@ -119,8 +119,6 @@ pub struct Vm {
     machine: PackedMachine,
     folder: PathBuf,
     options: VmOptions,
-    /// Whether it had been booted before and came from the cache.
-    pub was_booted: bool,
 }
 
 impl Vm {
@@ -133,9 +131,7 @@ impl Vm {
         let parts = boot::Parts::gather(&spec.machine, kernel, cache, &overlay, Then::Cell)?;
         let (qemu, setup) = (&parts.qemu, &parts.setup);
         let key = machine_key(qemu, setup, &parts.kernel.image_hash, &parts.initramfs_hash)?;
-        let found = snapshot::find(&cache.snapshots, &key);
-        let was_booted = found.is_some();
-        let folder = match found {
+        let folder = match snapshot::find(&cache.snapshots, &key) {
             Some(folder) => folder,
             None => snapshot::make(&cache.snapshots, &key, &parts, stop)?,
         };
@@ -148,7 +144,7 @@ impl Vm {
             setup: parts.setup,
             key,
         };
-        Ok(Self { qemu: parts.qemu, machine, folder, options: options.clone(), was_booted })
+        Ok(Self { qemu: parts.qemu, machine, folder, options: options.clone() })
     }
 
     /// The hash of everything that the booted machine depends on.

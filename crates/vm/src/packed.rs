@@ -51,7 +51,7 @@ impl Vm {
             format!("the machine's {missing} is not in {}", folder.display())
         } else {
             let (machine, folder, options) = (packed.clone(), folder.to_owned(), options.clone());
-            return Ok(Self { qemu, machine, folder, options, was_booted: true });
+            return Ok(Self { qemu, machine, folder, options });
         };
         Err(VmError::Unavailable(why))
     }

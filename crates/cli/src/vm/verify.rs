@@ -216,13 +216,9 @@ fn as_json(machine: &VmSpec, made: &[Made], differences: &[Option<Difference>]) 
         .collect();
     let found = first(differences);
     let difference = found.map(|(index, difference)| {
-        json!({
-            "runs": [1, index + 1],
-            "line": difference.line,
-            "byte": difference.byte,
-            "event": difference.event,
-            "around": [difference.around.0, difference.around.1],
-        })
+        let mut shown = json!(difference);
+        shown["runs"] = json!([1, index + 1]);
+        shown
     });
     json!({
         "machine": machine,
