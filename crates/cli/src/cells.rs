@@ -68,7 +68,7 @@ pub(crate) fn cells(args: &CellsArgs) -> Result<(), Failure> {
 }
 
 /// Says what came of a cell, at once.
-fn tell(made: &experiment::MadeCell, wall: Duration) -> Result<(), Failure> {
+fn tell(made: &experiment::CellResult, wall: Duration) -> Result<(), Failure> {
     let mut told = serde_json::to_value(made).context("write what came of a cell")?;
     told["wall_ns"] = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX).into();
     let mut out = std::io::stdout().lock();

@@ -68,7 +68,7 @@ pub(crate) struct RunArgs {
 
     /// Volume of every load: 1 is the load as documented, 0.5 half of it; 0, of loads that provoke a
     /// condition (provoke-…), is their control run [default: 1]
-    #[arg(long, value_name = "DOSE", value_parser = intensity)]
+    #[arg(long, value_name = "VOLUME", value_parser = intensity)]
     intensity: Option<f64>,
 
     /// Seed of everything random

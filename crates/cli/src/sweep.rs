@@ -25,7 +25,7 @@ Examples:
                                                     two curves side by side
   thrashlab sweep session --range 1..24             users at work at the same time
   thrashlab sweep cpuload --range 0.1..4 --set probe=wake
-                                                    a dose of a load, and how a probe feels it
+                                                    the volume of a load, and how a probe responds
   thrashlab sweep plan.toml                         the plan of a sweep
   thrashlab sweep --from reference:sun4/vmtest-sparcstation1-old-hat
                                                     the table of 1990: where is its knee?

@@ -14,7 +14,7 @@ use vm::{IN_GUEST, PackedMachine, Stop, Vm, VmError, VmOptions};
 
 use crate::error::{ExperimentError, Result};
 use crate::laboratory::Laboratory;
-use crate::machines::At;
+use crate::machines::Executor;
 use crate::plan::{CellPlan, label};
 use crate::simulated::{simulated_cell, simulated_key};
 
@@ -42,7 +42,7 @@ struct ListedCell {
 
 /// The result of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct MadeCell {
+pub struct CellResult {
     key: String,
     /// How its run ended; none without a run. Only a complete one is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ impl Laboratory {
             let key = match guest {
                 Some(vm) => vm.cell_key(&order.spec)?,
                 // What measures its host is refused before a laboratory is set up.
-                None if order.at != At::Simulator => continue,
+                None if order.at != Executor::Simulator => continue,
                 None => simulated_key(&order.spec).map_err(ExperimentError::NotMeasured)?,
             };
             if keys.contains(&key) || self.has_finished(&order, folder)? {
@@ -132,7 +132,7 @@ impl CellMaker {
 
     /// Processes a line: remembers a machine, runs a cell. Fails when it is no line of a list, or
     /// the user stopped it. Problems of a cell or its machine are part of the result.
-    pub fn take(&mut self, line: &str, stop: Stop<'_>) -> Result<Option<MadeCell>> {
+    pub fn take(&mut self, line: &str, stop: Stop<'_>) -> Result<Option<CellResult>> {
         let listed: Listed = serde_json::from_str(line).map_err(|error| {
             ExperimentError::WrongUse(format!("no cell and no machine: {error}"))
         })?;
@@ -151,16 +151,16 @@ impl CellMaker {
                 let made = match self.make(&cell, stop) {
                     // Only this cell fails.
                     Err(ExperimentError::NotMeasured(why)) => {
-                        MadeCell { why: Some(why), ..MadeCell::default() }
+                        CellResult { why: Some(why), ..CellResult::default() }
                     }
                     made => made?,
                 };
-                Ok(Some(MadeCell { key: cell.key, ..made }))
+                Ok(Some(CellResult { key: cell.key, ..made }))
             }
         }
     }
 
-    fn make(&self, cell: &ListedCell, stop: Stop<'_>) -> Result<MadeCell> {
+    fn make(&self, cell: &ListedCell, stop: Stop<'_>) -> Result<CellResult> {
         let cannot = ExperimentError::NotMeasured;
         let vm = match cell.machine.as_ref().and_then(|key| self.machines.get(key)) {
             _ if !matches!(cell.spec.subject, SubjectSpec::Vm(_)) => None,
@@ -191,7 +191,7 @@ impl CellMaker {
         };
         match status {
             EndStatus::Interrupted => Err(VmError::Interrupted.into()),
-            _ => Ok(MadeCell { status: Some(status), cached, why, ..MadeCell::default() }),
+            _ => Ok(CellResult { status: Some(status), cached, why, ..CellResult::default() }),
         }
     }
 }

@@ -89,7 +89,7 @@ pub struct Driver<'a> {
     pub waiter: &'a Waiter,
     pub(crate) on_event: &'a mut Listener<'a>,
     /// Notes on the host so far: a search sets up its stage again for each batch.
-    said_of_host: BTreeSet<String>,
+    host_notes: BTreeSet<String>,
 }
 
 impl<'a> Driver<'a> {
@@ -99,7 +99,7 @@ impl<'a> Driver<'a> {
         waiter: &'a Waiter,
         on_event: &'a mut Listener<'a>,
     ) -> Self {
-        Self { options, waiter, on_event, said_of_host: BTreeSet::new() }
+        Self { options, waiter, on_event, host_notes: BTreeSet::new() }
     }
 
     /// Reports a note to the user.
@@ -109,9 +109,9 @@ impl<'a> Driver<'a> {
 
     /// Reports a note about this host, once.
     pub(crate) fn note_of_host(&mut self, text: String) {
-        if !self.said_of_host.contains(&text) {
+        if !self.host_notes.contains(&text) {
             self.note(&text);
-            self.said_of_host.insert(text);
+            self.host_notes.insert(text);
         }
     }
 

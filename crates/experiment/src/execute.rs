@@ -17,7 +17,7 @@ use crate::driver::Driver;
 use crate::error::Result;
 use crate::event::Event;
 use crate::machines::{Machines, Order};
-use crate::made::{Made, Output};
+use crate::run_result::{Output, RunResult};
 use crate::segment::Segment;
 use crate::simulated::simulated_cell;
 
@@ -25,7 +25,7 @@ use crate::simulated::simulated_cell;
 const TICK: Duration = Duration::from_millis(50);
 
 /// Receives the result of a run; an error ends the execution.
-pub(crate) type Take<'t> = dyn FnMut(&Order, Made) -> Result<()> + 't;
+pub(crate) type Take<'t> = dyn FnMut(&Order, RunResult) -> Result<()> + 't;
 
 /// Runs of one kind, measured or exactly repeatable, that are to be executed.
 pub(crate) struct Execution<'a> {
@@ -39,17 +39,17 @@ pub(crate) struct Execution<'a> {
 /// Reports the end of a run, unless refused because the user stopped it.
 fn ended(
     (index, order): (usize, &Order),
-    (made, cached, interrupted): (Made, bool, bool),
+    (made, cached, interrupted): (RunResult, bool, bool),
     driver: &mut Driver<'_>,
     take: &mut Take<'_>,
 ) -> Result<()> {
     match &made {
-        Made::Run { path, run, .. } => {
+        RunResult::Run { path, run, .. } => {
             (driver.on_event)(&Event::Ended { index, status: run.status(), path, cached });
             take(order, made)
         }
-        Made::Refused(_) if interrupted => Ok(()),
-        Made::Refused(reason) => {
+        RunResult::Refused(_) if interrupted => Ok(()),
+        RunResult::Refused(reason) => {
             let reason = reason.clone();
             take(order, made)?;
             (driver.on_event)(&Event::Skipped { index, reason: &reason });
@@ -62,7 +62,7 @@ enum Report {
     Started,
     Line(Box<Line>),
     /// Its result, and whether it was taken from the cache.
-    Ended(Box<Made>, bool),
+    Ended(Box<RunResult>, bool),
 }
 
 /// A worker's message: a run that cannot be executed is an error of the whole.
@@ -117,7 +117,7 @@ impl Execution<'_> {
                 Ok(())
             };
             let death = self.machines.measure(order, self.folder, waiter, &mut hear)?;
-            let made = output.made(death)?;
+            let made = output.into_result(death)?;
             ended((index, order), (made, false, waiter.stop_requested()), driver, take)?;
         }
         Ok(waiter.stop_requested())
@@ -210,7 +210,7 @@ impl Pool<'_> {
                 Err(why) => (Some(why), false),
             },
         };
-        Ok(Report::Ended(Box::new(output.made(death)?), cached))
+        Ok(Report::Ended(Box::new(output.into_result(death)?), cached))
     }
 }
 

@@ -10,7 +10,7 @@ use vm::VmError;
 
 use crate::driver::Driver;
 use crate::error::{ExperimentError, Result};
-use crate::machines::{Machines, Place};
+use crate::machines::{CellTarget, Machines};
 use crate::plan::{CellPlan, Plan, PlanError, in_words};
 
 /// Most lines shown of a failed build command.
@@ -21,7 +21,7 @@ pub struct Laboratory {
     pub(crate) plan: Plan,
     pub(crate) cells: Vec<CellPlan>,
     /// One per cell.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<CellTarget>,
     pub(crate) machines: Machines,
 }
 

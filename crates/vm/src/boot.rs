@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use guest::{Notice, Setup, Then};
 use keep::{Cache, Scratch};
 use kernels::{Kernel, KernelArg, KernelError, Missing, locate};
-use model::{MachineSpec, Missed};
+use model::{MachineSpec, Unavailable};
 use object::Endianness;
 use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
@@ -81,8 +81,8 @@ impl Parts {
         }
     }
 
-    pub(crate) fn missed(&self) -> Vec<Missed> {
-        let missed = |found: &Missing| Missed {
+    pub(crate) fn missed(&self) -> Vec<Unavailable> {
+        let missed = |found: &Missing| Unavailable {
             capability: format!("CONFIG_{}", found.config),
             reason: format!("this kernel is built without it: {}", found.lost),
         };

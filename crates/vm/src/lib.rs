@@ -43,7 +43,7 @@ pub use shell::{Shell, ShellState};
 pub use verify::{Difference, first_difference};
 
 use guest_process::{GuestProcess, Message};
-use named::Named;
+use named::RunRenamer;
 use qemu::{Qemu, Start, machine_arguments};
 use qmp::Event;
 
@@ -197,7 +197,7 @@ impl Vm {
             let status = replay(&bytes, run_id, sink)?;
             return Ok((Outcome { status, death: None }, true));
         }
-        let (mut kept, mut name) = (Vec::new(), Named::new(run_id));
+        let (mut kept, mut name) = (Vec::new(), RunRenamer::new(run_id));
         let setup = &self.machine.setup;
         let mut guest = snapshot::restore(&self.folder, &self.qemu, setup, &cell)?;
         let mut keep = |bytes: &[u8], line: Option<&Line>| {

@@ -13,19 +13,19 @@ pub const IN_GUEST: &str = "run";
 
 /// Passes a finished cell on under the name of a run; returns how it ended. Fails as `sink`.
 pub fn replay(bytes: &[u8], run_id: &str, sink: &mut Sink<'_>) -> Result<EndStatus> {
-    let (mut lines, mut name) = (RunLines::default(), Named::new(run_id));
+    let (mut lines, mut name) = (RunLines::default(), RunRenamer::new(run_id));
     let mut named = |bytes: &[u8], line: Option<&Line>| name.line(bytes, line, sink);
     lines.push(bytes, &mut named).map_err(VmError::Results)?;
     Ok(lines.status.unwrap_or(EndStatus::Killed))
 }
 
 /// Gives the lines of a guest the name of their run, and the checksum that goes with it.
-pub(crate) struct Named<'a> {
+pub(crate) struct RunRenamer<'a> {
     run_id: &'a str,
     encoder: RunEncoder,
 }
 
-impl<'a> Named<'a> {
+impl<'a> RunRenamer<'a> {
     /// Lines of a run of this name.
     pub(crate) fn new(run_id: &'a str) -> Self {
         Self { run_id, encoder: RunEncoder::default() }
@@ -79,7 +79,7 @@ mod tests {
         original.foreign(header.as_bytes());
         original.foreign(warning.as_bytes());
         let end = original.end(5, EndStatus::Complete);
-        let mut named = Named::new("03-old-seed2");
+        let mut named = RunRenamer::new("03-old-seed2");
         let mut bytes = Vec::new();
         for text in [&header, &warning, &end] {
             let line = Line::parse(text.trim_end()).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use guest::Setup;
-use model::{Environment, Missed};
+use model::{Environment, Unavailable};
 use serde::{Deserialize, Serialize};
 
 use crate::qemu::{FILES, Qemu};
@@ -21,7 +21,7 @@ pub struct PackedMachine {
     pub memory_bytes: u64,
     pub(crate) setup: Setup,
     pub(crate) facts: Environment,
-    pub(crate) missed: Vec<Missed>,
+    pub(crate) missed: Vec<Unavailable>,
     /// Its files where it was packed, by the names that they have in its folder.
     pub files: BTreeMap<String, PathBuf>,
 }

@@ -71,7 +71,7 @@ const RUN_ID: &str = "verify";
 /// A guest that writes nothing for this long is taken for stuck.
 const SILENCE: Duration = Duration::from_secs(900);
 
-struct Made {
+struct VerifiedRun {
     boot: u32,
     is_host_busy: bool,
     wall: Duration,
@@ -111,7 +111,7 @@ fn runs_of_boot(
     spec: &Spec,
     afresh: bool,
     boot: u32,
-    made: &mut Vec<Made>,
+    made: &mut Vec<VerifiedRun>,
 ) -> Result<(), Failure> {
     let cache = Cache::of_user();
     // Removed when this boot is done with.
@@ -134,7 +134,7 @@ fn runs_of_boot(
         let load = is_host_busy.then(HostLoad::start).transpose().context("make the host busy")?;
         let begun = Instant::now();
         let bytes = run(&vm, spec, waiter)?;
-        made.push(Made { boot, is_host_busy, wall: begun.elapsed(), bytes });
+        made.push(VerifiedRun { boot, is_host_busy, wall: begun.elapsed(), bytes });
         drop(load);
     }
     Ok(())
@@ -160,7 +160,7 @@ fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-fn differences(made: &[Made]) -> Vec<Option<Difference>> {
+fn differences(made: &[VerifiedRun]) -> Vec<Option<Difference>> {
     made.iter().map(|run| first_difference(&made[0].bytes, &run.bytes)).collect()
 }
 
@@ -168,7 +168,7 @@ fn first(differences: &[Option<Difference>]) -> Option<(usize, &Difference)> {
     differences.iter().enumerate().find_map(|(index, found)| Some((index, found.as_ref()?)))
 }
 
-fn document(made: &[Made], differences: &[Option<Difference>]) -> Document<'static> {
+fn document(made: &[VerifiedRun], differences: &[Option<Difference>]) -> Document<'static> {
     let heading = ["run", "boot", "host", "wall", "bytes", "as run 1"];
     let rows = made.iter().zip(differences).enumerate().map(|(index, (run, difference))| {
         [
@@ -199,7 +199,7 @@ fn document(made: &[Made], differences: &[Option<Difference>]) -> Document<'stat
     Document::of(vec![table.into(), Block::Verbatim(outcome)])
 }
 
-fn as_json(machine: &VmSpec, made: &[Made], differences: &[Option<Difference>]) -> Value {
+fn as_json(machine: &VmSpec, made: &[VerifiedRun], differences: &[Option<Difference>]) -> Value {
     let runs: Vec<Value> = made
         .iter()
         .zip(differences)
@@ -259,9 +259,9 @@ mod tests {
 
     use super::*;
 
-    fn made(text: &str) -> Made {
+    fn made(text: &str) -> VerifiedRun {
         let wall = Duration::from_millis(1500);
-        Made { boot: 1, is_host_busy: false, wall, bytes: text.as_bytes().to_vec() }
+        VerifiedRun { boot: 1, is_host_busy: false, wall, bytes: text.as_bytes().to_vec() }
     }
 
     #[test]

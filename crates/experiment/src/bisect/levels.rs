@@ -14,9 +14,9 @@ use crate::driver::Driver;
 use crate::error::{ExperimentError, Result};
 use crate::experiment::with_former;
 use crate::laboratory::Laboratory;
-use crate::made::run_of;
 use crate::plan::{CellPlan, Plan, PlanError, parse_plan, parse_plan_with};
 use crate::results_folder::{manifest_of, named_or, open, read_plan, write_manifest, wrong_plan};
+use crate::run_result::run_of;
 
 /// Default response: the first of these that a run has.
 const USUAL_RESPONSES: [&str; 4] = ["delay_ns", "touch_ns", "cpu_ns", "faults"];

@@ -44,7 +44,7 @@ const fn provocation(
         let processes = progress.plan.params.get("processes");
         progress.busy(processes.copied().unwrap_or(1), BUSY_NS)
     });
-    Workload { measures: TOTALS, dose_unit: "busy_ns", ..Workload::new(Work::Provocation(load)) }
+    Workload { measures: TOTALS, volume_unit: "busy_ns", ..Workload::new(Work::Provocation(load)) }
 }
 
 /// Whether all pages of a parameter's bytes have been passed over so many times.

@@ -27,7 +27,7 @@ struct SimulationRequest {
     seeds: Vec<u64>,
 }
 
-struct Made {
+struct ProgramRun {
     /// In bytes.
     level: u64,
     listed: ManifestRun,
@@ -52,7 +52,7 @@ pub(super) fn run_program(args: &RunArgs, program: &TypedJob) -> Result<(), Fail
     let plan = SimulatedLevels::new(name, base, &request.parameter, &texts, &args.seeds);
     let made = |(level, listed, bytes): SimulatedRun| {
         let run = Run::parse(&bytes).context("read a simulated run")?;
-        Ok(Made { level: sizes[level], listed, bytes, run })
+        Ok(ProgramRun { level: sizes[level], listed, bytes, run })
     };
     let runs = plan.simulate(args.sim.jobs()).map_err(wrong)?;
     let made = runs.into_iter().map(made).collect::<anyhow::Result<Vec<_>>>()?;
@@ -63,8 +63,8 @@ pub(super) fn run_program(args: &RunArgs, program: &TypedJob) -> Result<(), Fail
 }
 
 impl SimulationRequest {
-    fn curve(&self, made: &[Made]) -> Curve {
-        let point = |made: &Made| Point {
+    fn curve(&self, made: &[ProgramRun]) -> Curve {
+        let point = |made: &ProgramRun| Point {
             level: made.level as f64,
             name: made.listed.run_id.clone(),
             pass: made.listed.block,
@@ -99,7 +99,7 @@ impl SimulationRequest {
 fn print_result(
     args: &RunArgs,
     request: &SimulationRequest,
-    made: &[Made],
+    made: &[ProgramRun],
     published: Option<&Published>,
 ) -> Result<(), Failure> {
     let curve = request.curve(made);

@@ -142,7 +142,7 @@ fn finish(
     let range = table.range.ok_or_else(|| wrong("a sweep needs its range: 2M..96M".to_owned()))?;
     let of_range = |why: String| wrong(format!("range {range:?} of {over}: {why}"));
     let ends = typed::range(&range, |end| Ok(end.to_owned())).map_err(of_range)?;
-    let quantity = Quantity::of(&over, &base, [&ends.0, &ends.1]).map_err(wrong)?;
+    let quantity = Quantity::new(&over, &base, [&ends.0, &ends.1]).map_err(wrong)?;
     let [first, last_end] = [&ends.0, &ends.1].map(|end| quantity.parse(end).map_err(of_range));
     let (first, last_end) = (first?, last_end?);
     let present = text("present", table.present)?.map(|text| {
