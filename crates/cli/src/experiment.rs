@@ -19,7 +19,7 @@ use report::{against_itself_document, cells_document, plan_document};
 use crate::laboratory::{LabArgs, arguments, drive, failure};
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
-use crate::{Failure, print_bytes};
+use crate::{Failure, Result, print_bytes};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -101,7 +101,7 @@ enum Outcome {
     Carried(Carried),
 }
 
-pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
+pub(crate) fn experiment(args: &ExperimentArgs) -> Result<()> {
     let output = args.output.as_deref();
     let mut experiment = Experiment::new(&args.plan, &args.changes, output).map_err(failure)?;
     if args.dry_run {
@@ -152,7 +152,7 @@ fn print_outlook(
     outlook: &Outlook,
     jobs: usize,
     folder: &Path,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let (on_host, host_ns) = outlook.on_host;
     let (in_guests, virtual_ns) = outlook.in_guests;
     let data = serde_json::json!({
@@ -189,7 +189,7 @@ fn finish(
     carried: &Carried,
     folder: &Path,
     progress: &Progress,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let shown = folder.display();
     if carried.interrupted {
         progress.say(&format!("stopped; the same command goes on with it ({shown})"));
@@ -220,7 +220,7 @@ fn finish(
 }
 
 /// Prints how much noise there is; an alarm is [`Failure::CheckFailed`].
-fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<(), Failure> {
+fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<()> {
     let found = analysis::against_itself(dataset, AA_FACTOR, &Request::default())
         .context("compare the two arms")?;
     show(&against_itself_document(&found), &OutputArgs::printed(args.json))?;
@@ -228,7 +228,7 @@ fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<(), F
 }
 
 /// Becomes the driver of a fleet; returns only if that fails.
-fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<(), Failure> {
+fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<()> {
     let python = env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
     check_python(&python)?;
     let program = env::current_exe().context("find this program")?;
@@ -258,18 +258,18 @@ fn set_flags(flags: [(bool, &'static str); 2]) -> impl Iterator<Item = OsString>
     flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.into())
 }
 
-fn check_python(python: &OsString) -> Result<(), Failure> {
+fn check_python(python: &OsString) -> Result<()> {
     let shown = python.display();
-    let asked = Command::new(python).args(["-c", MISSING]).output().map_err(|error| {
+    let output = Command::new(python).args(["-c", MISSING]).output().map_err(|error| {
         Failure::NotMeasured(anyhow!(
             "--fleet needs Python with thrashlab's package and Ray, and {shown} does not start: \
              {error}; name another one in {PYTHON}"
         ))
     })?;
-    let missing = String::from_utf8_lossy(&asked.stdout).trim().replace(' ', ", ");
-    if !asked.status.success() {
-        let said = String::from_utf8_lossy(&asked.stderr).trim().to_owned();
-        return Err(Failure::NotMeasured(anyhow!("{shown} does not run: {said}")));
+    let missing = String::from_utf8_lossy(&output.stdout).trim().replace(' ', ", ");
+    if !output.status.success() {
+        let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(Failure::NotMeasured(anyhow!("{shown} does not run: {error}")));
     }
     match missing.is_empty() {
         true => Ok(()),

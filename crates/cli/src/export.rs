@@ -13,7 +13,7 @@ use store::import::Options;
 use store::observations::{is_foreign, observations_as};
 
 use crate::output::named;
-use crate::{Failure, OrWrong, print};
+use crate::{Failure, OrWrong, Result, print};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -86,7 +86,7 @@ const TABLES: [(&str, &str, Tables); 9] = [
 const EACH: [(&str, &str, Each); 2] =
     [("trial", "A trial, by its medians", Each::Trial), ("sample", "A sample", Each::Sample)];
 
-pub(crate) fn export(args: &ExportArgs) -> Result<(), Failure> {
+pub(crate) fn export(args: &ExportArgs) -> Result<()> {
     let tabular = matches!(args.format, ExportFormat::Csv | ExportFormat::Parquet);
     if args.table.is_some() && !tabular {
         return Err(wrong!("--table is for --format csv and parquet"));
@@ -109,18 +109,18 @@ pub(crate) fn export(args: &ExportArgs) -> Result<(), Failure> {
     }
 }
 
-fn observed(args: &ExportArgs) -> Result<analysis::Dataset, Failure> {
+fn observed(args: &ExportArgs) -> Result<analysis::Dataset> {
     observations_as(&args.input, None, &Options::default()).or_wrong("read what is to be exported")
 }
 
-fn export_go(args: &ExportArgs) -> Result<(), Failure> {
+fn export_go(args: &ExportArgs) -> Result<()> {
     let set = observed(args)?;
     let each = args.each.unwrap_or_default();
     write_to(args.output.as_deref(), |out| Ok(exchange::go::write(&set, each, out)?))
 }
 
 /// The tables that are asked for: of run files, or the observations alone.
-fn export_tables(args: &ExportArgs) -> Result<(), Failure> {
+fn export_tables(args: &ExportArgs) -> Result<()> {
     let of_runs = !args.input.starts_with("reference:") && !is_foreign(Path::new(&args.input));
     let tables: Tables = match (args.table, of_runs) {
         (None, true) => &[Table::Samples],
@@ -145,7 +145,7 @@ fn export_tables(args: &ExportArgs) -> Result<(), Failure> {
 }
 
 /// Every table into a file of its own, in one reading.
-fn export_all(args: &ExportArgs, runs: &RunTables) -> Result<(), Failure> {
+fn export_all(args: &ExportArgs, runs: &RunTables) -> Result<()> {
     let folder = args
         .output
         .as_deref()
@@ -183,7 +183,7 @@ fn sink<'a>(
 fn write_to(
     output: Option<&Path>,
     write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), ExportError>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let written = match output {
         None => {
             let mut out = BufWriter::new(io::stdout());

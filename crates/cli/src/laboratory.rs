@@ -14,7 +14,7 @@ use vm::VmError;
 
 use crate::guests;
 use crate::progress::Progress;
-use crate::{Failure, OrWrong, settings};
+use crate::{Failure, OrWrong, Result, settings};
 
 #[derive(Args)]
 pub(crate) struct LabArgs {
@@ -32,7 +32,7 @@ pub(crate) struct LabArgs {
 }
 
 impl LabArgs {
-    pub(crate) fn progress(&self) -> Result<Progress, Failure> {
+    pub(crate) fn progress(&self) -> Result<Progress> {
         let open = |path: &PathBuf| {
             let file = File::create(path);
             file.or_wrong(format!("--events {}", path.display()))
@@ -63,7 +63,7 @@ pub(crate) fn drive<T>(
     options: &DriverOptions,
     progress: &mut Progress,
     work: impl FnOnce(&mut Driver<'_>) -> Result<T, ExperimentError>,
-) -> Result<T, Failure> {
+) -> Result<T> {
     let waiter = Waiter::new().context("catch signals")?;
     let on_event = &mut |event: &experiment::Event<'_>| progress.on(event);
     let mut options = options.clone();

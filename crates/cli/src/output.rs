@@ -9,7 +9,7 @@ use clap::{Args, ColorChoice};
 use keep::out_file::write_whole;
 use render::{Document, FORMATS, OutputFormat, Style, format_named, format_of_file};
 
-use crate::{Failure, complain, settings};
+use crate::{Failure, Result, complain, settings};
 
 /// Fewest columns that tables are fitted into.
 const LEAST_COLUMNS: u16 = 40;
@@ -80,7 +80,7 @@ impl OutputArgs {
     }
 }
 
-pub(crate) fn show(document: &Document<'_>, args: &OutputArgs) -> Result<(), Failure> {
+pub(crate) fn show(document: &Document<'_>, args: &OutputArgs) -> Result<()> {
     deliver(document, args.format_or(&FORMATS[0]), args.file_or(None))
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn deliver(
     document: &Document<'_>,
     format: &OutputFormat,
     file: Option<&Path>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let style = if file.is_some() { Style::default() } else { style() };
     let text = format.write(document, &style).context("write the result as JSON")?;
     let Some(path) = file else { return print_bytes(text.as_bytes()) };
@@ -112,13 +112,13 @@ fn style() -> Style {
 }
 
 /// Prints a result; a reader that went away (`| head`) is no failure.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<()> {
     // A result has names and texts of run files, which may come from anywhere.
     print_bytes(model::shown::shown(text).as_bytes())
 }
 
 /// Prints bytes that are safe for a terminal.
-pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
     match std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::NotMeasured(anyhow::Error::new(error).context("write the result")))

@@ -13,7 +13,7 @@ use store::{CurveOptions, Curves};
 
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{self, OutputArgs};
-use crate::{Failure, OrWrong, print, settings};
+use crate::{Failure, OrWrong, Result, print, settings};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -112,7 +112,7 @@ impl SweepArgs {
     }
 }
 
-pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+pub(crate) fn sweep(args: &SweepArgs) -> Result<()> {
     if let Some(what) = &args.source.from {
         return redraw(args, what);
     }
@@ -160,7 +160,7 @@ pub(crate) fn has_costs(curve: &Curve) -> bool {
 }
 
 /// Prints existing measurements.
-fn redraw(args: &SweepArgs, what: &str) -> Result<(), Failure> {
+fn redraw(args: &SweepArgs, what: &str) -> Result<()> {
     let options = CurveOptions {
         over: args.source.level.clone().or_else(|| args.search.over.clone()),
         cost: args.source.cost.clone().or_else(|| args.search.response.clone()),
@@ -217,7 +217,7 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
     }
 }
 
-fn show(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<(), Failure> {
+fn show(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<()> {
     let view = view(curves, settings);
     let document = sweep_document(&view).with_json(|| as_json(&view));
     output::show(&document, &OutputArgs::printed(args.json))

@@ -5,7 +5,7 @@ use experiment::typed::{Setting, setting};
 use experiment::{CellPlan, SubjectArg, TimingChanges, TypedJob, is_parameter};
 use model::{JobSpec, Measure, MmuSpec};
 
-use crate::{Failure, guests, wrong};
+use crate::{Result, guests, wrong};
 
 #[derive(Args)]
 pub(super) struct SimulatorArgs {
@@ -53,7 +53,7 @@ impl SimulatorArgs {
 }
 
 /// The simulated machine that settings describe, and their cell.
-pub(super) fn machine(settings: &[Setting]) -> Result<(MmuSpec, CellPlan), Failure> {
+pub(super) fn machine(settings: &[Setting]) -> Result<(MmuSpec, CellPlan)> {
     let cell = CellPlan::typed(None, TimingChanges::default(), settings).map_err(wrong)?;
     match &cell.subject {
         Some(SubjectArg::Mmu(mmu)) => Ok((*mmu.clone(), cell)),
@@ -62,7 +62,7 @@ pub(super) fn machine(settings: &[Setting]) -> Result<(MmuSpec, CellPlan), Failu
 }
 
 /// The simulated machine and the program that settings describe.
-pub(super) fn machine_and_program(settings: &[Setting]) -> Result<(MmuSpec, JobSpec), Failure> {
+pub(super) fn machine_and_program(settings: &[Setting]) -> Result<(MmuSpec, JobSpec)> {
     let (mmu, cell) = machine(settings)?;
     match cell.check().map_err(wrong)?.measure {
         Measure::Job(job) => Ok((mmu, *job)),

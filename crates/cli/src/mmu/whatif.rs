@@ -13,7 +13,7 @@ use super::simulator::SimulatorArgs;
 use super::work::Work;
 use super::{place, simulator};
 use crate::output::{OutputArgs, show};
-use crate::{Failure, wrong};
+use crate::{Result, wrong};
 
 /// A remedy is bought if it gains this much; two that differ by less are equally good.
 const LEAST_GAIN: f64 = 1.01;
@@ -62,7 +62,7 @@ struct Trial<'a> {
     untreated: Workload,
 }
 
-pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
+pub(crate) fn whatif(args: &WhatifArgs) -> Result<()> {
     let mut settings = args.sim.set.clone();
     let (mmu, name, workload) = match Work::find(&args.program, &mut settings)? {
         Work::Program(program) => {

@@ -13,7 +13,7 @@ use report::trace_notes;
 use trace::{Format, Granularity, Header, Left, create};
 
 use super::input::{Input, InputArgs};
-use crate::{Failure, complain};
+use crate::{Result, complain};
 
 #[derive(Args)]
 pub(crate) struct ConvertArgs {
@@ -29,7 +29,7 @@ pub(crate) struct ConvertArgs {
     to: Format,
 }
 
-pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
+pub(crate) fn convert(args: &ConvertArgs) -> Result<()> {
     let is_pages = args.to == Format::OracleGeneral;
     if is_pages && args.output.as_os_str() == "-" {
         let reason = "oracleGeneral stores with each request when the next one comes, so earlier \
@@ -50,7 +50,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let left = sink.finish().with_context(out)?;
     out_file.map_or(Ok(()), OutFile::finish).with_context(out)?;
     if !args.input.quiet {
-        tell(args, references, left);
+        report_converted(args, references, left);
     }
     let notes = trace_notes(&input.notes());
     if !notes.is_empty() {
@@ -87,7 +87,7 @@ fn header(input: &Input, args: &ConvertArgs) -> Header {
 }
 
 /// What was written, and what the format could not take.
-fn tell(args: &ConvertArgs, references: u64, left: Left) {
+fn report_converted(args: &ConvertArgs, references: u64, left: Left) {
     let size_bytes = std::fs::metadata(&args.output).map_or(0, |metadata| metadata.len());
     let mut text = format!(
         "thrashlab: {references} references in {} ({})",

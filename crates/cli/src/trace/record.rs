@@ -13,7 +13,7 @@ use trace::{Granularity, Header};
 use tracer::{Ended, Recording, Request, Tool, TracerError, Written};
 
 use crate::output::named;
-use crate::{Failure, OrWrong, complain};
+use crate::{Failure, OrWrong, Result, complain};
 
 /// What a shell adds to the number of a signal that ended a command.
 const OF_SIGNALS: i32 = 128;
@@ -69,7 +69,7 @@ const TOOLS: [(&str, &str, Tool); 2] = [
     ),
 ];
 
-pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
+pub(crate) fn record(args: &RecordArgs) -> Result<()> {
     let path = &args.output;
     let name = || format!("make {}", path.display());
     let (out, file) = OutFile::create(path).or_wrong(name())?;
@@ -85,12 +85,12 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let ended = recording.finish();
     let written = written.with_context(|| format!("write {}", path.display()))?;
     let ended = ended.map_err(anyhow::Error::new)?;
-    tell(path, &written, &ended);
+    report(path, &written, &ended);
     pass_on(&ended)
 }
 
 /// Starts recording a command, and says so if that will take long.
-pub(crate) fn start(request: &Request<'_>) -> Result<Recording, Failure> {
+pub(crate) fn start(request: &Request<'_>) -> Result<Recording> {
     let recording = Recording::start(request).map_err(|error| {
         let is_of_user = matches!(error, TracerError::NoProgram(_));
         let error = anyhow::Error::new(error);
@@ -121,7 +121,7 @@ fn header(recording: &Recording, args: &RecordArgs) -> Header {
 }
 
 /// Reports on standard error, as standard output is the command's.
-fn tell(path: &Path, written: &Written, ended: &Ended) {
+fn report(path: &Path, written: &Written, ended: &Ended) {
     let count = |count: u32, one: &str, many: &str| match count {
         1 => format!("1 {one}"),
         _ => format!("{count} {many}"),
@@ -134,10 +134,10 @@ fn tell(path: &Path, written: &Written, ended: &Ended) {
         count(ended.threads, "thread", "threads"),
         format_size(written.size_bytes),
     ));
-    tell_missed(ended);
+    report_missed(ended);
 }
 
-pub(crate) fn tell_missed(ended: &Ended) {
+pub(crate) fn report_missed(ended: &Ended) {
     for missed in &ended.missed {
         complain(&format!("not recorded: {missed}"));
     }
@@ -147,7 +147,7 @@ pub(crate) fn tell_missed(ended: &Ended) {
 }
 
 /// The command's exit code as this program's own.
-pub(crate) fn pass_on(ended: &Ended) -> Result<(), Failure> {
+pub(crate) fn pass_on(ended: &Ended) -> Result<()> {
     let code = match ended.exit {
         Exit::Code(code) => code,
         Exit::Signal(number) => OF_SIGNALS + number,

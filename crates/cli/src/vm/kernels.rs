@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use vm::MODULES;
 
 use crate::output::{OutputArgs, show};
-use crate::{Failure, OrWrong, guests};
+use crate::{OrWrong, Result, guests};
 
 const EXAMPLES: &str = "\
 A kernel that is named is fetched if need be, and kept in the cache. Nothing is installed.
@@ -46,7 +46,7 @@ pub(crate) struct KernelsArgs {
 /// Kernels of the archive that are listed without --all.
 const MOST_OF_ARCHIVE: usize = 15;
 
-pub(crate) fn kernels(args: &KernelsArgs) -> Result<(), Failure> {
+pub(crate) fn kernels(args: &KernelsArgs) -> Result<()> {
     let waiter = Waiter::new().context("catch signals")?;
     let outcome = if args.kernels.is_empty() { list(args) } else { describe(args) };
     outcome.map_err(|failure| guests::stopped_or(&waiter, failure))
@@ -58,7 +58,7 @@ struct Listed {
     read: Option<Result<Kernel, KernelError>>,
 }
 
-fn list(args: &KernelsArgs) -> Result<(), Failure> {
+fn list(args: &KernelsArgs) -> Result<()> {
     let cache_dir = Cache::of_user().kernels();
     let (archive, local): (Vec<AvailableKernel>, Vec<AvailableKernel>) =
         survey(&cache_dir, &args.dirs)
@@ -132,7 +132,7 @@ fn obstacle(kernel: &Kernel) -> Option<String> {
     kernel.modules(&MODULES).err().map(|error| error.to_string())
 }
 
-fn describe(args: &KernelsArgs) -> Result<(), Failure> {
+fn describe(args: &KernelsArgs) -> Result<()> {
     let cache_dir = Cache::of_user().kernels();
     let mut described = Vec::new();
     for name in &args.kernels {

@@ -16,12 +16,12 @@ use sys::process::{end, fork_child};
 use vm::{Difference, Vm, VmOptions, first_difference};
 use workloads::{loads_and_provocations, probes};
 
-use super::{MachineArgs, Setting};
+use super::{MachineArgs, VmContext};
 use crate::guests;
 use crate::output::{OutputArgs, show};
 use crate::run::workload;
 use crate::timing::TimingArgs;
-use crate::{Failure, wrong};
+use crate::{Failure, Result, wrong};
 
 /// A load that uses processor, memory and disk.
 const VERIFIED_LOAD: &str = "2ctx-mem";
@@ -78,7 +78,7 @@ struct VerifiedRun {
     bytes: Vec<u8>,
 }
 
-pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
+pub(crate) fn verify(args: &VerifyArgs) -> Result<()> {
     let request = args.machine.request();
     if !request.machine.is_deterministic() {
         return Err(wrong!(
@@ -90,14 +90,14 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let settings = [("load", &args.load), ("probe", &args.probe)];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.clone()));
     let cell = CellPlan::typed(profile, args.timing.changes, &settings).map_err(wrong)?;
-    let setting = args.machine.setting()?;
-    let spec = cell.spec(SubjectSpec::Vm(Box::new(setting.spec.clone())), args.seed, 0, 0);
+    let context = args.machine.prepare()?;
+    let spec = cell.spec(SubjectSpec::Vm(Box::new(context.spec.clone())), args.seed, 0, 0);
     let mut made = Vec::new();
     for boot in 1..=args.boots {
-        runs_of_boot(&setting, &spec, args.boots > 1, boot, &mut made)?;
+        runs_of_boot(&context, &spec, args.boots > 1, boot, &mut made)?;
     }
     let differences = differences(&made);
-    let data = as_json(&setting.spec, &made, &differences);
+    let data = as_json(&context.spec, &made, &differences);
     show(&document(&made, &differences).with_data(data), &OutputArgs::printed(args.json))?;
     match differences.iter().all(Option::is_none) {
         true => Ok(()),
@@ -107,12 +107,12 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
 
 /// The runs that go on from one boot: of the first one several, of the others one.
 fn runs_of_boot(
-    Setting { waiter, progress, spec: machine }: &Setting,
+    VmContext { waiter, progress, spec: machine }: &VmContext,
     spec: &Spec,
     afresh: bool,
     boot: u32,
     made: &mut Vec<VerifiedRun>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let cache = Cache::of_user();
     // Removed when this boot is done with.
     let scratch = afresh
@@ -140,7 +140,7 @@ fn runs_of_boot(
     Ok(())
 }
 
-fn run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<Vec<u8>, Failure> {
+fn run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut take = |part: &[u8], _: Option<&Line>| {
         bytes.extend_from_slice(part);

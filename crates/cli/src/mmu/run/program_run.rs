@@ -16,7 +16,7 @@ use serde_json::json;
 use super::RunArgs;
 use crate::mmu::simulator;
 use crate::output::show;
-use crate::{Failure, OrWrong, wrong};
+use crate::{Failure, OrWrong, Result, wrong};
 use published::Published;
 
 struct SimulationRequest {
@@ -35,7 +35,7 @@ struct ProgramRun {
     run: Run,
 }
 
-pub(super) fn run_program(args: &RunArgs, program: &TypedJob) -> Result<(), Failure> {
+pub(super) fn run_program(args: &RunArgs, program: &TypedJob) -> Result<()> {
     let base = args.sim.settings(Some(program), &args.sim.set);
     let (mmu, job) = simulator::machine_and_program(&base)?;
     let published = args.compare.as_ref().map(|what| Published::read(what, &mmu)).transpose()?;
@@ -101,7 +101,7 @@ fn print_result(
     request: &SimulationRequest,
     made: &[ProgramRun],
     published: Option<&Published>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let curve = request.curve(made);
     let settings = Settings { plateau: Some(End::Low), ..Settings::default() };
     let found = find(&curve, &settings);

@@ -7,14 +7,10 @@ use model::Manifest;
 use store::results::RunFile;
 
 use super::ProgramRun;
-use crate::Failure;
+use crate::Result;
 
 /// Writes the runs and their manifest into a folder that has none.
-pub(super) fn write(
-    folder: &Path,
-    manifest: &Manifest,
-    made: &[ProgramRun],
-) -> Result<(), Failure> {
+pub(super) fn write(folder: &Path, manifest: &Manifest, made: &[ProgramRun]) -> Result<()> {
     let has_runs = store::results::read_runs(folder).is_ok();
     if has_runs || store::manifest::read(folder).is_ok_and(|found| found.is_some()) {
         return Err(wrong!(
