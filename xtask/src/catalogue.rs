@@ -6,8 +6,7 @@ use workloads::{Setting, Work, Workload};
 
 use crate::pattern;
 
-/// Names of a workload that are in run files: its parameters, what it counts, the unit of its
-/// volume.
+/// Names of a workload that stand in run files: its parameters, its counts, its volume's unit.
 fn words(workload: &Workload) -> Vec<String> {
     let setting = Setting {
         memory_bytes: 256 << 20,
@@ -24,7 +23,7 @@ fn words(workload: &Workload) -> Vec<String> {
         Work::Probe(probe) => (probe.plan)(&setting),
         Work::Job => Default::default(),
     };
-    let unit = Some(workload.dose_unit).filter(|unit| !unit.is_empty());
+    let unit = Some(workload.volume_unit).filter(|unit| !unit.is_empty());
     let own = workload.params.iter().map(|param| param.name).chain(unit);
     let names = workload.measures.iter().copied().chain(own).map(str::to_owned);
     names.chain(plan.params.into_keys()).collect()

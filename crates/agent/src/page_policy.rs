@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use model::Missed;
+use model::Unavailable;
 use workloads::{Backing, MemoryJob, Pages, TouchPlan};
 
 /// The kernel's settings for transparent huge pages of anonymous and of shared memory.
@@ -10,14 +10,14 @@ const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const SHARED_THP: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
 
 /// Why the page size of a job is unavailable, if it is, and what to do.
-pub(crate) fn unavailable(work: &MemoryJob) -> Option<Missed> {
+pub(crate) fn unavailable(work: &MemoryJob) -> Option<Unavailable> {
     let MemoryJob::Touch(plan) = work else { return None };
     let (capability, reason) = match plan.pages {
         Pages::Default | Pages::Small => return None,
         Pages::Thp => ("transparent huge pages", thp_refused(plan)?),
         Pages::Hugetlb => ("hugetlb pages", hugetlb_refused(plan)?),
     };
-    Some(Missed { capability: capability.to_owned(), reason })
+    Some(Unavailable { capability: capability.to_owned(), reason })
 }
 
 fn thp_refused(plan: &TouchPlan) -> Option<String> {

@@ -10,8 +10,8 @@ use store::import;
 use store::observations::observations_as;
 use store::reference::add_conditions;
 
-use crate::Failure;
 use crate::output::{OutputArgs, show};
+use crate::{Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -81,7 +81,7 @@ pub(crate) struct AttributeArgs {
     json: bool,
 }
 
-pub(crate) fn attribute(args: &AttributeArgs) -> Result<(), Failure> {
+pub(crate) fn attribute(args: &AttributeArgs) -> Result<()> {
     let datasets = args.what.iter().map(|what| read(what, args.allow_repeats));
     let datasets: Vec<Dataset> =
         datasets.collect::<anyhow::Result<_>>().map_err(Failure::WrongUse)?;

@@ -6,9 +6,9 @@ use experiment::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
 use report::bisect_document;
 use stats::NoisySettings;
 
-use crate::Failure;
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{OutputArgs, show};
+use crate::{Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,7 +55,7 @@ pub(crate) struct BisectArgs {
     json: bool,
 }
 
-pub(crate) fn bisect(args: &BisectArgs) -> Result<(), Failure> {
+pub(crate) fn bisect(args: &BisectArgs) -> Result<()> {
     let settings = NoisySettings {
         confidence: args.confidence,
         budget: args.budget,

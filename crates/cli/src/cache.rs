@@ -7,7 +7,7 @@ use render::{Cell, Document, Table, plain_text};
 use serde_json::json;
 
 use crate::output::{OutputArgs, show};
-use crate::{Failure, print};
+use crate::{Result, print};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -47,7 +47,7 @@ pub(crate) enum CacheCommand {
     },
 }
 
-pub(crate) fn cache(command: &CacheCommand) -> Result<(), Failure> {
+pub(crate) fn cache(command: &CacheCommand) -> Result<()> {
     let cache = Cache::of_user();
     let root = cache.root.display().to_string();
     match *command {

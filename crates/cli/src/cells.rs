@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
-use experiment::{CellMaker, ExperimentError};
+use experiment::{CellMaker, CellResult, ExperimentError};
 use keep::{Cache, Cells};
 use model::units::parse_duration_ns;
 use vm::VmOptions;
 
-use crate::Failure;
+use crate::{Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,8 +44,8 @@ pub(crate) struct CellsArgs {
     with_parent: bool,
 }
 
-/// Runs the cells on standard input; the result of each is a JSON line on standard output.
-pub(crate) fn cells(args: &CellsArgs) -> Result<(), Failure> {
+/// Makes the cells on standard input; what came of each is a JSON line on standard output.
+pub(crate) fn cells(args: &CellsArgs) -> Result<()> {
     if args.with_parent {
         sys::process::die_with_parent(parent_id()).context("follow the parent process")?;
     }
@@ -63,18 +63,18 @@ pub(crate) fn cells(args: &CellsArgs) -> Result<(), Failure> {
         // A signal ends this process and any guest with it; what is kept is complete or absent.
         let made = maker.take(&line, &|| false).map_err(|error| failure(number + 1, error))?;
         if let Some(made) = made {
-            tell(&made, begun.elapsed())?;
+            print_result(&made, begun.elapsed())?;
         }
     }
     Ok(())
 }
 
-/// Reports the result of a cell immediately.
-fn tell(made: &experiment::MadeCell, wall: Duration) -> Result<(), Failure> {
-    let mut told = serde_json::to_value(made).context("write the result of a cell")?;
-    told["wall_ns"] = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX).into();
+/// Prints what came of a cell, at once.
+fn print_result(cell: &CellResult, wall: Duration) -> Result<()> {
+    let mut line = serde_json::to_value(cell).context("write what came of a cell")?;
+    line["wall_ns"] = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX).into();
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{told}").and_then(|()| out.flush()).context("write the result of a cell")?;
+    writeln!(out, "{line}").and_then(|()| out.flush()).context("write what came of a cell")?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use store::import::Options;
 use store::observations::observations_as;
 
 use crate::output::{OutputArgs, show};
-use crate::{Failure, OrWrong, settings};
+use crate::{Failure, OrWrong, Result, settings};
 
 /// The factor of those who time whole commands.
 const COMMAND: &str = "command";
@@ -80,7 +80,7 @@ pub(crate) struct CompareArgs {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct FailOn(Option<f64>);
 
-pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
+pub(crate) fn compare(args: &CompareArgs) -> Result<()> {
     let options = Options {
         responses: args.responses.clone(),
         factors: args.factor.iter().cloned().collect(),

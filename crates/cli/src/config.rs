@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::output::{OutputArgs, show};
 use crate::settings::{NAMES, Settings, option, path};
-use crate::{Failure, print};
+use crate::{Result, print};
 
 const EXAMPLES: &str = "\
 The file is $XDG_CONFIG_HOME/thrashlab/config.toml, else
@@ -34,11 +34,7 @@ pub(crate) struct ConfigArgs {
     output: OutputArgs,
 }
 
-pub(crate) fn config(
-    args: &ConfigArgs,
-    settings: &Settings,
-    command: &Command,
-) -> Result<(), Failure> {
+pub(crate) fn config(args: &ConfigArgs, settings: &Settings, command: &Command) -> Result<()> {
     let path =
         path().ok_or_else(|| wrong!("HOME is not set, so there is no configuration file"))?;
     if args.path {
@@ -66,9 +62,9 @@ fn built_in(command: &Command, name: &str) -> String {
     let defaults: Vec<_> =
         option.get_default_values().iter().map(|it| it.to_string_lossy()).collect();
     let help = option.get_help().map(ToString::to_string).unwrap_or_default();
-    let told = help.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
-    match (defaults.join(","), told) {
-        (default, Some((told, _))) if default.is_empty() => told.to_owned(),
+    let stated = help.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
+    match (defaults.join(","), stated) {
+        (default, Some((stated, _))) if default.is_empty() => stated.to_owned(),
         (default, _) => default,
     }
 }

@@ -13,7 +13,7 @@ use model::units::parse_duration_ns;
 use report::{doctor_document, doctor_metrics, rules_document, unit_costs_document};
 
 use crate::output::{OutputArgs, show};
-use crate::{Failure, print};
+use crate::{Result, print};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -103,7 +103,7 @@ fn watched(text: &str) -> Result<u64, String> {
     }
 }
 
-pub(crate) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
+pub(crate) fn doctor(args: &DoctorArgs) -> Result<()> {
     if args.rules {
         return show(&rules_document(doctor::ALL), &args.output);
     }
@@ -122,7 +122,7 @@ fn report_interval(
     before: &Snapshot,
     after: &Snapshot,
     costs: &UnitCosts,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let found = diagnose(&Interval::new(before, after), costs);
     match write_metrics(args, &[(None, &found)])? {
         true => Ok(()),
@@ -132,7 +132,7 @@ fn report_interval(
 
 /// Writes diagnoses as OpenMetrics if requested; whether they were printed. A file is replaced as a
 /// whole, because a collector may read it at any time.
-fn write_metrics(args: &DoctorArgs, found: &[(Option<&str>, &Diagnosis)]) -> Result<bool, Failure> {
+fn write_metrics(args: &DoctorArgs, found: &[(Option<&str>, &Diagnosis)]) -> Result<bool> {
     match &args.openmetrics {
         Some(file) if file.as_os_str() == "-" => print(&doctor_metrics(found)).map(|()| true),
         Some(file) => {

@@ -16,10 +16,10 @@ use model::units::format_duration;
 use render::{Block, Document};
 use report::{against_itself_document, cells_document, plan_document};
 
-use crate::laboratory::{LabArgs, drive, failure};
+use crate::laboratory::{LabArgs, arguments, drive, failure};
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
-use crate::{Failure, print_bytes};
+use crate::{Failure, Result, print_bytes};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -104,11 +104,12 @@ enum Outcome {
     Carried(Carried),
 }
 
-pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
+pub(crate) fn experiment(args: &ExperimentArgs) -> Result<()> {
     let output = args.output.as_deref();
     let mut experiment = Experiment::new(&args.plan, &args.changes, output).map_err(failure)?;
     if args.dry_run {
-        return print_plan(args, &experiment);
+        let manifest = experiment.planned().map_err(failure)?;
+        return show(&plan_document(&manifest), &OutputArgs::printed(args.json));
     }
     experiment.open().map_err(failure)?;
     if args.list_cells || args.fleet.is_some() {
@@ -149,17 +150,12 @@ fn work(
     experiment.run(&mut lab, driver).map(Outcome::Carried)
 }
 
-fn print_plan(args: &ExperimentArgs, experiment: &Experiment) -> Result<(), Failure> {
-    let manifest = experiment.planned().map_err(failure)?;
-    show(&plan_document(&manifest), &OutputArgs::printed(args.json))
-}
-
 fn print_outlook(
     args: &ExperimentArgs,
     outlook: &Outlook,
     jobs: usize,
     folder: &Path,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let (on_host, host_ns) = outlook.on_host;
     let (in_guests, virtual_ns) = outlook.in_guests;
     let data = serde_json::json!({
@@ -196,7 +192,7 @@ fn finish(
     carried: &Carried,
     folder: &Path,
     progress: &Progress,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let shown = folder.display();
     if carried.interrupted {
         progress.say(&format!("stopped; run the same command again to resume it ({shown})"));
@@ -227,7 +223,7 @@ fn finish(
 }
 
 /// Prints how much noise there is; an alarm is [`Failure::CheckFailed`].
-fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<(), Failure> {
+fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<()> {
     let found = analysis::against_itself(dataset, AA_FACTOR, &Request::default())
         .context("compare the two arms")?;
     show(&against_itself_document(&found), &OutputArgs::printed(args.json))?;
@@ -235,22 +231,15 @@ fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<(), F
 }
 
 /// Becomes the driver of a fleet; returns only if that fails.
-fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<(), Failure> {
+fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<()> {
     let python = env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
     check_python(&python)?;
     let program = env::current_exe().context("find this program")?;
     let mut command = Command::new(&python);
     command.args(["-m", "thrashlab.fleet"]).arg(&args.plan);
     command.args(["--address", address, "--out"]).arg(folder);
-    if let Some(store) = &args.store {
-        command.args(["--store", store]);
-    }
-    if args.no_resume {
-        command.arg("--no-resume");
-    }
-    if args.lab.quiet {
-        command.arg("--quiet");
-    }
+    command.args(arguments([("--store", args.store.clone().map(OsString::from))]));
+    command.args(set_flags([(args.no_resume, "--no-resume"), (args.lab.quiet, "--quiet")]));
     command.args(args.lab.of_fleet());
     // What belongs to the plan goes to every `thrashlab experiment` that the driver starts.
     command.arg("--").args(of_plan(args));
@@ -260,30 +249,30 @@ fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<()
 
 /// The arguments that change the plan or what is printed of it.
 fn of_plan(args: &ExperimentArgs) -> Vec<OsString> {
-    let mut passed: Vec<OsString> = Vec::new();
-    if let Some(blocks) = args.changes.blocks {
-        passed.extend(["--blocks".into(), blocks.to_string().into()]);
-    }
-    if let Some(seeds) = &args.changes.seeds {
-        passed.extend(["--seeds".into(), seeds_text(seeds).into()]);
-    }
-    let flags = [(args.changes.aa, "--aa"), (args.json, "--json")];
-    passed.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| (*flag).into()));
+    let mut passed = arguments([
+        ("--blocks", args.changes.blocks.map(|blocks| blocks.to_string().into())),
+        ("--seeds", args.changes.seeds.as_ref().map(|seeds| seeds_text(seeds).into())),
+    ]);
+    passed.extend(set_flags([(args.changes.aa, "--aa"), (args.json, "--json")]));
     passed
 }
 
-fn check_python(python: &OsString) -> Result<(), Failure> {
+fn set_flags(flags: [(bool, &'static str); 2]) -> impl Iterator<Item = OsString> {
+    flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.into())
+}
+
+fn check_python(python: &OsString) -> Result<()> {
     let shown = python.display();
-    let asked = Command::new(python).args(["-c", MISSING]).output().map_err(|error| {
+    let output = Command::new(python).args(["-c", MISSING]).output().map_err(|error| {
         Failure::NotMeasured(anyhow!(
             "--fleet needs Python with thrashlab's package and Ray, and {shown} does not start: \
              {error}; name another one in {PYTHON}"
         ))
     })?;
-    let missing = String::from_utf8_lossy(&asked.stdout).trim().replace(' ', ", ");
-    if !asked.status.success() {
-        let said = String::from_utf8_lossy(&asked.stderr).trim().to_owned();
-        return Err(Failure::NotMeasured(anyhow!("{shown} does not run: {said}")));
+    let missing = String::from_utf8_lossy(&output.stdout).trim().replace(' ', ", ");
+    if !output.status.success() {
+        let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(Failure::NotMeasured(anyhow!("{shown} does not run: {error}")));
     }
     match missing.is_empty() {
         true => Ok(()),

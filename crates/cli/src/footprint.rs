@@ -14,7 +14,7 @@ use model::units::parse_duration_ns;
 use report::footprint_document;
 
 use crate::output::{OutputArgs, show};
-use crate::{Failure, OrWrong, complain};
+use crate::{Failure, OrWrong, Result, complain};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -97,7 +97,7 @@ enum Sort {
     Pid,
 }
 
-pub(crate) fn footprint(args: &FootprintArgs) -> Result<(), Failure> {
+pub(crate) fn footprint(args: &FootprintArgs) -> Result<()> {
     let system = System::running().context("read the mappings of this process")?;
     let pids = targets(args, &system)?;
     if !args.no_clear && !args.yes {
@@ -120,7 +120,7 @@ pub(crate) fn footprint(args: &FootprintArgs) -> Result<(), Failure> {
     }
 }
 
-fn targets(args: &FootprintArgs, system: &System) -> Result<Vec<u32>, Failure> {
+fn targets(args: &FootprintArgs, system: &System) -> Result<Vec<u32>> {
     if args.all {
         return Ok(system.all().context("look for processes")?);
     }
@@ -146,7 +146,7 @@ fn others(system: &System, pids: &[u32]) -> Vec<(u32, TaskStatus)> {
         .collect()
 }
 
-fn confirm(others: &[(u32, TaskStatus)]) -> Result<(), Failure> {
+fn confirm(others: &[(u32, TaskStatus)]) -> Result<()> {
     let Some((pid, first)) = others.first() else { return Ok(()) };
     let whose = match others.len() {
         1 => format!("{pid} ({}) of user {}", first.name, first.user),

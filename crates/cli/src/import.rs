@@ -12,7 +12,7 @@ use store::observations::{observations_as, read};
 use store::resp1::{RatioCheck, RowPoints, check_ratios, parse, points_notes, recover_points};
 
 use crate::output::{OutputArgs, deliver, show};
-use crate::{Failure, OrWrong};
+use crate::{Failure, OrWrong, Result};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,14 +82,14 @@ fn import_format(text: &str) -> Result<store::import::Format, String> {
     Format::named(text).ok_or_else(|| format!("no format is named {text:?}; choose from {names}"))
 }
 
-pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
+pub(crate) fn import(args: &ImportArgs) -> Result<()> {
     match &args.from {
         Some(ImportFrom::Resp1 { file, output }) => import_resp1(file, output),
         None => import_any(args),
     }
 }
 
-fn import_any(args: &ImportArgs) -> Result<(), Failure> {
+fn import_any(args: &ImportArgs) -> Result<()> {
     let options = Options {
         responses: args.responses.clone(),
         factors: args.factors.clone(),
@@ -100,7 +100,7 @@ fn import_any(args: &ImportArgs) -> Result<(), Failure> {
     show(&dataset_document(&set), &args.output)
 }
 
-fn import_resp1(file: &Path, args: &OutputArgs) -> Result<(), Failure> {
+fn import_resp1(file: &Path, args: &OutputArgs) -> Result<()> {
     let name = file.display();
     let text = read(file).or_wrong("read the output")?;
     let table = parse(&text).or_wrong(format!("{name} is not output of resp1"))?;

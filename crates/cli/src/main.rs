@@ -70,6 +70,8 @@ enum Failure {
     OfCommand(u8),
 }
 
+type Result<T, E = Failure> = std::result::Result<T, E>;
+
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
         Self::NotMeasured(error)
@@ -83,7 +85,7 @@ fn wrong(why: impl Display + Debug + Send + Sync + 'static) -> Failure {
 
 /// A step that fails because the request is impossible.
 trait OrWrong<T, E>: Context<T, E> + Sized {
-    fn or_wrong(self, step: impl Display + Send + Sync + 'static) -> Result<T, Failure> {
+    fn or_wrong(self, step: impl Display + Send + Sync + 'static) -> Result<T> {
         self.context(step).map_err(Failure::WrongUse)
     }
 }
@@ -111,8 +113,8 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Reads the command line, with the user's settings as defaults, and runs the command.
-fn started(mut arguments: Vec<OsString>) -> Result<(), Failure> {
+/// Reads the command line, with the user's settings as defaults, and does what it asks for.
+fn started(mut arguments: Vec<OsString>) -> Result<()> {
     for warning in old_names::replace(&mut arguments) {
         complain(&format!("thrashlab: {warning}"));
     }
@@ -137,7 +139,7 @@ fn started(mut arguments: Vec<OsString>) -> Result<(), Failure> {
     execute(cli.command, &settings)
 }
 
-fn execute(command: Command, settings: &Settings) -> Result<(), Failure> {
+fn execute(command: Command, settings: &Settings) -> Result<()> {
     match command {
         Command::Config(args) => config::config(&args, settings, &args::command()),
         Command::Run(args) => run::run(&args),
@@ -194,17 +196,17 @@ fn tool(arguments: &[OsString]) -> Option<ExitCode> {
 
 /// An error with its causes, each once.
 fn chain(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| {
-        match told.is_empty() {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| {
+        match text.is_empty() {
             true => cause,
-            false if told.contains(&cause) => told,
-            false => format!("{told}: {cause}"),
+            false if text.contains(&cause) => text,
+            false => format!("{text}: {cause}"),
         }
     })
 }
 
 /// Runs the assignment on standard input; its run file goes to standard output.
-fn agent() -> Result<(), Failure> {
+fn agent() -> Result<()> {
     let assignment: agent::Assignment = serde_json::from_reader(std::io::stdin().lock())
         .or_wrong("read the assignment from standard input")?;
     match agent::run(&assignment, std::io::stdout().lock()) {
@@ -217,7 +219,7 @@ fn agent() -> Result<(), Failure> {
     }
 }
 
-fn man(names: &[String]) -> Result<(), Failure> {
+fn man(names: &[String]) -> Result<()> {
     let mut page = args::command();
     page.build();
     for name in names {

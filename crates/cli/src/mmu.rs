@@ -11,7 +11,7 @@ use clap::Subcommand;
 use model::MmuSpec;
 use trace::Notes;
 
-use crate::Failure;
+use crate::Result;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -40,7 +40,7 @@ pub(crate) enum MmuCommand {
     Machines(machines::MachinesArgs),
 }
 
-pub(crate) fn mmu(command: &MmuCommand) -> Result<(), Failure> {
+pub(crate) fn mmu(command: &MmuCommand) -> Result<()> {
     match command {
         MmuCommand::Run(args) => run::run(args),
         MmuCommand::Whatif(args) => whatif::whatif(args),

@@ -16,7 +16,7 @@ use crate::laboratory::{LabArgs, drive};
 use crate::output::deliver;
 use crate::show::Shape;
 use crate::timing::TimingArgs;
-use crate::{Failure, report, settings, show, wrong};
+use crate::{Failure, Result, report, settings, show, wrong};
 
 /// One freeze a second, for the test hook.
 const FREEZE_EVERY_NS: u64 = 1_000_000_000;
@@ -70,8 +70,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     timing: TimingArgs,
 
-    /// Volume of every load: 1 is the load as documented, 0.5 half of it; 0 is the control run of
-    /// loads that provoke a condition (provoke-…) [default: 1]
+    /// Volume of every load: 1 is the load as documented, 0.5 half of it; 0, of loads that provoke a
+    /// condition (provoke-…), is their control run [default: 1]
     #[arg(long, value_name = "VOLUME", value_parser = intensity)]
     intensity: Option<f64>,
 
@@ -140,7 +140,7 @@ struct JobArgs {
 
 impl JobArgs {
     /// The settings in the order in which they count, by their names in plans.
-    fn settings(&self) -> Result<Vec<Setting>, Failure> {
+    fn settings(&self) -> Result<Vec<Setting>> {
         let Some(job) = &self.job else { return Ok(self.set.clone()) };
         if job.name != workloads::SESSION.name && (self.script.is_some() || self.users.is_some()) {
             return Err(wrong!(
@@ -169,7 +169,7 @@ impl JobArgs {
 }
 
 impl RunArgs {
-    fn plan(&self) -> Result<MatrixPlan, Failure> {
+    fn plan(&self) -> Result<MatrixPlan> {
         let named = [
             ("subject", self.subject.clone()),
             ("probe", self.probe.clone()),
@@ -186,7 +186,7 @@ impl RunArgs {
     }
 
     /// Refuses options of measured machines for guests and simulations.
-    fn check_place(&self, cell: &CellPlan) -> Result<(), Failure> {
+    fn check_place(&self, cell: &CellPlan) -> Result<()> {
         let instead = match &cell.subject {
             Some(SubjectArg::Vm(_)) => "a guest has its own disk: vm:disk.size=SIZE,swap=SIZE",
             Some(SubjectArg::Mmu(_)) => "a simulated one writes no files but its results",
@@ -205,7 +205,7 @@ impl RunArgs {
     }
 }
 
-pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let plan = args.plan()?;
     let measure = plan.measure();
     if matches!(measure, Measure::Job(_)) && args.shape.output_format().is_none() {
@@ -237,7 +237,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// A folder without runs: the one that was named, or a new one named by the time of day.
-fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf, Failure> {
+fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf> {
     let Some(folder) = &args.output else {
         let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
         return Ok(store::results::default_folder().join(format!(

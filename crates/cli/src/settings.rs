@@ -11,7 +11,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, ColorChoice, Command, Id};
 use keep::folders::user_folder;
 
-use crate::{Failure, OrWrong};
+use crate::{OrWrong, Result};
 
 /// The settings: long options, `vm` (the SETTINGS of `thrashlab vm`), and `results`.
 pub(crate) const NAMES: [&str; 10] = [
@@ -43,7 +43,7 @@ static COLOR: OnceLock<ColorChoice> = OnceLock::new();
 
 impl Settings {
     /// Reads environment and file. Fails when the file cannot be read, or a value is wrong.
-    pub(crate) fn read(command: &Command) -> Result<Self, Failure> {
+    pub(crate) fn read(command: &Command) -> Result<Self> {
         let check = |name: &str, value: &str| {
             option(command, name).map_or(Ok(()), |option| check(option, value))
         };

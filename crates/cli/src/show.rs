@@ -21,7 +21,7 @@ use store::reference::{document, find};
 use store::results::read_runs;
 
 use crate::output::{deliver, possible_values};
-use crate::{Failure, OrWrong};
+use crate::{OrWrong, Result};
 
 #[derive(Args)]
 pub(crate) struct Shape {
@@ -108,7 +108,7 @@ pub(crate) struct ShowArgs {
     pub(crate) output: Option<PathBuf>,
 }
 
-pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
+pub(crate) fn show(args: &ShowArgs) -> Result<()> {
     let (what, shape) = (args.what.as_str(), &args.shape);
     let path = Path::new(what);
     let set;
@@ -137,7 +137,7 @@ pub(crate) fn shaped(
     runs: &[Run],
     skipped: BTreeMap<String, String>,
     shape: &Shape,
-) -> Result<Document<'static>, Failure> {
+) -> Result<Document<'static>> {
     if !is_of_job(runs) {
         return Ok(of_matrix(Matrix::from_runs(runs, skipped), shape));
     }

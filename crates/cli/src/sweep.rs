@@ -13,7 +13,7 @@ use store::{CurveOptions, Curves};
 
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{self, OutputArgs};
-use crate::{Failure, OrWrong, print, settings};
+use crate::{Failure, OrWrong, Result, print, settings};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,8 +29,8 @@ Examples:
   thrashlab sweep session --range 1..24
                                  users at work at the same time
   thrashlab sweep cpuload --range 0.1..4 --set probe=wake
-                                 the delays of a probe over the volume of a load
-  thrashlab sweep plan.toml      the plan of a sweep
+                                                    the volume of a load, and how a probe responds
+  thrashlab sweep plan.toml                         the plan of a sweep
   thrashlab sweep --from reference:sun4/vmtest-sparcstation1-old-hat
                                  the table of 1990: where is its knee?
   thrashlab sweep --from FOLDER  print the result of a finished sweep again
@@ -116,7 +116,7 @@ impl SweepArgs {
     }
 }
 
-pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+pub(crate) fn sweep(args: &SweepArgs) -> Result<()> {
     if let Some(what) = &args.source.from {
         return redraw(args, what);
     }
@@ -164,7 +164,7 @@ pub(crate) fn has_costs(curve: &Curve) -> bool {
 }
 
 /// Prints existing measurements.
-fn redraw(args: &SweepArgs, what: &str) -> Result<(), Failure> {
+fn redraw(args: &SweepArgs, what: &str) -> Result<()> {
     let options = CurveOptions {
         over: args.source.level.clone().or_else(|| args.search.over.clone()),
         cost: args.source.cost.clone().or_else(|| args.search.response.clone()),
@@ -221,7 +221,7 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
     }
 }
 
-fn show(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<(), Failure> {
+fn show(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<()> {
     let view = view(curves, settings);
     let document = sweep_document(&view).with_json(|| as_json(&view));
     output::show(&document, &OutputArgs::printed(args.json))

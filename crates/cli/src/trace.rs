@@ -8,7 +8,7 @@ mod stat;
 
 use clap::Subcommand;
 
-use crate::Failure;
+use crate::Result;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +27,7 @@ pub(crate) enum TraceCommand {
     Stat(stat::StatArgs),
 }
 
-pub(crate) fn trace(command: &TraceCommand) -> Result<(), Failure> {
+pub(crate) fn trace(command: &TraceCommand) -> Result<()> {
     match command {
         TraceCommand::Record(args) => record::record(args),
         TraceCommand::Convert(args) => convert::convert(args),

@@ -15,7 +15,7 @@ use model::VmSpec;
 use vm::VmRequest;
 
 use crate::progress::Progress;
-use crate::{Failure, OrWrong, settings};
+use crate::{OrWrong, Result, settings};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -54,7 +54,7 @@ struct MachineArgs {
 }
 
 /// What a command with a machine needs.
-struct Setting {
+struct VmContext {
     waiter: Waiter,
     progress: Progress,
     spec: VmSpec,
@@ -68,14 +68,14 @@ impl MachineArgs {
         VmRequest { kernel, ..self.settings.clone() }
     }
 
-    fn setting(&self) -> Result<Setting, Failure> {
+    fn prepare(&self) -> Result<VmContext> {
         let waiter = Waiter::new().context("catch signals")?;
         let progress = Progress::new(false, None);
         let (spec, note) = subject_arg::vm_spec(&self.request());
         note.iter().for_each(|note| progress.say(note));
         // An error of the name is wrong use; everything else about a kernel is found out later.
         spec.kernel.parse::<KernelArg>().map_err(anyhow::Error::msg).or_wrong("vm:kernel")?;
-        Ok(Setting { waiter, progress, spec })
+        Ok(VmContext { waiter, progress, spec })
     }
 }
 
@@ -84,7 +84,7 @@ fn request(text: &str) -> Result<VmRequest, String> {
     vm::parse_request(text.strip_prefix("vm:").unwrap_or(text))
 }
 
-pub(crate) fn vm(command: &VmCommand) -> Result<(), Failure> {
+pub(crate) fn vm(command: &VmCommand) -> Result<()> {
     match command {
         VmCommand::Kernels(args) => kernels::kernels(args),
         VmCommand::Machines(args) => machines::machines(args),

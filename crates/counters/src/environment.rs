@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::{Environment, Missed};
+use model::{Environment, Unavailable};
 
 use crate::mounts::{Mount, mounts};
 use crate::parse;
@@ -64,7 +64,7 @@ const FACTS: [(&str, &str, &str, bool); 16] = [
 /// Follows `Documentation/admin-guide/sysctl/{kernel,vm}.rst`,
 /// `Documentation/admin-guide/mm/{transhuge,multigen_lru}.rst`,
 /// `Documentation/filesystems/proc.rst` and `Documentation/ABI/`.
-pub fn environment(roots: &Roots) -> (Environment, Vec<Missed>) {
+pub fn environment(roots: &Roots) -> (Environment, Vec<Unavailable>) {
     let mut facts = Facts { roots, found: Environment::new(), missed: Vec::new() };
     for (name, file, choice, is_wanted) in FACTS {
         let find = |text: &str| chosen(text, choice).ok_or(format!(": no choice in {text:?}"));
@@ -106,7 +106,7 @@ pub fn environment(roots: &Roots) -> (Environment, Vec<Missed>) {
 struct Facts<'a> {
     roots: &'a Roots,
     found: Environment,
-    missed: Vec<Missed>,
+    missed: Vec<Unavailable>,
 }
 
 impl Facts<'_> {
@@ -115,7 +115,7 @@ impl Facts<'_> {
     }
 
     fn keep(&mut self, name: &str, fact: Result<String, String>) {
-        let missed = |reason| Missed { capability: format!("environment.{name}"), reason };
+        let missed = |reason| Unavailable { capability: format!("environment.{name}"), reason };
         let fact = fact.map_err(|reason| self.missed.push(missed(reason)));
         self.add(name, fact.ok());
     }

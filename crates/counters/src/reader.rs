@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use model::Missed;
+use model::Unavailable;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{Reader, Row, row};
@@ -73,7 +73,7 @@ const V1_CPUACCT: [Row; 1] = [row("cpuacct.usage", "cpu_cgroup", single_value, "
 
 impl Reader {
     /// Opens and tries every file; lists what neither version of control groups has.
-    pub fn open(sources: &Sources) -> (Self, Vec<Missed>) {
+    pub fn open(sources: &Sources) -> (Self, Vec<Unavailable>) {
         let pressure = sources.proc_root.join("pressure");
         let machine: [FileGroup<'_>; 2] =
             [(Some(&sources.proc_root), &PROC, false), (Some(&pressure), &PSI, false)];
@@ -81,18 +81,18 @@ impl Reader {
     }
 
     /// Opens the files of the sandbox alone, which may be any control group.
-    pub fn open_group(sources: &Sources) -> (Self, Vec<Missed>) {
-        Self::open_groups(sandbox_files(sources))
+    pub fn open_group(sources: &Sources) -> (Self, Vec<Unavailable>) {
+        Self::open_tables(group_tables(sources))
     }
 
-    fn open_groups<'a>(groups: impl IntoIterator<Item = FileGroup<'a>>) -> (Self, Vec<Missed>) {
+    fn open_tables<'a>(tables: impl IntoIterator<Item = Table<'a>>) -> (Self, Vec<Unavailable>) {
         let (mut reader, mut missed) = (Self::default(), Vec::new());
         for (dir, rows, may_be_absent) in groups {
             let Some(dir) = dir else { continue };
             for row in rows {
                 let Row { file, source, .. } = *row;
                 let refused = reader.add(dir, *row, may_be_absent);
-                missed.extend(refused.map(|reason| Missed {
+                missed.extend(refused.map(|reason| Unavailable {
                     capability: match source == file {
                         true => file.to_owned(),
                         false => format!("{source}/{file}"),

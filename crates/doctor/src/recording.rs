@@ -2,7 +2,7 @@
 //!
 //! Its JSON lines are the header and the snapshots. A truncated last line is omitted.
 
-use model::{Environment, Missed};
+use model::{Environment, Unavailable};
 use serde::{Deserialize, Serialize};
 
 use crate::snapshot::page_bytes;
@@ -25,7 +25,7 @@ pub struct RecordingHeader {
     /// Facts of the machine.
     pub environment: Environment,
     /// Unavailable counters, with reasons.
-    pub missed: Vec<Missed>,
+    pub missed: Vec<Unavailable>,
     /// Costs of operations on it.
     pub costs: UnitCosts,
 }

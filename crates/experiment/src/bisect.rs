@@ -11,7 +11,7 @@ use analysis::bisect::{
 use stats::NoisySettings;
 
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::event::Event;
 
 pub use command::CommandSteps;
@@ -31,7 +31,7 @@ pub trait Steps {
     }
 
     /// Earlier measurements in time order: step and value.
-    fn at_hand(&self) -> Result<Vec<(usize, f64)>, ExperimentError> {
+    fn at_hand(&self) -> Result<Vec<(usize, f64)>> {
         Ok(Vec::new())
     }
 
@@ -41,11 +41,7 @@ pub trait Steps {
     }
 
     /// Measures a step. An error ends the search.
-    fn measure(
-        &mut self,
-        step: usize,
-        driver: &mut Driver<'_>,
-    ) -> Result<Measured, ExperimentError>;
+    fn measure(&mut self, step: usize, driver: &mut Driver<'_>) -> Result<Measured>;
 }
 
 /// A search along an axis.
@@ -59,7 +55,7 @@ pub struct Bisection<'s> {
 impl Bisection<'_> {
     /// Finds the step. Fails when an end cannot be measured, there is no answer, or the user
     /// stopped it.
-    pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<Found, ExperimentError> {
+    pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<Found> {
         let axis = self.steps.axis();
         let mut found = self.search(&axis, driver);
         let is_alike = match &found {

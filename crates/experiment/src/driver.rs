@@ -9,7 +9,7 @@ use clap::Args;
 use keep::{Cache, Cells};
 use model::units::parse_duration_ns;
 use remote::RemoteOptions;
-use subject::Machine;
+use subject::{Machine, StageOptions};
 use vm::VmOptions;
 
 use crate::event::{Event, Listener};
@@ -57,6 +57,16 @@ impl DriverOptions {
         Some(Cells { folder: self.cells.clone()? })
     }
 
+    pub(crate) fn stage(&self, swap_bytes: Option<u64>) -> StageOptions {
+        StageOptions {
+            work_dir: self.work_dir.clone(),
+            swap_bytes,
+            origins: self.origins.clone(),
+            freeze: self.freeze,
+            ..StageOptions::default()
+        }
+    }
+
     pub(crate) fn guests(&self) -> VmOptions {
         let cache = Cache::of_user();
         VmOptions {
@@ -79,7 +89,7 @@ pub struct Driver<'a> {
     pub waiter: &'a Waiter,
     pub(crate) on_event: &'a mut Listener<'a>,
     /// Notes on the host so far: a search sets up its stage again for each batch.
-    said_of_host: BTreeSet<String>,
+    host_notes: BTreeSet<String>,
 }
 
 impl<'a> Driver<'a> {
@@ -89,7 +99,7 @@ impl<'a> Driver<'a> {
         waiter: &'a Waiter,
         on_event: &'a mut Listener<'a>,
     ) -> Self {
-        Self { options, waiter, on_event, said_of_host: BTreeSet::new() }
+        Self { options, waiter, on_event, host_notes: BTreeSet::new() }
     }
 
     /// Reports a note to the user.
@@ -99,9 +109,9 @@ impl<'a> Driver<'a> {
 
     /// Reports a note about this host, once.
     pub(crate) fn note_of_host(&mut self, text: String) {
-        if !self.said_of_host.contains(&text) {
+        if !self.host_notes.contains(&text) {
             self.note(&text);
-            self.said_of_host.insert(text);
+            self.host_notes.insert(text);
         }
     }
 

@@ -7,7 +7,10 @@ use vm::VmError;
 
 use crate::plan::PlanError;
 
-/// An experiment that cannot continue.
+/// What the steps of an experiment return.
+pub(crate) type Result<T, E = ExperimentError> = std::result::Result<T, E>;
+
+/// An experiment that cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
     /// The stage.

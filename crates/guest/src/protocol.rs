@@ -1,7 +1,7 @@
 //! Messages between host and guest: fw_cfg files in, bytes through an I/O port out.
 
 use agent::Freeze;
-use model::{Environment, MachineSpec, Missed, Spec};
+use model::{Environment, MachineSpec, Spec, Unavailable};
 use serde::{Deserialize, Serialize};
 
 /// Port of QEMU's `isa-debugcon`, for output. Not the usual 0x402, which the BIOS uses.
@@ -58,7 +58,7 @@ pub struct Cell {
     /// What the host knows of the machine and the guest does not.
     pub facts: Environment,
     /// What the machine could not have.
-    pub missed: Vec<Missed>,
+    pub missed: Vec<Unavailable>,
     /// Test hook: freeze the prober.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freeze: Option<Freeze>,

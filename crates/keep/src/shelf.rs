@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::folders::unless_missing;
+use crate::io_results::unless_missing;
 use crate::scratch::Scratch;
 
 const LIST: &str = "contents";

@@ -22,7 +22,7 @@ mod spec;
 pub mod units;
 pub mod whole_lines;
 
-pub use counters::{CounterSet, Missed, Name, Values};
+pub use counters::{CounterSet, Name, Unavailable, Values};
 pub use line::{
     CounterRecord, DeathRecord, Delivered, End, EndStatus, Environment, Header, Line, PassRecord,
     Phase, PhaseRecord, REMOTE_FACT, Warning, WorkRecord,

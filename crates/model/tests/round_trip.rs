@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Command, CounterSet, Delivered, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, Missed,
-    MmuSpec, Name, PassRecord, Phase, PhaseRecord, ProbeSpec, Run, RunEncoder, SampleRecord,
-    SandboxSpec, Script, Spec, SubjectSpec, Timing, Tools, Values, Warning, WorkRecord,
+    Command, CounterSet, Delivered, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, MmuSpec,
+    Name, PassRecord, Phase, PhaseRecord, ProbeSpec, Run, RunEncoder, SampleRecord, SandboxSpec,
+    Script, Spec, SubjectSpec, Timing, Tools, Unavailable, Values, Warning, WorkRecord,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -93,7 +93,7 @@ fn header() -> impl Strategy<Value = Header> {
             },
             environment: BTreeMap::from([("kernel".to_owned(), text.clone())]),
             origins: BTreeMap::new(),
-            missed: vec![Missed { capability: "psi".to_owned(), reason: text }],
+            missed: vec![Unavailable { capability: "psi".to_owned(), reason: text }],
         },
     )
 }

@@ -37,7 +37,7 @@ fn pass_on() -> Result<(), String> {
         Ok(stream) => stream,
         Err(_) => keeper::start().map_err(said)?,
     };
-    let begin = [encode(&Ask::Open(opening)), reader.into_rest()].concat();
+    let begin = [encode(&Ask::Open(opening)), reader.rest].concat();
     stream.write_all(&begin).map_err(said)?;
     let write = stream.try_clone().map_err(said)?;
     thread::spawn(move || {

@@ -77,13 +77,9 @@ impl Session<'_> {
         let socket = folder.join(socket);
         let waiter = Waiter::new().map_err(|error| format!("catch signals: {error}"))?;
         let options = StageOptions {
-            work_dir: opening.work_dir.clone(),
-            swap_bytes: opening.swap_bytes,
             facts: Environment::from([(REMOTE_FACT.to_owned(), opening.address.clone())]),
-            origins: opening.origins.clone(),
-            freeze: opening.freeze,
             outlives_login: true,
-            ..StageOptions::default()
+            ..opening.stage.clone()
         };
         let stage = match Stage::set(options, &waiter) {
             Ok(stage) => stage,

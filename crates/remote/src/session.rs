@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use agent::{Freeze, Waiter};
+use agent::Waiter;
 use clap::Args;
 use model::units::parse_duration_ns;
 use model::{DeathRecord, EndStatus, Line, Spec, SubjectSpec};
-use subject::{LocalSubject, Outcome, RunLines};
+use subject::{LocalSubject, Outcome, RunLines, StageOptions};
 use sys::clock::monotonic_ns;
 
 use crate::address::Address;
@@ -54,21 +54,9 @@ pub struct RemoteOptions {
     #[arg(skip)]
     pub purpose: PathBuf,
 
-    /// Where the files of loads and probes go there.
+    /// How the runs there are executed.
     #[arg(skip)]
-    pub work_dir: Option<PathBuf>,
-
-    /// Size of a temporary swap file there, in bytes.
-    #[arg(skip)]
-    pub swap_bytes: Option<u64>,
-
-    /// Where options come from, for the headers of runs.
-    #[arg(skip)]
-    pub origins: BTreeMap<String, String>,
-
-    /// Test hook: freeze the prober.
-    #[arg(skip)]
-    pub freeze: Option<Freeze>,
+    pub stage: StageOptions,
 }
 
 /// What happens during a run.
@@ -391,7 +379,8 @@ enum Failed {
 
 fn opening(address: &Address, options: &RemoteOptions) -> Opening {
     let user = user();
-    let settings = format!("{:?} {:?} {:?}", options.work_dir, options.swap_bytes, options.freeze);
+    let StageOptions { work_dir, swap_bytes, freeze, .. } = &options.stage;
+    let settings = format!("{work_dir:?} {swap_bytes:?} {freeze:?}");
     let purpose = absolute(&options.purpose);
     Opening {
         language: LANGUAGE,
@@ -402,9 +391,6 @@ fn opening(address: &Address, options: &RemoteOptions) -> Opening {
         wait: options.wait,
         patience_ns: options.reconnect.saturating_add(options.reconnect / 2),
         keep_ns: options.keep,
-        work_dir: options.work_dir.clone(),
-        swap_bytes: options.swap_bytes,
-        origins: options.origins.clone(),
-        freeze: options.freeze,
+        stage: options.stage.clone(),
     }
 }

@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
 
-use agent::Freeze;
 use jiff::Timestamp;
 use model::{EndStatus, Spec, SubjectSpec};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use subject::LocalSubject;
+use subject::{LocalSubject, StageOptions};
 
 /// Number of this language; two sides that do not agree on it do not talk.
 pub(crate) const LANGUAGE: u32 = 2;
@@ -38,12 +36,8 @@ pub(crate) struct Opening {
     pub(crate) patience_ns: u64,
     /// How long unfetched runs are kept, in ns.
     pub(crate) keep_ns: u64,
-    pub(crate) work_dir: Option<PathBuf>,
-    pub(crate) swap_bytes: Option<u64>,
-    /// Where options come from, for the headers of runs.
-    #[serde(default)]
-    pub(crate) origins: BTreeMap<String, String>,
-    pub(crate) freeze: Option<Freeze>,
+    #[serde(flatten)]
+    pub(crate) stage: StageOptions,
 }
 
 /// A request to the measured host.
@@ -188,7 +182,7 @@ pub(crate) enum Frame<W> {
 /// Splits the stream into lines and parses them. Shell output before the first message is skipped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reader {
-    rest: Vec<u8>,
+    pub(crate) rest: Vec<u8>,
     read_bytes: u64,
     /// Whether the first message has come; before, other lines are skipped.
     greeted: bool,
@@ -223,10 +217,6 @@ impl Reader {
             Some(Frame::Message(Ask::Open(opening))) => Ok(opening),
             _ => Err("a session begins with its opening".to_owned()),
         }
-    }
-
-    pub(crate) fn into_rest(self) -> Vec<u8> {
-        self.rest
     }
 
     /// The next line; `None` if it is incomplete. The error has the place and the reason.

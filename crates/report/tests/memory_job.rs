@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use analysis::{MemoryJob, is_of_memory_job};
 use model::{
-    CounterRecord, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, Missed, PassRecord, Run,
-    RunEncoder, Spec, SubjectSpec, Timing,
+    CounterRecord, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, PassRecord, Run,
+    RunEncoder, Spec, SubjectSpec, Timing, Unavailable,
 };
 use render::plain_text;
 use report::memory_job_document;
@@ -73,7 +73,7 @@ fn run(load: &str, costs_ms: &[u64], status: EndStatus) -> Run {
         },
         environment: [("kernel".to_owned(), "6.1".to_owned())].into(),
         origins: BTreeMap::new(),
-        missed: vec![Missed { capability: "perf".to_owned(), reason: "no PMU".to_owned() }],
+        missed: vec![Unavailable { capability: "perf".to_owned(), reason: "no PMU".to_owned() }],
     };
     let mut encoder = RunEncoder::default();
     let mut text = encoder.line(&Line::Header(Box::new(header)));

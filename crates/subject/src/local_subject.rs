@@ -80,7 +80,10 @@ impl Limits {
 impl LocalSubject {
     /// A subject by kind (`host`, `sandbox`) and settings; `None` for another kind. Fails
     /// for an unknown setting or a bad value, and lists what there is.
-    pub fn of_settings(kind: &str, settings: &[(String, String)]) -> Option<Result<Self, String>> {
+    pub fn from_settings(
+        kind: &str,
+        settings: &[(String, String)],
+    ) -> Option<Result<Self, String>> {
         let set = |mut limits: Limits, (name, value): &(String, String)| {
             if kind == "host" && name != "mem" {
                 return Err(format!("host has no setting {name:?}"));
@@ -173,7 +176,7 @@ mod tests {
             let settings = made.settings();
             let settings: Vec<(String, String)> =
                 settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            let asked = LocalSubject::of_settings("sandbox", &settings).unwrap().unwrap();
+            let asked = LocalSubject::from_settings("sandbox", &settings).unwrap().unwrap();
             assert!(asked.describes(&SubjectSpec::Sandbox(made)), "{settings:?}");
         }
     }

@@ -9,8 +9,9 @@ use agent::{Assignment, Freeze, Waiter};
 use counters::Sources;
 use keep::folders::state_dir;
 use keep::proc_stat::start_ticks;
-use keep::{CleanupProcess, Duty, Journal, Made, Swept, sweep_leftovers, unique};
-use model::{Environment, Missed, SandboxSpec, Spec};
+use keep::{CleanupProcess, Duty, Journal, Resource, Swept, sweep_leftovers, unique};
+use model::{Environment, SandboxSpec, Spec, Unavailable};
+use serde::{Deserialize, Serialize};
 use sys::clock::monotonic_ns;
 
 use crate::agent_process::{AgentProcess, Outcome};
@@ -25,22 +26,26 @@ const SETTLE_TICK_NS: u64 = 50_000_000;
 /// A system with less unwritten memory than this is settled, in KiB.
 const SETTLED_KB: u64 = 32 << 10;
 
-/// What a stage needs to know.
-#[derive(Clone, Debug, Default)]
+/// What a stage needs to know; between two machines, what the one that asks decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageOptions {
     /// Where the files of loads and probes go; by default a folder of this user in `/var/tmp`.
     pub work_dir: Option<PathBuf>,
     /// Size of a temporary swap file in bytes.
     pub swap_bytes: Option<u64>,
     /// What is known of the system under test that cannot be seen from inside it.
+    #[serde(skip)]
     pub facts: Environment,
     /// What it could not have.
-    pub missed: Vec<Missed>,
-    /// Where options come from, for the header.
+    #[serde(skip)]
+    pub missed: Vec<Unavailable>,
+    /// Where options come from, for the headers of runs.
+    #[serde(default)]
     pub origins: BTreeMap<String, String>,
     /// Test hook: freeze the prober.
     pub freeze: Option<Freeze>,
-    /// Whether runs continue after the user has logged out.
+    /// Whether runs go on when the user has logged out.
+    #[serde(skip)]
     pub outlives_login: bool,
 }
 
@@ -91,7 +96,7 @@ impl Stage {
         // Before any prober starts.
         if let Err(error) = journal.count_delays() {
             let capability = "delay accounting".to_owned();
-            options.missed.push(Missed { capability, reason: error.to_string() });
+            options.missed.push(Unavailable { capability, reason: error.to_string() });
         }
         if let Some(size_bytes) = options.swap_bytes {
             let path = work_dir.path.join(format!("swap-{}", std::process::id()));
@@ -184,7 +189,7 @@ impl Stage {
         self.journal.remove_all()
     }
 
-    fn remove(&mut self, made: Vec<Made>) -> Result<(), StageError> {
+    fn remove(&mut self, made: Vec<Resource>) -> Result<(), StageError> {
         let mut made = made.into_iter().rev();
         made.try_for_each(|made| self.journal.remove(made)).map_err(at("clean up after the run"))
     }
@@ -194,7 +199,7 @@ impl Stage {
         &mut self,
         spec: &Spec,
         run_id: &str,
-        made: &mut Vec<Made>,
+        made: &mut Vec<Resource>,
         waiter: &Waiter,
         sink: &mut Sink<'_>,
     ) -> Result<Outcome, StageError> {
@@ -203,14 +208,14 @@ impl Stage {
         let sandbox = limits.map(|limits| self.make_sandbox(limits, &name)).transpose()?;
         made.extend(sandbox.iter().flat_map(|sandbox| sandbox.groups.clone()));
         let key = unique::free_key();
-        for queue in [Made::Queue { key }, Made::Segment { key }] {
+        for queue in [Resource::Queue { key }, Resource::Segment { key }] {
             self.journal.note(&queue).map_err(at("write the journal"))?;
             made.push(queue);
         }
         let path = unique::free_path(&self.work_dir.path, &name);
         let (directory, ()) = self
             .journal
-            .make(Made::Directory(path.clone().into()), || fs::create_dir(&path))
+            .make(Resource::Directory(path.clone().into()), || fs::create_dir(&path))
             .map_err(unusable(&self.work_dir.path))
             .map_err(unavailable)?;
         made.push(directory);
@@ -239,7 +244,7 @@ impl Stage {
         missed.extend(sandbox.map_or_else(Vec::new, |made| made.missed.clone()));
         if sandbox.is_none() {
             let reason = format!("the subject is the {}", spec.subject.kind());
-            missed.push(Missed { capability: "memcg".to_owned(), reason });
+            missed.push(Unavailable { capability: "memcg".to_owned(), reason });
         }
         let mut environment = self.options.facts.clone();
         environment.insert("cpus_milli".to_owned(), cpus_milli.to_string());
@@ -269,7 +274,7 @@ impl Stage {
         let mut agent =
             AgentProcess::start(&self.program, assignment).map_err(at("start the agent"))?;
         let process = start_ticks(agent.pid())
-            .map(|start_ticks| Made::Process { pid: agent.pid(), start_ticks });
+            .map(|start_ticks| Resource::Process { pid: agent.pid(), start_ticks });
         if let Some(process) = &process {
             self.journal.note(process).map_err(at("write the journal"))?;
         }

@@ -10,9 +10,11 @@ use crate::memory::{Advice, Mapping, Placement};
 const MASK_BITS: libc::c_ulong = 64 + 1;
 
 impl Mapping {
-    /// Maps anonymous memory without reserving swap (`MAP_NORESERVE`).
-    pub fn unreserved(size_bytes: usize, shared: bool) -> io::Result<Self> {
-        Self::map_memory(size_bytes, shared, libc::MAP_NORESERVE)
+    /// Maps anonymous memory without reserving swap (`MAP_NORESERVE`), or with `huge` reserved huge
+    /// pages (`MAP_HUGETLB`). Fails when too few of these are free.
+    pub fn unreserved(size_bytes: usize, shared: bool, huge: bool) -> io::Result<Self> {
+        let kind = if huge { libc::MAP_HUGETLB } else { libc::MAP_NORESERVE };
+        Self::map_memory(size_bytes, shared, kind)
     }
 
     /// Maps anonymous private memory of small pages only, whatever the system's policy.
@@ -22,11 +24,6 @@ impl Mapping {
         // A kernel that does not know the advice has small pages only.
         let _ = mapping.advise(Advice::Small);
         Ok(mapping)
-    }
-
-    /// Maps reserved huge pages (`MAP_HUGETLB`). Fails when too few of them are free.
-    pub fn huge(size_bytes: usize, shared: bool) -> io::Result<Self> {
-        Self::map_memory(size_bytes, shared, libc::MAP_HUGETLB)
     }
 
     /// Advises the kernel on all pages. Fails when it does not know the advice.
@@ -109,7 +106,7 @@ mod tests {
 
     #[test]
     fn address_space_costs_nothing_until_it_is_touched() {
-        let mapping = Mapping::unreserved(64 << 30, false).unwrap();
+        let mapping = Mapping::unreserved(64 << 30, false, false).unwrap();
         mapping.advise(Advice::Small).or_else(without_thp).unwrap();
         mapping.write(63 << 30, 7);
         assert_eq!((mapping.read(63 << 30), mapping.read(1 << 30)), (7, 0));
@@ -152,7 +149,7 @@ mod tests {
     #[test]
     fn huge_pages_are_had_or_refused_and_never_replaced() {
         let smaps = || std::fs::read_to_string("/proc/self/smaps").unwrap();
-        match Mapping::huge(2 << 20, false) {
+        match Mapping::unreserved(2 << 20, false, true) {
             Ok(mapping) => {
                 mapping.write(0, 1);
                 assert!(

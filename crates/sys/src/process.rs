@@ -294,7 +294,7 @@ impl Usage {
         Self(std::array::from_fn(|number| self.0[number].saturating_sub(before.0[number])))
     }
 
-    fn of(raw: &libc::rusage) -> Self {
+    fn from_raw(raw: &libc::rusage) -> Self {
         let nanoseconds =
             |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
         Self([
@@ -316,7 +316,7 @@ impl Usage {
             libc::getrusage(who, &raw mut raw);
             raw
         };
-        Self::of(&raw)
+        Self::from_raw(&raw)
     }
 }
 
@@ -337,7 +337,7 @@ pub fn all_usage() -> Usage {
 ///
 /// With other threads it may notice the end up to a second late.
 pub fn wait_usage(pid: u32, until_ns: u64) -> io::Result<Option<(Exit, Usage)>> {
-    let child = SignalSet::of(libc::SIGCHLD);
+    let child = SignalSet::containing(libc::SIGCHLD);
     // Blocked before the first check, so that no later signal is lost.
     child.change(libc::SIG_BLOCK)?;
     let outcome = loop {
@@ -365,7 +365,7 @@ fn reap(pid: u32) -> io::Result<Option<(Exit, Usage)>> {
     };
     match got {
         0 => Ok(None),
-        got if got > 0 => Ok(Some((exit_of(status), Usage::of(&raw)))),
+        got if got > 0 => Ok(Some((exit_of(status), Usage::from_raw(&raw)))),
         _ => Err(io::Error::last_os_error()),
     }
 }
@@ -373,7 +373,7 @@ fn reap(pid: u32) -> io::Result<Option<(Exit, Usage)>> {
 struct SignalSet(libc::sigset_t);
 
 impl SignalSet {
-    fn of(number: i32) -> Self {
+    fn containing(number: i32) -> Self {
         // SAFETY: sigset_t is plain integers; sigemptyset makes it valid before it is used.
         let set = unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();

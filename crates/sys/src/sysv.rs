@@ -99,7 +99,7 @@ impl SharedSegment {
         }
         // SAFETY: the kernel has mapped the segment, readable and writable, at `start`, and only
         // here; unmapping all of it detaches it.
-        unsafe { Mapping::of_raw(start, self.size_bytes) }
+        unsafe { Mapping::from_raw(start, self.size_bytes) }
     }
 
     /// Removes the segment at its last detach. Fails when it does not exist or is not ours.

@@ -3,9 +3,10 @@
 use std::iter::repeat;
 
 use model::Line;
+use serde::Serialize;
 
 /// Where two runs first differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// Number of the line, from 1.
     pub line: usize,

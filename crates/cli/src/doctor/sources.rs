@@ -14,13 +14,13 @@ use store::results::read_runs;
 
 use super::{DoctorArgs, report_interval, write_metrics};
 use crate::output::show;
-use crate::{Failure, OrWrong, print};
+use crate::{Failure, OrWrong, Result, print};
 
 /// The published counters of pmegs.
 const HATCNT: &str = "sun4/hatcnt";
 
 /// Diagnoses a recording: its last snapshot against its first.
-pub(super) fn replay(args: &DoctorArgs, file: &Path) -> Result<(), Failure> {
+pub(super) fn replay(args: &DoctorArgs, file: &Path) -> Result<()> {
     let name = || file.display().to_string();
     let text = fs::read_to_string(file).or_wrong(name())?;
     let recording = Recording::parse(&text).map_err(Error::msg).or_wrong(name())?;
@@ -35,7 +35,7 @@ pub(super) fn replay(args: &DoctorArgs, file: &Path) -> Result<(), Failure> {
     }
 }
 
-pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
+pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<()> {
     if let Some(name) = what.strip_prefix("reference:") {
         return published(args, name);
     }
@@ -68,7 +68,7 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn published(args: &DoctorArgs, name: &str) -> Result<(), Failure> {
+fn published(args: &DoctorArgs, name: &str) -> Result<()> {
     let wrong = |why: String| wrong!("reference:{name}: {why}");
     if name != HATCNT {
         return Err(wrong(format!("this is not a set of counters; use reference:{HATCNT}")));
@@ -83,7 +83,7 @@ fn published(args: &DoctorArgs, name: &str) -> Result<(), Failure> {
 }
 
 /// A new file for a recording; an existing one is never overwritten.
-pub(super) fn create(path: &Path) -> Result<File, Failure> {
+pub(super) fn create(path: &Path) -> Result<File> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     file.or_wrong(format!("create {}", path.display()))
 }
@@ -92,7 +92,7 @@ pub(super) fn record(
     args: &DoctorArgs,
     recording: &mut Option<File>,
     value: &impl Serialize,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let (Some(file), Some(path)) = (recording, &args.record) else { return Ok(()) };
     let line = recording_line(value).context("write the recording")?;
     Ok(file.write_all(line.as_bytes()).with_context(|| format!("write {}", path.display()))?)

@@ -13,7 +13,7 @@ use trace::Granularity;
 use super::noticed;
 use crate::output::{OutputArgs, show};
 use crate::trace::input::{Input, InputArgs};
-use crate::{Failure, complain, print};
+use crate::{Failure, Result, complain, print};
 
 const SCHEMA: u32 = 1;
 
@@ -98,7 +98,7 @@ fn page(text: &str) -> Result<Unit, String> {
     }
 }
 
-pub(crate) fn curve(args: &CurveArgs) -> Result<(), Failure> {
+pub(crate) fn curve(args: &CurveArgs) -> Result<()> {
     let request = request(args);
     let mut profile = Profile::new(&request).map_err(|error| Failure::WrongUse(error.into()))?;
     let name = args.input.path.display().to_string();
@@ -130,7 +130,7 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<(), Failure> {
         notes
             .push(format!("stopped: the curve is of the first {} references", profiled.references));
     }
-    tell(args, &name, &profiled, &notes)?;
+    print_curves(args, &name, &profiled, &notes)?;
     if stopped { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
@@ -152,12 +152,7 @@ fn request(args: &CurveArgs) -> Request {
     }
 }
 
-fn tell(
-    args: &CurveArgs,
-    name: &str,
-    profiled: &Profiled,
-    notes: &[String],
-) -> Result<(), Failure> {
+fn print_curves(args: &CurveArgs, name: &str, profiled: &Profiled, notes: &[String]) -> Result<()> {
     if args.csv {
         notes.iter().for_each(|note| complain(&format!("thrashlab: {note}")));
         return print(&miss_ratio_csv(profiled));
@@ -202,7 +197,7 @@ fn as_json(
     profiled: &Profiled,
     knees: &[(Curve, Found)],
     notes: &[String],
-) -> Result<serde_json::Value, Failure> {
+) -> Result<serde_json::Value> {
     let value = || -> serde_json::Result<serde_json::Value> {
         let mut value = serde_json::to_value(profiled)?;
         value["schema"] = SCHEMA.into();

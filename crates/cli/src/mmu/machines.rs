@@ -8,8 +8,8 @@ use model::units::format_size;
 use render::{Block, Document, Table};
 use serde::Serialize;
 
-use crate::Failure;
 use crate::output::{OutputArgs, show};
+use crate::{Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,7 +39,7 @@ struct Entry {
     name: String,
 }
 
-pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
+pub(crate) fn machines(args: &MachinesArgs) -> Result<()> {
     if let Some(name) = &args.name {
         // As text it is its description, which can be changed and given back.
         let text = experiment::machine_text(name).map_err(crate::wrong)?;

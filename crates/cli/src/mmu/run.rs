@@ -19,7 +19,7 @@ use super::simulator::SimulatorArgs;
 use super::work::{Whole, Work};
 use super::{place, simulator};
 use crate::output::{OutputArgs, show};
-use crate::{Failure, OrWrong, complain, wrong};
+use crate::{OrWrong, Result, complain, wrong};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -83,7 +83,7 @@ pub(crate) struct RunArgs {
 
 impl RunArgs {
     /// Refuses what is for programs with a size; it must not be passed over in silence.
-    fn refuse_what_programs_have(&self) -> Result<(), Failure> {
+    fn refuse_what_programs_have(&self) -> Result<()> {
         let given = [
             ("--range", self.range.is_some()),
             ("--compare", self.compare.is_some()),
@@ -98,7 +98,7 @@ impl RunArgs {
     }
 }
 
-pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let name = &args.sim.machine;
     let text = experiment::machine_text(name).map_err(wrong)?;
     let machine = Machine::parse(&text).or_wrong(format!("machine {name}"))?;
@@ -122,9 +122,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// Simulates a mix of several users or a trace on a Sun-4 with every seed: what it counts.
-fn run_whole(args: &RunArgs, whole: &Whole, settings: &[Setting]) -> Result<(), Failure> {
+fn run_whole(args: &RunArgs, whole: &Whole, settings: &[Setting]) -> Result<()> {
     args.refuse_what_programs_have()?;
-    let mmu = simulator::machine(&args.sim.settings(None, settings))?;
+    let (mmu, _) = simulator::machine(&args.sim.settings(None, settings))?;
     let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;
     let seeds = &args.seeds;
     let simulated = |index: usize| simulate(&setup, &whole.workload, seeds[index]);

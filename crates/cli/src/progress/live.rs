@@ -43,7 +43,7 @@ struct Load {
 struct Worst {
     time_ns: f64,
     /// `206ms under cpuload: CPU wait 94 %`.
-    told: String,
+    text: String,
 }
 
 impl Live {
@@ -100,7 +100,7 @@ impl Live {
         self.last.remove(&run);
     }
 
-    fn add(&mut self, name: &str, time_ns: f64, told: impl FnOnce(String) -> String) {
+    fn add(&mut self, name: &str, time_ns: f64, text: impl FnOnce(String) -> String) {
         let place = self.loads.iter().position(|load| load.name == name).unwrap_or_else(|| {
             self.loads.push(Load { name: name.to_owned(), times_ns: Vec::new(), longest_ns: 0.0 });
             self.loads.len() - 1
@@ -112,13 +112,13 @@ impl Live {
         }
         load.longest_ns = load.longest_ns.max(time_ns);
         if self.worst.as_ref().is_none_or(|worst| time_ns > worst.time_ns) {
-            self.worst = Some(Worst { time_ns, told: told(format_duration_ns(time_ns)) });
+            self.worst = Some(Worst { time_ns, text: text(format_duration_ns(time_ns)) });
         }
     }
 
     /// The slowest response with its reason; `None` before the first one.
     pub(super) fn worst(&self) -> Option<String> {
-        self.worst.as_ref().map(|worst| format!("  slowest so far: {}", worst.told))
+        self.worst.as_ref().map(|worst| format!("  slowest so far: {}", worst.text))
     }
 
     /// One line per load, up to a maximum width, and the latest loads up to a maximum number of

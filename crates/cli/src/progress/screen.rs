@@ -108,15 +108,15 @@ fn fitted(mut lines: Vec<String>, size: Size) -> Vec<String> {
 ///
 /// A terminal that has become narrower has rewrapped the lines, so rows are counted at its present
 /// width. A character is taken to be one column wide.
-fn frame(shown: &[String], size: Size, said: Option<&str>, lines: &[String]) -> String {
+fn frame(shown: &[String], size: Size, message: Option<&str>, lines: &[String]) -> String {
     let rows = |line: &String| line.chars().count().div_ceil(size.columns).max(1);
     let mut text = match shown.iter().map(rows).sum::<usize>() {
         // Whatever was typed meanwhile goes too, such as the ^C.
         0 => "\r".to_owned(),
         up => format!("\r\x1b[{up}A"),
     };
-    if let Some(said) = said {
-        text += &format!("\x1b[J{}\n", model::shown::shown(said));
+    if let Some(message) = message {
+        text += &format!("\x1b[J{}\n", model::shown::shown(message));
     }
     for line in lines {
         text += &format!("{line}\x1b[K\n");
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn a_sentence_stays_above_the_lines() {
         let shown = owned(&["1"]);
-        let said = frame(&shown, NARROW, Some("a long sentence"), &shown);
-        assert_eq!(said, "\r\x1b[1A\x1b[Ja long sentence\n1\x1b[K\n\x1b[J");
+        let text = frame(&shown, NARROW, Some("a long sentence"), &shown);
+        assert_eq!(text, "\r\x1b[1A\x1b[Ja long sentence\n1\x1b[K\n\x1b[J");
     }
 
     #[test]

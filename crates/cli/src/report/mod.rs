@@ -14,7 +14,7 @@ use render::{HTML, Style};
 use crate::compare::margin;
 use crate::output::{OutputArgs, deliver};
 use crate::progress::Progress;
-use crate::{Failure, OrWrong};
+use crate::{OrWrong, Result};
 
 use read::Results;
 
@@ -54,7 +54,7 @@ pub(crate) struct ReportArgs {
     margin: f64,
 }
 
-pub(crate) fn report(args: &ReportArgs) -> Result<(), Failure> {
+pub(crate) fn report(args: &ReportArgs) -> Result<()> {
     let mut results = Results::read(&args.results, args.factor.as_deref(), args.margin)
         .or_wrong("read results")?;
     let material = results.material();

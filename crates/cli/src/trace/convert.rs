@@ -12,8 +12,8 @@ use model::units::format_size;
 use report::trace_notes;
 use trace::{Format, Granularity, Header, Omitted, create};
 
-use super::input::{Input, InputArgs, format};
-use crate::{Failure, complain};
+use super::input::{Input, InputArgs};
+use crate::{Result, complain};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -37,11 +37,11 @@ pub(crate) struct ConvertArgs {
     output: PathBuf,
 
     /// Its format: tlt, lackey, din, oracleGeneral or csv
-    #[arg(long, value_name = "FORMAT", value_parser = format, default_value = "tlt")]
+    #[arg(long, value_name = "FORMAT", default_value = "tlt")]
     to: Format,
 }
 
-pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
+pub(crate) fn convert(args: &ConvertArgs) -> Result<()> {
     let is_pages = args.to == Format::OracleGeneral;
     if is_pages && args.output.as_os_str() == "-" {
         let reason = "oracleGeneral stores the time of the next request in each record, which \
@@ -62,7 +62,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let left = sink.finish().with_context(out)?;
     out_file.map_or(Ok(()), OutFile::finish).with_context(out)?;
     if !args.input.quiet {
-        tell(args, references, left);
+        report_converted(args, references, left);
     }
     let notes = trace_notes(&input.notes());
     if !notes.is_empty() {
@@ -99,7 +99,7 @@ fn header(input: &Input, args: &ConvertArgs) -> Header {
 }
 
 /// What was written, and what the format could not take.
-fn tell(args: &ConvertArgs, references: u64, left: Omitted) {
+fn report_converted(args: &ConvertArgs, references: u64, left: Left) {
     let size_bytes = std::fs::metadata(&args.output).map_or(0, |metadata| metadata.len());
     let mut text = format!(
         "thrashlab: {references} references in {} ({})",

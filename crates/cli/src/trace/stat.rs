@@ -11,8 +11,8 @@ use report::trace_document;
 use trace::{Granularity, Reader, Summary};
 
 use super::input::{Input, InputArgs};
-use crate::Failure;
 use crate::output::{OutputArgs, show};
+use crate::{Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,7 +35,7 @@ pub(crate) struct StatArgs {
     output: OutputArgs,
 }
 
-pub(crate) fn stat(args: &StatArgs) -> Result<(), Failure> {
+pub(crate) fn stat(args: &StatArgs) -> Result<()> {
     if args.blocks {
         return blocks(args);
     }
@@ -67,7 +67,7 @@ const HEADING: [&str; 10] = [
 ];
 
 /// A row a block, from the heads of the blocks alone.
-fn blocks(args: &StatArgs) -> Result<(), Failure> {
+fn blocks(args: &StatArgs) -> Result<()> {
     let path = args.input.path.display();
     let file = File::open(&args.input.path).with_context(|| path.to_string())?;
     let wrong = |error: trace::TraceError| Failure::from(anyhow!("{path}: {error}"));

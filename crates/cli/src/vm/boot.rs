@@ -7,9 +7,9 @@ use render::{Block, Document};
 use serde_json::json;
 use vm::Booted;
 
-use super::{MachineArgs, Setting};
+use super::{MachineArgs, VmContext};
 use crate::output::{OutputArgs, show};
-use crate::{Failure, guests};
+use crate::{Result, guests};
 
 const EXAMPLES: &str = "\
 Times are wall-clock times.
@@ -42,8 +42,8 @@ const WARNING: [&str; 3] = ["WARNING", "BUG", "Call Trace"];
 const WARNING_WORDS: [&str; 2] = ["error", "fail"];
 const MOST_WARNINGS: usize = 20;
 
-pub(crate) fn boot(args: &BootArgs) -> Result<(), Failure> {
-    let Setting { waiter, progress, spec } = args.machine.setting()?;
+pub(crate) fn boot(args: &BootArgs) -> Result<()> {
+    let VmContext { waiter, progress, spec } = args.machine.prepare()?;
     progress.say(&format!("booting {} with {}", spec.machine.name, spec.kernel));
     let cache = Cache::of_user();
     let stop = || waiter.stop_requested();

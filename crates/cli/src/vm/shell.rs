@@ -11,8 +11,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use vm::{Shell, ShellState};
 
-use super::{MachineArgs, Setting};
-use crate::{Failure, guests};
+use super::{MachineArgs, VmContext};
+use crate::{Failure, Result, guests};
 
 const EXAMPLES: &str = "\
 For exploring. Leave it with `exit` or Ctrl-D, or immediately with Ctrl-].
@@ -41,8 +41,8 @@ const END_AGAIN: Duration = Duration::from_secs(1);
 /// How often the guest and the wish to stop are looked at.
 const TICK_NS: i64 = 20_000_000;
 
-pub(crate) fn shell(args: &ShellArgs) -> Result<(), Failure> {
-    let Setting { waiter, progress, spec } = args.machine.setting()?;
+pub(crate) fn shell(args: &ShellArgs) -> Result<()> {
+    let VmContext { waiter, progress, spec } = args.machine.prepare()?;
     let is_script = !stdin().is_terminal();
     progress.say(&format!("booting {} with {}", spec.machine.name, spec.kernel));
     let failed = |error| guests::stopped_or(&waiter, guests::failure(error));

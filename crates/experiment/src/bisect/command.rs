@@ -8,7 +8,7 @@ use stats::Outcome;
 
 use super::Steps;
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::typed::whole_numbers;
 
 /// Exit code of a command that cannot build or run a step, as in git-bisect(1).
@@ -46,7 +46,7 @@ pub struct CommandSteps {
 
 impl CommandSteps {
     /// The steps with their names. Fails when there are none.
-    pub fn named(mut self) -> Result<Self, ExperimentError> {
+    pub fn named(mut self) -> Result<Self> {
         if let Some(range) = &self.range {
             let numbers = whole_numbers(range, MOST_STEPS).map_err(ExperimentError::WrongUse)?;
             self.values = numbers.iter().map(i64::to_string).collect();
@@ -70,11 +70,7 @@ impl Steps for CommandSteps {
         self.exact || self.exit_code
     }
 
-    fn measure(
-        &mut self,
-        step: usize,
-        driver: &mut Driver<'_>,
-    ) -> Result<Measured, ExperimentError> {
+    fn measure(&mut self, step: usize, driver: &mut Driver<'_>) -> Result<Measured> {
         if driver.waiter.stop_requested() {
             return Err(ExperimentError::Interrupted);
         }

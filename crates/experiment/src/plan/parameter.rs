@@ -25,7 +25,7 @@ pub const PARAMETERS: [(&str, &str); 27] = [
     ),
     ("swap", "a temporary swap file of this host (root), the same in all cells"),
     ("load", "the load in the background"),
-    ("load.intensity", "load volume: 1 is the load as documented"),
+    ("load.intensity", "its volume: 1 is the load as documented"),
     ("probe", "the interaction that is timed"),
     ("job", "the work that is timed instead of a probe"),
     ("profile", "a timing profile: default, quick, slow, classic"),
@@ -43,7 +43,7 @@ pub const PARAMETERS: [(&str, &str); 27] = [
 
 /// A cell as far as settings describe it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct CellDraft {
     pub(super) subject: Option<String>,
     /// Settings of the subject, in order.
     pub(super) subject_settings: Vec<SubjectSetting>,
@@ -62,14 +62,14 @@ pub(super) struct Draft {
 #[derive(Clone, Debug)]
 pub(super) struct SubjectSetting {
     /// What it is a setting of.
-    pub(super) of: Of,
+    pub(super) of: SettingTarget,
     pub(super) name: String,
     pub(super) value: String,
 }
 
 /// The target of a subject's setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum SettingTarget {
     /// Whatever the subject is.
     Subject,
     /// A sandbox: the subject itself, or one in its guest.
@@ -80,16 +80,16 @@ pub(super) enum Of {
     Simulator,
 }
 
-impl Draft {
+impl CellDraft {
     pub(super) fn set(&mut self, (parameter, value): &Setting) -> Result<(), String> {
         let text = || Some(value.clone());
         let time = || parse_duration_ns(value).map(Some);
         match parameter.as_str() {
             "subject" => self.subject = text(),
             "machine" | "kernel" | "cmdline" | "overlay" => {
-                self.subject_setting(Of::Subject, parameter, value);
+                self.subject_setting(SettingTarget::Subject, parameter, value);
             }
-            "memory" => self.subject_setting(Of::Subject, "mem", value),
+            "memory" => self.subject_setting(SettingTarget::Subject, "mem", value),
             "swap" => {
                 self.swap_bytes = Some(parse_size_bytes(value)?);
             }
@@ -114,10 +114,16 @@ impl Draft {
 
     fn set_prefixed(&mut self, parameter: &str, value: &str) -> Result<(), String> {
         match parameter.split_once('.') {
-            Some(("subject", name)) => self.subject_setting(Of::Subject, name, value),
-            Some(("sandbox", name)) => self.subject_setting(Of::Sandbox, short(name), value),
-            Some(("machine", name)) => self.subject_setting(Of::Machine, short(name), value),
-            Some(("mmu", name)) => self.subject_setting(Of::Simulator, short(name), value),
+            Some(("subject", name)) => self.subject_setting(SettingTarget::Subject, name, value),
+            Some(("sandbox", name)) => {
+                self.subject_setting(SettingTarget::Sandbox, short(name), value)
+            }
+            Some(("machine", name)) => {
+                self.subject_setting(SettingTarget::Machine, short(name), value)
+            }
+            Some(("mmu", name)) => {
+                self.subject_setting(SettingTarget::Simulator, short(name), value)
+            }
             Some(("sysctl", name)) => self.sysctls.push((name.to_owned(), value.to_owned())),
             Some((job, name)) if workloads::find_job(job).is_some() => {
                 self.job_settings.push((job.to_owned(), name.to_owned(), value.to_owned()));
@@ -130,7 +136,7 @@ impl Draft {
         Ok(())
     }
 
-    fn subject_setting(&mut self, of: Of, name: &str, value: &str) {
+    fn subject_setting(&mut self, of: SettingTarget, name: &str, value: &str) {
         let (name, value) = (name.to_owned(), value.to_owned());
         self.subject_settings.push(SubjectSetting { of, name, value });
     }

@@ -81,7 +81,7 @@ fn two_cells_are_run_as_abba() {
 }
 
 #[test]
-fn what_provokes_a_condition_may_have_no_dose_and_a_load_may_not() {
+fn what_provokes_a_condition_may_have_zero_volume_and_a_load_may_not() {
     let cells = |load: &str| {
         let text = format!(
             "name = \"x\"\n[base]\nload = \"{load}\"\n[[factor]]\nname = \"f\"\n\

@@ -10,7 +10,8 @@ use sys::process::{Program, wait};
 
 use super::elf;
 use crate::{
-    Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError, at,
+    Interaction, Parts, Plan, Probe, ProbeResult, Rhythm, Setting, Work, Workload, WorkloadError,
+    at,
 };
 
 pub(crate) const PROBE: Workload = Workload {
@@ -31,7 +32,7 @@ struct Exec {
     writer: std::io::PipeWriter,
 }
 
-fn make(setting: &Setting, _: &Plan) -> Made {
+fn make(setting: &Setting, _: &Plan) -> ProbeResult {
     let path = setting.work_dir.join("tiny");
     let mut file = OpenOptions::new()
         .write(true)

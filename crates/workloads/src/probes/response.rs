@@ -15,8 +15,8 @@ use sys::clock::monotonic_ns;
 use sys::memory::Mapping;
 
 use crate::{
-    Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError, at,
-    emptied,
+    Interaction, Parts, Plan, Probe, ProbeResult, Rhythm, Setting, Work, Workload, WorkloadError,
+    at, emptied,
 };
 
 /// Size of each array in a memory of at least 256 MiB, in bytes.
@@ -68,7 +68,7 @@ struct Response {
     next_slice: usize,
 }
 
-fn make(setting: &Setting, plan: &Plan) -> Made {
+fn make(setting: &Setting, plan: &Plan) -> ProbeResult {
     let array_bytes = plan.param("array_bytes") as usize;
     let slices = plan.param("resident_slices").max(1) as usize;
     let resident_bytes = array_bytes * slices;

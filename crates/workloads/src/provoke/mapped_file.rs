@@ -4,7 +4,7 @@ use model::units::format_size;
 use rand::RngExt;
 use sys::memory::{Advice, Mapping};
 
-use super::{OPERATIONS, counted, written};
+use super::{counted, has_passed, written};
 use crate::{Endless, Progress, Setting, Worker, at, page_bytes};
 
 /// Warm when each page has been read this often on average.
@@ -38,6 +38,5 @@ pub(super) fn read_at_random(worker: &Worker<'_>, batch: u64) -> Endless {
 }
 
 pub(super) fn is_warm(progress: &Progress<'_>) -> bool {
-    let pages = progress.plan.param("file_bytes") / page_bytes() as u64;
-    progress.since_start(OPERATIONS) >= WARM_PASSES * pages
+    has_passed(progress, "file_bytes", WARM_PASSES)
 }

@@ -5,7 +5,7 @@ use analysis::sweep::Curve;
 use model::MmuSpec;
 use store::{CurveOptions, Curves};
 
-use crate::{Failure, OrWrong};
+use crate::{OrWrong, Result};
 
 const REFERENCE: &str = "reference:";
 /// Units of the levels of tables, and what they are in bytes.
@@ -22,7 +22,7 @@ pub(super) struct Published {
 
 impl Published {
     /// Reads a table; of one with several curves that of the simulated system.
-    pub(super) fn read(what: &str, mmu: &MmuSpec) -> Result<Self, Failure> {
+    pub(super) fn read(what: &str, mmu: &MmuSpec) -> Result<Self> {
         let wrong = |why: String| wrong!("--compare {what}: {why}");
         let curves = store::curves(what, &CurveOptions::default()).or_wrong("--compare")?;
         let mut curve = chosen(&curves, mmu).map_err(wrong)?;

@@ -143,7 +143,7 @@ fn finish(
         table.range.ok_or_else(|| wrong("a sweep needs a range, such as 2M..96M".to_owned()))?;
     let of_range = |why: String| wrong(format!("range {range:?} of {over}: {why}"));
     let ends = typed::range(&range, |end| Ok(end.to_owned())).map_err(of_range)?;
-    let quantity = Quantity::of(&over, &base, [&ends.0, &ends.1]).map_err(wrong)?;
+    let quantity = Quantity::new(&over, &base, [&ends.0, &ends.1]).map_err(wrong)?;
     let [first, last_end] = [&ends.0, &ends.1].map(|end| quantity.parse(end).map_err(of_range));
     let (first, last_end) = (first?, last_end?);
     let present = text("present", table.present)?.map(|text| {
