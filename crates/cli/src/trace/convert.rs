@@ -99,7 +99,7 @@ fn header(input: &Input, args: &ConvertArgs) -> Header {
 }
 
 /// What was written, and what the format could not take.
-fn report_converted(args: &ConvertArgs, references: u64, left: Left) {
+fn report_converted(args: &ConvertArgs, references: u64, left: Omitted) {
     let size_bytes = std::fs::metadata(&args.output).map_or(0, |metadata| metadata.len());
     let mut text = format!(
         "thrashlab: {references} references in {} ({})",
