@@ -11,7 +11,7 @@ use stats::steady_from;
 
 use crate::remarks::{headers, passes};
 use crate::setup::seeds;
-use crate::{Remarks, Setup, increase};
+use crate::{Remarks, Setup, Skipped, increase};
 
 const TOUCHES: &str = "touches";
 /// First touches: a pass with any is part of the cold start.
@@ -172,10 +172,7 @@ fn job(header: &Header) -> Option<&JobSpec> {
 
 impl MemoryJob {
     /// The table of the runs of one invocation; runs without a header are omitted.
-    pub fn from_runs<'a>(
-        runs: impl IntoIterator<Item = &'a Run>,
-        skipped: BTreeMap<String, String>,
-    ) -> Self {
+    pub fn from_runs<'a>(runs: impl IntoIterator<Item = &'a Run>, skipped: Skipped) -> Self {
         let runs: Vec<&Run> = runs.into_iter().collect();
         let row = |run: &&Run| {
             let header = run.header.as_ref().filter(|header| job(header).is_some())?;

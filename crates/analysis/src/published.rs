@@ -158,11 +158,11 @@ fn judge(
             let has_ends = levels.contains(&condition.from) && levels.contains(&condition.to);
             let is_inside =
                 |knee: &stats::Knee| knee.capacity >= condition.from && knee.beyond <= condition.to;
-            let holds = match (condition.kind, found.knee()) {
+            let holds = match (condition.kind, found.shape.knee()) {
                 (ConditionKind::Knee, knee) => knee.is_some_and(is_inside),
                 (_, knee) => knee.is_none(),
             };
-            let sides = found.knee().map(|knee| [(knee.capacity, 0.0), (knee.beyond, 0.0)]);
+            let sides = found.shape.knee().map(|knee| [(knee.capacity, 0.0), (knee.beyond, 0.0)]);
             let values = sides.into_iter().flatten().collect();
             let condition = condition.clone();
             return has_ends.then(|| Judged { condition, values, missed: Vec::new(), holds });

@@ -11,7 +11,7 @@ use model::{BASELINE, Line, Observation, Phase, Run};
 use stats::{bounded_quantile, median};
 
 use crate::remarks::{by_load, delays, status};
-use crate::{Remarks, Setup};
+use crate::{Remarks, Setup, Skipped};
 use claim::Units;
 pub use claim::{Claim, Ratio, claims};
 pub use matrix::{DELIVERED_AT_LEAST, LowerBounds, Matrix, Row, STALL_FACTOR};
@@ -21,10 +21,7 @@ pub use why_slow::{WhySlow, WorstSample};
 
 impl Matrix {
     /// The matrix of the runs of one invocation.
-    pub fn from_runs<'a>(
-        runs: impl IntoIterator<Item = &'a Run>,
-        skipped: BTreeMap<String, String>,
-    ) -> Self {
+    pub fn from_runs<'a>(runs: impl IntoIterator<Item = &'a Run>, skipped: Skipped) -> Self {
         let runs: Vec<&Run> = runs.into_iter().collect();
         let mut groups = by_load(&runs);
         groups.sort_by_key(|(load, _)| *load != BASELINE);

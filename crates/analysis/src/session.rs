@@ -7,7 +7,7 @@ use serde::Serialize;
 use stats::median;
 
 use crate::remarks::{by_load, passes, status, works};
-use crate::{Remarks, Setup};
+use crate::{Remarks, Setup, Skipped};
 
 /// The result of one invocation with a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -121,10 +121,7 @@ fn script(header: &Header) -> Option<&Script> {
 
 impl Session {
     /// The tables of the runs of one invocation; runs without a script are omitted.
-    pub fn from_runs<'a>(
-        runs: impl IntoIterator<Item = &'a Run>,
-        skipped: BTreeMap<String, String>,
-    ) -> Self {
+    pub fn from_runs<'a>(runs: impl IntoIterator<Item = &'a Run>, skipped: Skipped) -> Self {
         let all: Vec<&Run> = runs.into_iter().collect();
         let has_script = |run: &&Run| run.header.as_ref().is_some_and(|it| script(it).is_some());
         let runs: Vec<&Run> = all.iter().copied().filter(has_script).collect();

@@ -74,7 +74,7 @@ impl Bisection<'_> {
             _ if driver.waiter.stop_requested() => ExperimentError::Interrupted,
             BisectError::Measurement(error) => error,
             BisectError::TooFew => ExperimentError::WrongUse(error.to_string()),
-            BisectError::End { step, why } => ExperimentError::NotMeasured(format!(
+            BisectError::End(step, why) => ExperimentError::NotMeasured(format!(
                 "{} {}, an end of the axis, cannot be measured: {why}",
                 axis.name, axis.steps[step]
             )),

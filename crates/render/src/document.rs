@@ -155,7 +155,9 @@ pub struct OutputFormat {
     pub about: &'static str,
     /// The extensions of its files.
     pub endings: &'static [&'static str],
-    pub(crate) write: fn(&Document<'_>, &Style) -> serde_json::Result<String>,
+    /// Renders a document with a final newline. Fails if this format needs the document's data
+    /// and they cannot be written as JSON.
+    pub write: fn(&Document<'_>, &Style) -> serde_json::Result<String>,
 }
 
 /// Terminal capabilities; other formats ignore them.
@@ -165,12 +167,4 @@ pub struct Style {
     pub width: Option<usize>,
     /// Whether it shows colours.
     pub has_colour: bool,
-}
-
-impl OutputFormat {
-    /// Renders the document with a final newline. Fails if this format needs the document's data
-    /// and they cannot be written as JSON.
-    pub fn write(&self, document: &Document<'_>, style: &Style) -> serde_json::Result<String> {
-        (self.write)(document, style)
-    }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use analysis::bisect::{Axis, Found};
+use itertools::Itertools;
 use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 use stats::{Posterior, mean};
 
@@ -45,12 +46,10 @@ fn measured(steps: &BTreeMap<usize, Vec<f64>>, axis: &Axis) -> Table {
 
 fn probabilities(posterior: &Posterior, axis: &Axis) -> Table {
     let steps = posterior.first_changed.iter().copied().enumerate();
-    let mut likely: Vec<(usize, f64)> =
-        steps.filter(|(_, probability)| *probability >= LEAST_SHOWN).collect();
-    likely.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    likely.truncate(MOST_SHOWN);
-    likely.sort_by_key(|(step, _)| *step);
-    let likely = likely.iter().map(|(step, it)| (axis.steps[*step].as_str(), *it));
+    let likely = steps.filter(|(_, probability)| *probability >= LEAST_SHOWN);
+    let likely = likely.sorted_by(|(_, one), (_, other)| other.total_cmp(one)).take(MOST_SHOWN);
+    let likely = likely.sorted_by_key(|(step, _)| *step);
+    let likely = likely.map(|(step, it)| (axis.steps[step].as_str(), it));
     let rows = likely.chain([("none", posterior.no_change)]).map(|(name, probability)| {
         let bar = "#".repeat((probability * BAR as f64).round() as usize);
         [name.into(), Cell::figure(format!("{:.1} %", 100.0 * probability)), bar.into()]

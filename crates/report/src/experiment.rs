@@ -1,8 +1,9 @@
 //! Datasets and experiments: plans, results by cell, causes of death, and A/A tests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use analysis::{AgainstItself, Dataset, Factor, Standing, Trial, distinct};
+use itertools::Itertools;
 use model::{DeathRecord, Line, Manifest, Observation, Run};
 use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 use stats::{bounded_median, bounded_quantile};
@@ -30,8 +31,7 @@ pub fn plan_document(manifest: &Manifest) -> Document<'_> {
 /// Number of runs, median and range for each response and combination of levels.
 pub fn cells_document(dataset: &Dataset) -> Document<'_> {
     let mut document = Document::default().with_data(dataset);
-    let varied: Vec<&Factor> =
-        dataset.factors.iter().filter(|factor| factor.levels.len() > 1).collect();
+    let varied = dataset.factors.iter().filter(|factor| factor.levels.len() > 1).collect_vec();
     let counts: Vec<usize> = varied.iter().map(|factor| factor.levels.len()).collect();
     let cells = stats::full_factorial(&counts);
     for (name, response) in &dataset.responses {
@@ -46,9 +46,8 @@ pub fn cells_document(dataset: &Dataset) -> Document<'_> {
         let table = Table::of(caption, head, rows);
         document.blocks.extend((!table.rows.is_empty()).then_some(Block::Table(table)));
     }
-    let problems = dataset.trials.iter();
-    let problems = problems.filter_map(|it| Some(format!("{}: {}", it.name, it.remark()?)));
-    let problems: Vec<String> = problems.collect();
+    let problem = |it: &Trial| Some(format!("{}: {}", it.name, it.remark()?));
+    let problems = dataset.trials.iter().filter_map(problem).collect_vec();
     if !problems.is_empty() {
         document.push("Runs that did not end as they should:");
         document.push(Block::List(problems));
@@ -163,9 +162,8 @@ pub fn dataset_document(set: &Dataset) -> Document<'_> {
         let better = if response.more_is_better { "more" } else { "less" };
         [Cell::from(name), unit.into(), better.into()]
     });
-    let facts: BTreeSet<(&String, &String)> =
-        set.trials.iter().flat_map(|trial| &trial.environment).collect();
-    let facts = facts.into_iter().map(|(fact, value)| format!("{fact}: {value}"));
+    let facts = set.trials.iter().flat_map(|trial| &trial.environment).sorted().dedup();
+    let facts = facts.map(|(fact, value)| format!("{fact}: {value}"));
     let notes = facts.chain(set.notes.iter().map(|note| format!("Note: {note}.")));
     let blocks = vec![
         Table::of("", ["factor", "levels"], factors).into(),

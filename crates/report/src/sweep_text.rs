@@ -4,10 +4,9 @@ mod chart;
 mod sentences;
 mod tables;
 
-use std::collections::BTreeSet;
-
 use analysis::Setup;
 use analysis::sweep::{Curve, Found, Grid};
+use itertools::Itertools;
 use model::Header;
 use render::{Block, Document, Tone, Verdict, format};
 
@@ -116,7 +115,7 @@ pub(crate) fn sweep_facts(view: &SweepView<'_>) -> [(&'static str, String); 4] {
     [
         ("measured", name),
         ("place", view.place.replace('\n', "; ")),
-        ("settings", settings.collect::<Vec<_>>().join(", ")),
+        ("settings", settings.format(", ").to_string()),
         ("measurements", format!("{} of {levels} levels{ways}", points().count())),
     ]
 }
@@ -144,18 +143,15 @@ pub(crate) fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
 
 /// The subject as far as it is the same in all runs; empty without runs.
 pub fn place_of(headers: &[Header]) -> String {
-    let places: Vec<String> =
-        headers.iter().map(|header| Setup::new(header, Vec::new()).place()).collect();
+    let places = headers.iter().map(|header| Setup::new(header, Vec::new()).place()).collect_vec();
     let Some(first) = places.first() else { return String::new() };
     if places.iter().all(|place| place == first) {
         return first.clone();
     }
     let everywhere =
         |part: &&str| places.iter().all(|place| place.split(", ").any(|other| other == *part));
-    let kinds: BTreeSet<&str> = headers.iter().map(|it| it.spec.subject.kind()).collect();
-    let mut parts: Vec<&str> = kinds.into_iter().collect();
-    parts.extend(first.split(", ").filter(everywhere));
-    parts.join(", ")
+    let kinds = headers.iter().map(|it| it.spec.subject.kind()).sorted().dedup();
+    kinds.chain(first.split(", ").filter(everywhere)).join(", ")
 }
 
 #[cfg(test)]

@@ -224,7 +224,7 @@ mod tests {
         let document = trace_document("t.tlt", Format::Tlt, 321, &summary, &notes);
         insta::assert_snapshot!(plain_text(&document));
         let json = render::format_named("json").unwrap();
-        let json = json.write(&document, &render::Style::default()).unwrap();
+        let json = (json.write)(&document, &render::Style::default()).unwrap();
         insta::assert_snapshot!(json);
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools;
 use model::Observation;
 
 use super::Arm;
@@ -158,19 +159,15 @@ pub(super) fn warnings(arms: &Arms) -> Vec<String> {
         );
     }
     for ArmTrials { arm: Arm { name, trials: all, .. }, trials } in &arms.all {
-        let mut problems: BTreeMap<String, usize> = BTreeMap::new();
-        for problem in trials.iter().filter_map(|trial| trial.remark()) {
-            *problems.entry(problem).or_insert(0) += 1;
-        }
+        let problems = trials.iter().filter_map(|trial| trial.remark()).counts();
         let warning = |(problem, count)| format!("{name}: {count} of {all} trials: {problem}");
-        warnings.extend(problems.into_iter().map(warning));
+        warnings.extend(problems.into_iter().sorted().map(warning));
     }
     warnings
 }
 
 fn factors_text(set: &Dataset) -> String {
     let several = set.factors.iter().filter(|factor| factor.levels.len() > 1);
-    let texts: Vec<String> =
-        several.map(|factor| format!("{} ({})", factor.name, factor.levels.join(", "))).collect();
-    if texts.is_empty() { "none with two levels".to_owned() } else { texts.join(", ") }
+    let texts = several.map(|it| format!("{} ({})", it.name, it.levels.join(", "))).join(", ");
+    if texts.is_empty() { "none with two levels".to_owned() } else { texts }
 }

@@ -97,11 +97,6 @@ impl WhySlow {
         let explained = slow.explained_share();
         Some(Self { load: load.to_owned(), responses, limit_ns, slow, explained, worst })
     }
-
-    /// Whether a kernel counter explains a part.
-    pub fn has_sources(&self) -> bool {
-        self.slow.is_counted()
-    }
 }
 
 fn counters(sample: &SampleRecord) -> BTreeMap<String, u64> {

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use stats::{Knee, Shape};
 
-use super::fit::knee_of;
 use super::rows::{Verification, verification};
 use super::{Boundary, Curve, End, Hysteresis, Moved, Row, Settings, hysteresis, moved, orient};
 
@@ -59,18 +58,11 @@ pub struct Headroom {
     pub high: f64,
 }
 
-impl Found {
-    /// The knee, if there is one.
-    pub fn knee(&self) -> Option<&Knee> {
-        knee_of(&self.shape)
-    }
-}
-
 /// Reads the measurements of a curve.
 pub fn find(curve: &Curve, settings: &Settings) -> Found {
     let orient::Oriented { rows, plateau, shape, unmeasurable, notes, .. } =
         orient::orient(curve, settings);
-    let knee = knee_of(&shape);
+    let knee = shape.knee();
     let is_fast = |row: &&Row| row.relative_speed.is_some_and(|speed| speed >= CAPACITY_SPEED);
     let capacity = match plateau {
         End::Low => rows.iter().rfind(is_fast),

@@ -2,7 +2,6 @@
 
 use analysis::sweep::Grid;
 use serde_json::{Value, json};
-use stats::Shape;
 
 use super::Data;
 use crate::sweep_text::Amounts;
@@ -31,7 +30,7 @@ fn of_grid(grid: &Grid, amounts: &Amounts<'_>) -> (Value, Table) {
                     grid.column_parameter, amounts.cost(*cost)),
             }));
         }
-        if let Shape::Knee(knee) = &row.shape {
+        if let Some(knee) = row.shape.knee() {
             let [at, beyond] = [knee.level, knee.beyond].map(|level| amounts.level(level));
             let tip = format!("{} {}: knee at {at}", grid.row_parameter, row.level);
             knees.push(json!({ "row": row.level, "column": beyond, "tip": tip }));

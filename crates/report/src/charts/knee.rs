@@ -2,7 +2,6 @@
 
 use model::units::TIME_UNITS;
 use serde_json::{Value, json};
-use stats::Shape;
 
 use super::Data;
 use super::scale::{powers_of_two, rounded, ticks};
@@ -55,7 +54,7 @@ fn of_sweep(view: &SweepView<'_>) -> Option<(Value, Table)> {
 fn knees(view: &SweepView<'_>, amounts: &Amounts<'_>) -> Vec<Value> {
     let mut found = Vec::new();
     for row in &view.rows {
-        let Shape::Knee(knee) = &row.found.shape else { continue };
+        let Some(knee) = row.found.shape.knee() else { continue };
         let (low, high) = (knee.low.min(knee.high), knee.low.max(knee.high));
         let name = if row.label.is_empty() { String::new() } else { format!("{}: ", row.label) };
         let [at, from, to] = [knee.level, low, high].map(|level| amounts.level(level));

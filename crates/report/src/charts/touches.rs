@@ -1,13 +1,12 @@
 //! Memory jobs: the cost of a touch pass by pass, and the steady state.
 
-use analysis::MemoryWork;
+use analysis::{MemoryWork, distinct};
 use model::Run;
 use serde_json::{Value, json};
 
 use super::Data;
 use super::scale::{domain, largest_of_chunks, rounded, ticks};
 use super::strips::{MOST_PANELS, panel};
-use analysis::distinct;
 use render::{Cell, Table, format};
 
 const MOST_RUNS: usize = 120;

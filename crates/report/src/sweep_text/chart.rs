@@ -4,7 +4,6 @@ use std::ops::RangeInclusive;
 
 use analysis::sweep::{Found, Row};
 use render::Block;
-use stats::Shape;
 
 use super::Amounts;
 
@@ -58,12 +57,10 @@ pub(crate) fn chart(found: &Found, amounts: &Amounts<'_>) -> Option<Block> {
         return None;
     }
     let (across, up) = (Axis::across(&rows), Axis::up(&rows));
-    let knee = if let Shape::Knee(knee) = &found.shape {
+    let knee = found.shape.knee().map(|knee| {
         let (one, other) = (across.place(knee.low), across.place(knee.high));
-        Some(one.min(other)..=one.max(other))
-    } else {
-        None
-    };
+        one.min(other)..=one.max(other)
+    });
     let plot = plot(&rows, &across, &up, knee.clone());
     let mut text = String::new();
     for (row, line) in plot.iter().enumerate().rev() {

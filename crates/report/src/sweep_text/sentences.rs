@@ -102,7 +102,7 @@ fn no_knee(none: &NoKnee, reach: &str, amounts: &Amounts<'_>, least_rise: f64) -
 
 pub(crate) fn others(found: &Found, amounts: &Amounts<'_>) -> Vec<String> {
     let level = |level| amounts.level(level);
-    let capacity = found.capacity.filter(|_| matches!(found.shape, Shape::Knee(_))).map(level);
+    let capacity = found.shape.knee().and(found.capacity).map(level);
     let capacity =
         capacity.map(|it| format!("Capacity, the last level at nine tenths of full speed: {it}."));
     let boundary = found.unmeasurable.as_ref().map(|boundary| {
@@ -122,8 +122,7 @@ pub(crate) fn others(found: &Found, amounts: &Amounts<'_>) -> Vec<String> {
 }
 
 fn verification(found: &Found, amounts: &Amounts<'_>) -> Option<String> {
-    let Shape::Knee(knee) = &found.shape else { return None };
-    let verification = found.verification.as_ref()?;
+    let (knee, verification) = (found.shape.knee()?, found.verification.as_ref()?);
     let [capacity, beyond] = [&verification.capacity, &verification.beyond].map(Vec::len);
     if capacity < 2 && beyond < 2 {
         return None;

@@ -82,7 +82,7 @@ fn reproduce(material: &Material<'_>) -> Option<Section> {
                 let plan = vec![Block::Verbatim(plan.clone())];
                 blocks.push(Block::Folded("plan.toml".to_owned(), plan));
             }
-            None => blocks.extend(command::blocks(input.headers(), &material.machines)),
+            None => blocks.extend(command::blocks(input, &material.machines)),
         }
     }
     let headers = material.inputs.iter().flat_map(Input::headers);
