@@ -29,7 +29,7 @@ use stats::{CellResult, Settings, Verdict};
 use crate::explained::ExplainedDifference;
 use crate::{Dataset, OUTCOME, Refused, Response, distinct, unknown};
 pub use conclusion::method_words;
-pub use environment::Difference;
+pub use environment::{BOOT_ID, Difference};
 pub use outcomes::{EndCount, Ends};
 pub use overall::Overall;
 pub use seeds::Seeds;

@@ -56,8 +56,8 @@ impl RunTables {
             |run, table, batch| {
                 let unreadable =
                     run.take_unreadable().filter(|_| wanted.contains(&Table::Histograms));
-                if let Some(source) = unreadable {
-                    return Err(ExportError::Histogram { run_id: run.run_id().to_owned(), source });
+                if let Some(error) = unreadable {
+                    return Err(ExportError::Histogram(run.run_id().to_owned(), error));
                 }
                 match wanted.iter().position(|wanted| *wanted == table) {
                     Some(sink) => sinks[sink].rows(&self.whole(run, table, batch)),

@@ -104,7 +104,7 @@ impl RunRow {
     pub(crate) fn wrong(&self, fault: Fault) -> StoreError {
         let path = self.path.clone();
         let mut source = match fault {
-            Fault::Io(source) => return StoreError::Io { path, source },
+            Fault::Io(error) => return StoreError::Io(path, error),
             Fault::Line(error) => error,
         };
         // After the end, only the first line matters.
@@ -113,7 +113,7 @@ impl RunRow {
             source = RunError { line: 1, fault: RunFault::AfterEnd };
         }
         source.line += self.lines;
-        StoreError::Run { path, source }
+        StoreError::Run(path, source)
     }
 
     /// The run's name; empty if the file was truncated before it.

@@ -43,9 +43,8 @@ pub fn curves(what: &str, options: &CurveOptions) -> Result<Curves, StoreError> 
     if let Some(name) = what.strip_prefix(REFERENCE) {
         let found = reference::find(name)?;
         found.expect(Kind::Csv)?;
-        let mut made = table(what, found.text, options)?;
-        made.place = format!("{}\nFrom: {}", found.title, found.source);
-        return Ok(made);
+        let place = format!("{}\nFrom: {}", found.title, found.source);
+        return Ok(Curves { place, ..table(what, found.text, options)? });
     }
     let path = Path::new(what);
     if path.is_dir() {

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Dataset, Response, Trial, Values};
+use itertools::Itertools;
 use model::Observation;
 use serde_json::{Map, Value};
 
-use super::{Options, Refusal, fact};
+use super::{Imported, Options, Refusal, fact};
 
 const PLACES: [&str; 9] =
     ["cpu", "core", "cluster", "cache", "die", "socket", "node", "thread", "cgroup"];
@@ -54,7 +55,7 @@ pub(super) fn has_counts(text: &str) -> bool {
     lines.any(|it| it.trim_start().starts_with('{') && it.contains("\"counter-value\""))
 }
 
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let mut read = Read::default();
     for (line, text) in (1..).zip(text.lines().map(str::trim)) {
         if let Some(comment) = text.strip_prefix('#') {
@@ -204,8 +205,7 @@ impl Read {
         if self.metrics > 0 {
             notes.push(format!("{} lines are metrics, which follow from the counts", self.metrics));
         }
-        let started: Vec<&str> =
-            self.invocations.iter().filter_map(|it| it.started.as_deref()).collect();
+        let started = self.invocations.iter().filter_map(|it| it.started.as_deref()).collect_vec();
         let begun = match started[..] {
             [] => return notes,
             [only] => format!("at {only}"),
@@ -247,8 +247,6 @@ impl Invocation {
 
 /// The counted place; `None` for everything.
 fn part(fields: &Map<String, Value>) -> Option<String> {
-    let places =
-        PLACES.iter().filter_map(|place| Some(format!("{place} {}", fact(fields.get(*place)?))));
-    let places: Vec<String> = places.collect();
-    (!places.is_empty()).then(|| places.join(" "))
+    let text = |place: &&str| Some(format!("{place} {}", fact(fields.get(*place)?)));
+    Some(PLACES.iter().filter_map(text).join(" ")).filter(|places| !places.is_empty())
 }

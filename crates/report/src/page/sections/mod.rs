@@ -5,6 +5,7 @@ mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::comparison::BOOT_ID;
 use analysis::{MemoryJob, Remarks, Session, distinct, is_of_job, is_of_memory_job};
 use model::shown::quoted;
 use model::units::format_size;
@@ -119,8 +120,6 @@ fn notes(data: &Data<'_>) -> Option<Section> {
 /// Facts listed first.
 const FIRST: &str = "kernel cpu_model cpus_online memory_bytes swap_bytes governor thp lru_gen \
                      swappiness hypervisor cmdline";
-/// A fact that differs at every boot and means nothing.
-const NAME_ONLY: &str = "boot_id";
 const MOST_VALUES: usize = 4;
 
 /// The facts of all inputs and the names of those that differ, which come first, then [`FIRST`],
@@ -131,7 +130,7 @@ fn environment_table(inputs: &[Input<'_>]) -> Option<(Table, Vec<String>)> {
     let all: BTreeSet<&str> = of_each.iter().flat_map(|(_, facts)| facts.keys().copied()).collect();
     let differs = |fact: &str| of_each.iter().any(|it| it.1.get(fact) != of_each[0].1.get(fact));
     let place = |fact: &&str| FIRST.split(' ').position(|first| first == *fact);
-    let facts = all.into_iter().filter(|fact| *fact != NAME_ONLY);
+    let facts = all.into_iter().filter(|fact| *fact != BOOT_ID);
     let mut facts: Vec<(&str, bool)> = facts.map(|fact| (fact, differs(fact))).collect();
     if facts.is_empty() {
         return None;
