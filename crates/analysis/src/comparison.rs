@@ -225,10 +225,7 @@ impl Cell {
 
     /// The tests, if there were any.
     pub fn judged(&self) -> Option<&CellResult> {
-        match &self.outcome {
-            Outcome::Judged(found) => Some(found),
-            _ => None,
-        }
+        if let Outcome::Judged(found) = &self.outcome { Some(found) } else { None }
     }
 
     /// Whether the kernel's tick, longer than the margin, prevented an equivalence.
@@ -282,7 +279,7 @@ impl Request {
 /// Compares inputs with the first one, or the levels of a factor within one input. Fails without
 /// two arms, with nothing in common, or if versions of load, measure or script differ.
 pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refused> {
-    let arms = arms::select(sets, request.factor.as_deref())?;
+    let arms = arms::find(sets, request.factor.as_deref())?;
     environment::check_meaning(&arms)?;
     let mut responses = request.responses(sets)?;
     let Settings { margin, alpha } = request.settings;

@@ -58,13 +58,6 @@ impl Matrix {
     pub fn reference_ns(&self) -> Option<f64> {
         reference_ns(&self.rows)
     }
-
-    /// Keeps at most `most` of each load's slowest responses.
-    pub fn keep_worst(&mut self, most: usize) {
-        for load in &mut self.why_slow {
-            load.worst.truncate(most);
-        }
-    }
 }
 
 fn reference_ns(rows: &[Row]) -> Option<f64> {

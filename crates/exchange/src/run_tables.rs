@@ -55,7 +55,7 @@ impl RunTables {
             || true,
             |run, table, batch| {
                 let unreadable =
-                    run.take_unreadable().filter(|_| wanted.contains(&Table::Histograms));
+                    run.unreadable.take().filter(|_| wanted.contains(&Table::Histograms));
                 if let Some(error) = unreadable {
                     return Err(ExportError::Histogram(run.run_id().to_owned(), error));
                 }

@@ -27,7 +27,7 @@ impl Batch {
 
     /// The number of rows.
     pub fn rows(&self) -> usize {
-        self.columns.first().map_or(0, Column::len)
+        self.columns.first().map_or(0, Column::rows)
     }
 
     /// The names in the maps.

@@ -75,7 +75,8 @@ pub struct RunRow {
     header: Option<Header>,
     delivered: Option<Delivered>,
     end: Option<End>,
-    unreadable: Option<HistogramError>,
+    /// The error of an unreadable histogram.
+    pub unreadable: Option<HistogramError>,
     truncated_bytes: u64,
 }
 
@@ -119,11 +120,6 @@ impl RunRow {
     /// The run's name; empty if the file was truncated before it.
     pub fn run_id(&self) -> &str {
         self.header.as_ref().map_or("", |header| &header.run_id)
-    }
-
-    /// The error of an unreadable histogram.
-    pub fn take_unreadable(&mut self) -> Option<HistogramError> {
-        self.unreadable.take()
     }
 
     /// The columns of the run repeated in samples and work, for grouping.

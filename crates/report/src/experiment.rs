@@ -8,6 +8,7 @@ use model::{DeathRecord, Line, Manifest, Observation, Run};
 use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 use stats::{bounded_median, bounded_quantile};
 
+use crate::comparison::observed_cell;
 use crate::comparison_document;
 
 /// The plan of an experiment: factors, aliased effects, and the order of the runs.
@@ -76,13 +77,8 @@ fn row(
     let failed = trials.iter().filter(|trial| trial.failed() == Some(true)).count();
     let mut row: Vec<Cell> = levels.iter().map(|(_, level)| Cell::parsed(level)).collect();
     row.push(trials.len().into());
-    row.extend([0.5, 0.0, 1.0].map(|share| {
-        let figure = |it: Observation| match unit {
-            "ns" => format::observed(&it),
-            _ => format!("{}{}", it.mark(), format::number(it.value)),
-        };
-        Cell::figure(bounded_quantile(&values, share).map(figure))
-    }));
+    let quantile = |share: f64| observed_cell(bounded_quantile(&values, share).as_ref(), unit);
+    row.extend([0.5, 0.0, 1.0].map(quantile));
     let failed = (failed > 0).then(|| format!("{failed} of {}", trials.len()));
     row.push(Cell::figure(failed));
     (!trials.is_empty()).then_some(row)

@@ -64,10 +64,7 @@ impl<'a> Arms<'a> {
     }
 }
 
-pub(super) fn select<'a>(
-    sets: &'a [Dataset],
-    factor: Option<&'a str>,
-) -> Result<Arms<'a>, Refused> {
+pub(super) fn find<'a>(sets: &'a [Dataset], factor: Option<&'a str>) -> Result<Arms<'a>, Refused> {
     let (all, folded) = match (sets, factor) {
         ([set], Some(factor)) => {
             let found = set.factor(factor).filter(|factor| factor.levels.len() > 1);
@@ -124,10 +121,10 @@ fn arm<'a>(set: &'a Dataset, name: &str, is_of: impl Fn(&Trial) -> bool) -> ArmT
 }
 
 /// Two arms in time order, if one is known to have ended before the other began.
-fn in_turn<'s, 'a>(
-    first: &'s ArmTrials<'a>,
-    second: &'s ArmTrials<'a>,
-) -> Option<[&'s ArmTrials<'a>; 2]> {
+fn in_turn<'s>(
+    first: &'s ArmTrials<'s>,
+    second: &'s ArmTrials<'s>,
+) -> Option<[&'s ArmTrials<'s>; 2]> {
     let starts = |arm: &ArmTrials| -> Option<Vec<u64>> {
         arm.trials.iter().map(|trial| trial.started_unix_ns).collect()
     };

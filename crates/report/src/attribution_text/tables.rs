@@ -5,7 +5,7 @@ use itertools::Itertools;
 use render::format::{and, counted, p_value};
 use render::{Block, Cell, Table};
 
-use super::words::{Words, counts, percent, ratio, ratio_with_interval};
+use super::words::{Words, counts, interval_of_ratio, percent, ratio};
 
 /// Cell means, the levels of the last factor side by side as in publications.
 pub(super) fn cell_means(attribution: &Attribution, words: &Words) -> Table {
@@ -32,7 +32,7 @@ pub(super) fn cell_means(attribution: &Attribution, words: &Words) -> Table {
 }
 
 fn effect(name: String, log: Option<&Figure>, difference: &Figure, words: &Words) -> [Cell; 3] {
-    let times = Cell::figure(log.map(ratio_with_interval));
+    let times = Cell::figure(log.map(|it| ratio(it.value) + &interval_of_ratio(it)));
     [name.into(), times, Cell::figure(words.difference_with_interval(difference))]
 }
 

@@ -109,10 +109,6 @@ pub(super) fn ratio(value: f64) -> String {
     ratio_like(value, value)
 }
 
-pub(super) fn ratio_with_interval(figure: &Figure) -> String {
-    ratio(figure.value) + &interval_of_ratio(figure)
-}
-
 /// `2.96 times [2.89, 3.03]`.
 pub(super) fn times(figure: &Figure) -> String {
     format!("{} times{}", ratio(figure.value), interval_of_ratio(figure))

@@ -23,7 +23,7 @@ pub(super) fn verdicts(view: &View) -> Table {
         let unit = &comparison.responses[&cell.response].unit;
         let medians = match &cell.outcome {
             Outcome::Ends(ends) => [&ends.first, &ends.second].map(failed),
-            _ => [&cell.first, &cell.second].map(|side| observed(side.median.as_ref(), unit)),
+            _ => [&cell.first, &cell.second].map(|side| observed_cell(side.median.as_ref(), unit)),
         };
         let ratio = cell.ratio().map(|ratio| TableCell::Ratio(cell.ratio_mark(), ratio));
         let ends = cell.judged().map(|found| usable(found.adjusted_low, found.adjusted_high));
@@ -295,7 +295,7 @@ fn of_response(view: &View, response: &str) -> Option<Table> {
         let most = sides.iter().map(|values| values.len()).max().unwrap_or(0);
         for index in 0..most {
             let value = |values: &&[Observation]| match values.get(index) {
-                Some(value) => observed(Some(value), unit),
+                Some(value) => observed_cell(Some(value), unit),
                 None => TableCell::blank(),
             };
             let label = if index == 0 { rows_label(place) } else { String::new() };
@@ -317,7 +317,8 @@ fn is_same_place(first: &Cell, second: &Cell) -> bool {
     first.levels == second.levels && first.part == second.part
 }
 
-fn observed(value: Option<&Observation>, unit: &str) -> TableCell {
+/// A measured value, marked if it is a lower bound.
+pub(crate) fn observed_cell(value: Option<&Observation>, unit: &str) -> TableCell {
     match value {
         None => TableCell::absent(),
         Some(value) if unit == "ns" => TableCell::Duration(*value),

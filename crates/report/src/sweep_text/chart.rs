@@ -1,6 +1,6 @@
 //! The curve of a sweep as text: log cost over level, with the interval of the knee.
 
-use std::ops::RangeInclusive;
+use std::ops::Range;
 
 use analysis::sweep::{Found, Row};
 use render::Block;
@@ -59,7 +59,7 @@ pub(crate) fn chart(found: &Found, amounts: &Amounts<'_>) -> Option<Block> {
     let (across, up) = (Axis::across(&rows), Axis::up(&rows));
     let knee = found.shape.knee().map(|knee| {
         let (one, other) = (across.place(knee.low), across.place(knee.high));
-        one.min(other)..=one.max(other)
+        one.min(other)..one.max(other) + 1
     });
     let plot = plot(&rows, &across, &up, knee.clone());
     let mut text = String::new();
@@ -85,12 +85,7 @@ pub(crate) fn chart(found: &Found, amounts: &Amounts<'_>) -> Option<Block> {
 }
 
 /// Lines from the bottom: the knee's interval, dots between medians, levels with ranges.
-fn plot(
-    rows: &[&Row],
-    across: &Axis,
-    up: &Axis,
-    knee: Option<RangeInclusive<usize>>,
-) -> Vec<Vec<char>> {
+fn plot(rows: &[&Row], across: &Axis, up: &Axis, knee: Option<Range<usize>>) -> Vec<Vec<char>> {
     let mut plot = vec![vec![' '; WIDTH]; HEIGHT];
     if let Some(knee) = knee {
         plot.iter_mut().for_each(|line| line[knee.clone()].fill('░'));

@@ -32,8 +32,7 @@ pub fn curves_of_manifest(
 ) -> Result<Curves, StoreError> {
     let (factor, unit) =
         swept(manifest, options.over.as_deref()).map_err(|why| no_sweep(path, why))?;
-    let others: Vec<&ManifestFactor> =
-        manifest.factors.iter().filter(|other| other.name != factor.name).collect();
+    let others = manifest.factors.iter().filter(|other| other.name != factor.name).collect_vec();
     let by: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
     let asked = options.cost.as_deref().or(manifest.responses.first().map(String::as_str));
     let mut rows = Vec::new();
