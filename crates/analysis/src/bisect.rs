@@ -40,7 +40,7 @@ pub struct Axis {
 
 /// How a search ended.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct BisectResult {
     /// The first changed step is one of these, from 0; `None` if unknown.
     pub changed: Option<(usize, usize)>,
     /// Whether nothing changed.
@@ -89,13 +89,13 @@ impl<E> BisectError<E> {
 }
 
 type Measure<'m, E> = &'m mut dyn FnMut(usize) -> Result<Measured, E>;
-type Searched<T, E> = Result<T, BisectError<E>>;
+type Searched<E, T = BisectResult> = Result<T, BisectError<E>>;
 
 /// Searches exact measurements; each of the `steps` steps is measured once. For a change of
 /// values, a failing step between good ends is skipped.
-pub fn bisect_exactly<E>(steps: usize, target: Target, measure: Measure<E>) -> Searched<Found, E> {
+pub fn bisect_exactly<E>(steps: usize, target: Target, measure: Measure<E>) -> Searched<E> {
     let mut search = ExactBisect::new(steps).ok_or(BisectError::TooFew)?;
-    let mut found = Found::default();
+    let mut found = BisectResult::default();
     let (first, last) = (found.end(0, measure)?, found.end(steps - 1, measure)?);
     if let Measured::Failed(why) = first {
         return Err(BisectError::Senseless(format!(
@@ -165,9 +165,9 @@ pub fn bisect_noisily<E>(
     at_hand: &[(usize, f64)],
     measure: Measure<E>,
     on_posterior: &mut dyn FnMut(&Posterior),
-) -> Searched<Found, E> {
+) -> Searched<E> {
     let mut search = NoisyBisect::new(steps, settings).ok_or(BisectError::TooFew)?;
-    let mut found = Found::default();
+    let mut found = BisectResult::default();
     for (step, value) in at_hand {
         search.record(*step, *value).map_err(BisectError::senseless)?;
     }
@@ -197,9 +197,9 @@ pub fn bisect_noisily<E>(
     Ok(found)
 }
 
-impl Found {
+impl BisectResult {
     /// If neither end fails, measures every step until one does.
-    fn first_failure<E>(mut self, steps: usize, measure: Measure<E>) -> Searched<Self, E> {
+    fn first_failure<E>(mut self, steps: usize, measure: Measure<E>) -> Searched<E> {
         self.by_outcome = true;
         let mut alive = 0;
         for step in 1..steps - 1 {
@@ -217,7 +217,7 @@ impl Found {
         Ok(self)
     }
 
-    fn measure<E>(&mut self, step: usize, measure: Measure<E>) -> Searched<Measured, E> {
+    fn measure<E>(&mut self, step: usize, measure: Measure<E>) -> Searched<E, Measured> {
         let measured = measure(step).map_err(BisectError::Measurement)?;
         match &measured {
             Measured::Values(values) => self.values.push((step, values.clone())),
@@ -233,7 +233,7 @@ impl Found {
     }
 
     /// Measures an end, which must not be skipped.
-    fn end<E>(&mut self, step: usize, measure: Measure<E>) -> Searched<Measured, E> {
+    fn end<E>(&mut self, step: usize, measure: Measure<E>) -> Searched<E, Measured> {
         match self.measure(step, measure)? {
             Measured::Skip(why) => Err(BisectError::End(step, why)),
             measured => Ok(measured),

@@ -200,7 +200,7 @@ pub struct Account {
 
 impl Account {
     /// Adds samples up.
-    pub fn of<'a>(samples: impl IntoIterator<Item = &'a Explained>) -> Self {
+    pub fn from_samples<'a>(samples: impl IntoIterator<Item = &'a Explained>) -> Self {
         let mut account = Self::default();
         for sample in samples {
             account.samples += 1;

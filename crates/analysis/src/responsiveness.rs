@@ -43,8 +43,8 @@ impl Matrix {
             }
             row.reading = reading(row, reference_ns);
         }
-        let loaded = Setup::of(&runs, |header| header.spec.load.name != BASELINE);
-        let setup = loaded.or_else(|| Setup::of(&runs, |_| true));
+        let loaded = Setup::of_first(&runs, |header| header.spec.load.name != BASELINE);
+        let setup = loaded.or_else(|| Setup::of_first(&runs, |_| true));
         Self {
             setup: setup.map(|(_, setup)| setup).unwrap_or_default(),
             why_slow,

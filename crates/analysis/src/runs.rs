@@ -69,7 +69,7 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
             let delays = Values { part: None, response, samples };
             (Some(delays).filter(|it| !it.samples.is_empty()).into_iter().collect(), None)
         }
-        Measure::Job(_) => MemoryWork::of(run).map_or_else(|| work(run), |work| of_memory(&work)),
+        Measure::Job(_) => MemoryWork::from_run(run).as_ref().map_or_else(|| work(run), of_memory),
     };
     Trial {
         name: name.to_owned(),
@@ -88,7 +88,7 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
 /// A trial with the ending and problems of its run, and `more`.
 pub(crate) fn of_ending(run: &Run, more: Option<String>) -> Trial {
     Trial {
-        ending: Some(Ending::of(run)),
+        ending: Some(Ending::from_run(run)),
         is_altered: run.checksum_ok == Some(false),
         problem: joined(problems(run).into_iter().chain(more)),
         ..Trial::default()

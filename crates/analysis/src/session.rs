@@ -134,7 +134,7 @@ impl Session {
         let passes: Vec<PassRow> = loads.iter().flat_map(of_load).collect();
         let measures: Vec<MeasureRow> =
             loads.iter().map(|(load, group)| measure_row(load, group, &passes)).collect();
-        let setup = Setup::of(&all, |header| script(header).is_some());
+        let setup = Setup::of_first(&all, |header| script(header).is_some());
         let setup = setup.and_then(|(header, setup)| Some((script(header)?, setup)));
         Self {
             setup: setup.map_or_else(SessionSetup::default, |(script, setup)| SessionSetup {
@@ -165,7 +165,7 @@ fn command_rows(load: &str, runs: &[&Run]) -> Vec<CommandRow> {
             let of_command = works.iter().filter(|work| work.item == name);
             let of_pass = of_command.filter(|work| (work.pass == 0) == is_first);
             let chosen = of_pass.filter(|work| user.is_none_or(|user| work.worker == user));
-            Figures::of(&chosen.copied().collect::<Vec<_>>())
+            Figures::from_works(&chosen.copied().collect::<Vec<_>>())
         };
         let both = |user| [figures(user, true), figures(user, false)];
         let [first, later] = both(None);
@@ -177,7 +177,7 @@ fn command_rows(load: &str, runs: &[&Run]) -> Vec<CommandRow> {
 }
 
 impl Figures {
-    fn of(works: &[&WorkRecord]) -> Self {
+    fn from_works(works: &[&WorkRecord]) -> Self {
         let wall_ns = |work: &&WorkRecord| {
             let end_ns = work.completed_ns.or(work.censored_at_ns)?;
             Some(end_ns.saturating_sub(work.started_ns) as f64)

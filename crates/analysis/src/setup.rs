@@ -104,7 +104,7 @@ impl Setup {
     }
 
     /// The setup of the first run that `is_it`, with the seeds of all runs.
-    pub(crate) fn of<'a>(
+    pub(crate) fn of_first<'a>(
         runs: &[&'a Run],
         is_it: impl Fn(&Header) -> bool,
     ) -> Option<(&'a Header, Self)> {

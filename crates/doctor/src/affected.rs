@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::interval::{Change, Interval, Task};
 use crate::lost_time::{LOST_SHARE, NOTE_SHARE};
-use crate::rule::{Verdict, ruled_out, unable};
+use crate::rule::{RuleResult, ruled_out, unable};
 use crate::threads::Threads;
 use crate::{Finding, LostTime, Price, Rule, Scope};
 
@@ -130,7 +130,7 @@ pub(crate) fn verdict_of_work(
     findings: Vec<Finding>,
     (is_measured, missing): (bool, &str),
     nobody: impl FnOnce() -> String,
-) -> Verdict {
+) -> RuleResult {
     if findings.is_empty() {
         return ruled_out(nobody());
     }

@@ -18,7 +18,6 @@ pub struct Interval<'a> {
 pub(crate) struct Task<'a> {
     pub(crate) pid: u32,
     pub(crate) name: &'a str,
-    /// Its control group.
     pub(crate) group: Option<&'a str>,
     pub(crate) counters: Change<'a>,
 }
@@ -44,7 +43,6 @@ impl<'a> Interval<'a> {
         self.after.page_bytes.filter(is_page).unwrap_or(4096)
     }
 
-    /// The change of the whole machine.
     pub(crate) fn machine(&self) -> Change<'a> {
         self.change(Some(&self.before.machine), &self.after.machine)
     }

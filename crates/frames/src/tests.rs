@@ -45,7 +45,7 @@ fn rows(frames: &[Frame], table: Table, plain: usize) -> Vec<String> {
         plain_cells.chain(maps).collect::<Vec<_>>().join(" ")
     };
     let of_batch =
-        |columns: &Vec<Column>| (0..columns[0].len()).map(|at| row(columns, at)).collect();
+        |columns: &Vec<Column>| (0..columns[0].rows()).map(|at| row(columns, at)).collect();
     frame(frames, table).batches.iter().flat_map(|it| -> Vec<String> { of_batch(it) }).collect()
 }
 

@@ -21,7 +21,7 @@ pub fn attribution_document(found: &[Attribution], ledger: Option<&Ledger>) -> D
 }
 
 pub(crate) fn attribution_blocks(attribution: &Attribution) -> Vec<Block> {
-    let words = Words::of(attribution);
+    let words = Words::new(attribution);
     let mut blocks = vec![
         Block::Notes(heading(attribution, &words)),
         tables::cell_means(attribution, &words).into(),

@@ -5,7 +5,7 @@ mod sentences;
 mod tables;
 
 use analysis::Setup;
-use analysis::sweep::{Curve, Found, Grid};
+use analysis::sweep::{Curve, Grid, SweepResult};
 use itertools::Itertools;
 use model::Header;
 use render::{Block, Document, Tone, Verdict, format};
@@ -40,7 +40,7 @@ pub struct SweepRow<'a> {
     /// The measurements.
     pub curve: &'a Curve,
     /// The analysis.
-    pub found: Found,
+    pub found: SweepResult,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ pub(crate) struct Amounts<'a> {
 }
 
 impl<'a> Amounts<'a> {
-    pub(crate) fn of(curve: &'a Curve) -> Self {
+    pub(crate) fn new(curve: &'a Curve) -> Self {
         Self { level_unit: &curve.level_unit, cost_unit: &curve.cost_unit }
     }
 
@@ -85,7 +85,7 @@ impl SweepView<'_> {
             self.knees().zip(&self.rows).flat_map(|(knee, SweepRow { curve, found, .. })| {
                 let conclusion = found.moved.as_ref().and_then(|moved| moved.conclusion.as_ref());
                 let under = conclusion.map(|text| format!("What changes there: {text}."));
-                [knee].into_iter().chain(other_sentences(found, &Amounts::of(curve))).chain(under)
+                [knee].into_iter().chain(other_sentences(found, &Amounts::new(curve))).chain(under)
             });
         rows.collect()
     }
@@ -124,7 +124,7 @@ pub(crate) fn sweep_facts(view: &SweepView<'_>) -> [(&'static str, String); 4] {
 pub(crate) fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for SweepRow { label, curve, found } in &view.rows {
-        let amounts = Amounts::of(curve);
+        let amounts = Amounts::new(curve);
         if view.rows.len() > 1 {
             let by = view.by.as_deref().unwrap_or_default();
             blocks.push(format!("{by} {label}").into());

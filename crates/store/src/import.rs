@@ -81,7 +81,7 @@ impl Format {
 
     /// The format that a text looks like: CSV for a comma in the first line. Fails for unknown
     /// ones.
-    pub fn of(text: &str) -> Result<Self, Refusal> {
+    pub fn guess(text: &str) -> Result<Self, Refusal> {
         let text = text.trim_start_matches('\u{feff}');
         // JSON lines are not one JSON value.
         let is_json = text.trim_start().starts_with('{') && !perf::has_counts(text);
@@ -106,7 +106,7 @@ impl Format {
 
 /// Reads a text of this origin as observations. Fails on other formats, with the line if known.
 pub fn dataset(name: &str, text: &str, format: Option<Format>, options: &Options) -> Imported {
-    let format = format.map_or_else(|| Format::of(text), Ok)?;
+    let format = format.map_or_else(|| Format::guess(text), Ok)?;
     let set = (format.read)(text.trim_start_matches('\u{feff}'), options)?;
     Ok(Dataset { name: name.to_owned(), ..set })
 }

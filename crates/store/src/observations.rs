@@ -110,7 +110,7 @@ fn foreign_folder(path: &Path, format: Option<Format>, options: &Options) -> Res
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = read(&file)?;
         // An unrelated folder is not read to its end.
-        if let (true, None, Err(Refusal(why))) = (files.is_empty(), format, Format::of(&text)) {
+        if let (true, None, Err(Refusal(why))) = (files.is_empty(), format, Format::guess(&text)) {
             let why = format!("{why}; and the folder has no run file (*{SUFFIX})");
             return Err(refused((name, Refusal(why))));
         }

@@ -23,7 +23,6 @@ pub(super) struct Arms<'a> {
     pub(super) blocks_match: bool,
 }
 
-/// One arm and its trials.
 pub(super) struct ArmTrials<'a> {
     pub(super) arm: Arm,
     pub(super) trials: Vec<&'a Trial>,

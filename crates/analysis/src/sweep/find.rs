@@ -16,7 +16,7 @@ const LEAST_EXPLAINED: f64 = 0.5;
 
 /// What the measurements of a sweep show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct SweepResult {
     /// The levels, from low to high.
     pub rows: Vec<Row>,
     /// The end of the plateau.
@@ -59,7 +59,7 @@ pub struct Headroom {
 }
 
 /// Reads the measurements of a curve.
-pub fn find(curve: &Curve, settings: &Settings) -> Found {
+pub fn find(curve: &Curve, settings: &Settings) -> SweepResult {
     let orient::Oriented { rows, plateau, shape, unmeasurable, notes, .. } =
         orient::orient(curve, settings);
     let knee = shape.knee();
@@ -68,7 +68,7 @@ pub fn find(curve: &Curve, settings: &Settings) -> Found {
         End::Low => rows.iter().rfind(is_fast),
         End::High => rows.iter().find(is_fast),
     };
-    Found {
+    SweepResult {
         capacity: capacity.map(|row| row.level),
         verification: knee.map(|knee| verification(curve, knee)),
         hysteresis: knee.and_then(|knee| hysteresis::hysteresis(curve, knee, plateau, settings)),

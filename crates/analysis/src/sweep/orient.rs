@@ -16,7 +16,6 @@ pub(super) struct Oriented {
     pub(super) notes: Vec<String>,
 }
 
-/// Finds the plateau and the knee.
 pub(super) fn orient(curve: &Curve, settings: &Settings) -> Oriented {
     let mut table = rows::rows(curve);
     let plateau = settings.plateau.unwrap_or_else(|| plateau(curve, &table, settings));

@@ -23,7 +23,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let missing = || unable("vmstat does not count what was reclaimed and came back");
     let traffic = Traffic::in_interval(interval).ok_or_else(missing)?;
     let direct = interval.vmstat("pgsteal_direct").unwrap_or(0.0);

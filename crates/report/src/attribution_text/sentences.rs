@@ -20,7 +20,7 @@ const MOST_NAMED: f64 = 90.0;
 
 /// The sentences in order: whether it changed, causes, additivity, reverts, open questions.
 pub(crate) fn sentences(attribution: &Attribution) -> Vec<String> {
-    let words = &Words::of(attribution);
+    let words = &Words::new(attribution);
     let mut told = Vec::new();
     for (index, step) in attribution.steps.iter().enumerate() {
         let several = step.factors.len() > 1;

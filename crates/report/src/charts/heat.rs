@@ -11,7 +11,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let sweeps = data.material.inputs.iter().filter_map(|input| input.sweep.as_ref());
     let grids = sweeps.filter_map(|view| Some((view.grid.as_ref()?, view.rows.first()?.curve)));
     let grids = grids.filter(|(grid, _)| grid.rows.len() > 1);
-    grids.map(|(grid, curve)| of_grid(grid, &Amounts::of(curve))).collect()
+    grids.map(|(grid, curve)| of_grid(grid, &Amounts::new(curve))).collect()
 }
 
 fn of_grid(grid: &Grid, amounts: &Amounts<'_>) -> (Value, Table) {

@@ -17,7 +17,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
 
 fn of_sweep(view: &SweepView<'_>) -> Option<(Value, Table)> {
     let first = view.rows.first()?;
-    let amounts = Amounts::of(first.curve);
+    let amounts = Amounts::new(first.curve);
     let several = view.rows.len() > 1;
     let by = several.then(|| view.by.as_deref().unwrap_or_default());
     let head = ["level", "measurements", "cost", "relative speed"];

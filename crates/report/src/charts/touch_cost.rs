@@ -58,7 +58,7 @@ fn rows(data: &Data<'_>) -> Vec<Row> {
         let label = data.job_label(jobs);
         let mut quiet_ns = None;
         for (load, runs) in jobs.by_load() {
-            let costs = runs.into_iter().filter_map(|run| MemoryWork::of(run)?.cost_ns());
+            let costs = runs.into_iter().filter_map(|run| MemoryWork::from_run(run)?.cost_ns());
             let costs_ns = costs.sorted_by(f64::total_cmp).collect_vec();
             let Some(median_ns) = median(&costs_ns) else { continue };
             if load == BASELINE {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use analysis::sweep::{Found, Row};
+use analysis::sweep::{Row, SweepResult};
 use render::Block;
 
 use super::Amounts;
@@ -51,7 +51,7 @@ impl Axis {
 }
 
 /// The plot, unless there are too few levels.
-pub(crate) fn chart(found: &Found, amounts: &Amounts<'_>) -> Option<Block> {
+pub(crate) fn chart(found: &SweepResult, amounts: &Amounts<'_>) -> Option<Block> {
     let rows: Vec<&Row> = found.rows.iter().filter(|row| row.cost.is_some()).collect();
     if rows.len() < FEWEST {
         return None;

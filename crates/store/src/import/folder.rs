@@ -27,7 +27,7 @@ pub(crate) fn dataset(
             );
             return Err(refused(Refusal::whole(reason)));
         }
-        let found = format.map_or_else(|| Format::of(text), Ok).map_err(refused)?;
+        let found = format.map_or_else(|| Format::guess(text), Ok).map_err(refused)?;
         let (first_file, first_format) = *first.get_or_insert((file, found));
         if found.name != first_format.name {
             let (this, that) = (found.name, first_format.name);
