@@ -100,7 +100,7 @@ fn plausible(name: &str, value: u64) -> Option<f64> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change<'a> {
     /// `None`: it is new, and its counters began at 0.
-    before: Option<&'a CounterSet>,
+    pub(crate) before: Option<&'a CounterSet>,
     after: &'a CounterSet,
     pub(crate) elapsed_ns: u64,
 }
@@ -126,10 +126,6 @@ impl Change<'_> {
             let before = before.and_then(|values| values.get(name)).copied().unwrap_or(0);
             Some((name.as_str(), plausible(name, after.checked_sub(before)?)?))
         })
-    }
-
-    pub(crate) fn has_begun(&self) -> bool {
-        self.before.is_none()
     }
 
     pub(crate) fn level(&self, source: &str, name: &str) -> Option<f64> {

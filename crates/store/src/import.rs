@@ -19,7 +19,7 @@ use model::Environment;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use crate::refusal::Refusal;
+pub use crate::error::Refusal;
 
 /// A format of another program.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +127,7 @@ impl Looks<'_> {
 }
 
 fn json<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
-    serde_json::from_str(text).map_err(|error| Refusal::json(&error))
+    serde_json::from_str(text).map_err(|error| Refusal::cell(error.line(), error.column(), &error))
 }
 
 fn fact(value: &Value) -> String {

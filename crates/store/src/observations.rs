@@ -10,11 +10,10 @@ use std::string::FromUtf8Error;
 use analysis::{Dataset, Factor, from_runs};
 use model::{Manifest, ManifestFactor, ManifestRun, Run};
 
-use crate::error::{Result, StoreError};
+use crate::error::{Refusal, Result, StoreError};
 use crate::import::{self, Format, Options};
 use crate::manifest;
 use crate::reference::{self, Kind};
-use crate::refusal::Refusal;
 use crate::results::{SUFFIX, read_runs, run_files};
 
 pub(crate) const REFERENCE: &str = "reference:";

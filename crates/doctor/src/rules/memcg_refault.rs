@@ -150,7 +150,7 @@ fn slept_ns(change: &Change<'_>, faults: f64) -> Option<f64> {
     let only_faults = switches.is_some_and(|switches| switches <= MOST_SWITCHES * faults);
     let run_ns = change.grown("schedstat", "run_ns")?;
     let wait_ns = change.grown("schedstat", "wait_ns")?;
-    (is_single && only_faults && !change.has_begun())
+    (is_single && only_faults && change.before.is_some())
         .then(|| (change.elapsed_ns as f64 - (run_ns + wait_ns)).max(0.0))
 }
 

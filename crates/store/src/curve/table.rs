@@ -9,8 +9,8 @@ use analysis::sweep::{Curve, Point};
 use model::units::split_time_name;
 
 use super::{CurveOptions, Curves};
+use crate::error::Refusal;
 use crate::import::table::{Table, ends_in};
-use crate::refusal::Refusal;
 
 /// Suffixes of level columns, with their units.
 const LEVEL_UNITS: [(&str, &str); 5] =

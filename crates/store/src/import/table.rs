@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use ::csv::{ErrorKind, ReaderBuilder, Trim};
 
-use crate::refusal::Refusal;
+use crate::error::Refusal;
 
 /// Rows have their line numbers, and as many cells as the heading.
 pub(crate) struct Table {
