@@ -110,7 +110,7 @@ fn is_simulated(header: &Header) -> bool {
     matches!(header.spec.subject, SubjectSpec::Mmu(_))
 }
 
-fn elapsed_ns(pass: &PassRecord) -> u64 {
+pub(crate) fn elapsed_ns(pass: &PassRecord) -> u64 {
     pass.completed_ns.saturating_sub(pass.started_ns)
 }
 
@@ -192,11 +192,11 @@ impl MemoryJob {
         };
         let mut rows: Vec<MemoryJobRow> = runs.iter().filter_map(row).collect();
         let base = rows.iter().filter(|row| row.load == BASELINE);
-        let base: BTreeMap<u64, f64> =
+        let base_ns: BTreeMap<u64, f64> =
             base.filter_map(|row| Some((row.seed, row.touch_ns?))).collect();
         for row in &mut rows {
-            row.relative_speed =
-                base.get(&row.seed).zip(row.touch_ns).map(|(base, own)| base / own);
+            let both_ns = base_ns.get(&row.seed).zip(row.touch_ns);
+            row.relative_speed = both_ns.map(|(base_ns, own_ns)| base_ns / own_ns);
         }
         let (header, setup) = Setup::of_first(&runs, |header| job(header).is_some()).unzip();
         Self {

@@ -6,6 +6,7 @@ use model::{EndStatus, Header, Measure, PassRecord, Run, Script, Tools, WorkReco
 use serde::Serialize;
 use stats::median;
 
+use crate::memory_job::elapsed_ns;
 use crate::remarks::{by_load, passes, status, works};
 use crate::{Remarks, Setup, Skipped};
 
@@ -213,7 +214,7 @@ fn pass_rows(load: &str, run: &Run) -> Vec<PassRow> {
         run_id: run_id.to_owned(),
         user: pass.worker,
         cpu_ns: CPU.iter().filter_map(|name| pass.usage.get(*name)).sum(),
-        wall_ns: pass.completed_ns.saturating_sub(pass.started_ns),
+        wall_ns: elapsed_ns(pass),
         usage: pass.usage.clone(),
     };
     let mut rows: Vec<PassRow> = passes(run).filter(|it| it.pass == 0).map(row).collect();

@@ -128,6 +128,11 @@ impl Change<'_> {
         })
     }
 
+    /// File pages of a control group that were read again, by the names of both versions.
+    pub(crate) fn file_refaults(&self) -> Option<f64> {
+        self.grown_any("memcg", &["workingset_refault_file", "total_workingset_refault_file"])
+    }
+
     pub(crate) fn level(&self, source: &str, name: &str) -> Option<f64> {
         plausible(name, self.after.get(source)?.get(name).copied()?)
     }

@@ -133,11 +133,10 @@ fn notes(session: &Session) -> Vec<String> {
         let all = it.first.count + it.later.count;
         all > 0 && all == it.first.failed + it.later.failed
     };
-    notes.extend(session.commands.iter().filter(is_failed).map(
-        |CommandRow { load, command, .. }| {
-            format!("{load}: {command} always failed: its figures are those of a failure")
-        },
-    ));
+    let failed = session.commands.iter().filter(is_failed);
+    notes.extend(failed.map(|CommandRow { load, command, .. }| {
+        format!("{load}: {command} always failed: its figures are those of a failure")
+    }));
     if session.commands.iter().all(|row| row.first.mean(&CPU).is_none()) {
         notes.push("No command was finished.".to_owned());
     }

@@ -80,7 +80,7 @@ fn header(header: &Header) -> [(&'static str, String); 3] {
 
 fn references(summary: &Summary) -> Table {
     let all = summary.references;
-    let blank = || Cell::blank();
+    let blank = Cell::blank;
     let row = |name: &str, count: u64| {
         let share = (all > 0).then(|| Cell::Share(count as f64 / all as f64));
         [name.into(), count.into(), share.into(), blank()]

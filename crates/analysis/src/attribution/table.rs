@@ -249,7 +249,6 @@ impl Reading<'_> {
     }
 }
 
-/// Level combinations.
 type Combinations<'a> = BTreeSet<Vec<&'a str>>;
 
 /// The trials that count, and notes on omitted trials and levels.

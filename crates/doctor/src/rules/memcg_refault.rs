@@ -44,8 +44,7 @@ struct Refaults<'a> {
 
 impl<'a> Refaults<'a> {
     fn of_group(path: &'a str, group: Change<'a>) -> Option<Self> {
-        let names = ["workingset_refault_file", "total_workingset_refault_file"];
-        let refaults = group.grown_any("memcg", &names)?;
+        let refaults = group.file_refaults()?;
         let faults = group.grown_any("memcg", &["pgmajfault", "total_pgmajfault"])?;
         let limit = group.level_any("memcg", &["limit_bytes", "limit_in_bytes"]);
         let limit_bytes = limit.filter(|bytes| *bytes < UNLIMITED_BYTES);

@@ -168,10 +168,7 @@ impl Read {
     /// The sums over CPUs, threads or groups, where counts are additive and complete.
     fn wholes(&self, values: &[Values]) -> Vec<Values> {
         let parts: BTreeSet<&str> = values.iter().filter_map(|it| it.part.as_deref()).collect();
-        let mut events: BTreeMap<&str, Vec<&Values>> = BTreeMap::new();
-        for one in values {
-            events.entry(&one.response).or_default().push(one);
-        }
+        let events = values.iter().into_group_map_by(|one| one.response.as_str());
         let whole = |(event, of_event): (&str, Vec<&Values>)| {
             let length = of_event[0].samples.len();
             let complete =
@@ -183,7 +180,7 @@ impl Read {
                 Values::exact(None, event, &sums)
             })
         };
-        events.into_iter().filter_map(whole).collect()
+        events.into_iter().sorted_by_key(|(event, _)| *event).filter_map(whole).collect()
     }
 
     fn notes(&self) -> Vec<String> {
