@@ -88,8 +88,8 @@ pub(super) fn read(text: &str, _: &Options) -> Imported {
     }
     let events = set.trials.iter().flat_map(|trial| &trial.values).map(|it| &it.response);
     let meaning = |event: &String| {
-        let (unit, additive) = (read.unit(event).to_owned(), read.is_additive(event));
-        (event.clone(), Response { unit, more_is_better: false, additive })
+        let (unit, additive) = (read.unit(event), ADDITIVE.contains(&read.unit(event)));
+        (event.clone(), Response { unit: unit.to_owned(), more_is_better: false, additive })
     };
     set.responses = events.map(meaning).collect();
     set.notes.extend(read.notes());
@@ -161,10 +161,6 @@ impl Read {
         self.units.get(event).map_or("", String::as_str)
     }
 
-    fn is_additive(&self, event: &str) -> bool {
-        ADDITIVE.contains(&self.unit(event))
-    }
-
     /// The sums over CPUs, threads or groups, where counts are additive and complete.
     fn wholes(&self, values: &[Values]) -> Vec<Values> {
         let parts: BTreeSet<&str> = values.iter().filter_map(|it| it.part.as_deref()).collect();
@@ -174,7 +170,7 @@ impl Read {
             let complete =
                 of_event.len() == parts.len() && of_event.iter().all(|it| it.part.is_some());
             let even = of_event.iter().all(|it| it.samples.len() == length);
-            (complete && even && self.is_additive(event)).then(|| {
+            (complete && even && ADDITIVE.contains(&self.unit(event))).then(|| {
                 let sum = |index: usize| of_event.iter().map(|it| it.samples[index].value).sum();
                 let sums: Vec<f64> = (0..length).map(sum).collect();
                 Values::exact(None, event, &sums)

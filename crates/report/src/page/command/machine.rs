@@ -39,12 +39,10 @@ fn changes(base: &MachineSpec, machine: &MachineSpec) -> Option<Vec<(String, Str
     }
     let changed = after.into_iter().filter(|(name, value)| before.get(name) != Some(value));
     let changed: Vec<(String, String)> = changed.collect();
-    changed.iter().all(|(_, value)| is_one_setting(value)).then_some(changed)
-}
-
-/// Whether a value contains no comma that would separate settings.
-fn is_one_setting(value: &str) -> bool {
-    value.split(',').skip(1).all(|piece| !piece.is_empty() && !piece.contains('='))
+    // A comma must not separate settings.
+    let is_plain = |piece: &str| !piece.is_empty() && !piece.contains('=');
+    let is_one_setting = |(_, value): &(_, String)| value.split(',').skip(1).all(is_plain);
+    changed.iter().all(is_one_setting).then_some(changed)
 }
 
 fn description(machine: &MachineSpec, profile: &str) -> String {
