@@ -82,10 +82,12 @@ impl Reader {
 
     /// Opens the files of the sandbox alone, which may be any control group.
     pub fn open_group(sources: &Sources) -> (Self, Vec<Unavailable>) {
-        Self::open_tables(group_tables(sources))
+        Self::open_groups(sandbox_files(sources))
     }
 
-    fn open_tables<'a>(tables: impl IntoIterator<Item = Table<'a>>) -> (Self, Vec<Unavailable>) {
+    fn open_groups<'a>(
+        groups: impl IntoIterator<Item = FileGroup<'a>>,
+    ) -> (Self, Vec<Unavailable>) {
         let (mut reader, mut missed) = (Self::default(), Vec::new());
         for (dir, rows, may_be_absent) in groups {
             let Some(dir) = dir else { continue };
