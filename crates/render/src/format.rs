@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn several_things_are_named() {
         assert_eq!([counted(1, "trial"), counted(2, "trial")], ["1 trial", "2 trials"]);
-        assert_eq!(and(&["a", "b", "c"].map(str::to_owned)), "a, b and c");
+        assert_eq!(and(["a", "b", "c"].map(str::to_owned)), "a, b and c");
         assert_eq!([0, 25, 26].map(letter), ["A", "Z", "A1"]);
     }
 }
