@@ -174,7 +174,7 @@ fn without_sources_nothing_is_known_and_nothing_is_zero() {
     let known: Vec<(Part, u64)> =
         explained.parts_ns.iter().filter_map(|(part, ns)| Some((*part, (*ns)?))).collect();
     assert_eq!(known, [(Part::MissedStart, 0), (Part::Remainder, 100 * MS)]);
-    assert_eq!(Account::of([&explained]).explained_share(), Some(0.0));
+    assert_eq!(Account::from_samples([&explained]).explained_share(), Some(0.0));
     // A kernel without CONFIG_IRQ_TIME_ACCOUNTING answers with zeros.
     let explained = explain(&sample(100 * MS, &counted_ms(&[])), None);
     let mut silent = sample(100 * MS, &counted_ms(&[]));

@@ -1,6 +1,6 @@
 //! `thrashlab bisect`: the step of an axis at which something changed.
 
-use analysis::bisect::{Axis, Found};
+use analysis::bisect::{Axis, BisectResult};
 use clap::Args;
 use experiment::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
 use report::bisect_document;
@@ -78,7 +78,7 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<()> {
     }
 }
 
-fn as_json(found: &Found, axis: &Axis) -> serde_json::Value {
+fn as_json(found: &BisectResult, axis: &Axis) -> serde_json::Value {
     let name = |step: usize| axis.steps[step].as_str();
     let with_reason = |steps: &[(usize, String)]| -> Vec<serde_json::Value> {
         let value =

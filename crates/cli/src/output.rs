@@ -91,7 +91,7 @@ pub(crate) fn deliver(
     file: Option<&Path>,
 ) -> Result<()> {
     let style = if file.is_some() { Style::default() } else { style() };
-    let text = format.write(document, &style).context("write the result as JSON")?;
+    let text = (format.write)(document, &style).context("write the result as JSON")?;
     let Some(path) = file else { return print_bytes(text.as_bytes()) };
     write_whole(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
     complain(&format!("thrashlab: wrote {}", path.display()));

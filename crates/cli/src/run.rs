@@ -251,7 +251,7 @@ fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf> {
     }
     let reason = match store::results::read_runs(folder) {
         _ if !folder.exists() => return Ok(folder.clone()),
-        Err(StoreError::Empty { .. }) => return Ok(folder.clone()),
+        Err(StoreError::Empty(_)) => return Ok(folder.clone()),
         _ if !folder.is_dir() => "is a file",
         // Whole or not: runs of two invocations in one folder would be read as one result.
         _ => "holds runs already",

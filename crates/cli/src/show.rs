@@ -168,6 +168,7 @@ fn of_matrix(mut matrix: Matrix, shape: &Shape) -> Document<'static> {
             Document::of(vec![Block::Verbatim(report::resp1::printed(&table))])
         }
     };
-    matrix.keep_worst(shape.worst.unwrap_or(1));
+    let most = shape.worst.unwrap_or(1);
+    matrix.why_slow.iter_mut().for_each(|load| load.worst.truncate(most));
     document.with_data(matrix)
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use analysis::sweep::{Curve, Found, Grid, Settings, find};
+use analysis::sweep::{Curve, Grid, Settings, SweepResult, find};
 use anyhow::anyhow;
 use clap::Args;
 use experiment::typed::{Setting, setting};
@@ -208,7 +208,7 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
     let row = |(label, curve): &'a (String, Curve)| SweepRow {
         label: label.clone(),
         curve,
-        found: Found { ended_by_budget: ended_by_budget(curve), ..find(curve, settings) },
+        found: SweepResult { ended_by_budget: ended_by_budget(curve), ..find(curve, settings) },
     };
     let base = plan.map(|plan| plan.base).unwrap_or_default();
     SweepView {

@@ -6,7 +6,7 @@ mod levels;
 use std::cell::RefCell;
 
 use analysis::bisect::{
-    Axis, BisectError, Found, Measured, Target, bisect_exactly, bisect_noisily,
+    Axis, BisectError, BisectResult, Measured, Target, bisect_exactly, bisect_noisily,
 };
 use stats::NoisySettings;
 
@@ -55,7 +55,7 @@ pub struct Bisection<'s> {
 impl Bisection<'_> {
     /// Finds the step. Fails when an end cannot be measured, there is no answer, or the user
     /// stopped it.
-    pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<Found> {
+    pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<BisectResult> {
         let axis = self.steps.axis();
         let mut found = self.search(&axis, driver);
         let is_alike = match &found {
@@ -74,7 +74,7 @@ impl Bisection<'_> {
             _ if driver.waiter.stop_requested() => ExperimentError::Interrupted,
             BisectError::Measurement(error) => error,
             BisectError::TooFew => ExperimentError::WrongUse(error.to_string()),
-            BisectError::End { step, why } => ExperimentError::NotMeasured(format!(
+            BisectError::End(step, why) => ExperimentError::NotMeasured(format!(
                 "{} {}, an end of the axis, cannot be measured: {why}",
                 axis.name, axis.steps[step]
             )),
@@ -86,7 +86,7 @@ impl Bisection<'_> {
         &mut self,
         axis: &Axis,
         driver: &mut Driver<'_>,
-    ) -> Result<Found, BisectError<ExperimentError>> {
+    ) -> Result<BisectResult, BisectError<ExperimentError>> {
         let Self { steps, settings } = self;
         let (count, target) = (axis.steps.len(), steps.target());
         // Failures are taken as certain on any machine.

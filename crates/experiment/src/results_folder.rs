@@ -49,7 +49,7 @@ fn no_runs(folder: &Path) -> Result<()> {
         Err(error) => return other(error.to_string()),
     }
     match read_runs(folder) {
-        Err(StoreError::Empty { .. }) => Ok(()),
+        Err(StoreError::Empty(_)) => Ok(()),
         Err(damaged) => other(damaged.to_string()),
         Ok(_) => other("it holds runs that belong to no experiment".to_owned()),
     }

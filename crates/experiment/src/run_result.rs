@@ -66,5 +66,5 @@ pub(crate) fn set_aside(folder: &Path, run_id: &str) -> Result<(), StoreError> {
         Some(aside) => fs::rename(&path, aside),
         None => Err(io::Error::other("too many stopped runs of this name")),
     };
-    moved.map_err(|source| StoreError::Io { path, source })
+    moved.map_err(StoreError::io(path))
 }

@@ -363,7 +363,7 @@ mod tests {
         let bytes = simulated_run(&spec(mmu_spec(&[]).unwrap(), 1), "r").unwrap();
         let run = model::Run::parse(&bytes).unwrap();
         assert_eq!((run.checksum_ok, run.status()), (Some(true), EndStatus::Complete));
-        let work = analysis::MemoryWork::of(&run).unwrap();
+        let work = analysis::MemoryWork::from_run(&run).unwrap();
         assert_eq!((work.processes, work.loops, work.steady_from), (Some(2), Some(7), Some(0)));
         assert!(work.touches >= 2 * 7 * 512, "{}", work.touches);
         let time_ns = work.used(&["user_ns", "system_ns", "idle_ns"]).unwrap();

@@ -80,7 +80,7 @@ fn header(header: &Header) -> [(&'static str, String); 3] {
 
 fn references(summary: &Summary) -> Table {
     let all = summary.references;
-    let blank = || Cell::blank();
+    let blank = Cell::blank;
     let row = |name: &str, count: u64| {
         let share = (all > 0).then(|| Cell::Share(count as f64 / all as f64));
         [name.into(), count.into(), share.into(), blank()]
@@ -224,7 +224,7 @@ mod tests {
         let document = trace_document("t.tlt", Format::Tlt, 321, &summary, &notes);
         insta::assert_snapshot!(plain_text(&document));
         let json = render::format_named("json").unwrap();
-        let json = json.write(&document, &render::Style::default()).unwrap();
+        let json = (json.write)(&document, &render::Style::default()).unwrap();
         insta::assert_snapshot!(json);
     }
 

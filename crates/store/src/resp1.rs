@@ -24,7 +24,7 @@ use line::{Row, Shape, Title};
 pub use points::{Points, RowPoints, points_notes, recover_points};
 pub use ratio::{RatioCheck, check_ratios};
 
-use crate::refusal::Refusal;
+use crate::error::Refusal;
 
 const UNKNOWN_FORMAT: &str = "no heading shows the format, and neither the 5th nor the 6th numbers \
     alone are average / average(noload): restore the line that begins with \"Test low high\"";

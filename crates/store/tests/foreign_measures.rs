@@ -50,7 +50,7 @@ fn has_note(set: &Dataset, words: &str) {
 #[test]
 fn every_sample_is_known_by_its_looks() {
     for (text, format) in SAMPLES {
-        assert_eq!(Format::of(text).map(|it| it.name), Ok(format));
+        assert_eq!(Format::guess(text).map(|it| it.name), Ok(format));
         let set = read(text);
         for trial in &set.trials {
             for factor in &set.factors {

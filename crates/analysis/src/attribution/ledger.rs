@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools;
 use serde::Serialize;
 
 use super::{FAULT_COST_FACT, USERS_FACT};
@@ -55,8 +56,6 @@ pub fn ledger(datasets: &[Dataset]) -> Ledger {
             _ => differing.push(Condition { name: name.clone(), values }),
         }
     }
-    let count = datasets.len();
-    let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
     let distance = |between: (usize, usize)| {
         let differs = |condition: &&Condition| {
             let Condition { name, values } = condition;
@@ -67,7 +66,7 @@ pub fn ledger(datasets: &[Dataset]) -> Ledger {
         let conditions = differing.iter().filter(differs).map(|it| it.name.clone()).collect();
         Distance { between, conditions }
     };
-    let distances = pairs.map(distance).collect();
+    let distances = (0..datasets.len()).tuple_combinations().map(distance).collect();
     let names = datasets.iter().map(|dataset| dataset.name.clone()).collect();
     Ledger { names, differing, common, distances }
 }
@@ -84,15 +83,12 @@ fn conditions(dataset: &Dataset) -> BTreeMap<String, String> {
     }
     let values = dataset.trials.iter().flat_map(|trial| &trial.values);
     let parts = distinct(values.filter_map(|values| values.part.as_deref()));
-    let texts = facts
-        .into_iter()
-        .map(|(name, values)| (name.to_owned(), values.into_iter().collect::<Vec<_>>().join(", ")));
+    let texts = facts.iter().map(|(name, values)| ((*name).to_owned(), values.iter().join(", ")));
     // A factor replaces the fact of the same name.
     let varied = dataset.factors.iter().map(|it| (it.name.clone(), it.levels.join(", ")));
-    let responses: Vec<&str> = dataset.responses.keys().map(String::as_str).collect();
     let own = [
         ("parts", parts.join(", ")),
-        ("measured", responses.join(", ")),
+        ("measured", dataset.responses.keys().join(", ")),
         ("trials", dataset.trials.len().to_string()),
     ];
     let own = own.map(|(name, text)| (name.to_owned(), text)).into_iter();

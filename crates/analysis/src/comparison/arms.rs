@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools;
 use model::Observation;
 
 use super::Arm;
@@ -22,7 +23,6 @@ pub(super) struct Arms<'a> {
     pub(super) blocks_match: bool,
 }
 
-/// One arm and its trials.
 pub(super) struct ArmTrials<'a> {
     pub(super) arm: Arm,
     pub(super) trials: Vec<&'a Trial>,
@@ -63,10 +63,7 @@ impl<'a> Arms<'a> {
     }
 }
 
-pub(super) fn select<'a>(
-    sets: &'a [Dataset],
-    factor: Option<&'a str>,
-) -> Result<Arms<'a>, Refused> {
+pub(super) fn find<'a>(sets: &'a [Dataset], factor: Option<&'a str>) -> Result<Arms<'a>, Refused> {
     let (all, folded) = match (sets, factor) {
         ([set], Some(factor)) => {
             let found = set.factor(factor).filter(|factor| factor.levels.len() > 1);
@@ -123,10 +120,10 @@ fn arm<'a>(set: &'a Dataset, name: &str, is_of: impl Fn(&Trial) -> bool) -> ArmT
 }
 
 /// Two arms in time order, if one is known to have ended before the other began.
-fn in_turn<'s, 'a>(
-    first: &'s ArmTrials<'a>,
-    second: &'s ArmTrials<'a>,
-) -> Option<[&'s ArmTrials<'a>; 2]> {
+fn in_turn<'s>(
+    first: &'s ArmTrials<'s>,
+    second: &'s ArmTrials<'s>,
+) -> Option<[&'s ArmTrials<'s>; 2]> {
     let starts = |arm: &ArmTrials| -> Option<Vec<u64>> {
         arm.trials.iter().map(|trial| trial.started_unix_ns).collect()
     };
@@ -158,19 +155,15 @@ pub(super) fn warnings(arms: &Arms) -> Vec<String> {
         );
     }
     for ArmTrials { arm: Arm { name, trials: all, .. }, trials } in &arms.all {
-        let mut problems: BTreeMap<String, usize> = BTreeMap::new();
-        for problem in trials.iter().filter_map(|trial| trial.remark()) {
-            *problems.entry(problem).or_insert(0) += 1;
-        }
+        let problems = trials.iter().filter_map(|trial| trial.remark()).counts();
         let warning = |(problem, count)| format!("{name}: {count} of {all} trials: {problem}");
-        warnings.extend(problems.into_iter().map(warning));
+        warnings.extend(problems.into_iter().sorted().map(warning));
     }
     warnings
 }
 
 fn factors_text(set: &Dataset) -> String {
     let several = set.factors.iter().filter(|factor| factor.levels.len() > 1);
-    let texts: Vec<String> =
-        several.map(|factor| format!("{} ({})", factor.name, factor.levels.join(", "))).collect();
-    if texts.is_empty() { "none with two levels".to_owned() } else { texts.join(", ") }
+    let texts = several.map(|it| format!("{} ({})", it.name, it.levels.join(", "))).join(", ");
+    if texts.is_empty() { "none with two levels".to_owned() } else { texts }
 }

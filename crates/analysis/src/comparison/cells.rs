@@ -9,7 +9,7 @@ use super::arms::{ArmTrials, Arms, Levels, Seen, samples};
 use super::overall::UnjudgedCell;
 use super::{Cell, Outcome, PairedBy, Side, Unit, outcomes, seeds, stalls};
 use crate::dataset::LOAD;
-use crate::explained::{Explained, ExplainedDifference, difference};
+use crate::explained::{Explained, ExplainedDifference, difference, is_counted};
 use crate::{Response, Standing, Trial};
 
 /// The response of a probe; a delay of 0, below the clock's resolution, counts as 1 ns.
@@ -272,7 +272,7 @@ fn explained(
     alpha: f64,
 ) -> Option<ExplainedDifference> {
     fn of<'a>(seen: &Seen<'a>) -> Option<&'a [Explained]> {
-        Some(&seen.trial.explained[..]).filter(|it| it.iter().any(Explained::is_counted))
+        Some(&seen.trial.explained[..]).filter(|all| all.iter().any(|it| is_counted(&it.parts_ns)))
     }
     let [first, second] = chosen;
     let pairs = first.iter().zip(second).filter_map(|(one, other)| of(one).zip(of(other)));

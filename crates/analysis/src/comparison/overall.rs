@@ -47,7 +47,6 @@ impl Overall {
     }
 }
 
-/// A cell before it is judged.
 pub(super) struct UnjudgedCell {
     pub(super) cell: Cell,
     /// The costs to test, if any.

@@ -34,7 +34,7 @@ pub struct OfRun {
 /// Figures are sums over the same part, except `page_table_bytes`, a size at its end. Counters are
 /// the increases of counters that only grow.
 pub fn of_run(run: &Run, response: Option<&str>) -> OfRun {
-    let mut made = match MemoryWork::of(run) {
+    let mut made = match MemoryWork::from_run(run) {
         Some(work) => of_memory(&work, response),
         None => of_response(run, response),
     };

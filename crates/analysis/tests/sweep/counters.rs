@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::sweep::{Curve, FaultCost, Found, Moved, Point, Settings, find};
+use analysis::sweep::{Curve, FaultCost, Moved, Point, Settings, SweepResult, find};
 
 use super::subject::Noise;
 
@@ -61,7 +61,7 @@ fn refaults(limit_mb: f64, noise: f64) -> Point {
     }
 }
 
-fn moved(found: &Found) -> &Moved {
+fn moved(found: &SweepResult) -> &Moved {
     found.moved.as_ref().unwrap()
 }
 

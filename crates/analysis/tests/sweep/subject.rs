@@ -1,7 +1,7 @@
 //! A subject that is a function, and the loop that measures it as a sweep would.
 
 use analysis::sweep::{
-    Batch, Curve, Found, Point, Purpose, Range, Search, SearchSettings, Spacing,
+    Batch, Curve, Point, Purpose, Range, Search, SearchSettings, Spacing, SweepResult,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -17,7 +17,7 @@ pub(crate) enum Way {
 pub(crate) struct Sweep {
     pub(crate) curve: Curve,
     pub(crate) batches: Vec<Batch>,
-    pub(crate) found: Found,
+    pub(crate) found: SweepResult,
 }
 
 impl Sweep {

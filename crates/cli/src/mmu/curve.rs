@@ -1,6 +1,6 @@
 //! `thrashlab mmu curve`: miss-ratio curves and working sets of a trace.
 
-use analysis::sweep::{Curve, Found, Point, Settings, find};
+use analysis::sweep::{Curve, Point, Settings, SweepResult, find};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use experiment::typed::factor;
@@ -159,7 +159,7 @@ fn print_curves(args: &CurveArgs, name: &str, profiled: &Profiled, notes: &[Stri
     }
     let mut settings = Settings::default();
     settings.knee.least_rise = args.least_rise;
-    let knees: Vec<(Curve, Found)> = profiled
+    let knees: Vec<(Curve, SweepResult)> = profiled
         .units
         .iter()
         .map(|unit| {
@@ -195,7 +195,7 @@ fn over_entries(name: &str, unit: &UnitCurves) -> Curve {
 fn as_json(
     name: &str,
     profiled: &Profiled,
-    knees: &[(Curve, Found)],
+    knees: &[(Curve, SweepResult)],
     notes: &[String],
 ) -> Result<serde_json::Value> {
     let value = || -> serde_json::Result<serde_json::Value> {

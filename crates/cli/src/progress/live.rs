@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::explained::{Explained, Part, explain};
+use analysis::explained::{Explained, Part, explain, is_counted};
 use model::units::format_duration_ns;
 use model::{Line, PassRecord, SampleRecord, WorkRecord};
 
@@ -168,7 +168,7 @@ fn level(time_ns: f64, low_ns: f64, high_ns: f64) -> char {
 
 /// The largest parts of a delay; empty if no counter has any.
 fn spent(explained: &Explained) -> String {
-    if !explained.is_counted() {
+    if !is_counted(&explained.parts_ns) {
         return String::new();
     }
     let whole_ns = explained.delay_ns.max(1) as f64;

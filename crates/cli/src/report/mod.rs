@@ -78,7 +78,7 @@ pub(crate) fn of_run(
         let name = folder.to_str().with_context(|| format!("{}: not UTF-8", folder.display()))?;
         let mut results = Results::of_folder(name, made, measure)?;
         let material = results.material();
-        let page = HTML.write(&report::page::report(&material), &Style::default())?;
+        let page = (HTML.write)(&report::page::report(&material), &Style::default())?;
         write_whole(&path, page.as_bytes()).with_context(|| format!("write {}", path.display()))
     };
     match written() {

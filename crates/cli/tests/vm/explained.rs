@@ -64,7 +64,7 @@ fn assert_because(samples: &[Explained], cause: &[Part]) {
         let known = |part| explained.parts_ns[&part].is_some();
         assert!(!known(Part::Throttled) && known(Part::Thrashing), "{explained:?}");
     }
-    let account = Account::of(samples.iter());
+    let account = Account::from_samples(samples.iter());
     // Virtual time: the same on every host. What the sample before took explains nothing here.
     let own = 1.0 - account.share(Part::MissedStart).unwrap();
     let unexplained = account.share(Part::Remainder).unwrap();

@@ -15,7 +15,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, _: &UnitCosts) -> RuleResult {
     let stolen = stolen(interval);
     let throttled: Vec<Finding> =
         interval.groups().filter_map(|(path, change)| throttled(interval, path, &change)).collect();

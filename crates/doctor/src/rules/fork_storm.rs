@@ -18,7 +18,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let unit_ns = costs.ns(Operation::ForkPage).zip(costs.ns(Operation::CopyOnWrite));
     let forks = interval.machine().grown("stat", "processes");
     let forks = forks.ok_or_else(|| unable("forks are not counted (/proc/stat processes)"))?;

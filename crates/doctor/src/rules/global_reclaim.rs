@@ -27,7 +27,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let missing = || unable("vmstat does not count what was reclaimed and came back");
     let traffic = Traffic::in_interval(interval).ok_or_else(missing)?;
     // By kswapd and by the processes themselves.

@@ -21,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let touch = costs.costs.get(&Operation::FirstTouch);
     let touch = touch.ok_or_else(|| unable("the cost of a first touch was not measured"))?;
     let faults = interval.needed("pgfault", "vmstat does not count page faults")?;

@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let unit_ns = costs.ns(Operation::FirstTouch).zip(costs.ns(Operation::MapPage));
     let mut most = 0.0_f64;
     let affected = affected(interval, |task| {

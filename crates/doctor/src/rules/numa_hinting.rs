@@ -22,7 +22,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let faults = interval.needed("numa_hint_faults", "this kernel does not balance NUMA nodes")?;
     if faults == 0.0 {
         return ruled_out("there was no NUMA hinting fault");

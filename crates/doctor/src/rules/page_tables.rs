@@ -48,7 +48,7 @@ pub(crate) fn blow_up(interval: &Interval<'_>, group: Option<&str>) -> Option<Bl
     is_large.then_some(BlowUp { tables_kb, of_mapped, of_memory })
 }
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let map_ns = costs.ns(Operation::MapPage);
     let affected = affected(interval, |task| {
         let faults = split(interval, task)?;

@@ -24,7 +24,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let machine = interval.machine();
     let interrupts = machine
         .grown("interrupts", "TLB")
@@ -53,7 +53,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
         );
         let least_per_s = cost_ns.is_none().then_some(STORM_PER_S);
         RULE.finding_of(who, cost_ns.is_some(), condition)
-            .with("interrupts/TLB per s".to_owned(), Some(per_s), least_per_s)
+            .speaks("interrupts/TLB per s", per_s, least_per_s)
             .speaks("CPUs busy in the kernel, a process", who.system_cpus(interval), SYSTEM_CPUS)
             .notes("interrupts/CAL per s", calls.map(|calls| calls / interval.seconds()))
     });

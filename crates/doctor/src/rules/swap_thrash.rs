@@ -22,7 +22,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let traffic = Traffic::in_interval(interval)
         .ok_or_else(|| unable("vmstat does not count what was read and what came back"))?;
     let pages = traffic.swapped_in;

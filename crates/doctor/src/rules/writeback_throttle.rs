@@ -20,7 +20,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, _: &UnitCosts) -> RuleResult {
     let machine = interval.machine();
     // Throttling starts between both thresholds: at the mean (`dirty_freerun_ceiling`,
     // `mm/page-writeback.c`).

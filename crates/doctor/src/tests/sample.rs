@@ -2,7 +2,7 @@
 
 use model::CounterSet;
 
-use crate::rule::{NoFinding, Verdict};
+use crate::rule::{NoFinding, RuleResult};
 use crate::{
     Finding, Interval, LostTime, Operation, Price, Rule, Scope, Snapshot, TaskSnapshot, UnitCost,
     UnitCosts,
@@ -173,12 +173,12 @@ impl Second {
     }
 
     /// What a rule reports for the interval.
-    pub(crate) fn verdict(&self, rule: &Rule) -> Verdict {
+    pub(crate) fn verdict(&self, rule: &Rule) -> RuleResult {
         self.verdict_with(rule, &self.costs)
     }
 
     /// The same with other costs.
-    pub(crate) fn verdict_with(&self, rule: &Rule, costs: &UnitCosts) -> Verdict {
+    pub(crate) fn verdict_with(&self, rule: &Rule, costs: &UnitCosts) -> RuleResult {
         rule.verdict(&self.interval(), costs)
     }
 

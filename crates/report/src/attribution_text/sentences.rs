@@ -4,6 +4,7 @@ use analysis::attribution::{
     Attribution, CostOrigin, Effects, FactorPart, Mediated, MediationOutcome, Neighbour, Noise,
     Revert, Scale, Share, SimpleEffect, Step, TwoScales,
 };
+use itertools::Itertools;
 use render::format::and;
 
 use super::words::{
@@ -19,7 +20,7 @@ const MOST_NAMED: f64 = 90.0;
 
 /// The sentences in order: whether it changed, causes, additivity, reverts, open questions.
 pub(crate) fn sentences(attribution: &Attribution) -> Vec<String> {
-    let words = &Words::of(attribution);
+    let words = &Words::new(attribution);
     let mut told = Vec::new();
     for (index, step) in attribution.steps.iter().enumerate() {
         let several = step.factors.len() > 1;
@@ -46,10 +47,8 @@ pub(crate) fn sentences(attribution: &Attribution) -> Vec<String> {
 
 /// "From one on 17.11 to two on 18.9 …"
 fn whole(step: &Step, words: &Words) -> String {
-    let levels = |index: usize| {
-        let named = step.factors.iter().map(|f| format!("{} {}", f.name, f.levels[index]));
-        and(&named.collect::<Vec<_>>())
-    };
+    let levels =
+        |index: usize| and(step.factors.iter().map(|f| format!("{} {}", f.name, f.levels[index])));
     let (from, to, noun) = (levels(0), levels(1), &words.noun);
     let total = &step.scales.additive.total;
     let difference = words.difference_with_interval(total);
@@ -69,11 +68,10 @@ fn instead(step: &Step, first: &Step, words: &Words) -> String {
     let other = step.factors.iter().zip(&first.factors);
     let other = other.map(|(here, there)| (&here.name, &here.levels[1], &there.levels[1]));
     let other = other.filter(|(_, here, there)| here != there);
-    let other: Vec<String> =
-        other.map(|(name, here, there)| format!("{name} {here} instead of {there}")).collect();
+    let other = and(other.map(|(name, here, there)| format!("{name} {here} instead of {there}")));
     let figures = factors(&step.scales, words, true);
     let shares = shares(step, words).map_or_else(String::new, |shares| format!(" {shares}"));
-    format!("With {}: {figures}{shares}", and(&other))
+    format!("With {other}: {figures}{shares}")
 }
 
 /// "pl1_version two against one costs 2.96 times the page faults [2.89, 3.03]; …"
@@ -97,7 +95,7 @@ fn factors(scales: &TwoScales, words: &Words, again: bool) -> String {
             }
         }
     });
-    format!("{}.", told.collect::<Vec<_>>().join("; "))
+    format!("{}.", told.format("; "))
 }
 
 fn none(scale: Scale) -> f64 {
@@ -110,10 +108,10 @@ fn shares(step: &Step, words: &Words) -> Option<String> {
         Scale::Additive => (&step.shares, ""),
         Scale::Log => (&step.log_shares, ", as ratios,"),
     };
-    let told = shares.iter();
-    let told = told.filter_map(|it| Some(format!("{} is {}'s", percent(it.percent?), it.factor)));
-    let told: Vec<String> = told.collect();
-    if told.is_empty() || !counts(&step.scales.additive.total, 0.0) {
+    let known = shares.iter();
+    let known = known.filter_map(|it| Some(format!("{} is {}'s", percent(it.percent?), it.factor)));
+    let known = and(known);
+    if known.is_empty() || !counts(&step.scales.additive.total, 0.0) {
         return None;
     }
     let change = step.after - step.before;
@@ -124,8 +122,8 @@ fn shares(step: &Step, words: &Words) -> Option<String> {
         ))
     };
     let bounds = shares.first().and_then(bounds).unwrap_or_default();
-    let (kind, size, told) = (words.change(change), words.quantity(change.abs()), and(&told));
-    Some(format!("Of the {kind} of {size}{scale} {told}{bounds}."))
+    let (kind, size) = (words.change(change), words.quantity(change.abs()));
+    Some(format!("Of the {kind} of {size}{scale} {known}{bounds}."))
 }
 
 /// Whether a factor's effect is the same at both levels of another, as a difference or as a ratio.
@@ -142,9 +140,8 @@ fn adds_or_multiplies(step: &Step, words: &Words) -> Option<String> {
         };
         let differences = of(&step.scales.additive);
         let ratios = step.scales.log.as_ref().map(of).unwrap_or_default();
-        let sizes: Vec<String> = differences.iter().map(|d| words.difference(*d)).collect();
-        let times: Vec<String> = ratios.iter().map(|r| ratio(*r)).collect();
-        let (sizes, times) = (sizes.join(" and "), times.join(" and ") + " times");
+        let sizes = differences.iter().map(|d| words.difference(*d)).join(" and ");
+        let times = ratios.iter().map(|r| ratio(*r)).join(" and ") + " times";
         let excess: Vec<f64> = ratios.iter().map(|ratio| ratio - 1.0).collect();
         let change = if differences.iter().sum::<f64>() < 0.0 { "decrease" } else { "increase" };
         let same = format!("{change} from {name} is about the same for both levels of {other}");
@@ -206,8 +203,8 @@ fn reverts(step: &Step, words: &Words) -> Option<String> {
         let share = share.unwrap_or_default();
         format!("{} alone to {} {verb} {noun}{share}", revert.factor, revert.to)
     };
-    let told: Vec<String> = step.reverts.iter().enumerate().map(told).collect();
-    (!told.is_empty()).then(|| format!("Reverting {}.", told.join("; reverting ")))
+    let told = step.reverts.iter().enumerate().map(told).join("; reverting ");
+    (!told.is_empty()).then(|| format!("Reverting {told}."))
 }
 
 /// "18.11 against 18.9: 0.974 times [0.955, 0.993]: a slight improvement."
@@ -257,10 +254,10 @@ fn parts(step: &Step, words: &Words) -> Vec<String> {
         let change = words.difference(part.after - part.before);
         format!("{} {change}{}", part.part, times_of(part.before, part.after))
     });
-    let rest: Vec<String> = rest.collect();
+    let rest = and(rest);
     let (percent, kind, size) = (percent(sum), words.change(change), words.quantity(change.abs()));
-    let named = format!("{percent} of the {kind} of {size} came with {}.", and(&named));
-    let rest = (!rest.is_empty()).then(|| format!("The rest is small: {}.", and(&rest)));
+    let named = format!("{percent} of the {kind} of {size} came with {}.", and(named));
+    let rest = (!rest.is_empty()).then(|| format!("The rest is small: {rest}."));
     [named].into_iter().chain(rest).collect()
 }
 

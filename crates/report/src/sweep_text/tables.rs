@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::sweep::{Found, Grid, Moved, Mover, Row};
+use analysis::sweep::{Grid, Moved, Mover, Row, SweepResult};
 use render::{Block, Cell, Table, format};
 
 use super::Amounts;
@@ -25,7 +25,7 @@ const MOST_COLUMNS: usize = 11;
 const DARKEST: f64 = 4.0;
 
 /// The levels with medians in the columns of 1990, without those that have no data.
-pub(super) fn levels(found: &Found, amounts: &Amounts<'_>) -> Table {
+pub(super) fn levels(found: &SweepResult, amounts: &Amounts<'_>) -> Table {
     let figure = |row: &Row, names: &[&str]| {
         names.iter().find_map(|name| Some(counted(name, *row.figures.get(*name)?)))
     };

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use analysis::sweep::{
-    Boundary, Curve, End, FaultCost, Found, Grid, GridRow, Headroom, Hysteresis, KneeOf, Point,
-    Row, Settings, Verification, find,
+    Boundary, Curve, End, FaultCost, Grid, GridRow, Headroom, Hysteresis, KneeOf, Point, Row,
+    Settings, SweepResult, Verification, find,
 };
 use stats::{Knee, KneeKind, NoKnee, Shape, WhyNoKnee};
 
@@ -67,8 +67,8 @@ fn rows(curve: &Curve) -> Vec<Row> {
     curve.points.iter().filter_map(row).collect()
 }
 
-fn found(curve: &Curve, shape: Shape) -> Found {
-    Found {
+fn found(curve: &Curve, shape: Shape) -> SweepResult {
+    SweepResult {
         rows: rows(curve),
         plateau: End::Low,
         shape,
@@ -84,7 +84,7 @@ fn found(curve: &Curve, shape: Shape) -> Found {
     }
 }
 
-fn view<'a>(curve: &'a Curve, found: Found) -> SweepView<'a> {
+fn view<'a>(curve: &'a Curve, found: SweepResult) -> SweepView<'a> {
     SweepView {
         place: "sandbox of 512M".to_owned(),
         settings: vec![("job".to_owned(), "touch".to_owned())],
@@ -119,7 +119,7 @@ fn knee() -> Knee {
 fn a_knee_is_told_with_all_that_is_known_of_it() {
     let curve = step();
     let knee_of = |level: f64| KneeOf { level: level * MIB, low: 16.0 * MIB, high: 24.0 * MIB };
-    let found = Found {
+    let found = SweepResult {
         unmeasurable: Some(Boundary {
             last: 64.0 * MIB,
             first: 128.0 * MIB,

@@ -46,6 +46,13 @@ pub enum Shape {
     TooFew(String),
 }
 
+impl Shape {
+    /// The knee, if there is one.
+    pub fn knee(&self) -> Option<&Knee> {
+        if let Self::Knee(knee) = self { Some(knee) } else { None }
+    }
+}
+
 /// Where the cost per unit of work leaves its plateau.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Knee {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::{Options, Refusal, fact, facts, json, measure, response, unix_ns};
+use super::{Imported, Options, Refusal, fact, facts, json, measure, response, unix_ns};
 
 const DELAY: &str = "delay_ns";
 /// Most delays per file, as each is held individually.
@@ -50,7 +50,7 @@ struct Measured {
 }
 
 /// The file is one trial, threads are its parts, and all delays together the whole.
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let output: Output = json(text)?;
     let unit_ns = if output.resolution_in_ns == 1 { 1 } else { 1000 };
     let limit = output.limit();

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use analysis::Dataset;
+use itertools::Itertools;
 use model::Environment;
 
-use super::{Figure, Options, Refusal, add, response, varied};
+use super::{Figure, Imported, Options, Refusal, add, response, varied};
 
 const BENCHMARK: &str = "benchmark";
 /// CPUs used, the number at the end of a name; a factor where it varies.
@@ -34,7 +34,7 @@ pub(super) fn is_result(line: &str) -> bool {
         && words.next().is_some()
 }
 
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let mut environment = Environment::new();
     let mut entries = Vec::new();
     let mut others = Vec::new();
@@ -70,8 +70,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
             .to_owned(),
     );
     if !others.is_empty() {
-        let lines: Vec<String> = others.iter().map(usize::to_string).collect();
-        set.notes.push(format!("no results and not read: lines {}", lines.join(", ")));
+        set.notes.push(format!("no results and not read: lines {}", others.iter().join(", ")));
     }
     Ok(set)
 }

@@ -1,12 +1,11 @@
 //! The JSON of Google Benchmark (`--benchmark_format=json`).
 
-use analysis::Dataset;
 use model::Environment;
 use model::units::TIME_UNITS;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Figure, Options, Refusal, add, fact, json, response, unix_ns, varied};
+use super::{Figure, Imported, Options, Refusal, add, fact, json, response, unix_ns, varied};
 
 const BENCHMARK: &str = "benchmark";
 const NOT_MEASURED: [&str; 7] = [
@@ -42,7 +41,7 @@ struct Entry {
 }
 
 /// Every repetition is a trial; times are in ns.
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let output: Output = json(text)?;
     let (environment, started_unix_ns) = environment(&output.context);
     let mut set = varied([BENCHMARK]);

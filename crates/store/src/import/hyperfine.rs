@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::{Dataset, Response};
 use serde::Deserialize;
 
-use super::{Figure, Options, Refusal, add, json, varied};
+use super::{Figure, Imported, Options, Refusal, add, json, varied};
 
 const COMMAND: &str = "command";
 
@@ -28,7 +28,7 @@ struct Entry {
     parameters: BTreeMap<String, String>,
 }
 
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let export: Export = json(text)?;
     if export.results.is_empty() {
         return Err(Refusal::whole("\"results\" is empty"));

@@ -1,9 +1,9 @@
 //! The text of interbench: a table per simulated task, a row per load (`docs/exchange.md`).
 
-use analysis::{Dataset, Response};
+use analysis::Response;
 use model::Environment;
 
-use super::{Figure, Options, Refusal, add, facts, measure, response, varied};
+use super::{Figure, Imported, Options, Refusal, add, facts, measure, response, varied};
 
 /// The start of a table's heading, and the text between task and loads.
 const TABLE: &str = "--- Benchmarking simulated cpu of ";
@@ -24,7 +24,7 @@ pub(super) fn is_heading(line: &str) -> bool {
 }
 
 /// Every row is a trial; the factors are task and load.
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let mut set = varied(["task", "load"]);
     let mut environment = Environment::new();
     // The current table's task, and the unit of its delays.

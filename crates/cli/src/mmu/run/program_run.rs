@@ -108,7 +108,7 @@ fn print_result(
     let headers: Vec<_> = made.iter().filter_map(|made| made.run.header.clone()).collect();
     let place = place_of(&headers);
     let beside = published.map(|table| {
-        let beside = Beside::new(&curve, &found, &table.curve, &table.conditions);
+        let beside = Beside::new(&curve, &found.shape, &table.curve, &table.conditions);
         (table.title.clone(), beside)
     });
     let data = json!({
