@@ -1,4 +1,4 @@
-"""What a fleet costs beside one machine.
+"""What a fleet costs compared with one machine.
 
 The same simulations by `thrashlab experiment --jobs 1` and on a Ray cluster of this machine with one
 CPU and with two, in turns: cells of a tenth of a second, and cells of milliseconds in parts of different

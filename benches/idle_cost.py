@@ -7,7 +7,7 @@ measured, and it does nothing else.
 Run: python3 benches/idle_cost.py [BINARY]; about 65 s.
 
 How to read it: the total is what the kernel accounts to the controller and to everything that it
-has reaped (wait4) less the prober's own usage, which stands in the run file. The parts are read
+has reaped (wait4) less the prober's own usage, which is in the run file. The parts are read
 from the processes' CPU clocks while the run is under way; "start and end" is the rest, paid once a
 run: executing the program again, making the sandbox and removing it. The share counts CPU time of
 one CPU: 0.1 % is 1 ms a second.

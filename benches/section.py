@@ -59,7 +59,7 @@ def binary_argument(given=None):
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     path = Path(given or os.environ.get("THRASHLAB") or target / "release" / "thrashlab")
     if not os.access(path, os.X_OK):
-        sys.exit(f"{path} is no program: build it (cargo build --release) or name another one")
+        sys.exit(f"{path} is not a program: build it (cargo build --release) or name another one")
     return path.resolve()
 
 

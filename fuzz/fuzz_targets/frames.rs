@@ -16,7 +16,8 @@ static FOLDER: LazyLock<TempDir> = LazyLock::new(|| tempfile::tempdir().expect("
 fuzz_target!(|bytes: &[u8]| {
     let path: PathBuf = FOLDER.path().join("r.run.jsonl");
     fs::write(&path, bytes).expect("a file in it");
-    let read = frames::load(std::slice::from_ref(&path), 1, || true);
+    let read = frames::RunFiles::find(std::slice::from_ref(&path))
+        .and_then(|files| frames::load(&files, || true));
     let run = match Run::parse(bytes) {
         Ok(run) => run,
         Err(error) => {

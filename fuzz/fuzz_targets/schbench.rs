@@ -1,4 +1,4 @@
-//! Any text is an output of schbench or refused; every figure is one, and no delay is made of it.
+//! Any text is an output of schbench or refused; every figure is one, and no delay is invented.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -56,7 +56,7 @@ def build_program():
         ["make", "--no-print-directory", "binary"], cwd=ROOT, check=False, stdout=2
     )
     if made.returncode != 0:
-        raise SystemExit("the program could not be built. Next step: make build, which says why")
+        raise SystemExit("the program could not be built. Next step: make build, which prints why")
     SHIPPED.parent.mkdir(exist_ok=True)
     # Another file under the old name: the old one may be running.
     draft = SHIPPED.with_suffix(".new")
@@ -65,7 +65,7 @@ def build_program():
 
 
 def find_tools():
-    """Finds maturin beside this Python, and a toolchain that rustup installed where its line of
+    """Finds maturin next to this Python, and a toolchain that rustup installed where its line of
     PATH has not been read."""
     home = os.environ.get("CARGO_HOME", os.path.expanduser("~/.cargo"))
     places = [sysconfig.get_path("scripts"), f"{home}/bin", os.environ.get("PATH", os.defpath)]

@@ -1,6 +1,6 @@
 """The program `thrashlab`, which comes with the package, as a process: whatever measures.
 
-What the process says on standard error is handed on while it works; Ctrl-C reaches it, and is
+What the process prints on standard error is passed on while it runs; Ctrl-C reaches it, and is
 raised here when it has cleaned up; its last words become the message of an exception.
 """
 
@@ -53,7 +53,7 @@ def answer(
 ) -> Any:
     """What a command answers as JSON. `text` is its standard input.
 
-    `events` says that it is a command with events, which `progress` gets if it is a function.
+    `events` marks a command with events, which `progress` gets if it is a function.
     """
     said = call([*command, "--json", *arguments(options)], progress, fine, text, events)
     return json.loads(said)

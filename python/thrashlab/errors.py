@@ -10,7 +10,7 @@ class ThrashlabError(Exception):
 
 
 class WrongUse(ThrashlabError, ValueError):
-    """What was asked for is impossible, or an input is not what it should be (exit code 2)."""
+    """The request is impossible, or an input is invalid (exit code 2)."""
 
     def __init__(self, message: str, code: int = 2) -> None:
         super().__init__(message, code)
@@ -24,7 +24,7 @@ class CouldNotMeasure(ThrashlabError, RuntimeError):
 
 
 class FleetError(ThrashlabError):
-    """What went wrong on a fleet, or was refused there, with the exit code that says so."""
+    """What went wrong on a fleet, or was refused there, with its exit code."""
 
     def __init__(self, message: str, code: int = 3) -> None:
         super().__init__(message, code)

@@ -23,8 +23,8 @@ _NUMBERS = count(1)
 class Measured(Mapping[str, Any]):
     """What a command that measures answers, and where its run files are.
 
-    A mapping of what the command prints as JSON. It stands for its folder wherever a path is
-    asked for: `compare(before, after)`, `load(measured)`.
+    A mapping of what the command prints as JSON. It can be used in place of its folder wherever a path is
+    expected: `compare(before, after)`, `load(measured)`.
     """
 
     def __init__(self, summary: dict[str, Any], folder: Path) -> None:
@@ -98,7 +98,7 @@ def experiment(
     progress: Progress = True,
     **options: Any,
 ) -> Measured:
-    """Carries out a plan, the path of one or its text; one that was stopped goes on.
+    """Carries out a plan, the path of one or its text; a stopped one is resumed.
 
     Further options are those of `thrashlab experiment`. Without `output` the runs are not kept
     under the plan's name, as those of the command are, but in a folder of their own.
@@ -127,7 +127,7 @@ def sweep(
     progress: Progress = True,
     **options: Any,
 ) -> Measured:
-    """Measures the cost of work over a range of one parameter: curve, knee, what lies under it.
+    """Measures the cost of work over a range of one parameter: curve, knee, and what changes there.
 
     `what` is a job, a probe, a load, or a plan; `range` is `"2M..96M"` or two ends. Further
     options are those of `thrashlab sweep`.
@@ -169,7 +169,7 @@ def doctor(
     progress: Progress = False,
     **options: Any,
 ) -> Any:
-    """Says what this machine loses its time to, after watching it for a time such as `"5s"`.
+    """Reports what this machine loses its time to, after watching it for a time such as `"5s"`.
 
     `source` are runs or published counters instead (`--from`), `replay` is a recording. Further
     options are those of `thrashlab doctor`. Of several runs the answer is a list, a diagnosis each.

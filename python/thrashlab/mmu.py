@@ -74,14 +74,14 @@ class Curves:
     def __init__(self, summary: dict[str, Any], tables: dict[str, _native.Frame]) -> None:
         #: How many references there were.
         self.references: int = summary["references"]
-        #: What `thrashlab mmu curve --json` says of each unit.
+        #: What `thrashlab mmu curve --json` prints for each unit.
         self.units: list[dict[str, Any]] = summary["units"]
         #: Misses by entries: `unit_bytes`, `entries`, `misses`, `miss_ratio`; of a sample with the
         #: interval from `low` to `high`.
         self.points = Frame("points", tables["points"])
-        #: Misses by ways, for each number of sets that was asked for.
+        #: Misses by ways, for each requested number of sets.
         self.sets = Frame("sets", tables["sets"])
-        #: The working set, window by window, if it was asked for.
+        #: The working set, window by window, if requested.
         self.windows = Frame("windows", tables["windows"])
 
     def __repr__(self) -> str:
@@ -105,9 +105,9 @@ def curve(
 
     An array of 64-bit addresses, or with `of="pages"` of numbers of pages of 4096 bytes, in the
     order of the references. It is read where it is, without a copy (other types, and arrays with
-    gaps, are converted), and other threads go on meanwhile. `page` are sizes in bytes, `line` adds
-    lines of 64 bytes, `sets` curves over up to so many `ways`; `sample` is the part of the pages,
-    `sample_size` the number of them, that stands for all.
+    gaps, are converted), and other threads continue meanwhile. `page` are sizes in bytes, `line` adds
+    lines of 64 bytes, `sets` curves over up to this many `ways`; `sample` is the fraction of the pages,
+    `sample_size` their number, used to estimate all.
     """
     units = [page] if isinstance(page, int) else list(page)
     if of not in ("addresses", "pages"):

@@ -37,8 +37,8 @@ def to_sql(
 ) -> int:
     """Adds results to a database, through SQLAlchemy; answers how many runs were new.
 
-    Tables `thrashlab_runs`, `thrashlab_samples` and `thrashlab_counters` are made if they are
-    missing. A run that is there already is not added again. `label` stands beside the runs, for
+    Tables `thrashlab_runs`, `thrashlab_samples` and `thrashlab_counters` are created if they are
+    missing. A run that is already there is not added again. `label` is stored with the runs, for
     dashboards to choose by. Everything is added, or nothing.
     """
     try:

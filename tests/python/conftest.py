@@ -25,7 +25,7 @@ def thrashlab(tmp_path):
 
 
 def pytest_runtest_logreport(report):
-    """Notes a skipped test where `make test` asks for it, as tests/skip.rs does."""
+    """Notes a skipped test where `make test` requests it, as tests/skip.rs does."""
     if not report.skipped or "THRASHLAB_SKIPS" not in os.environ:
         return
     reason = str(report.longrepr[2]).removeprefix("Skipped: ")

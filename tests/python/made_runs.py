@@ -50,7 +50,7 @@ def header(run_id: str, load: str, seed: int, kernel: str) -> dict:
 
 
 def counters(wait_ns: int, io_ns: int, user_ns: int, at_ms: int, load: str) -> dict:
-    """What the kernel had counted at a moment."""
+    """What the kernel had counted at a given time."""
     busy = 0 if load == "noload" else 700
     return {
         "rusage": {"user_ns": user_ns, "system_ns": 0, "minor_faults": 10, "major_faults": 0},

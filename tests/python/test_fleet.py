@@ -59,7 +59,7 @@ levels = ["noload", "cpuload"]
 # Packages that lead to a small kernel, Debian's and Ubuntu's.
 KERNELS = ("linux-image-cloud-amd64", "linux-image-amd64", "linux-image-virtual")
 
-# Stands for thrashlab, writes down what it is asked for, and makes cells only if no other does.
+# Stands for thrashlab, records what it is asked to do, and makes cells only if no other does.
 ALONE = """#!/bin/sh
 echo "$@" >>"{folder}/commands"
 [ "$1" = cells ] || exec "{binary}" "$@"
@@ -142,7 +142,7 @@ def files(folder):
 
 
 def node_folder(tmp_path):
-    """What a node makes of the folder that it is told."""
+    """What a node does with the folder that it is given."""
     return tmp_path / f"node/thrashlab-fleet-{os.getuid()}-{socket.gethostname()}"
 
 
@@ -266,7 +266,7 @@ def test_a_killed_driver_is_gone_on_from(tmp_path, nodes, held, serial):
         command, check=False, env=environment, cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert f"12 of 12 cells ({len(before)} were there)" in done.stderr
+    assert f"12 of 12 cells ({len(before)} already existed)" in done.stderr
     assert "cpu_ns" in done.stdout
     assert files(tmp_path / "fleet") == serial
     assert len(log(tmp_path)) == 12 - len(before)

@@ -227,7 +227,7 @@ def test_nothing_is_left_of_a_run_that_is_stopped(how, tmp_path):
 
 
 def _processes_with(word):
-    """The command lines in which a word stands."""
+    """The command lines that contain a word."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

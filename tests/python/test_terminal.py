@@ -1,4 +1,4 @@
-"""What a terminal shows while runs are made, and that nothing of it is left afterwards."""
+"""What a terminal shows during runs, and that nothing of it is left afterwards."""
 
 import fcntl
 import os
@@ -91,7 +91,7 @@ def test_lines_fit_a_small_terminal_and_are_gone_at_the_end(terminal):
     drawn = [line for frame in shown.frames() for line in frame if MOVING.search(line)]
     assert shown.ended() == 0
     assert any(map(SPARKLINE.match, drawn)) and any(map(WORST.match, drawn))
-    assert all(len(line) < 40 for line in drawn), "a line goes on in the next row"
+    assert all(len(line) < 40 for line in drawn), "a line wraps into the next row"
     left = shown.lines()
     assert [line for line in left if MOVING.search(line)] == []
     assert any(line.startswith("thrashlab: 3 runs") for line in left)

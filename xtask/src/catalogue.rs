@@ -6,7 +6,7 @@ use workloads::{Setting, Work, Workload};
 
 use crate::pattern;
 
-/// Names of a workload that stand in run files: its parameters, what it counts, its dose's unit.
+/// Names of a workload that stand in run files: its parameters, its counts, its volume's unit.
 fn words(workload: &Workload) -> Vec<String> {
     let setting = Setting {
         memory_bytes: 256 << 20,
@@ -23,13 +23,13 @@ fn words(workload: &Workload) -> Vec<String> {
         Work::Probe(probe) => (probe.plan)(&setting),
         Work::Job => Default::default(),
     };
-    let unit = Some(workload.dose_unit).filter(|unit| !unit.is_empty());
+    let unit = Some(workload.volume_unit).filter(|unit| !unit.is_empty());
     let own = workload.params.iter().map(|param| param.name).chain(unit);
     let names = workload.measures.iter().copied().chain(own).map(str::to_owned);
     names.chain(plan.params.into_keys()).collect()
 }
 
-/// Names that stand on one side only.
+/// Names that are on one side only.
 pub(crate) fn unequal<'a>(
     left: (&str, impl IntoIterator<Item = &'a str>),
     right: (&str, impl IntoIterator<Item = &'a str>),
@@ -46,7 +46,7 @@ pub(crate) fn unequal<'a>(
         .collect()
 }
 
-/// What a workload's page leaves out: names that stand in run files, and its version.
+/// What a workload's page leaves out: names that are in run files, and its version.
 pub(crate) fn gaps(workload: &Workload, path: &str, page: &str) -> Vec<String> {
     let name = workload.name;
     let mut gaps: Vec<String> = words(workload)
@@ -74,7 +74,7 @@ pub(crate) fn defined(text: &str) -> Option<&str> {
 
 /// Whether a file of published results is named in the text that says where they come from.
 ///
-/// A name may stand for several files by a `*`, but not begin with it.
+/// A name may match several files by a `*`, but not begin with it.
 pub(crate) fn is_mentioned(file_name: &str, readme: &str) -> bool {
     readme
         .split('`')

@@ -18,7 +18,7 @@ type Segments = Vec<String>;
 /// The files of a crate by their modules: the root is empty.
 type Modules = BTreeMap<Segments, Module>;
 
-/// What a file says of others.
+/// What a file imports.
 #[derive(Default)]
 struct Module {
     file: String,

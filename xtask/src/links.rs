@@ -32,7 +32,7 @@ pub(crate) fn findings(files: &[SourceFile], exists: &dyn Fn(&str) -> bool) -> V
     findings
 }
 
-/// Every page of `docs/` stands in the table of contents, once.
+/// Every page of `docs/` is in the table of contents, once.
 fn contents_findings(pages: &BTreeMap<&str, Page>) -> Vec<String> {
     let mut listed: BTreeMap<String, usize> = BTreeMap::new();
     for link in pages.get(SUMMARY).into_iter().flat_map(|summary| &summary.links) {
@@ -44,7 +44,7 @@ fn contents_findings(pages: &BTreeMap<&str, Page>) -> Vec<String> {
         .filter_map(|path| match listed.get(*path) {
             None => Some(format!("{path}:1: no line of {SUMMARY} leads to this page")),
             Some(1) => None,
-            Some(times) => Some(format!("{SUMMARY}:1: {path} stands here {times} times")),
+            Some(times) => Some(format!("{SUMMARY}:1: {path} is listed {times} times")),
         })
         .collect()
 }
@@ -231,7 +231,7 @@ mod tests {
     fn a_page_that_is_not_in_the_table_of_contents_once_is_found() {
         let summary = (SUMMARY, "- [A](a.md)\n- [B](a.md)\n- [C]()\n");
         let expected = [
-            "docs/SUMMARY.md:1: docs/a.md stands here 2 times",
+            "docs/SUMMARY.md:1: docs/a.md is listed 2 times",
             "docs/b.md:1: no line of docs/SUMMARY.md leads to this page",
         ];
         assert_eq!(found(&[summary, ("docs/a.md", ""), ("docs/b.md", "")]), expected);

@@ -1,6 +1,6 @@
 //! Patterns in which `*` stands for any text.
 
-/// Whether a whole text is as the pattern says.
+/// Whether a whole text matches the pattern.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,

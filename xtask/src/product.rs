@@ -72,7 +72,7 @@ fn parent(name: &str) -> &str {
     name.rfind('/').map_or("", |at| &name[..=at])
 }
 
-/// The folder in which the modules of a file stand: `knee/fit.rs` has them in `knee/fit/`.
+/// The folder with the modules of a file: `knee/fit.rs` has them in `knee/fit/`.
 fn children(name: &str) -> String {
     match name.strip_suffix(".rs").unwrap_or(name) {
         "lib" | "main" => String::new(),
@@ -80,7 +80,7 @@ fn children(name: &str) -> String {
     }
 }
 
-/// A module that only tests compile, whose text stands in a file of its own.
+/// A module that only tests compile, in a file of its own.
 enum Module {
     Named(String),
     At(String),

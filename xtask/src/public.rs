@@ -1,4 +1,4 @@
-//! Nothing public that only tests call: the name of every public item stands somewhere in the
+//! Nothing public that only tests call: the name of every public item appears somewhere in the
 //! product outside the item itself.
 //!
 //! Names are compared, not what they stand for, so a dead item whose name lives elsewhere is not

@@ -94,7 +94,7 @@ fn probe_findings(files: &[SourceFile]) -> Vec<String> {
     findings
 }
 
-/// Every published result says where it comes from.
+/// Every published result names its source.
 fn reference_findings(files: &[SourceFile]) -> Vec<String> {
     let readme_path = "reference/README.md";
     let readme = texts(files, readme_path).map(|(_, text)| text).next().unwrap_or_default();

@@ -15,7 +15,7 @@ pub(crate) struct SourceFile {
 /// Folders that hold files of the project; the files at the root itself belong to it too.
 const FOLDERS: &[&str] =
     &[".cargo", ".ci", "crates", "docs", "fuzz", "python", "reference", "tests", "tools", "xtask"];
-/// Folders below them that hold what programs made.
+/// Folders below them that hold generated files.
 const MADE: &[&str] = &["target", "corpus", "artifacts", "seeds"];
 /// Pages at the root.
 const ROOT_PAGES: &[&str] = &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"];

@@ -1,4 +1,4 @@
-//! Does what `docs/adding-*.md` say, in a copy of the tree, and runs the commands they name.
+//! Follows `docs/adding-*.md` in a copy of the tree, and runs the commands they name.
 //!
 //! In a page, a block whose first line names a file behind its language (```` ```rust PATH ````) is
 //! that new file; a `diff` block changes the file; each line `$ cargo …` of a `console` block is
@@ -92,7 +92,7 @@ fn blocks(page: &str) -> Vec<Block> {
     blocks
 }
 
-/// Replaces the lines of a diff: those that begin with a blank or `-` stand in the file exactly
+/// Replaces the lines of a diff: those that begin with a blank or `-` are in the file exactly
 /// once, one after the other.
 fn change(path: &Path, diff: &[String]) {
     let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

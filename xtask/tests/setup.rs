@@ -1,5 +1,5 @@
 //! `tools/setup` on machines that lack something: each is a folder of stand-ins for programs.
-#![expect(clippy::unwrap_used, reason = "a machine that cannot be made fails the test")]
+#![expect(clippy::unwrap_used, reason = "a machine that cannot be created fails the test")]
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -50,7 +50,7 @@ impl Machine {
         self
     }
 
-    /// An `apt-get` that says what it is asked for and makes `cc` work.
+    /// An `apt-get` that prints its arguments and makes `cc` work.
     fn with_apt(self) -> Self {
         let cc = self.dir.path().join("cc");
         let script = format!(
@@ -61,7 +61,7 @@ impl Machine {
         self.with("apt-get", &script)
     }
 
-    /// Whether the script succeeds, and what it says.
+    /// Whether the script succeeds, and what it prints.
     fn set_up(&self, arguments: &[&str]) -> (bool, String) {
         let output = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/setup"))
             .args(arguments)

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use counters::Sources;
-use model::{Environment, Missed, Spec};
+use model::{Environment, Spec, Unavailable};
 use serde::{Deserialize, Serialize};
 
 /// One run; read as JSON from the agent's standard input.
@@ -32,7 +32,7 @@ pub struct Assignment {
     /// Facts about the system under test that the agent cannot see.
     pub environment: Environment,
     /// Capabilities that are unavailable to the caller.
-    pub missed: Vec<Missed>,
+    pub missed: Vec<Unavailable>,
     /// Where options come from, for the header.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub origins: BTreeMap<String, String>,

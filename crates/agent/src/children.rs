@@ -5,17 +5,16 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
+use keep::io_results::at;
 use model::whole_lines;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Moves the calling process into control groups; fails with the path of the failing one.
 pub(crate) fn enter_groups(groups: &[PathBuf]) -> io::Result<()> {
-    groups.iter().try_for_each(|path| {
-        fs::write(path, "0").map_err(|error| {
-            io::Error::new(error.kind(), format!("enter {}: {error}", path.display()))
-        })
-    })
+    let enter =
+        |path: &PathBuf| fs::write(path, "0").map_err(at(format_args!("enter {}", path.display())));
+    groups.iter().try_for_each(enter)
 }
 
 /// Makes the calling process the OOM killer's first choice.

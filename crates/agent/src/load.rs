@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use counters::{SUMMED_TASKS_MAX, TaskSum};
-use model::{LoadSpec, Missed, Values};
+use model::{LoadSpec, Unavailable, Values};
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, end, fork_child, wait};
 use sys::shared_counters::SharedCounters;
-use workloads::{Dose, Load, Plan, Progress, Setting, Worker, Workload};
+use workloads::{Load, LoadVolume, Plan, Progress, Setting, Worker, Workload};
 
 use crate::assignment::{AgentError, Assignment};
 use crate::children::{enter_groups, prefer_as_oom_victim};
@@ -43,24 +43,24 @@ impl LoadPlan {
     ) -> Result<Self, AgentError> {
         let mut setting = setting(assignment);
         setting.free_disk_bytes = setting.free_disk_bytes.saturating_sub(kept_bytes);
-        if setting.intensity == 0.0 && !workloads::may_have_no_dose(workload.name) {
+        if setting.intensity == 0.0 && !workloads::may_have_zero_volume(workload.name) {
             let why = "an intensity of 0 is for noload and for what provokes a condition";
             return Err(AgentError::Unsupported(why.to_owned()));
         }
-        let not_a_load = || AgentError::Unsupported(format!("{} is no load", workload.name));
+        let not_a_load = || AgentError::Unsupported(format!("{} is not a load", workload.name));
         let load = *workload.as_load().ok_or_else(not_a_load)?;
         let plan = (load.plan)(&setting).map_err(AgentError::Unsupported)?;
         Ok(Self { workload, load, setting, plan })
     }
 
     /// Why the counters of its workers are unavailable: there are too many.
-    pub(crate) fn missed(&self) -> Option<Missed> {
+    pub(crate) fn missed(&self) -> Option<Unavailable> {
         let workers = self.plan.workers;
-        (workers > SUMMED_TASKS_MAX).then(|| Missed {
+        (workers > SUMMED_TASKS_MAX).then(|| Unavailable {
             capability: "load_task_stat".to_owned(),
             reason: format!(
-                "the load has {workers} processes; only those of at most {SUMMED_TASKS_MAX} are \
-                 read one by one"
+                "the load has {workers} processes; they are read one by one only up to \
+                 {SUMMED_TASKS_MAX}"
             ),
         })
     }
@@ -132,11 +132,11 @@ impl<'a> LoadGroup<'a> {
     }
 
     /// Load volume, elapsed ns, and totals by name since the span began.
-    pub(crate) fn delivered(&self) -> (Dose, u64, Values) {
+    pub(crate) fn delivered(&self) -> (LoadVolume, u64, Values) {
         let now = self.totals();
         let span: Vec<u64> = now.iter().zip(&self.span.0).map(|(now, then)| now - then).collect();
         let progress = self.progress(&span, &now);
-        ((self.load.load.dose)(&progress), progress.elapsed_ns, self.named(&span))
+        ((self.load.load.volume)(&progress), progress.elapsed_ns, self.named(&span))
     }
 
     fn progress<'p>(&'p self, totals: &'p [u64], since_start: &'p [u64]) -> Progress<'p> {

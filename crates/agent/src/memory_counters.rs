@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, PipeReader, PipeWriter, Read};
 
+use keep::io_results::at;
 use serde::{Deserialize, Serialize};
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, Usage, fork_child, usage};
@@ -79,10 +80,9 @@ impl Side<'_> {
     pub(crate) fn fork_all(&self, work: impl Fn(usize) -> i32) -> io::Result<BTreeMap<u32, usize>> {
         let mut rows = BTreeMap::new();
         for row in 0..self.processes {
-            let pid = fork_child(|| work(row)).map_err(|error| {
-                let text = format!("start process {} of {}: {error}", row + 1, self.processes);
-                io::Error::new(error.kind(), text)
-            })?;
+            let (number, all) = (row + 1, self.processes);
+            let step = format_args!("start process {number} of {all}");
+            let pid = fork_child(|| work(row)).map_err(at(step))?;
             rows.insert(pid, row);
         }
         Ok(rows)

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io::{self, PipeWriter, Write};
 use std::os::fd::AsFd;
 
-use model::Missed;
+use model::Unavailable;
 use sys::clock::{is_readable, monotonic_ns};
 use sys::perf::PerfCounter;
 use sys::process::{Exit, end, fork_child, signal_group, signals, wait};
@@ -38,7 +38,7 @@ impl MemoryGroup {
     pub(crate) fn start(
         assignment: &Assignment,
         work: &MemoryJob,
-        missed: &mut Vec<Missed>,
+        missed: &mut Vec<Unavailable>,
     ) -> io::Result<Self> {
         let processes = work.processes() as usize;
         let (messages, writer) = Messages::pipe()?;
@@ -60,7 +60,7 @@ impl MemoryGroup {
     pub(crate) fn make(&mut self, waiter: &Waiter, until_ns: u64) -> Result<Option<u64>, End> {
         // A dead parent is noticed below.
         let _ = self.start.write_all(&[1]);
-        let late = "the memory was not made in time: take a smaller footprint";
+        let late = "the memory was not ready in time: take a smaller footprint";
         let mut loops = None;
         let mut ready = 0;
         while ready < self.waiting {
@@ -118,12 +118,12 @@ impl Drop for MemoryGroup {
     }
 }
 
-fn no_walks(error: &io::Error) -> Missed {
+fn no_walks(error: &io::Error) -> Unavailable {
     let next = match error.kind() {
         io::ErrorKind::PermissionDenied => "sysctl kernel.perf_event_paranoid=2, or be root",
         _ => "the CPU's counters are unavailable here; most virtual machines have none",
     };
-    Missed {
+    Unavailable {
         capability: "page walks".to_owned(),
         reason: format!("perf_event_open for dTLB load misses: {error}: {next}"),
     }

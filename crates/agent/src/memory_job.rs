@@ -83,8 +83,8 @@ fn check_room(
     }
     match assignment.spec.subject {
         SubjectSpec::Host { memory_bytes } if need_bytes > memory_bytes => Err(format!(
-            "{} needs {} of memory and mem={} is what this host may spend: take less of it, or \
-             say that more is safe with --subject host:mem={}M",
+            "{} needs {} of memory and mem={} is what this host may spend: take less, or \
+             allow more with --subject host:mem={}M",
             asked.name,
             format_size(need_bytes),
             format_size(memory_bytes),

@@ -100,7 +100,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         self.write_pass(pass.started_ns, monotonic_ns(), &done, page_walks)?;
         let what = if self.is_touch() { "window" } else { "round" };
         self.observer.output.warning(format!(
-            "{what} {} was cut {when}: it counts with what was done until then",
+            "{what} {} was cut short {when}: it counts with the work done by then",
             self.passes.len() - 1
         ))
     }
@@ -225,15 +225,15 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
         let time = format_duration(self.work.time_ns());
         self.observer.output.warning(format!(
             "no steady state of {time} within limit={limit}: the time of a touch still changes, or \
-             the passes are too few to tell; give it a larger limit"
+             there are too few passes to judge; give it a larger limit"
         ))
     }
 
     fn warn_undone(&mut self, working: u64) -> io::Result<()> {
         let limit = format_duration(self.work.limit_ns());
         self.observer.output.warning(format!(
-            "{working} of {} processes had not done their work within limit={limit}: it counts \
-             with what was done until then",
+            "{working} of {} processes had not finished their work within limit={limit}: \
+             the pass counts with the work done by then",
             self.work.processes()
         ))
     }
@@ -244,7 +244,7 @@ impl<'m, 'a, 's, W: Write> MemoryMeasuring<'m, 'a, 's, W> {
             Some(Ok(walks)) => Ok(Some(walks)),
             Some(Err(error)) if !self.walks_lost => {
                 self.walks_lost = true;
-                let text = format!("page walks are not counted any more: {error}");
+                let text = format!("page walks are no longer counted: {error}");
                 self.observer.output.warning(text).map(|()| None)
             }
             _ => Ok(None),

@@ -8,7 +8,8 @@ use std::path::Path;
 use counters::{Reader, Roots, TaskReader};
 use model::units::format_size;
 use model::{
-    CounterRecord, CounterSet, Delivered, EndStatus, Header, Line, Measure, Missed, Phase, Spec,
+    CounterRecord, CounterSet, Delivered, EndStatus, Header, Line, Measure, Phase, Spec,
+    Unavailable,
 };
 use sys::clock::{monotonic_ns, realtime_ns};
 use sys::process::{Exit, signals};
@@ -40,9 +41,9 @@ impl OomKills {
 }
 
 /// Locks this process into memory and, in a guest, raises its priority. Refusals go to `missed`.
-fn become_observer(assignment: &Assignment, missed: &mut Vec<Missed>) {
+fn become_observer(assignment: &Assignment, missed: &mut Vec<Unavailable>) {
     if let Err(error) = sys::memory::lock_all() {
-        missed.push(Missed {
+        missed.push(Unavailable {
             capability: "locked observer".to_owned(),
             reason: format!("mlockall: {error}: the observer itself may be swapped out"),
         });
@@ -50,7 +51,7 @@ fn become_observer(assignment: &Assignment, missed: &mut Vec<Missed>) {
     if matches!(assignment.spec.subject, model::SubjectSpec::Vm(_))
         && let Err(error) = sys::process::become_urgent()
     {
-        missed.push(Missed {
+        missed.push(Unavailable {
             capability: "urgent observer".to_owned(),
             reason: format!("sched_setscheduler: {error}: the load may hold up the observer"),
         });
@@ -62,7 +63,7 @@ pub(crate) struct Observer<'a, W> {
     pub(crate) output: Output<W>,
     pub(crate) waiter: Waiter,
     /// Unavailable capabilities, for the header.
-    pub(crate) missed: Vec<Missed>,
+    pub(crate) missed: Vec<Unavailable>,
     /// All counters but those of prober and load.
     machine: Reader,
     /// The prober's counters; a job has none.
@@ -79,7 +80,7 @@ impl<'a, W: Write> Observer<'a, W> {
         output: Output<W>,
         waiter: Waiter,
         prober: Option<u32>,
-        missed: Vec<Missed>,
+        missed: Vec<Unavailable>,
     ) -> Self {
         let mut missed = [assignment.missed.clone(), missed].concat();
         become_observer(assignment, &mut missed);
@@ -142,14 +143,14 @@ impl<'a, W: Write> Observer<'a, W> {
         load.begin_span();
         let measuring_ns = self.output.phase(Phase::Measuring)?;
         let status = measure(self, &mut load, measuring_ns)?;
-        let (dose, elapsed_ns, totals) = load.delivered();
+        let (volume, elapsed_ns, totals) = load.delivered();
         drop(load);
         self.output.phase(Phase::Stopped)?;
         self.output.line(&Line::Delivered(Delivered {
             at_ns: self.output.now_ns(),
-            unit: plan.workload.dose_unit.to_owned(),
-            intended: dose.intended,
-            delivered: dose.delivered,
+            unit: plan.workload.volume_unit.to_owned(),
+            intended: volume.intended,
+            delivered: volume.delivered,
             elapsed_ns,
             totals,
         }))?;
@@ -305,5 +306,5 @@ impl<'a, W: Write> Observer<'a, W> {
 
 /// The cause of death of a process that the kernel killed at a limit of memory.
 pub(crate) fn out_of_memory(who: &str, limit: &str) -> String {
-    format!("the kernel killed {who} for want of memory (OOM killer): {limit} is too little")
+    format!("the kernel killed {who} for lack of memory (OOM killer): {limit} is too small")
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use model::Missed;
+use model::Unavailable;
 use workloads::{Backing, MemoryJob, Pages, TouchPlan};
 
 /// The kernel's settings for transparent huge pages of anonymous and of shared memory.
@@ -10,23 +10,23 @@ const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 const SHARED_THP: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
 
 /// Why the page size of a job is unavailable, if it is, and what to do.
-pub(crate) fn unavailable(work: &MemoryJob) -> Option<Missed> {
+pub(crate) fn unavailable(work: &MemoryJob) -> Option<Unavailable> {
     let MemoryJob::Touch(plan) = work else { return None };
     let (capability, reason) = match plan.pages {
         Pages::Default | Pages::Small => return None,
         Pages::Thp => ("transparent huge pages", thp_refused(plan)?),
         Pages::Hugetlb => ("hugetlb pages", hugetlb_refused(plan)?),
     };
-    Some(Missed { capability: capability.to_owned(), reason })
+    Some(Unavailable { capability: capability.to_owned(), reason })
 }
 
 fn thp_refused(plan: &TouchPlan) -> Option<String> {
     let path = if plan.backing == Backing::Private { THP } else { SHARED_THP };
     match fs::read_to_string(path) {
-        Err(error) => Some(format!("{path}: {error}: this kernel has none of this kind")),
+        Err(error) => Some(format!("{path}: {error}: this kernel does not support them")),
         Ok(text) if text.contains("[never]") || text.contains("[deny]") => {
             let choice = if plan.backing == Backing::Private { "madvise" } else { "advise" };
-            Some(format!("{path} says never: echo {choice} > {path}"))
+            Some(format!("{path} disables them: echo {choice} > {path}"))
         }
         Ok(_) => None,
     }
@@ -34,7 +34,7 @@ fn thp_refused(plan: &TouchPlan) -> Option<String> {
 
 fn hugetlb_refused(plan: &TouchPlan) -> Option<String> {
     let Some(huge_bytes) = huge_bytes() else {
-        return Some("/proc/meminfo: no Hugepagesize: this kernel has none".to_owned());
+        return Some("/proc/meminfo: no Hugepagesize: this kernel has no huge pages".to_owned());
     };
     let copies = if plan.backing == Backing::Private { plan.processes } else { 1 };
     let needed = plan.footprint_bytes.div_ceil(huge_bytes.max(1)).saturating_mul(copies);

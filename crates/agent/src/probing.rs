@@ -33,7 +33,7 @@ pub(crate) fn run(
     out: impl Write,
 ) -> Result<EndStatus, AgentError> {
     let spec = &assignment.spec;
-    let not_a_probe = || AgentError::Probe(format!("{} is no probe", workload.name));
+    let not_a_probe = || AgentError::Probe(format!("{} is not a probe", workload.name));
     let probe = *workload.as_probe().ok_or_else(not_a_probe)?;
     let setting = setting(assignment);
     let plan = (probe.plan)(&setting);

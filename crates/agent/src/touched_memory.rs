@@ -45,11 +45,8 @@ fn explained(error: &io::Error, layout: &Layout) -> io::Error {
 
 fn anonymous(plan: &TouchPlan, layout: &Layout, shared: bool) -> io::Result<Mapping> {
     let size_bytes = size_bytes(plan, layout)?;
-    let mapping = match plan.pages {
-        Pages::Hugetlb => Mapping::huge(size_bytes, shared)?,
-        _ => Mapping::unreserved(size_bytes, shared)?,
-    };
-    with_policy(plan, mapping)
+    let huge = plan.pages == Pages::Hugetlb;
+    with_policy(plan, Mapping::unreserved(size_bytes, shared, huge)?)
 }
 
 /// A segment that is removed as soon as it is attached.

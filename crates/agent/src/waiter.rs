@@ -139,7 +139,7 @@ mod tests {
     fn only_who_ended_by_a_request_to_stop_was_stopped_too() {
         let waiter = Waiter::new().unwrap();
         let killed = Exit::Signal(signals::KILL);
-        assert!(!waiter.is_stopped_too(Exit::Signal(signals::TERM)), "nobody asked this process");
+        assert!(!waiter.is_stopped_too(Exit::Signal(signals::TERM)), "no process asked");
         let sibling = Exit::Signal(signals::INT);
         let asks = thread::spawn(|| {
             thread::sleep(Duration::from_millis(20));

@@ -40,7 +40,7 @@ pub struct Axis {
 
 /// How a search ended.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct BisectResult {
     /// The first changed step is one of these, from 0; `None` if unknown.
     pub changed: Option<(usize, usize)>,
     /// Whether nothing changed.
@@ -59,7 +59,7 @@ pub struct Found {
     pub by_outcome: bool,
 }
 
-/// A search that cannot go on.
+/// A search that cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum BisectError<E> {
     /// A measurement failed.
@@ -68,14 +68,9 @@ pub enum BisectError<E> {
     /// Fewer than two steps, or invalid settings.
     #[error("a bisection needs at least two steps, and a confidence from 0.5 to below 1")]
     TooFew,
-    /// An end cannot be measured.
-    #[error("step {step}, an end of the axis, cannot be measured: {why}")]
-    End {
-        /// The step, from 0.
-        step: usize,
-        /// Why not.
-        why: String,
-    },
+    /// An end cannot be measured: the step, from 0, and the reason.
+    #[error("step {0}, an end of the axis, cannot be measured: {1}")]
+    End(usize, String),
     /// Nothing to find: the values of the first and of the last step.
     #[error(
         "the ends do not differ measurably: {0:?} against {1:?}; if there is a difference, more \
@@ -94,16 +89,13 @@ impl<E> BisectError<E> {
 }
 
 type Measure<'m, E> = &'m mut dyn FnMut(usize) -> Result<Measured, E>;
+type Searched<E, T = BisectResult> = Result<T, BisectError<E>>;
 
 /// Searches exact measurements; each of the `steps` steps is measured once. For a change of
 /// values, a failing step between good ends is skipped.
-pub fn bisect_exactly<E>(
-    steps: usize,
-    target: Target,
-    measure: Measure<'_, E>,
-) -> Result<Found, BisectError<E>> {
+pub fn bisect_exactly<E>(steps: usize, target: Target, measure: Measure<E>) -> Searched<E> {
     let mut search = ExactBisect::new(steps).ok_or(BisectError::TooFew)?;
-    let mut found = Found::default();
+    let mut found = BisectResult::default();
     let (first, last) = (found.end(0, measure)?, found.end(steps - 1, measure)?);
     if let Measured::Failed(why) = first {
         return Err(BisectError::Senseless(format!(
@@ -171,11 +163,11 @@ pub fn bisect_noisily<E>(
     steps: usize,
     settings: NoisySettings,
     at_hand: &[(usize, f64)],
-    measure: Measure<'_, E>,
+    measure: Measure<E>,
     on_posterior: &mut dyn FnMut(&Posterior),
-) -> Result<Found, BisectError<E>> {
+) -> Searched<E> {
     let mut search = NoisyBisect::new(steps, settings).ok_or(BisectError::TooFew)?;
-    let mut found = Found::default();
+    let mut found = BisectResult::default();
     for (step, value) in at_hand {
         search.record(*step, *value).map_err(BisectError::senseless)?;
     }
@@ -189,12 +181,10 @@ pub fn bisect_noisily<E>(
             }
             Measured::Failed(why) if is_end => {
                 let why = format!("{why}; look for the first step that fails instead");
-                return Err(BisectError::End { step, why });
+                return Err(BisectError::End(step, why));
             }
-            Measured::Skip(why) if is_end => return Err(BisectError::End { step, why }),
-            Measured::Judged(_) if is_end => {
-                return Err(BisectError::End { step, why: String::new() });
-            }
+            Measured::Skip(why) if is_end => return Err(BisectError::End(step, why)),
+            Measured::Judged(_) if is_end => return Err(BisectError::End(step, String::new())),
             _ => search.skip(step),
         }
     }
@@ -207,13 +197,9 @@ pub fn bisect_noisily<E>(
     Ok(found)
 }
 
-impl Found {
+impl BisectResult {
     /// If neither end fails, measures every step until one does.
-    fn first_failure<E>(
-        mut self,
-        steps: usize,
-        measure: Measure<'_, E>,
-    ) -> Result<Self, BisectError<E>> {
+    fn first_failure<E>(mut self, steps: usize, measure: Measure<E>) -> Searched<E> {
         self.by_outcome = true;
         let mut alive = 0;
         for step in 1..steps - 1 {
@@ -231,11 +217,7 @@ impl Found {
         Ok(self)
     }
 
-    fn measure<E>(
-        &mut self,
-        step: usize,
-        measure: Measure<'_, E>,
-    ) -> Result<Measured, BisectError<E>> {
+    fn measure<E>(&mut self, step: usize, measure: Measure<E>) -> Searched<E, Measured> {
         let measured = measure(step).map_err(BisectError::Measurement)?;
         match &measured {
             Measured::Values(values) => self.values.push((step, values.clone())),
@@ -251,9 +233,9 @@ impl Found {
     }
 
     /// Measures an end, which must not be skipped.
-    fn end<E>(&mut self, step: usize, measure: Measure<'_, E>) -> Result<Measured, BisectError<E>> {
+    fn end<E>(&mut self, step: usize, measure: Measure<E>) -> Searched<E, Measured> {
         match self.measure(step, measure)? {
-            Measured::Skip(why) => Err(BisectError::End { step, why }),
+            Measured::Skip(why) => Err(BisectError::End(step, why)),
             measured => Ok(measured),
         }
     }

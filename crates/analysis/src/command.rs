@@ -11,7 +11,7 @@ use stats::{bounded_median, hodges_lehmann_ratio, steady_from};
 use crate::remarks::{by_load, headers, status, works};
 use crate::responsiveness::{Ratio, Units};
 use crate::setup::seeds;
-use crate::{Remarks, Setup, distinct, increase};
+use crate::{Remarks, Setup, Skipped, distinct, increase};
 
 /// Parameter: repetitions before these are not counted.
 const WARMUP: &str = "warmup";
@@ -116,7 +116,7 @@ impl<'a> Repetitions<'a> {
     fn new(all: Vec<&'a WorkRecord>) -> Self {
         let is_failed = |work: &&WorkRecord| work.failure.is_some() && work.completed_ns.is_some();
         let (failed, worked): (Vec<_>, Vec<_>) = all.into_iter().partition(is_failed);
-        let times: Vec<f64> = worked.iter().map(|work| elapsed_ns(work).value.max(1.0)).collect();
+        let times: Vec<f64> = worked.iter().map(|work| repetition_ns(work).value.max(1.0)).collect();
         let most = MOST_COLD * times.len() as f64;
         let cold = steady_from(&times).filter(|from| *from as f64 <= most).unwrap_or(0);
         let (cold, counted) = worked.split_at(cold);
@@ -125,7 +125,7 @@ impl<'a> Repetitions<'a> {
 }
 
 /// Elapsed time in ns; a lower bound of a repetition that was given up.
-pub(crate) fn elapsed_ns(work: &WorkRecord) -> Observation {
+pub(crate) fn repetition_ns(work: &WorkRecord) -> Observation {
     let end_ns = work.completed_ns.or(work.censored_at_ns).unwrap_or(work.at_ns);
     let value = end_ns.saturating_sub(work.started_ns) as f64;
     Observation { value, is_lower_bound: work.completed_ns.is_none() }
@@ -135,7 +135,7 @@ impl CommandTimes {
     /// The table of the runs of one invocation; runs of other measures are omitted.
     pub fn from_runs<'a>(
         runs: impl IntoIterator<Item = &'a Run>,
-        skipped: BTreeMap<String, String>,
+        skipped: Skipped,
     ) -> Self {
         let all: Vec<&Run> = runs.into_iter().collect();
         let is_own = |run: &&Run| run.header.as_ref().is_some_and(|it| job(it).is_some());
@@ -160,7 +160,7 @@ impl CommandTimes {
                 rows.push((CommandTime { status: status(group), ..row }, units));
             }
         }
-        let (header, setup) = Setup::of(&all, |header| job(header).is_some()).unzip();
+        let (header, setup) = Setup::of_first(&all, |header| job(header).is_some()).unzip();
         let folder = header.and_then(job).and_then(|job| job.choices.get("folder")).cloned();
         Self {
             place: setup.map_or_else(String::new, |setup| setup.place()),
@@ -175,14 +175,14 @@ impl CommandTimes {
 fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> (CommandTime, Units) {
     let counted = || runs.iter().flat_map(|(_, own)| own.counted.iter().copied());
     let failed: Vec<&WorkRecord> = runs.iter().flat_map(|(_, own)| own.failed.clone()).collect();
-    let times_ns: Vec<Observation> = counted().map(elapsed_ns).collect();
+    let times_ns: Vec<Observation> = counted().map(repetition_ns).collect();
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (name, value) in counted().flat_map(|work| &work.usage).filter(|(it, _)| it != &PEAK) {
         let sum = sums.entry(name).or_default();
         *sum = (sum.0 + *value as f64, sum.1 + 1.0);
     }
     let batches =
-        |own: &Repetitions<'_>| own.counted.iter().map(|it| vec![elapsed_ns(it)]).collect();
+        |own: &Repetitions<'_>| own.counted.iter().map(|it| vec![repetition_ns(it)]).collect();
     let units = runs.iter().filter_map(|(run, own)| {
         let spec = &run.header.as_ref()?.spec;
         Some((u64::from(spec.block), spec.seed, batches(own)))
@@ -195,7 +195,7 @@ fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> (Command
         cold_ns: runs
             .iter()
             .flat_map(|(_, own)| &own.cold)
-            .map(|it| elapsed_ns(it).value)
+            .map(|it| repetition_ns(it).value)
             .collect(),
         drift: runs.iter().find_map(|(_, own)| drift(&own.counted)),
         failed: failed.len(),
@@ -212,7 +212,7 @@ fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> (Command
 
 /// How much longer the later half takes, if that is certain and at least [`LEAST_DRIFT`].
 fn drift(counted: &[&WorkRecord]) -> Option<f64> {
-    let times: Vec<f64> = counted.iter().map(|it| elapsed_ns(it).value.max(1.0)).collect();
+    let times: Vec<f64> = counted.iter().map(|it| repetition_ns(it).value.max(1.0)).collect();
     let (earlier, later) = times.split_at(times.len() / 2);
     let found = hodges_lehmann_ratio(earlier, later, 0.99)
         .filter(|found| found.confidence_attained >= 0.95)?;

@@ -19,8 +19,9 @@ mod seeds;
 mod stalls;
 mod ticks;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use itertools::Itertools;
 use model::Observation;
 use serde::Serialize;
 use stats::{CellResult, Settings, Verdict};
@@ -28,7 +29,7 @@ use stats::{CellResult, Settings, Verdict};
 use crate::explained::ExplainedDifference;
 use crate::{Dataset, OUTCOME, Refused, Response, distinct, unknown};
 pub use conclusion::method_words;
-pub use environment::Difference;
+pub use environment::{BOOT_ID, Difference};
 pub use outcomes::{EndCount, Ends};
 pub use overall::Overall;
 pub use seeds::Seeds;
@@ -224,10 +225,7 @@ impl Cell {
 
     /// The tests, if there were any.
     pub fn judged(&self) -> Option<&CellResult> {
-        match &self.outcome {
-            Outcome::Judged(found) => Some(found),
-            _ => None,
-        }
+        if let Outcome::Judged(found) = &self.outcome { Some(found) } else { None }
     }
 
     /// Whether the kernel's tick, longer than the margin, prevented an equivalence.
@@ -240,8 +238,7 @@ impl Cell {
         let level = |(factor, level): (&String, &String)| {
             if SPEAKING.contains(&&**factor) { level.clone() } else { format!("{factor} {level}") }
         };
-        let levels = self.levels.iter().map(level);
-        levels.chain(self.part.clone()).collect::<Vec<_>>().join(" ")
+        self.levels.iter().map(level).chain(self.part.clone()).join(" ")
     }
 }
 
@@ -282,7 +279,7 @@ impl Request {
 /// Compares inputs with the first one, or the levels of a factor within one input. Fails without
 /// two arms, with nothing in common, or if versions of load, measure or script differ.
 pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refused> {
-    let arms = arms::select(sets, request.factor.as_deref())?;
+    let arms = arms::find(sets, request.factor.as_deref())?;
     environment::check_meaning(&arms)?;
     let mut responses = request.responses(sets)?;
     let Settings { margin, alpha } = request.settings;
@@ -298,8 +295,7 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
         let exact = arms.are_exact(cell.arm);
         ticks::add(cell, &responses[&cell.response].unit, margin, exact);
     }
-    let stalls = drafts.iter_mut().filter_map(|draft| draft.cell.stalls.as_mut());
-    let stalls: Vec<&mut Stalls> = stalls.collect();
+    let stalls = drafts.iter_mut().filter_map(|draft| draft.cell.stalls.as_mut()).collect_vec();
     let p_values: Vec<f64> = stalls.iter().map(|stalls| stalls.p).collect();
     for (stalls, p_adjusted) in stalls.into_iter().zip(stats::holm(&p_values)) {
         stalls.p_adjusted = p_adjusted;
@@ -308,10 +304,9 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
     cells.extend(drafts.into_iter().map(|draft| draft.cell));
     let mut notes = distinct(sets.iter().flat_map(|set| set.notes.clone()));
     let measured = sets.iter().flat_map(|set| set.responses.keys());
-    let others: BTreeSet<&String> = measured.filter(|it| !responses.contains_key(*it)).collect();
-    let others: Vec<&str> = others.into_iter().map(String::as_str).collect();
+    let others = measured.filter(|it| !responses.contains_key(*it)).sorted().dedup().join(", ");
     if !others.is_empty() {
-        notes.push(format!("also measured, see --response: {}", others.join(", ")));
+        notes.push(format!("also measured, see --response: {others}"));
     }
     let mut comparison = Comparison {
         inputs: sets.iter().map(|set| set.name.clone()).collect(),

@@ -21,7 +21,7 @@ pub struct Ending {
 
 impl Ending {
     /// How a run ended.
-    pub fn of(run: &Run) -> Self {
+    pub fn from_run(run: &Run) -> Self {
         let mut lines = run.lines.iter();
         let former = lines.clone().find_map(|line| match line {
             Line::Warning(warning) => warning.text.strip_prefix(KERNEL_DIED),

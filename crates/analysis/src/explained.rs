@@ -24,7 +24,7 @@ pub use difference::{ExplainedDifference, PartDifference};
 /// A tick of `/proc/PID/stat` in ns (`USER_HZ` is 100 everywhere).
 const TICK_NS: u64 = 10_000_000;
 
-/// Source, name and unit in ns of the counters of each part; the first that is there counts.
+/// Source, name and unit in ns of the counters of each part; the first that exists counts.
 const COUNTERS: [(Part, &str, &str, u64); 15] = [
     (Part::User, "rusage", "user_ns", 1),
     // A censored sample has no report of its own.
@@ -117,14 +117,8 @@ pub struct Explained {
     pub parts_ns: BTreeMap<Part, Option<u64>>,
 }
 
-impl Explained {
-    /// Whether a kernel counter explains a part.
-    pub fn is_counted(&self) -> bool {
-        has_counted(&self.parts_ns)
-    }
-}
-
-fn has_counted(parts_ns: &BTreeMap<Part, Option<u64>>) -> bool {
+/// Whether a kernel counter explains one of the parts.
+pub fn is_counted(parts_ns: &BTreeMap<Part, Option<u64>>) -> bool {
     let mut known = parts_ns.iter().filter(|(_, time_ns)| time_ns.is_some());
     known.any(|(part, _)| !matches!(part, Part::MissedStart | Part::Remainder))
 }
@@ -206,7 +200,7 @@ pub struct Account {
 
 impl Account {
     /// Adds samples up.
-    pub fn of<'a>(samples: impl IntoIterator<Item = &'a Explained>) -> Self {
+    pub fn from_samples<'a>(samples: impl IntoIterator<Item = &'a Explained>) -> Self {
         let mut account = Self::default();
         for sample in samples {
             account.samples += 1;
@@ -228,11 +222,6 @@ impl Account {
     /// The share of the delay that is not in the remainder.
     pub fn explained_share(&self) -> Option<f64> {
         self.share(Part::Remainder).map(|share| 1.0 - share)
-    }
-
-    /// Whether a kernel counter explains a part.
-    pub fn is_counted(&self) -> bool {
-        has_counted(&self.parts_ns)
     }
 
     /// The parts that are unknown.

@@ -26,12 +26,13 @@ pub use command::{CommandTime, CommandTimes, is_of_command};
 pub use dataset::{Dataset, Factor, Response, Standing, Trial, Values};
 pub use ending::{Ending, OUTCOME};
 pub use memory_job::{MemoryJob, MemoryJobRow, MemoryWork, is_of_memory_job};
-pub use remarks::{Remarks, by_load};
+pub use remarks::{Remarks, Skipped, by_load};
 pub use runs::from_runs;
 pub use session::{Session, is_of_job};
 pub use setup::{HOST, Machine, Setup, seeds, seeds_text};
 pub use stats::Refused;
 
+use itertools::Itertools;
 use model::CounterSet;
 
 /// Smallest and largest value; ∞ and -∞ if empty.
@@ -48,17 +49,12 @@ pub(crate) fn are_apart(one: &[f64], other: &[f64]) -> bool {
 
 /// Joins sentences; `None` if there are none.
 pub(crate) fn joined(sentences: impl IntoIterator<Item = String>) -> Option<String> {
-    let sentences: Vec<String> = sentences.into_iter().collect();
-    (!sentences.is_empty()).then(|| sentences.join("; "))
+    Some(sentences.into_iter().join("; ")).filter(|text| !text.is_empty())
 }
 
 /// Refuses an unknown name and lists the known ones.
-pub(crate) fn unknown<'a>(
-    what: impl std::fmt::Display,
-    known: impl IntoIterator<Item = &'a String>,
-) -> Refused {
-    let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
-    Refused::new(format!("{what}; there are {}", known.join(", ")))
+pub(crate) fn unknown<'a>(what: String, known: impl IntoIterator<Item = &'a String>) -> Refused {
+    Refused::new(format!("{what}; choose from {}", known.into_iter().join(", ")))
 }
 
 /// The increase of a counter; `None` if a set lacks it or it shrank.

@@ -11,7 +11,7 @@ use stats::steady_from;
 
 use crate::remarks::{headers, passes};
 use crate::setup::seeds;
-use crate::{Remarks, Setup, increase};
+use crate::{Remarks, Setup, Skipped, increase};
 
 const TOUCHES: &str = "touches";
 /// First touches: a pass with any is part of the cold start.
@@ -40,7 +40,7 @@ pub struct MemoryWork {
 
 impl MemoryWork {
     /// The steady part of a run with touches; a simulated run counts whole, like published ones.
-    pub fn of(run: &Run) -> Option<Self> {
+    pub fn from_run(run: &Run) -> Option<Self> {
         let mut passes: Vec<(&PassRecord, Option<&CounterSet>)> = Vec::new();
         let mut before_all = None;
         for line in &run.lines {
@@ -110,7 +110,7 @@ fn is_simulated(header: &Header) -> bool {
     matches!(header.spec.subject, SubjectSpec::Mmu(_))
 }
 
-fn elapsed_ns(pass: &PassRecord) -> u64 {
+pub(crate) fn elapsed_ns(pass: &PassRecord) -> u64 {
     pass.completed_ns.saturating_sub(pass.started_ns)
 }
 
@@ -172,14 +172,11 @@ fn job(header: &Header) -> Option<&JobSpec> {
 
 impl MemoryJob {
     /// The table of the runs of one invocation; runs without a header are omitted.
-    pub fn from_runs<'a>(
-        runs: impl IntoIterator<Item = &'a Run>,
-        skipped: BTreeMap<String, String>,
-    ) -> Self {
+    pub fn from_runs<'a>(runs: impl IntoIterator<Item = &'a Run>, skipped: Skipped) -> Self {
         let runs: Vec<&Run> = runs.into_iter().collect();
         let row = |run: &&Run| {
             let header = run.header.as_ref().filter(|header| job(header).is_some())?;
-            let work = MemoryWork::of(run);
+            let work = MemoryWork::from_run(run);
             let swap_ins = |work: &MemoryWork| {
                 work.increase("vmstat", "pswpin").or_else(|| work.used(&["swap_ins"]))
             };
@@ -195,13 +192,13 @@ impl MemoryJob {
         };
         let mut rows: Vec<MemoryJobRow> = runs.iter().filter_map(row).collect();
         let base = rows.iter().filter(|row| row.load == BASELINE);
-        let base: BTreeMap<u64, f64> =
+        let base_ns: BTreeMap<u64, f64> =
             base.filter_map(|row| Some((row.seed, row.touch_ns?))).collect();
         for row in &mut rows {
-            row.relative_speed =
-                base.get(&row.seed).zip(row.touch_ns).map(|(base, own)| base / own);
+            let both_ns = base_ns.get(&row.seed).zip(row.touch_ns);
+            row.relative_speed = both_ns.map(|(base_ns, own_ns)| base_ns / own_ns);
         }
-        let (header, setup) = Setup::of(&runs, |header| job(header).is_some()).unzip();
+        let (header, setup) = Setup::of_first(&runs, |header| job(header).is_some()).unzip();
         Self {
             place: setup.map_or_else(String::new, |setup| setup.place()),
             job: header.and_then(job).cloned(),
@@ -248,7 +245,7 @@ mod tests {
 
     #[test]
     fn the_cold_start_does_not_count() {
-        let work = MemoryWork::of(&run(&[900, 10, 10, 10, 10, 10, 10])).unwrap();
+        let work = MemoryWork::from_run(&run(&[900, 10, 10, 10, 10, 10, 10])).unwrap();
         assert_eq!((work.passes, work.steady_from), (7, Some(1)));
         assert_eq!((work.touches, work.cost_ns()), (6000, Some(10.0)));
         assert_eq!(work.used(&["user_ns"]), Some(18));
@@ -265,23 +262,23 @@ mod tests {
                 pass.usage.insert(FIRST_TOUCHES.into(), if index < 11 { 500 } else { 0 });
             }
         }
-        let work = MemoryWork::of(&even).unwrap();
+        let work = MemoryWork::from_run(&even).unwrap();
         assert_eq!((work.steady_from, work.cost_ns()), (Some(5), Some(2.0)));
         assert_eq!(work.used(&[FIRST_TOUCHES]), None);
     }
 
     #[test]
     fn without_a_steady_part_all_of_it_counts() {
-        let work = MemoryWork::of(&run(&[900, 10])).unwrap();
+        let work = MemoryWork::from_run(&run(&[900, 10])).unwrap();
         assert_eq!((work.steady_from, work.touches), (None, 2000));
         assert_eq!(work.increase("vmstat", "pgfault"), Some(101));
-        assert_eq!(MemoryWork::of(&run(&[])), None);
+        assert_eq!(MemoryWork::from_run(&run(&[])), None);
     }
 
     #[test]
     fn a_simulated_run_counts_as_a_whole() {
         let mut one = run(&[10]);
-        assert_eq!(MemoryWork::of(&one).unwrap().steady_from, None);
+        assert_eq!(MemoryWork::from_run(&one).unwrap().steady_from, None);
         let header = serde_json::json!({
             "kind": "header", "schema": 2, "run_id": "r", "thrashlab": "0", "started_unix_ns": 0,
             "spec": {
@@ -304,7 +301,7 @@ mod tests {
         };
         assert!(header.is_deterministic());
         one.header = Some(*header);
-        let work = MemoryWork::of(&one).unwrap();
+        let work = MemoryWork::from_run(&one).unwrap();
         assert_eq!((work.steady_from, work.touches), (Some(0), 1000));
         assert_eq!(work.increase("vmstat", "pgfault"), Some(100));
     }
@@ -313,7 +310,7 @@ mod tests {
     fn nothing_touched_has_no_cost() {
         let mut stalled = run(&[1]);
         stalled.lines[1] = pass(0, 1000, 0);
-        assert_eq!(MemoryWork::of(&stalled).unwrap().cost_ns(), None);
+        assert_eq!(MemoryWork::from_run(&stalled).unwrap().cost_ns(), None);
         assert_eq!(MemoryWork::pass_costs_ns(&stalled), [None]);
         assert_eq!(MemoryWork::pass_costs_ns(&run(&[9, 2])), [Some(9.0), Some(2.0)]);
     }

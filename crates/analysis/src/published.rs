@@ -1,8 +1,9 @@
-//! A curve beside a published one: ratios level by level, and the publication's conditions.
+//! A curve compared with a published one: ratios level by level, and the publication's conditions.
 
 use serde::Serialize;
+use stats::Shape;
 
-use crate::sweep::{Curve, Found, Point};
+use crate::sweep::{Curve, Point};
 
 /// A condition on a curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,7 +44,7 @@ model::named! {
     }
 }
 
-/// A curve beside a published one.
+/// A curve compared with a published one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Beside {
     /// A row per common level, from low to high.
@@ -79,12 +80,12 @@ pub struct Judged {
 }
 
 impl Beside {
-    /// Puts a curve beside a published one of the same unit.
-    pub fn new(curve: &Curve, found: &Found, published: &Curve, conditions: &[Condition]) -> Self {
+    /// Compares a curve with a published one of the same unit.
+    pub fn new(curve: &Curve, shape: &Shape, published: &Curve, conditions: &[Condition]) -> Self {
         let mut levels: Vec<f64> = curve.points.iter().map(|point| point.level).collect();
         levels.sort_by(f64::total_cmp);
         levels.dedup();
-        let judge = |condition: &Condition| judge(condition, curve, found, published, &levels);
+        let judge = |condition: &Condition| judge(condition, curve, shape, published, &levels);
         let judged: Vec<Judged> = conditions.iter().filter_map(judge).collect();
         let row = |level: &f64| {
             let is_ratio = |judged: &Judged| {
@@ -123,7 +124,7 @@ fn figure(point: &Point, name: &str) -> Option<f64> {
 fn judge(
     condition: &Condition,
     curve: &Curve,
-    found: &Found,
+    shape: &Shape,
     published: &Curve,
     levels: &[f64],
 ) -> Option<Judged> {
@@ -158,11 +159,11 @@ fn judge(
             let has_ends = levels.contains(&condition.from) && levels.contains(&condition.to);
             let is_inside =
                 |knee: &stats::Knee| knee.capacity >= condition.from && knee.beyond <= condition.to;
-            let holds = match (condition.kind, found.knee()) {
+            let holds = match (condition.kind, shape.knee()) {
                 (ConditionKind::Knee, knee) => knee.is_some_and(is_inside),
                 (_, knee) => knee.is_none(),
             };
-            let sides = found.knee().map(|knee| [(knee.capacity, 0.0), (knee.beyond, 0.0)]);
+            let sides = shape.knee().map(|knee| [(knee.capacity, 0.0), (knee.beyond, 0.0)]);
             let values = sides.into_iter().flatten().collect();
             let condition = condition.clone();
             return has_ends.then(|| Judged { condition, values, missed: Vec::new(), holds });
@@ -233,7 +234,7 @@ mod tests {
     fn beside(conditions: &[Condition]) -> Beside {
         let published = curve(vec![point(2.0, 2e9, 10.0), point(4.0, 4e9, 800.0)]);
         let measured = measured();
-        Beside::new(&measured, &find(&measured, &Settings::default()), &published, conditions)
+        Beside::new(&measured, &find(&measured, &Settings::default()).shape, &published, conditions)
     }
 
     #[test]
@@ -294,7 +295,11 @@ mod tests {
             (ConditionKind::NoKnee, 1.0, 6.0, false),
         ] {
             let asked = Condition { from, to, ..condition(kind, "", [None, None]) };
-            assert_eq!(Beside::new(&steps, &found, &steps, &[asked]).holds(), holds, "{kind:?}");
+            assert_eq!(
+                Beside::new(&steps, &found.shape, &steps, &[asked]).holds(),
+                holds,
+                "{kind:?}"
+            );
         }
     }
 }

@@ -7,6 +7,9 @@ use serde::Serialize;
 
 use crate::{distinct, grouped};
 
+/// Loads that could not run, with the reasons.
+pub type Skipped = BTreeMap<String, String>;
+
 /// Remarks on the runs behind a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Remarks {
@@ -15,12 +18,12 @@ pub struct Remarks {
     /// Unavailable capabilities, as `CAPABILITY: REASON`.
     pub missed: Vec<String>,
     /// Loads that could not run, with the reasons.
-    pub skipped: BTreeMap<String, String>,
+    pub skipped: Skipped,
 }
 
 impl Remarks {
     /// Collects the remarks on runs.
-    pub fn new(runs: &[&Run], skipped: BTreeMap<String, String>) -> Self {
+    pub fn new(runs: &[&Run], skipped: Skipped) -> Self {
         // The first reason counts: reasons may name their runs.
         let mut seen = BTreeSet::new();
         let missed = headers(runs).flat_map(|header| &header.missed);

@@ -11,7 +11,7 @@ use model::{BASELINE, Line, Observation, Phase, Run};
 use stats::{bounded_quantile, median};
 
 use crate::remarks::{by_load, delays, status};
-use crate::{Remarks, Setup};
+use crate::{Remarks, Setup, Skipped};
 pub(crate) use claim::Units;
 pub use claim::{Claim, Ratio, claims};
 pub use matrix::{DELIVERED_AT_LEAST, LowerBounds, Matrix, Row, STALL_FACTOR};
@@ -21,10 +21,7 @@ pub use why_slow::{WhySlow, WorstSample};
 
 impl Matrix {
     /// The matrix of the runs of one invocation.
-    pub fn from_runs<'a>(
-        runs: impl IntoIterator<Item = &'a Run>,
-        skipped: BTreeMap<String, String>,
-    ) -> Self {
+    pub fn from_runs<'a>(runs: impl IntoIterator<Item = &'a Run>, skipped: Skipped) -> Self {
         let runs: Vec<&Run> = runs.into_iter().collect();
         let mut groups = by_load(&runs);
         groups.sort_by_key(|(load, _)| *load != BASELINE);
@@ -44,8 +41,8 @@ impl Matrix {
             }
             row.reading = reading(row, reference_ns);
         }
-        let loaded = Setup::of(&runs, |header| header.spec.load.name != BASELINE);
-        let setup = loaded.or_else(|| Setup::of(&runs, |_| true));
+        let loaded = Setup::of_first(&runs, |header| header.spec.load.name != BASELINE);
+        let setup = loaded.or_else(|| Setup::of_first(&runs, |_| true));
         Self {
             setup: setup.map(|(_, setup)| setup).unwrap_or_default(),
             why_slow,
@@ -58,13 +55,6 @@ impl Matrix {
     /// Median delay without load, in ns.
     pub fn reference_ns(&self) -> Option<f64> {
         reference_ns(&self.rows)
-    }
-
-    /// Keeps at most `most` of each load's slowest responses.
-    pub fn keep_worst(&mut self, most: usize) {
-        for load in &mut self.why_slow {
-            load.worst.truncate(most);
-        }
     }
 }
 

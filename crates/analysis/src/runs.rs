@@ -1,16 +1,18 @@
 //! Run files as observations: a run is a trial.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use itertools::Itertools;
 use model::{
     BASELINE, Environment, Header, Line, Measure, Observation, PassRecord, Phase, Run, SubjectSpec,
     WorkRecord,
 };
 use serde_json::Value;
 
-use crate::command::{Repetitions, elapsed_ns};
+use crate::command::{Repetitions, repetition_ns};
 use crate::dataset::LOAD;
 use crate::explained::explain_run;
+use crate::memory_job::elapsed_ns;
 use crate::remarks::{delays, passes, works};
 use crate::responsiveness::DELIVERED_AT_LEAST;
 use crate::{Dataset, Ending, Factor, MemoryWork, Response, Trial, Values, distinct, joined};
@@ -73,7 +75,7 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
             (Some(delays).filter(|it| !it.samples.is_empty()).into_iter().collect(), None)
         }
         Measure::Job(ref job) if job.is_command() => repeated(run),
-        Measure::Job(_) => MemoryWork::of(run).map_or_else(|| work(run), |work| of_memory(&work)),
+        Measure::Job(_) => MemoryWork::from_run(run).as_ref().map_or_else(|| work(run), of_memory),
     };
     Trial {
         name: name.to_owned(),
@@ -92,7 +94,7 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
 /// A trial with the ending and problems of its run, and `more`.
 pub(crate) fn of_ending(run: &Run, more: Option<String>) -> Trial {
     Trial {
-        ending: Some(Ending::of(run)),
+        ending: Some(Ending::from_run(run)),
         is_altered: run.checksum_ok == Some(false),
         problem: joined(problems(run).into_iter().chain(more)),
         ..Trial::default()
@@ -176,7 +178,7 @@ fn problems(run: &Run) -> Vec<String> {
             {
                 // One sentence for all, so that it is printed once.
                 let least = 100.0 * DELIVERED_AT_LEAST;
-                problems.push(format!("the load delivered less than {least:.0} % of its dose"));
+                problems.push(format!("the load delivered under {least:.0} % of its volume"));
             }
             Line::Histogram(record) if record.is_unreadable() => {
                 problems.push("a histogram cannot be read".to_owned());
@@ -203,20 +205,18 @@ const READINGS: [(&str, Reading); 3] = [
 fn work(run: &Run) -> (Vec<Values>, Option<String>) {
     let items: Vec<&WorkRecord> = works(run).filter(|work| work.pass == 0).collect();
     let passes: Vec<&PassRecord> = passes(run).filter(|pass| pass.pass == 0).collect();
-    let workers: BTreeSet<u32> =
-        items.iter().map(|item| item.worker).chain(passes.iter().map(|pass| pass.worker)).collect();
-    let workers = workers.len();
+    let of_items = items.iter().map(|item| item.worker);
+    let workers = of_items.chain(passes.iter().map(|pass| pass.worker)).unique().count();
     let mut values = of_commands(&items, workers);
     let unfinished = workers - passes.len().min(workers);
     if unfinished == 0 && !passes.is_empty() {
-        let used =
-            passes.iter().map(|it| (it.completed_ns.saturating_sub(it.started_ns), &it.usage));
-        values.extend(means(None, &used.collect::<Vec<_>>(), workers, false));
+        let used = passes.iter().map(|it| (elapsed_ns(it), &it.usage)).collect_vec();
+        values.extend(means(None, &used, workers, false));
     }
     let failed = items.iter().filter(|item| item.failure.is_some()).count();
     let unfinished =
         (unfinished > 0).then(|| format!("{unfinished} of {workers} workers did not finish"));
-    let failed = (failed > 0).then(|| format!("{failed} of {} pieces of work failed", items.len()));
+    let failed = (failed > 0).then(|| format!("{failed} of {} units of work failed", items.len()));
     (values, joined(unfinished.into_iter().chain(failed)))
 }
 
@@ -232,7 +232,7 @@ fn repeated(run: &Run) -> (Vec<Values>, Option<String>) {
                 values.push(Values { part: part.clone(), response: response.to_owned(), samples });
             }
         };
-        add("elapsed_ns", Some(own.counted.iter().map(|work| elapsed_ns(work)).collect()));
+        add("elapsed_ns", Some(own.counted.iter().map(|work| repetition_ns(work)).collect()));
         for (response, reading) in READINGS {
             let read = own.counted.iter().map(|work| {
                 let is_lower_bound = work.completed_ns.is_none();
@@ -262,21 +262,18 @@ fn of_memory(work: &MemoryWork) -> (Vec<Values>, Option<String>) {
 
 /// Figures of each command, by name.
 fn of_commands(items: &[&WorkRecord], workers: usize) -> Vec<Values> {
-    let mut commands: BTreeMap<&str, Vec<&WorkRecord>> = BTreeMap::new();
-    for item in items {
-        commands.entry(&item.item).or_default().push(item);
-    }
+    let commands = items.iter().copied().into_group_map_by(|item| item.item.as_str());
     let figures = |(name, items): (&str, Vec<&WorkRecord>)| {
-        let begun: BTreeSet<u32> = items.iter().map(|item| item.worker).collect();
+        let begun = items.iter().map(|item| item.worker).unique().count();
         // Workers that never began it would take time too.
-        let censored = begun.len() < workers || items.iter().any(|it| it.completed_ns.is_none());
+        let censored = begun < workers || items.iter().any(|it| it.completed_ns.is_none());
         let used = items.iter().map(|item| {
             let end_ns = item.completed_ns.or(item.censored_at_ns).unwrap_or(item.at_ns);
             (end_ns.saturating_sub(item.started_ns), &item.usage)
         });
         means(Some(name), &used.collect::<Vec<_>>(), workers, censored)
     };
-    commands.into_iter().flat_map(figures).collect()
+    commands.into_iter().sorted_by_key(|(name, _)| *name).flat_map(figures).collect()
 }
 
 /// Time and usage per worker; figures that were not always measured are absent.

@@ -6,8 +6,9 @@ use model::{EndStatus, Header, Measure, PassRecord, Run, Script, Tools, WorkReco
 use serde::Serialize;
 use stats::median;
 
+use crate::memory_job::elapsed_ns;
 use crate::remarks::{by_load, passes, status, works};
-use crate::{Remarks, Setup};
+use crate::{Remarks, Setup, Skipped};
 
 /// The result of one invocation with a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -121,10 +122,7 @@ fn script(header: &Header) -> Option<&Script> {
 
 impl Session {
     /// The tables of the runs of one invocation; runs without a script are omitted.
-    pub fn from_runs<'a>(
-        runs: impl IntoIterator<Item = &'a Run>,
-        skipped: BTreeMap<String, String>,
-    ) -> Self {
+    pub fn from_runs<'a>(runs: impl IntoIterator<Item = &'a Run>, skipped: Skipped) -> Self {
         let all: Vec<&Run> = runs.into_iter().collect();
         let has_script = |run: &&Run| run.header.as_ref().is_some_and(|it| script(it).is_some());
         let runs: Vec<&Run> = all.iter().copied().filter(has_script).collect();
@@ -137,7 +135,7 @@ impl Session {
         let passes: Vec<PassRow> = loads.iter().flat_map(of_load).collect();
         let measures: Vec<MeasureRow> =
             loads.iter().map(|(load, group)| measure_row(load, group, &passes)).collect();
-        let setup = Setup::of(&all, |header| script(header).is_some());
+        let setup = Setup::of_first(&all, |header| script(header).is_some());
         let setup = setup.and_then(|(header, setup)| Some((script(header)?, setup)));
         Self {
             setup: setup.map_or_else(SessionSetup::default, |(script, setup)| SessionSetup {
@@ -168,7 +166,7 @@ fn command_rows(load: &str, runs: &[&Run]) -> Vec<CommandRow> {
             let of_command = works.iter().filter(|work| work.item == name);
             let of_pass = of_command.filter(|work| (work.pass == 0) == is_first);
             let chosen = of_pass.filter(|work| user.is_none_or(|user| work.worker == user));
-            Figures::of(&chosen.copied().collect::<Vec<_>>())
+            Figures::from_works(&chosen.copied().collect::<Vec<_>>())
         };
         let both = |user| [figures(user, true), figures(user, false)];
         let [first, later] = both(None);
@@ -180,7 +178,7 @@ fn command_rows(load: &str, runs: &[&Run]) -> Vec<CommandRow> {
 }
 
 impl Figures {
-    fn of(works: &[&WorkRecord]) -> Self {
+    fn from_works(works: &[&WorkRecord]) -> Self {
         let wall_ns = |work: &&WorkRecord| {
             let end_ns = work.completed_ns.or(work.censored_at_ns)?;
             Some(end_ns.saturating_sub(work.started_ns) as f64)
@@ -216,7 +214,7 @@ fn pass_rows(load: &str, run: &Run) -> Vec<PassRow> {
         run_id: run_id.to_owned(),
         user: pass.worker,
         cpu_ns: CPU.iter().filter_map(|name| pass.usage.get(*name)).sum(),
-        wall_ns: pass.completed_ns.saturating_sub(pass.started_ns),
+        wall_ns: elapsed_ns(pass),
         usage: pass.usage.clone(),
     };
     let mut rows: Vec<PassRow> = passes(run).filter(|it| it.pass == 0).map(row).collect();

@@ -1,7 +1,8 @@
 //! What was measured where, from the headers of runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use itertools::Itertools;
 use model::units::format_size;
 use model::{Header, REMOTE_FACT, Run, SubjectSpec};
 use serde::Serialize;
@@ -59,7 +60,7 @@ pub struct Machine {
 
 /// The seeds of all runs, each once.
 pub fn seeds<'a>(headers: impl Iterator<Item = &'a Header>) -> Vec<u64> {
-    headers.map(|header| header.spec.seed).collect::<BTreeSet<u64>>().into_iter().collect()
+    headers.map(|header| header.spec.seed).sorted().dedup().collect()
 }
 
 impl Setup {
@@ -103,7 +104,7 @@ impl Setup {
     }
 
     /// The setup of the first run that `is_it`, with the seeds of all runs.
-    pub(crate) fn of<'a>(
+    pub(crate) fn of_first<'a>(
         runs: &[&'a Run],
         is_it: impl Fn(&Header) -> bool,
     ) -> Option<(&'a Header, Self)> {
@@ -141,7 +142,7 @@ impl Setup {
         });
         let kernel = self.kernel.as_ref().map(|kernel| format!("Linux {kernel}"));
         let parts = [Some(subject), self.remote.clone(), cpus, swap, kernel];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+        parts.into_iter().flatten().join(", ")
     }
 }
 
@@ -153,9 +154,6 @@ pub fn seeds_text(seeds: &[u64]) -> String {
         [first, .., last] if last - first + 1 == seeds.len() as u64 => {
             format!("seeds {first}..{last}")
         }
-        [first, rest @ ..] => {
-            let rest: String = rest.iter().map(|seed| format!(",{seed}")).collect();
-            format!("seeds {first}{rest}")
-        }
+        several => format!("seeds {}", several.iter().join(",")),
     }
 }

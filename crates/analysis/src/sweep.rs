@@ -15,7 +15,7 @@ mod rows;
 mod search;
 
 pub use curve::{Curve, End, Point, Settings};
-pub use find::{FaultCost, Found, Grid, GridRow, Headroom, find};
+pub use find::{FaultCost, Grid, GridRow, Headroom, SweepResult, find};
 pub use hysteresis::{Directions, Hysteresis, KneeOf};
 pub use moved::{Moved, Mover};
 pub use of_runs::{OfRun, of_run};

@@ -81,7 +81,7 @@ fn a_trial_is_the_unit_where_both_arms_have_two() {
     let found = inputs(&[one("a"), one("b")]);
     let cell = &found.cells[0];
     assert_eq!((cell.unit, cell.first.values.len()), (Unit::Samples, 3));
-    assert!(cell.notes[0].contains("how runs differ from each other was not seen"));
+    assert!(cell.notes[0].contains("variation between runs is unknown"));
 
     let two = |name| {
         probe(name, false, &[("noload", 1, 1, &[10.0, 20.0, 90.0]), ("noload", 2, 5, &[30.0])])
@@ -100,7 +100,7 @@ fn what_was_made_before_is_told_and_its_blocks_are_not_pairs() {
     let early = [("noload", 1, 1, &[10.0][..]), ("noload", 2, 2, &[11.0])];
     let late = [("noload", 1, 8, &[10.0][..]), ("noload", 2, 9, &[12.0])];
     let found = inputs(&[probe("old", false, &late), probe("new", false, &early)]);
-    assert!(found.warnings[0].starts_with("new was made wholly before old"));
+    assert!(found.warnings[0].starts_with("new ran entirely before old"));
     assert_eq!(found.cells[0].paired_by, None);
 
     let mut unknown = probe("x", false, &early);
@@ -125,7 +125,7 @@ fn seeds_of_deterministic_arms_are_pairs_with_exact_ratios() {
     assert_eq!((cell.paired_by, seeds.worse, seeds.better), (Some(PairedBy::Seed), 6, 0));
     assert_eq!((seeds.lowest, seeds.quartiles[1], seeds.ratios[&3]), (1.5, 1.5, 1.5));
     assert_eq!(cell.verdict, Verdict::Regression);
-    assert!(found.warnings.is_empty(), "made again they are the same: {:?}", found.warnings);
+    assert!(found.warnings.is_empty(), "run again they are the same: {:?}", found.warnings);
 
     let found = inputs(&[arm("a", 10.0), arm("b", 10.0)]);
     assert_eq!(found.cells[0].outcome, Outcome::Identical);
@@ -160,7 +160,7 @@ fn wrong_questions_are_told_what_there_is() {
     assert!(ask(&[set()], None, None).contains("load (noload, cpuload)"));
     assert!(ask(&[set()], Some("x"), None).contains("no factor \"x\""));
     assert!(ask(&[set(), set()], Some("load"), None).contains("2 were given"));
-    assert!(ask(&[set(), set()], None, Some("x")).contains("there are delay_ns"));
+    assert!(ask(&[set(), set()], None, Some("x")).contains("choose from delay_ns"));
     let other = probe("b", false, &[("spawnload", 1, 1, &[1.0])]);
     let error = compare(&[set(), other], &Request::default()).unwrap_err().to_string();
     assert!(error.starts_with("nothing in common to compare: "), "{error}");
@@ -235,7 +235,10 @@ fn facts_that_differ_are_listed_and_the_unknown_is_not_recorded() {
     assert!(found.differences[0].compared && !found.differences[1].compared);
     assert_eq!(found.differences[2].values, [vec!["always".to_owned()], vec![]]);
     assert!(found.not_recorded.contains(&"governor".to_owned()));
-    assert!(found.cells[0].levels.keys().eq(["load"]), "a level that tells arms apart is no cell");
+    assert!(
+        found.cells[0].levels.keys().eq(["load"]),
+        "a level that tells arms apart is not a cell"
+    );
 }
 
 #[test]
@@ -433,7 +436,7 @@ fn what_the_timer_tick_quantises_says_so_and_is_not_equivalent_within_less() {
     assert_eq!(cell.tick.unwrap().hz, 250);
     assert_eq!(cell.verdict, Verdict::CannotTell);
     assert!(cell.notes.iter().any(|note| note.contains("multiples of 4 ms")), "{:?}", cell.notes);
-    // The same values in another unit of time are no multiples of a tick.
+    // The same values in another unit of time are not multiples of a tick.
     let found = inputs(&[arm("a", 4.7e6), arm("b", 4.7e6)]);
     assert_eq!(found.cells[0].tick, None);
     assert_eq!(found.cells[0].verdict, Verdict::Equivalent);

@@ -163,7 +163,7 @@ fn a_missed_start_belongs_to_the_sample_before() {
     let expected =
         [(Part::MissedStart, 41), (Part::User, 50), (Part::CpuWait, 5), (Part::Remainder, 4)];
     assert_eq!(told, expected);
-    // One that ended in time only leaves a late wake-up, which is no missed start.
+    // One that ended in time only leaves a late wake-up, which is not a missed start.
     before_it.completed_ns = Some(990 * MS);
     assert_eq!(explain(&late, Some(&before_it)).parts_ns[&Part::MissedStart], Some(0));
 }
@@ -174,7 +174,7 @@ fn without_sources_nothing_is_known_and_nothing_is_zero() {
     let known: Vec<(Part, u64)> =
         explained.parts_ns.iter().filter_map(|(part, ns)| Some((*part, (*ns)?))).collect();
     assert_eq!(known, [(Part::MissedStart, 0), (Part::Remainder, 100 * MS)]);
-    assert_eq!(Account::of([&explained]).explained_share(), Some(0.0));
+    assert_eq!(Account::from_samples([&explained]).explained_share(), Some(0.0));
     // A kernel without CONFIG_IRQ_TIME_ACCOUNTING answers with zeros.
     let explained = explain(&sample(100 * MS, &counted_ms(&[])), None);
     let mut silent = sample(100 * MS, &counted_ms(&[]));

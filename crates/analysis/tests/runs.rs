@@ -41,7 +41,7 @@ fn delays_are_samples_and_given_up_ones_are_lower_bounds() {
     assert_eq!((trial.seed, trial.block, trial.started_unix_ns), (Some(5), Some(2), Some(7)));
     assert_eq!(
         trial.remark().as_deref(),
-        Some("cut off before its end; the load delivered less than 80 % of its dose")
+        Some("cut off before its end; the load delivered under 80 % of its volume")
     );
     assert_eq!((trial.standing(), trial.failed()), (Standing::Excluded, None));
     assert_eq!(trial.meaning["load"], "cpuload version 3");

@@ -13,7 +13,7 @@ use crate::output::OutputArgs;
     name = "thrashlab",
     version,
     about = "A laboratory for computers that have slowed down",
-    max_term_width = 100
+    max_term_width = 80
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -31,6 +31,23 @@ pub(crate) struct Cli {
     )]
     color: ColorChoice,
 }
+
+const REFERENCE_EXAMPLES: &str = "\
+Examples:
+  thrashlab reference
+  thrashlab show reference:multics/experiment1
+  thrashlab compare reference:resp1/2.4.20 reference:resp1/2.6.0-test11";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  thrashlab completions bash > ~/.local/share/bash-completion/completions/thrashlab
+  thrashlab completions zsh > ~/.zfunc/_thrashlab
+  thrashlab completions fish > ~/.config/fish/completions/thrashlab.fish";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  thrashlab man | man -l -
+  thrashlab man mmu run | man -l -";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -64,25 +81,28 @@ pub(crate) enum Command {
     #[command(subcommand, after_help = crate::trace::EXAMPLES)]
     Trace(crate::trace::TraceCommand),
     /// Boot, inspect and verify deterministic virtual machines
-    #[command(subcommand)]
+    #[command(subcommand, after_help = crate::vm::EXAMPLES)]
     Vm(Box<crate::vm::VmCommand>),
     /// Show or remove cached kernels, booted machines and cells
-    #[command(subcommand)]
+    #[command(subcommand, after_help = crate::cache::EXAMPLES)]
     Cache(crate::cache::CacheCommand),
     /// Read results of other programs
     Import(crate::import::ImportArgs),
     /// Write results as CSV, Parquet, OpenMetrics, Go benchmarks
     Export(crate::export::ExportArgs),
     /// List the published figures that come with thrashlab
+    #[command(after_help = REFERENCE_EXAMPLES)]
     Reference(OutputArgs),
     /// Show the settings in force, and where each comes from
     Config(crate::config::ConfigArgs),
     /// Print a completion script for a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page of a command
+    #[command(after_help = MAN_EXAMPLES)]
     Man {
         /// The command, such as `run` or `mmu run` [default: thrashlab itself]
         command: Vec<String>,
@@ -158,9 +178,27 @@ mod tests {
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, verbs)| *verbs).copied().collect();
         names.sort_unstable();
         grouped.sort_unstable();
-        assert_eq!(grouped, names, "each command stands in one group of GROUPS");
+        assert_eq!(grouped, names, "each command is in one group of GROUPS");
         let help = command.render_help().to_string();
         assert!(help.lines().count() <= 24, "{help}");
-        assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+    }
+
+    /// Checks a command and those below it.
+    fn assert_help(command: &mut clap::Command, path: &str) {
+        let help = command.render_long_help().to_string();
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{path}\n{help}");
+        let begins = format!("\n  thrashlab {path}");
+        let has_example = path.is_empty() || help.contains("Examples:") && help.contains(&begins);
+        assert!(has_example, "{path}\n{help}");
+        let shown = |inner: &&mut clap::Command| !inner.is_hide_set() && inner.get_name() != "help";
+        for inner in command.get_subcommands_mut().filter(shown) {
+            let path = format!("{path} {}", inner.get_name());
+            assert_help(inner, path.trim_start());
+        }
+    }
+
+    #[test]
+    fn each_command_has_an_example_and_no_help_is_wider_than_80_columns() {
+        assert_help(&mut command(), "");
     }
 }

@@ -10,29 +10,32 @@ use store::import;
 use store::observations::observations_as;
 use store::reference::add_conditions;
 
-use crate::Failure;
 use crate::output::{OutputArgs, show};
+use crate::{Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab attribute reference:multics/experiment4    two compilers on three systems (1973)
-  thrashlab attribute reference:multics/experiment1 --mediator page_faults --unit-cost 8ms --per 6
-                                                       what paging explains of the CPU time
+  thrashlab attribute reference:multics/experiment4
+                                      two compilers on three systems (1973)
+  thrashlab attribute reference:multics/experiment1 --mediator page_faults \\
+      --unit-cost 8ms --per 6
+                                      how much CPU time paging explains
   thrashlab attribute results/ --factor kernel,compiler --response cpu_ns
-  thrashlab attribute results/ --levels kernel=6.1,6.12
-                                                       two of several kernels
-  thrashlab attribute reference:multics/experiment1 reference:multics/experiment2 --ledger
-                                                       in which conditions two experiments differ
+  thrashlab attribute results/ --levels kernel=6.1,6.12  two of several kernels
+  thrashlab attribute reference:multics/experiment1 \\
+      reference:multics/experiment2 --ledger
+                                      in which conditions two experiments differ
 
-An experiment is a folder of run files, a CSV with one row a trial, or a published result.
-In a CSV, columns that end in a unit (cpu_s, page_faults) were measured, `trial`, `block`, `seed`
-and `command` are what they say, and every other column is a factor.";
+An experiment is a folder of run files, a CSV with one row per trial, or a
+published result. In a CSV, columns that end in a unit (cpu_s, page_faults) were
+measured; `trial`, `block`, `seed` and `command` have that meaning; every other
+column is a factor.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AttributeArgs {
-    /// A folder of run files, a CSV table, or `reference:NAME`; of several, the conditions in which
-    /// they differ are listed too
+    /// A folder of run files, a CSV table, or `reference:NAME`; for several, the conditions in
+    /// which they differ are listed too
     #[arg(required = true, value_name = "EXPERIMENT")]
     what: Vec<String>,
 
@@ -45,11 +48,11 @@ pub(crate) struct AttributeArgs {
     #[arg(long = "factor", value_name = "FACTORS", value_delimiter = ',')]
     factors: Vec<String>,
 
-    /// Levels of a factor to look at, the one to compare with first; may be given again
+    /// Levels of a factor to use, the reference first; may be repeated
     #[arg(long, value_name = "FACTOR=A,B", value_parser = levels)]
     levels: Vec<(String, Vec<String>)>,
 
-    /// A counter that may explain the response [default: page faults, of a time]
+    /// A counter that may explain the response [default: page faults, if the response is a time]
     #[arg(long, value_name = "RESPONSE")]
     mediator: Option<String>,
 
@@ -57,7 +60,7 @@ pub(crate) struct AttributeArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
     unit_cost: Option<u64>,
 
-    /// How many users share the mediator's count, where the response is per user
+    /// Number of users that share the mediator's count, if the response is per user
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     per: Option<u32>,
 
@@ -65,11 +68,11 @@ pub(crate) struct AttributeArgs {
     #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = confidence)]
     confidence: f64,
 
-    /// Take trials of a CSV that repeat another one value for value
+    /// Accept CSV trials that repeat another one value for value
     #[arg(long)]
     allow_repeats: bool,
 
-    /// List the conditions in which the experiments differ, and nothing else
+    /// List only the conditions in which the experiments differ
     #[arg(long)]
     ledger: bool,
 
@@ -78,7 +81,7 @@ pub(crate) struct AttributeArgs {
     json: bool,
 }
 
-pub(crate) fn attribute(args: &AttributeArgs) -> Result<(), Failure> {
+pub(crate) fn attribute(args: &AttributeArgs) -> Result<()> {
     let datasets = args.what.iter().map(|what| read(what, args.allow_repeats));
     let datasets: Vec<Dataset> =
         datasets.collect::<anyhow::Result<_>>().map_err(Failure::WrongUse)?;
@@ -119,7 +122,7 @@ fn levels(text: &str) -> Result<(String, Vec<String>), String> {
         return Err(hint());
     }
     if distinct.len() < levels.len() {
-        return Err(format!("a level stands twice in {text:?}"));
+        return Err(format!("a level appears twice in {text:?}"));
     }
     Ok((factor.to_owned(), levels))
 }
@@ -127,6 +130,6 @@ fn levels(text: &str) -> Result<(String, Vec<String>), String> {
 fn confidence(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
-        _ => Err("a confidence lies between 0 and 1, such as 0.95".to_owned()),
+        _ => Err("a confidence is between 0 and 1, such as 0.95".to_owned()),
     }
 }

@@ -1,29 +1,30 @@
 //! `thrashlab bisect`: the step of an axis at which something changed.
 
-use analysis::bisect::{Axis, Found};
+use analysis::bisect::{Axis, BisectResult};
 use clap::Args;
 use experiment::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
 use report::bisect_document;
 use stats::NoisySettings;
 
-use crate::Failure;
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{OutputArgs, show};
+use crate::{Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:
   thrashlab bisect examples/planted-regression.toml
-                                      which level of the plan's factor made it worse?
+                        which level of the plan's factor caused the regression?
   thrashlab bisect plan.toml --git v6.11..v6.12 --repo ~/linux
-                                      commits: the plan's `build` makes each from {level}
+                        commits, each built by the plan's `build`
   thrashlab bisect --range 1..128 --run './measure.sh {level}'
-                                      the last line that a command prints is its measurement
+                        the last line that a command prints is its measurement
   thrashlab bisect --values a,b,c,d --run './is-it-bad.sh {level}' --exit-code
-                                      as `git bisect run`: 0 good, 125 skip, else bad
+                        as `git bisect run`: 0 good, 125 skip, else bad
 
-On a deterministic subject every step is measured once, and the answer is exact. Elsewhere each
-measurement changes the probabilities of all steps, until one of them has 95 %. A step that cannot
-be built is skipped. What was measured before is not measured again.";
+On a deterministic subject every step is measured once, and the answer is exact.
+Elsewhere each measurement changes the probabilities of all steps, until one of
+them reaches 95 %. A step that cannot be built is skipped. What was measured
+before is not measured again.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -38,11 +39,11 @@ pub(crate) struct BisectArgs {
     #[arg(long, value_name = "P", default_value_t = 0.95)]
     confidence: f64,
 
-    /// Most measurements; of a noisy search
+    /// Maximum number of measurements; of a noisy search
     #[arg(long, value_name = "N", default_value_t = 100)]
     budget: usize,
 
-    /// The machine does not drift: needs fewer measurements, and fails where it does drift
+    /// Assume that the machine does not drift: needs fewer measurements, and fails if it does drift
     #[arg(long)]
     no_drift: bool,
 
@@ -54,7 +55,7 @@ pub(crate) struct BisectArgs {
     json: bool,
 }
 
-pub(crate) fn bisect(args: &BisectArgs) -> Result<(), Failure> {
+pub(crate) fn bisect(args: &BisectArgs) -> Result<()> {
     let settings = NoisySettings {
         confidence: args.confidence,
         budget: args.budget,
@@ -77,7 +78,7 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<(), Failure> {
     }
 }
 
-fn as_json(found: &Found, axis: &Axis) -> serde_json::Value {
+fn as_json(found: &BisectResult, axis: &Axis) -> serde_json::Value {
     let name = |step: usize| axis.steps[step].as_str();
     let with_reason = |steps: &[(usize, String)]| -> Vec<serde_json::Value> {
         let value =

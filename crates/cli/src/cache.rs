@@ -7,7 +7,12 @@ use render::{Cell, Document, Table, plain_text};
 use serde_json::json;
 
 use crate::output::{OutputArgs, show};
-use crate::{Failure, print};
+use crate::{Result, print};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  thrashlab cache stat
+  thrashlab cache prune";
 
 const STAT_EXAMPLES: &str = "\
 The cache is $XDG_CACHE_HOME/thrashlab, else ~/.cache/thrashlab.
@@ -17,7 +22,8 @@ Examples:
   thrashlab cache stat --json";
 
 const PRUNE_EXAMPLES: &str = "\
-All of it is rebuilt when it is needed; kernels of packages may have to be fetched again.
+Everything is rebuilt when needed; kernel packages may have to be downloaded
+again.
 
 Examples:
   thrashlab cache prune
@@ -25,14 +31,14 @@ Examples:
 
 #[derive(Subcommand)]
 pub(crate) enum CacheCommand {
-    /// Count and size of kernels, booted machines, cells and what fleets keep
+    /// Show count and size of kernels, booted machines, cells and fleet data
     #[command(after_help = STAT_EXAMPLES)]
     Stat {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Remove booted machines, cells and what fleets keep
+    /// Remove booted machines, cells and fleet data
     #[command(after_help = PRUNE_EXAMPLES)]
     Prune {
         /// The kernels, too
@@ -41,7 +47,7 @@ pub(crate) enum CacheCommand {
     },
 }
 
-pub(crate) fn cache(command: &CacheCommand) -> Result<(), Failure> {
+pub(crate) fn cache(command: &CacheCommand) -> Result<()> {
     let cache = Cache::of_user();
     let root = cache.root.display().to_string();
     match *command {

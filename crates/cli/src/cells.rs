@@ -7,43 +7,45 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
-use experiment::{CellMaker, ExperimentError};
+use experiment::{CellMaker, CellResult, ExperimentError};
 use keep::{Cache, Cells};
 use model::units::parse_duration_ns;
 use vm::VmOptions;
 
-use crate::Failure;
+use crate::{Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:
   thrashlab experiment plan.toml --list-cells > list
-  split -n l/8 list part.                            only simulations: any line goes anywhere
-  thrashlab cells store < part.aa                    on any host, all at a time
-  thrashlab experiment plan.toml --cells store       puts them together
+  split -n l/8 list part.          simulations only: lines are independent
+  thrashlab cells store < part.aa  on any hosts, in parallel
+  thrashlab experiment plan.toml --cells store
+                                   collect the results
 
-Cells of guests need the machines before them and their files: docs/fleet.md.";
+Cells of guests need the line of their machine first, and its files:
+docs/fleet.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CellsArgs {
-    /// Folder in which finished cells are kept; those that it has are not run again
+    /// Folder in which finished cells are kept; existing ones are not run again
     folder: PathBuf,
 
     /// Folder with the files of booted machines, those of each in a folder named by its key
     #[arg(long, value_name = "DIR", default_value = "machines")]
     machines: PathBuf,
 
-    /// A guest that writes nothing for this long, on the wall clock, is taken for stuck
+    /// A guest that writes nothing for this long, on the wall clock, counts as stuck
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_duration_ns)]
     wall_limit: u64,
 
-    /// End when the process that started it does, however that ends
+    /// End when the process that started it ends, however it ends
     #[arg(long)]
     with_parent: bool,
 }
 
 /// Makes the cells on standard input; what came of each is a JSON line on standard output.
-pub(crate) fn cells(args: &CellsArgs) -> Result<(), Failure> {
+pub(crate) fn cells(args: &CellsArgs) -> Result<()> {
     if args.with_parent {
         sys::process::die_with_parent(parent_id()).context("follow the parent process")?;
     }
@@ -58,21 +60,21 @@ pub(crate) fn cells(args: &CellsArgs) -> Result<(), Failure> {
     for (number, line) in std::io::stdin().lock().lines().enumerate() {
         let line = line.context("read the list").map_err(Failure::NotMeasured)?;
         let begun = Instant::now();
-        // A signal ends this process and any guest with it; what is kept is whole or not there.
+        // A signal ends this process and any guest with it; what is kept is complete or absent.
         let made = maker.take(&line, &|| false).map_err(|error| failure(number + 1, error))?;
         if let Some(made) = made {
-            tell(&made, begun.elapsed())?;
+            print_result(&made, begun.elapsed())?;
         }
     }
     Ok(())
 }
 
-/// Says what came of a cell, at once.
-fn tell(made: &experiment::MadeCell, wall: Duration) -> Result<(), Failure> {
-    let mut told = serde_json::to_value(made).context("write what came of a cell")?;
-    told["wall_ns"] = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX).into();
+/// Prints what came of a cell, at once.
+fn print_result(cell: &CellResult, wall: Duration) -> Result<()> {
+    let mut line = serde_json::to_value(cell).context("write what came of a cell")?;
+    line["wall_ns"] = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX).into();
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{told}").and_then(|()| out.flush()).context("write what came of a cell")?;
+    writeln!(out, "{line}").and_then(|()| out.flush()).context("write what came of a cell")?;
     Ok(())
 }
 

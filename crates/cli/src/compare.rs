@@ -9,34 +9,39 @@ use store::import::Options;
 use store::observations::observations_as;
 
 use crate::output::{OutputArgs, show};
-use crate::{Failure, OrWrong, settings};
+use crate::{Failure, OrWrong, Result, settings};
 
 /// The factor of those who time whole commands.
 const COMMAND: &str = "command";
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab compare before/ after/                    two folders of runs, load by load
+  thrashlab compare before/ after/     two folders of runs, load by load
   thrashlab compare before/ after/ --margin 5% --fail-on regression
-                                                      for CI: exit code 1 on a regression
-  thrashlab compare before/ after/ -o change.md       as Markdown, for a pull request
-  thrashlab compare EXPERIMENT --factor kernel        the levels of a factor in one experiment
+                                    for CI: exit code 1 on a regression
+  thrashlab compare before/ after/ -o change.md
+                                    as Markdown, for a pull request
+  thrashlab compare EXPERIMENT --factor kernel
+                                    the levels of a factor in one experiment
   thrashlab compare reference:multics/experiment1 --factor system
-  thrashlab compare two-commands.json                 the commands of one export of hyperfine
-  thrashlab compare old.json new.json                 exports of hyperfine or Google Benchmark
-  thrashlab compare schbench-old/ schbench-new/       folders of one program's files, each a trial
-  thrashlab compare old.txt new.txt --response ns/op  outputs of go test -bench
+  thrashlab compare two-commands.json  the commands of one hyperfine export
+  thrashlab compare old.json new.json  exports of hyperfine or Google Benchmark
+  thrashlab compare schbench-old/ schbench-new/
+                                    folders of one program's files, each a trial
+  thrashlab compare old.txt new.txt --response ns/op
+                                    outputs of go test -bench
 
-Verdicts are regression, improvement, equivalent (within the margin) and cannot tell: one a cell, and
-one over all cells of an arm, which can show a joint effect that no cell shows alone. Exit code 2 if
-the inputs measured different things.";
+Verdicts are regression, improvement, equivalent (within the margin) and cannot
+tell: one per cell, and one over all cells of an arm, which can show a joint
+effect that no cell shows alone. Exit code 2 if the inputs measured different
+things.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompareArgs {
     /// Folders of runs, run files, `reference:NAME`, or results of other programs (resp1,
-    /// hyperfine, Go, Google Benchmark, cyclictest, schbench, interbench, perf stat, CSV), a file or
-    /// a folder of files each; the first one is what the others are compared with
+    /// hyperfine, Go, Google Benchmark, cyclictest, schbench, interbench, perf stat, CSV), each a
+    /// file or a folder of files; the first one is the reference
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<String>,
 
@@ -58,12 +63,12 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = alpha)]
     alpha: f64,
 
-    /// Exit with 1 if there is a regression, of a cell or over all cells, or one by more than a
-    /// margin: `regression[:15%]`
+    /// Exit with 1 on a regression, of a cell or over all cells, or only on one beyond a margin:
+    /// `regression[:15%]`
     #[arg(long, value_name = "WHAT", value_parser = fail_on)]
     fail_on: Option<FailOn>,
 
-    /// Take trials of a CSV that repeat another one value for value
+    /// Accept CSV trials that repeat another one value for value
     #[arg(long)]
     allow_repeats: bool,
 
@@ -75,7 +80,7 @@ pub(crate) struct CompareArgs {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct FailOn(Option<f64>);
 
-pub(crate) fn compare(args: &CompareArgs) -> Result<(), Failure> {
+pub(crate) fn compare(args: &CompareArgs) -> Result<()> {
     let options = Options {
         responses: args.responses.clone(),
         factors: args.factor.iter().cloned().collect(),

@@ -6,15 +6,17 @@ use serde_json::json;
 
 use crate::output::{OutputArgs, show};
 use crate::settings::{NAMES, Settings, option, path};
-use crate::{Failure, print};
+use crate::{Result, print};
 
 const EXAMPLES: &str = "\
-The file is $XDG_CONFIG_HOME/thrashlab/config.toml, else ~/.config/thrashlab/config.toml, such as:
+The file is $XDG_CONFIG_HOME/thrashlab/config.toml, else
+~/.config/thrashlab/config.toml, such as:
   subject = \"sandbox:mem=1G\"
   jobs = 2
-A setting is an option's default in every command that has it. `vm` is what follows vm: in
-`thrashlab vm`, `results` the folder for results that --output does not name. An option is stronger
-than the environment (THRASHLAB_SUBJECT, THRASHLAB_WORK_DIR, …), which is stronger than the file.
+A setting is the default of an option in every command that has it; `vm` is the
+machine of `thrashlab vm`, and `results` the folder for results without
+--output. Options override the environment (THRASHLAB_SUBJECT,
+THRASHLAB_WORK_DIR, …), which overrides the file.
 
 Examples:
   thrashlab config
@@ -32,11 +34,7 @@ pub(crate) struct ConfigArgs {
     output: OutputArgs,
 }
 
-pub(crate) fn config(
-    args: &ConfigArgs,
-    settings: &Settings,
-    command: &Command,
-) -> Result<(), Failure> {
+pub(crate) fn config(args: &ConfigArgs, settings: &Settings, command: &Command) -> Result<()> {
     let path =
         path().ok_or_else(|| wrong!("HOME is not set, so there is no configuration file"))?;
     if args.path {
@@ -56,7 +54,7 @@ pub(crate) fn config(
     show(&Document::of(vec![table.into()]).with_data(data), &args.output)
 }
 
-/// What holds where nothing was set: the option's default, or what its help says.
+/// What applies where nothing was set: the option's default, or what its help states.
 fn built_in(command: &Command, name: &str) -> String {
     let Some(option) = option(command, name) else {
         return store::results::default_folder().display().to_string();
@@ -64,9 +62,9 @@ fn built_in(command: &Command, name: &str) -> String {
     let defaults: Vec<_> =
         option.get_default_values().iter().map(|it| it.to_string_lossy()).collect();
     let help = option.get_help().map(ToString::to_string).unwrap_or_default();
-    let told = help.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
-    match (defaults.join(","), told) {
-        (default, Some((told, _))) if default.is_empty() => told.to_owned(),
+    let stated = help.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
+    match (defaults.join(","), stated) {
+        (default, Some((stated, _))) if default.is_empty() => stated.to_owned(),
         (default, _) => default,
     }
 }

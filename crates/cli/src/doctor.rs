@@ -13,24 +13,28 @@ use model::units::parse_duration_ns;
 use report::{doctor_document, doctor_metrics, rules_document, unit_costs_document};
 
 use crate::output::{OutputArgs, show};
-use crate::{Failure, print};
+use crate::{Result, print};
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab doctor                          watch for ten seconds, then show what cost time
-  thrashlab doctor --for 1m --verbose       a minute; and why the other conditions are ruled out
-  thrashlab doctor --watch                  again and again, until Ctrl-C
-  thrashlab doctor --since-boot             all that was counted since boot
-  thrashlab doctor --record sick.jsonl      keep what was read …
-  thrashlab doctor --replay sick.jsonl      … and diagnose it again, here or elsewhere
+  thrashlab doctor               watch for ten seconds, then show what cost time
+  thrashlab doctor --for 1m --verbose
+                                a minute, and why other conditions are ruled out
+  thrashlab doctor --watch       repeat until Ctrl-C
+  thrashlab doctor --since-boot  everything counted since boot
+  thrashlab doctor --record sick.jsonl
+                                record the counters …
+  thrashlab doctor --replay sick.jsonl
+                                … and diagnose it again, here or elsewhere
   thrashlab doctor --openmetrics /var/lib/node_exporter/textfile/thrashlab.prom
-  thrashlab doctor --calibrate              what a fault, a switch, a copy cost here
-  thrashlab doctor --from results/          runs of thrashlab run, each by itself
+  thrashlab doctor --calibrate   the costs of a fault, a switch and a copy here
+  thrashlab doctor --from results/
+                                runs of thrashlab run, one by one
   thrashlab doctor --from reference:sun4/hatcnt
-                                            Irlam's estimate of 1990
+                                Irlam's estimate of 1990
 
-Needs no privilege for what /proc shows; as root it sees every process and its delays.
-Each condition has a page in docs/findings/.";
+Needs no privilege for what /proc shows; as root it sees every process and its
+delays. Each condition has a page in docs/findings/.";
 
 /// Longest interval, in ns: a day.
 const FOR_NS_MAX: u64 = 24 * 3_600_000_000_000;
@@ -42,15 +46,15 @@ pub(crate) struct DoctorArgs {
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = watched)]
     for_ns: u64,
 
-    /// Diagnose one interval after the other, until Ctrl-C or the end of the recording
+    /// Diagnose interval after interval, until Ctrl-C or the end of the recording
     #[arg(long, conflicts_with_all = ["since_boot", "from", "calibrate", "rules"])]
     watch: bool,
 
-    /// Take all that was counted since boot for the interval
+    /// Diagnose everything counted since boot
     #[arg(long, conflicts_with_all = ["replay", "from", "calibrate", "rules", "record"])]
     since_boot: bool,
 
-    /// Write what was read into a new file
+    /// Write all snapshots to a new file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "from", "calibrate", "rules"])]
     record: Option<PathBuf>,
 
@@ -67,7 +71,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, conflicts_with = "rules")]
     calibrate: bool,
 
-    /// List the conditions that are looked for
+    /// List the conditions that the doctor knows
     #[arg(long)]
     rules: bool,
 
@@ -75,17 +79,16 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_name = "N", default_value_t = 5)]
     top: usize,
 
-    /// Show more: why each other condition is ruled out
+    /// Show more: why other conditions are ruled out
     #[arg(long, short)]
     verbose: bool,
 
-    /// Write the findings in the format of OpenMetrics, for a node exporter's textfile collector;
-    /// `-` prints them
+    /// Write the findings as OpenMetrics, for a node exporter's textfile collector; `-` prints them
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     openmetrics: Option<PathBuf>,
 
-    /// Folder on a disk for files: the small one of the calibration; without it the current
-    /// folder, /var/tmp, /tmp or the cache folder, the first that is writable and on a disk
+    /// Folder on a disk for files: the small one of the calibration [default: the first of the
+    /// current folder, /var/tmp, /tmp and the cache folder that is writable and on a disk]
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
 
@@ -100,7 +103,7 @@ fn watched(text: &str) -> Result<u64, String> {
     }
 }
 
-pub(crate) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
+pub(crate) fn doctor(args: &DoctorArgs) -> Result<()> {
     if args.rules {
         return show(&rules_document(doctor::ALL), &args.output);
     }
@@ -119,7 +122,7 @@ fn report_interval(
     before: &Snapshot,
     after: &Snapshot,
     costs: &UnitCosts,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let found = diagnose(&Interval::new(before, after), costs);
     match write_metrics(args, &[(None, &found)])? {
         true => Ok(()),
@@ -129,7 +132,7 @@ fn report_interval(
 
 /// Writes diagnoses as OpenMetrics if requested; whether they were printed. A file is replaced as a
 /// whole, because a collector may read it at any time.
-fn write_metrics(args: &DoctorArgs, found: &[(Option<&str>, &Diagnosis)]) -> Result<bool, Failure> {
+fn write_metrics(args: &DoctorArgs, found: &[(Option<&str>, &Diagnosis)]) -> Result<bool> {
     match &args.openmetrics {
         Some(file) if file.as_os_str() == "-" => print(&doctor_metrics(found)).map(|()| true),
         Some(file) => {

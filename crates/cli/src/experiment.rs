@@ -16,30 +16,33 @@ use model::units::format_duration;
 use render::{Block, Document};
 use report::{against_itself_document, cells_document, plan_document};
 
-use crate::laboratory::{LabArgs, drive, failure};
+use crate::laboratory::{LabArgs, arguments, drive, failure};
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
-use crate::{Failure, print_bytes};
+use crate::{Failure, Result, print_bytes};
 
 const EXAMPLES: &str = "\
 Examples:
   thrashlab experiment examples/compiler-vs-system.toml
-  thrashlab experiment plan.toml --dry-run         what would be run, in which order
-  thrashlab experiment plan.toml --check           can all levels be set, and how long will it take?
-  thrashlab experiment plan.toml --blocks 12       go on with more blocks
-  thrashlab experiment plan.toml --fleet ray://head:10001 --store s3://bucket/cells
-  thrashlab experiment plan.toml --aa              the first cell against itself: the noise floor
+  thrashlab experiment plan.toml --dry-run    what would be run, in which order
+  thrashlab experiment plan.toml --check
+                               can all levels be set, and how long will it take?
+  thrashlab experiment plan.toml --blocks 12  continue with more blocks
+  thrashlab experiment plan.toml --fleet ray://head:10001 \\
+      --store s3://bucket/cells
+  thrashlab experiment plan.toml --aa
+                               the first cell against itself: the noise floor
   thrashlab compare ~/.local/share/thrashlab/NAME --factor FACTOR
   thrashlab attribute ~/.local/share/thrashlab/NAME
 
-An interrupted experiment goes on where it was when it is started again.
-How to write a plan, and all that it can set: docs/experiments.md.";
+To resume an interrupted experiment, run the same command again. How to write a
+plan, and everything that it can set: docs/experiments.md.";
 
 /// Names another Python than `python3`.
 const PYTHON: &str = "THRASHLAB_PYTHON";
 /// Where the package finds this program.
 const PROGRAM: &str = "THRASHLAB";
-/// Prints which of the packages that a fleet needs are not there.
+/// Prints which of the packages that a fleet needs are missing.
 const MISSING: &str = "import importlib.util as u\n\
                        print(*[n for n in ('thrashlab', 'ray', 'fsspec') if not u.find_spec(n)])";
 
@@ -49,8 +52,8 @@ pub(crate) struct ExperimentArgs {
     /// The plan (TOML)
     plan: PathBuf,
 
-    /// Folder for the run files; what it has is not run again [default: one of the plan's name
-    /// in the user's data directory]
+    /// Folder for the run files; existing runs are not repeated [default: named after the plan, in
+    /// the user's data directory]
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
 
@@ -62,23 +65,23 @@ pub(crate) struct ExperimentArgs {
     #[arg(long)]
     check: bool,
 
-    /// Print what deterministic cells are still to be made, as JSON lines for `thrashlab cells`,
-    /// and make none (docs/fleet.md)
+    /// Print the deterministic cells that are still to run, as JSON lines for `thrashlab cells`,
+    /// and run none (docs/fleet.md)
     #[arg(long, conflicts_with_all = ["dry_run", "check", "no_cache"])]
     list_cells: bool,
 
-    /// Let the nodes of a Ray cluster make the cells: `local`, `auto`, `HOST:PORT` or
+    /// Run the cells on the nodes of a Ray cluster: `local`, `auto`, `HOST:PORT` or
     /// `ray://HOST:PORT` (docs/fleet.md)
     #[arg(long, value_name = "ADDRESS",
           conflicts_with_all = ["dry_run", "check", "list_cells", "no_cache", "cells"])]
     fleet: Option<String>,
 
-    /// With --fleet: where cells are kept: a folder that all nodes see, or a URL that fsspec knows
-    /// [default: `thrashlab/fleet` in the user's cache directory]
+    /// With --fleet: where cells are stored: a folder that all nodes share, or a URL that fsspec
+    /// knows [default: `thrashlab/fleet` in the user's cache directory]
     #[arg(long, value_name = "URL", requires = "fleet")]
     store: Option<String>,
 
-    /// With --fleet: make every cell again, also those in the store
+    /// With --fleet: run every cell again, even those in the store
     #[arg(long, requires = "fleet")]
     no_resume: bool,
 
@@ -94,18 +97,19 @@ pub(crate) struct ExperimentArgs {
 }
 
 enum Outcome {
-    /// The cells that are still to be made, a line each.
+    /// The cells that are still to run, a line each.
     Cells(String),
     /// How far it is, and how many guests would run at a time.
     Outlook(Outlook, usize),
     Carried(Carried),
 }
 
-pub(crate) fn experiment(args: &ExperimentArgs) -> Result<(), Failure> {
+pub(crate) fn experiment(args: &ExperimentArgs) -> Result<()> {
     let output = args.output.as_deref();
     let mut experiment = Experiment::new(&args.plan, &args.changes, output).map_err(failure)?;
     if args.dry_run {
-        return print_plan(args, &experiment);
+        let manifest = experiment.planned().map_err(failure)?;
+        return show(&plan_document(&manifest), &OutputArgs::printed(args.json));
     }
     experiment.open().map_err(failure)?;
     if args.list_cells || args.fleet.is_some() {
@@ -146,17 +150,12 @@ fn work(
     experiment.run(&mut lab, driver).map(Outcome::Carried)
 }
 
-fn print_plan(args: &ExperimentArgs, experiment: &Experiment) -> Result<(), Failure> {
-    let manifest = experiment.planned().map_err(failure)?;
-    show(&plan_document(&manifest), &OutputArgs::printed(args.json))
-}
-
 fn print_outlook(
     args: &ExperimentArgs,
     outlook: &Outlook,
     jobs: usize,
     folder: &Path,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let (on_host, host_ns) = outlook.on_host;
     let (in_guests, virtual_ns) = outlook.in_guests;
     let data = serde_json::json!({
@@ -173,12 +172,12 @@ fn print_outlook(
     );
     if on_host > 0 {
         let time = format_duration(host_ns);
-        text += &format!("To be made on this host, one at a time: {on_host}, about {time}.\n");
+        text += &format!("To run on this host, one at a time: {on_host}, about {time}.\n");
     }
     if in_guests > 0 {
         let time = format_duration(virtual_ns);
         text += &format!(
-            "To be made in guests, {jobs} at a time: {in_guests}, about {time} of virtual time.\n"
+            "To run in guests, {jobs} at a time: {in_guests}, about {time} of virtual time.\n"
         );
     }
     if outlook.simulated > 0 {
@@ -193,19 +192,19 @@ fn finish(
     carried: &Carried,
     folder: &Path,
     progress: &Progress,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let shown = folder.display();
     if carried.interrupted {
-        progress.say(&format!("stopped; the same command goes on with it ({shown})"));
+        progress.say(&format!("stopped; run the same command again to resume it ({shown})"));
         return Err(Failure::Interrupted);
     }
     if carried.found > 0 {
-        progress.say(&format!("{} runs were there already", carried.found));
+        progress.say(&format!("{} runs already existed", carried.found));
     }
     if carried.found + carried.made == 0 {
         let reasons: Vec<String> =
             carried.refused.iter().map(|(run, why)| format!("{run}: {why}")).collect();
-        return Err(Failure::NotMeasured(anyhow!("no run was made: {}", reasons.join("; "))));
+        return Err(Failure::NotMeasured(anyhow!("no run was executed: {}", reasons.join("; "))));
     }
     let dataset = store::observations(&folder.to_string_lossy()).context("read the runs")?;
     if args.changes.aa {
@@ -224,7 +223,7 @@ fn finish(
 }
 
 /// Prints how much noise there is; an alarm is [`Failure::CheckFailed`].
-fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<(), Failure> {
+fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<()> {
     let found = analysis::against_itself(dataset, AA_FACTOR, &Request::default())
         .context("compare the two arms")?;
     show(&against_itself_document(&found), &OutputArgs::printed(args.json))?;
@@ -232,22 +231,15 @@ fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<(), F
 }
 
 /// Becomes the driver of a fleet; returns only if that fails.
-fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<(), Failure> {
+fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<()> {
     let python = env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
     check_python(&python)?;
     let program = env::current_exe().context("find this program")?;
     let mut command = Command::new(&python);
     command.args(["-m", "thrashlab.fleet"]).arg(&args.plan);
     command.args(["--address", address, "--out"]).arg(folder);
-    if let Some(store) = &args.store {
-        command.args(["--store", store]);
-    }
-    if args.no_resume {
-        command.arg("--no-resume");
-    }
-    if args.lab.quiet {
-        command.arg("--quiet");
-    }
+    command.args(arguments([("--store", args.store.clone().map(OsString::from))]));
+    command.args(set_flags([(args.no_resume, "--no-resume"), (args.lab.quiet, "--quiet")]));
     command.args(args.lab.of_fleet());
     // What belongs to the plan goes to every `thrashlab experiment` that the driver starts.
     command.arg("--").args(of_plan(args));
@@ -257,30 +249,30 @@ fn start_fleet(address: &str, args: &ExperimentArgs, folder: &Path) -> Result<()
 
 /// The arguments that change the plan or what is printed of it.
 fn of_plan(args: &ExperimentArgs) -> Vec<OsString> {
-    let mut passed: Vec<OsString> = Vec::new();
-    if let Some(blocks) = args.changes.blocks {
-        passed.extend(["--blocks".into(), blocks.to_string().into()]);
-    }
-    if let Some(seeds) = &args.changes.seeds {
-        passed.extend(["--seeds".into(), seeds_text(seeds).into()]);
-    }
-    let flags = [(args.changes.aa, "--aa"), (args.json, "--json")];
-    passed.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| (*flag).into()));
+    let mut passed = arguments([
+        ("--blocks", args.changes.blocks.map(|blocks| blocks.to_string().into())),
+        ("--seeds", args.changes.seeds.as_ref().map(|seeds| seeds_text(seeds).into())),
+    ]);
+    passed.extend(set_flags([(args.changes.aa, "--aa"), (args.json, "--json")]));
     passed
 }
 
-fn check_python(python: &OsString) -> Result<(), Failure> {
+fn set_flags(flags: [(bool, &'static str); 2]) -> impl Iterator<Item = OsString> {
+    flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.into())
+}
+
+fn check_python(python: &OsString) -> Result<()> {
     let shown = python.display();
-    let asked = Command::new(python).args(["-c", MISSING]).output().map_err(|error| {
+    let output = Command::new(python).args(["-c", MISSING]).output().map_err(|error| {
         Failure::NotMeasured(anyhow!(
             "--fleet needs Python with thrashlab's package and Ray, and {shown} does not start: \
              {error}; name another one in {PYTHON}"
         ))
     })?;
-    let missing = String::from_utf8_lossy(&asked.stdout).trim().replace(' ', ", ");
-    if !asked.status.success() {
-        let said = String::from_utf8_lossy(&asked.stderr).trim().to_owned();
-        return Err(Failure::NotMeasured(anyhow!("{shown} does not run: {said}")));
+    let missing = String::from_utf8_lossy(&output.stdout).trim().replace(' ', ", ");
+    if !output.status.success() {
+        let error = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(Failure::NotMeasured(anyhow!("{shown} does not run: {error}")));
     }
     match missing.is_empty() {
         true => Ok(()),

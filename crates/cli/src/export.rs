@@ -5,23 +5,27 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use exchange::go::Each;
 use exchange::{CsvFile, ExportError, ParquetFile, RunTables, Sink};
 use frames::{Column, Table};
 use keep::out_file::OutFile;
 use store::import::Options;
 use store::observations::{is_foreign, observations_as};
 
-use crate::{Failure, OrWrong, print};
+use crate::output::named;
+use crate::{Failure, OrWrong, Result, print};
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab export RESULTS --format csv -o samples.csv      a row a sample
+  thrashlab export RESULTS --format csv -o samples.csv
+                                       one row per sample
   thrashlab export RESULTS --format parquet --table all -o tables/
-                                                            runs, samples, counters, …: a file each
-  thrashlab export before/ --format go -o a.txt             and the same of after/, then:
+                                       runs, samples, counters, …: one file each
+  thrashlab export before/ --format go -o a.txt
+                                       and the same for after/, then:
   benchstat a.txt b.txt
   thrashlab export RESULTS --format openmetrics -o thrashlab.prom
-  thrashlab export hyperfine.json --format go               results of other programs as well
+  thrashlab export hyperfine.json --format go  results of other programs as well
 
 docs/exchange.md describes what each format keeps and what it loses.";
 
@@ -35,17 +39,17 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_enum)]
     format: ExportFormat,
 
-    /// Where to: a file, or of `--table all` a folder [default: standard output]
+    /// The output file; a folder with `--table all` [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
     /// Of csv and parquet: which table [default: samples; of other programs observations]
-    #[arg(long, value_enum)]
-    table: Option<TableArg>,
+    #[arg(long, value_parser = named(&TABLES))]
+    table: Option<Tables>,
 
     /// Of go: what a line is one of [default: trial; sample where a cell has one trial only]
-    #[arg(long, value_enum)]
-    each: Option<EachArg>,
+    #[arg(long, value_parser = named(&EACH))]
+    each: Option<Each>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -60,37 +64,31 @@ pub(crate) enum ExportFormat {
     Parquet,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TableArg {
-    /// A row a run
-    Runs,
-    /// A row a sample
-    Samples,
-    /// A row a delay of a periodic probe, with its count
-    Histograms,
-    /// A row a counter and reading
-    Counters,
-    /// A row a piece of a job's work
-    Work,
-    /// A row a pass of a job
-    Passes,
-    /// A row a phase or warning
-    Events,
-    /// A row a value as `compare` sees it; of runs and of other programs' results
-    Observations,
-    /// All tables of runs, each in a file of its own
-    All,
-}
+/// Tables of run files; none of them are the observations.
+type Tables = &'static [Table];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EachArg {
-    /// A trial, by its medians
-    Trial,
-    /// A sample
-    Sample,
-}
+/// The values of `--table`.
+const TABLES: [(&str, &str, Tables); 9] = [
+    ("runs", "A row a run", &[Table::Runs]),
+    ("samples", "A row a sample", &[Table::Samples]),
+    ("histograms", "A row a delay of a periodic probe, with its count", &[Table::Histograms]),
+    ("counters", "A row a counter and reading", &[Table::Counters]),
+    ("work", "A row a piece of a job's work", &[Table::Work]),
+    ("passes", "A row a pass of a job", &[Table::Passes]),
+    ("events", "A row a phase or warning", &[Table::Events]),
+    (
+        "observations",
+        "A row a value as `compare` sees it; of runs and of other programs' results",
+        &[],
+    ),
+    ("all", "All tables of runs, each in a file of its own", &Table::ALL),
+];
 
-pub(crate) fn export(args: &ExportArgs) -> Result<(), Failure> {
+/// The values of `--each`.
+const EACH: [(&str, &str, Each); 2] =
+    [("trial", "A trial, by its medians", Each::Trial), ("sample", "A sample", Each::Sample)];
+
+pub(crate) fn export(args: &ExportArgs) -> Result<()> {
     let tabular = matches!(args.format, ExportFormat::Csv | ExportFormat::Parquet);
     if args.table.is_some() && !tabular {
         return Err(wrong!("--table is for --format csv and parquet"));
@@ -113,47 +111,36 @@ pub(crate) fn export(args: &ExportArgs) -> Result<(), Failure> {
     }
 }
 
-fn observed(args: &ExportArgs) -> Result<analysis::Dataset, Failure> {
+fn observed(args: &ExportArgs) -> Result<analysis::Dataset> {
     observations_as(&args.input, None, &Options::default()).or_wrong("read what is to be exported")
 }
 
-fn export_go(args: &ExportArgs) -> Result<(), Failure> {
+fn export_go(args: &ExportArgs) -> Result<()> {
     let set = observed(args)?;
-    let each = match args.each {
-        None => exchange::go::Each::Usual,
-        Some(EachArg::Trial) => exchange::go::Each::Trial,
-        Some(EachArg::Sample) => exchange::go::Each::Sample,
-    };
+    let each = args.each.unwrap_or_default();
     write_to(args.output.as_deref(), |out| Ok(exchange::go::write(&set, each, out)?))
 }
 
 /// The tables that are asked for: of run files, or the observations alone.
-fn export_tables(args: &ExportArgs) -> Result<(), Failure> {
+fn export_tables(args: &ExportArgs) -> Result<()> {
     let of_runs = !args.input.starts_with("reference:") && !is_foreign(Path::new(&args.input));
-    let table = match (args.table, of_runs) {
-        (None, true) => TableArg::Samples,
-        (None, false) => TableArg::Observations,
-        (Some(TableArg::Observations), _) => TableArg::Observations,
-        (Some(table), true) => table,
+    let tables: Tables = match (args.table, of_runs) {
+        (None, true) => &[Table::Samples],
+        (Some(tables), true) => tables,
+        (None | Some([]), false) => &[],
         (Some(_), false) => {
-            return Err(wrong!("{} is no run file: it has --table observations only", args.input));
+            return Err(wrong!(
+                "{} is not a run file: it has --table observations only",
+                args.input
+            ));
         }
     };
-    let tables = match table {
-        TableArg::Observations => {
-            let set = observed(args)?;
-            return write_to(args.output.as_deref(), |out| {
-                exchange::observed(&set, |columns| sink(args.format, columns, out))
-            });
-        }
-        TableArg::All => Table::ALL.to_vec(),
-        one => {
-            let name = one.to_possible_value();
-            let is_it =
-                |table: &Table| name.as_ref().is_some_and(|it| it.get_name() == table.name());
-            Table::ALL.into_iter().filter(is_it).collect()
-        }
-    };
+    if tables.is_empty() {
+        let set = observed(args)?;
+        return write_to(args.output.as_deref(), |out| {
+            exchange::observed(&set, |columns| sink(args.format, columns, out))
+        });
+    }
     let runs =
         RunTables::find(args.input.clone().into()).or_wrong("read what is to be exported")?;
     let [table] = tables[..] else { return export_all(args, &runs) };
@@ -163,7 +150,7 @@ fn export_tables(args: &ExportArgs) -> Result<(), Failure> {
 }
 
 /// Every table into a file of its own, in one reading.
-fn export_all(args: &ExportArgs, runs: &RunTables) -> Result<(), Failure> {
+fn export_all(args: &ExportArgs, runs: &RunTables) -> Result<()> {
     let folder = args
         .output
         .as_deref()
@@ -197,11 +184,11 @@ fn sink<'a>(
     })
 }
 
-/// Writes to a file, or to standard output; a reader that went away is no failure.
+/// Writes to a file, or to standard output; a reader that went away is not a failure.
 fn write_to(
     output: Option<&Path>,
     write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), ExportError>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let written = match output {
         None => {
             let mut out = BufWriter::new(io::stdout());

@@ -14,19 +14,23 @@ use model::units::parse_duration_ns;
 use report::footprint_document;
 
 use crate::output::{OutputArgs, show};
-use crate::{Failure, OrWrong, complain};
+use crate::{Failure, OrWrong, Result, complain};
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab footprint 1234                      pages that process 1234 touches in two seconds
-  thrashlab footprint 1234 --mappings           and every mapping by itself
-  thrashlab footprint 1234 --no-clear           what it has mapped; perturbs nothing
-  thrashlab footprint $(pgrep -u $USER firefox) a program of many processes: what they share
-  sudo thrashlab footprint --all --yes --top 20 the whole system
+  thrashlab footprint 1234
+                                  pages that process 1234 touches in two seconds
+  thrashlab footprint 1234 --mappings  and every mapping
+  thrashlab footprint 1234 --no-clear  what it has mapped; perturbs nothing
+  thrashlab footprint $(pgrep -u $USER firefox)
+                                  a program of many processes: what they share
+  sudo thrashlab footprint --all --yes --top 20
+                                  the whole system
   thrashlab footprint --cgroup user.slice --sort empty
 
-Clearing referenced bits flushes the TLB entries of each process, and the kernel's reclaim takes its
-pages for less used than they are until they are touched again. All figures and formulas: docs/footprint.md.";
+Clearing referenced bits flushes the TLB entries of each process, and until its
+pages are touched again, reclaim treats them as less used than they are. All
+figures and formulas: docs/footprint.md.";
 
 /// Longest window, in ns: an hour.
 const WINDOW_NS_MAX: u64 = 3_600_000_000_000;
@@ -48,7 +52,7 @@ pub(crate) struct FootprintArgs {
     #[arg(long, value_name = "PATH")]
     cgroup: Option<PathBuf>,
 
-    /// How long pages have to become active
+    /// Time in which touched pages count as active
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = window)]
     window: u64,
 
@@ -87,13 +91,13 @@ enum Sort {
     Present,
     /// Page tables that map nothing
     Empty,
-    /// Page tables that other processes have too
+    /// Page tables that other processes duplicate
     Repeated,
-    /// Number of the process, the smallest first
+    /// Process number, ascending
     Pid,
 }
 
-pub(crate) fn footprint(args: &FootprintArgs) -> Result<(), Failure> {
+pub(crate) fn footprint(args: &FootprintArgs) -> Result<()> {
     let system = System::running().context("read the mappings of this process")?;
     let pids = targets(args, &system)?;
     if !args.no_clear && !args.yes {
@@ -116,7 +120,7 @@ pub(crate) fn footprint(args: &FootprintArgs) -> Result<(), Failure> {
     }
 }
 
-fn targets(args: &FootprintArgs, system: &System) -> Result<Vec<u32>, Failure> {
+fn targets(args: &FootprintArgs, system: &System) -> Result<Vec<u32>> {
     if args.all {
         return Ok(system.all().context("look for processes")?);
     }
@@ -142,7 +146,7 @@ fn others(system: &System, pids: &[u32]) -> Vec<(u32, TaskStatus)> {
         .collect()
 }
 
-fn confirm(others: &[(u32, TaskStatus)]) -> Result<(), Failure> {
+fn confirm(others: &[(u32, TaskStatus)]) -> Result<()> {
     let Some((pid, first)) = others.first() else { return Ok(()) };
     let whose = match others.len() {
         1 => format!("{pid} ({}) of user {}", first.name, first.user),
@@ -150,15 +154,15 @@ fn confirm(others: &[(u32, TaskStatus)]) -> Result<(), Failure> {
     };
     let question = format!(
         "clearing the referenced bits of {whose} flushes their TLB entries and makes the kernel \
-         take their pages for less used"
+         treat their pages as less used"
     );
     let (input, output) = (std::io::stdin(), std::io::stderr());
     if !(input.is_terminal() && output.is_terminal()) {
-        let how = "say --yes to do it, or --no-clear to look at present pages only";
+        let how = "use --yes to do it, or --no-clear to look at present pages only";
         return Err(wrong!("{question}; {how}"));
     }
     let mut answer = String::new();
-    write!(output.lock(), "thrashlab: {question}. Go on? [y/N] ")
+    write!(output.lock(), "thrashlab: {question}. Continue? [y/N] ")
         .and_then(|()| input.read_line(&mut answer))
         .context("ask")?;
     match answer.trim() {

@@ -21,7 +21,7 @@ pub(crate) fn failure(error: VmError) -> Failure {
     }
 }
 
-/// An error after Ctrl-C is no failure: child programs got the signal too.
+/// An error after Ctrl-C is not a failure: child processes got the signal too.
 pub(crate) fn stopped_or(waiter: &Waiter, failure: Failure) -> Failure {
     if waiter.stop_requested() { Failure::Interrupted } else { failure }
 }

@@ -12,13 +12,14 @@ use store::observations::{observations_as, read};
 use store::resp1::{RatioCheck, RowPoints, check_ratios, parse, points_notes, recover_points};
 
 use crate::output::{OutputArgs, deliver, show};
-use crate::{Failure, OrWrong};
+use crate::{Failure, OrWrong, Result};
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab import old.json                         what is in an export of hyperfine
-  thrashlab import times.csv --response loops       a column without a unit in its name
-  thrashlab import resp1 2.4.20.out                 and check the ratios that it printed
+  thrashlab import old.json          what is in an export of hyperfine
+  thrashlab import times.csv --response loops
+                                     a column without a unit in its name
+  thrashlab import resp1 2.4.20.out  and check the ratios that it printed
 
 What can be imported can be compared: thrashlab compare old.json new.json";
 
@@ -41,15 +42,15 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "FORMAT", value_parser = import_format)]
     input_format: Option<store::import::Format>,
 
-    /// Columns of a CSV that were measured although no unit ends their names
+    /// Measured columns of a CSV whose names do not end in a unit
     #[arg(long = "response", value_name = "COLUMNS", value_delimiter = ',')]
     responses: Vec<String>,
 
-    /// Columns of a CSV that were varied although a unit ends their names
+    /// Factors of a CSV although the names of their columns end in a unit
     #[arg(long = "factor", value_name = "COLUMNS", value_delimiter = ',')]
     factors: Vec<String>,
 
-    /// Take trials of a CSV that repeat another one value for value
+    /// Accept CSV trials that repeat another one value for value
     #[arg(long)]
     allow_repeats: bool,
 
@@ -57,9 +58,15 @@ pub(crate) struct ImportArgs {
     output: OutputArgs,
 }
 
+const RESP1_EXAMPLES: &str = "\
+Examples:
+  thrashlab import resp1 2.4.20.out
+  ./resp1 | thrashlab import resp1 - --json";
+
 #[derive(Subcommand)]
 enum ImportFrom {
     /// Output of resp1, in either of its formats; recomputes the ratios and checks them
+    #[command(after_help = RESP1_EXAMPLES)]
     Resp1 {
         /// The file, or - for standard input
         file: PathBuf,
@@ -72,17 +79,17 @@ enum ImportFrom {
 fn import_format(text: &str) -> Result<store::import::Format, String> {
     use store::import::Format;
     let names = Format::ALL.map(|format| format.name).join(", ");
-    Format::named(text).ok_or_else(|| format!("no format is named {text:?}; there are {names}"))
+    Format::named(text).ok_or_else(|| format!("no format is named {text:?}; choose from {names}"))
 }
 
-pub(crate) fn import(args: &ImportArgs) -> Result<(), Failure> {
+pub(crate) fn import(args: &ImportArgs) -> Result<()> {
     match &args.from {
         Some(ImportFrom::Resp1 { file, output }) => import_resp1(file, output),
         None => import_any(args),
     }
 }
 
-fn import_any(args: &ImportArgs) -> Result<(), Failure> {
+fn import_any(args: &ImportArgs) -> Result<()> {
     let options = Options {
         responses: args.responses.clone(),
         factors: args.factors.clone(),
@@ -93,7 +100,7 @@ fn import_any(args: &ImportArgs) -> Result<(), Failure> {
     show(&dataset_document(&set), &args.output)
 }
 
-fn import_resp1(file: &Path, args: &OutputArgs) -> Result<(), Failure> {
+fn import_resp1(file: &Path, args: &OutputArgs) -> Result<()> {
     let name = file.display();
     let text = read(file).or_wrong("read the output")?;
     let table = parse(&text).or_wrong(format!("{name} is not output of resp1"))?;

@@ -14,15 +14,14 @@ use vm::VmError;
 
 use crate::guests;
 use crate::progress::Progress;
-use crate::{Failure, OrWrong, settings};
+use crate::{Failure, OrWrong, Result, settings};
 
 #[derive(Args)]
 pub(crate) struct LabArgs {
     #[command(flatten)]
     pub(crate) options: DriverOptions,
 
-    /// Write what happens to this file as JSON lines, an event each (docs/python.md); /dev/fd/3 is
-    /// file descriptor 3
+    /// Write events to this file as JSON lines (docs/python.md); /dev/fd/3 is file descriptor 3
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
 
@@ -32,7 +31,7 @@ pub(crate) struct LabArgs {
 }
 
 impl LabArgs {
-    pub(crate) fn progress(&self) -> Result<Progress, Failure> {
+    pub(crate) fn progress(&self) -> Result<Progress> {
         let open = |path: &PathBuf| {
             let file = File::create(path);
             file.or_wrong(format!("--events {}", path.display()))
@@ -43,16 +42,18 @@ impl LabArgs {
 
     /// The arguments that mean on a fleet what they mean here.
     pub(crate) fn of_fleet(&self) -> Vec<OsString> {
-        let mut passed: Vec<OsString> = Vec::new();
-        if let Some(jobs) = self.options.jobs {
-            passed.extend(["--jobs".into(), jobs.to_string().into()]);
-        }
-        passed.extend(["--wall-limit".into(), exact_duration(self.options.wall_limit).into()]);
-        if let Some(folder) = &self.options.work_dir {
-            passed.extend(["--work-dir".into(), folder.into()]);
-        }
-        passed
+        arguments([
+            ("--jobs", self.options.jobs.map(|jobs| jobs.to_string().into())),
+            ("--wall-limit", Some(exact_duration(self.options.wall_limit).into())),
+            ("--work-dir", self.options.work_dir.clone().map(OsString::from)),
+        ])
     }
+}
+
+/// The options that have a value, with it.
+pub(crate) fn arguments<const N: usize>(options: [(&str, Option<OsString>); N]) -> Vec<OsString> {
+    let given = options.into_iter().filter_map(|(name, value)| Some([name.into(), value?]));
+    given.flatten().collect()
 }
 
 /// Lets a driver work, with its events as progress. Signals are caught, so that Ctrl-C leaves
@@ -61,7 +62,7 @@ pub(crate) fn drive<T>(
     options: &DriverOptions,
     progress: &mut Progress,
     work: impl FnOnce(&mut Driver<'_>) -> Result<T, ExperimentError>,
-) -> Result<T, Failure> {
+) -> Result<T> {
     let waiter = Waiter::new().context("catch signals")?;
     let on_event = &mut |event: &experiment::Event<'_>| progress.on(event);
     let mut options = options.clone();

@@ -1,10 +1,10 @@
 //! The thrashlab command.
 //!
 //! **Invariant:** this crate alone prints and exits. Results go to standard output, progress and
-//! complaints to standard error. Exit codes: 0 done, 1 what was to be checked is not so, 2 wrong
+//! complaints to standard error. Exit codes: 0 done, 1 the requested check failed, 2 wrong
 //! use, 3 could not measure, 130 interrupted; of a command that is recorded, its own.
 
-/// What is wrong with what the user asked for, as a failure.
+/// An error in the user's request, as a failure.
 macro_rules! wrong {
     ($($why:tt)*) => { crate::Failure::WrongUse(anyhow::anyhow!($($why)*)) };
 }
@@ -53,23 +53,25 @@ use settings::Settings;
 
 const INTERRUPTED: u8 = 130;
 const NOT_MEASURED: u8 = 3;
-/// The check that the user asked for failed.
+/// The requested check failed.
 const CHECK_FAILED: u8 = 1;
 /// The command line or its files are wrong.
 const WRONG_USE: u8 = 2;
 
 enum Failure {
-    /// The user asked for something impossible.
+    /// The request is impossible.
     WrongUse(anyhow::Error),
     /// The system did not let it measure.
     NotMeasured(anyhow::Error),
-    /// The check that the user asked for failed; the printed result shows why.
+    /// The requested check failed; the printed result shows why.
     CheckFailed,
     /// Ctrl-C.
     Interrupted,
     /// All was done, but the command that was run ended with this code.
     OfCommand(u8),
 }
+
+type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
@@ -82,9 +84,9 @@ fn wrong(why: impl Display + Debug + Send + Sync + 'static) -> Failure {
     Failure::WrongUse(anyhow::Error::msg(why))
 }
 
-/// A step that fails because the user asked for something impossible.
+/// A step that fails because the request is impossible.
 trait OrWrong<T, E>: Context<T, E> + Sized {
-    fn or_wrong(self, step: impl Display + Send + Sync + 'static) -> Result<T, Failure> {
+    fn or_wrong(self, step: impl Display + Send + Sync + 'static) -> Result<T> {
         self.context(step).map_err(Failure::WrongUse)
     }
 }
@@ -113,7 +115,7 @@ fn main() -> ExitCode {
 }
 
 /// Reads the command line, with the user's settings as defaults, and does what it asks for.
-fn started(mut arguments: Vec<OsString>) -> Result<(), Failure> {
+fn started(mut arguments: Vec<OsString>) -> Result<()> {
     for warning in old_names::replace(&mut arguments) {
         complain(&format!("thrashlab: {warning}"));
     }
@@ -138,7 +140,7 @@ fn started(mut arguments: Vec<OsString>) -> Result<(), Failure> {
     execute(cli.command, &settings)
 }
 
-fn execute(command: Command, settings: &Settings) -> Result<(), Failure> {
+fn execute(command: Command, settings: &Settings) -> Result<()> {
     match command {
         Command::Config(args) => config::config(&args, settings, &args::command()),
         Command::Run(args) => run::run(&args),
@@ -177,7 +179,7 @@ fn execute(command: Command, settings: &Settings) -> Result<(), Failure> {
 }
 
 /// Runs as one of the tools of a session, before anything else, as its cost is measured. `None` if
-/// this is no call of a tool.
+/// this is not a call of a tool.
 fn tool(arguments: &[OsString]) -> Option<ExitCode> {
     let [_, command, name, words @ ..] = arguments else { return None };
     if command.to_str() != Some(workloads::TOOL_COMMAND) {
@@ -195,17 +197,17 @@ fn tool(arguments: &[OsString]) -> Option<ExitCode> {
 
 /// An error with its causes, each once.
 fn chain(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| {
-        match told.is_empty() {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| {
+        match text.is_empty() {
             true => cause,
-            false if told.contains(&cause) => told,
-            false => format!("{told}: {cause}"),
+            false if text.contains(&cause) => text,
+            false => format!("{text}: {cause}"),
         }
     })
 }
 
 /// Runs the assignment on standard input; its run file goes to standard output.
-fn agent() -> Result<(), Failure> {
+fn agent() -> Result<()> {
     let assignment: agent::Assignment = serde_json::from_reader(std::io::stdin().lock())
         .or_wrong("read the assignment from standard input")?;
     match agent::run(&assignment, std::io::stdout().lock()) {
@@ -218,7 +220,7 @@ fn agent() -> Result<(), Failure> {
     }
 }
 
-fn man(names: &[String]) -> Result<(), Failure> {
+fn man(names: &[String]) -> Result<()> {
     let mut page = args::command();
     page.build();
     for name in names {

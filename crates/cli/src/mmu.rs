@@ -11,20 +11,22 @@ use clap::Subcommand;
 use model::MmuSpec;
 use trace::Notes;
 
-use crate::Failure;
+use crate::Result;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
-  thrashlab mmu run vmtest --machine sparcstation1 --hat old --range 2M..32M --seeds 10
-                                        the table of 1990
+  thrashlab mmu run vmtest --machine sparcstation1 --hat old --range 2M..32M \\
+      --seeds 10
+                          the table of 1990
   thrashlab mmu whatif --machine sparcstation1 vmtest:24M
-                                        which remedy helps how much
+                          how much each remedy helps
   thrashlab mmu run --machine zen4 t.tlt
-                                        TLB misses and walks of a recorded program
+                          TLB misses and walks of a recorded program
   thrashlab mmu run --machine zen4 -- gzip -9 < big > /dev/null
-                                        the same without a trace file
-  thrashlab mmu curve t.tlt             misses of an LRU cache of translations, for all sizes
-  thrashlab mmu machines                which machines there are";
+                          the same without a trace file
+  thrashlab mmu curve t.tlt
+                          misses of an LRU cache of translations, for all sizes
+  thrashlab mmu machines  list the machines";
 
 #[derive(Subcommand)]
 pub(crate) enum MmuCommand {
@@ -38,7 +40,7 @@ pub(crate) enum MmuCommand {
     Machines(machines::MachinesArgs),
 }
 
-pub(crate) fn mmu(command: &MmuCommand) -> Result<(), Failure> {
+pub(crate) fn mmu(command: &MmuCommand) -> Result<()> {
     match command {
         MmuCommand::Run(args) => run::run(args),
         MmuCommand::Whatif(args) => whatif::whatif(args),
@@ -58,11 +60,10 @@ fn noticed(notes: &Notes) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some((place, reason)) = notes.bad.first.first() {
         let count = notes.bad.count;
-        sentences
-            .push(format!("{count} bad records were left out, the first at {place}: {reason}"));
+        sentences.push(format!("{count} bad records were skipped, the first at {place}: {reason}"));
     }
     if let Some(place) = &notes.cut_off {
-        sentences.push(format!("the trace is cut off at {place}; what stands before it counts"));
+        sentences.push(format!("the trace is truncated at {place}; everything before that counts"));
     }
     sentences
 }

@@ -18,7 +18,7 @@ pub(crate) fn replace(arguments: &mut [OsString]) -> Vec<String> {
     for (verb, old, new) in RENAMED {
         if replace_option(arguments, verb, old, new) {
             warnings.push(format!(
-                "{old} is called {new} now; the old name goes with the next release"
+                "{old} was renamed to {new}; the old name will be removed in the next release"
             ));
         }
     }
@@ -43,7 +43,7 @@ fn replace_option(arguments: &mut [OsString], verb: &str, old: &str, new: &str) 
     is_replaced
 }
 
-/// Where the verb stands: after the only option that all verbs share.
+/// Position of the verb: after the only option that all verbs share.
 fn verb_index(arguments: &[OsString]) -> usize {
     let index = match arguments.get(1).and_then(|argument| argument.to_str()) {
         Some("--color") => 3,

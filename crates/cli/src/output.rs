@@ -9,14 +9,14 @@ use clap::{Args, ColorChoice};
 use keep::out_file::write_whole;
 use render::{Document, FORMATS, OutputFormat, Style, format_named, format_of_file};
 
-use crate::{Failure, complain, settings};
+use crate::{Failure, Result, complain, settings};
 
 /// Fewest columns that tables are fitted into.
 const LEAST_COLUMNS: u16 = 40;
 
 #[derive(Args, Default)]
 pub(crate) struct OutputArgs {
-    /// Format of the result [default: as the name of the file ends, else text]
+    /// Format of the result [default: by the extension of the file, else text]
     #[arg(long, value_name = "FORMAT", value_parser = format())]
     format: Option<&'static OutputFormat>,
 
@@ -36,6 +36,17 @@ fn format() -> impl TypedValueParser<Value = &'static OutputFormat> {
 
 pub(crate) fn possible_values() -> impl Iterator<Item = PossibleValue> {
     FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about))
+}
+
+/// Reads the name of a value; help and completion list all of them.
+pub(crate) fn named<T: Copy + Send + Sync>(
+    values: &'static [(&'static str, &'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let shown = values.iter().map(|(name, help, _)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(shown).try_map(|name| {
+        let found = values.iter().find(|(known, ..)| *known == name);
+        found.map(|(.., value)| *value).context("unknown name")
+    })
 }
 
 impl OutputArgs {
@@ -69,7 +80,7 @@ impl OutputArgs {
     }
 }
 
-pub(crate) fn show(document: &Document<'_>, args: &OutputArgs) -> Result<(), Failure> {
+pub(crate) fn show(document: &Document<'_>, args: &OutputArgs) -> Result<()> {
     deliver(document, args.format_or(&FORMATS[0]), args.file_or(None))
 }
 
@@ -78,9 +89,9 @@ pub(crate) fn deliver(
     document: &Document<'_>,
     format: &OutputFormat,
     file: Option<&Path>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let style = if file.is_some() { Style::default() } else { style() };
-    let text = format.write(document, &style).context("write the result as JSON")?;
+    let text = (format.write)(document, &style).context("write the result as JSON")?;
     let Some(path) = file else { return print_bytes(text.as_bytes()) };
     write_whole(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
     complain(&format!("thrashlab: wrote {}", path.display()));
@@ -101,13 +112,13 @@ fn style() -> Style {
 }
 
 /// Prints a result; a reader that went away (`| head`) is no failure.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<()> {
     // A result has names and texts of run files, which may come from anywhere.
     print_bytes(model::shown::shown(text).as_bytes())
 }
 
 /// Prints bytes that are safe for a terminal.
-pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
     match std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::NotMeasured(anyhow::Error::new(error).context("write the result")))

@@ -142,10 +142,10 @@ impl Progress {
                 let best = probabilities.max_by(|(_, one), (_, other)| one.total_cmp(other));
                 self.show_sentence(&match best {
                     Some((step, likely)) if likely > no_change => format!(
-                        "{axis} {step} is the most likely first changed one: {:.0} %",
+                        "{axis} {step} is most likely the first changed one: {:.0} %",
                         100.0 * likely
                     ),
-                    _ => format!("no change is the most likely: {:.0} %", 100.0 * no_change),
+                    _ => format!("most likely there is no change: {:.0} %", 100.0 * no_change),
                 });
             }
         }

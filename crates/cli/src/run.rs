@@ -17,33 +17,39 @@ use crate::laboratory::{LabArgs, drive};
 use crate::output::deliver;
 use crate::show::Shape;
 use crate::timing::TimingArgs;
-use crate::{Failure, report, settings, show, wrong};
+use crate::{Failure, Result, report, settings, show, wrong};
 
 /// One freeze a second, for the test hook.
 const FREEZE_EVERY_NS: u64 = 1_000_000_000;
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab run                                    all loads, under three minutes
-  thrashlab run --quick                            all loads, under a minute
-  thrashlab run --classic --format resp1           the times and the output of 2003
-  thrashlab run --subject sandbox:mem=256M,cpus=1  a machine of 256 MiB and one CPU
+  thrashlab run                           all loads, under three minutes
+  thrashlab run --quick                   all loads, under a minute
+  thrashlab run --classic --format resp1  the timing and the output of 2003
+  thrashlab run --subject sandbox:mem=256M,cpus=1
+                        a machine of 256 MiB and one CPU
   thrashlab run --load cpuload,spawnload --probe wake
-  thrashlab run -- gzip -9 -k big                  how long does my command take, and what does it use?
-  thrashlab run --load cpuload,2ctx-mem -- make    and how much longer on a busy machine?
+  thrashlab run -- gzip -9 -k big         how long does my command take?
+  thrashlab run --load cpuload,2ctx-mem -- make
+                        and how much longer on a busy machine?
   thrashlab run --command './old' --command './new' --prepare 'rm -f out'
-  sudo thrashlab run --swap 1G                     with a temporary swap file
-  thrashlab run --subject vm:machine=p2-350,kernel=deb:linux-image-cloud-amd64 --seeds 1..5
-                                                   a kernel in virtual time: exactly repeatable
-  thrashlab run --job vmtest:size=24M --subject mmu:machine=sparcstation1,hat=old --seeds 1..3
-                                                   a machine of 1989, simulated
-  thrashlab run --job session                      six users at work: time, CPU time and faults a
-                                                   command
+                        two commands in turn, compared
+  sudo thrashlab run --swap 1G            with a temporary swap file
+  thrashlab run --subject vm:machine=p2-350,kernel=deb:linux-image-cloud-amd64 \\
+      --seeds 1..5
+                        a kernel in virtual time: exactly repeatable
+  thrashlab run --job vmtest:size=24M \\
+      --subject mmu:machine=sparcstation1,hat=old --seeds 1..3
+                        a machine of 1989, simulated
+  thrashlab run --job session
+                        six users at work: time, CPU time and faults per command
   thrashlab run --subject ssh://me@server,sandbox:mem=1G
-                                                   another machine, through ssh
+                        another machine, through ssh
   thrashlab run --job session --users 12 --set think=500ms --load 2ctx-mem
 
-Loads, probes and sessions are described in docs/loads/, docs/probes.md and docs/sessions.md.";
+Loads, probes and sessions are described in docs/loads/, docs/probes.md and
+docs/sessions.md.";
 
 #[derive(Args)]
 #[command(
@@ -80,10 +86,10 @@ pub(crate) struct RunArgs {
 
     /// Volume of every load: 1 is the load as documented, 0.5 half of it; 0, of loads that provoke a
     /// condition (provoke-…), is their control run [default: 1]
-    #[arg(long, value_name = "DOSE", value_parser = intensity)]
+    #[arg(long, value_name = "VOLUME", value_parser = intensity)]
     intensity: Option<f64>,
 
-    /// Seed of everything random
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
@@ -94,7 +100,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Go on in the folder of --output: runs that it has are not repeated
+    /// Resume in the folder of --output: runs that it has are not repeated
     #[arg(long, requires = "output")]
     resume: bool,
 
@@ -121,8 +127,9 @@ pub(crate) struct RunArgs {
 #[derive(Args)]
 struct JobArgs {
     /// Time work instead of a probe: session, users who issue the commands of a script
-    /// (docs/sessions.md), vmtest or touch, processes at work on memory (docs/memory-jobs.md);
-    /// parameters may follow: vmtest:size=24M,loops=5000; without --load only on the quiet machine
+    /// (docs/sessions.md); vmtest or touch, processes that access memory (docs/memory-jobs.md).
+    /// Parameters may follow: vmtest:size=24M,loops=5000. Without --load the machine is otherwise
+    /// idle
     #[arg(long, value_name = "JOB", conflicts_with_all = ["probe"])]
     job: Option<TypedJob>,
 
@@ -134,8 +141,8 @@ struct JobArgs {
     #[arg(long, value_name = "N", requires = "job")]
     users: Option<u32>,
 
-    /// Set a parameter, by its name in plans (vmtest.size=16M, sysctl.vm.swappiness=10), or one of
-    /// the job by its short name: size=16M; of a session think=2s, limit=10s, tools=builtin, or a
+    /// Set a parameter by its name in plans (vmtest.size=16M, sysctl.vm.swappiness=10), or one of
+    /// the job by its short name: size=16M; for a session think=2s, limit=10s, tools=builtin, or a
     /// variable of the script; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     set: Vec<Setting>,
@@ -143,7 +150,7 @@ struct JobArgs {
 
 impl JobArgs {
     /// The settings in the order in which they count, by their names in plans.
-    fn settings(&self) -> Result<Vec<Setting>, Failure> {
+    fn settings(&self) -> Result<Vec<Setting>> {
         let Some(job) = &self.job else { return Ok(self.set.clone()) };
         if job.name != workloads::SESSION.name && (self.script.is_some() || self.users.is_some()) {
             return Err(wrong!(
@@ -172,7 +179,7 @@ impl JobArgs {
 }
 
 impl RunArgs {
-    fn plan(&self) -> Result<MatrixPlan, Failure> {
+    fn plan(&self) -> Result<MatrixPlan> {
         let named = [
             ("subject", self.subject.clone()),
             ("probe", self.probe.clone()),
@@ -190,14 +197,14 @@ impl RunArgs {
     }
 
     /// Refuses options of measured machines for guests and simulations.
-    fn check_place(&self, cell: &CellPlan) -> Result<(), Failure> {
+    fn check_place(&self, cell: &CellPlan) -> Result<()> {
         let instead = match &cell.subject {
             Some(SubjectArg::Vm(_)) => "a guest has its own disk: vm:disk.size=SIZE,swap=SIZE",
             Some(SubjectArg::Mmu(_)) => "a simulated one writes no files but its results",
             Some(SubjectArg::Here(_) | SubjectArg::Remote(_)) | None => return Ok(()),
         };
         if self.resume {
-            let why = "--resume is for machines that are measured; what is exactly repeatable is \
+            let why = "--resume is for measured machines; exactly repeatable runs are \
                        taken from the cache or run again";
             return Err(wrong!(why));
         }
@@ -209,11 +216,11 @@ impl RunArgs {
     }
 }
 
-pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let plan = args.plan()?;
     let measure = plan.measure();
     if matches!(measure, Measure::Job(_)) && args.shape.output_format().is_none() {
-        return Err(wrong!("--format resp1 is a form of a probe's results"));
+        return Err(wrong!("--format resp1 is for the results of a probe"));
     }
     let folder = results_folder(args, measure)?;
     let mut progress = args.lab.progress()?;
@@ -250,7 +257,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// A folder without runs: the one that was named, or a new one named by the time of day.
-fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf, Failure> {
+fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf> {
     let Some(folder) = &args.output else {
         let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
         return Ok(store::results::default_folder().join(format!(
@@ -264,7 +271,7 @@ fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf, Failure>
     }
     let reason = match store::results::read_runs(folder) {
         _ if !folder.exists() => return Ok(folder.clone()),
-        Err(StoreError::Empty { .. }) => return Ok(folder.clone()),
+        Err(StoreError::Empty(_)) => return Ok(folder.clone()),
         _ if !folder.is_dir() => "is a file",
         // Whole or not: runs of two invocations in one folder would be read as one result.
         _ => "holds runs already",

@@ -11,7 +11,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, ColorChoice, Command, Id};
 use keep::folders::user_folder;
 
-use crate::{Failure, OrWrong};
+use crate::{OrWrong, Result};
 
 /// The settings: long options, `vm` (the SETTINGS of `thrashlab vm`), and `results`.
 pub(crate) const NAMES: [&str; 10] = [
@@ -26,7 +26,7 @@ pub(crate) const NAMES: [&str; 10] = [
     "wall-limit",
     "work-dir",
 ];
-/// The folder in which results folders are made that `--output` does not name.
+/// The folder in which results folders without `--output` are created.
 const RESULTS: &str = "results";
 
 const GIVEN: &str = "given";
@@ -43,7 +43,7 @@ static COLOR: OnceLock<ColorChoice> = OnceLock::new();
 
 impl Settings {
     /// Reads environment and file. Fails when the file cannot be read, or a value is wrong.
-    pub(crate) fn read(command: &Command) -> Result<Self, Failure> {
+    pub(crate) fn read(command: &Command) -> Result<Self> {
         let check = |name: &str, value: &str| {
             option(command, name).map_or(Ok(()), |option| check(option, value))
         };
@@ -191,6 +191,6 @@ fn check(option: &Arg, value: &str) -> Result<(), String> {
         let known: Vec<_> =
             option.get_possible_values().iter().map(|it| it.get_name().to_owned()).collect();
         let reason = error.source().map(ToString::to_string);
-        reason.unwrap_or_else(|| format!("is none of {}", known.join(", ")))
+        reason.unwrap_or_else(|| format!("is not one of {}", known.join(", ")))
     })
 }

@@ -18,7 +18,7 @@ use store::reference::{document, find};
 use store::results::read_runs;
 
 use crate::output::{deliver, possible_values};
-use crate::{Failure, OrWrong};
+use crate::{OrWrong, Result};
 
 #[derive(Args)]
 pub(crate) struct Shape {
@@ -30,13 +30,13 @@ pub(crate) struct Shape {
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
 
-    /// List the N slowest responses under each load, with where their time went and what was counted
-    /// meanwhile (docs/explained.md)
+    /// List the N slowest responses under each load, with the parts of their delay and the counters
+    /// that changed meanwhile (docs/explained.md)
     #[arg(long, value_name = "N", conflicts_with = "format")]
     pub(crate) worst: Option<usize>,
 
-    /// Show more: all that is not available here; of a session every user by himself; with --format
-    /// resp1 S.D., size written, loops and circles per second
+    /// Show more: everything that is unavailable here; each user of a session; with --format resp1,
+    /// S.D., size written, loops and circles per second
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
@@ -55,7 +55,7 @@ impl Shape {
         self.output_format().unwrap_or(&FORMATS[0])
     }
 
-    /// The output format; `None` if the layout of resp1 was asked for.
+    /// The output format; `None` if the layout of resp1 was requested.
     pub(crate) fn output_format(&self) -> Option<&'static OutputFormat> {
         match self.format {
             _ if self.json => format_named("json"),
@@ -80,7 +80,18 @@ fn form() -> impl TypedValueParser<Value = Form> {
     })
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab show results/            a folder of run files
+  thrashlab show results/ --worst 3  and where the slowest responses spent time
+  thrashlab show reference:resp1/2.4.20
+                                     a published table
+  thrashlab show old.json            an export of hyperfine
+  thrashlab show results/ --format resp1
+                                     in the layout of 2003";
+
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct ShowArgs {
     /// A results folder, a run file, `reference:NAME`, or a result of another program (or a folder of
     /// such files)
@@ -94,7 +105,7 @@ pub(crate) struct ShowArgs {
     pub(crate) output: Option<PathBuf>,
 }
 
-pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
+pub(crate) fn show(args: &ShowArgs) -> Result<()> {
     let (what, shape) = (args.what.as_str(), &args.shape);
     let path = Path::new(what);
     let set;
@@ -102,7 +113,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<(), Failure> {
         document(find(name).or_wrong("show")?)
     } else if is_foreign(path) {
         if shape.worst.is_some() || shape.output_format().is_none() {
-            return Err(wrong!("--worst and --format resp1 are for runs, and {what} is none"));
+            return Err(wrong!("--worst and --format resp1 are for runs, and {what} is not a run"));
         }
         set = observations(what).or_wrong("read results")?;
         dataset_document(&set)
@@ -123,7 +134,7 @@ pub(crate) fn shaped(
     runs: &[Run],
     skipped: BTreeMap<String, String>,
     shape: &Shape,
-) -> Result<Document<'static>, Failure> {
+) -> Result<Document<'static>> {
     if !is_of_job(runs) {
         return Ok(of_matrix(Matrix::from_runs(runs, skipped), shape));
     }
@@ -131,7 +142,7 @@ pub(crate) fn shaped(
         return Err(wrong!("--worst is for a probe's responses"));
     }
     if shape.output_format().is_none() {
-        return Err(wrong!("--format resp1 is a form of a probe's results"));
+        return Err(wrong!("--format resp1 is for the results of a probe"));
     }
     Ok(job_document(&runs.iter().collect::<Vec<_>>(), skipped, shape.verbose))
 }
@@ -147,6 +158,7 @@ fn of_matrix(mut matrix: Matrix, shape: &Shape) -> Document<'static> {
             Document::of(vec![Block::Verbatim(report::resp1::printed(&table))])
         }
     };
-    matrix.keep_worst(shape.worst.unwrap_or(1));
+    let most = shape.worst.unwrap_or(1);
+    matrix.why_slow.iter_mut().for_each(|load| load.worst.truncate(most));
     document.with_data(matrix)
 }

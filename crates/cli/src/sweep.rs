@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use analysis::sweep::{Curve, Found, Grid, Settings, find};
+use analysis::sweep::{Curve, Grid, Settings, SweepResult, find};
 use anyhow::anyhow;
 use clap::Args;
 use experiment::typed::{Setting, setting};
@@ -13,26 +13,30 @@ use store::{CurveOptions, Curves};
 
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{self, OutputArgs};
-use crate::{Failure, OrWrong, print, settings};
+use crate::{Failure, OrWrong, Result, print, settings};
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab sweep vmtest --range 2M..96M            Irlam's program over active virtual memory
+  thrashlab sweep vmtest --range 2M..96M
+                                 Irlam's program over active virtual memory
   thrashlab sweep touch --over sandbox.memory --range 56M..20M \\
-      --set touch.footprint=48M --set touch.backing=file --set touch.pattern=uniform
-                                                    a limit that shrinks under a file mapping
-  thrashlab sweep touch --range 1M..1G --set touch.pattern=chase --by touch.pages=small,thp
-                                                    two curves side by side
-  thrashlab sweep session --range 1..24             users at work at the same time
+      --set touch.footprint=48M --set touch.backing=file \\
+      --set touch.pattern=uniform
+                                 a limit that shrinks under a file mapping
+  thrashlab sweep touch --range 1M..1G --set touch.pattern=chase \\
+      --by touch.pages=small,thp
+                                 two curves side by side
+  thrashlab sweep session --range 1..24
+                                 users at work at the same time
   thrashlab sweep cpuload --range 0.1..4 --set probe=wake
-                                                    a dose of a load, and how a probe feels it
+                                                    the volume of a load, and how a probe responds
   thrashlab sweep plan.toml                         the plan of a sweep
   thrashlab sweep --from reference:sun4/vmtest-sparcstation1-old-hat
-                                                    the table of 1990: where is its knee?
-  thrashlab sweep --from FOLDER                     a sweep that was made, again
+                                 the table of 1990: where is its knee?
+  thrashlab sweep --from FOLDER  print the result of a finished sweep again
 
-An interrupted sweep goes on where it was when it is started again. How to ask, how to read the
-answer, and why it can be trusted: docs/sweeps.md.";
+To resume an interrupted sweep, run the same command again. Options, how to read
+the result, and how reliable it is: docs/sweeps.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -53,15 +57,15 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "SUBJECT", conflicts_with = "from")]
     subject: Option<String>,
 
-    /// The load: in the background
+    /// The load in the background
     #[arg(long, value_name = "LOAD", conflicts_with = "from")]
     load: Option<String>,
 
     #[command(flatten)]
     source: SourceArgs,
 
-    /// Folder for the run files; what it has is not run again [default: one of the sweep's name
-    /// in the user's data directory]
+    /// Folder for the run files; existing runs are not repeated [default: named after the sweep, in
+    /// the user's data directory]
     #[arg(long, short, value_name = "DIR", conflicts_with = "from")]
     output: Option<PathBuf>,
 
@@ -92,7 +96,7 @@ struct SourceArgs {
     #[arg(long, value_name = "COLUMN", requires = "from", conflicts_with = "response")]
     cost: Option<String>,
 
-    /// With --from: the column by which the cost is divided [default: of elapsed times the level]
+    /// With --from: the column that the cost is divided by [default: the level, for elapsed times]
     #[arg(long, value_name = "COLUMN", requires = "from")]
     work: Option<String>,
 }
@@ -112,7 +116,7 @@ impl SweepArgs {
     }
 }
 
-pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+pub(crate) fn sweep(args: &SweepArgs) -> Result<()> {
     if let Some(what) = &args.source.from {
         return redraw(args, what);
     }
@@ -132,7 +136,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     let folder = sweep.folder.display();
     match outcome {
         Err(Failure::Interrupted) => {
-            progress.say(&format!("stopped; the same command goes on with it ({folder})"));
+            progress.say(&format!("stopped; run the same command again to resume it ({folder})"));
             Err(Failure::Interrupted)
         }
         Err(failure) => {
@@ -149,7 +153,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
         }
         Ok(()) => {
             progress.say(&format!("run files: {folder}"));
-            progress.say(&format!("again: thrashlab sweep --from {folder}"));
+            progress.say(&format!("print it again: thrashlab sweep --from {folder}"));
             Ok(())
         }
     }
@@ -160,7 +164,7 @@ pub(crate) fn has_costs(curve: &Curve) -> bool {
 }
 
 /// Prints existing measurements.
-fn redraw(args: &SweepArgs, what: &str) -> Result<(), Failure> {
+fn redraw(args: &SweepArgs, what: &str) -> Result<()> {
     let options = CurveOptions {
         over: args.source.level.clone().or_else(|| args.search.over.clone()),
         cost: args.source.cost.clone().or_else(|| args.search.response.clone()),
@@ -204,7 +208,7 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
     let row = |(label, curve): &'a (String, Curve)| SweepRow {
         label: label.clone(),
         curve,
-        found: Found { ended_by_budget: ended_by_budget(curve), ..find(curve, settings) },
+        found: SweepResult { ended_by_budget: ended_by_budget(curve), ..find(curve, settings) },
     };
     let base = plan.map(|plan| plan.base).unwrap_or_default();
     SweepView {
@@ -217,7 +221,7 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
     }
 }
 
-fn show(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<(), Failure> {
+fn show(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<()> {
     let view = view(curves, settings);
     let document = sweep_document(&view).with_json(|| as_json(&view));
     output::show(&document, &OutputArgs::printed(args.json))

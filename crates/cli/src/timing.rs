@@ -1,15 +1,15 @@
-//! The times of a run: a profile, and what the arguments change of it.
+//! The timing of a run: a profile, and the arguments that override parts of it.
 
 use clap::Args;
 use experiment::TimingChanges;
 
 #[derive(Args)]
 pub(crate) struct TimingArgs {
-    /// The times of resp1: 20 s intervals, five points
+    /// Use the timing of resp1: 20 s intervals, five points
     #[arg(long, conflicts_with = "quick")]
     classic: bool,
 
-    /// Less than a minute for all loads
+    /// Use short timing: all loads in less than a minute
     #[arg(long)]
     quick: bool,
 

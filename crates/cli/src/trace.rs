@@ -8,7 +8,7 @@ mod stat;
 
 use clap::Subcommand;
 
-use crate::Failure;
+use crate::Result;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -19,15 +19,15 @@ Examples:
 
 #[derive(Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Record what a command refers to in memory
+    /// Record the memory references of a command
     Record(record::RecordArgs),
-    /// Make a trace of another tool's, or the other way round
+    /// Convert a trace from the format of another tool, or to it
     Convert(convert::ConvertArgs),
-    /// Say what is in a trace: references, pages, threads, what is missing
+    /// Print what is in a trace: references, pages, threads, what is missing
     Stat(stat::StatArgs),
 }
 
-pub(crate) fn trace(command: &TraceCommand) -> Result<(), Failure> {
+pub(crate) fn trace(command: &TraceCommand) -> Result<()> {
     match command {
         TraceCommand::Record(args) => record::record(args),
         TraceCommand::Convert(args) => convert::convert(args),

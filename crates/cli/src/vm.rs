@@ -15,15 +15,24 @@ use model::VmSpec;
 use vm::VmRequest;
 
 use crate::progress::Progress;
-use crate::{Failure, OrWrong, settings};
+use crate::{OrWrong, Result, settings};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  thrashlab vm kernels
+  thrashlab vm boot machine=micro,kernel=deb:linux-image-cloud-amd64
+  thrashlab vm verify machine=micro
+  thrashlab run --subject vm:machine=micro --quick
+
+Settings of machines: docs/vm.md.";
 
 #[derive(Subcommand)]
 pub(crate) enum VmCommand {
-    /// List the kernels at hand, or describe some in full
+    /// List the available kernels, or describe some in full
     Kernels(kernels::KernelsArgs),
     /// List the machines by name, or print the description of one
     Machines(machines::MachinesArgs),
-    /// Boot a machine once, and tell how that went
+    /// Boot a machine once and report the result
     Boot(boot::BootArgs),
     /// Open a shell in a machine, with its disk at /work
     Shell(shell::ShellArgs),
@@ -45,28 +54,28 @@ struct MachineArgs {
 }
 
 /// What a command with a machine needs.
-struct Setting {
+struct VmContext {
     waiter: Waiter,
     progress: Progress,
     spec: VmSpec,
 }
 
 impl MachineArgs {
-    /// What both say together.
+    /// What both print together.
     fn request(&self) -> VmRequest {
         let is_stronger = settings::is_given("kernel") || self.settings.kernel.is_none();
         let kernel = if is_stronger { &self.kernel } else { &self.settings.kernel }.clone();
         VmRequest { kernel, ..self.settings.clone() }
     }
 
-    fn setting(&self) -> Result<Setting, Failure> {
+    fn prepare(&self) -> Result<VmContext> {
         let waiter = Waiter::new().context("catch signals")?;
         let progress = Progress::new(false, None);
         let (spec, note) = subject_arg::vm_spec(&self.request());
         note.iter().for_each(|note| progress.say(note));
         // An error of the name is wrong use; everything else about a kernel is found out later.
         spec.kernel.parse::<KernelArg>().map_err(anyhow::Error::msg).or_wrong("vm:kernel")?;
-        Ok(Setting { waiter, progress, spec })
+        Ok(VmContext { waiter, progress, spec })
     }
 }
 
@@ -75,7 +84,7 @@ fn request(text: &str) -> Result<VmRequest, String> {
     vm::parse_request(text.strip_prefix("vm:").unwrap_or(text))
 }
 
-pub(crate) fn vm(command: &VmCommand) -> Result<(), Failure> {
+pub(crate) fn vm(command: &VmCommand) -> Result<()> {
     match command {
         VmCommand::Kernels(args) => kernels::kernels(args),
         VmCommand::Machines(args) => machines::machines(args),

@@ -1,4 +1,4 @@
-//! What the counters of one sample cost, beside opening and reading the same files.
+//! What the counters of one sample cost, compared with opening and reading the same files.
 //!
 //! `cargo bench -p counters -- cgroup_v2_dir=DIR …` prints a table in Markdown: µs for each read of
 //! the machine's counters, of a task's, and of a sandbox's if its directories are named (by the

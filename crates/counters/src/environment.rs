@@ -1,12 +1,12 @@
 //! Facts of the machine for the header of a run, read once.
 //!
 //! **Invariant:** only files under the given roots are read. A fact that cannot be read is absent;
-//! those that an expert would ask for are listed as missed.
+//! those that an expert would look for are listed as missed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::{Environment, Missed};
+use model::{Environment, Unavailable};
 
 use crate::mounts::{Mount, mounts};
 use crate::parse;
@@ -30,9 +30,16 @@ impl Roots {
     pub fn system(work_dir: Option<PathBuf>) -> Self {
         Self { proc_root: "/proc".into(), sys_root: "/sys".into(), work_dir }
     }
+
+    fn path(&self, file: &str) -> PathBuf {
+        match file.strip_prefix("proc/") {
+            Some(file) => self.proc_root.join(file),
+            None => self.sys_root.join(file.trim_start_matches("sys/")),
+        }
+    }
 }
 
-/// Facts of one file: name, file, brackets of the chosen word, whether an expert would ask for it.
+/// Facts of one file: name, file, brackets of the chosen word, whether an expert would look for it.
 const FACTS: [(&str, &str, &str, bool); 16] = [
     ("kernel", "proc/sys/kernel/osrelease", "", true),
     ("cmdline", "proc/cmdline", "", true),
@@ -57,7 +64,7 @@ const FACTS: [(&str, &str, &str, bool); 16] = [
 /// Follows `Documentation/admin-guide/sysctl/{kernel,vm}.rst`,
 /// `Documentation/admin-guide/mm/{transhuge,multigen_lru}.rst`,
 /// `Documentation/filesystems/proc.rst` and `Documentation/ABI/`.
-pub fn environment(roots: &Roots) -> (Environment, Vec<Missed>) {
+pub fn environment(roots: &Roots) -> (Environment, Vec<Unavailable>) {
     let mut facts = Facts { roots, found: Environment::new(), missed: Vec::new() };
     for (name, file, choice, is_wanted) in FACTS {
         let find = |text: &str| chosen(text, choice).ok_or(format!(": no choice in {text:?}"));
@@ -96,19 +103,10 @@ pub fn environment(roots: &Roots) -> (Environment, Vec<Missed>) {
     (facts.found, facts.missed)
 }
 
-impl Roots {
-    fn path(&self, file: &str) -> PathBuf {
-        match file.strip_prefix("proc/") {
-            Some(file) => self.proc_root.join(file),
-            None => self.sys_root.join(file.trim_start_matches("sys/")),
-        }
-    }
-}
-
 struct Facts<'a> {
     roots: &'a Roots,
     found: Environment,
-    missed: Vec<Missed>,
+    missed: Vec<Unavailable>,
 }
 
 impl Facts<'_> {
@@ -117,7 +115,7 @@ impl Facts<'_> {
     }
 
     fn keep(&mut self, name: &str, fact: Result<String, String>) {
-        let missed = |reason| Missed { capability: format!("environment.{name}"), reason };
+        let missed = |reason| Unavailable { capability: format!("environment.{name}"), reason };
         let fact = fact.map_err(|reason| self.missed.push(missed(reason)));
         self.add(name, fact.ok());
     }

@@ -13,11 +13,12 @@ use crate::parse::{Pairs, ParseError};
 /// First size of the buffer, in bytes; most files fit.
 const BUFFER_BYTES: usize = 16 << 10;
 
-/// Larger files, in bytes, are no counter files.
+/// Larger files, in bytes, are not counter files.
 const FILE_BYTES_MAX: usize = 16 << 20;
 
-/// A shorter first read, in bytes, is the whole file: the kernel fills at least a page unless the
-/// next record does not fit (`Documentation/filesystems/seq_file.rst`). Not so with long records.
+/// A first read shorter than this, in bytes, returned the whole file: the kernel fills at least a
+/// page unless the next record does not fit (`Documentation/filesystems/seq_file.rst`). Files with
+/// long records are an exception.
 const WHOLE_BYTES: usize = 3 << 10;
 
 pub(crate) type Parse = fn(&str) -> Result<Pairs, ParseError>;

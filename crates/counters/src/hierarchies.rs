@@ -1,4 +1,4 @@
-//! Where the control-group hierarchies are mounted, and where this process stands in them.
+//! Where the control-group hierarchies are mounted, and the place of this process in them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 //! The layout of a [`model::CounterSet`] is in `docs/run-format.md` (`counters`).
 //!
 //! **Invariant:** values are raw, never rates or differences. What cannot be read is absent, never
-//! 0, and listed once as [`model::Missed`] with its source (`psi/irq` if that has several files),
-//! path and reason. A file that disappears later only takes its own counters with it.
+//! 0, and listed once as [`model::Unavailable`] with its source (`psi/irq` if that has several
+//! files), path and reason. A file that disappears later only takes its own counters with it.
 
 mod environment;
 mod file;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use model::Missed;
+use model::Unavailable;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{Reader, Row, row};
@@ -15,7 +15,7 @@ use crate::parse::{
 pub struct Sources {
     /// Where procfs is mounted; the machine's counters come from here.
     pub proc_root: PathBuf,
-    /// The sandbox's directory of version 2, which beside version 1 may lack controllers.
+    /// The sandbox's directory of version 2, which next to version 1 may lack controllers.
     pub cgroup_v2_dir: Option<PathBuf>,
     /// The sandbox's directory of the version 1 `memory` controller.
     pub cgroup_v1_memory_dir: Option<PathBuf>,
@@ -33,7 +33,7 @@ impl Sources {
 }
 
 /// A directory of [`Sources`], its files, and whether they may be absent.
-type Table<'a> = (Option<&'a PathBuf>, &'a [Row], bool);
+type FileGroup<'a> = (Option<&'a PathBuf>, &'a [Row], bool);
 
 const PROC: [Row; 4] = [
     row("vmstat", "vmstat", flat_keyed, ""),
@@ -73,26 +73,28 @@ const V1_CPUACCT: [Row; 1] = [row("cpuacct.usage", "cpu_cgroup", single_value, "
 
 impl Reader {
     /// Opens and tries every file; lists what neither version of control groups has.
-    pub fn open(sources: &Sources) -> (Self, Vec<Missed>) {
+    pub fn open(sources: &Sources) -> (Self, Vec<Unavailable>) {
         let pressure = sources.proc_root.join("pressure");
-        let machine: [Table<'_>; 2] =
+        let machine: [FileGroup<'_>; 2] =
             [(Some(&sources.proc_root), &PROC, false), (Some(&pressure), &PSI, false)];
-        Self::open_tables(machine.into_iter().chain(group_tables(sources)))
+        Self::open_groups(machine.into_iter().chain(sandbox_files(sources)))
     }
 
     /// Opens the files of the sandbox alone, which may be any control group.
-    pub fn open_group(sources: &Sources) -> (Self, Vec<Missed>) {
-        Self::open_tables(group_tables(sources))
+    pub fn open_group(sources: &Sources) -> (Self, Vec<Unavailable>) {
+        Self::open_groups(sandbox_files(sources))
     }
 
-    fn open_tables<'a>(tables: impl IntoIterator<Item = Table<'a>>) -> (Self, Vec<Missed>) {
+    fn open_groups<'a>(
+        groups: impl IntoIterator<Item = FileGroup<'a>>,
+    ) -> (Self, Vec<Unavailable>) {
         let (mut reader, mut missed) = (Self::default(), Vec::new());
-        for (dir, rows, may_be_absent) in tables {
+        for (dir, rows, may_be_absent) in groups {
             let Some(dir) = dir else { continue };
             for row in rows {
                 let Row { file, source, .. } = *row;
                 let refused = reader.add(dir, *row, may_be_absent);
-                missed.extend(refused.map(|reason| Missed {
+                missed.extend(refused.map(|reason| Unavailable {
                     capability: match source == file {
                         true => file.to_owned(),
                         false => format!("{source}/{file}"),
@@ -105,7 +107,7 @@ impl Reader {
     }
 }
 
-fn group_tables(sources: &Sources) -> [Table<'_>; 6] {
+fn sandbox_files(sources: &Sources) -> [FileGroup<'_>; 6] {
     let memory_on_v1 = sources.cgroup_v1_memory_dir.is_some();
     let cpu_on_v1 = sources.cgroup_v1_cpu_dir.is_some() || sources.cgroup_v1_cpuacct_dir.is_some();
     let v2 = sources.cgroup_v2_dir.as_ref();

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use model::{CounterSet, Missed, Name, Values};
+use model::{CounterSet, Name, Unavailable, Values};
 
 use crate::file::{Parse, Reader, row};
 use crate::parse;
@@ -37,12 +37,12 @@ impl TaskReader {
     ///
     /// `taskstats`, always of the running kernel, is left out when delays are switched off. It is
     /// zero for a task started before they were switched on, unnoticed.
-    pub fn open(proc_root: &Path, pid: u32) -> (Self, Vec<Missed>) {
+    pub fn open(proc_root: &Path, pid: u32) -> (Self, Vec<Unavailable>) {
         let mut files = Reader::default();
         let dir = proc_root.join(pid.to_string());
         let mut open = |file, source: &'static str, parse| {
             let refused = files.add(&dir, row(file, source, parse, ""), false);
-            refused.map(|reason| Missed { capability: source.to_owned(), reason })
+            refused.map(|reason| Unavailable { capability: source.to_owned(), reason })
         };
         let no_schedstat = no_schedstat(proc_root)
             .or_else(|| open("schedstat", "schedstat", parse::schedstat as Parse));
@@ -76,9 +76,9 @@ impl TaskReader {
     }
 }
 
-/// Most processes that are read one by one: more would cost more than they tell.
+/// Most processes that are read one by one: more would cost more than they are worth.
 pub const SUMMED_TASKS_MAX: usize = 16;
-/// Values that are no counters and are left out.
+/// Values that are not counters and are left out.
 const NOT_SUMMED: [&str; 1] = ["starttime_ticks"];
 
 /// Open counters of several processes.
@@ -121,10 +121,10 @@ impl TaskSum {
 }
 
 /// Why `schedstat` is unavailable, if even this process, which has run, has only zeros in its own.
-pub(crate) fn no_schedstat(proc_root: &Path) -> Option<Missed> {
+pub(crate) fn no_schedstat(proc_root: &Path) -> Option<Unavailable> {
     let own = proc_root.join("self/schedstat");
     let values = parse::schedstat(&fs::read_to_string(&own).ok()?).ok()?;
-    values.iter().all(|(_, value)| *value == 0).then(|| Missed {
+    values.iter().all(|(_, value)| *value == 0).then(|| Unavailable {
         capability: "schedstat".to_owned(),
         reason: format!(
             "{} is all zeros: this kernel does not count (CONFIG_SCHED_INFO)",
@@ -137,9 +137,9 @@ pub(crate) fn no_schedstat(proc_root: &Path) -> Option<Missed> {
 pub(crate) fn open_taskstats(
     enabled: Option<bool>,
     pid: u32,
-    missed: &mut Vec<Missed>,
+    missed: &mut Vec<Unavailable>,
 ) -> Option<Taskstats> {
-    let missing = |reason| Missed { capability: TASKSTATS.to_owned(), reason };
+    let missing = |reason| Unavailable { capability: TASKSTATS.to_owned(), reason };
     try_taskstats(enabled, pid).map_err(|reason| missed.push(missing(reason))).ok()
 }
 
@@ -164,7 +164,7 @@ fn try_taskstats(enabled: Option<bool>, pid: u32) -> Result<Taskstats, String> {
     // Without the switch only a zero shows that the kernel does not count.
     if enabled.is_none() && delays.get("cpu_count").is_none_or(|count| *count == 0) {
         return Err(format!(
-            "taskstats of process {pid} says that it never ran: this kernel does not count delays \
+            "taskstats of process {pid} has no delays: this kernel does not count them \
              (no CONFIG_TASK_DELAY_ACCT, or booted with nodelayacct)"
         ));
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::{CounterSet, Missed, Values};
+use model::{CounterSet, Unavailable, Values};
 
 use crate::file::Parse;
 use crate::parse;
@@ -32,7 +32,7 @@ pub struct Tasks {
 
 impl Tasks {
     /// Tries what is available; what is not is in the list, once.
-    pub fn open(proc_root: &Path) -> (Self, Vec<Missed>) {
+    pub fn open(proc_root: &Path) -> (Self, Vec<Unavailable>) {
         let mut missed = Vec::from_iter(no_schedstat(proc_root));
         let counts_time = missed.is_empty();
         let enabled = delay_accounting_enabled(proc_root);

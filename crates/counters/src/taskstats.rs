@@ -103,7 +103,7 @@ fn answer<T>(message: &[u8], sequence: u32, find: fn(&[u8]) -> Option<T>) -> io:
         });
     }
     let found = find(body.get(GENL_HEADER_BYTES..).ok_or_else(short)?);
-    found.map(Some).ok_or_else(|| invalid("the netlink reply does not hold what was asked for"))
+    found.map(Some).ok_or_else(|| invalid("the netlink reply lacks the requested statistics"))
 }
 
 #[derive(Debug)]
@@ -115,7 +115,7 @@ pub(crate) struct Taskstats {
 }
 
 impl Taskstats {
-    /// Opens a socket and asks for the family. Not found without `CONFIG_TASKSTATS`.
+    /// Opens a socket and looks up the family. Not found without `CONFIG_TASKSTATS`.
     pub(crate) fn open() -> io::Result<Self> {
         // Not connected, so a plain write goes to the kernel (port 0).
         let (family, protocol) = (AddressFamily::NETLINK, Some(netlink::GENERIC));
@@ -125,7 +125,7 @@ impl Taskstats {
             Self { socket: socket.into(), family: 0, sequence: 0, reply: vec![0; REPLY_BYTES] };
         let message =
             opened.request(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME, FAMILY_NAME);
-        opened.family = opened.ask(&message, family_in)?;
+        opened.family = opened.query(&message, family_in)?;
         Ok(opened)
     }
 
@@ -134,7 +134,7 @@ impl Taskstats {
         let attribute =
             if of_all_threads { TASKSTATS_CMD_ATTR_TGID } else { TASKSTATS_CMD_ATTR_PID };
         let message = self.request(self.family, TASKSTATS_CMD_GET, attribute, &pid.to_ne_bytes());
-        self.ask(&message, delays_in)
+        self.query(&message, delays_in)
     }
 
     fn request(&mut self, family: u16, command: u8, attribute: u16, payload: &[u8]) -> Vec<u8> {
@@ -159,7 +159,7 @@ impl Taskstats {
     }
 
     /// Sends a request and waits for its answer; late answers are dropped.
-    fn ask<T>(&mut self, message: &[u8], find: fn(&[u8]) -> Option<T>) -> io::Result<T> {
+    fn query<T>(&mut self, message: &[u8], find: fn(&[u8]) -> Option<T>) -> io::Result<T> {
         self.socket.write_all(message)?;
         let deadline = Instant::now() + TIMEOUT;
         while Instant::now() < deadline {

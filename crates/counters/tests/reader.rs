@@ -68,7 +68,7 @@ fn version_2_alone_gives_every_sandbox_source() {
     assert_eq!(set["memcg"]["swap_current_bytes"], 52_428_800);
     assert_eq!(set["memcg"]["events_max"], 4120);
     assert_eq!(set["memcg"]["limit_bytes"], 536_870_912);
-    assert!(!set["memcg"].contains_key("high_bytes"), "no limit is no counter");
+    assert!(!set["memcg"].contains_key("high_bytes"), "no limit is not a counter");
     assert_eq!(set["memcg"]["workingset_refault_file"], 88_310);
     assert_eq!(set["memcg_psi"]["io_full_us"], 25002);
     assert_eq!(set["cpu_cgroup"]["throttled_usec"], 812_345);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::interval::{Change, Interval, Task};
 use crate::lost_time::{LOST_SHARE, NOTE_SHARE};
-use crate::rule::{Verdict, ruled_out, unable};
+use crate::rule::{RuleResult, ruled_out, unable};
 use crate::threads::Threads;
 use crate::{Finding, LostTime, Price, Rule, Scope};
 
@@ -42,13 +42,11 @@ pub(crate) fn sum(losses: &[Loss<'_>]) -> LostTime {
 /// A process, or the processes of one group, that lost time to the same condition.
 #[derive(Clone, Debug)]
 pub(crate) struct Affected {
-    /// The process or group.
     pub(crate) scope: Scope,
     /// The group, or the group of the process.
     pub(crate) group: Option<String>,
     /// The processes, the largest loss first.
     pids: Vec<u32>,
-    /// Their total loss.
     pub(crate) lost: LostTime,
 }
 
@@ -118,13 +116,8 @@ pub(crate) fn affected<'a>(
 
 impl Rule {
     /// A finding about processes, with the largest loser as `PID`; unmeasured costs are bounds.
-    pub(crate) fn finding_of(
-        &self,
-        who: &Affected,
-        is_measured: bool,
-        condition: String,
-    ) -> Finding {
-        let lost = if is_measured { who.lost } else { who.lost.at_most() };
+    pub(crate) fn finding_of(&self, who: &Affected, measured: bool, condition: String) -> Finding {
+        let lost = if measured { who.lost } else { who.lost.at_most() };
         let worst = who.pids.first().copied().unwrap_or_default();
         let confirm = self.confirm.replace("PID", &worst.to_string());
         let found = self.finding(who.scope.clone(), Price::Known(lost), condition);
@@ -137,7 +130,7 @@ pub(crate) fn verdict_of_work(
     findings: Vec<Finding>,
     (is_measured, missing): (bool, &str),
     nobody: impl FnOnce() -> String,
-) -> Verdict {
+) -> RuleResult {
     if findings.is_empty() {
         return ruled_out(nobody());
     }

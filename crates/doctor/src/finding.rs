@@ -34,29 +34,21 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Adds a counter that supports it from a threshold on, if available.
-    pub(crate) fn speaks(
-        self,
-        counter: impl Into<String>,
-        value: impl Into<Option<f64>>,
-        threshold: f64,
-    ) -> Self {
-        self.with(counter.into(), value.into(), Some(threshold))
-    }
-
     /// Adds a counter for information only, if available.
     pub(crate) fn notes(self, counter: impl Into<String>, value: impl Into<Option<f64>>) -> Self {
-        self.with(counter.into(), value.into(), None)
+        self.speaks(counter, value, None)
     }
 
-    /// Adds a counter, if available; without a threshold it is for information only.
-    pub(crate) fn with(
+    /// Adds a counter that supports it from a threshold on, if available; without a threshold it
+    /// is for information only.
+    pub(crate) fn speaks(
         mut self,
-        counter: String,
-        value: Option<f64>,
-        threshold: Option<f64>,
+        counter: impl Into<String>,
+        value: impl Into<Option<f64>>,
+        threshold: impl Into<Option<f64>>,
     ) -> Self {
-        let Some(value) = value else { return self };
+        let (counter, threshold) = (counter.into(), threshold.into());
+        let Some(value) = value.into() else { return self };
         self.confidence.asked += usize::from(threshold.is_some());
         self.confidence.agreeing += usize::from(threshold.is_some_and(|least| value >= least));
         self.evidence.push(Evidence { counter, value, threshold });
@@ -131,11 +123,11 @@ pub enum Family {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// From 1 % of the time lost.
+    /// At least 1 % of the time is lost.
     Note,
-    /// From 5 %.
+    /// At least 5 %.
     Warning,
-    /// From 20 %.
+    /// At least 20 %.
     Severe,
 }
 

@@ -34,7 +34,7 @@ pub fn from_run(run: &Run) -> Result<(Snapshot, Snapshot), String> {
     let [first, .., last] = moments[..] else {
         let count = moments.len();
         return Err(format!(
-            "the run has counters at {count} moments under its load; an interval needs two"
+            "the run has {count} sets of counters under its load; an interval needs two"
         ));
     };
     let is_confined = header.spec.subject.sandbox().is_some();
@@ -113,8 +113,8 @@ mod tests {
         // A start that was due behind one that hung never began, and nothing was read for it.
         let never = r#"{"kind":"sample","at_ns":50,"index":1,"intended_ns":40,"censored":"run-ended","censored_at_ns":50,"before":{},"after":{}}"#;
         let refused = |run: &Run| from_run(run).unwrap_err();
-        assert!(refused(&run("")).contains("counters at 0 moments"));
-        assert!(refused(&run(&one)).contains("counters at 1 moments"));
+        assert!(refused(&run("")).contains("0 sets of counters"));
+        assert!(refused(&run(&one)).contains("1 sets of counters"));
         let (_, after) = from_run(&run(&format!("{}{never}\n", one.repeat(2)))).unwrap();
         assert_eq!(after.at_ns, 10);
         assert!(refused(&Run::default()).contains("its header"));

@@ -18,7 +18,6 @@ pub struct Interval<'a> {
 pub(crate) struct Task<'a> {
     pub(crate) pid: u32,
     pub(crate) name: &'a str,
-    /// Its control group.
     pub(crate) group: Option<&'a str>,
     pub(crate) counters: Change<'a>,
 }
@@ -44,7 +43,6 @@ impl<'a> Interval<'a> {
         self.after.page_bytes.filter(is_page).unwrap_or(4096)
     }
 
-    /// The change of the whole machine.
     pub(crate) fn machine(&self) -> Change<'a> {
         self.change(Some(&self.before.machine), &self.after.machine)
     }
@@ -102,7 +100,7 @@ fn plausible(name: &str, value: u64) -> Option<f64> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change<'a> {
     /// `None`: it is new, and its counters began at 0.
-    before: Option<&'a CounterSet>,
+    pub(crate) before: Option<&'a CounterSet>,
     after: &'a CounterSet,
     pub(crate) elapsed_ns: u64,
 }
@@ -130,8 +128,9 @@ impl Change<'_> {
         })
     }
 
-    pub(crate) fn has_begun(&self) -> bool {
-        self.before.is_none()
+    /// File pages of a control group that were read again, by the names of both versions.
+    pub(crate) fn file_refaults(&self) -> Option<f64> {
+        self.grown_any("memcg", &["workingset_refault_file", "total_workingset_refault_file"])
     }
 
     pub(crate) fn level(&self, source: &str, name: &str) -> Option<f64> {

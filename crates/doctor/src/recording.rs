@@ -2,7 +2,7 @@
 //!
 //! Its JSON lines are the header and the snapshots. A truncated last line is omitted.
 
-use model::{Environment, Missed};
+use model::{Environment, Unavailable};
 use serde::{Deserialize, Serialize};
 
 use crate::snapshot::page_bytes;
@@ -25,7 +25,7 @@ pub struct RecordingHeader {
     /// Facts of the machine.
     pub environment: Environment,
     /// Unavailable counters, with reasons.
-    pub missed: Vec<Missed>,
+    pub missed: Vec<Unavailable>,
     /// Costs of operations on it.
     pub costs: UnitCosts,
 }
@@ -71,7 +71,7 @@ impl Recording {
             match serde_json::from_str::<Snapshot>(line) {
                 Ok(next) if snapshots.last().is_some_and(|last| next.at_ns < last.at_ns) => {
                     return Err(format!(
-                        "line {number}: the snapshot is of an earlier moment than the one before"
+                        "line {number}: the snapshot is older than the one before it"
                     ));
                 }
                 Ok(next) => snapshots.push(Snapshot { page_bytes, ..next }),
@@ -141,10 +141,7 @@ mod tests {
         assert!(said(&newer).contains("schema 9 is newer"));
         let lines: Vec<&str> = text.lines().collect();
         let swapped = format!("{}\n{}\n{}\n", lines[0], lines[2], lines[1]);
-        assert_eq!(
-            said(&swapped),
-            "line 3: the snapshot is of an earlier moment than the one before"
-        );
+        assert_eq!(said(&swapped), "line 3: the snapshot is older than the one before it");
     }
 
     proptest! {

@@ -24,7 +24,7 @@ pub struct Rule {
     pub(crate) remedy: &'static str,
     /// The command that confirms it; `PID` is the process that lost most.
     pub(crate) confirm: &'static str,
-    pub(crate) look: fn(&Interval<'_>, &UnitCosts) -> Verdict,
+    pub(crate) look: fn(&Interval<'_>, &UnitCosts) -> RuleResult,
 }
 
 /// How a condition is provoked.
@@ -37,7 +37,7 @@ pub enum Provocation {
 }
 
 /// The condition, for the machine or each group or process, or why there is none.
-pub(crate) type Verdict = Result<Vec<Finding>, NoFinding>;
+pub(crate) type RuleResult = Result<Vec<Finding>, NoFinding>;
 
 /// Why a rule finds nothing.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,13 +87,13 @@ impl Rule {
     }
 
     /// The findings that cost enough to matter, each for the group that loses.
-    pub(crate) fn verdict(&self, interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+    pub(crate) fn verdict(&self, interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
         let found = (self.look)(interval, costs)?;
         let (little, matter): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|found| found.price.is_negligible());
         match &little[..] {
             [little, ..] if matter.is_empty() => {
-                ruled_out(format!("{}; that is less than 1 % of anybody's time", little.condition))
+                ruled_out(format!("{}; that costs less than 1 %", little.condition))
             }
             _ => Ok(without_ancestors(matter)),
         }
@@ -102,7 +102,7 @@ impl Rule {
 
 impl Finding {
     /// Without any price it counts only if every counter agrees and the events are frequent.
-    pub(crate) fn if_frequent(self, interval: &Interval<'_>, events: f64) -> Verdict {
+    pub(crate) fn if_frequent(self, interval: &Interval<'_>, events: f64) -> RuleResult {
         match &self.price {
             Price::Unknown { price_unknown: missing, at_least: None }
                 if events / interval.seconds() < UNPRICED_PER_S || !self.is_unanimous() =>

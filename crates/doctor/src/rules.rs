@@ -22,7 +22,7 @@ use crate::cpu_time::{CpuTime, cpu_ticks};
 use crate::interval::{Change, Interval, TICK_NS, Task};
 use crate::lost_time::{LOST_SHARE, NOTE_SHARE};
 use crate::minor_faults::{anonymous_pages, split};
-use crate::rule::{Verdict, ruled_out, unable};
+use crate::rule::{RuleResult, ruled_out, unable};
 use crate::threads::Threads;
 use crate::waits::{NO_DELAYS, Traffic, Waits, lost_of_tasks};
 use crate::{Family, Finding, LostTime, Operation, Price, Provocation, Rule, Scope, UnitCosts};

@@ -16,7 +16,7 @@ const READAHEAD_BYTES: f64 = 131_072.0;
 
 /// What the price of waits requires.
 pub(crate) const NO_DELAYS: &str =
-    "it takes the delays of threads (as root, with sysctl kernel.task_delayacct=1)";
+    "this needs the delays of threads (as root, with sysctl kernel.task_delayacct=1)";
 
 impl Change<'_> {
     /// A task whose delays are counted.

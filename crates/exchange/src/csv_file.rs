@@ -25,7 +25,7 @@ impl<W: Write> CsvFile<W> {
 
 impl<W: Write> Sink for CsvFile<W> {
     fn rows(&mut self, columns: &[Column]) -> Result<(), ExportError> {
-        for row in 0..columns.first().map_or(0, Column::len) {
+        for row in 0..columns.first().map_or(0, Column::rows) {
             for column in columns {
                 self.text.clear();
                 // Writing to a string cannot fail.

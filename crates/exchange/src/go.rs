@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use analysis::comparison::BOOT_ID;
 use analysis::{Dataset, Response, Trial, Values};
 use model::units::split_time_name;
 
@@ -22,8 +23,6 @@ pub enum Each {
 
 /// The first of these that exists becomes `ns/op`.
 const PRIMARY: [&str; 5] = ["delay_ns", "elapsed_ns", "touch_ns", "elapsed_s", "real_ns"];
-/// A fact that differs at every boot and means nothing.
-const NAME_ONLY: &str = "boot_id";
 /// The factor of imported benchmark names.
 const BENCHMARK: &str = "benchmark";
 /// Fewest samples for a 99th percentile.
@@ -99,7 +98,7 @@ fn shared_facts(set: &Dataset) -> BTreeMap<String, String> {
         let others = facts(trial);
         shared.retain(|key, value| others.get(key) == Some(value));
     }
-    shared.retain(|key, value| key != NAME_ONLY && !value.trim().is_empty());
+    shared.retain(|key, value| key != BOOT_ID && !value.trim().is_empty());
     shared.into_iter().map(|(fact, value)| (key(&fact), one_line(&value))).collect()
 }
 

@@ -38,7 +38,7 @@ pub fn text(set: &Dataset) -> String {
             if metric.is_shared {
                 labels.push(response.clone());
             }
-            push(family, *kind, &labels, values, metric.factor);
+            push(family, metric, &labels, values);
             if values.censored() > 0 {
                 if !metric.is_shared {
                     labels.push(response);
@@ -151,14 +151,9 @@ fn label(text: &str, others: &[(String, String)]) -> String {
     label
 }
 
-fn push(
-    family: &mut Family,
-    kind: Kind,
-    labels: &[(String, String)],
-    values: &Values,
-    factor: f64,
-) {
-    if kind != Kind::Summary {
+fn push(family: &mut Family, metric: &Metric, labels: &[(String, String)], values: &Values) {
+    let factor = metric.factor;
+    if metric.kind != Kind::Summary {
         return values.at_bounds().iter().for_each(|it| family.push("", labels, it * factor));
     }
     let mut sorted = values.at_bounds();

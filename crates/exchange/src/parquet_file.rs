@@ -11,7 +11,7 @@ use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
 };
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter as GroupWriter};
 use parquet::schema::types::Type;
 
 use crate::sink::{ExportError, Sink};
@@ -68,7 +68,7 @@ impl<W: Write + Send> ParquetFile<W> {
 
 impl<W: Write + Send> Sink for ParquetFile<W> {
     fn rows(&mut self, columns: &[Column]) -> Result<(), ExportError> {
-        let all = columns.first().map_or(0, Column::len);
+        let all = columns.first().map_or(0, Column::rows);
         let mut from = 0;
         while from < all {
             let to = all.min(from + GROUP - self.rows);
@@ -145,10 +145,7 @@ impl Held {
         }
     }
 
-    fn write<W: Write + Send>(
-        &mut self,
-        group: &mut SerializedRowGroupWriter<W>,
-    ) -> Result<(), ExportError> {
+    fn write<W: Write + Send>(&mut self, group: &mut GroupWriter<W>) -> Result<(), ExportError> {
         let present = std::mem::take(&mut self.present);
         self.texts.clear();
         match &mut self.values {
@@ -162,7 +159,7 @@ impl Held {
 }
 
 fn put<T: DataType, W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<W>,
+    group: &mut GroupWriter<W>,
     values: &mut Vec<T::T>,
     present: &[i16],
 ) -> Result<(), ExportError> {

@@ -23,16 +23,13 @@ impl RunTables {
         files.piece_bytes = PIECE_BYTES;
         let mut names = [const { BTreeSet::new() }; Table::ALL.len()];
         let wide = [Table::Samples, Table::Work, Table::Passes];
-        files.read(
-            &wide,
-            || true,
-            |_, table, batch| -> Result<(), LoadError> {
-                let known = &mut names[table as usize];
-                let new: Vec<&str> = batch.names().filter(|name| !known.contains(*name)).collect();
-                known.extend(new.into_iter().map(str::to_owned));
-                Ok(())
-            },
-        )?;
+        let add = |_: &mut RunRow, table: Table, batch: Batch| -> Result<(), LoadError> {
+            let known = &mut names[table as usize];
+            let new: Vec<&str> = batch.names().filter(|name| !known.contains(*name)).collect();
+            known.extend(new.into_iter().map(str::to_owned));
+            Ok(())
+        };
+        files.read(&wide, || true, add)?;
         Ok(Self { files, names })
     }
 
@@ -50,21 +47,17 @@ impl RunTables {
     /// written, or something such as a histogram is unreadable.
     pub fn write(&self, sinks: Vec<(Table, Box<dyn Sink + '_>)>) -> Result<(), ExportError> {
         let (wanted, mut sinks): (Vec<Table>, Vec<Box<dyn Sink>>) = sinks.into_iter().unzip();
-        self.files.read(
-            &wanted,
-            || true,
-            |run, table, batch| {
-                let unreadable =
-                    run.take_unreadable().filter(|_| wanted.contains(&Table::Histograms));
-                if let Some(source) = unreadable {
-                    return Err(ExportError::Histogram { run_id: run.run_id().to_owned(), source });
-                }
-                match wanted.iter().position(|wanted| *wanted == table) {
-                    Some(sink) => sinks[sink].rows(&self.whole(run, table, batch)),
-                    None => Ok(()),
-                }
-            },
-        )?;
+        let write = |run: &mut RunRow, table: Table, batch: Batch| {
+            let unreadable = run.unreadable.take().filter(|_| wanted.contains(&Table::Histograms));
+            if let Some(error) = unreadable {
+                return Err(ExportError::Histogram(run.run_id().to_owned(), error));
+            }
+            match wanted.iter().position(|wanted| *wanted == table) {
+                Some(sink) => sinks[sink].rows(&self.whole(run, table, batch)),
+                None => Ok(()),
+            }
+        };
+        self.files.read(&wanted, || true, write)?;
         sinks.into_iter().try_for_each(Sink::finish)
     }
 

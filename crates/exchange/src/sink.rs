@@ -29,14 +29,9 @@ pub enum ExportError {
     /// Parquet cannot be written.
     #[error("cannot write Parquet: {0}")]
     Parquet(#[from] ParquetError),
-    /// An unreadable histogram.
-    #[error("run {run_id}: {source}")]
-    Histogram {
-        /// The run.
-        run_id: String,
-        /// The reason.
-        source: model::histogram::HistogramError,
-    },
+    /// An unreadable histogram: the run, and the reason.
+    #[error("run {0}: {1}")]
+    Histogram(String, #[source] model::histogram::HistogramError),
     /// Two columns with the same name.
     #[error("two columns would be named {0:?}: rename the factor")]
     SameName(String),

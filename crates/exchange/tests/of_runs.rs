@@ -23,7 +23,7 @@ fn documented() -> &'static str {
 
 const MANIFEST: &str = r#"{"schema":1,"thrashlab":"0.1.0","name":"x","factors":[{"name":"kernel","levels":[]}],"responses":[],"runs":[{"run_id":"a","levels":{"kernel":"6.1, \"old\""},"block":0,"seed":7}],"plan":""}"#;
 
-/// Writes a table of the documented run, cut off after so many bytes, as CSV or Parquet.
+/// Writes a table of the documented run, cut off after this many bytes, as CSV or Parquet.
 fn written(table: Table, bytes: usize, csv: bool) -> Vec<u8> {
     written_of(&documented().as_bytes()[..bytes], table, csv).unwrap()
 }
@@ -104,7 +104,7 @@ fn changed(change: impl Fn(&mut HistogramRecord)) -> String {
 fn a_histogram_that_cannot_be_read_is_refused_where_its_delays_are_asked_for() {
     let text = changed(|record| record.count += 1);
     let error = written_of(text.as_bytes(), Table::Histograms, true).unwrap_err().to_string();
-    assert_eq!(error, "run b0-cpuload: the histogram holds 3 delays, and its line says 4");
+    assert_eq!(error, "run b0-cpuload: the histogram has 3 delays, but its line claims 4");
     let events = written_of(text.as_bytes(), Table::Events, true).unwrap();
     assert!(String::from_utf8(events).unwrap().contains(",unreadable,\"the histogram holds"));
     assert!(written_of(text.as_bytes(), Table::Samples, true).is_ok());

@@ -6,12 +6,12 @@ mod levels;
 use std::cell::RefCell;
 
 use analysis::bisect::{
-    Axis, BisectError, Found, Measured, Target, bisect_exactly, bisect_noisily,
+    Axis, BisectError, BisectResult, Measured, Target, bisect_exactly, bisect_noisily,
 };
 use stats::NoisySettings;
 
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::event::Event;
 
 pub use command::CommandSteps;
@@ -31,7 +31,7 @@ pub trait Steps {
     }
 
     /// Earlier measurements in time order: step and value.
-    fn at_hand(&self) -> Result<Vec<(usize, f64)>, ExperimentError> {
+    fn at_hand(&self) -> Result<Vec<(usize, f64)>> {
         Ok(Vec::new())
     }
 
@@ -41,11 +41,7 @@ pub trait Steps {
     }
 
     /// Measures a step. An error ends the search.
-    fn measure(
-        &mut self,
-        step: usize,
-        driver: &mut Driver<'_>,
-    ) -> Result<Measured, ExperimentError>;
+    fn measure(&mut self, step: usize, driver: &mut Driver<'_>) -> Result<Measured>;
 }
 
 /// A search along an axis.
@@ -59,7 +55,7 @@ pub struct Bisection<'s> {
 impl Bisection<'_> {
     /// Finds the step. Fails when an end cannot be measured, there is no answer, or the user
     /// stopped it.
-    pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<Found, ExperimentError> {
+    pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<BisectResult> {
         let axis = self.steps.axis();
         let mut found = self.search(&axis, driver);
         let is_alike = match &found {
@@ -78,7 +74,7 @@ impl Bisection<'_> {
             _ if driver.waiter.stop_requested() => ExperimentError::Interrupted,
             BisectError::Measurement(error) => error,
             BisectError::TooFew => ExperimentError::WrongUse(error.to_string()),
-            BisectError::End { step, why } => ExperimentError::NotMeasured(format!(
+            BisectError::End(step, why) => ExperimentError::NotMeasured(format!(
                 "{} {}, an end of the axis, cannot be measured: {why}",
                 axis.name, axis.steps[step]
             )),
@@ -90,7 +86,7 @@ impl Bisection<'_> {
         &mut self,
         axis: &Axis,
         driver: &mut Driver<'_>,
-    ) -> Result<Found, BisectError<ExperimentError>> {
+    ) -> Result<BisectResult, BisectError<ExperimentError>> {
         let Self { steps, settings } = self;
         let (count, target) = (axis.steps.len(), steps.target());
         // Failures are taken as certain on any machine.
@@ -99,7 +95,7 @@ impl Bisection<'_> {
         }
         let at_hand = steps.at_hand().map_err(BisectError::Measurement)?;
         if !at_hand.is_empty() {
-            driver.note(&format!("{} measurements are there already", at_hand.len()));
+            driver.note(&format!("{} measurements already exist", at_hand.len()));
         }
         let driver = RefCell::new(driver);
         bisect_noisily(

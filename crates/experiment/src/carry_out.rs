@@ -6,12 +6,12 @@ use std::path::Path;
 use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor};
 
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::Result;
 use crate::execute::{Execution, has_ended, is_of_machine};
 use crate::laboratory::Laboratory;
-use crate::machines::{At, Order};
-use crate::made::{Made, run_of, set_aside};
+use crate::machines::{Executor, Order};
 use crate::plan::{Design, Plan};
+use crate::run_result::{RunResult, run_of, set_aside};
 use crate::segment::Segment;
 use crate::simulated::{SIMULATOR, simulated_key, simulator};
 
@@ -87,21 +87,13 @@ impl Laboratory {
     /// Executes the runs missing from the folder: on this host and others one at a time in plan
     /// order, in guests and simulations several at a time. A run that is refused, dies or times
     /// out is part of the result. Everything set up for them is removed.
-    pub(crate) fn carry_out(
-        &mut self,
-        folder: &Path,
-        driver: &mut Driver<'_>,
-    ) -> Result<Carried, ExperimentError> {
+    pub(crate) fn carry_out(&mut self, folder: &Path, driver: &mut Driver<'_>) -> Result<Carried> {
         let carried = self.make_missing(folder, driver);
         self.machines.close(driver);
         carried
     }
 
-    fn make_missing(
-        &mut self,
-        folder: &Path,
-        driver: &mut Driver<'_>,
-    ) -> Result<Carried, ExperimentError> {
+    fn make_missing(&mut self, folder: &Path, driver: &mut Driver<'_>) -> Result<Carried> {
         let mut carried = Carried::default();
         let (mut measured, mut virtual_ones) = (Vec::new(), Vec::new());
         for order in self.orders() {
@@ -121,8 +113,8 @@ impl Laboratory {
             let execution = Execution { machines, orders, folder, settles_first: true };
             carried.interrupted = execution.run(driver, &mut |order, made| {
                 match made {
-                    Made::Run { .. } => carried.made += 1,
-                    Made::Refused(reason) => {
+                    RunResult::Run { .. } => carried.made += 1,
+                    RunResult::Refused(reason) => {
                         carried.refused.insert(order.run_id.clone(), reason);
                     }
                 }
@@ -133,7 +125,7 @@ impl Laboratory {
     }
 
     /// The state of the experiment in a folder. Fails when a run file in it cannot be read.
-    pub fn outlook(&self, folder: &Path) -> Result<Outlook, ExperimentError> {
+    pub fn outlook(&self, folder: &Path) -> Result<Outlook> {
         let mut outlook = Outlook::default();
         for order in self.orders() {
             let is_cached = || match self.machines.guest(order.at) {
@@ -142,10 +134,12 @@ impl Laboratory {
             };
             let (runs, total_ns) = match order.at {
                 _ if self.has_finished(&order, folder)? => (&mut outlook.found, None),
-                At::Stage | At::Remote(_) => (&mut outlook.on_host.0, Some(&mut outlook.on_host.1)),
+                Executor::Stage | Executor::Remote(_) => {
+                    (&mut outlook.on_host.0, Some(&mut outlook.on_host.1))
+                }
                 _ if is_cached()? => (&mut outlook.cached, None),
-                At::Guest(_) => (&mut outlook.in_guests.0, Some(&mut outlook.in_guests.1)),
-                At::Simulator => (&mut outlook.simulated, None),
+                Executor::Guest(_) => (&mut outlook.in_guests.0, Some(&mut outlook.in_guests.1)),
+                Executor::Simulator => (&mut outlook.simulated, None),
             };
             *runs += 1;
             if let Some(total_ns) = total_ns {
@@ -158,7 +152,8 @@ impl Laboratory {
 
     fn has_simulated(&self, order: &Order) -> bool {
         let cells = self.machines.simulated.as_ref().zip(simulated_key(&order.spec).ok());
-        order.at == At::Simulator && cells.is_some_and(|(cells, key)| cells.get(&key).is_some())
+        order.at == Executor::Simulator
+            && cells.is_some_and(|(cells, key)| cells.get(&key).is_some())
     }
 
     pub(crate) fn orders(&self) -> Vec<Order> {
@@ -178,11 +173,7 @@ impl Laboratory {
     }
 
     /// Whether the folder has this run, ended by itself and made from what the plan now names.
-    pub(crate) fn has_finished(
-        &self,
-        order: &Order,
-        folder: &Path,
-    ) -> Result<bool, ExperimentError> {
+    pub(crate) fn has_finished(&self, order: &Order, folder: &Path) -> Result<bool> {
         let Some((_, run)) = run_of(folder, &order.run_id)? else { return Ok(false) };
         let Some(header) = &run.header else { return Ok(false) };
         let is_fact = |name: &str, value: &str| {
@@ -190,7 +181,7 @@ impl Laboratory {
         };
         let same_machine = match (order.at, self.machines.guest(order.at)) {
             (_, Some(vm)) => is_fact("vm_machine_blake3", vm.key()),
-            (At::Simulator, _) => is_fact(SIMULATOR, &simulator()),
+            (Executor::Simulator, _) => is_fact(SIMULATOR, &simulator()),
             (at, _) => is_of_machine(&header.environment, self.machines.address(at).as_deref()),
         };
         let is_of_cell = self.cells[order.cell].describes(&header.spec);

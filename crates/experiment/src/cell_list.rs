@@ -12,9 +12,9 @@ use model::{EndStatus, Spec, SubjectSpec};
 use serde::{Deserialize, Serialize};
 use vm::{IN_GUEST, PackedMachine, Stop, Vm, VmError, VmOptions};
 
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::laboratory::Laboratory;
-use crate::machines::At;
+use crate::machines::Executor;
 use crate::plan::{CellPlan, label};
 use crate::simulated::{simulated_cell, simulated_key};
 
@@ -42,7 +42,7 @@ struct ListedCell {
 
 /// The result of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct MadeCell {
+pub struct CellResult {
     key: String,
     /// How its run ended; none without a run. Only a complete one is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub(crate) fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
     for cell in cells.iter().filter(|cell| !cell.is_deterministic()) {
         let reason = match &cell.subject {
             Some(crate::SubjectArg::Vm(_)) => {
-                "accel=kvm is not deterministic, so each host would make another run of it; use \
+                "accel=kvm is not deterministic, so each host would run it differently; use \
                  accel=tcg"
             }
             _ => {
@@ -77,7 +77,7 @@ pub(crate) fn bound_to_host(cells: &[CellPlan]) -> Vec<String> {
 impl Laboratory {
     /// What the plan needs and `folder` lacks, as JSON lines: machines, then cells, each once.
     /// Fails when a run file of the folder cannot be read, or a spec cannot be written.
-    pub fn list(&self, folder: &Path) -> Result<String, ExperimentError> {
+    pub fn list(&self, folder: &Path) -> Result<String> {
         let mut cells = Vec::new();
         let (mut keys, mut machines) = (BTreeSet::new(), BTreeMap::new());
         for order in self.orders() {
@@ -85,7 +85,7 @@ impl Laboratory {
             let key = match guest {
                 Some(vm) => vm.cell_key(&order.spec)?,
                 // What measures its host is refused before a laboratory is set up.
-                None if order.at != At::Simulator => continue,
+                None if order.at != Executor::Simulator => continue,
                 None => simulated_key(&order.spec).map_err(ExperimentError::NotMeasured)?,
             };
             if keys.contains(&key) || self.has_finished(&order, folder)? {
@@ -132,11 +132,7 @@ impl CellMaker {
 
     /// Processes a line: remembers a machine, runs a cell. Fails when it is no line of a list, or
     /// the user stopped it. Problems of a cell or its machine are part of the result.
-    pub fn take(
-        &mut self,
-        line: &str,
-        stop: Stop<'_>,
-    ) -> Result<Option<MadeCell>, ExperimentError> {
+    pub fn take(&mut self, line: &str, stop: Stop<'_>) -> Result<Option<CellResult>> {
         let listed: Listed = serde_json::from_str(line).map_err(|error| {
             ExperimentError::WrongUse(format!("no cell and no machine: {error}"))
         })?;
@@ -146,7 +142,7 @@ impl CellMaker {
                 let opened = match is_key(key) {
                     true => Vm::unpack(&packed, &self.machines_folder.join(key), &self.options)
                         .map_err(|why| why.to_string()),
-                    false => Err(format!("{key:?} is no hash")),
+                    false => Err(format!("{key:?} is not a hash")),
                 };
                 self.machines.insert(packed.key, opened);
                 Ok(None)
@@ -155,22 +151,22 @@ impl CellMaker {
                 let made = match self.make(&cell, stop) {
                     // Only this cell fails.
                     Err(ExperimentError::NotMeasured(why)) => {
-                        MadeCell { why: Some(why), ..MadeCell::default() }
+                        CellResult { why: Some(why), ..CellResult::default() }
                     }
                     made => made?,
                 };
-                Ok(Some(MadeCell { key: cell.key, ..made }))
+                Ok(Some(CellResult { key: cell.key, ..made }))
             }
         }
     }
 
-    fn make(&self, cell: &ListedCell, stop: Stop<'_>) -> Result<MadeCell, ExperimentError> {
+    fn make(&self, cell: &ListedCell, stop: Stop<'_>) -> Result<CellResult> {
         let cannot = ExperimentError::NotMeasured;
         let vm = match cell.machine.as_ref().and_then(|key| self.machines.get(key)) {
             _ if !matches!(cell.spec.subject, SubjectSpec::Vm(_)) => None,
             Some(Ok(vm)) => Some(vm),
             Some(Err(why)) => return Err(cannot(why.clone())),
-            None => return Err(cannot("the list does not have its machine before it".to_owned())),
+            None => return Err(cannot("its machine is not listed before it".to_owned())),
         };
         let here = match vm {
             Some(vm) => vm.cell_key(&cell.spec)?,
@@ -189,13 +185,13 @@ impl CellMaker {
                 (outcome.status, outcome.death, cached)
             }
             None => {
-                let made = simulated_cell(&cell.spec, IN_GUEST, Some(&self.cells));
+                let made = simulated_cell(&cell.spec, Some(&self.cells));
                 (EndStatus::Complete, None, made.map_err(cannot)?.1)
             }
         };
         match status {
             EndStatus::Interrupted => Err(VmError::Interrupted.into()),
-            _ => Ok(MadeCell { status: Some(status), cached, why, ..MadeCell::default() }),
+            _ => Ok(CellResult { status: Some(status), cached, why, ..CellResult::default() }),
         }
     }
 }
@@ -214,6 +210,7 @@ mod tests {
 
     use super::*;
     use crate::plan::parse_plan;
+    use crate::simulated::simulated_run;
 
     const PLAN: &str = r#"
         name = "p"
@@ -266,8 +263,14 @@ mod tests {
                 let made = maker.take(&line, &|| false).unwrap().unwrap();
                 assert_eq!((made.status, made.cached), (Some(EndStatus::Complete), cached));
                 let Listed::Cell(cell) = serde_json::from_str(&line).unwrap() else { panic!() };
-                let named = |cells| simulated_cell(&cell.spec, "01-old-seed1", cells).unwrap().0;
-                assert_eq!(named(Some(&maker.cells)), named(None));
+                let mut named = Vec::new();
+                let mut sink = |bytes: &[u8], _: Option<&model::Line>| {
+                    named.extend_from_slice(bytes);
+                    Ok(())
+                };
+                let (bytes, _) = simulated_cell(&cell.spec, Some(&maker.cells)).unwrap();
+                vm::replay(&bytes, "01-old-seed1", &mut sink).unwrap();
+                assert_eq!(named, simulated_run(&cell.spec, "01-old-seed1").unwrap());
                 let cells = &maker.cells.folder;
                 assert!(cells.join(format!("{}.run.jsonl", made.key)).is_file());
             }

@@ -9,36 +9,36 @@ use clap::Args;
 use keep::{Cache, Cells};
 use model::units::parse_duration_ns;
 use remote::RemoteOptions;
-use subject::Machine;
+use subject::{Machine, StageOptions};
 use vm::VmOptions;
 
 use crate::event::{Event, Listener};
 
-/// How runs are made, whatever asks for them, as it is typed.
+/// How runs are executed, for every search, as typed.
 #[derive(Args, Clone, Debug)]
 pub struct DriverOptions {
     /// With vm: run every cell again and keep none
     #[arg(long)]
     pub no_cache: bool,
 
-    /// Guests or simulations at a time; on all nodes of a fleet together [default: one a CPU]
+    /// Guests or simulations at a time; on all nodes of a fleet together [default: one per CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
 
-    /// With vm: a guest that writes nothing for this long, on the wall clock, is taken for stuck
+    /// With vm: a guest that writes nothing for this long, on the wall clock, counts as stuck
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_duration_ns)]
     pub wall_limit: u64,
 
     #[command(flatten)]
     pub(crate) remote: RemoteOptions,
 
-    /// Folder on a disk for files: those of loads and measures; with ssh:// there, with --fleet on
-    /// the nodes [default: /var/tmp/thrashlab-UID]
+    /// Folder on a disk for files: those of loads and measures; with ssh:// on that machine, with
+    /// --fleet on the nodes [default: /var/tmp/thrashlab-UID]
     #[arg(long, value_name = "DIR")]
     pub work_dir: Option<PathBuf>,
 
-    /// Folder of finished cells to take from and add to, simulations too, instead of the user's
-    /// cache of guests
+    /// Folder in which finished cells (guests and simulations) are looked up and stored, instead of
+    /// the user's cache
     #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
     pub(crate) cells: Option<PathBuf>,
 
@@ -57,6 +57,16 @@ impl DriverOptions {
         Some(Cells { folder: self.cells.clone()? })
     }
 
+    pub(crate) fn stage(&self, swap_bytes: Option<u64>) -> StageOptions {
+        StageOptions {
+            work_dir: self.work_dir.clone(),
+            swap_bytes,
+            origins: self.origins.clone(),
+            freeze: self.freeze,
+            ..StageOptions::default()
+        }
+    }
+
     pub(crate) fn guests(&self) -> VmOptions {
         let cache = Cache::of_user();
         VmOptions {
@@ -73,13 +83,13 @@ impl DriverOptions {
 
 /// Executes plans and matrices: sets up machines, executes the runs, and cleans up.
 pub struct Driver<'a> {
-    /// How runs are made.
+    /// How runs are executed.
     pub options: &'a DriverOptions,
     /// The user's stop request.
     pub waiter: &'a Waiter,
     pub(crate) on_event: &'a mut Listener<'a>,
     /// Notes on the host so far: a search sets up its stage again for each batch.
-    said_of_host: BTreeSet<String>,
+    host_notes: BTreeSet<String>,
 }
 
 impl<'a> Driver<'a> {
@@ -89,7 +99,7 @@ impl<'a> Driver<'a> {
         waiter: &'a Waiter,
         on_event: &'a mut Listener<'a>,
     ) -> Self {
-        Self { options, waiter, on_event, said_of_host: BTreeSet::new() }
+        Self { options, waiter, on_event, host_notes: BTreeSet::new() }
     }
 
     /// Reports a note to the user.
@@ -99,9 +109,9 @@ impl<'a> Driver<'a> {
 
     /// Reports a note about this host, once.
     pub(crate) fn note_of_host(&mut self, text: String) {
-        if !self.said_of_host.contains(&text) {
+        if !self.host_notes.contains(&text) {
             self.note(&text);
-            self.said_of_host.insert(text);
+            self.host_notes.insert(text);
         }
     }
 

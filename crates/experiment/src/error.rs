@@ -1,4 +1,4 @@
-//! Why an experiment cannot go on.
+//! Why an experiment cannot continue.
 
 use remote::RemoteError;
 use store::StoreError;
@@ -6,6 +6,9 @@ use subject::StageError;
 use vm::VmError;
 
 use crate::plan::PlanError;
+
+/// What the steps of an experiment return.
+pub(crate) type Result<T, E = ExperimentError> = std::result::Result<T, E>;
 
 /// An experiment that cannot go on.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use analysis::sweep::{Curve, Found};
+use analysis::sweep::{Curve, SweepResult};
 use model::{EndStatus, Line, RunEncoder};
 use serde::{Serialize, Serializer};
 
@@ -67,7 +67,7 @@ pub enum Event<'a> {
         /// The curve so far.
         curve: &'a Curve,
         /// The analysis so far.
-        found: &'a Found,
+        found: &'a SweepResult,
     },
     /// A measurement of a noisy bisection changed the probabilities.
     Likely {

@@ -11,14 +11,13 @@ use std::time::Duration;
 use keep::Cells;
 use model::{EndStatus, Environment, Line, REMOTE_FACT, Run};
 use remote::RunEvent;
-use subject::RunLines;
-use vm::{Vm, VmError};
+use vm::{Vm, replay};
 
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::Result;
 use crate::event::Event;
 use crate::machines::{Machines, Order};
-use crate::made::{Made, Output};
+use crate::run_result::{Output, RunResult};
 use crate::segment::Segment;
 use crate::simulated::simulated_cell;
 
@@ -26,7 +25,7 @@ use crate::simulated::simulated_cell;
 const TICK: Duration = Duration::from_millis(50);
 
 /// Receives the result of a run; an error ends the execution.
-pub(crate) type Take<'t> = dyn FnMut(&Order, Made) -> Result<(), ExperimentError> + 't;
+pub(crate) type Take<'t> = dyn FnMut(&Order, RunResult) -> Result<()> + 't;
 
 /// Runs of one kind, measured or exactly repeatable, that are to be executed.
 pub(crate) struct Execution<'a> {
@@ -40,17 +39,17 @@ pub(crate) struct Execution<'a> {
 /// Reports the end of a run, unless refused because the user stopped it.
 fn ended(
     (index, order): (usize, &Order),
-    (made, cached, interrupted): (Made, bool, bool),
+    (made, cached, interrupted): (RunResult, bool, bool),
     driver: &mut Driver<'_>,
     take: &mut Take<'_>,
-) -> Result<(), ExperimentError> {
+) -> Result<()> {
     match &made {
-        Made::Run { path, run, .. } => {
+        RunResult::Run { path, run, .. } => {
             (driver.on_event)(&Event::Ended { index, status: run.status(), path, cached });
             take(order, made)
         }
-        Made::Refused(_) if interrupted => Ok(()),
-        Made::Refused(reason) => {
+        RunResult::Refused(_) if interrupted => Ok(()),
+        RunResult::Refused(reason) => {
             let reason = reason.clone();
             take(order, made)?;
             (driver.on_event)(&Event::Skipped { index, reason: &reason });
@@ -63,11 +62,11 @@ enum Report {
     Started,
     Line(Box<Line>),
     /// Its result, and whether it was taken from the cache.
-    Ended(Box<Made>, bool),
+    Ended(Box<RunResult>, bool),
 }
 
 /// A worker's message: a run that cannot be executed is an error of the whole.
-type Message = (usize, Result<Report, ExperimentError>);
+type Message = (usize, Result<Report>);
 
 struct Pool<'a> {
     orders: &'a [Order],
@@ -81,11 +80,7 @@ struct Pool<'a> {
 
 impl Execution<'_> {
     /// Executes the runs; returns whether the user stopped it.
-    pub(crate) fn run(
-        self,
-        driver: &mut Driver<'_>,
-        take: &mut Take<'_>,
-    ) -> Result<bool, ExperimentError> {
+    pub(crate) fn run(self, driver: &mut Driver<'_>, take: &mut Take<'_>) -> Result<bool> {
         let orders = self.orders.iter();
         let Some(first) = self.orders.first() else { return Ok(driver.waiter.stop_requested()) };
         let segments: Vec<Segment> =
@@ -98,11 +93,7 @@ impl Execution<'_> {
         }
     }
 
-    fn one_at_a_time(
-        self,
-        driver: &mut Driver<'_>,
-        take: &mut Take<'_>,
-    ) -> Result<bool, ExperimentError> {
+    fn one_at_a_time(self, driver: &mut Driver<'_>, take: &mut Take<'_>) -> Result<bool> {
         let waiter = driver.waiter;
         for (index, order) in self.orders.iter().enumerate() {
             if index > 0 || self.settles_first {
@@ -126,17 +117,13 @@ impl Execution<'_> {
                 Ok(())
             };
             let death = self.machines.measure(order, self.folder, waiter, &mut hear)?;
-            let made = output.made(death)?;
+            let made = output.into_result(death)?;
             ended((index, order), (made, false, waiter.stop_requested()), driver, take)?;
         }
         Ok(waiter.stop_requested())
     }
 
-    fn several_at_a_time(
-        self,
-        driver: &mut Driver<'_>,
-        take: &mut Take<'_>,
-    ) -> Result<bool, ExperimentError> {
+    fn several_at_a_time(self, driver: &mut Driver<'_>, take: &mut Take<'_>) -> Result<bool> {
         let Self { machines, orders, folder, .. } = self;
         let jobs = driver.jobs(machines.largest_guest_bytes());
         let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -199,7 +186,7 @@ impl Pool<'_> {
         }
     }
 
-    fn order(&self, index: usize, sender: &Sender<Message>) -> Result<Report, ExperimentError> {
+    fn order(&self, index: usize, sender: &Sender<Message>) -> Result<Report> {
         let Order { run_id, spec, .. } = &self.orders[index];
         let mut output = Output::new(self.folder, run_id);
         let mut sink = |bytes: &[u8], line: Option<&Line>| -> io::Result<()> {
@@ -215,20 +202,19 @@ impl Pool<'_> {
                 let (outcome, cached) = vm.run(spec, run_id, &stop, &mut sink)?;
                 (outcome.death, cached)
             }
-            None => match simulated_cell(spec, run_id, self.simulated) {
+            None => match simulated_cell(spec, self.simulated) {
                 Ok((bytes, cached)) => {
-                    let mut lines = RunLines::default();
-                    lines.push(&bytes, &mut sink).map_err(VmError::Results)?;
+                    replay(&bytes, run_id, &mut sink)?;
                     (None, cached)
                 }
                 Err(why) => (Some(why), false),
             },
         };
-        Ok(Report::Ended(Box::new(output.made(death)?), cached))
+        Ok(Report::Ended(Box::new(output.into_result(death)?), cached))
     }
 }
 
-/// Whether a run was made on this machine (`None`) or the one of this address.
+/// Whether a run was executed on this machine (`None`) or on the one at this address.
 pub(crate) fn is_of_machine(facts: &Environment, address: Option<&str>) -> bool {
     facts.get(REMOTE_FACT).map(String::as_str) == address
 }

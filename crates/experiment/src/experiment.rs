@@ -10,7 +10,7 @@ use model::{Manifest, ManifestRun};
 use crate::carry_out::{Carried, aliases, factors, manifest};
 use crate::cell_list::bound_to_host;
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::laboratory::Laboratory;
 use crate::plan::{Plan, parse_plan};
 use crate::results_folder::{named_or, open, read_plan, write_manifest, wrong_plan};
@@ -19,15 +19,15 @@ use crate::typed::{Seeds, seeds};
 /// Typed options, which override the plan.
 #[derive(Args, Clone, Debug)]
 pub struct PlanChanges {
-    /// Run the first cell against itself: what differs is noise
+    /// Run the first cell against itself: any difference is noise
     #[arg(long, display_order = 3)]
     pub aa: bool,
 
-    /// Blocks, each a pass through all cells [default: as the plan says]
+    /// Blocks, each a pass through all cells [default: the plan's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub blocks: Option<u32>,
 
-    /// Seeds of the blocks: 20 (1 to 20), 5..9 or 1,2,7 [default: as the plan says]
+    /// Seeds of the blocks: 20 (1 to 20), 5..9 or 1,2,7 [default: the plan's]
     #[arg(long, value_name = "SEEDS", conflicts_with = "blocks", value_parser = seeds)]
     pub seeds: Option<Seeds>,
 }
@@ -47,11 +47,7 @@ pub struct Experiment {
 
 impl Experiment {
     /// Reads a plan. Fails when it is unreadable or invalid.
-    pub fn new(
-        path: &Path,
-        changes: &PlanChanges,
-        output: Option<&Path>,
-    ) -> Result<Self, ExperimentError> {
+    pub fn new(path: &Path, changes: &PlanChanges, output: Option<&Path>) -> Result<Self> {
         let (text, plan_folder) = read_plan(path)?;
         let mut plan = parse_plan(&text).map_err(|error| wrong_plan(path, error))?;
         if let Some(blocks) = changes.blocks {
@@ -69,7 +65,7 @@ impl Experiment {
     }
 
     /// The resolved manifest of the plan. The error names what cannot be set.
-    pub fn planned(&self) -> Result<Manifest, ExperimentError> {
+    pub fn planned(&self) -> Result<Manifest> {
         let cells = self.plan.cells(&self.plan_folder);
         cells.map_err(|error| ExperimentError::WrongUse(error.to_string()))?;
         Ok(manifest(&self.plan, &self.text))
@@ -77,7 +73,7 @@ impl Experiment {
 
     /// Continues with the folder's runs of this experiment, if any; more blocks are no other plan.
     /// Fails when it holds another experiment.
-    pub fn open(&mut self) -> Result<(), ExperimentError> {
+    pub fn open(&mut self) -> Result<()> {
         let Self { plan, folder, .. } = self;
         let is_same =
             |former: &Manifest| former.name == plan.name && former.factors == factors(plan);
@@ -86,7 +82,7 @@ impl Experiment {
     }
 
     /// Fails if only this host can run some cells. The error names the cells and reasons.
-    pub fn may_go_elsewhere(&self) -> Result<(), ExperimentError> {
+    pub fn may_go_elsewhere(&self) -> Result<()> {
         // What cannot be set at all is reported at set-up.
         let cells = self.plan.cells(&self.plan_folder).unwrap_or_default();
         let reasons = bound_to_host(&cells);
@@ -99,7 +95,7 @@ impl Experiment {
     }
 
     /// Sets up everything the plan needs. Fails as [`Laboratory::set_up`].
-    pub fn set_up(&self, driver: &mut Driver<'_>) -> Result<Laboratory, ExperimentError> {
+    pub fn set_up(&self, driver: &mut Driver<'_>) -> Result<Laboratory> {
         let lab = Laboratory::set_up(&self.plan, &self.plan_folder, driver)?;
         for line in aliases(&self.plan) {
             driver.note(&format!("confounded in this fraction: {line}"));
@@ -108,11 +104,7 @@ impl Experiment {
     }
 
     /// Executes the runs missing from the folder.
-    pub fn run(
-        &self,
-        lab: &mut Laboratory,
-        driver: &mut Driver<'_>,
-    ) -> Result<Carried, ExperimentError> {
+    pub fn run(&self, lab: &mut Laboratory, driver: &mut Driver<'_>) -> Result<Carried> {
         let manifest = with_former(manifest(&self.plan, &self.text), self.former.as_ref());
         if self.former.as_ref() != Some(&manifest) {
             write_manifest(&manifest, &self.folder)?;

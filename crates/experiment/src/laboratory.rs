@@ -9,8 +9,8 @@ use remote::RemoteError;
 use vm::VmError;
 
 use crate::driver::Driver;
-use crate::error::ExperimentError;
-use crate::machines::{Machines, Place};
+use crate::error::{ExperimentError, Result};
+use crate::machines::{CellTarget, Machines};
 use crate::plan::{CellPlan, Plan, PlanError, in_words};
 
 /// Most lines shown of a failed build command.
@@ -21,18 +21,14 @@ pub struct Laboratory {
     pub(crate) plan: Plan,
     pub(crate) cells: Vec<CellPlan>,
     /// One per cell.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<CellTarget>,
     pub(crate) machines: Machines,
 }
 
 impl Laboratory {
     /// Runs the build commands, sets up the machines, and tries every setting. Paths and build
     /// commands start in `folder`. Everything unavailable is one [`PlanError::Problems`].
-    pub(crate) fn set_up(
-        plan: &Plan,
-        folder: &Path,
-        driver: &mut Driver<'_>,
-    ) -> Result<Self, ExperimentError> {
+    pub(crate) fn set_up(plan: &Plan, folder: &Path, driver: &mut Driver<'_>) -> Result<Self> {
         let mut problems = build(plan, folder, driver);
         let (cells, wrong) = plan.resolved(folder)?;
         // Continue with the other cells, to report all problems at once.

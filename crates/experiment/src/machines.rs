@@ -6,17 +6,17 @@ use agent::Waiter;
 use keep::Cells;
 use model::{Spec, SubjectSpec, VmSpec};
 use remote::{RunEvent, Session};
-use subject::{LocalSubject, Stage, StageError, StageOptions};
+use subject::{LocalSubject, Stage, StageError};
 use vm::Vm;
 
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::event::Event;
 use crate::plan::CellPlan;
 use crate::subject_arg::{self, RemoteArg, SubjectArg};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum At {
+pub(crate) enum Executor {
     Stage,
     /// The session of this index.
     Remote(usize),
@@ -25,7 +25,7 @@ pub(crate) enum At {
     Simulator,
 }
 
-impl At {
+impl Executor {
     /// Whether it is a real machine, which takes part in what it makes.
     pub(crate) fn is_measured(self) -> bool {
         matches!(self, Self::Stage | Self::Remote(_))
@@ -39,11 +39,11 @@ pub(crate) struct Order {
     /// Index of its cell, or its position in the order of a matrix.
     pub(crate) cell: usize,
     pub(crate) spec: Spec,
-    pub(crate) at: At,
+    pub(crate) at: Executor,
 }
 
 /// What executes a cell's runs, and the subject as their headers describe it.
-pub(crate) type Place = (At, SubjectSpec);
+pub(crate) type CellTarget = (Executor, SubjectSpec);
 
 #[derive(Default)]
 pub(crate) struct Machines {
@@ -64,16 +64,16 @@ impl Machines {
         cell: &CellPlan,
         purpose: &Path,
         driver: &mut Driver<'_>,
-    ) -> Result<Place, ExperimentError> {
+    ) -> Result<CellTarget> {
         match &cell.subject {
             Some(SubjectArg::Vm(request)) => {
                 let (spec, note) = subject_arg::vm_spec(request);
                 let index = self.guest_index(&spec, note, driver)?;
-                Ok((At::Guest(index), SubjectSpec::Vm(Box::new(spec))))
+                Ok((Executor::Guest(index), SubjectSpec::Vm(Box::new(spec))))
             }
             Some(SubjectArg::Mmu(mmu)) => {
                 self.simulated = driver.options.simulated();
-                Ok((At::Simulator, SubjectSpec::Mmu(mmu.clone())))
+                Ok((Executor::Simulator, SubjectSpec::Mmu(mmu.clone())))
             }
             Some(SubjectArg::Remote(remote)) => self.on_remote(cell, remote, purpose, driver),
             Some(SubjectArg::Here(asked)) => self.on_stage(cell, Some(asked), driver),
@@ -86,10 +86,15 @@ impl Machines {
         cell: &CellPlan,
         asked: Option<&LocalSubject>,
         driver: &mut Driver<'_>,
-    ) -> Result<Place, ExperimentError> {
+    ) -> Result<CellTarget> {
         let (swap_bytes, stage) = match &mut self.stage {
             Some(known) => known,
-            None => self.stage.insert((cell.swap_bytes, set_stage(cell, driver)?)),
+            None => {
+                let options = driver.options.stage(cell.swap_bytes);
+                let stage = Stage::set(options, driver.waiter)?;
+                stage.notes().into_iter().for_each(|note| driver.note_of_host(note));
+                self.stage.insert((cell.swap_bytes, stage))
+            }
         };
         if *swap_bytes != cell.swap_bytes {
             return Err(ExperimentError::NotMeasured(
@@ -103,7 +108,7 @@ impl Machines {
         note.iter().for_each(|note| driver.note(note));
         let problems = stage.try_parameters(&cell.sysctls);
         match problems.is_empty() {
-            true => Ok((At::Stage, subject)),
+            true => Ok((Executor::Stage, subject)),
             false => {
                 let problems: Vec<String> = problems.iter().map(StageError::to_string).collect();
                 Err(ExperimentError::NotMeasured(problems.join("; ")))
@@ -117,7 +122,7 @@ impl Machines {
         remote: &RemoteArg,
         purpose: &Path,
         driver: &mut Driver<'_>,
-    ) -> Result<Place, ExperimentError> {
+    ) -> Result<CellTarget> {
         let Driver { options, waiter, on_event, .. } = driver;
         let say = &mut |text: &str| on_event(&Event::Note { text });
         let address = &remote.address;
@@ -132,9 +137,7 @@ impl Machines {
             None => {
                 let mut remote = options.remote.clone();
                 remote.purpose = purpose.to_owned();
-                remote.work_dir.clone_from(&options.work_dir);
-                remote.origins.clone_from(&options.origins);
-                (remote.swap_bytes, remote.freeze) = (cell.swap_bytes, options.freeze);
+                remote.stage = options.stage(cell.swap_bytes);
                 let session = Session::open(address, &remote, waiter, say)?;
                 self.sessions.push((cell.swap_bytes, session));
                 self.sessions.len() - 1
@@ -144,7 +147,7 @@ impl Machines {
         let (subject, note) =
             session.prepare(remote.subject.as_ref(), &cell.sysctls, waiter, say)?;
         note.iter().for_each(|note| say(&format!("{address}: {note}")));
-        Ok((At::Remote(index), subject))
+        Ok((Executor::Remote(index), subject))
     }
 
     /// The index of a guest machine, booted unless an earlier cell has the same.
@@ -153,7 +156,7 @@ impl Machines {
         spec: &VmSpec,
         note: Option<String>,
         driver: &mut Driver<'_>,
-    ) -> Result<usize, ExperimentError> {
+    ) -> Result<usize> {
         if let Some(index) = self.guests.iter().position(|(other, _)| other == spec) {
             return Ok(index);
         }
@@ -167,17 +170,17 @@ impl Machines {
     }
 
     /// The guest machine, if the runs use one.
-    pub(crate) fn guest(&self, at: At) -> Option<&Vm> {
+    pub(crate) fn guest(&self, at: Executor) -> Option<&Vm> {
         match at {
-            At::Guest(index) => self.guests.get(index).map(|(_, vm)| vm),
+            Executor::Guest(index) => self.guests.get(index).map(|(_, vm)| vm),
             _ => None,
         }
     }
 
     /// The address of the other host, if the runs use one.
-    pub(crate) fn address(&self, at: At) -> Option<String> {
+    pub(crate) fn address(&self, at: Executor) -> Option<String> {
         match at {
-            At::Remote(index) => Some(self.sessions[index].1.address().to_string()),
+            Executor::Remote(index) => Some(self.sessions[index].1.address().to_string()),
             _ => None,
         }
     }
@@ -188,8 +191,8 @@ impl Machines {
     }
 
     /// Waits until the last run has no effect on the next. Sessions do so themselves.
-    pub(crate) fn settle(&self, at: At, waiter: &Waiter) {
-        if let (At::Stage, Some((_, stage))) = (at, &self.stage) {
+    pub(crate) fn settle(&self, at: Executor, waiter: &Waiter) {
+        if let (Executor::Stage, Some((_, stage))) = (at, &self.stage) {
             stage.settle(waiter);
         }
     }
@@ -201,10 +204,10 @@ impl Machines {
         folder: &Path,
         waiter: &Waiter,
         hear: &mut dyn FnMut(RunEvent<'_>) -> std::io::Result<()>,
-    ) -> Result<Option<String>, ExperimentError> {
+    ) -> Result<Option<String>> {
         let Order { spec, run_id, at, .. } = order;
         let outcome = match (at, &mut self.stage) {
-            (At::Remote(index), _) => {
+            (Executor::Remote(index), _) => {
                 self.sessions[*index].1.run(spec, run_id, folder, waiter, hear)?
             }
             (_, Some((_, stage))) => stage
@@ -223,17 +226,4 @@ impl Machines {
             driver.note(&format!("cannot be removed, the next start tries again: {left}"));
         }
     }
-}
-
-fn set_stage(cell: &CellPlan, driver: &mut Driver<'_>) -> Result<Stage, ExperimentError> {
-    let options = StageOptions {
-        work_dir: driver.options.work_dir.clone(),
-        swap_bytes: cell.swap_bytes,
-        origins: driver.options.origins.clone(),
-        freeze: driver.options.freeze,
-        ..StageOptions::default()
-    };
-    let stage = Stage::set(options, driver.waiter)?;
-    stage.notes().into_iter().for_each(|note| driver.note_of_host(note));
-    Ok(stage)
 }

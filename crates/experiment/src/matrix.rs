@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use model::{BASELINE, EndStatus, Measure, Run, Spec, SubjectSpec, Timing};
 
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::execute::{Execution, has_ended, is_of_machine};
 use crate::job::{as_planned, load_spec};
-use crate::machines::{At, Machines, Order};
-use crate::made::{Made, run_of, set_aside};
+use crate::machines::{Executor, Machines, Order};
 use crate::plan::{CellPlan, check_volume};
+use crate::run_result::{RunResult, run_of, set_aside};
 use crate::segment::pieces;
 use workloads::RUNS;
 
@@ -130,7 +130,7 @@ impl MatrixPlan {
         }
     }
 
-    fn orders(&self, at: At, subject: &SubjectSpec) -> Vec<Order> {
+    fn orders(&self, at: Executor, subject: &SubjectSpec) -> Vec<Order> {
         let runs = match at.is_measured() {
             true => self.runs(subject),
             false => self.cells(subject),
@@ -167,11 +167,7 @@ impl Driver<'_> {
     /// Executes the runs missing from the folder, and cleans up. Fails when the machine is
     /// unavailable or fails, results cannot be written, or the baseline cannot be measured.
     /// Another load that cannot run, dies or times out is part of the result.
-    pub fn measure_matrix(
-        &mut self,
-        plan: &MatrixPlan,
-        folder: &Path,
-    ) -> Result<MatrixResult, ExperimentError> {
+    pub fn measure_matrix(&mut self, plan: &MatrixPlan, folder: &Path) -> Result<MatrixResult> {
         let mut machines = Machines::default();
         let (at, subject) = machines.place(&plan.cell, folder, self)?;
         let result = self.matrix_runs(&mut machines, plan.orders(at, &subject), folder);
@@ -184,10 +180,10 @@ impl Driver<'_> {
         machines: &mut Machines,
         orders: Vec<Order>,
         folder: &Path,
-    ) -> Result<MatrixResult, ExperimentError> {
+    ) -> Result<MatrixResult> {
         let (mut result, mut runs) = (MatrixResult::default(), BTreeMap::new());
-        let mut take = |order: &Order, made: Made| match made {
-            Made::Run { path, run, death } => {
+        let mut take = |order: &Order, made: RunResult| match made {
+            RunResult::Run { path, run, death } => {
                 let failed = !run.is_measured() && run.status() != EndStatus::Interrupted;
                 if failed && is_needed(order) {
                     return Err(no_baseline(&why_not(&run, death)));
@@ -197,8 +193,8 @@ impl Driver<'_> {
                 runs.insert((place, path), *run);
                 Ok(())
             }
-            Made::Refused(reason) if is_needed(order) => Err(no_baseline(&reason)),
-            Made::Refused(reason) => {
+            RunResult::Refused(reason) if is_needed(order) => Err(no_baseline(&reason)),
+            RunResult::Refused(reason) => {
                 // The baseline has other parts.
                 if order.spec.load.name != BASELINE {
                     result.skipped.insert(order.spec.load.name.clone(), reason);
@@ -242,11 +238,7 @@ fn why_not(run: &Run, death: Option<String>) -> String {
 }
 
 /// The run of an earlier invocation in this folder; an unfinished one is renamed.
-fn found(
-    machines: &Machines,
-    order: &Order,
-    folder: &Path,
-) -> Result<Option<Made>, ExperimentError> {
+fn found(machines: &Machines, order: &Order, folder: &Path) -> Result<Option<RunResult>> {
     let Some((path, run)) = run_of(folder, &order.run_id)? else { return Ok(None) };
     let address = machines.address(order.at);
     let is_this = run.header.as_ref().is_some_and(|header| {
@@ -263,7 +255,7 @@ fn found(
         set_aside(folder, &order.run_id)?;
         return Ok(None);
     }
-    Ok(Some(Made::Run { path, run: Box::new(run), death: None }))
+    Ok(Some(RunResult::Run { path, run: Box::new(run), death: None }))
 }
 
 #[cfg(test)]

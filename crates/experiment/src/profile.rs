@@ -38,11 +38,11 @@ pub struct TimingChanges {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) points: Option<u32>,
 
-    /// Longest wait for a load to become warm
+    /// Maximum time to wait for a load to become warm
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
     pub(crate) warmup: Option<u64>,
 
-    /// Longest time of one interaction; a longer one is kept as unfinished and ends its load
+    /// Maximum time of one interaction; a longer one is recorded as unfinished and ends its load
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ns)]
     pub(crate) timeout: Option<u64>,
 }
@@ -62,7 +62,9 @@ pub(crate) fn timing(
     let name = name.or(of_machine).unwrap_or(PROFILES[0].0);
     let found = PROFILES.iter().find(|(known, _)| *known == name);
     let (_, [interval_ns, warmup_ns, timeout_ns]) = found.ok_or_else(|| {
-        format!("profile: there is no {name:?}; there are default, quick, slow and classic")
+        format!(
+            "profile: no profile is named {name:?}; choose from default, quick, slow and classic"
+        )
     })?;
     let is_changed = *changes != TimingChanges::default();
     let timing = Timing {

@@ -7,11 +7,11 @@ use model::Manifest;
 use store::StoreError;
 use store::results::read_runs;
 
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::plan::PlanError;
 
 /// The text of a plan, and the base folder of its paths.
-pub(crate) fn read_plan(path: &Path) -> Result<(String, PathBuf), ExperimentError> {
+pub(crate) fn read_plan(path: &Path) -> Result<(String, PathBuf)> {
     let wrong = |error| format!("read the plan {}: {error}", path.display());
     let text = fs::read_to_string(path).map_err(|error| ExperimentError::WrongUse(wrong(error)))?;
     Ok((text, path.parent().unwrap_or(path).to_owned()))
@@ -27,7 +27,7 @@ pub(crate) fn named_or(output: Option<&Path>, name: &str) -> PathBuf {
 }
 
 /// The manifest of a folder; `None` if it has neither one nor runs.
-pub(crate) fn manifest_of(folder: &Path) -> Result<Option<Manifest>, ExperimentError> {
+pub(crate) fn manifest_of(folder: &Path) -> Result<Option<Manifest>> {
     match store::manifest::read(folder) {
         Ok(None) => no_runs(folder).map(|()| None),
         Ok(found) => Ok(found),
@@ -36,7 +36,7 @@ pub(crate) fn manifest_of(folder: &Path) -> Result<Option<Manifest>, ExperimentE
 }
 
 /// Fails if a folder without a manifest has runs, readable or not.
-fn no_runs(folder: &Path) -> Result<(), ExperimentError> {
+fn no_runs(folder: &Path) -> Result<()> {
     let other = |why: String| {
         let folder = folder.display();
         let text = format!("{folder}: {why}; name another folder with --output DIR");
@@ -45,17 +45,17 @@ fn no_runs(folder: &Path) -> Result<(), ExperimentError> {
     match folder.try_exists() {
         Ok(false) => return Ok(()),
         Ok(true) if folder.is_dir() => {}
-        Ok(true) => return other("a file and no folder".to_owned()),
+        Ok(true) => return other("a file, not a folder".to_owned()),
         Err(error) => return other(error.to_string()),
     }
     match read_runs(folder) {
-        Err(StoreError::Empty { .. }) => Ok(()),
+        Err(StoreError::Empty(_)) => Ok(()),
         Err(damaged) => other(damaged.to_string()),
-        Ok(_) => other("it holds runs of no experiment".to_owned()),
+        Ok(_) => other("it holds runs that belong to no experiment".to_owned()),
     }
 }
 
-pub(crate) fn write_manifest(manifest: &Manifest, folder: &Path) -> Result<(), ExperimentError> {
+pub(crate) fn write_manifest(manifest: &Manifest, folder: &Path) -> Result<()> {
     store::manifest::write(manifest, folder)
         .map_err(|error| ExperimentError::NotMeasured(format!("write the manifest: {error}")))
 }
@@ -64,7 +64,7 @@ pub(crate) fn write_manifest(manifest: &Manifest, folder: &Path) -> Result<(), E
 pub(crate) fn open(
     folder: &Path,
     is_same: impl FnOnce(&Manifest) -> bool,
-) -> Result<Option<Manifest>, ExperimentError> {
+) -> Result<Option<Manifest>> {
     match manifest_of(folder)? {
         Some(found) if !is_same(&found) => Err(ExperimentError::WrongUse(format!(
             "{} holds the experiment {:?} with other factors or levels; name another folder with \

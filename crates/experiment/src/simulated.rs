@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 
 use keep::{Cells, key_of};
 use model::description::{Description, DescriptionError};
@@ -12,9 +11,8 @@ use model::{
     Measure, MmuSpec, Name, PassRecord, Phase, PhaseRecord, RunEncoder, Spec, SubjectSpec, Values,
 };
 use serde::Deserialize;
-use subject::RunLines;
 use sun4::{Outcome, Setup, System, Workload, simulate};
-use vm::{IN_GUEST, Named};
+use vm::IN_GUEST;
 use workloads::MemoryJob;
 
 /// The default machine: that of the tables of 1990.
@@ -25,8 +23,21 @@ const DEFAULT_HAT: &str = "old";
 const FILE: &str = ".toml";
 /// Default loops of each `vmtest` process, as in 1990. Simulated time needs no calibration.
 const LOOPS: u64 = 5000;
-/// Fact of a run: which simulator made it.
+/// Fact of a run: which simulator produced it.
 pub(crate) const SIMULATOR: &str = "mmu_simulator";
+
+/// Counts of the simulator under the names of a job's usage.
+const USAGE: [&str; 7] = [
+    "touches",
+    "user_ns",
+    "system_ns",
+    "idle_ns",
+    "translation_faults",
+    "swap_ins",
+    "context_switches",
+];
+/// Counts that SunOS lacks.
+const OTHERS: [&str; 3] = ["steals", "loads", "software_steals"];
 
 /// The simulator and the version of its model: other versions, other results.
 pub(crate) fn simulator() -> String {
@@ -54,7 +65,7 @@ impl Machine {
             "sun4" => sun4::Machine::parse(text).map(Box::new).map(Self::Sun4),
             "tlb" => mmu::tlb::Machine::parse(text).map(Box::new).map(Self::Tlb),
             other => {
-                let reason = format!("no kind of machine is named {other:?}; there are sun4, tlb");
+                let reason = format!("no kind of machine is named {other:?}; choose sun4 or tlb");
                 description.refuse("kind", reason)
             }
         }
@@ -76,7 +87,7 @@ pub fn machine_text(name: &str) -> Result<String, String> {
     shipped().find(|(known, _)| *known == name).map(|(_, text)| text.to_owned()).ok_or_else(|| {
         let names: Vec<&str> = shipped().map(|(name, _)| name).collect();
         format!(
-            "no machine is named {name:?}; there are {}; a description of your own is a file \
+            "no machine is named {name:?}; choose from {}; a description of your own is a file \
              ({FILE})",
             names.join(", ")
         )
@@ -116,7 +127,7 @@ fn setup_of(
         Ok(Machine::Sun4(machine)) => *machine,
         Ok(Machine::Tlb(_)) => {
             return Err(format!(
-                "machine {name} has TLBs, and what runs on it is a trace: thrashlab mmu run \
+                "machine {name} has TLBs and runs traces: thrashlab mmu run \
                  --machine {name} TRACE"
             ));
         }
@@ -146,7 +157,7 @@ fn setup_of(
 pub(crate) fn check(measure: &Measure, load: &LoadSpec) -> Result<(), String> {
     if load.name != BASELINE {
         return Err(format!(
-            "load {}: a simulated machine runs one program and no load beside it; what runs beside \
+            "load {}: a simulated machine runs one program and no load; what runs next to \
              it is a setting: mmu.daemons",
             load.name
         ));
@@ -205,38 +216,21 @@ pub(crate) fn simulated_key(spec: &Spec) -> Result<String, String> {
     Ok(key_of(&[version, simulator, thrashlab, &spec]))
 }
 
-/// The run file of a simulated run, stored in `cells`, and whether it was there already. Fails as
-/// [`simulated_run`], or when it cannot be stored.
+/// The run file of a simulated run, named [`IN_GUEST`] and stored in `cells` if there are any, and
+/// whether it was there already. Fails as [`simulated_run`], or when it cannot be stored.
 pub(crate) fn simulated_cell(
     spec: &Spec,
-    run_id: &str,
     cells: Option<&Cells>,
 ) -> Result<(Vec<u8>, bool), String> {
-    let Some(cells) = cells else { return Ok((simulated_run(spec, run_id)?, false)) };
+    let Some(cells) = cells else { return Ok((simulated_run(spec, IN_GUEST)?, false)) };
     let key = simulated_key(spec)?;
-    let found = cells.get(&key);
-    let cached = found.is_some();
-    let nameless = match found {
-        Some(bytes) => bytes,
-        None => {
-            let bytes = simulated_run(spec, IN_GUEST)?;
-            cells
-                .keep(&key, &bytes)
-                .map_err(|error| format!("keep it in {}: {error}", cells.folder.display()))?;
-            bytes
-        }
-    };
-    let mut named = Vec::new();
-    let mut name = Named::new(run_id);
-    let mut sink = |bytes: &[u8], _: Option<&Line>| -> io::Result<()> {
-        named.extend_from_slice(bytes);
-        Ok(())
-    };
-    let mut lines = RunLines::default();
-    lines
-        .push(&nameless, &mut |bytes, line| name.line(bytes, line, &mut sink))
-        .map_err(|error| error.to_string())?;
-    Ok((named, cached))
+    if let Some(bytes) = cells.get(&key) {
+        return Ok((bytes, true));
+    }
+    let bytes = simulated_run(spec, IN_GUEST)?;
+    let kept = cells.keep(&key, &bytes);
+    kept.map_err(|error| format!("keep it in {}: {error}", cells.folder.display()))?;
+    Ok((bytes, false))
 }
 
 fn simulated_lines(spec: &Spec, run_id: &str) -> Result<Vec<Line>, String> {
@@ -293,33 +287,23 @@ fn header(spec: &Spec, mmu: &MmuSpec, run_id: &str) -> Header {
 
 /// The program's usage, named as in real jobs, and figures that only a simulator has.
 fn usage(outcome: &Outcome, job: &MemoryJob) -> Values {
-    let mut usage = vec![
-        ("touches", outcome.touches),
-        ("user_ns", outcome.user_ns),
-        ("system_ns", outcome.system_ns),
-        ("idle_ns", outcome.idle_ns),
-        ("translation_faults", outcome.translation_faults),
-        ("swap_ins", outcome.swap_ins),
-        ("context_switches", outcome.context_switches),
-        ("processes", job.processes()),
-    ];
+    let mut usage = selected(outcome, &USAGE);
+    usage.insert("processes".into(), job.processes());
     if let MemoryJob::Vmtest(plan) = job {
-        usage.push(("loops", plan.loops));
+        usage.insert("loops".into(), plan.loops);
     }
-    usage.into_iter().map(|(name, value)| (name.into(), value)).collect()
+    usage
 }
 
 /// The simulator's counters: those of `hatcnt`, and others that SunOS lacks.
 fn counters(outcome: &Outcome) -> CounterSet {
-    let own = |pairs: &[(&str, u64)]| -> Values {
-        pairs.iter().map(|(name, value)| ((*name).into(), *value)).collect()
-    };
-    let others = [
-        ("steals", outcome.steals),
-        ("loads", outcome.loads),
-        ("software_steals", outcome.software_steals),
-    ];
-    [("hat".into(), own(&outcome.hat.words())), ("mmu".into(), own(&others))].into()
+    let hat = outcome.hat.words().map(|(name, count)| (name.into(), count)).into();
+    [("hat".into(), hat), ("mmu".into(), selected(outcome, &OTHERS))].into()
+}
+
+fn selected(outcome: &Outcome, names: &[&str]) -> Values {
+    let counts = outcome.counts().into_iter().filter(|(name, _)| names.contains(name));
+    counts.map(|(name, count)| (name.into(), count)).collect()
 }
 
 #[cfg(test)]
@@ -379,7 +363,7 @@ mod tests {
         let bytes = simulated_run(&spec(mmu_spec(&[]).unwrap(), 1), "r").unwrap();
         let run = model::Run::parse(&bytes).unwrap();
         assert_eq!((run.checksum_ok, run.status()), (Some(true), EndStatus::Complete));
-        let work = analysis::MemoryWork::of(&run).unwrap();
+        let work = analysis::MemoryWork::from_run(&run).unwrap();
         assert_eq!((work.processes, work.loops, work.steady_from), (Some(2), Some(7), Some(0)));
         assert!(work.touches >= 2 * 7 * 512, "{}", work.touches);
         let time_ns = work.used(&["user_ns", "system_ns", "idle_ns"]).unwrap();

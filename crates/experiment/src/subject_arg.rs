@@ -9,6 +9,7 @@ use subject::LocalSubject;
 use vm::VmRequest;
 
 use crate::simulated::mmu_spec;
+use crate::typed::Setting;
 
 /// The default kernel if the host has none: the newest of Debian's small ones.
 const DEFAULT_KERNEL: &str = "deb:linux-image-cloud-amd64";
@@ -41,61 +42,54 @@ impl FromStr for SubjectArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (address, text) = split_address(text);
-        let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
-        let settings = vm::parse_settings(settings)?;
-        match address {
-            Some(address) => Self::remote(address, kind, &settings),
-            None => Self::of_settings(kind, &settings),
-        }
+        let (address, kind, settings) = split(text)?;
+        Self::new(address, kind, &settings)
     }
 }
 
-/// The address of another machine (without `ssh://`), if a subject has one, and the rest.
-pub(crate) fn split_address(text: &str) -> (Option<&str>, &str) {
-    match text.strip_prefix(SSH) {
+/// The address of another machine (without `ssh://`), if a subject has one, its kind and its
+/// settings. Fails when these cannot be split.
+pub(crate) fn split(text: &str) -> Result<(Option<&str>, &str, Vec<Setting>), String> {
+    let (address, text) = match text.strip_prefix(SSH).map(|rest| (rest, rest.split_once(','))) {
         None => (None, text),
-        Some(rest) => {
-            let (address, subject) = rest.split_once(',').unwrap_or((rest, ""));
+        Some((rest, parts)) => {
+            let (address, subject) = parts.unwrap_or((rest, ""));
             (Some(address), subject)
         }
-    }
+    };
+    let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
+    Ok((address, kind, vm::parse_settings(settings)?))
 }
 
 impl SubjectArg {
     /// A subject of a kind (`host`, `sandbox`, `vm`, `mmu`) with settings, of which the last of a
-    /// name counts. The error names an unknown kind or setting, or a bad value.
-    pub(crate) fn of_settings(kind: &str, settings: &[(String, String)]) -> Result<Self, String> {
-        if kind == "vm" {
-            return vm::request(settings).map(|request| Self::Vm(Box::new(request)));
-        }
-        if kind == "mmu" {
-            return mmu_spec(settings).map(|spec| Self::Mmu(Box::new(spec)));
-        }
-        let asked = LocalSubject::of_settings(kind, settings).unwrap_or_else(|| {
-            Err(format!(
-                "no subject is named {kind:?}; there are host, sandbox, vm, mmu and \
-                 ssh://[USER@]HOST[:PORT][,SUBJECT]"
-            ))
-        });
-        asked.map(Self::Here)
-    }
-
-    /// A subject on another machine; kind and settings may be empty.
-    pub(crate) fn remote(
-        address: &str,
+    /// name counts; at an address both may be empty. The error names an unknown kind or setting, or
+    /// a bad value.
+    pub(crate) fn new(
+        address: Option<&str>,
         kind: &str,
-        settings: &[(String, String)],
+        settings: &[Setting],
     ) -> Result<Self, String> {
-        let address = address.parse()?;
+        let local =
+            |unknown: String| LocalSubject::from_settings(kind, settings).unwrap_or(Err(unknown));
+        let Some(address) = address else {
+            return match kind {
+                "vm" => vm::request(settings).map(Box::new).map(Self::Vm),
+                "mmu" => mmu_spec(settings).map(Box::new).map(Self::Mmu),
+                _ => local(format!(
+                    "no subject is named {kind:?}; there are host, sandbox, vm, mmu and \
+                     ssh://[USER@]HOST[:PORT][,SUBJECT]"
+                ))
+                .map(Self::Here),
+            };
+        };
+        let address: Address = address.parse()?;
         let subject = match kind {
             "" if settings.is_empty() => None,
-            _ => Some(LocalSubject::of_settings(kind, settings).unwrap_or_else(|| {
-                Err(format!(
-                    "{address} is measured as host or sandbox, not {kind:?}: write \
-                     {address},sandbox:mem=1G; what is exactly repeatable needs no other machine"
-                ))
-            })?),
+            _ => Some(local(format!(
+                "{address} is measured as host or sandbox, not {kind:?}: write \
+                 {address},sandbox:mem=1G; what is exactly repeatable needs no other machine"
+            ))?),
         };
         Ok(Self::Remote(Box::new(RemoteArg { address, subject })))
     }

@@ -1,9 +1,9 @@
 //! A sweep request: fixed settings, what is varied, the knee search; and the plans that carry it
 //! out, one per batch of levels.
 
-mod draft;
 mod quantity;
 mod search;
+mod text;
 
 use std::path::Path;
 
@@ -12,9 +12,9 @@ use analysis::sweep::{Batch, Purpose, Range, Search, SearchSettings};
 use crate::plan::{CellPlan, Design, Order, Plan, PlanError, PlanFactor, PlanLevel};
 use crate::typed::Setting;
 
-pub use draft::{SearchArgs, TypedSweep, parse_sweep};
 pub use quantity::{Form, Quantity};
 pub use search::Sweep;
+pub use text::{SearchArgs, TypedSweep, parse_sweep};
 
 /// Parameter that calibrates the loops of Irlam's program, and the size parameter for it.
 const LOOPS: &str = "vmtest.loops";

@@ -30,7 +30,8 @@ pub fn range<T>(text: &str, end: impl Fn(&str) -> Result<T, String>) -> Result<(
 /// The whole numbers of `FIRST..LAST`, inclusive; may count down. Fails for other texts and for
 /// more than `most` numbers.
 pub(crate) fn whole_numbers(text: &str, most: u64) -> Result<Vec<i64>, String> {
-    let whole = |end: &str| end.parse::<i64>().map_err(|_| format!("{end:?} is no whole number"));
+    let whole =
+        |end: &str| end.parse::<i64>().map_err(|_| format!("{end:?} is not a whole number"));
     let (first, last) = range(text, whole)?;
     if first.abs_diff(last) >= most {
         return Err(format!("{text:?} has more than {most} numbers"));
@@ -43,7 +44,7 @@ pub(crate) fn whole_numbers(text: &str, most: u64) -> Result<Vec<i64>, String> {
 /// ranges (`1,2,7`). Fails for other texts, empty ranges, and too many seeds.
 pub fn seeds(text: &str) -> Result<Seeds, String> {
     let seed = |text: &str| {
-        let wrong = |_| format!("{text:?} is no seed; write 10 (ten seeds), 3..7 or 1,2,7");
+        let wrong = |_| format!("{text:?} is not a seed; write 10 (ten seeds), 3..7 or 1,2,7");
         text.parse::<u64>().map_err(wrong)
     };
     let mut all = Vec::new();

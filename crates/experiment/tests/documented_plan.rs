@@ -1,4 +1,4 @@
-//! `docs/experiments.md` says what a plan can hold, no more and no less.
+//! `docs/experiments.md` documents what a plan can hold, no more and no less.
 
 use std::collections::BTreeSet;
 use std::path::Path;

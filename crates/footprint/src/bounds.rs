@@ -25,13 +25,7 @@ impl Bounds {
     }
 }
 
-impl std::ops::Add for Bounds {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self { min: self.min + other.min, max: self.max + other.max }
-    }
-}
+impl_add!(Bounds: min, max);
 
 pub(crate) struct Activity {
     pub(crate) active_pages: u64,
@@ -78,7 +72,7 @@ pub(crate) fn active_regions(mappings: &[Activity]) -> Bounds {
     Bounds { min: known + least.max(least_alone), max: known + most.min(further.len() as u64) }
 }
 
-/// The fewest regions of these sizes that hold so many pages.
+/// The fewest regions of these sizes that hold this many pages.
 fn fewest(pages: u64, mut sizes: Vec<u64>) -> u64 {
     sizes.sort_unstable();
     let (mut held, mut count) = (0, 0);
@@ -95,7 +89,7 @@ impl Activity {
         self.candidates.values().sum()
     }
 
-    /// More may be counted than found, since both happen at different times.
+    /// The count may exceed what was found, since the two are read at different times.
     fn bounded(&self) -> u64 {
         self.active_pages.min(self.total())
     }

@@ -16,7 +16,7 @@ pub struct Counts {
     pub active_pages: Option<u64>,
     /// Pages in memory that the page tables map.
     pub present_pages: u64,
-    /// Pages that are in swap; their places stand in the page tables too.
+    /// Pages that are in swap; their locations are in the page tables too.
     pub swapped_pages: u64,
     /// Of the present pages those that another process maps too.
     pub shared_pages: u64,
@@ -30,7 +30,7 @@ pub struct Counts {
 
 impl Counts {
     /// The counts of mappings, sorted by address.
-    pub(crate) fn of<'a>(
+    pub(crate) fn from_mappings<'a>(
         mappings: impl Iterator<Item = &'a ReadMapping> + Clone,
         geometry: &Geometry,
         is_active_known: bool,
@@ -79,26 +79,13 @@ impl Counts {
     }
 }
 
-/// Pages in % of the pages of so many regions.
+/// Pages in % of the pages of this many regions.
 fn percent(pages: u64, regions: u64, geometry: &Geometry) -> Option<f64> {
     (regions > 0).then(|| 100.0 * pages as f64 / (regions * geometry.region_pages) as f64)
 }
 
-impl std::ops::Add for Counts {
-    type Output = Self;
-
-    /// Of different processes, which share no region.
-    fn add(self, other: Self) -> Self {
-        let active = self.active_pages.zip(other.active_pages);
-        let regions = self.active_regions.zip(other.active_regions);
-        Self {
-            active_pages: active.map(|(one, two)| one + two),
-            present_pages: self.present_pages + other.present_pages,
-            swapped_pages: self.swapped_pages + other.swapped_pages,
-            shared_pages: self.shared_pages + other.shared_pages,
-            regions: self.regions + other.regions,
-            active_regions: regions.map(|(one, two)| one + two),
-            huge_regions: self.huge_regions + other.huge_regions,
-        }
-    }
-}
+// Of different processes, which share no region.
+impl_add!(
+    Counts: present_pages, swapped_pages, shared_pages, regions, huge_regions;
+    if known: active_pages, active_regions
+);

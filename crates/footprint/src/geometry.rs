@@ -8,7 +8,7 @@ const ENTRY_BYTES: u64 = 8;
 /// Most levels in `VmPTE`: `mm_inc_nr_ptes`, `mm_inc_nr_pmds` and `mm_inc_nr_puds`.
 const COUNTED_LEVELS_MAX: u32 = 3;
 
-/// How this system's page tables are made.
+/// The layout of this system's page tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Geometry {
     /// Bytes of a page, and of a page of page tables.

@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// What the program's file holds and nobody has written: code and constants.
+    /// Pages of the program's file that were never written: code and constants.
     ProgramText,
     /// What of the program's file was or may be written, and the memory of zeros behind it.
     ProgramData,

@@ -7,6 +7,22 @@
 //! **Invariant:** counts are exact or state their bounds ([`Bounds`]). What fails for one process
 //! is in [`Footprint::left_out`] and does not affect others. No clock: the caller waits.
 
+/// The sum of two structs, field by field; one of two options if both are known.
+macro_rules! impl_add {
+    ($name:ident: $($field:ident),* $(; if known: $($option:ident),*)?) => {
+        impl std::ops::Add for $name {
+            type Output = Self;
+
+            fn add(self, other: Self) -> Self {
+                Self {
+                    $($field: self.$field + other.$field,)*
+                    $($($option: self.$option.zip(other.$option).map(|(a, b)| a + b),)*)?
+                }
+            }
+        }
+    };
+}
+
 mod bounds;
 mod count;
 mod geometry;

@@ -30,7 +30,7 @@ pub enum ActivitySource {
     Placed,
 }
 
-/// A process about which nothing can be said.
+/// A process about which nothing is known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
     /// Its number.
@@ -55,15 +55,15 @@ pub struct Totals {
 /// What processes map, touch and share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Footprint {
-    /// How page tables are made here.
+    /// The layout of page tables here.
     pub geometry: Geometry,
     /// How active pages were found.
     pub activity: ActivitySource,
     /// TLBs were flushed; else pages whose translation stayed in a TLB do not appear active.
     pub is_flushed: bool,
-    /// The processes, in the order in which they were asked for.
+    /// The processes, in the order of the request.
     pub processes: Vec<ProcessFootprint>,
-    /// Those about which nothing can be said.
+    /// Those about which nothing is known.
     pub left_out: Vec<LeftOut>,
     /// All processes together.
     pub total: Totals,
@@ -99,7 +99,7 @@ pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnc
             Ok((status, mappings)) => {
                 sharing.add(&mappings, &system.geometry);
                 let geometry = &system.geometry;
-                processes.push(ProcessFootprint::of(pid, status, &mappings, geometry, options));
+                processes.push(ProcessFootprint::new(pid, status, &mappings, geometry, options));
             }
             Err(reason) => left_out.push(LeftOut { pid, reason }),
         }
@@ -123,10 +123,10 @@ pub fn measure(system: &System, pids: &[u32], options: Options, wait: impl FnOnc
 fn begin(system: &System, pid: u32, clear: bool) -> Result<u64, String> {
     let status = system.status(pid)?;
     if matches!(status.state.as_str(), "Z" | "X") {
-        return Err("it has ended, and nobody has asked yet how".to_owned());
+        return Err("it has ended and has not been reaped yet".to_owned());
     }
     if status.vm_pte_kb.is_none() {
-        return Err("a thread of the kernel, without memory of its own".to_owned());
+        return Err("a kernel thread, without memory of its own".to_owned());
     }
     // Who may not read it must not clear its bits.
     system.pagemap(pid)?;
@@ -141,7 +141,7 @@ fn begin(system: &System, pid: u32, clear: bool) -> Result<u64, String> {
 fn mark_idle(system: &System, watched: &[(u32, u64)]) -> Result<IdlePages, String> {
     let path = system.page_idle.display();
     if !system.page_idle.exists() {
-        return Err(format!("{path} is not there: this kernel has no CONFIG_IDLE_PAGE_TRACKING"));
+        return Err(format!("{path} does not exist: this kernel has no CONFIG_IDLE_PAGE_TRACKING"));
     }
     let mut numbers = BTreeSet::new();
     for (pid, _) in watched {

@@ -22,31 +22,23 @@ pub(crate) struct Entry(u64);
 impl Entry {
     const NUMBER: u64 = (1 << 55) - 1;
     const EXCLUSIVE: u64 = 1 << 56;
-    const OF_FILE: u64 = 1 << 61;
+    /// Of a file or shared memory, not a private copy.
+    pub(crate) const OF_FILE: u64 = 1 << 61;
     const SWAPPED: u64 = 1 << 62;
-    const PRESENT: u64 = 1 << 63;
+    pub(crate) const PRESENT: u64 = 1 << 63;
 
-    pub(crate) fn is_present(self) -> bool {
-        self.0 & Self::PRESENT != 0
-    }
-
-    fn is_swapped(self) -> bool {
-        self.0 & Self::SWAPPED != 0
+    pub(crate) fn has(self, flag: u64) -> bool {
+        self.0 & flag != 0
     }
 
     /// Whether another page table maps the page too.
     fn is_shared(self) -> bool {
-        self.is_present() && self.0 & Self::EXCLUSIVE == 0
-    }
-
-    /// Of a file or shared memory, not a private copy.
-    pub(crate) fn is_of_file(self) -> bool {
-        self.0 & Self::OF_FILE != 0
+        self.has(Self::PRESENT) && !self.has(Self::EXCLUSIVE)
     }
 
     /// The page frame number; `None` without privilege.
     pub(crate) fn page_number(self) -> Option<u64> {
-        Some(self.0 & Self::NUMBER).filter(|number| self.is_present() && *number != 0)
+        Some(self.0 & Self::NUMBER).filter(|number| self.has(Self::PRESENT) && *number != 0)
     }
 }
 
@@ -78,7 +70,7 @@ pub(crate) struct ReadMapping {
 }
 
 impl ReadMapping {
-    /// Reads a mapping's pages; `is_idle` says whether a frame number stayed untouched.
+    /// Reads a mapping's pages; `is_idle` returns whether a frame stayed untouched.
     pub(crate) fn read(
         pagemap: &File,
         smaps: Mapping,
@@ -145,10 +137,11 @@ impl ReadMapping {
 impl Region {
     fn add(&mut self, page: MappedPage, is_idle: &dyn Fn(u64) -> bool) {
         let MappedPage { entry, zero, .. } = page;
-        self.present += u32::from(entry.is_present());
-        self.swapped += u32::from(entry.is_swapped());
+        let is_present = entry.has(Entry::PRESENT);
+        self.present += u32::from(is_present);
+        self.swapped += u32::from(entry.has(Entry::SWAPPED));
         self.shared += u32::from(entry.is_shared() && !zero);
-        let is_candidate = entry.is_present() && !zero && !entry.page_number().is_some_and(is_idle);
+        let is_candidate = is_present && !zero && !entry.page_number().is_some_and(is_idle);
         self.candidates += u32::from(is_candidate);
         self.pages.push(page);
     }
@@ -168,7 +161,7 @@ pub(crate) fn each_page(
     for Stretch { addresses, zeros, huge } in stretches {
         let pages = addresses.start / geometry.page_bytes..addresses.end / geometry.page_bytes;
         read_entries(pagemap, pages, |number, entry| {
-            if entry.is_present() || entry.is_swapped() {
+            if entry.has(Entry::PRESENT | Entry::SWAPPED) {
                 each(MappedPage { number, entry, zero: zeros }, huge);
             }
         })?;

@@ -37,7 +37,7 @@ pub struct ProcessFootprint {
     pub saving: Saving,
     /// Pages and regions by kind of mapping; regions that two kinds have in common are in both.
     pub kinds: BTreeMap<Kind, Counts>,
-    /// Every mapping with a page, if they were asked for.
+    /// Every mapping with a page, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mappings: Vec<MappingFootprint>,
 }
@@ -92,7 +92,7 @@ impl Tables {
         (self.counted_bytes / geometry.page_bytes) as i64 - self.needed() as i64
     }
 
-    fn of(mappings: &[ReadMapping], geometry: &Geometry, status: &TaskStatus) -> Self {
+    fn from_mappings(mappings: &[ReadMapping], geometry: &Geometry, status: &TaskStatus) -> Self {
         // Before Linux 4.15 `VmPMD` was separate and the upper level not counted.
         let levels = geometry.counted_levels.min(if status.vm_pmd_kb.is_some() { 2 } else { 3 });
         let counted_kb =
@@ -132,25 +132,12 @@ impl Tables {
     }
 }
 
-impl std::ops::Add for Tables {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            lowest: self.lowest + other.lowest,
-            middle: self.middle + other.middle,
-            upper: self.upper + other.upper,
-            reserved: self.reserved + other.reserved,
-            counted_bytes: self.counted_bytes + other.counted_bytes,
-            with_shared: self.with_shared + other.with_shared,
-            all_shared: self.all_shared + other.all_shared,
-            repeated: self.repeated + other.repeated,
-        }
-    }
-}
+impl_add!(
+    Tables: lowest, middle, upper, reserved, counted_bytes, with_shared, all_shared, repeated
+);
 
 impl ProcessFootprint {
-    pub(crate) fn of(
+    pub(crate) fn new(
         pid: u32,
         status: TaskStatus,
         mappings: &[ReadMapping],
@@ -159,17 +146,17 @@ impl ProcessFootprint {
     ) -> Self {
         let of_kind = |kind| {
             let mappings = mappings.iter().filter(move |mapping| mapping.kind == kind);
-            (kind, Counts::of(mappings, geometry, options.clear))
+            (kind, Counts::from_mappings(mappings, geometry, options.clear))
         };
         let kinds: BTreeSet<Kind> = mappings.iter().map(|mapping| mapping.kind).collect();
         let shown = mappings.iter().filter(|it| options.mappings && !it.regions.is_empty());
         Self {
             pid,
-            counts: Counts::of(mappings.iter(), geometry, options.clear),
-            tables: Tables::of(mappings, geometry, &status),
-            saving: Saving::of(mappings, geometry, options.clear),
+            counts: Counts::from_mappings(mappings.iter(), geometry, options.clear),
+            tables: Tables::from_mappings(mappings, geometry, &status),
+            saving: Saving::from_mappings(mappings, geometry, options.clear),
             kinds: kinds.into_iter().map(of_kind).filter(|(_, it)| it.regions > 0).collect(),
-            mappings: shown.map(|it| MappingFootprint::of(it, geometry, options.clear)).collect(),
+            mappings: shown.map(|it| MappingFootprint::new(it, geometry, options.clear)).collect(),
             name: status.name,
             user: status.user,
         }
@@ -177,7 +164,7 @@ impl ProcessFootprint {
 }
 
 impl MappingFootprint {
-    fn of(mapping: &ReadMapping, geometry: &Geometry, is_active_known: bool) -> Self {
+    fn new(mapping: &ReadMapping, geometry: &Geometry, is_active_known: bool) -> Self {
         let line = &mapping.smaps;
         let letter = |is: bool, letter| if is { letter } else { '-' };
         Self {
@@ -191,7 +178,7 @@ impl MappingFootprint {
             ]),
             kind: mapping.kind,
             name: line.name.clone(),
-            counts: Counts::of(std::iter::once(mapping), geometry, is_active_known),
+            counts: Counts::from_mappings(std::iter::once(mapping), geometry, is_active_known),
         }
     }
 }

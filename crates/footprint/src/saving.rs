@@ -43,9 +43,13 @@ impl Saving {
         (self.huge_candidates * geometry.region_pages).saturating_sub(self.huge_candidate_pages)
     }
 
-    pub(crate) fn of(mappings: &[ReadMapping], geometry: &Geometry, is_active_known: bool) -> Self {
+    pub(crate) fn from_mappings(
+        mappings: &[ReadMapping],
+        geometry: &Geometry,
+        is_active_known: bool,
+    ) -> Self {
         let images = mappings.iter().filter(|mapping| mapping.kind.is_of_image());
-        let images = Counts::of(images, geometry, is_active_known);
+        let images = Counts::from_mappings(images, geometry, is_active_known);
         let mut is_image: BTreeMap<u64, bool> = BTreeMap::new();
         let mut saving = Self::default();
         for mapping in mappings {
@@ -83,18 +87,7 @@ impl Saving {
     }
 }
 
-impl std::ops::Add for Saving {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            image_regions: self.image_regions + other.image_regions,
-            used_image_regions: self.used_image_regions + other.used_image_regions,
-            image_pages: self.image_pages + other.image_pages,
-            packed_regions: self.packed_regions + other.packed_regions,
-            huge_candidates: self.huge_candidates + other.huge_candidates,
-            huge_candidate_pages: self.huge_candidate_pages + other.huge_candidate_pages,
-            huge_shared: self.huge_shared + other.huge_shared,
-        }
-    }
-}
+impl_add!(
+    Saving: image_regions, used_image_regions, image_pages, packed_regions, huge_candidates,
+    huge_candidate_pages, huge_shared
+);

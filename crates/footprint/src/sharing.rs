@@ -6,7 +6,7 @@ use counters::parse::Mapping;
 use serde::Serialize;
 
 use crate::geometry::Geometry;
-use crate::pages::{MappedPage, ReadMapping};
+use crate::pages::{Entry, MappedPage, ReadMapping};
 
 /// Lowest-level page tables that processes have in common. Two are alike if the same mappings
 /// (file, offset, rights) lie at the same places, with a page in common and no different pages.
@@ -33,7 +33,7 @@ enum Content {
 
 /// A mapping's part of a region: from and to which page of it, and what is mapped there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Part {
+struct MappedRange {
     first: u64,
     end: u64,
     rights: [bool; 4],
@@ -43,8 +43,8 @@ struct Part {
 }
 
 #[derive(Default)]
-struct Table {
-    parts: Vec<Part>,
+struct PageTable {
+    ranges: Vec<MappedRange>,
     contents: BTreeMap<u64, Content>,
     is_private_writable: bool,
     is_unknown: bool,
@@ -54,13 +54,13 @@ struct Table {
 
 /// Tables that are alike, with their united contents and their processes.
 struct Group {
-    table: Table,
+    table: PageTable,
     members: Vec<usize>,
 }
 
 #[derive(Default)]
 pub(crate) struct Sharing {
-    groups: BTreeMap<Vec<Part>, Vec<Group>>,
+    groups: BTreeMap<Vec<MappedRange>, Vec<Group>>,
     unknown: u64,
     processes: usize,
 }
@@ -75,7 +75,7 @@ impl Sharing {
                 continue;
             }
             self.unknown += u64::from(table.is_unknown);
-            let groups = self.groups.entry(std::mem::take(&mut table.parts)).or_default();
+            let groups = self.groups.entry(std::mem::take(&mut table.ranges)).or_default();
             match groups.iter_mut().find(|group| group.table.is_like(&table.contents)) {
                 Some(group) => {
                     group.table.contents.extend(table.contents);
@@ -103,7 +103,7 @@ impl Sharing {
     }
 }
 
-impl Table {
+impl PageTable {
     /// Whether another table fits: a page in common, and no place with two pages.
     fn is_like(&self, other: &BTreeMap<u64, Content>) -> bool {
         let mut in_common = false;
@@ -121,8 +121,8 @@ impl Table {
     }
 }
 
-fn tables(mappings: &[ReadMapping], geometry: &Geometry) -> BTreeMap<u64, Table> {
-    let mut tables: BTreeMap<u64, Table> = BTreeMap::new();
+fn tables(mappings: &[ReadMapping], geometry: &Geometry) -> BTreeMap<u64, PageTable> {
+    let mut tables: BTreeMap<u64, PageTable> = BTreeMap::new();
     for mapping in mappings {
         for (number, region) in &mapping.regions {
             let table = tables.entry(*number).or_default();
@@ -130,7 +130,7 @@ fn tables(mappings: &[ReadMapping], geometry: &Geometry) -> BTreeMap<u64, Table>
             table.is_huge |= region.huge;
             for page in &region.pages {
                 let content = content(page, &mapping.smaps, geometry);
-                let unknown = content == Content::Alone && page.entry.is_present();
+                let unknown = content == Content::Alone && page.entry.has(Entry::PRESENT);
                 table.is_unknown |= unknown && region.shared > 0;
                 table.contents.insert(page.number % geometry.region_pages, content);
             }
@@ -144,7 +144,7 @@ fn tables(mappings: &[ReadMapping], geometry: &Geometry) -> BTreeMap<u64, Table>
             let start = line.start.max(number * geometry.region_bytes());
             let end = line.end.min((number + 1) * geometry.region_bytes());
             table.is_private_writable |= line.write && !line.shared;
-            table.parts.push(Part {
+            table.ranges.push(MappedRange {
                 first: start % geometry.region_bytes(),
                 end: (end - 1) % geometry.region_bytes(),
                 rights: [line.read, line.write, line.execute, line.shared],
@@ -158,11 +158,12 @@ fn tables(mappings: &[ReadMapping], geometry: &Geometry) -> BTreeMap<u64, Table>
 }
 
 fn content(page: &MappedPage, line: &Mapping, geometry: &Geometry) -> Content {
+    let is_present = page.entry.has(Entry::PRESENT);
     match page.entry.page_number() {
         _ if page.zero => Content::Zero,
         Some(number) => Content::Number(number),
         // Uncopied file pages are the same in every process.
-        None if page.entry.is_present() && page.entry.is_of_file() && line.inode != 0 => {
+        None if is_present && page.entry.has(Entry::OF_FILE) && line.inode != 0 => {
             let address = page.number * geometry.page_bytes;
             Content::OfFile(offset_at(line, address) / geometry.page_bytes)
         }

@@ -17,7 +17,7 @@ pub struct System {
     pub proc_root: PathBuf,
     /// The bitmap of idle pages; need not be there.
     pub page_idle: PathBuf,
-    /// How page tables are made.
+    /// The layout of page tables.
     pub geometry: Geometry,
     /// Whether TLBs can be flushed without destroying a process's own soft-dirty bits.
     pub can_flush: bool,
@@ -147,7 +147,7 @@ fn refused(path: &Path, error: &io::Error) -> String {
         _ if error.raw_os_error() == Some(NO_SUCH_PROCESS) => "it has ended".to_owned(),
         io::ErrorKind::NotFound => "there is no such process, or it has ended".to_owned(),
         io::ErrorKind::PermissionDenied => {
-            format!("{path}: {error}; only its own user may look at it, or root")
+            format!("{path}: {error}; only its owner and root may read it")
         }
         _ => format!("{path}: {error}"),
     }

@@ -12,7 +12,7 @@ use rustix::thread::disable_transparent_huge_pages;
 use sys::memory::Mapping;
 use sys::pagemap::address;
 
-/// What tells a test of this file that it is the program that is measured.
+/// Set in the environment of a test of this file that is the measured program.
 const CHILD: &str = "THRASHLAB_FOOTPRINT_CHILD";
 
 /// Seven pages in five regions, as region and page; the last page of a region is −1.
@@ -93,7 +93,7 @@ impl Program {
         program
     }
 
-    fn say(&mut self, command: &str) {
+    fn send(&mut self, command: &str) {
         writeln!(self.input, "{command}").unwrap();
     }
 
@@ -132,13 +132,13 @@ fn a_known_layout_is_exact_to_the_page_of_page_tables() {
     let look = Options { clear: false, mappings: true };
     let before = measure(&system, &[program.pid()], look, || unreachable!("nothing is cleared"));
     assert_eq!(before.left_out, []);
-    program.say("map");
+    program.send("map");
     let starts = program.answer("mapped");
     let [private, shared, of_file, zeros] =
         starts.split(' ').map(|it| it.parse().unwrap()).collect::<Vec<u64>>().try_into().unwrap();
     let clear = Options { clear: true, mappings: true };
     let found = measure(&system, &[program.pid()], clear, || {
-        program.say("touch");
+        program.send("touch");
         program.answer("touched");
     });
 
@@ -154,7 +154,7 @@ fn a_known_layout_is_exact_to_the_page_of_page_tables() {
     if found.is_flushed {
         activity_is_known(&found, private, shared, of_file);
     }
-    // The page of zeros needs page tables too; whether it is active the kernel does not tell.
+    // The page of zeros needs page tables too; the kernel does not report whether it is active.
     let counts = at(&found, zeros).counts;
     assert!(counts.present_pages >= pages && counts.regions >= 5, "{counts:?}");
 
@@ -167,7 +167,7 @@ fn a_known_layout_is_exact_to_the_page_of_page_tables() {
     let added = tables(&found).lowest - tables(&before).lowest;
     // Four times five; a first or last region may be one that was there.
     assert!((18..=22).contains(&added), "{added}");
-    program.say("end");
+    program.send("end");
 }
 
 fn activity_is_known(found: &Footprint, private: u64, shared: u64, of_file: u64) {
@@ -204,7 +204,7 @@ fn a_process_that_is_gone_or_unreadable_does_not_touch_the_others() {
     let expected = "there is no such process, or it has ended";
     assert_eq!(reasons, [(0, expected), (ended.pid(), expected)]);
     assert!(found.processes[0].mappings.is_empty());
-    program.say("map");
+    program.send("map");
     program.answer("mapped");
 }
 
@@ -229,7 +229,7 @@ fn pages_that_are_mapped_twice_are_shared() {
     }
     let own = std::process::id();
     let found = measure(&system, &[own], Options { clear: false, mappings: true }, || ());
-    // Pages are mapped twice, by one process: nobody else has them, but another page table.
+    // Pages are mapped twice, by one process: no other process has them, but another page table.
     for mapping in &maps {
         let counts = at(&found, address(mapping)).counts;
         assert_eq!(counts.shared_pages, regions * system.geometry.region_pages);

@@ -21,13 +21,13 @@ impl Batch {
         Self { columns: std::iter::once(run).chain(declared).collect(), wide: Vec::new() }
     }
 
-    pub(crate) fn of(columns: Vec<Column>) -> Self {
+    pub(crate) fn from_columns(columns: Vec<Column>) -> Self {
         Self { columns, wide: Vec::new() }
     }
 
     /// The number of rows.
     pub fn rows(&self) -> usize {
-        self.columns.first().map_or(0, Column::len)
+        self.columns.first().map_or(0, Column::rows)
     }
 
     /// The names in the maps.
@@ -120,7 +120,7 @@ mod tests {
             let Cells::Count(counts) = &column.cells else { return Vec::new() };
             let count =
                 |row: usize| (column.present.get(row) != Some(&false)).then_some(counts[row]);
-            (0..column.len()).map(count).collect()
+            (0..column.rows()).map(count).collect()
         };
         let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
         assert_eq!(names, ["run", "of_a", "of_b", "of_c"]);

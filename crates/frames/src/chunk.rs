@@ -23,7 +23,6 @@ const TOTALS: &str = "totals";
 #[derive(Default)]
 pub(crate) struct Scratch {
     bytes: Vec<u8>,
-    line: SampleLine,
     /// Numbers of samples and counters in the last chunk, as estimates for the next.
     last: [usize; 2],
 }
@@ -33,6 +32,8 @@ pub(crate) struct Chunk<'a> {
     run: u32,
     wanted: &'a [Table],
     words: Vocabulary,
+    /// The last line, whose expectations are word numbers, which differ by chunk.
+    line: SampleLine,
     /// In the order of [`Table::ALL`].
     batches: [Batch; Table::ALL.len()],
     /// Complete lines that begin in it.
@@ -69,11 +70,9 @@ impl<'a> Chunk<'a> {
         for (table, rows) in reserved.into_iter().zip(scratch.last) {
             chunk.batches[table as usize].reserve(rows + rows / 16);
         }
-        // Its expectations are word numbers, which differ by chunk.
-        scratch.line = SampleLine::default();
         let bytes = &mut scratch.bytes;
         if let Some(first) = fill(file, &range, len, bytes).map_err(Fault::Io)? {
-            chunk.lines(bytes, first, &range, &mut scratch.line).map_err(Fault::Line)?;
+            chunk.lines(bytes, first, &range).map_err(Fault::Line)?;
         }
         scratch.last = reserved.map(|table| chunk.batches[table as usize].rows());
         let end = chunk.end.as_ref().map_or(range.end, |(_, begins)| *begins);
@@ -92,13 +91,7 @@ impl<'a> Chunk<'a> {
         Table::ALL.into_iter().zip(self.batches).filter(move |(table, _)| of_lines(*table))
     }
 
-    fn lines(
-        &mut self,
-        bytes: &[u8],
-        first: usize,
-        range: &Range<u64>,
-        line: &mut SampleLine,
-    ) -> Result<(), RunError> {
+    fn lines(&mut self, bytes: &[u8], first: usize, range: &Range<u64>) -> Result<(), RunError> {
         let begin = range.start.saturating_sub(1);
         let mut at = first;
         while begin + (at as u64) < range.end {
@@ -107,22 +100,16 @@ impl<'a> Chunk<'a> {
                 break;
             };
             let is_first = range.start == 0 && at == 0;
-            self.line(&bytes[at..at + length], begin + at as u64, is_first, line)?;
+            self.line(&bytes[at..at + length], begin + at as u64, is_first)?;
             at += length + 1;
         }
         Ok(())
     }
 
-    fn line(
-        &mut self,
-        raw: &[u8],
-        offset: u64,
-        is_first: bool,
-        line: &mut SampleLine,
-    ) -> Result<(), RunError> {
+    fn line(&mut self, raw: &[u8], offset: u64, is_first: bool) -> Result<(), RunError> {
         self.lines += 1;
-        if !is_first && self.end.is_none() && line.read(raw, &mut self.words).is_some() {
-            self.sample_line(line);
+        if !is_first && self.end.is_none() && self.line.read(raw, &mut self.words).is_some() {
+            self.sample_line();
             return Ok(());
         }
         let parsed = Line::parse_in_run(raw, is_first, self.end.is_some());
@@ -166,7 +153,8 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    fn sample_line(&mut self, line: &mut SampleLine) {
+    fn sample_line(&mut self) {
+        let mut line = std::mem::take(&mut self.line);
         if self.wanted.contains(&Table::Samples) {
             let samples = &mut self.batches[Table::Samples as usize];
             samples.push(self.run, SAMPLES, &line.record, 1);
@@ -179,6 +167,7 @@ impl<'a> Chunk<'a> {
             self.readings(&readings);
             *found = readings.found;
         }
+        self.line = line;
     }
 
     fn row<R>(&mut self, table: Table, declared: &Declared<R>, row: &R, map: &Values) {

@@ -115,7 +115,7 @@ impl Column {
     }
 
     pub(crate) fn take<R>(&mut self, source: &Source<R>, group: &R, rows: usize) {
-        let old = self.len();
+        let old = self.rows();
         let len = old + rows;
         let is_present = match (&mut self.cells, source) {
             (Cells::Small(values), Source::Small(read)) => fill(values, len, Some(read(group))),
@@ -145,13 +145,8 @@ impl Column {
     }
 
     /// The number of rows.
-    pub fn len(&self) -> usize {
+    pub fn rows(&self) -> usize {
         of_any_type!(&self.cells, values => values.len())
-    }
-
-    /// Whether it has no row.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     pub(crate) fn set_count(&mut self, row: usize, count: u64) {
@@ -164,7 +159,7 @@ impl Column {
     }
 
     pub(crate) fn pad(&mut self, len: usize) {
-        let old = self.len();
+        let old = self.rows();
         if old < len {
             of_any_type!(&mut self.cells, values => values.resize(len, Default::default()));
             self.mark(old, len, false);
@@ -173,8 +168,8 @@ impl Column {
 
     /// Appends a column with the same type and word numbers.
     pub(crate) fn append(&mut self, other: Self) {
-        let old = self.len();
-        let all = old + other.len();
+        let old = self.rows();
+        let all = old + other.rows();
         match (&mut self.cells, other.cells) {
             (Cells::Small(values), Cells::Small(others)) => values.extend(others),
             (Cells::Count(values), Cells::Count(others)) => values.extend(others),

@@ -1,7 +1,6 @@
 //! Whole tables in memory.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::batch::Batch;
@@ -21,21 +20,8 @@ pub struct Frame {
     pub batches: Vec<Vec<Column>>,
 }
 
-/// Loads the run files at these paths as tables. Fails as [`RunFiles`].
-pub fn load(
-    paths: &[PathBuf],
-    threads: usize,
-    go_on: impl FnMut() -> bool,
-) -> Result<[Frame; 7], LoadError> {
-    let mut files = RunFiles::find(paths)?;
-    files.threads = threads;
-    load_all(&files, go_on)
-}
-
-pub(crate) fn load_all(
-    files: &RunFiles,
-    go_on: impl FnMut() -> bool,
-) -> Result<[Frame; 7], LoadError> {
+/// Loads run files as tables. Fails as [`RunFiles::read`].
+pub fn load(files: &RunFiles, go_on: impl FnMut() -> bool) -> Result<[Frame; 7], LoadError> {
     let mut gathered = Table::ALL.map(|table| Gathered::new(files.empty(table)));
     files.read(&Table::ALL, go_on, |_, table, batch| -> Result<(), LoadError> {
         gathered[table as usize].push(batch);

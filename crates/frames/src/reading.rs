@@ -49,10 +49,7 @@ struct RunFile {
 }
 
 /// The lines of a file that begin in this range.
-struct Piece {
-    file: usize,
-    range: Range<u64>,
-}
+type Piece = (usize, Range<u64>);
 
 impl RunFiles {
     /// Finds the run files at and below these paths, in this order and in folders by name. Fails
@@ -87,7 +84,7 @@ impl RunFiles {
     /// An empty batch of a table with its columns.
     pub fn empty(&self, table: Table) -> Batch {
         match table {
-            Table::Runs => Batch::of(RunRow::default().row(&self.factors, 0)),
+            Table::Runs => Batch::from_columns(RunRow::default().row(&self.factors, 0)),
             table => table.batch(),
         }
     }
@@ -120,7 +117,7 @@ impl RunFiles {
             });
             let done: Vec<_> = done.collect();
             let mut run = RunRow::default();
-            for (index, Piece { file, range }) in pieces.iter().enumerate() {
+            for (index, (file, range)) in pieces.iter().enumerate() {
                 let RunFile { path, levels, len } = &self.files[*file];
                 if range.start == 0 {
                     run = RunRow::new(*file as u32, path.clone(), levels.clone());
@@ -132,7 +129,7 @@ impl RunFiles {
                     take(&mut run, table, batch)?;
                 }
                 if range.end == *len && wanted.contains(&Table::Runs) {
-                    let row = Batch::of(run.row(&self.factors, 1));
+                    let row = Batch::from_columns(run.row(&self.factors, 1));
                     take(&mut run, Table::Runs, row)?;
                 }
             }
@@ -142,13 +139,13 @@ impl RunFiles {
 
     fn piece<'a>(
         &self,
-        piece: &Piece,
+        (index, range): &Piece,
         wanted: &'a [Table],
         scratch: &mut Scratch,
     ) -> Result<Chunk<'a>, Fault> {
-        let RunFile { path, len, .. } = &self.files[piece.file];
+        let RunFile { path, len, .. } = &self.files[*index];
         let file = File::open(path).map_err(Fault::Io)?;
-        Chunk::read(&file, piece.range.clone(), *len, piece.file as u32, wanted, scratch)
+        Chunk::read(&file, range.clone(), *len, *index as u32, wanted, scratch)
     }
 
     fn pieces(&self) -> Vec<Piece> {
@@ -156,7 +153,7 @@ impl RunFiles {
             // An empty file has a chunk, too.
             let starts = (0..len.div_ceil(self.piece_bytes).max(1)).map(|at| at * self.piece_bytes);
             let range = |start: u64| start..(start + self.piece_bytes).min(*len);
-            starts.map(|start| Piece { file, range: range(start) }).collect::<Vec<Piece>>()
+            starts.map(|start| (file, range(start))).collect::<Vec<Piece>>()
         };
         self.files.iter().enumerate().flat_map(of_file).collect()
     }

@@ -75,7 +75,8 @@ pub struct RunRow {
     header: Option<Header>,
     delivered: Option<Delivered>,
     end: Option<End>,
-    unreadable: Option<HistogramError>,
+    /// The error of an unreadable histogram.
+    pub unreadable: Option<HistogramError>,
     truncated_bytes: u64,
 }
 
@@ -104,7 +105,7 @@ impl RunRow {
     pub(crate) fn wrong(&self, fault: Fault) -> StoreError {
         let path = self.path.clone();
         let mut source = match fault {
-            Fault::Io(source) => return StoreError::Io { path, source },
+            Fault::Io(error) => return StoreError::Io(path, error),
             Fault::Line(error) => error,
         };
         // After the end, only the first line matters.
@@ -113,17 +114,12 @@ impl RunRow {
             source = RunError { line: 1, fault: RunFault::AfterEnd };
         }
         source.line += self.lines;
-        StoreError::Run { path, source }
+        StoreError::Run(path, source)
     }
 
     /// The run's name; empty if the file was truncated before it.
     pub fn run_id(&self) -> &str {
         self.header.as_ref().map_or("", |header| &header.run_id)
-    }
-
-    /// The error of an unreadable histogram.
-    pub fn take_unreadable(&mut self) -> Option<HistogramError> {
-        self.unreadable.take()
     }
 
     /// The columns of the run repeated in samples and work, for grouping.

@@ -1,4 +1,4 @@
-//! The reader of columns against the reader of lines, on whatever may stand in a file.
+//! The reader of columns against the reader of lines, on anything that a file may contain.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,6 @@ use proptest::prelude::*;
 use store::manifest;
 use store::results::SUFFIX;
 
-use crate::frame::load_all;
 use crate::{Cells, Column, Frame, LoadError, RunFiles, Table, load};
 
 /// What is kept absent.
@@ -33,7 +32,7 @@ fn frame(frames: &[Frame], table: Table) -> &Frame {
     frames.iter().find(|frame| frame.table == table).unwrap()
 }
 
-/// All cells but those of maps, a line a row; those of maps by name, if they are there.
+/// All cells but those of maps, a line a row; those of maps by name, if present.
 fn rows(frames: &[Frame], table: Table, plain: usize) -> Vec<String> {
     let row = |columns: &[Column], row: usize| {
         let plain_cells = columns[..plain].iter().map(|column| cell(column, row));
@@ -46,11 +45,11 @@ fn rows(frames: &[Frame], table: Table, plain: usize) -> Vec<String> {
         plain_cells.chain(maps).collect::<Vec<_>>().join(" ")
     };
     let of_batch =
-        |columns: &Vec<Column>| (0..columns[0].len()).map(|at| row(columns, at)).collect();
+        |columns: &Vec<Column>| (0..columns[0].rows()).map(|at| row(columns, at)).collect();
     frame(frames, table).batches.iter().flat_map(|it| -> Vec<String> { of_batch(it) }).collect()
 }
 
-/// The same rows, from what the reader of lines made.
+/// The same rows, from the reader of lines.
 #[derive(Default)]
 struct Expected {
     samples: Vec<String>,
@@ -137,7 +136,7 @@ fn agrees(bytes: &[u8], piece_bytes: u64, threads: usize) {
     fs::write(&path, bytes).unwrap();
     let mut files = RunFiles::find(std::slice::from_ref(&path)).unwrap();
     (files.piece_bytes, files.threads) = (piece_bytes, threads);
-    let found = load_all(&files, || true);
+    let found = load(&files, || true);
     let run = match Run::parse(bytes) {
         Ok(run) => run,
         Err(error) => {
@@ -351,12 +350,15 @@ fn a_folder_has_its_levels_and_whoever_asks_can_stop() {
         fs::write(folder.path().join(format!("{name}{SUFFIX}")), format!("{HEADER}\n")).unwrap();
     }
     let paths = [folder.path().to_owned()];
-    let found = load(&paths, 2, || true).unwrap();
+    let mut files = RunFiles::find(&paths).unwrap();
+    files.threads = 2;
+    let found = load(&files, || true).unwrap();
     assert_eq!([0, 1, 2].map(|run| of_run(&found, "level_kernel", run)), ["of a", "of b", ABSENT]);
     // In the order of the plan, and a factor without levels too.
     let columns = &frame(&found, Table::Runs).batches[0];
     let at = columns.iter().position(|column| column.name == "level_kernel").unwrap();
     assert_eq!(columns[at + 1].name, "level_alone");
-    assert!(matches!(load(&paths, 1, || false), Err(LoadError::Stopped)));
-    assert!(matches!(load(&[paths[0].join("none")], 1, || true), Err(LoadError::Store(_))));
+    assert!(matches!(load(&files, || false), Err(LoadError::Stopped)));
+    let none = RunFiles::find(&[paths[0].join("none")]);
+    assert!(matches!(none, Err(LoadError::Store(_))));
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 /// A shell's code for a missing command (POSIX).
 const NOT_FOUND: u8 = 127;
 
-/// Runs as the program of the name under which this one was started; `None` if that is no other.
+/// Runs as the program of the name under which this one was started; `None` for any other name.
 pub fn applet(arguments: &[OsString]) -> Option<u8> {
     let name = Path::new(arguments.first()?).file_name()?;
     let option = arguments.get(1).and_then(|option| option.to_str());

@@ -65,7 +65,7 @@ pub(crate) fn run() -> Result<(), String> {
         .run(&cell.spec, &cell.run_id, &waiter, &mut |bytes, _| {
             std::io::Write::write_all(&mut channel, bytes)
         })
-        .map_err(at("make the run"))?;
+        .map_err(at("execute the run"))?;
     channel.say(&Notice::Ended { death: outcome.death });
     // The machine ends here: no cleanup.
     crate::channel::end();

@@ -93,7 +93,7 @@ fn find() -> Result<String, String> {
         }
         thread::sleep(BETWEEN_LOOKS);
     }
-    Err("scsi_debug made no disk".to_owned())
+    Err("scsi_debug created no disk".to_owned())
 }
 
 /// The ranges of swap and file system in bytes; the first MiB stays free, and swap takes whole MiB.
@@ -107,7 +107,7 @@ fn layout(disk_bytes: u64, swap_bytes: u64) -> Result<(Option<Range<u64>>, Range
     if disk_end < least_bytes {
         return Err(format!(
             "a disk of {disk_bytes} bytes has no room for {swap_bytes} bytes of swap, 1 MiB before \
-             it and a file system of at least 8 MiB behind; give it at least {least_bytes} bytes, \
+             it and a file system of at least 8 MiB after it; give it at least {least_bytes} bytes \
              or less swap"
         ));
     }

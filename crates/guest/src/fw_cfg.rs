@@ -29,5 +29,5 @@ pub(crate) fn read(name: &str) -> io::Result<Vec<u8>> {
             return Ok(file);
         }
     }
-    Err(io::Error::new(io::ErrorKind::NotFound, format!("the host gave no fw_cfg file {name}")))
+    Err(io::Error::new(io::ErrorKind::NotFound, format!("the host provides no fw_cfg file {name}")))
 }

@@ -1,7 +1,7 @@
 //! Messages between host and guest: fw_cfg files in, bytes through an I/O port out.
 
 use agent::Freeze;
-use model::{Environment, MachineSpec, Missed, Spec};
+use model::{Environment, MachineSpec, Spec, Unavailable};
 use serde::{Deserialize, Serialize};
 
 /// Port of QEMU's `isa-debugcon`, for output. Not the usual 0x402, which the BIOS uses.
@@ -38,7 +38,7 @@ pub struct Setup {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Then {
-    /// Pauses, and runs the cell that it finds when it goes on.
+    /// Pauses, and runs the cell that it finds when it continues.
     Cell,
     /// Says that it is ready, and ends.
     Report,
@@ -58,13 +58,13 @@ pub struct Cell {
     /// What the host knows of the machine and the guest does not.
     pub facts: Environment,
     /// What the machine could not have.
-    pub missed: Vec<Missed>,
+    pub missed: Vec<Unavailable>,
     /// Test hook: freeze the prober.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freeze: Option<Freeze>,
 }
 
-/// What the guest says beside the lines of a run: a line that begins with [`NOTICE`].
+/// What the guest sends besides the lines of a run: a line that begins with [`NOTICE`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notice {
@@ -72,7 +72,7 @@ pub enum Notice {
     Started,
     /// Set up.
     Ready,
-    /// It goes on after the pause.
+    /// It continues after the pause.
     Resumed {
         /// Virtual time from the instruction before the pause to the one after it, in ns.
         gap_ns: u64,
@@ -81,12 +81,12 @@ pub enum Notice {
     Log {
         /// Virtual time since the start of the kernel, in µs.
         at_us: u64,
-        /// What the kernel says, in a line.
+        /// A kernel message.
         text: String,
     },
-    /// The guest cannot go on, and why.
+    /// The guest cannot continue, and why.
     Failed(String),
-    /// The run is over; what the agent said if it died or refused.
+    /// The run is over; what the agent printed if it died or refused.
     Ended {
         /// The agent's last words.
         death: Option<String>,
@@ -106,7 +106,7 @@ impl Notice {
         line
     }
 
-    /// Reads a line of the channel; `None` if it is no notice.
+    /// Reads a line of the channel; `None` if it is not a notice.
     pub fn decode(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line.strip_prefix(&[NOTICE])?.trim_ascii_end()).ok()
     }

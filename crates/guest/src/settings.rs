@@ -7,7 +7,7 @@ use model::MachineSpec;
 
 use crate::at;
 
-/// A task blocked for so many virtual s is hung; the kernel panics, and the run ends.
+/// A task blocked for this many virtual s is hung; the kernel panics, and the run ends.
 const LOST_TASK_S: &str = "1800";
 
 /// Applies all settings. Fails when the kernel lacks one or refuses its value, with the file.
@@ -19,7 +19,7 @@ pub(crate) fn apply(machine: &MachineSpec) -> Result<(), String> {
     for (path, value) in files(machine) {
         let shown = path.display().to_string();
         if !path.exists() {
-            return Err(format!("this kernel has no {shown}, which is to be {value:?}"));
+            return Err(format!("this kernel has no {shown}, which should be {value:?}"));
         }
         fs::write(&path, value).map_err(at(format!("write {value:?} to {shown}")))?;
     }

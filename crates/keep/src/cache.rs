@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::cells::Cells;
-use crate::folders::{unless_missing, user_folder};
+use crate::folders::user_folder;
+use crate::io_results::{at, if_exists, unless_missing};
 use crate::scratch::sweep;
 
 const KERNELS: &str = "kernels";
@@ -87,10 +88,8 @@ impl Cache {
             let mut removed = Usage::default();
             if all || is_cheap {
                 removed = usage(&counted)?;
-                unless_missing(fs::remove_dir_all(&folder)).map_err(|error| {
-                    let text = format!("remove {}: {error}", folder.display());
-                    io::Error::new(error.kind(), text)
-                })?;
+                let gone = unless_missing(fs::remove_dir_all(&folder));
+                gone.map_err(at(format_args!("remove {}", folder.display())))?;
             }
             contents.push((name, removed));
         }
@@ -101,10 +100,7 @@ impl Cache {
 fn usage(folders: &[PathBuf]) -> io::Result<Usage> {
     let mut found = Usage::default();
     for folder in folders {
-        let entries = match fs::read_dir(folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            other => other?,
-        };
+        let Some(entries) = if_exists(fs::read_dir(folder))? else { continue };
         for entry in entries {
             found.count += 1;
             found.size_bytes += size_bytes(&entry?.path())?;

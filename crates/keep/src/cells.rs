@@ -20,10 +20,10 @@ pub fn key_of(parts: &[&[u8]]) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// A folder of finished cells, made with the first one; several processes may use it at a time.
+/// A folder of finished cells, created with the first one; several processes may use it at a time.
 #[derive(Clone, Debug)]
 pub struct Cells {
-    /// Where they lie.
+    /// The folder that contains them.
     pub folder: PathBuf,
 }
 

@@ -18,7 +18,7 @@ const MARKED: &str = "marked";
 /// What a cleanup process does when the one that started it has ended.
 #[derive(Clone, Debug)]
 pub enum Duty {
-    /// Removes what a journal says still exists.
+    /// Removes what still exists according to a journal.
     Journal(PathBuf),
     /// Ends the processes with a mark in their environment.
     Marked(String),

@@ -12,6 +12,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 
+use crate::io_results::at;
 use crate::patience::patiently;
 use crate::sysctl::named;
 
@@ -64,10 +65,8 @@ pub(crate) fn put_back(folder: &Path) -> io::Result<bool> {
 /// Waits for the folder's lock, which is freed when the file is dropped.
 fn turn(folder: &Path) -> io::Result<File> {
     let file = File::open(folder)?;
-    patiently(|| file.try_lock().map_err(io::Error::from)).map_err(|error| {
-        let folder = folder.display();
-        io::Error::new(error.kind(), format!("another process holds the lock on {folder}: {error}"))
-    })?;
+    patiently(|| file.try_lock().map_err(io::Error::from))
+        .map_err(at(format_args!("another process holds the lock on {}", folder.display())))?;
     Ok(file)
 }
 

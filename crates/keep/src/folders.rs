@@ -27,14 +27,6 @@ pub fn state_dir() -> PathBuf {
     state_root().join(host::machine())
 }
 
-/// Cleanup process and next start may remove at the same time: a missing file counts as removed.
-pub(crate) fn unless_missing(removed: io::Result<()>) -> io::Result<()> {
-    match removed {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
-}
-
 /// Makes a folder that only this user may enter, and those above it, unless it is there.
 pub fn make_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)

@@ -1,4 +1,4 @@
-//! The journal: what this invocation has made and not yet removed.
+//! The journal: what this invocation has created and not yet removed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -9,8 +9,9 @@ use crate::cleanup::{CleanupProcess, Duty};
 use crate::delay_accounting::{self, Held};
 use crate::folders::make_private;
 use crate::host::Host;
-use crate::made::{Entry, Made};
+use crate::io_results::at;
 use crate::removal::{remove, sweep};
+use crate::resource::{Entry, Resource};
 use crate::sysctl::Change;
 use crate::{swap_file, unique};
 
@@ -57,17 +58,17 @@ impl Journal {
     }
 
     /// Writes down that something is about to be made. Fails when the journal cannot be written.
-    pub fn note(&mut self, made: &Made) -> io::Result<()> {
-        self.append(&Entry::Made(made.clone()))?;
+    pub fn note(&mut self, made: &Resource) -> io::Result<()> {
+        self.append(&Entry::Created(made.clone()))?;
         if made.outlives_boot() { self.file.sync_data() } else { Ok(()) }
     }
 
     /// Makes something that has a path, and records it before and after. Fails when either fails.
     pub fn make<T>(
         &mut self,
-        planned: Made,
+        planned: Resource,
         make: impl FnOnce() -> io::Result<T>,
-    ) -> io::Result<(Made, T)> {
+    ) -> io::Result<(Resource, T)> {
         self.note(&planned)?;
         let what = match make() {
             Ok(what) => what,
@@ -86,12 +87,12 @@ impl Journal {
 
     /// Records the old value of a kernel parameter and sets it. Fails when there is none of this
     /// name, it cannot be set, or the journal cannot be written.
-    pub fn set_parameter(&mut self, name: &str, value: &str) -> io::Result<Made> {
+    pub fn set_parameter(&mut self, name: &str, value: &str) -> io::Result<Resource> {
         let change = Change::planned(name, value)?;
-        self.make(Made::Sysctl(change.clone()), || change.set()).map(|(made, ())| made)
+        self.make(Resource::Sysctl(change.clone()), || change.set()).map(|(made, ())| made)
     }
 
-    /// Makes a swap file in use. Fails without privilege or room, or when `stop` says so.
+    /// Makes a swap file in use. Fails without privilege or space, or when `stop` returns true.
     pub fn add_swap(
         &mut self,
         path: &Path,
@@ -99,27 +100,27 @@ impl Journal {
         stop: &dyn Fn() -> bool,
     ) -> io::Result<()> {
         swap_file::may_swap(path)?;
-        let (_, file) = self.make(Made::Swap(path.into()), || swap_file::create(path))?;
+        let (_, file) = self.make(Resource::Swap(path.into()), || swap_file::create(path))?;
         swap_file::fill(file, path, size_bytes, stop)
     }
 
     /// Keeps delay accounting on while this invocation lives. Fails when that is not permitted.
     pub fn count_delays(&mut self) -> io::Result<()> {
         let folder = Path::new(delay_accounting::FOLDER);
-        let note = || self.note(&Made::DelayAccounting);
+        let note = || self.note(&Resource::DelayAccounting);
         self.delay_accounting = delay_accounting::switch_on(folder, note)?;
         Ok(())
     }
 
     /// Removes something and writes that down. Fails when either is impossible.
-    pub fn remove(&mut self, made: Made) -> io::Result<()> {
+    pub fn remove(&mut self, made: Resource) -> io::Result<()> {
         remove(&made)?;
         self.gone(made)
     }
 
     /// Writes down that something is gone. Fails when the journal cannot be written.
-    pub fn gone(&mut self, made: Made) -> io::Result<()> {
-        self.append(&Entry::Gone(made))
+    pub fn gone(&mut self, made: Resource) -> io::Result<()> {
+        self.append(&Entry::Removed(made))
     }
 
     /// Removes all that is left; returns why what stays for the next start cannot be removed.
@@ -138,9 +139,9 @@ impl Journal {
         let mut line = serde_json::to_string(entry).map_err(io::Error::other)?;
         line.push('\n');
         // One write: a line may be cut off, but never mixed with another.
-        self.file.write_all(line.as_bytes()).map_err(|error| {
-            io::Error::new(error.kind(), format!("write {}: {error}", self.path.display()))
-        })
+        self.file
+            .write_all(line.as_bytes())
+            .map_err(at(format_args!("write {}", self.path.display())))
     }
 }
 
@@ -155,15 +156,15 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::made::outstanding;
+    use crate::resource::outstanding;
 
     #[test]
     fn what_was_removed_is_not_outstanding_and_a_cut_line_is_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(Journal::new_path(dir.path()), None).unwrap();
-        let first = Made::Directory("/tmp/a".into());
-        let second = Made::Queue { key: 7 };
-        let third = Made::Swap("/tmp/s".into());
+        let first = Resource::Directory("/tmp/a".into());
+        let second = Resource::Queue { key: 7 };
+        let third = Resource::Swap("/tmp/s".into());
         journal.note(&first).unwrap();
         journal.note(&second).unwrap();
         journal.gone(first).unwrap();
@@ -184,7 +185,7 @@ mod tests {
         let mut journal = Journal::create(Journal::new_path(dir.path()), None).unwrap();
         let path = dir.path().join("run");
         fs::create_dir(&path).unwrap();
-        let planned = Made::Directory(path.clone().into());
+        let planned = Resource::Directory(path.clone().into());
         assert!(journal.make(planned.clone(), || fs::create_dir(&path)).is_err());
         let left = |journal: &Journal| {
             outstanding(&fs::read_to_string(&journal.path).unwrap(), &Host::this()).unwrap()
@@ -194,7 +195,7 @@ mod tests {
         let (made, ()) = journal.make(planned, || fs::create_dir(&path)).unwrap();
         assert_eq!(left(&journal), [made]);
         drop(journal);
-        assert!(!path.exists(), "an invocation that ends removes what it made");
+        assert!(!path.exists(), "an invocation that ends removes what it created");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! - **Who is alive is decided by a lock**, which the kernel frees even after SIGKILL.
 //! - **Names count only where they were given**: on their machine, boot and namespaces ([`host`]),
-//!   with the inode and birth time of what was made.
-//! - **It is written down before it is made** ([`Journal`]), and removed by its maker, the cleanup
+//!   with the inode and birth time of what was created.
+//! - **It is recorded before it is created** ([`Journal`]), and removed by its creator, the cleanup
 //!   process or the next start.
 //! - **A setting is restored only if it still has our value.**
-//! - **A file or folder is there complete or not at all**: made under a unique name, locked, and
+//! - **A file or folder exists complete or not at all**: created under a unique name, locked, and
 //!   renamed ([`out_file`], [`Shelf`], [`Cells`]).
 
 mod cache;
@@ -15,14 +15,15 @@ mod cleanup;
 mod delay_accounting;
 pub mod folders;
 pub mod host;
+pub mod io_results;
 mod journal;
 mod lock;
-mod made;
 pub mod marked;
 pub mod out_file;
 mod patience;
 pub mod proc_stat;
 mod removal;
+mod resource;
 mod scratch;
 mod shelf;
 mod spool;
@@ -35,8 +36,8 @@ pub use cells::{Cells, key_of};
 pub use cleanup::{COMMAND, CleanupProcess, Duty, serve};
 pub use journal::Journal;
 pub use lock::Lock;
-pub use made::{Made, PathEntry};
 pub use removal::{Swept, sweep_leftovers};
+pub use resource::{PathEntry, Resource};
 pub use scratch::Scratch;
 pub use shelf::Shelf;
 pub use spool::{Spool, SpooledRun};

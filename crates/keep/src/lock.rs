@@ -24,7 +24,8 @@ impl Lock {
         Read::by_ref(&mut file).take(MOST_NOTE_BYTES).read_to_end(&mut text)?;
         let text = String::from_utf8_lossy(&text);
         if !text.is_empty() && !text.starts_with(begin) {
-            let text = format!("{} is no lock of thrashlab's, and stays as it is", path.display());
+            let text =
+                format!("{} is not a lock of thrashlab's and was left alone", path.display());
             return Err(io::Error::other(text));
         }
         match file.try_lock() {
@@ -96,7 +97,7 @@ mod tests {
         let path = folder.path().join("lock");
         std::fs::write(&path, "4711\n").unwrap();
         let error = Lock::take(&path, "lock: ", "anna").unwrap_err().to_string();
-        assert!(error.contains("lock is no lock of thrashlab's"), "{error}");
+        assert!(error.contains("lock is not a lock of thrashlab's"), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), b"4711\n");
     }
 }

@@ -11,7 +11,7 @@ pub const VARIABLE: &str = "THRASHLAB_RUN";
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Kills (SIGKILL) every process of this user whose environment says `THRASHLAB_RUN=mark`, until
+/// Kills (SIGKILL) every process of this user whose environment has `THRASHLAB_RUN=mark`, until
 /// none is left. Fails without `/proc`, or when some remain after two seconds.
 pub fn end_marked(mark: &str) -> io::Result<()> {
     let entry = format!("{VARIABLE}={mark}");
@@ -56,7 +56,7 @@ mod tests {
     fn grandchildren_without_a_parent_are_ended_and_others_are_not() {
         let mark = format!("/test/{}", std::process::id());
         let start = |mark: &str| {
-            // The shell ends at once; what it started goes on without it.
+            // The shell ends at once; what it started continues without it.
             let mut shell = Command::new("sh");
             let script = "sleep 60 >/dev/null 2>&1 & echo $!";
             shell.args(["-c", script]).env(VARIABLE, mark).stdin(Stdio::null());

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 use tempfile::{Builder, TempPath};
 
+use crate::io_results::if_exists;
+
 /// Before the umask.
 const NEW_FILE_MODE: u32 = 0o666;
 /// As in the kernel (path_resolution(7)).
@@ -39,11 +41,7 @@ impl OutFile {
     /// [`OutFile::finish`]. Fails when `path` names no file, or its folder cannot be written.
     pub fn create(path: &Path) -> io::Result<(Self, File)> {
         // The kernel follows links that are not file names, such as /proc/self/fd/1 to a pipe.
-        let former = match fs::metadata(path) {
-            Ok(facts) => Some(facts),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
-        };
+        let former = if_exists(fs::metadata(path))?;
         if former.as_ref().is_some_and(|facts| !facts.is_file() || facts.nlink() == 0) {
             let file = OpenOptions::new().write(true).open(path)?;
             return Ok((Self { target: path.to_owned(), pending: Pending::InPlace }, file));

@@ -1,4 +1,4 @@
-//! Retries while dying processes stand in the way.
+//! Retries while dying processes are in the way.
 
 use std::io;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Removing what a journal says still exists.
+//! Removes what still exists according to a journal.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,20 +9,21 @@ use sys::process::{signal, signals};
 use sys::swap::swap_off;
 use sys::sysv::{MessageQueue, SharedSegment};
 
-use crate::folders::{state_dir, state_root, unless_missing};
+use crate::folders::{state_dir, state_root};
 use crate::host::{Host, user_id};
-use crate::made::{Identity, Made, PathEntry, outstanding};
+use crate::io_results::{if_exists, unless_missing};
 use crate::marked::end_marked;
 use crate::patience::patiently;
 use crate::proc_stat::start_ticks;
+use crate::resource::{Identity, PathEntry, Resource, outstanding};
 use crate::{delay_accounting, sysctl};
 
 /// What a sweep did, a phrase each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// What was still there and is gone now.
+    /// What still existed and has been removed.
     pub removed: Vec<String>,
-    /// What is still there, with the reason; a later start tries again.
+    /// What could not be removed, with the reason; a later start tries again.
     pub failed: Vec<String>,
 }
 
@@ -49,7 +50,7 @@ fn sweep_folder(folder: &Path) -> Swept {
         }
         // An invocation that lives holds the lock.
         let Ok(file) = File::open(&path) else { continue };
-        // A journal says what to remove: only this user's own is obeyed.
+        // A journal lists what to remove: only this user's own is followed.
         let own = file.metadata().is_ok_and(|facts| facts.uid() == user_id());
         if own && file.try_lock().is_ok() {
             swept.extend(sweep(&path));
@@ -63,7 +64,7 @@ pub(crate) fn sweep(journal: &Path) -> Swept {
     let mut swept = Swept::default();
     let Ok(text) = fs::read_to_string(journal) else { return swept };
     let Some(mut left) = outstanding(&text, &Host::this()) else { return swept };
-    left.sort_by_key(|made| matches!(made, Made::Process { .. }));
+    left.sort_by_key(|made| matches!(made, Resource::Process { .. }));
     for made in left.iter().rev() {
         match remove(made) {
             Ok(true) => swept.removed.push(made.to_string()),
@@ -79,39 +80,40 @@ pub(crate) fn sweep(journal: &Path) -> Swept {
 }
 
 /// Removes one thing; returns whether it was still there.
-pub(crate) fn remove(made: &Made) -> io::Result<bool> {
+pub(crate) fn remove(made: &Resource) -> io::Result<bool> {
     match made {
-        Made::Process { pid, start_ticks: then } if start_ticks(*pid) == Some(*then) => {
+        Resource::Process { pid, start_ticks: then } if start_ticks(*pid) == Some(*then) => {
             signal(*pid, signals::KILL).map(|()| true)
         }
-        Made::Process { .. } => Ok(false),
-        Made::Cgroup(place) => remove_at(place, remove_empty, remove_cgroup),
-        Made::Queue { key } => {
+        Resource::Process { .. } => Ok(false),
+        Resource::Cgroup(place) => remove_at(place, remove_empty, remove_cgroup),
+        Resource::Queue { key } => {
             MessageQueue::open(*key).map_or(Ok(false), |queue| queue.remove().map(|()| true))
         }
-        Made::Segment { key } => {
+        Resource::Segment { key } => {
             SharedSegment::open(*key).map_or(Ok(false), |segment| segment.remove().map(|()| true))
         }
-        Made::Swap(place) => remove_at(place, remove_empty_swap, remove_swap),
-        Made::Sysctl(change) => change.put_back(Path::new(sysctl::ROOT)),
-        Made::DelayAccounting => delay_accounting::put_back(Path::new(delay_accounting::FOLDER)),
-        Made::Directory(place) => remove_at(place, remove_empty, remove_directory),
+        Resource::Swap(place) => remove_at(place, remove_empty_swap, remove_swap),
+        Resource::Sysctl(change) => change.put_back(Path::new(sysctl::ROOT)),
+        Resource::DelayAccounting => {
+            delay_accounting::put_back(Path::new(delay_accounting::FOLDER))
+        }
+        Resource::Directory(place) => remove_at(place, remove_empty, remove_directory),
     }
 }
 
-/// Removes what has a journal's path if it is what was made. Without an identity the maker ended
-/// while making it, and only an `empty` one is removed.
+/// Removes the file or folder at a journal's path if it is the one that was created. An entry
+/// without an identity means that its process ended while creating it: then only an `empty` one is
+/// removed.
 fn remove_at(
     place: &PathEntry,
     empty: fn(&Path) -> io::Result<bool>,
     ours: fn(&Path) -> io::Result<()>,
 ) -> io::Result<bool> {
     let path = &place.path;
-    match (place.identity, Identity::read(path)) {
-        (_, Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        (_, Err(error)) => Err(error),
-        (None, Ok(_)) => empty(path),
-        (Some(made), Ok(now)) if made.is(now) => ours(path).map(|()| true),
+    match (if_exists(Identity::read(path))?, place.identity) {
+        (Some(_), None) => empty(path),
+        (Some(now), Some(made)) if made.is(now) => ours(path).map(|()| true),
         _ => Ok(false),
     }
 }
@@ -136,11 +138,8 @@ fn remove_cgroup(path: &Path) -> io::Result<()> {
 }
 
 fn kill_members(path: &Path) -> io::Result<()> {
-    let members = match fs::read_to_string(path.join("cgroup.procs")) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        other => other?,
-    };
-    for line in members.lines() {
+    let members = if_exists(fs::read_to_string(path.join("cgroup.procs")))?;
+    for line in members.unwrap_or_default().lines() {
         if let Ok(pid) = line.parse() {
             signal(pid, signals::KILL)?;
         }
@@ -187,7 +186,7 @@ mod tests {
         let work = tempfile::tempdir().unwrap();
         let left = work.path().join("run");
         let mut journal = journal(state.path());
-        journal.make(Made::Directory(left.clone().into()), || fs::create_dir(&left)).unwrap();
+        journal.make(Resource::Directory(left.clone().into()), || fs::create_dir(&left)).unwrap();
         fs::write(left.join("written.dat"), "x").unwrap();
 
         assert_eq!(sweep_folder(state.path()), Swept::default(), "the lock is held: it lives");
@@ -205,8 +204,8 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let key = 0x7419_0000 | (std::process::id() as i32 & 0xffff);
         let mut journal = journal(state.path());
-        journal.note(&Made::Queue { key }).unwrap();
-        journal.note(&Made::Segment { key }).unwrap();
+        journal.note(&Resource::Queue { key }).unwrap();
+        journal.note(&Resource::Segment { key }).unwrap();
         SharedSegment::create(key, 4096, false).unwrap();
         journal.killed();
         let swept = sweep_folder(state.path());
@@ -220,7 +219,7 @@ mod tests {
         let file = state.path().join("not-a-directory");
         fs::write(&file, "x").unwrap();
         let mut journal = journal(state.path());
-        journal.make(Made::Cgroup(file.clone().into()), || Ok(())).unwrap();
+        journal.make(Resource::Cgroup(file.clone().into()), || Ok(())).unwrap();
         journal.killed();
         let begun = Instant::now();
         let swept = sweep_folder(state.path());
@@ -235,15 +234,17 @@ mod tests {
         let (folder, file) = (work.path().join("run"), work.path().join("swap"));
         let state = tempfile::tempdir().unwrap();
         let mut journal = journal(state.path());
-        let swap = |path: &Path| Made::Swap(path.into());
-        // Made here and removed by others, who then made another one of the name.
-        journal.make(Made::Directory(folder.clone().into()), || fs::create_dir(&folder)).unwrap();
+        let swap = |path: &Path| Resource::Swap(path.into());
+        // Resource here and removed by others, who then made another one of the name.
+        journal
+            .make(Resource::Directory(folder.clone().into()), || fs::create_dir(&folder))
+            .unwrap();
         journal.make(swap(&file), || fs::write(&file, "")).unwrap();
         fs::rename(&folder, work.path().join("moved")).unwrap();
         fs::rename(&file, work.path().join("moved-too")).unwrap();
-        // About to be made, and there was something already.
+        // About to be created, and something existed already.
         let other = work.path().join("other");
-        journal.note(&Made::Directory(other.clone().into())).unwrap();
+        journal.note(&Resource::Directory(other.clone().into())).unwrap();
         journal.note(&swap(&other.join("precious"))).unwrap();
         for folder in [&folder, &other] {
             fs::create_dir(folder).unwrap();
@@ -264,7 +265,7 @@ mod tests {
         let work = tempfile::tempdir().unwrap();
         let left = work.path().join("run");
         let mut journal = journal(state.path());
-        journal.make(Made::Directory(left.clone().into()), || fs::create_dir(&left)).unwrap();
+        journal.make(Resource::Directory(left.clone().into()), || fs::create_dir(&left)).unwrap();
         let text = fs::read_to_string(&journal.path).unwrap();
         let theirs = text.replace(&crate::host::machine(), "another-machine");
         assert_ne!(theirs, text);
@@ -279,6 +280,6 @@ mod tests {
     fn a_process_number_used_again_is_not_killed() {
         let me = std::process::id();
         let ticks = start_ticks(me).unwrap();
-        assert!(!remove(&Made::Process { pid: me, start_ticks: ticks + 1 }).unwrap());
+        assert!(!remove(&Resource::Process { pid: me, start_ticks: ticks + 1 }).unwrap());
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::host;
+use crate::io_results::if_exists;
 
 const SUFFIX: &str = ".part";
 /// Prefix of former versions, which took no lock, and the age from which they count as abandoned.
@@ -30,11 +31,7 @@ impl Scratch {
                 .suffix(SUFFIX)
                 .tempdir_in(dir)?;
             // Before the lock, a sweep may have removed it.
-            let lock = match File::open(folder.path()) {
-                Ok(lock) => lock,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
-            };
+            let Some(lock) = if_exists(File::open(folder.path()))? else { continue };
             // A file system without locks also has no sweeps.
             let is_free = !matches!(lock.try_lock(), Err(TryLockError::WouldBlock));
             if is_free && folder.path().exists() {

@@ -1,4 +1,4 @@
-//! Folders kept under a key, complete or not there. The last file written is a list of all files
+//! Folders kept under a key, complete or absent. The last file written is a list of all files
 //! with sizes and times; hashes would add 0.1 s to every start.
 
 use std::fs::{self, File};
@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::folders::unless_missing;
+use crate::io_results::unless_missing;
 use crate::scratch::Scratch;
 
 const LIST: &str = "contents";
@@ -15,18 +15,18 @@ const LIST_TAIL: &str = "end";
 /// A folder of such folders; several processes may use it at a time.
 #[derive(Clone, Debug)]
 pub struct Shelf {
-    /// Where they lie.
+    /// The folder that contains them.
     pub folder: PathBuf,
     head: &'static str,
 }
 
 impl Shelf {
-    /// The shelf in a folder, made when needed. Entries with another `head` are rebuilt.
+    /// The shelf in a folder, created when needed. Entries with another `head` are rebuilt.
     pub fn at(folder: PathBuf, head: &'static str) -> Self {
         Self { folder, head }
     }
 
-    /// The folder of that key, if it is there and complete.
+    /// The folder of that key, if it exists and is complete.
     pub fn find(&self, key: &str) -> Option<PathBuf> {
         let folder = self.folder.join(key);
         self.is_complete(&folder).then_some(folder)
@@ -42,8 +42,9 @@ impl Shelf {
             .collect()
     }
 
-    /// Gives a folder with these files, made beside the others, its key, unless another process was faster. Readers see all
-    /// of it or nothing. Fails when a file is missing or the folder cannot be renamed.
+    /// Gives a folder with these files, created next to the others, its key, unless another process
+    /// was faster. Readers see all of it or nothing. Fails when a file is missing or the folder
+    /// cannot be renamed.
     pub fn put<P: AsRef<Path>>(
         &self,
         made: &Scratch,

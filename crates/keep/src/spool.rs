@@ -32,7 +32,7 @@ struct Kept<E> {
 }
 
 impl Spool {
-    /// The spool of this user on this machine, made if it is missing and can be.
+    /// The spool of this user on this machine, created if it is missing and can be.
     pub fn of_user() -> io::Result<Self> {
         Self::at(state_dir().join("remote"))
     }
@@ -40,7 +40,7 @@ impl Spool {
     fn at(folder: PathBuf) -> io::Result<Self> {
         make_private(&folder).map_err(|error| {
             let text =
-                format!("make {}: {error}; name another in XDG_STATE_HOME", folder.display());
+                format!("create {}: {error}; name another in XDG_STATE_HOME", folder.display());
             io::Error::new(error.kind(), text)
         })?;
         Ok(Self { folder })
@@ -56,7 +56,7 @@ impl Spool {
         (&self.folder, format!("{session}.{SOCKET}"))
     }
 
-    /// Begins a run; its file is empty. Fails when it cannot be made.
+    /// Begins a run; its file is empty. Fails when it cannot be created.
     pub fn begin(&self, key: &str) -> io::Result<SpooledRun> {
         let file = File::create(self.path(key, PART))?;
         Ok(SpooledRun { file, hasher: blake3::Hasher::new(), size_bytes: 0 })

@@ -53,7 +53,7 @@ pub fn format(device: &mut impl Write, size_bytes: u64) -> io::Result<()> {
     device.write_all(&header(size_bytes / PAGE_BYTES as u64)?)
 }
 
-/// The first page of an area of so many pages, itself included. The kernel wants at least 10.
+/// The first page of an area of this many pages, itself included. The kernel wants at least 10.
 fn header(pages: u64) -> io::Result<Vec<u8>> {
     let last_page = u32::try_from(pages.saturating_sub(1)).ok().filter(|last| *last >= 9);
     let Some(last_page) = last_page else {

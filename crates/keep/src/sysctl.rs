@@ -127,7 +127,7 @@ mod tests {
             assert_eq!(change.put_back(root.path()).unwrap(), is_put_back, "{now}");
             assert_eq!(fs::read_to_string(&parameter).unwrap(), after);
         }
-        // The journal of a former version does not say what was set.
+        // The journal of an older version does not record what was set.
         let former = Change { set: None, ..change };
         fs::write(&parameter, "35\n").unwrap();
         assert!(former.put_back(root.path()).unwrap());

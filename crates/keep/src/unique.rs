@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sys::clock::realtime_ns;
 use sys::sysv::{MessageQueue, SharedSegment};
 
-/// A text that no other process of this machine has made or will make.
+/// A text that no other process of this machine has generated or will generate.
 pub fn token() -> String {
     format!("{}-{}", realtime_ns(), std::process::id())
 }

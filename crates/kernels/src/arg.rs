@@ -24,15 +24,8 @@ pub enum KernelSource {
         /// Its version; else the one that apt would install.
         version: Option<String>,
     },
-    /// A kernel image, a `.deb`, a `.rpm`, or a folder.
-    Path(PathBuf),
-}
-
-impl KernelArg {
     /// A kernel image, a `.deb`, a `.rpm`, or a folder, whatever characters are in its path.
-    pub fn path(path: impl Into<PathBuf>) -> Self {
-        KernelSource::Path(path.into()).into()
-    }
+    Path(PathBuf),
 }
 
 impl From<KernelSource> for KernelArg {

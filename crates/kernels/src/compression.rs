@@ -32,7 +32,7 @@ pub(crate) fn reader<'a>(bytes: &'a [u8]) -> io::Result<Box<dyn Read + 'a>> {
         [b'B', b'Z', b'h', ..] => {
             return Err(io::Error::new(
                 io::ErrorKind::Unsupported,
-                "compressed by bzip2, which is not supported; pack it by gzip, xz or zstd",
+                "compressed with bzip2, which is not supported; use gzip, xz or zstd",
             ));
         }
         plain => Box::new(plain),

@@ -1,4 +1,4 @@
-//! What a kernel's configuration says about measuring slow computers.
+//! What a kernel's configuration means for measuring slow computers.
 
 use std::collections::HashMap;
 

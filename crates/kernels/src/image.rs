@@ -12,7 +12,7 @@ use crate::compression::decompressed;
 /// The processor of which a guest's kernel has to be.
 pub const X86_64: &str = "x86-64";
 
-/// What an image says of itself.
+/// What an image reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageFacts {
     /// The processor it is for: [`X86_64`], `x86`, `arm64`, `riscv64`, or the machine number of ELF.

@@ -14,7 +14,7 @@ use crate::{ConfigFacts, KernelError, Module};
 pub struct Kernel {
     /// Its release, as `uname -r` shows it: `6.1.0-50-cloud-amd64`.
     pub release: String,
-    /// Release, builder and time of the build, if the image says it.
+    /// Release, builder and time of the build, if the image has it.
     pub version_text: Option<String>,
     /// The processor it is for, as [`ImageFacts`] has it.
     pub architecture: Cow<'static, str>,
@@ -26,7 +26,7 @@ pub struct Kernel {
     pub modules_dir: Option<PathBuf>,
     /// Its configuration.
     pub config_path: Option<PathBuf>,
-    /// What the configuration says, or what the kernel has of it in itself.
+    /// The configuration, or the part of it that is built into the kernel.
     pub facts: ConfigFacts,
 }
 
@@ -46,7 +46,7 @@ impl Kernel {
     pub fn modules(&self, wanted: &[&str]) -> Result<Vec<Module>, KernelError> {
         let dir = self.modules_dir.as_ref().ok_or_else(|| {
             KernelError::Unavailable(format!(
-                "{}: no folder lib/modules/{} beside it; give the package of this kernel, or a \
+                "{}: no folder lib/modules/{} next to it; give the package of this kernel, or a \
                  folder with boot/ and lib/modules/",
                 self.image_path.display(),
                 self.release

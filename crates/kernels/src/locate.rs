@@ -92,7 +92,7 @@ fn unpack(
     key: &str,
 ) -> Result<PathBuf, KernelError> {
     let scratch = || Scratch::make(&cache.folder, "").map_err(KernelError::io(&cache.folder));
-    let (downloads, made) = (scratch()?, scratch()?);
+    let (downloads, unpacked) = (scratch()?, scratch()?);
     let mut packages = Vec::new();
     for (index, origin) in origins.iter().enumerate() {
         packages.extend(origin.file.clone());
@@ -106,24 +106,24 @@ fn unpack(
     for package in &packages {
         let bytes = fs::read(package).map_err(KernelError::io(package))?;
         visit_package(&bytes, &mut |path, content| {
-            let target = made.path().join(path);
-            fs::create_dir_all(target.parent().unwrap_or(made.path()))?;
+            let target = unpacked.path().join(path);
+            fs::create_dir_all(target.parent().unwrap_or(unpacked.path()))?;
             io::copy(content, &mut File::create(&target)?)?;
             files.push(path.to_owned());
             Ok(())
         })
         .map_err(|error| {
-            let next = "is the file complete, and is there room on the disk?";
+            let next = "is the file complete, and is there space on the disk?";
             KernelError::Unavailable(format!(
                 "{} cannot be unpacked: {error}; {next}",
                 package.display()
             ))
         })?;
     }
-    if image_in(made.path()).is_none() {
+    if image_in(unpacked.path()).is_none() {
         return Err(KernelError::no_image(place, &hint(&packages)));
     }
-    cache.put(&made, files, key).map_err(KernelError::io(&cache.folder))
+    cache.put(&unpacked, files, key).map_err(KernelError::io(&cache.folder))
 }
 
 /// Where package files come from; neither if they are cached.
@@ -145,7 +145,7 @@ impl Origin {
             }
             KernelSource::Path(_) | KernelSource::Host => {
                 return Err(KernelError::NoKernel(format!(
-                    "{source}: only packages (deb:NAME, .deb, .rpm) can stand in a list"
+                    "{source}: only packages (deb:NAME, .deb, .rpm) can be in a list"
                 )));
             }
             KernelSource::Debian { name, version } => (name, version.as_deref()),
@@ -190,7 +190,7 @@ pub(crate) fn image_in(dir: &Path) -> Option<PathBuf> {
     folders.extend(modules.into_iter().flatten());
     folders.push(dir.join("arch/x86/boot"));
     folders.push(dir.join("arch/arm64/boot"));
-    // A bare vmlinux comes last: the file beside it is usually meant for booting.
+    // A bare vmlinux comes last: the file next to it is usually meant for booting.
     let images = |is_vmlinux: bool| {
         folders.iter().find_map(|folder| {
             let mut names = names_in(folder);
@@ -306,7 +306,7 @@ mod tests {
             assert_eq!(kernel.release, release);
             assert_eq!(kernel.facts.words[0], ("PSI", "off".to_owned()));
             let error = kernel.modules(&["zram"]).unwrap_err().to_string();
-            assert!(error.contains("zram.ko.xz: "), "it is there, but no module: {error}");
+            assert!(error.contains("zram.ko.xz: "), "it exists, but is not a module: {error}");
         }
         let error = located(&modules, dir.path()).unwrap_err().to_string();
         assert!(error.contains("add the package with the image"), "{error}");

@@ -52,7 +52,7 @@ pub fn survey(cache_dir: &Path, extra_dirs: &[PathBuf]) -> Vec<AvailableKernel> 
 fn images(dir: &Path, place: KernelPlace) -> Vec<AvailableKernel> {
     let found = |path: &Path, image_path: &Path, otherwise: &str| {
         let release = release_of(image_path).unwrap_or_else(|| otherwise.to_owned());
-        AvailableKernel { arg: KernelArg::path(path), release, place }
+        AvailableKernel { arg: KernelSource::Path(path.to_owned()).into(), release, place }
     };
     let mut all = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
@@ -83,7 +83,7 @@ fn cached(cache_dir: &Path) -> Vec<AvailableKernel> {
     keys.filter_map(|key| {
         let dir = cache_dir.join(&key);
         let release = release_of(&image_in(&dir)?).unwrap_or_else(|| key.clone());
-        let arg = debian_arg(&key).unwrap_or_else(|| KernelArg::path(dir));
+        let arg = debian_arg(&key).unwrap_or_else(|| KernelSource::Path(dir).into());
         Some(AvailableKernel { arg, release, place: KernelPlace::Cache })
     })
     .collect()
@@ -159,6 +159,6 @@ mod tests {
             .map(|found| found.release.as_str())
             .collect();
         assert_eq!(releases, ["6.12.1", "6.1.0-47", "6.1.0-9"]);
-        assert!(!dir.path().join("cache").exists(), "a survey makes nothing");
+        assert!(!dir.path().join("cache").exists(), "a survey creates nothing");
     }
 }

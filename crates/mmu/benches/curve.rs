@@ -74,10 +74,10 @@ fn main() {
 fn sampled(pages: &[u64], sampling: Sampling) -> u64 {
     let mut sample = SampledDistances::new(sampling, 0).expect("it is in range");
     black_box(pages).iter().for_each(|page| sample.run(*page, 1));
-    sample.sampled()
+    sample.sampled
 }
 
-/// Prints the speed without other work beside it and the ratio to libCacheSim, if that is there.
+/// Prints the speed without other work at the time and the ratio to libCacheSim, if available.
 fn compare(pages: &[u64]) {
     let mut distances = StackDistances::default();
     let own = stream::references_a_second(pages, |piece| {

@@ -2,7 +2,7 @@
 //!
 //! The stream and the peer are those of `stream`. Criterion takes the whole stream at once, from
 //! memory. The last lines are of pieces that are in the cache, as a trace's reader leaves them, and
-//! the quickest of nine passes of each, so that other work on the machine is left out; beside them
+//! the quickest of nine passes of each, so that other work on the machine is left out; next to them
 //! stands libCacheSim with one fully associative LRU cache of 64 pages, by its processor time.
 //!
 //! **Limit.** A hit is a multiplication, two loads of which the second waits for the first, a
@@ -84,7 +84,7 @@ fn machines() -> Vec<(&'static str, Machine)> {
     [("two-levels", TWO_LEVELS)].into_iter().chain(sold).map(parse).collect()
 }
 
-/// Prints speeds without other work beside it and the ratio to libCacheSim, if that is there.
+/// Prints speeds without other work at the time and the ratio to libCacheSim, if available.
 fn compare(machines: &[(&str, Machine)], pages: &[u64], runs: &[PageRun]) {
     let peer = Peer::with(pages).map(|peer| peer.references_a_second(64));
     if let Some(peer) = peer {

@@ -5,13 +5,13 @@
 //! Memory grows with the number of distinct keys, not with the length of the trace.
 
 mod distances;
+mod key_table;
 mod log_linear;
 mod lru_stack;
 mod profile;
 mod sample;
 mod sets;
 mod space;
-mod table;
 mod working_set;
 
 pub use distances::StackDistances;

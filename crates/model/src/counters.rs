@@ -17,13 +17,12 @@ pub type Values = BTreeMap<Name, u64>;
 ///
 /// Outer key: the source (`vmstat`, `psi`, `memcg`, `load`, …). Inner key: the kernel's name of
 /// the counter, with a unit last where that has none (`MemFree_kb`, `memory_some_us`). Unreadable
-/// counters are absent; a whole source is in [`Missed`] with its reason.
-/// read is absent; a whole source is in [`Missed`] with its reason.
+/// counters are absent; a whole source is in [`Unavailable`] with its reason.
 pub type CounterSet = BTreeMap<Name, Values>;
 
 /// A capability unavailable to this run, with the reason; listed once, in the header.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missed {
+pub struct Unavailable {
     /// What is missing: a counter source, a privilege or a kernel feature.
     pub capability: String,
     /// Why, naming the path or call that failed.

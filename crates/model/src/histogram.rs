@@ -44,7 +44,7 @@ pub(crate) fn claimed_counts(text: &str, claimed: u64) -> Result<Vec<(u64, u64)>
     match counts.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count)) {
         found if found == claimed => Ok(counts),
         found => Err(HistogramError(format!(
-            "the histogram holds {found} delays, and its line says {claimed}"
+            "the histogram has {found} delays, but its line claims {claimed}"
         ))),
     }
 }
@@ -77,7 +77,7 @@ fn check_head(bytes: &[u8]) -> Result<(), HistogramError> {
     match (word(0), word(4), word(12)) {
         (Some(kind), ..) if kind != COOKIE => refused("another kind of histogram"),
         (_, Some(size), _) if size as usize != bytes.len().saturating_sub(HEAD_BYTES) => {
-            refused("its counts have another size than it claims")
+            refused("its counts have a different size than it claims")
         }
         (.., Some(digits)) if digits > u32::from(DIGITS) => refused("it keeps too many digits"),
         (.., Some(_)) => Ok(()),
@@ -144,7 +144,7 @@ mod tests {
         let text = encode(&[1, 2]).unwrap();
         assert_eq!(claimed_counts(&text, 2).unwrap(), [(1, 1), (2, 1)]);
         let error = claimed_counts(&text, 3).unwrap_err().to_string();
-        assert_eq!(error, "the histogram holds 2 delays, and its line says 3");
+        assert_eq!(error, "the histogram has 2 delays, but its line claims 3");
     }
 
     proptest::proptest! {

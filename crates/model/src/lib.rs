@@ -1,7 +1,7 @@
 //! The data of a run file as plain types.
 //!
 //! **Invariant:** no I/O, no clock, no randomness. Absent values are `None` or a missing key, never
-//! 0. Units stand last in names (`delay_ns`, `size_bytes`).
+//! 0. Units come last in names (`delay_ns`, `size_bytes`).
 
 #[macro_use]
 mod named;
@@ -22,7 +22,7 @@ mod spec;
 pub mod units;
 pub mod whole_lines;
 
-pub use counters::{CounterSet, Missed, Name, Values};
+pub use counters::{CounterSet, Name, Unavailable, Values};
 pub use line::{
     CounterRecord, DeathRecord, Delivered, End, EndStatus, Environment, Header, Line, PassRecord,
     Phase, PhaseRecord, REMOTE_FACT, Warning, WorkRecord,

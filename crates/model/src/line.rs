@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CounterSet, HistogramRecord, Missed, SampleRecord, Spec, SubjectSpec, Values};
+use crate::{CounterSet, HistogramRecord, SampleRecord, Spec, SubjectSpec, Unavailable, Values};
 
 /// One line of a run file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,7 +57,7 @@ pub struct Header {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub origins: BTreeMap<String, String>,
     /// Unavailable capabilities, with reasons.
-    pub missed: Vec<Missed>,
+    pub missed: Vec<Unavailable>,
 }
 
 impl Header {

@@ -25,7 +25,7 @@ macro_rules! named {
                 let found = Self::ALL.iter().find(|value| value.name() == name);
                 found.copied().ok_or_else(|| {
                     let names: Vec<&str> = Self::ALL.iter().map(|value| value.name()).collect();
-                    format!("{name:?} is none of {}", names.join(", "))
+                    format!("{name:?} is not one of {}", names.join(", "))
                 })
             }
         }

@@ -50,7 +50,7 @@ pub enum RunFault {
 
 impl Line {
     /// Parses a line of a run file without its newline. Fails when it is invalid, when the first
-    /// line is no header or another one is, or when it follows the end.
+    /// line is not a header or another one is, or when it follows the end.
     pub fn parse_in_run(raw: &[u8], is_first: bool, is_ended: bool) -> Result<Self, RunFault> {
         let text = std::str::from_utf8(raw)
             .map_err(|error| RunFault::NotUtf8 { byte: error.valid_up_to() })?;

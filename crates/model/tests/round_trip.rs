@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Command, CounterSet, Delivered, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, Missed,
-    MmuSpec, Name, PassRecord, Phase, PhaseRecord, ProbeSpec, Run, RunEncoder, SampleRecord,
-    SandboxSpec, Script, Spec, SubjectSpec, Timing, Tools, Values, Warning, WorkRecord,
+    Command, CounterSet, Delivered, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, MmuSpec,
+    Name, PassRecord, Phase, PhaseRecord, ProbeSpec, Run, RunEncoder, SampleRecord, SandboxSpec,
+    Script, Spec, SubjectSpec, Timing, Tools, Unavailable, Values, Warning, WorkRecord,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -93,7 +93,7 @@ fn header() -> impl Strategy<Value = Header> {
             },
             environment: BTreeMap::from([("kernel".to_owned(), text.clone())]),
             origins: BTreeMap::new(),
-            missed: vec![Missed { capability: "psi".to_owned(), reason: text }],
+            missed: vec![Unavailable { capability: "psi".to_owned(), reason: text }],
         },
     )
 }
@@ -211,7 +211,7 @@ fn a_sample_or_a_histogram_is_a_measurement_and_a_warning_is_none() {
 #[test]
 fn unknown_kinds_are_kept() {
     let text = r#"{"kind":"from-the-future","x":[1,2]}"#;
-    let line = Line::parse(text).expect("an unknown kind is no error");
+    let line = Line::parse(text).expect("an unknown kind is not an error");
     assert_eq!(line.to_json(), text);
 }
 

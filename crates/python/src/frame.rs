@@ -11,7 +11,7 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
-use frames::{Cells, Column, LoadError};
+use frames::{Cells, Column, LoadError, RunFiles};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -124,7 +124,11 @@ pub(crate) fn load<'py>(
             false
         }
     };
-    let loaded = py.detach(|| frames::load(&paths, threads, go_on));
+    let loaded = py.detach(|| {
+        let mut files = RunFiles::find(&paths)?;
+        files.threads = threads;
+        frames::load(&files, go_on)
+    });
     let found = loaded.map_err(|error| match error {
         LoadError::Stopped => {
             signal.unwrap_or_else(|| PyKeyboardInterrupt::new_err("stopped while loading"))

@@ -31,7 +31,7 @@ impl FromStr for Address {
             },
         };
         let port = port.map(|port| match port.parse() {
-            Ok(0) | Err(_) => Err(format!("{port:?} is no port; write ssh://HOST:22")),
+            Ok(0) | Err(_) => Err(format!("{port:?} is not a port; write ssh://HOST:22")),
             Ok(port) => Ok(port),
         });
         Ok(Self {

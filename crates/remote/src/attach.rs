@@ -29,7 +29,7 @@ fn pass_on() -> Result<(), String> {
     let mut reader = Reader::default();
     let opening = reader.opening(&mut io::stdin().lock())?;
     if !is_name(&opening.session) {
-        return Err(format!("{:?} is no name of a session", opening.session));
+        return Err(format!("{:?} is not a name of a session", opening.session));
     }
     let spool = Spool::of_user().map_err(said)?;
     let (folder, name) = spool.socket(&opening.session);
@@ -37,7 +37,7 @@ fn pass_on() -> Result<(), String> {
         Ok(stream) => stream,
         Err(_) => keeper::start().map_err(said)?,
     };
-    let begin = [encode(&Ask::Open(opening)), reader.into_rest()].concat();
+    let begin = [encode(&Ask::Open(opening)), reader.rest].concat();
     stream.write_all(&begin).map_err(said)?;
     let write = stream.try_clone().map_err(said)?;
     thread::spawn(move || {

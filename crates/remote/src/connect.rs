@@ -55,11 +55,11 @@ impl Host {
         match heard {
             Ok(Some(Frame::Message(Answer::Hello { language: LANGUAGE, .. }))) => Ok(Ok(link)),
             Ok(Some(said)) => {
-                Err(self.refused(&format!("it answers in another language: {said:?}")))
+                Err(self.refused(&format!("its answer is not in our protocol: {said:?}")))
             }
             Ok(None) if waiter.stop_requested() => Err(RemoteError::Interrupted),
             Ok(None) | Err(Broken::Silent) => {
-                let said = format!("nobody answered for {} s", HELLO_NS / 1_000_000_000);
+                let said = format!("no answer for {} s", HELLO_NS / 1_000_000_000);
                 Err(unreachable(&self.address, &said))
             }
             Err(Broken::Garbled(why)) => Err(self.refused(&why)),
@@ -147,19 +147,19 @@ impl Host {
         let next = if said.contains("ssh: not found") {
             return unreachable(&self.address, said);
         } else if !self.program.is_static {
-            "This program needs the libraries of this system: `make build` makes one that does not, \
-             and --remote-program FILE names it"
+            "This program needs the libraries of this system: build a static one with \
+             `make build`, and name it with --remote-program FILE"
         } else {
             "It lies in ~/.cache/thrashlab/bin there, which must be a folder from which programs \
              may be run and with room for it; XDG_CACHE_HOME there names another"
         };
-        let said = if said.is_empty() { "it says nothing" } else { said };
+        let said = if said.is_empty() { "it printed nothing" } else { said };
         self.refused(&format!("thrashlab does not run there: {said}. {next}"))
     }
 }
 
 fn unreachable(address: &Address, said: &str) -> RemoteError {
-    let said = if said.is_empty() { "ssh says nothing" } else { said };
+    let said = if said.is_empty() { "ssh printed nothing" } else { said };
     let next = next_step(said, address);
     RemoteError::Failed(format!("{address} cannot be reached: {said}. {next}"))
 }
@@ -170,8 +170,8 @@ fn next_step(said: &str, address: &Address) -> String {
     if has(&["Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"]) {
         format!("Next step: check its key, and accept it by hand once with {by_hand}")
     } else if has(&["Permission denied", "Too many authentication failures"]) {
-        "Next step: a key that needs no password (ssh-copy-id, ssh-add); ssh is not asked to ask \
-         for one"
+        "Next step: a key that needs no password (ssh-copy-id, ssh-add); ssh is run \
+         without prompts"
             .to_owned()
     } else if has(&["Could not resolve", "Name or service not known"]) {
         "Next step: check the name, or give the host one in ~/.ssh/config".to_owned()

@@ -20,7 +20,7 @@ use crate::wire::{
 /// A connection silent for this long counts as broken: the other side pings several times in it.
 const SILENCE: Duration = Duration::from_secs(60);
 const PIECE_BYTES: u64 = 64 << 10;
-/// How often the session checks whether it was asked to end.
+/// How often the session checks whether it has to end.
 const TICK: Duration = Duration::from_secs(1);
 
 pub(crate) struct Hub {

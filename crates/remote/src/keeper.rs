@@ -59,14 +59,14 @@ struct Session<'a> {
     opening: &'a Opening,
     waiter: Waiter,
     stage: Stage,
-    /// Whether a run was made, after which the host must settle.
+    /// Whether a run was executed, after which the host must settle.
     has_run: bool,
 }
 
 impl Session<'_> {
     fn hold(hub: &Arc<Hub>, spool: &Spool, opening: &Opening) -> Result<(), String> {
         if opening.language != LANGUAGE {
-            return Err(format!("it speaks language {LANGUAGE}, not {}", opening.language));
+            return Err(format!("it speaks protocol {LANGUAGE}, not {}", opening.language));
         }
         let Some(lease) = take_lease(hub, spool, opening)? else { return Ok(()) };
         let (folder, socket) = spool.socket(&opening.session);
@@ -77,13 +77,9 @@ impl Session<'_> {
         let socket = folder.join(socket);
         let waiter = Waiter::new().map_err(|error| format!("catch signals: {error}"))?;
         let options = StageOptions {
-            work_dir: opening.work_dir.clone(),
-            swap_bytes: opening.swap_bytes,
             facts: Environment::from([(REMOTE_FACT.to_owned(), opening.address.clone())]),
-            origins: opening.origins.clone(),
-            freeze: opening.freeze,
             outlives_login: true,
-            ..StageOptions::default()
+            ..opening.stage.clone()
         };
         let stage = match Stage::set(options, &waiter) {
             Ok(stage) => stage,

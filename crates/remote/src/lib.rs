@@ -1,7 +1,7 @@
 //! Runs on another machine through ssh, with one copy of this program there (`docs/remote.md`).
 //!
-//! **Invariant:** a run never waits for the network and is never made twice: its lines are written
-//! on the measured host first, and sent from the first missing byte.
+//! **Invariant:** a run never waits for the network and is never executed twice: its lines are
+//! written on the measured host first, and sent from the first missing byte.
 
 mod address;
 mod attach;

@@ -27,7 +27,7 @@ const SAID_BYTES: usize = 4096;
 pub(crate) enum Broken {
     #[error("it was closed")]
     Closed,
-    #[error("nothing came for {} s", SILENCE_NS / 1_000_000_000)]
+    #[error("no data for {} s", SILENCE_NS / 1_000_000_000)]
     Silent,
     /// What came is not what this side understands.
     #[error("{0}")]

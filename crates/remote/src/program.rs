@@ -42,7 +42,7 @@ impl Program {
         };
         let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let Some((machine, has_loader)) = header(&bytes) else {
-            return Err(format!("{} is no program of Linux (ELF)", path.display()));
+            return Err(format!("{} is not a program of Linux (ELF)", path.display()));
         };
         let machine = MACHINES.iter().find(|(number, _)| *number == machine);
         Ok(Self {
@@ -77,7 +77,7 @@ impl Program {
              {machines}) ;; *) echo \"{OTHER_MACHINE}$(uname -s) $(uname -m)\" >&2; exit 65;; esac; \
              d=\"{FOLDER}\"; mkdir -p \"$d\"; t=\"$d/.{hash}.$$\"; trap \"rm -f \\\"$t\\\"\" EXIT; \
              cat >\"$t\"; n=$(($(wc -c <\"$t\"))); \
-             if [ $n -ne {size_bytes} ]; then echo \"$n bytes of {size_bytes} came\" >&2; exit 66; fi; \
+             if [ $n -ne {size_bytes} ]; then echo \"$n bytes of {size_bytes} arrived\" >&2; exit 66; fi; \
              chmod 700 \"$t\"; \"$t\" {command} verify {hash}; mv -f \"$t\" \"$d/{hash}\"",
             machines = machine
                 .split('|')
@@ -119,7 +119,7 @@ mod tests {
         let program = Program::read(None).unwrap();
         assert_eq!(program.machines(), std::env::consts::ARCH);
         let why = Program::read(Some(Path::new("/etc/passwd"))).unwrap_err();
-        assert!(why.contains("/etc/passwd is no program"), "{why}");
+        assert!(why.contains("/etc/passwd is not a program"), "{why}");
     }
 
     #[test]

@@ -38,8 +38,7 @@ impl Receipt {
     /// Takes what came. Fails, with the reason, if it is not the next missing piece.
     pub(crate) fn take(&mut self, said: Frame<Answer>) -> Result<Received, String> {
         let expected = self.size_bytes;
-        let elsewhere =
-            |from| Err(format!("a piece of the run came from byte {from}, not {expected}"));
+        let elsewhere = |from| Err(format!("data arrived from byte {from}, not {expected}"));
         match said {
             Frame::RunLine(line) if self.is_streaming => {
                 self.size_bytes += line.len() as u64;
@@ -60,7 +59,8 @@ impl Receipt {
                 match is_whole {
                     true => Ok(Received::Whole(ended)),
                     false => Err(format!(
-                        "the run is not what was made: {expected} bytes came of {}, or other ones",
+                        "the received run is damaged: {expected} of {} bytes arrived, or the \
+                         checksum differs",
                         ended.size_bytes
                     )),
                 }
@@ -80,7 +80,7 @@ mod tests {
 
     const LINES: &[u8] = b"{\"kind\":\"header\"}\n{\"kind\":\"sample\"}\n{\"kind\":\"end\"}\n";
 
-    /// What is said of the run from a place on.
+    /// The lines of the run from a position on.
     fn said(from: usize) -> Vec<u8> {
         let stream = Answer::Stream { key: "k".to_owned(), from: from as u64 };
         let mut bytes = [encode(&Answer::Pong), encode(&stream)].concat();

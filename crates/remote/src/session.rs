@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use agent::{Freeze, Waiter};
+use agent::Waiter;
 use clap::Args;
 use model::units::parse_duration_ns;
 use model::{DeathRecord, EndStatus, Line, Spec, SubjectSpec};
-use subject::{LocalSubject, Outcome, RunLines};
+use subject::{LocalSubject, Outcome, RunLines, StageOptions};
 use sys::clock::monotonic_ns;
 
 use crate::address::Address;
@@ -33,11 +33,11 @@ pub struct RemoteOptions {
     #[arg(long, value_name = "COMMAND")]
     ssh: Option<String>,
 
-    /// With ssh://: wait for a host that another user measures
+    /// With ssh://: wait for a host that another user is measuring
     #[arg(long)]
     wait: bool,
 
-    /// With ssh://: how long to try when the connection broke
+    /// With ssh://: how long to try to reconnect when the connection breaks
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_duration_ns)]
     reconnect: u64,
 
@@ -45,30 +45,18 @@ pub struct RemoteOptions {
     #[arg(long, value_name = "TIME", default_value = "1440m", value_parser = parse_duration_ns)]
     keep: u64,
 
-    /// With ssh://: the program for the other machine, where it is of another architecture
-    /// [default: this one]
+    /// With ssh://: the program for the other machine, if its architecture differs [default: this
+    /// one]
     #[arg(long, value_name = "FILE")]
     remote_program: Option<PathBuf>,
 
-    /// What the session is for: a later one for the same goes on with it.
+    /// What the session is for: a later session for the same run resumes it.
     #[arg(skip)]
     pub purpose: PathBuf,
 
-    /// Where the files of loads and probes go there.
+    /// How the runs there are executed.
     #[arg(skip)]
-    pub work_dir: Option<PathBuf>,
-
-    /// Size of a temporary swap file there, in bytes.
-    #[arg(skip)]
-    pub swap_bytes: Option<u64>,
-
-    /// Where options come from, for the headers of runs.
-    #[arg(skip)]
-    pub origins: BTreeMap<String, String>,
-
-    /// Test hook: freeze the prober.
-    #[arg(skip)]
-    pub freeze: Option<Freeze>,
+    pub stage: StageOptions,
 }
 
 /// What happens during a run.
@@ -227,7 +215,7 @@ impl Session {
     ) -> Result<Outcome, Failed> {
         let host = &self.host;
         let damaged = |why: String| {
-            let next = "nothing of it is lost there: start again with the same command";
+            let next = "nothing is lost there: run the same command again";
             host.refused(&format!("{why}; {next}"))
         };
         let Some(link) = &mut self.link else { return Err(Broken::Closed.into()) };
@@ -292,7 +280,7 @@ impl Session {
         let mut until_ns = begun_ns.saturating_add(self.reconnect_ns);
         let mut why = if said.is_empty() { broken.to_string() } else { said };
         say(&format!(
-            "the connection with {} broke ({why}); its run goes on, and connecting is tried for {} s",
+            "the connection to {} broke ({why}); its run continues; trying to reconnect for {} s",
             self.host.address,
             self.reconnect_ns / 1_000_000_000
         ));
@@ -301,7 +289,7 @@ impl Session {
             match self.host.connect(waiter, &mut |_| {}) {
                 Ok((link, _)) => {
                     self.link = Some(link);
-                    say(&format!("connected with {} again", self.host.address));
+                    say(&format!("reconnected to {}", self.host.address));
                     return Ok(());
                 }
                 Err(error) => why = error.to_string(),
@@ -309,7 +297,7 @@ impl Session {
             if waiter.stop_requested() && !gives_up {
                 gives_up = true;
                 say(&format!(
-                    "{} is unreachable and cannot be stopped: its run goes on to its end",
+                    "{} is unreachable and cannot be stopped: its run continues to the end",
                     self.host.address
                 ));
                 until_ns = until_ns.min(monotonic_ns().saturating_add(STOP_NS / 3));
@@ -318,7 +306,7 @@ impl Session {
             if now_ns >= until_ns {
                 return Err(RemoteError::Failed(format!(
                     "{} has not come back for {} s: {why}. What it finishes is kept there for {} s \
-                     after its end; the same command goes on with it (run: with --resume)",
+                     after its end; run the same command again to resume it (run: with --resume)",
                     self.host.address,
                     (now_ns - begun_ns) / 1_000_000_000,
                     self.host.opening.keep_ns / 1_000_000_000
@@ -359,7 +347,7 @@ impl Session {
                 Err(_) => break,
             }
         }
-        vec![format!("{}: it does not say that it has cleaned up", self.host.address)]
+        vec![format!("{}: it has not confirmed that it cleaned up", self.host.address)]
     }
 }
 
@@ -391,7 +379,8 @@ enum Failed {
 
 fn opening(address: &Address, options: &RemoteOptions) -> Opening {
     let user = user();
-    let settings = format!("{:?} {:?} {:?}", options.work_dir, options.swap_bytes, options.freeze);
+    let StageOptions { work_dir, swap_bytes, freeze, .. } = &options.stage;
+    let settings = format!("{work_dir:?} {swap_bytes:?} {freeze:?}");
     let purpose = absolute(&options.purpose);
     Opening {
         language: LANGUAGE,
@@ -402,9 +391,6 @@ fn opening(address: &Address, options: &RemoteOptions) -> Opening {
         wait: options.wait,
         patience_ns: options.reconnect.saturating_add(options.reconnect / 2),
         keep_ns: options.keep,
-        work_dir: options.work_dir.clone(),
-        swap_bytes: options.swap_bytes,
-        origins: options.origins.clone(),
-        freeze: options.freeze,
+        stage: options.stage.clone(),
     }
 }

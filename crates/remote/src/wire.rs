@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
 
-use agent::Freeze;
 use jiff::Timestamp;
 use model::{EndStatus, Spec, SubjectSpec};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use subject::LocalSubject;
+use subject::{LocalSubject, StageOptions};
 
 /// Number of this language; two sides that do not agree on it do not talk.
 pub(crate) const LANGUAGE: u32 = 2;
@@ -18,7 +16,7 @@ pub(crate) const LANGUAGE: u32 = 2;
 const WORD: u8 = b'!';
 /// First byte of a line of a run.
 const RUN_LINE: u8 = b'=';
-/// Longest line in bytes: a longer one is no message.
+/// Longest line in bytes: a longer one is not a message.
 pub(crate) const MOST_LINE_BYTES: usize = 64 << 20;
 
 /// What begins a session.
@@ -38,15 +36,11 @@ pub(crate) struct Opening {
     pub(crate) patience_ns: u64,
     /// How long unfetched runs are kept, in ns.
     pub(crate) keep_ns: u64,
-    pub(crate) work_dir: Option<PathBuf>,
-    pub(crate) swap_bytes: Option<u64>,
-    /// Where options come from, for the headers of runs.
-    #[serde(default)]
-    pub(crate) origins: BTreeMap<String, String>,
-    pub(crate) freeze: Option<Freeze>,
+    #[serde(flatten)]
+    pub(crate) stage: StageOptions,
 }
 
-/// What is asked of the measured host.
+/// A request to the measured host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ask {
@@ -66,7 +60,7 @@ pub(crate) enum Ask {
         key: String,
         run_id: String,
         spec: Box<Spec>,
-        /// How many bytes of it are there already.
+        /// How many of its bytes have arrived already.
         from: u64,
     },
     /// Stop the run, and the session after it.
@@ -94,11 +88,11 @@ pub(crate) enum Answer {
         /// Whether the session waits for the end of it.
         waits: bool,
     },
-    /// The session is there, and has the lease.
+    /// The session exists and has the lease.
     Ready {
         notes: Vec<String>,
     },
-    /// The session is not available, or cannot go on.
+    /// The session is not available, or cannot continue.
     Failed {
         why: String,
     },
@@ -127,10 +121,10 @@ pub(crate) enum Answer {
     },
 }
 
-/// Who holds the lease of a host, as its note says in JSON.
+/// Who holds the lease of a host, as its note states in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Holder {
-    /// Empty if the note does not say.
+    /// Empty if the note does not state it.
     pub(crate) who: String,
     pub(crate) since_unix_ns: u64,
 }
@@ -140,7 +134,7 @@ impl fmt::Display for Holder {
         let since = Timestamp::from_nanosecond(i128::from(self.since_unix_ns))
             .map(|since| since.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
         match (self.who.as_str(), since) {
-            ("", _) => write!(out, "a user who left no name"),
+            ("", _) => write!(out, "an unnamed user"),
             (who, Ok(since)) => write!(out, "{who} since {since}"),
             (who, Err(_)) => write!(out, "{who}"),
         }
@@ -188,7 +182,7 @@ pub(crate) enum Frame<W> {
 /// Splits the stream into lines and parses them. Shell output before the first message is skipped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reader {
-    rest: Vec<u8>,
+    pub(crate) rest: Vec<u8>,
     read_bytes: u64,
     /// Whether the first message has come; before, other lines are skipped.
     greeted: bool,
@@ -223,10 +217,6 @@ impl Reader {
             Some(Frame::Message(Ask::Open(opening))) => Ok(opening),
             _ => Err("a session begins with its opening".to_owned()),
         }
-    }
-
-    pub(crate) fn into_rest(self) -> Vec<u8> {
-        self.rest
     }
 
     /// The next line; `None` if it is incomplete. The error has the place and the reason.

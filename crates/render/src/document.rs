@@ -86,21 +86,19 @@ impl<'a> Document<'a> {
 
     /// Adds these facts, except those with an empty value.
     pub fn with_facts<const N: usize>(mut self, facts: [(&str, String); N]) -> Self {
-        let told = facts.into_iter().filter(|(_, value)| !value.is_empty());
-        self.facts.extend(told.map(|(name, value)| (name.to_owned(), value)));
+        let known = facts.into_iter().filter(|(_, value)| !value.is_empty());
+        self.facts.extend(known.map(|(name, value)| (name.to_owned(), value)));
         self
     }
 
     /// Sets the data, a reference or a value.
     pub fn with_data(self, data: impl Serialize + 'a) -> Self {
-        let data = move || serde_json::to_string_pretty(&data);
-        Self { data: Some(Box::new(data)), ..self }
+        Self { data: Some(Box::new(move || serde_json::to_string_pretty(&data))), ..self }
     }
 
     /// Sets data that are computed lazily, only for JSON.
     pub fn with_json<T: Serialize>(self, make: impl Fn() -> T + 'a) -> Self {
-        let data = move || serde_json::to_string_pretty(&make());
-        Self { data: Some(Box::new(data)), ..self }
+        Self { data: Some(Box::new(move || serde_json::to_string_pretty(&make()))), ..self }
     }
 
     /// Adds a block.
@@ -155,7 +153,9 @@ pub struct OutputFormat {
     pub about: &'static str,
     /// The extensions of its files.
     pub endings: &'static [&'static str],
-    pub(crate) write: fn(&Document<'_>, &Style) -> serde_json::Result<String>,
+    /// Renders a document with a final newline. Fails if this format needs the document's data
+    /// and they cannot be written as JSON.
+    pub write: fn(&Document<'_>, &Style) -> serde_json::Result<String>,
 }
 
 /// Terminal capabilities; other formats ignore them.
@@ -165,12 +165,4 @@ pub struct Style {
     pub width: Option<usize>,
     /// Whether it shows colours.
     pub has_colour: bool,
-}
-
-impl OutputFormat {
-    /// Renders the document with a final newline. Fails if this format needs the document's data
-    /// and they cannot be written as JSON.
-    pub fn write(&self, document: &Document<'_>, style: &Style) -> serde_json::Result<String> {
-        (self.write)(document, style)
-    }
 }

@@ -1,5 +1,6 @@
 //! Formats measured numbers; amounts that can be typed are in [`model::units`].
 
+use itertools::Itertools;
 use model::Observation;
 pub use model::units::measured_duration as duration;
 use model::units::{exact_duration, exact_size, format_duration, format_size};
@@ -115,8 +116,7 @@ pub fn p_value(p: f64) -> String {
 /// A whole number with grouped thousands: `4,814`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
-    groups.collect::<Vec<_>>().join(",")
+    digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).join(",")
 }
 
 /// A count with its noun: `1 trial`, `5 trials`.
@@ -128,8 +128,8 @@ pub fn counted(count: usize, what: &str) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub fn and(items: &[String]) -> String {
-    match items {
+pub fn and<S: Into<String>>(items: impl IntoIterator<Item = S>) -> String {
+    match &items.into_iter().map(Into::into).collect::<Vec<String>>()[..] {
         [] => String::new(),
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn several_things_are_named() {
         assert_eq!([counted(1, "trial"), counted(2, "trial")], ["1 trial", "2 trials"]);
-        assert_eq!(and(&["a", "b", "c"].map(str::to_owned)), "a, b and c");
+        assert_eq!(and(["a", "b", "c"].map(str::to_owned)), "a, b and c");
         assert_eq!([0, 25, 26].map(letter), ["A", "Z", "A1"]);
     }
 }

@@ -56,7 +56,7 @@ fn html(document: &Document<'_>) -> serde_json::Result<String> {
                 ZlibDecoder::new(VEGA).read_to_string(&mut page).map_err(Error::custom)?;
             }
             "script" => page += SCRIPT,
-            other => debug_assert!(false, "{other} is no part of a page"),
+            other => debug_assert!(false, "{other} is not part of a page"),
         }
         page += rest;
     }

@@ -1,5 +1,6 @@
 //! A document as Markdown.
 
+use itertools::Itertools;
 use model::shown::shown;
 
 use crate::document::{Block, Chart, Document, OutputFormat};
@@ -40,8 +41,7 @@ fn markdown(document: &Document<'_>) -> String {
 }
 
 fn blocks(blocks: &[Block]) -> String {
-    let shown = blocks.iter().map(block).filter(|block| !block.is_empty());
-    shown.collect::<Vec<_>>().join("\n")
+    blocks.iter().map(block).filter(|block| !block.is_empty()).join("\n")
 }
 
 fn block(block: &Block) -> String {

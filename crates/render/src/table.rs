@@ -179,23 +179,16 @@ impl From<&String> for Cell {
     }
 }
 
-impl From<usize> for Cell {
-    fn from(count: usize) -> Self {
-        Self::Count(count as u64)
-    }
+macro_rules! from_counts {
+    ($($count:ty)*) => {$(
+        impl From<$count> for Cell {
+            fn from(count: $count) -> Self {
+                Self::Count(count as u64)
+            }
+        }
+    )*};
 }
-
-impl From<u32> for Cell {
-    fn from(count: u32) -> Self {
-        Self::Count(count.into())
-    }
-}
-
-impl From<u64> for Cell {
-    fn from(count: u64) -> Self {
-        Self::Count(count)
-    }
-}
+from_counts! { usize u32 u64 }
 
 impl<C: Into<Self>> From<Option<C>> for Cell {
     fn from(cell: Option<C>) -> Self {

@@ -5,6 +5,7 @@ mod tables;
 mod words;
 
 use analysis::attribution::{Attribution, Ledger, Noise, Step, TwoScales};
+use itertools::Itertools;
 use render::format::{and, counted};
 use render::{Block, Document};
 use serde_json::json;
@@ -13,17 +14,14 @@ pub(crate) use sentences::sentences as conclusions;
 pub(crate) use words::Words;
 
 /// Attributions of experiments, and the ledger of conditions in which they differ.
-pub fn attribution_document<'a>(
-    found: &'a [Attribution],
-    ledger: Option<&'a Ledger>,
-) -> Document<'a> {
+pub fn attribution_document(found: &[Attribution], ledger: Option<&Ledger>) -> Document<'static> {
     let mut blocks: Vec<Block> = found.iter().flat_map(attribution_blocks).collect();
     blocks.extend(ledger.into_iter().flat_map(tables::ledger));
     Document::of(blocks).with_data(json!({ "experiments": found, "ledger": ledger }))
 }
 
 pub(crate) fn attribution_blocks(attribution: &Attribution) -> Vec<Block> {
-    let words = Words::of(attribution);
+    let words = Words::new(attribution);
     let mut blocks = vec![
         Block::Notes(heading(attribution, &words)),
         tables::cell_means(attribution, &words).into(),
@@ -48,7 +46,6 @@ pub(crate) fn attribution_blocks(attribution: &Attribution) -> Vec<Block> {
 }
 
 fn heading(attribution: &Attribution, words: &Words) -> Vec<String> {
-    let names: Vec<String> = attribution.factors.iter().map(|factor| factor.name.clone()).collect();
     let percent = format!("{:.0} % intervals in brackets", 100.0 * attribution.confidence);
     let over = match attribution.noise {
         Noise::Trials => percent,
@@ -58,8 +55,9 @@ fn heading(attribution: &Attribution, words: &Words) -> Vec<String> {
         Noise::Absent => "nothing is repeated, so there are no intervals".to_owned(),
     };
     let trials = counted(attribution.trials, "trial");
+    let names = and(attribution.factors.iter().map(|factor| &factor.name));
     let mut lines = vec![
-        format!("{}: {} by {}", attribution.source, words.noun, and(&names)),
+        format!("{}: {} by {names}", attribution.source, words.noun),
         format!("{trials}; {over}"),
     ];
     lines.extend(attribution.aside.iter().cloned());
@@ -69,15 +67,14 @@ fn heading(attribution: &Attribution, words: &Words) -> Vec<String> {
 fn scale(scales: &TwoScales) -> Vec<String> {
     let mut lines = vec![format!("Scale: {}.", scales.reason)];
     if let Some(power) = scales.additive_power.filter(|_| !scales.profile.is_empty()) {
-        let profile: Vec<String> =
-            scales.profile.iter().map(|(power, f)| format!("{f:.2} at {power}")).collect();
+        let profile = scales.profile.iter().map(|(power, f)| format!("{f:.2} at {power}"));
         // At an end of the searched range there is no minimum; adding 0 turns -0 into 0.
         let least = (power > -0.99 && power < 1.99)
             .then(|| format!("; it is smallest at {:.2}", (100.0 * power).round() / 100.0 + 0.0));
         lines.push(format!(
             "Box-Cox profile: F of the interaction for powers from 0 (ratios) to 1 (differences) \
              is {}{}.",
-            profile.join(", "),
+            profile.format(", "),
             least.unwrap_or_default()
         ));
     }

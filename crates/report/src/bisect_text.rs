@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use analysis::bisect::{Axis, Found};
+use analysis::bisect::{Axis, BisectResult};
+use itertools::Itertools;
 use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 use stats::{Posterior, mean};
 
@@ -12,7 +13,7 @@ const LEAST_SHOWN: f64 = 0.005;
 const BAR: usize = 40;
 
 /// The changed step, measurements, probabilities if the search was noisy, and unbuildable steps.
-pub fn bisect_document(found: &Found, axis: &Axis) -> Document<'static> {
+pub fn bisect_document(found: &BisectResult, axis: &Axis) -> Document<'static> {
     let mut steps: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (step, values) in &found.values {
         steps.entry(*step).or_default().extend(values);
@@ -45,12 +46,10 @@ fn measured(steps: &BTreeMap<usize, Vec<f64>>, axis: &Axis) -> Table {
 
 fn probabilities(posterior: &Posterior, axis: &Axis) -> Table {
     let steps = posterior.first_changed.iter().copied().enumerate();
-    let mut likely: Vec<(usize, f64)> =
-        steps.filter(|(_, probability)| *probability >= LEAST_SHOWN).collect();
-    likely.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    likely.truncate(MOST_SHOWN);
-    likely.sort_by_key(|(step, _)| *step);
-    let likely = likely.iter().map(|(step, it)| (axis.steps[*step].as_str(), *it));
+    let likely = steps.filter(|(_, probability)| *probability >= LEAST_SHOWN);
+    let likely = likely.sorted_by(|(_, one), (_, other)| other.total_cmp(one)).take(MOST_SHOWN);
+    let likely = likely.sorted_by_key(|(step, _)| *step);
+    let likely = likely.map(|(step, it)| (axis.steps[step].as_str(), it));
     let rows = likely.chain([("none", posterior.no_change)]).map(|(name, probability)| {
         let bar = "#".repeat((probability * BAR as f64).round() as usize);
         [name.into(), Cell::figure(format!("{:.1} %", 100.0 * probability)), bar.into()]
@@ -58,7 +57,7 @@ fn probabilities(posterior: &Posterior, axis: &Axis) -> Table {
     Table::of("", [format!("first changed {}", axis.name), "probability".into(), "".into()], rows)
 }
 
-fn sentence(found: &Found, axis: &Axis, values: &BTreeMap<usize, Vec<f64>>) -> String {
+fn sentence(found: &BisectResult, axis: &Axis, values: &BTreeMap<usize, Vec<f64>>) -> String {
     let Axis { name, steps, response } = axis;
     let of = format!("{} measurements of {} steps", found.measurements, steps.len());
     let Some((first, last)) = found.changed else {
@@ -93,7 +92,7 @@ fn sentence(found: &Found, axis: &Axis, values: &BTreeMap<usize, Vec<f64>>) -> S
 }
 
 /// A remark if the last step, unexpectedly, does not fail.
-fn last_alive(found: &Found, axis: &Axis, last: usize) -> String {
+fn last_alive(found: &BisectResult, axis: &Axis, last: usize) -> String {
     let end = axis.steps.len() - 1;
     if last == end || found.failed.iter().any(|(failed, _)| *failed == end) {
         return String::new();
@@ -113,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    fn text(found: &Found) -> String {
+    fn text(found: &BisectResult) -> String {
         plain_text(&bisect_document(found, &axis()))
     }
 
@@ -125,8 +124,8 @@ mod tests {
         }
     }
 
-    fn found() -> Found {
-        Found {
+    fn found() -> BisectResult {
+        BisectResult {
             changed: Some((12, 12)),
             no_change: false,
             posterior: None,
@@ -166,7 +165,7 @@ mod tests {
         first_changed[12] = 0.96;
         first_changed[13] = 0.02;
         let posterior = Some(Posterior { first_changed, no_change: 0.003 });
-        let noisy = Found { posterior, skipped: Vec::new(), ..found() };
+        let noisy = BisectResult { posterior, skipped: Vec::new(), ..found() };
         insta::assert_snapshot!(text(&noisy), @r"
         compiler 13 is the first changed one, after 12 (probability 96.0 %, 4
         measurements of 20 steps): faults 4387 to 4950 (1.128 times).
@@ -183,7 +182,7 @@ mod tests {
         14                            2.0 %  #
         none                          0.3 %
         ");
-        let undecided = Found { changed: None, ..noisy };
+        let undecided = BisectResult { changed: None, ..noisy };
         assert!(text(&undecided).contains("is unclear where compiler changed"));
     }
 }

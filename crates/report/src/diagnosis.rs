@@ -41,7 +41,7 @@ fn heading(found: &Diagnosis, top: usize) -> Verdict {
             let asked = found.ruled_out.len() + unable;
             format!("{unable} of {asked} conditions could not be judged, the others are ruled out.")
         }
-        0 => "nothing found that costs 1 % of anybody's time.".to_owned(),
+        0 => "nothing found that costs 1 % of the time of any thread or CPU.".to_owned(),
         1 => "1 finding.".to_owned(),
         _ if found.findings.iter().any(is_unpriced) => {
             format!("{count} findings, first those without a price, then the most costly.")
@@ -131,8 +131,8 @@ pub(crate) fn whose_time(lost: &LostTime) -> String {
     match lost.lost_of {
         Denominator::Threads(0 | 1) => "a thread's time".to_owned(),
         Denominator::Threads(count) => format!("the time of {count} threads"),
-        Denominator::Cpus(0 | 1) => "the time that a CPU was wanted".to_owned(),
-        Denominator::Cpus(count) => format!("the time that {count} CPUs were wanted"),
+        Denominator::Cpus(0 | 1) => "the demanded time of a CPU".to_owned(),
+        Denominator::Cpus(count) => format!("the demanded time of {count} CPUs"),
         Denominator::Wall => "the wall time".to_owned(),
     }
 }
@@ -179,7 +179,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A group that thrashes, and everything that can be said beside it.
+    /// A group that thrashes, and everything else that can be reported.
     pub(crate) fn thrashing() -> Diagnosis {
         let line = |counter: &str, value, threshold| Evidence {
             counter: counter.to_owned(),
@@ -245,7 +245,8 @@ pub(crate) mod tests {
         steal: no /proc/stat
         ");
         let healthy = Diagnosis { elapsed_ns: 1_000_000_000, ..Diagnosis::default() };
-        let expected = "Over 1.00s: nothing found that costs 1 % of anybody's time.\n";
+        let expected =
+            "Over 1.00s: nothing found that costs 1 % of the time of any thread or CPU.\n";
         assert_eq!(plain(&healthy, 3, true), expected);
     }
 
@@ -289,7 +290,7 @@ pub(crate) mod tests {
         let one = LostTime::of_threads(9e8, 1, 1e9).at_most();
         assert_eq!(text(one), "at most 900ms lost (90 % of a thread's time)");
         let cpus = LostTime::of_cpus(1e9, 4, 4e9);
-        assert_eq!(text(cpus), "1.00s lost (25 % of the time that 4 CPUs were wanted)");
+        assert_eq!(text(cpus), "1.00s lost (25 % of the demanded time of 4 CPUs)");
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Datasets and experiments: plans, results by cell, causes of death, and A/A tests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use analysis::{AgainstItself, Dataset, Factor, Standing, Trial, distinct};
+use itertools::Itertools;
 use model::{DeathRecord, Line, Manifest, Observation, Run};
 use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 use stats::{bounded_median, bounded_quantile};
 
+use crate::comparison::observed_cell;
 use crate::comparison_document;
 
 /// The plan of an experiment: factors, aliased effects, and the order of the runs.
@@ -30,8 +32,7 @@ pub fn plan_document(manifest: &Manifest) -> Document<'_> {
 /// Number of runs, median and range for each response and combination of levels.
 pub fn cells_document(dataset: &Dataset) -> Document<'_> {
     let mut document = Document::default().with_data(dataset);
-    let varied: Vec<&Factor> =
-        dataset.factors.iter().filter(|factor| factor.levels.len() > 1).collect();
+    let varied = dataset.factors.iter().filter(|factor| factor.levels.len() > 1).collect_vec();
     let counts: Vec<usize> = varied.iter().map(|factor| factor.levels.len()).collect();
     let cells = stats::full_factorial(&counts);
     for (name, response) in &dataset.responses {
@@ -46,9 +47,8 @@ pub fn cells_document(dataset: &Dataset) -> Document<'_> {
         let table = Table::of(caption, head, rows);
         document.blocks.extend((!table.rows.is_empty()).then_some(Block::Table(table)));
     }
-    let problems = dataset.trials.iter();
-    let problems = problems.filter_map(|it| Some(format!("{}: {}", it.name, it.remark()?)));
-    let problems: Vec<String> = problems.collect();
+    let problem = |it: &Trial| Some(format!("{}: {}", it.name, it.remark()?));
+    let problems = dataset.trials.iter().filter_map(problem).collect_vec();
     if !problems.is_empty() {
         document.push("Runs that did not end as they should:");
         document.push(Block::List(problems));
@@ -77,13 +77,8 @@ fn row(
     let failed = trials.iter().filter(|trial| trial.failed() == Some(true)).count();
     let mut row: Vec<Cell> = levels.iter().map(|(_, level)| Cell::parsed(level)).collect();
     row.push(trials.len().into());
-    row.extend([0.5, 0.0, 1.0].map(|share| {
-        let figure = |it: Observation| match unit {
-            "ns" => format::observed(&it),
-            _ => format!("{}{}", it.mark(), format::number(it.value)),
-        };
-        Cell::figure(bounded_quantile(&values, share).map(figure))
-    }));
+    let quantile = |share: f64| observed_cell(bounded_quantile(&values, share).as_ref(), unit);
+    row.extend([0.5, 0.0, 1.0].map(quantile));
     let failed = (failed > 0).then(|| format!("{failed} of {}", trials.len()));
     row.push(Cell::figure(failed));
     (!trials.is_empty()).then_some(row)
@@ -120,14 +115,14 @@ pub fn against_itself_document(found: &AgainstItself) -> Document<'_> {
         let noise = floor.noise.map(|noise| format!("±{}", percent(noise)));
         [Cell::from(&floor.response), Cell::from(&floor.label), Cell::figure(noise)]
     });
-    let caption = "Noise floor: smaller differences than these are not seen here";
+    let caption = "Noise floor: differences smaller than these are not detected here";
     document.push(Table::of(caption, ["response", "cell", "noise"], floors));
     let AgainstItself { labellings, alarms, significant, .. } = found;
     let of = |count: u64| percent(count as f64 / (*labellings).max(1) as f64);
     document.push(format!(
-        "Had chance named the arms otherwise in each block ({labellings} ways), a verdict of \
-         regression or improvement would have been given in {} of all cases, a significant \
-         difference of any size in {}.",
+        "With the arms exchanged at random within blocks ({labellings} ways), the verdict would \
+         have been regression or improvement in {} of all cases, and a difference of any size \
+         significant in {}.",
         of(*alarms),
         of(*significant)
     ));
@@ -142,15 +137,15 @@ fn conclusion(found: &AgainstItself) -> Verdict {
         _ if cells.is_empty() => ("Nothing was compared.", Tone::Plain),
         (true, _) => (
             "ALARM: the two arms are the same, and yet a difference was found. Do not trust a \
-             comparison made here before the cause is known.",
+             comparison from here until the cause is known.",
             Tone::Bad,
         ),
         (false, true) => (
-            "The subject is deterministic: the same gives the same, and there is no noise to \
+            "The subject is deterministic: equal inputs give equal bytes, and there is no noise to \
              measure.",
             Tone::Good,
         ),
-        (false, false) => ("No alarm: what is the same was not called different.", Tone::Good),
+        (false, false) => ("No alarm: identical arms were not called different.", Tone::Good),
     };
     Verdict { text: text.to_owned(), tone }
 }
@@ -163,9 +158,8 @@ pub fn dataset_document(set: &Dataset) -> Document<'_> {
         let better = if response.more_is_better { "more" } else { "less" };
         [Cell::from(name), unit.into(), better.into()]
     });
-    let facts: BTreeSet<(&String, &String)> =
-        set.trials.iter().flat_map(|trial| &trial.environment).collect();
-    let facts = facts.into_iter().map(|(fact, value)| format!("{fact}: {value}"));
+    let facts = set.trials.iter().flat_map(|trial| &trial.environment).sorted().dedup();
+    let facts = facts.map(|(fact, value)| format!("{fact}: {value}"));
     let notes = facts.chain(set.notes.iter().map(|note| format!("Note: {note}.")));
     let blocks = vec![
         Table::of("", ["factor", "levels"], factors).into(),

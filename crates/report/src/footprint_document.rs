@@ -109,17 +109,9 @@ const LEGEND: [&str; 3] = [
      has the same table, page for page.",
 ];
 
-fn counts_table(
-    caption: &str,
-    before: &[&str],
-    after: &[&str],
-    rows: impl Iterator<Item = impl Iterator<Item = Cell>>,
-) -> Table {
-    Table::of(caption, [before, &COUNT_HEADS, after].concat(), rows)
-}
-
 fn processes(found: &Footprint, shown: &[&ProcessFootprint]) -> Table {
     let after = ["tables", "VmPTE", "empty", "shared", "repeated"];
+    let head = [&["pid", "program"], &COUNT_HEADS[..], &after].concat();
     let row = |pid: Cell, name: &str, counts: &Counts, tables: &Tables| {
         let cells = [pid, name.into()].into_iter().chain(count_cells(counts, &found.geometry));
         cells.chain(table_cells(tables, found))
@@ -127,7 +119,7 @@ fn processes(found: &Footprint, shown: &[&ProcessFootprint]) -> Table {
     let rows = shown.iter().map(|it| row(it.pid.into(), &it.name, &it.counts, &it.tables));
     let all = found.total.counts.as_ref().filter(|_| found.processes.len() > 1);
     let all = all.map(|counts| row(Cell::blank(), "all", counts, &found.total.tables));
-    counts_table("", &["pid", "program"], &after, rows.chain(all))
+    Table::of("", head, rows.chain(all))
 }
 
 fn table_cells(tables: &Tables, found: &Footprint) -> [Cell; 5] {
@@ -150,19 +142,20 @@ fn kinds(found: &Footprint) -> Table {
         let cells = [kind.name().into()].into_iter().chain(count_cells(counts, &found.geometry));
         cells.chain([counts.shared_pages.into()])
     });
-    counts_table("", &["kind"], &["shared pages"], rows)
+    Table::of("", [&["kind"], &COUNT_HEADS[..], &["shared pages"]].concat(), rows)
 }
 
 fn mappings(process: &ProcessFootprint, geometry: &Geometry) -> Table {
     let caption = format!("{} {}", process.pid, process.name);
     let before = ["address", "rights", "kind"];
+    let head = [&before, &COUNT_HEADS[..], &["shared pages", "name"]].concat();
     let rows = process.mappings.iter().map(|mapping| {
         let address = format!("{:x}", mapping.start);
         let first = [address.into(), Cell::from(&mapping.rights), mapping.kind.name().into()];
         let last = [mapping.counts.shared_pages.into(), Cell::from(&mapping.name)];
         first.into_iter().chain(count_cells(&mapping.counts, geometry)).chain(last)
     });
-    counts_table(&caption, &before, &["shared pages", "name"], rows)
+    Table::of(caption, head, rows)
 }
 
 fn summary(total: &Totals, counts: &Counts, found: &Footprint) -> Vec<String> {

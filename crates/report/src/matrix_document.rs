@@ -1,12 +1,14 @@
 //! The responsiveness matrix as a document, with the reasons for slow responses.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use analysis::explained::Part;
+use analysis::explained::{Part, is_counted};
 use analysis::responsiveness::{
     DELIVERED_AT_LEAST, Matrix, Row, STALL_FACTOR, WhySlow, WorstSample, claims,
 };
 use analysis::{HOST, seeds_text};
+use itertools::Itertools;
 use model::BASELINE;
 use model::units::{format_duration, format_size};
 use render::{Block, Cell, Document, Table, Tone, Verdict, format};
@@ -113,7 +115,7 @@ fn notes(matrix: &Matrix) -> Vec<String> {
         }),
         weak.then(|| {
             format!(
-                "A load that delivered less than {:.0} % of its dose is not the load it is named \
+                "A load that delivered under {:.0} % of its volume is not the load it is named \
                  after.",
                 100.0 * DELIVERED_AT_LEAST
             )
@@ -132,14 +134,14 @@ fn why_slow_blocks(matrix: &Matrix) -> Vec<Block> {
         matrix.why_slow.iter().partition(|load| load.slow.samples > 0);
     calm.retain(|load| load.load != BASELINE);
     let Some(first) = slow.first() else { return Vec::new() };
-    if !slow.iter().any(|load| load.has_sources()) {
+    if !slow.iter().any(|load| is_counted(&load.slow.parts_ns)) {
         let text = "Why slow responses were slow is unknown: the probe has no counters.";
         return vec![Block::Sentence(text.to_owned())];
     }
     let unknown =
         unknown(|part| slow.iter().all(|load| load.slow.parts_ns.get(part) == Some(&None)));
-    let calm: Vec<&str> = calm.iter().map(|load| load.load.as_str()).collect();
-    let notes = [("Unknown here: ", unknown), ("None was slow under ", calm.join(", "))];
+    let calm = calm.iter().map(|load| &load.load).join(", ");
+    let notes = [("Unknown here: ", unknown), ("None was slow under ", calm)];
     let notes = notes.into_iter().filter(|(_, names)| !names.is_empty());
     let note: String = notes.map(|(what, names)| format!("{what}{names}. ")).collect();
     let note = note + "The worst ones with their counters: --worst N.";
@@ -170,8 +172,7 @@ fn why_slow_table(slow: &[&WhySlow], limit_ns: f64) -> Table {
 }
 
 fn unknown(is_unknown: impl Fn(&Part) -> bool) -> String {
-    let unknown = Part::ALL.iter().copied().filter(is_unknown).map(Part::title);
-    unknown.collect::<Vec<_>>().join(", ")
+    Part::ALL.iter().copied().filter(is_unknown).map(Part::title).join(", ")
 }
 
 /// A slow response with its parts, the unknown ones, and the counters meanwhile.
@@ -198,13 +199,11 @@ pub(crate) fn worst_item(load: &str, sample: &WorstSample) -> String {
 }
 
 fn parts(parts_ns: &BTreeMap<Part, Option<u64>>, delay_ns: f64) -> Vec<String> {
-    let mut known: Vec<(Part, u64)> =
-        parts_ns.iter().filter_map(|(part, ns)| Some((*part, (*ns)?))).collect();
-    known.retain(|(_, part_ns)| *part_ns as f64 >= SHOWN_FROM * delay_ns);
-    known.sort_by_key(|(_, part_ns)| std::cmp::Reverse(*part_ns));
-    let text = |(part, part_ns): &(Part, u64)| {
-        let share = 100.0 * *part_ns as f64 / delay_ns;
-        format!("{} {} ({share:.0} %)", part.title(), format_duration(*part_ns))
+    let known = parts_ns.iter().filter_map(|(part, part_ns)| Some((part, (*part_ns)?)));
+    let shown = known.filter(|(_, part_ns)| *part_ns as f64 >= SHOWN_FROM * delay_ns);
+    let text = |(part, part_ns): (&Part, u64)| {
+        let share = 100.0 * part_ns as f64 / delay_ns;
+        format!("{} {} ({share:.0} %)", part.title(), format_duration(part_ns))
     };
-    known.iter().map(text).collect()
+    shown.sorted_by_key(|(_, part_ns)| Reverse(*part_ns)).map(text).collect()
 }

@@ -1,6 +1,6 @@
 //! Miss-ratio curves and working sets of a trace.
 
-use analysis::sweep::{Curve, Found};
+use analysis::sweep::{Curve, SweepResult};
 use mmu::curve::{CurvePoint, MissRatioCurve, Profiled, UnitCurves, Window, WorkingSets};
 use model::units::{exact_size, format_size};
 use render::format::{self, counted, number};
@@ -23,7 +23,7 @@ const BAR: u64 = 40;
 pub fn miss_ratio_document(
     name: &str,
     profiled: &Profiled,
-    knees: &[(Curve, Found)],
+    knees: &[(Curve, SweepResult)],
     least_rise: f64,
     notes: &[String],
 ) -> Document<'static> {
@@ -36,7 +36,7 @@ pub fn miss_ratio_document(
     for (unit, (curve, found)) in profiled.units.iter().zip(knees) {
         document.push(table(unit));
         document.push(Block::Notes(about(unit)));
-        document.blocks.extend(chart(found, &Amounts::of(curve)));
+        document.blocks.extend(chart(found, &Amounts::new(curve)));
         document.push(knee_sentence(curve, found, least_rise));
         if !unit.sets.is_empty() {
             document.push(sets(unit));

@@ -1,5 +1,7 @@
 //! The text format of OpenMetrics 1.0: families of samples with labels.
 
+use itertools::Itertools;
+
 /// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -38,10 +40,9 @@ impl Family {
 
     /// Adds a sample; `suffix` of its name is `_count`, `_sum`, `_info` or empty.
     pub fn push<S: AsRef<str>>(&mut self, suffix: &str, labels: &[(S, S)], value: f64) {
-        let labels = labels.iter().map(|(label, value)| [label.as_ref(), value.as_ref()]);
-        let labels = labels.map(|[label, value]| format!("{label}=\"{}\"", escaped(value)));
-        let labels: Vec<String> = labels.collect();
-        let labels = labels.join(",");
+        let text =
+            |(label, value): &(S, S)| format!("{}=\"{}\"", label.as_ref(), escaped(value.as_ref()));
+        let labels = labels.iter().map(text).join(",");
         let labels = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
         self.text += &format!("{}{suffix}{labels} {value}\n", self.name);
         self.is_empty = false;

@@ -1,4 +1,4 @@
-//! A program on a simulated machine in the columns of 1990, beside a published table if any.
+//! A program on a simulated machine in the columns of 1990, next to a published table if any.
 
 mod acceptance;
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use analysis::published::{Beside, BesideRow, best};
 use analysis::seeds_text;
-use analysis::sweep::{Curve, Found, Point};
+use analysis::sweep::{Curve, Point, SweepResult};
 use render::{Block, Cell, Document, Table};
 
 use crate::sweep_text::{Amounts, knee_sentence, movers, other_sentences};
@@ -23,7 +23,7 @@ pub struct ProgramRunView<'a> {
     /// The measurements, one per run.
     pub curve: &'a Curve,
     /// Their analysis.
-    pub found: &'a Found,
+    pub found: &'a SweepResult,
     /// Title and source of the published table, and the comparison with it.
     pub beside: Option<(String, &'a Beside)>,
     /// Minimum rise of the cost above the plateau, as a factor.
@@ -39,9 +39,9 @@ const COLUMNS: [(&str, &str, f64, usize); 5] = [
     ("swap-ins", "swap_ins", 1.0, 0),
 ];
 
-/// The simulated table, the published one beside it, and the knee.
+/// The simulated table, the published one next to it, and the knee.
 pub fn program_run_document(view: &ProgramRunView<'_>) -> Document<'static> {
-    let amounts = Amounts::of(view.curve);
+    let amounts = Amounts::new(view.curve);
     let program = format!("{}, {}", view.program, seeds_text(&view.seeds));
     let facts = [("machine", view.place.clone()), ("program", program)];
     let mut document = Document::of(vec![simulated(view, &amounts).into()]).with_facts(facts);
@@ -179,7 +179,7 @@ mod tests {
             condition(ConditionKind::Count, "translation_faults", [None, Some(0.0)]),
             condition(ConditionKind::Knee, "", [None, None]),
         ];
-        let beside = Beside::new(&own, &found, &table, &conditions);
+        let beside = Beside::new(&own, &found.shape, &table, &conditions);
         let view = ProgramRunView {
             place: "simulated sparcstation1 of 24M, hat old".to_owned(),
             program: "vmtest, 2M a process".to_owned(),

@@ -77,15 +77,13 @@ fn title(table: &Resp1Table) -> Option<String> {
 /// The matrix as resp1 would have printed it, without loads that were not measured.
 pub fn resp1_table(matrix: &Matrix, format: Resp1Format, mut extras: Vec<String>) -> Resp1Table {
     let base = matrix.rows.iter().find(|row| row.load == BASELINE).map(at_bounds);
-    let base_mean = base.as_deref().and_then(mean);
-    let base_one_sd = base.as_deref().and_then(one_sd_mean);
+    let base = [mean, one_sd_mean].map(|mean| base.as_deref().and_then(mean));
     let censored = matrix.rows.iter().filter(|row| row.censored > 0);
     extras.extend(censored.map(|row| {
         let (load, count) = (&row.load, row.censored);
         format!("{load}: responses given up, counted with the time that they had taken: {count}")
     }));
-    let rows = matrix.rows.iter();
-    let rows = rows.filter_map(|row| resp1_row(row, format, base_mean, base_one_sd)).collect();
+    let rows = matrix.rows.iter().filter_map(|row| resp1_row(row, format, base)).collect();
     let setup = &matrix.setup;
     Resp1Table {
         cpus: setup.cpus_milli.and_then(|milli| u32::try_from(milli.div_ceil(1000)).ok()),
@@ -103,16 +101,12 @@ fn at_bounds(row: &Row) -> Vec<f64> {
     row.delays_ns.iter().map(|delay| delay.value).collect()
 }
 
-fn resp1_row(
-    row: &Row,
-    format: Resp1Format,
-    base_mean: Option<f64>,
-    base_one_sd: Option<f64>,
-) -> Option<Resp1Row> {
+/// `base` are the mean and the 1-S.D. mean without load.
+fn resp1_row(row: &Row, format: Resp1Format, base: [Option<f64>; 2]) -> Option<Resp1Row> {
     let delays_ns = &at_bounds(row);
     let average_ns = mean(delays_ns)?;
     let sd_s = standard_deviation(delays_ns).map(|sd_ns| sd_ns / 1e9);
-    let ratio_sd = one_sd_mean(delays_ns).zip(base_one_sd).map(|(load, base)| load / base);
+    let ratio_sd = one_sd_mean(delays_ns).zip(base[1]).map(|(load, base)| load / base);
     Some(Resp1Row {
         test: row.load.clone(),
         low_ms: quantile(delays_ns, 0.0)? / 1e6,
@@ -120,7 +114,7 @@ fn resp1_row(
         median_ms: row.median_ns? / 1e6,
         average_ms: average_ns / 1e6,
         sd_s: sd_s.filter(|_| format == Resp1Format::First),
-        ratio_raw: average_ns / base_mean?,
+        ratio_raw: average_ns / base[0]?,
         ratio_sd: ratio_sd.filter(|_| format == Resp1Format::Second),
     })
 }

@@ -2,6 +2,7 @@
 
 use analysis::session::{CPU, CommandRow, Figures};
 use analysis::{Session, seeds_text};
+use itertools::Itertools;
 use model::units::format_duration;
 use model::{EndStatus, Tools};
 use render::{Cell, Document, Table, Tone, Verdict, format};
@@ -25,8 +26,7 @@ pub(crate) fn session_document(session: &Session, verbose: bool) -> Document<'st
     let verdicts = vec![Verdict { text: session.reading.clone(), tone: Tone::Plain }];
     let mut document = Document { title, verdicts, ..Document::of(vec![setup(session).into()]) };
     for measure in &session.measures {
-        let rows: Vec<&CommandRow> =
-            session.commands.iter().filter(|row| row.load == measure.load).collect();
+        let rows = session.commands.iter().filter(|row| row.load == measure.load).collect_vec();
         document.push(command_table(&measure.load, &rows, verbose));
     }
     document.blocks.extend(skipped(&session.remarks));
@@ -103,8 +103,7 @@ fn pass_table(session: &Session) -> Table {
             let names = [Cell::from(&measure.load), Cell::from(run)];
             table.row(names.into_iter().chain(users().map(user)).chain([seconds(mean)]));
         };
-        let mut runs: Vec<&str> = own().map(|pass| pass.run_id.as_str()).collect();
-        runs.dedup();
+        let runs = own().map(|pass| pass.run_id.as_str()).dedup().collect_vec();
         for run in &runs {
             let of_user = |user: u32| {
                 let pass = own().find(|pass| pass.run_id == *run && pass.user == user);
@@ -134,11 +133,10 @@ fn notes(session: &Session) -> Vec<String> {
         let all = it.first.count + it.later.count;
         all > 0 && all == it.first.failed + it.later.failed
     };
-    notes.extend(session.commands.iter().filter(is_failed).map(
-        |CommandRow { load, command, .. }| {
-            format!("{load}: {command} never worked: its figures are those of a failure")
-        },
-    ));
+    let failed = session.commands.iter().filter(is_failed);
+    notes.extend(failed.map(|CommandRow { load, command, .. }| {
+        format!("{load}: {command} always failed: its figures are those of a failure")
+    }));
     if session.commands.iter().all(|row| row.first.mean(&CPU).is_none()) {
         notes.push("No command was finished.".to_owned());
     }

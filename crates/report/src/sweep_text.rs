@@ -4,10 +4,9 @@ mod chart;
 mod sentences;
 mod tables;
 
-use std::collections::BTreeSet;
-
 use analysis::Setup;
-use analysis::sweep::{Curve, Found, Grid};
+use analysis::sweep::{Curve, Grid, SweepResult};
+use itertools::Itertools;
 use model::Header;
 use render::{Block, Document, Tone, Verdict, format};
 
@@ -41,7 +40,7 @@ pub struct SweepRow<'a> {
     /// The measurements.
     pub curve: &'a Curve,
     /// The analysis.
-    pub found: Found,
+    pub found: SweepResult,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +50,7 @@ pub(crate) struct Amounts<'a> {
 }
 
 impl<'a> Amounts<'a> {
-    pub(crate) fn of(curve: &'a Curve) -> Self {
+    pub(crate) fn new(curve: &'a Curve) -> Self {
         Self { level_unit: &curve.level_unit, cost_unit: &curve.cost_unit }
     }
 
@@ -85,8 +84,8 @@ impl SweepView<'_> {
         let rows =
             self.knees().zip(&self.rows).flat_map(|(knee, SweepRow { curve, found, .. })| {
                 let conclusion = found.moved.as_ref().and_then(|moved| moved.conclusion.as_ref());
-                let under = conclusion.map(|text| format!("What lies under it: {text}."));
-                [knee].into_iter().chain(other_sentences(found, &Amounts::of(curve))).chain(under)
+                let under = conclusion.map(|text| format!("What changes there: {text}."));
+                [knee].into_iter().chain(other_sentences(found, &Amounts::new(curve))).chain(under)
             });
         rows.collect()
     }
@@ -109,14 +108,14 @@ pub(crate) fn sweep_facts(view: &SweepView<'_>) -> [(&'static str, String); 4] {
     let levels = view.rows.iter().map(|row| row.found.rows.len()).sum::<usize>();
     let ways = match points().map(|point| point.pass).max() {
         _ if view.rows.iter().all(|row| row.curve.deterministic) => ", exactly repeatable",
-        Some(last) if last > 0 => ", up and down by turns",
+        Some(last) if last > 0 => ", alternately up and down",
         _ => "",
     };
     let name = view.rows.first().map_or_else(String::new, |row| row.curve.name.clone());
     [
         ("measured", name),
         ("place", view.place.replace('\n', "; ")),
-        ("settings", settings.collect::<Vec<_>>().join(", ")),
+        ("settings", settings.format(", ").to_string()),
         ("measurements", format!("{} of {levels} levels{ways}", points().count())),
     ]
 }
@@ -125,7 +124,7 @@ pub(crate) fn sweep_facts(view: &SweepView<'_>) -> [(&'static str, String); 4] {
 pub(crate) fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for SweepRow { label, curve, found } in &view.rows {
-        let amounts = Amounts::of(curve);
+        let amounts = Amounts::new(curve);
         if view.rows.len() > 1 {
             let by = view.by.as_deref().unwrap_or_default();
             blocks.push(format!("{by} {label}").into());
@@ -144,18 +143,15 @@ pub(crate) fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
 
 /// The subject as far as it is the same in all runs; empty without runs.
 pub fn place_of(headers: &[Header]) -> String {
-    let places: Vec<String> =
-        headers.iter().map(|header| Setup::new(header, Vec::new()).place()).collect();
+    let places = headers.iter().map(|header| Setup::new(header, Vec::new()).place()).collect_vec();
     let Some(first) = places.first() else { return String::new() };
     if places.iter().all(|place| place == first) {
         return first.clone();
     }
     let everywhere =
         |part: &&str| places.iter().all(|place| place.split(", ").any(|other| other == *part));
-    let kinds: BTreeSet<&str> = headers.iter().map(|it| it.spec.subject.kind()).collect();
-    let mut parts: Vec<&str> = kinds.into_iter().collect();
-    parts.extend(first.split(", ").filter(everywhere));
-    parts.join(", ")
+    let kinds = headers.iter().map(|it| it.spec.subject.kind()).sorted().dedup();
+    kinds.chain(first.split(", ").filter(everywhere)).join(", ")
 }
 
 #[cfg(test)]

@@ -52,13 +52,13 @@ pub fn trace_document(
 pub fn trace_notes(notes: &Notes) -> Vec<String> {
     let (bad, mut lines) = (&notes.bad, Vec::new());
     if bad.count > 0 {
-        lines.push(format!("bad records, left out: {}", bad.count));
+        lines.push(format!("bad records, skipped: {}", bad.count));
         lines.extend(bad.first.iter().map(|(place, reason)| format!("  {place}: {reason}")));
         let more = bad.count - bad.first.len() as u64;
         lines.extend((more > 0).then(|| format!("  and {more} more")));
     }
     let cut_off = notes.cut_off.as_ref();
-    lines.extend(cut_off.map(|it| format!("cut off at {it}: what stands before is all there is")));
+    lines.extend(cut_off.map(|it| format!("cut off at {it}: everything before that was read")));
     lines
 }
 
@@ -80,7 +80,7 @@ fn header(header: &Header) -> [(&'static str, String); 3] {
 
 fn references(summary: &Summary) -> Table {
     let all = summary.references;
-    let blank = || Cell::blank();
+    let blank = Cell::blank;
     let row = |name: &str, count: u64| {
         let share = (all > 0).then(|| Cell::Share(count as f64 / all as f64));
         [name.into(), count.into(), share.into(), blank()]
@@ -141,7 +141,7 @@ fn events(counts: &EventCounts) -> String {
         ("threads ended", counts.thread_ends),
         ("forks", counts.forks),
         ("exits", counts.exits),
-        ("mappings made", counts.maps),
+        ("new mappings", counts.maps),
         ("mappings removed", counts.unmaps),
         ("moves of the heap's end", counts.breaks),
         ("missed", counts.missed),
@@ -224,7 +224,7 @@ mod tests {
         let document = trace_document("t.tlt", Format::Tlt, 321, &summary, &notes);
         insta::assert_snapshot!(plain_text(&document));
         let json = render::format_named("json").unwrap();
-        let json = json.write(&document, &render::Style::default()).unwrap();
+        let json = (json.write)(&document, &render::Style::default()).unwrap();
         insta::assert_snapshot!(json);
     }
 

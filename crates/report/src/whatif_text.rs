@@ -65,10 +65,10 @@ pub fn whatif_document(found: &WhatIf) -> Document<'_> {
     let head = ["remedy", "cost", "elapsed", "speed-up", "interval", "setting"];
     let mut document = Document::of(vec![Table::of("Each alone", head, alone).into()]);
     if found.together.is_empty() {
-        document.push("No remedy certainly adds more than 1 %.");
+        document.push("No remedy is certain to add more than 1 %.");
     } else {
         let head = ["remedy", "cost", "elapsed", "adds", "interval", "in all"];
-        let caption = "Together, one after the other, until nothing certainly adds more than 1 %";
+        let caption = "Together, one after the other, until none is certain to add more than 1 %";
         let rows = found.together.iter().map(|tried| row(tried, Cell::ratio(tried.total.ratio)));
         document.push(Table::of(caption, head, rows));
     }

@@ -17,7 +17,7 @@ const ROWS: [(&str, &str); 16] = [
     ("translation_faults", "translation faults"),
     ("context_switches", "context switches"),
     ("ctxstolen", "contexts stolen"),
-    ("pmgalloc", "pmegs given out"),
+    ("pmgalloc", "pmegs allocated"),
     ("steals", "pmegs stolen"),
     ("loads", "pmegs loaded as a whole"),
     ("software_steals", "lost by the software too"),

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{MemoryJob, is_of_memory_job};
+use analysis::is_of_memory_job;
 use model::{
-    CounterRecord, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, Missed, PassRecord, Run,
-    RunEncoder, Spec, SubjectSpec, Timing,
+    CounterRecord, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, PassRecord, Run,
+    RunEncoder, Spec, SubjectSpec, Timing, Unavailable,
 };
 use render::plain_text;
-use report::memory_job_document;
+use report::job_document;
 
 const MS: u64 = 1_000_000;
 
@@ -73,7 +73,7 @@ fn run(load: &str, costs_ms: &[u64], status: EndStatus) -> Run {
         },
         environment: [("kernel".to_owned(), "6.1".to_owned())].into(),
         origins: BTreeMap::new(),
-        missed: vec![Missed { capability: "perf".to_owned(), reason: "no PMU".to_owned() }],
+        missed: vec![Unavailable { capability: "perf".to_owned(), reason: "no PMU".to_owned() }],
     };
     let mut encoder = RunEncoder::default();
     let mut text = encoder.line(&Line::Header(Box::new(header)));
@@ -96,8 +96,9 @@ fn a_row_has_the_steady_part_of_a_run() {
         run("2ctx-mem", &[500], EndStatus::LoadDied),
     ];
     assert!(is_of_memory_job(&runs));
-    let result = MemoryJob::from_runs(&runs, [("smallwrite".into(), "no space".into())].into());
-    insta::assert_snapshot!(plain_text(&memory_job_document(&result, false)), @r"
+    let skipped = [("smallwrite".into(), "no space".into())].into();
+    let document = job_document(&runs.iter().collect::<Vec<_>>(), skipped, false);
+    insta::assert_snapshot!(plain_text(&document), @r"
     vmtest: host, loads sized for 1G, Linux 6.1
 
     16M of virtual memory, 2M a process, seed 3

@@ -95,5 +95,5 @@ fn powers(experiments: u32) {
         println!("| {shape:?} | {decided:.3} | {welch:.3} |");
         least = least.min(decided - welch);
     }
-    require("power beside Welch's t, at least -.03", least, -0.03, 1.0);
+    require("power less Welch's t, at least -0.03", least, -0.03, 1.0);
 }

@@ -32,9 +32,7 @@ pub fn box_cox_interaction_f(data: &Factorial, lambda: f64) -> Result<Option<f64
 /// The powers that fit best, from -1 to 2; `None` without noise.
 ///
 /// The log likelihood of λ is -n/2 ln(RSS(λ)/n) + (λ - 1) Σ ln y, with RSS that of the full model
-/// for (y
-///
-/// λ - 1)/λ. Errors as in [`fit`](crate::fit) on the log scale.
+/// for (y^λ - 1) / λ. Errors as in [`fit`](crate::fit) on the log scale.
 pub fn box_cox(data: &Factorial) -> Result<Option<BoxCox>, FactorialError> {
     let logs = response(data, Scale::Log)?;
     let model = DefaultModel::new(data)?;

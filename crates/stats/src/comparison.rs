@@ -90,7 +90,7 @@ pub enum NotDecided {
     TooFewValues,
     /// The interval includes 1, and more than the margin.
     IntervalIncludesOne,
-    /// The interval excludes 1, but not at the level needed for so many comparisons.
+    /// The interval excludes 1, but not at the level needed for this many comparisons.
     NotAmongSoMany,
     /// There is a difference, but the interval includes an end of the margin.
     MarginInsideInterval,

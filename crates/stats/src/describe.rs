@@ -39,7 +39,7 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
 /// resp1's `1sdavg`: the mean of all points at most one S.D. from the median. The middle points
 /// never lie further out, and one point is its own `1sdavg`.
 ///
-/// It hides stalls by design: print a ratio that does not beside it.
+/// It hides stalls by design: print a ratio that does not next to it.
 ///
 /// resp1's program (2003), which printed the published tables, was not found, and its manual does
 /// not specify the divisor of the S.D.: `tests/resp1` has what the tables decide.

@@ -21,7 +21,7 @@ use crate::{alpha, pairs, sorted_finite};
 /// Where U is approximated (see `null_distribution.rs`), so is the attained confidence: at 95 % to
 /// about 1e-3 for ten values a side. The ratios are never stored.
 ///
-/// `None` if a sample is empty, a value is not positive and finite, a needed ratio is no float
+/// `None` if a sample is empty, a value is not positive and finite, a needed ratio is not a float
 /// above 0, or `confidence` is not strictly between 0 and 1.
 pub fn hodges_lehmann_ratio(
     baseline: &[f64],
@@ -74,7 +74,8 @@ impl OrderedRatios for PairwiseRatios {
 pub(crate) fn walsh_inversion(first: &[f64], second: &[f64]) -> Option<RankInversion> {
     sorted_positive(first)?;
     let ratios = pairs(first, second, |first, second| second / first)?;
-    let ratios = Box::new(WalshRatios::new(&sorted_positive(&ratios)?));
+    let roots = sorted_positive(&ratios)?.into_iter().map(f64::sqrt).collect();
+    let ratios = Box::new(WalshRatios { roots });
     let null = NullDistribution::signed_rank(first.len());
     Some(RankInversion { ratios, null, smallest_p: minimum_signed_rank_p(first.len()) })
 }
@@ -83,13 +84,6 @@ pub(crate) fn walsh_inversion(first: &[f64], second: &[f64]) -> Option<RankInver
 struct WalshRatios {
     /// Square roots of the ratios, ascending, whose products are equal on all machines.
     roots: Vec<f64>,
-}
-
-impl WalshRatios {
-    /// From ascending, positive, finite ratios.
-    fn new(ratios: &[f64]) -> Self {
-        Self { roots: ratios.iter().map(|ratio| ratio.sqrt()).collect() }
-    }
 }
 
 impl OrderedRatios for WalshRatios {
@@ -205,7 +199,7 @@ mod tests {
             .flat_map(|i| (i..roots.len()).map(move |j| roots[i] * roots[j]))
             .collect();
         all.sort_unstable_by(f64::total_cmp);
-        let averages = WalshRatios::new(&ratios);
+        let averages = WalshRatios { roots: roots.to_vec() };
         assert_eq!(averages.len(), 21);
         for (rank, expected) in (1..).zip(&all) {
             assert_eq!(averages.smallest(rank), Some(*expected));

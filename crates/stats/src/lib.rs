@@ -9,7 +9,6 @@
 //! [`mediation`] and [`breakdown`] locate a difference, [`fit`] and [`shapley`] attribute it to the
 //! factors of a design, and [`ExactBisect`] and [`NoisyBisect`] find the step within a factor.
 
-mod beyond;
 mod bisect;
 mod bounded;
 mod box_cox;
@@ -24,7 +23,6 @@ mod geometric;
 mod hodges_lehmann;
 mod knee;
 mod least_squares;
-mod line;
 mod mediation;
 mod multiple;
 mod null_distribution;

@@ -68,7 +68,7 @@ pub(crate) fn minimum_signed_rank_p(pairs: usize) -> f64 {
     (2.0 * 0.5_f64.powf(pairs as f64)).min(1.0)
 }
 
-/// (n + m) over n as a float; infinite when it is too large for one.
+/// The binomial coefficient "n + m choose n" as a float; infinite if it is too large for one.
 pub(crate) fn arrangements(n: usize, m: usize) -> f64 {
     let (few, many) = (n.min(m), n.max(m));
     let mut product = 1.0_f64;

@@ -28,10 +28,8 @@ pub fn permutation_p(a: &[f64], b: &[f64]) -> Option<f64> {
 }
 
 /// Two-sided p-value of Fisher's sign-flip test that differences are symmetric about 0: the share
-/// of all 2
-///
-/// n choices of signs whose sum is at least as far from 0 as observed. `None` without differences,
-/// if one is not finite, or for more than 17.
+/// of all 2^n choices of signs whose sum is at least as far from 0 as observed. `None` without
+/// differences, if one is not finite, or for more than 17.
 pub fn sign_flip_p(differences: &[f64]) -> Option<f64> {
     if differences.is_empty() || !differences.iter().all(|value| value.is_finite()) {
         return None;

@@ -52,7 +52,7 @@ pub(crate) trait OrderedRatios {
 
     fn count_at_most(&self, limit: f64) -> u64;
 
-    /// The `rank`-th smallest ratio, counted from 1; `None` when it is no finite float above 0.
+    /// The `rank`-th smallest ratio, counted from 1; `None` when it is not a finite float above 0.
     fn smallest(&self, rank: u64) -> Option<f64> {
         let enough = |limit: f64| self.count_at_most(limit) >= rank;
         let ratio = enough(f64::MAX).then(|| first_float_where(0.0, f64::MAX, enough))?;

@@ -7,7 +7,7 @@
 use model::Observation;
 use statrs::function::erf::{erfc, erfc_inv};
 
-use crate::beyond::{beyond, has_bounds, joined, limited, raised};
+use crate::bounded::{beyond, has_bounds, joined, limited, raised};
 use crate::comparison::AllowedRatio;
 use crate::hodges_lehmann::pairwise_inversion;
 use crate::rank_inversion::Inversion;
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(found.ratio, plain.ratio);
         assert!(found.low < plain.low && found.high > plain.high, "{found:?} {plain:?}");
         assert!(found.confidence_attained >= 0.95);
-        // Stretches whose order within is not known: their means tell.
+        // Stretches whose inner order is not known: their means are used.
         let stretches: Vec<Vec<f64>> = first.chunks(4).map(<[f64]>::to_vec).collect();
         assert!(inflation(&scores(&stretches, &first)) > 2.0);
     }

@@ -80,7 +80,7 @@ pub fn shapley_of(
     after: &[usize],
     scale: Scale,
 ) -> Result<Vec<Contribution>, Refused> {
-    let corners = Corners::of(data, before, after, scale)?;
+    let corners = Corners::new(data, before, after, scale)?;
     shapley(&corners.means(|clusters| (0..clusters).collect()), scale)
 }
 
@@ -102,7 +102,7 @@ pub fn shapley_intervals(
     let Some(alpha) = alpha(confidence).filter(|_| resamples >= 2) else {
         return refused("confidence must be strictly between 0 and 1, and resamples at least 2");
     };
-    let corners = Corners::of(data, before, after, scale)?;
+    let corners = Corners::new(data, before, after, scale)?;
     let mut shares = vec![Vec::with_capacity(resamples); before.len()];
     if corners.clusters.iter().any(|cell| cell.len() < 2) {
         return Ok(vec![None; before.len()]);
@@ -124,9 +124,7 @@ pub fn shapley_intervals(
     Ok(point.iter().zip(&shares).map(interval).collect())
 }
 
-/// The observations of 2
-///
-/// k cells, on the scale, in clusters drawn as a whole.
+/// The observations of 2^k cells, on the scale, in clusters that are resampled as a whole.
 struct Corners {
     scale: Scale,
     /// By cell and cluster.
@@ -136,7 +134,7 @@ struct Corners {
 }
 
 impl Corners {
-    fn of(
+    fn new(
         data: &Factorial,
         before: &[usize],
         after: &[usize],

@@ -102,25 +102,25 @@ struct ColdStart {
     log_weight: f64,
     /// Excess over the limit in the first window, as a part of the limit.
     excess: f64,
-    shape: Shape,
+    course: Course,
 }
 
-enum Shape {
+enum Course {
     /// The excess is multiplied by this from window to window.
     Decay(f64),
-    /// The excess ends after so many windows.
+    /// The excess ends after this many windows.
     Step(usize),
 }
 
 impl ColdStart {
     fn mean_excess(&self, from: usize, to: usize) -> f64 {
         let windows = (to - from) as f64;
-        match self.shape {
-            Shape::Decay(ratio) => {
+        match self.course {
+            Course::Decay(ratio) => {
                 let (start, end) = (ratio.powf(from as f64), ratio.powf(to as f64));
                 self.excess * (start - end) / (1.0 - ratio) / windows
             }
-            Shape::Step(last) => self.excess * last.min(to).saturating_sub(from) as f64 / windows,
+            Course::Step(last) => self.excess * last.min(to).saturating_sub(from) as f64 / windows,
         }
     }
 }
@@ -135,7 +135,7 @@ fn cold_starts(logs: &[f64]) -> Vec<ColdStart> {
     let sum: f64 = logs.iter().sum();
     let total_ss = logs.iter().map(|log| (log - sum / count).powi(2)).sum();
     let log_weight = WARM.ln() + fit(total_ss);
-    let mut starts = vec![ColdStart { log_weight, excess: 0.0, shape: Shape::Step(0) }];
+    let mut starts = vec![ColdStart { log_weight, excess: 0.0, course: Course::Step(0) }];
     let likelier_short = |windows: i32| 2.0_f64.powf(-0.5 * f64::from(windows));
     let all: f64 = WINDOWS.map(likelier_short).sum();
     for windows in WINDOWS {
@@ -144,7 +144,7 @@ fn cold_starts(logs: &[f64]) -> Vec<ColdStart> {
             let decay = fitted_decay(logs, 1.6 * 2.0_f64.powi(factor), 2.0_f64.powi(windows));
             let (excess, ratio, residual_ss) = decay;
             let log_weight = weight.ln() + fit(residual_ss);
-            starts.push(ColdStart { log_weight, excess, shape: Shape::Decay(ratio) });
+            starts.push(ColdStart { log_weight, excess, course: Course::Decay(ratio) });
         }
     }
     let mut early = 0.0;
@@ -156,7 +156,11 @@ fn cold_starts(logs: &[f64]) -> Vec<ColdStart> {
             let residual_ss = total_ss - step * step * before * after / count;
             // Position and height of the step are fitted: Schwarz's penalty for each.
             let log_weight = STEP.ln() - 1.5 * count.ln() + fit(residual_ss);
-            starts.push(ColdStart { log_weight, excess: step.exp_m1(), shape: Shape::Step(last) });
+            starts.push(ColdStart {
+                log_weight,
+                excess: step.exp_m1(),
+                course: Course::Step(last),
+            });
         }
     }
     starts

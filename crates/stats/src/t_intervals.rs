@@ -89,12 +89,6 @@ pub struct LogRatio {
 }
 
 impl LogRatio {
-    fn from_shift(shift: &Shift, confidence: f64) -> Option<Self> {
-        let Shift { difference, standard_error, degrees_of_freedom, spread } = *shift;
-        alpha(confidence).filter(|_| spread > NO_SPREAD)?;
-        Self::new(difference, standard_error, degrees_of_freedom, confidence)
-    }
-
     /// The ratio with this logarithm, standard error and degrees of freedom.
     pub(crate) fn new(log: f64, log_standard_error: f64, df: f64, confidence: f64) -> Option<Self> {
         let (ratio, p) = (log.exp(), distributions::t_two_sided_p(log / log_standard_error, df));
@@ -137,7 +131,7 @@ impl Inversion for LogRatio {
 ///
 /// Assumes about normal logarithms; stalls make it cautious. `None` as in [`mean_difference`],
 /// when a value is not positive, no logarithms spread by more than rounding (1e-12), or the ratio
-/// is no normal float.
+/// is not a normal float.
 pub fn log_ratio(
     first: &[f64],
     second: &[f64],
@@ -151,7 +145,9 @@ pub fn log_ratio(
             Shift::paired(&logs(&pairs(first, second, |first, second| second / first)?)?)
         }
     };
-    LogRatio::from_shift(&shift?, confidence)
+    let Shift { difference, standard_error, degrees_of_freedom, spread } = shift?;
+    alpha(confidence).filter(|_| spread > NO_SPREAD)?;
+    LogRatio::new(difference, standard_error, degrees_of_freedom, confidence)
 }
 
 #[cfg(test)]

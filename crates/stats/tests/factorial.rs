@@ -100,7 +100,7 @@ fn data_that_do_not_fit_the_question_are_refused() {
 }
 
 /// Five factors in 16 runs: effects and all interactions of two are clear, and none is left to
-/// tell noise by; six in 16 runs have only clear main effects.
+/// estimate noise from; six in 16 runs have only clear main effects.
 #[test]
 fn fractions_give_back_the_planted_effects_and_refuse_what_they_confuse() {
     let planted = |cell: &[usize]| {

@@ -1,4 +1,4 @@
-//! The analysis of factorial experiments against statsmodels; `golden/factorial.py` made the file.
+//! The analysis of factorial experiments against statsmodels; `golden/factorial.py` wrote the file.
 
 use serde_json::Value;
 use stats::{

@@ -20,9 +20,9 @@ const MOST_WINDOWS: usize = 1_000;
 enum Start {
     /// None: steady from the first window.
     Warm,
-    /// This excess over the limit, divided by e every so many windows.
+    /// This excess over the limit, divided by e every this many windows.
     Decay(f64, f64),
-    /// This excess in so many windows.
+    /// This excess in this many windows.
     Step(f64, usize),
     /// The decay, and then two regimes, a fifth above and below the limit, of three windows each
     /// on average.
@@ -64,7 +64,7 @@ fn starts() -> Vec<Start> {
     others.chain(dear).chain(steps).chain(decays).collect()
 }
 
-/// A series that goes on for ever.
+/// A series that never ends.
 struct Series {
     random: Pcg64,
     start: Start,

@@ -52,7 +52,7 @@ fn unknown(name: &str, names: &[&str]) -> String {
     let nearest = names.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     match nearest.filter(|nearest| likeness(nearest) >= LEAST_LIKENESS) {
         Some(nearest) => format!("no setting is named {name:?}; did you mean {nearest}?"),
-        None => format!("no setting is named {name:?}; there are: {}", names.join(", ")),
+        None => format!("no setting is named {name:?}; choose from: {}", names.join(", ")),
     }
 }
 

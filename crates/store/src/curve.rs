@@ -43,17 +43,13 @@ pub fn curves(what: &str, options: &CurveOptions) -> Result<Curves, StoreError> 
     if let Some(name) = what.strip_prefix(REFERENCE) {
         let found = reference::find(name)?;
         found.expect(Kind::Csv)?;
-        let mut made = table(what, found.text, options)?;
-        made.place = format!("{}\nFrom: {}", found.title, found.source);
-        return Ok(made);
+        let place = format!("{}\nFrom: {}", found.title, found.source);
+        let curves = table::curves(what, found.text, options).map_err(StoreError::refused(what))?;
+        return Ok(Curves { place, ..curves });
     }
     let path = Path::new(what);
     if path.is_dir() {
         return folder::curves(path, options);
     }
-    table(what, &read(path)?, options)
-}
-
-fn table(name: &str, text: &str, options: &CurveOptions) -> Result<Curves, StoreError> {
-    table::curves(name, text, options).map_err(StoreError::refused(name))
+    table::curves(what, &read(path)?, options).map_err(StoreError::refused(what))
 }

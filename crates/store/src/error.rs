@@ -1,37 +1,25 @@
 //! Errors of the store.
 
+use std::fmt::Display;
 use std::io;
 use std::path::PathBuf;
 
 use model::RunError;
 
-use crate::refusal::Refusal;
+pub(crate) type Result<T> = std::result::Result<T, StoreError>;
 
 /// An item of the store that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system refused.
-    #[error("{path}: {source}")]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// Not a run file.
-    #[error("{path}: {source}")]
-    Run {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it, with its line.
-        source: RunError,
-    },
+    /// The system refused a file or folder.
+    #[error("{0}: {1}")]
+    Io(PathBuf, #[source] io::Error),
+    /// Not a run file: what is wrong with it, with its line.
+    #[error("{0}: {1}")]
+    Run(PathBuf, #[source] RunError),
     /// A folder without runs.
-    #[error("{path}: no run file (*.run.jsonl) in this folder")]
-    Empty {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("{0}: no run file (*.run.jsonl) in this folder")]
+    Empty(PathBuf),
     /// Anything else: source, place and reason.
     #[error("{0}")]
     Refused(String),
@@ -41,11 +29,30 @@ impl StoreError {
     /// Wraps the system's error for a path.
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        |source| Self::Io { path, source }
+        |error| Self::Io(path, error)
     }
 
     pub(crate) fn refused(name: impl Into<String>) -> impl FnOnce(Refusal) -> Self {
         let name = name.into();
         move |refusal| Self::Refused(format!("{name}: {refusal}"))
+    }
+}
+
+/// A refused text: line and column from 1 where known, the problem and the remedy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refusal(pub(crate) String);
+
+impl Refusal {
+    pub(crate) fn whole(reason: impl Display) -> Self {
+        Self(reason.to_string())
+    }
+
+    pub(crate) fn line(line: usize, reason: impl Display) -> Self {
+        Self(format!("line {line}: {reason}"))
+    }
+
+    pub(crate) fn cell(line: usize, column: impl Display, reason: impl Display) -> Self {
+        Self(format!("line {line}, column {column}: {reason}"))
     }
 }

@@ -19,16 +19,18 @@ use model::Environment;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use crate::refusal::Refusal;
+pub use crate::error::Refusal;
 
 /// A format of another program.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     /// Its name on the command line.
     pub name: &'static str,
-    looks_right: fn(&Looks) -> bool,
-    read: fn(&str, &Options) -> Result<Dataset, Refusal>,
+    fits: fn(&Looks) -> bool,
+    read: fn(&str, &Options) -> Imported,
 }
+
+type Imported = Result<Dataset, Refusal>;
 
 /// A text of an unknown format, parsed if it is JSON.
 struct Looks<'a> {
@@ -48,32 +50,29 @@ pub struct Options {
 }
 
 impl Format {
-    pub(crate) const RESP1: Self = Self::new("resp1", resp1::looks_right, resp1::read);
-    pub(crate) const CSV: Self = Self::new("csv", csv::looks_right, csv::read);
+    pub(crate) const RESP1: Self =
+        Self { name: "resp1", fits: resp1::looks_right, read: resp1::read };
+    pub(crate) const CSV: Self = Self { name: "csv", fits: csv::looks_right, read: csv::read };
     /// All formats; a text has the first that matches.
     pub const ALL: [Self; 9] = [
-        Self::new("perf", |it| perf::has_counts(it.text), perf::read),
-        Self::new("hyperfine", |it| it.key("results").is_some(), hyperfine::read),
-        Self::new("google", |it| it.key("benchmarks").is_some(), google::read),
-        Self::new("cyclictest", |it| it.has_object("thread"), cyclictest::read),
-        Self::new(
-            "schbench",
-            |it| it.has_object("int") && it.key("normal").is_some(),
-            schbench::read,
-        ),
-        Self::new("interbench", |it| it.has_line(interbench::is_heading), interbench::read),
-        Self::new("go", |it| it.has_line(go::is_result), go::read),
+        Self { name: "perf", fits: |it| perf::has_counts(it.text), read: perf::read },
+        Self { name: "hyperfine", fits: |it| it.key("results").is_some(), read: hyperfine::read },
+        Self { name: "google", fits: |it| it.key("benchmarks").is_some(), read: google::read },
+        Self { name: "cyclictest", fits: |it| it.has_object("thread"), read: cyclictest::read },
+        Self {
+            name: "schbench",
+            fits: |it| it.has_object("int") && it.key("normal").is_some(),
+            read: schbench::read,
+        },
+        Self {
+            name: "interbench",
+            fits: |it| it.has_line(interbench::is_heading),
+            read: interbench::read,
+        },
+        Self { name: "go", fits: |it| it.has_line(go::is_result), read: go::read },
         Self::RESP1,
         Self::CSV,
     ];
-
-    const fn new(
-        name: &'static str,
-        looks_right: fn(&Looks) -> bool,
-        read: fn(&str, &Options) -> Result<Dataset, Refusal>,
-    ) -> Self {
-        Self { name, looks_right, read }
-    }
 
     /// The format of this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -82,13 +81,13 @@ impl Format {
 
     /// The format that a text looks like: CSV for a comma in the first line. Fails for unknown
     /// ones.
-    pub fn of(text: &str) -> Result<Self, Refusal> {
+    pub fn guess(text: &str) -> Result<Self, Refusal> {
         let text = text.trim_start_matches('\u{feff}');
         // JSON lines are not one JSON value.
         let is_json = text.trim_start().starts_with('{') && !perf::has_counts(text);
         let json = is_json.then(|| json(text)).transpose()?;
         let looks = Looks { text, json };
-        let found = Self::ALL.into_iter().find(|format| (format.looks_right)(&looks));
+        let found = Self::ALL.into_iter().find(|format| (format.fits)(&looks));
         found.ok_or_else(|| {
             Refusal::whole(match looks.json {
                 Some(_) => {
@@ -106,13 +105,8 @@ impl Format {
 }
 
 /// Reads a text of this origin as observations. Fails on other formats, with the line if known.
-pub fn dataset(
-    name: &str,
-    text: &str,
-    format: Option<Format>,
-    options: &Options,
-) -> Result<Dataset, Refusal> {
-    let format = format.map_or_else(|| Format::of(text), Ok)?;
+pub fn dataset(name: &str, text: &str, format: Option<Format>, options: &Options) -> Imported {
+    let format = format.map_or_else(|| Format::guess(text), Ok)?;
     let set = (format.read)(text.trim_start_matches('\u{feff}'), options)?;
     Ok(Dataset { name: name.to_owned(), ..set })
 }
@@ -133,7 +127,7 @@ impl Looks<'_> {
 }
 
 fn json<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
-    serde_json::from_str(text).map_err(|error| Refusal::json(&error))
+    serde_json::from_str(text).map_err(|error| Refusal::cell(error.line(), error.column(), &error))
 }
 
 fn fact(value: &Value) -> String {

@@ -9,7 +9,6 @@ pub mod import;
 pub mod manifest;
 pub mod observations;
 pub mod reference;
-mod refusal;
 pub mod resp1;
 pub mod results;
 

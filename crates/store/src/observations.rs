@@ -10,11 +10,10 @@ use std::string::FromUtf8Error;
 use analysis::{Dataset, Factor, from_runs};
 use model::{Manifest, ManifestFactor, ManifestRun, Run};
 
-use crate::error::StoreError;
+use crate::error::{Refusal, Result, StoreError};
 use crate::import::{self, Format, Options};
 use crate::manifest;
 use crate::reference::{self, Kind};
-use crate::refusal::Refusal;
 use crate::results::{SUFFIX, read_runs, run_files};
 
 pub(crate) const REFERENCE: &str = "reference:";
@@ -22,16 +21,12 @@ const RUN_LINE: &str = "{\"kind\":\"header\"";
 
 /// The observations of `reference:NAME`, a run file, a result of another program, a folder of
 /// either, or standard input (`-`). Fails with the place and the reason.
-pub fn observations(what: &str) -> Result<Dataset, StoreError> {
+pub fn observations(what: &str) -> Result<Dataset> {
     observations_as(what, None, &Options::default())
 }
 
 /// [`observations`] of a given format, or with options for the reader. Fails as [`observations`].
-pub fn observations_as(
-    what: &str,
-    format: Option<Format>,
-    options: &Options,
-) -> Result<Dataset, StoreError> {
+pub fn observations_as(what: &str, format: Option<Format>, options: &Options) -> Result<Dataset> {
     if let Some(name) = what.strip_prefix(REFERENCE) {
         let found = reference::find(name)?;
         let format = match found.kind {
@@ -53,7 +48,7 @@ pub fn observations_as(
     let content = read(path)?;
     if is_run(what, content.as_bytes()) {
         let run = Run::parse(content.as_bytes())
-            .map_err(|source| StoreError::Run { path: path.to_owned(), source })?;
+            .map_err(|error| StoreError::Run(path.to_owned(), error))?;
         return Ok(from_runs(what, &[(what.to_owned(), run)]));
     }
     import::dataset(what, &content, format, options).map_err(StoreError::refused(what))
@@ -68,7 +63,7 @@ pub fn is_run_file(path: &Path) -> bool {
     is_run(&path.to_string_lossy(), &beginning(path).unwrap_or_default())
 }
 
-/// Whether this is another program's result: a file that is no run file, or a folder of such.
+/// Whether this is another program's result: a file that is not a run file, or a folder of such.
 pub fn is_foreign(path: &Path) -> bool {
     if path.is_dir() {
         return is_foreign_folder(path);
@@ -87,7 +82,7 @@ fn beginning(path: &Path) -> Option<Vec<u8>> {
 
 fn is_foreign_folder(path: &Path) -> bool {
     path.is_dir()
-        && matches!(run_files(path), Err(StoreError::Empty { .. }))
+        && matches!(run_files(path), Err(StoreError::Empty(_)))
         && !path.join(manifest::FILE).exists()
         && foreign_files(path).is_ok_and(|files| !files.is_empty())
 }
@@ -105,11 +100,7 @@ fn foreign_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn foreign_folder(
-    path: &Path,
-    format: Option<Format>,
-    options: &Options,
-) -> Result<Dataset, StoreError> {
+fn foreign_folder(path: &Path, format: Option<Format>, options: &Options) -> Result<Dataset> {
     let refused = |(file, refusal): (String, Refusal)| {
         StoreError::refused(path.join(file).to_string_lossy())(refusal)
     };
@@ -118,7 +109,7 @@ fn foreign_folder(
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = read(&file)?;
         // An unrelated folder is not read to its end.
-        if let (true, None, Err(Refusal(why))) = (files.is_empty(), format, Format::of(&text)) {
+        if let (true, None, Err(Refusal(why))) = (files.is_empty(), format, Format::guess(&text)) {
             let why = format!("{why}; and the folder has no run file (*{SUFFIX})");
             return Err(refused((name, Refusal(why))));
         }
@@ -159,7 +150,7 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
         set.notes.push(format!("not of the experiment, left out: {}", foreign.join(", ")));
     }
     if !planned.is_empty() {
-        set.notes.push(format!("{} of {all} runs were not made", planned.len()));
+        set.notes.push(format!("{} of {all} runs are missing", planned.len()));
     }
     set.wanted = manifest.responses;
     let varied = |name: &str| manifest.factors.iter().any(|factor| factor.name == name);
@@ -174,7 +165,7 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
 }
 
 /// The text of a file or standard input (`-`). Fails when it is unreadable or not UTF-8.
-pub fn read(path: &Path) -> Result<String, StoreError> {
+pub fn read(path: &Path) -> Result<String> {
     let read = || -> io::Result<String> {
         let mut bytes = Vec::new();
         match path == Path::new("-") {

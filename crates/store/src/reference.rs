@@ -10,6 +10,7 @@ pub use acceptance::acceptance;
 pub use conditions::add_conditions;
 pub use table::ALL;
 
+use itertools::Itertools;
 use model::resp1::Resp1Table;
 use render::{Block, Cell, Document, Table};
 
@@ -56,17 +57,12 @@ fn hint(name: &str) -> String {
             .min(strsim::damerau_levenshtein(&wanted, stem));
         if contained { distance.min(1) } else { distance }
     };
-    let mut close: Vec<(usize, &str)> = ALL
-        .iter()
-        .map(|reference| (distance(reference.name), reference.name))
-        .filter(|(distance, _)| *distance <= 1 + name.chars().count() / 3)
-        .collect();
-    close.sort_unstable();
-    let names: Vec<&str> = close.into_iter().take(3).map(|(_, name)| name).collect();
-    let all = || ALL.iter().map(|reference| reference.name).collect::<Vec<_>>().join(", ");
-    match names.is_empty() {
-        true => format!("there are: {}", all()),
-        false => format!("did you mean {}?", names.join(" or ")),
+    let all = || ALL.iter().map(|reference| reference.name);
+    let close = all().map(|other| (distance(other), other));
+    let close = close.filter(|(distance, _)| *distance <= 1 + name.chars().count() / 3).sorted();
+    match close.take(3).map(|(_, name)| name).join(" or ").as_str() {
+        "" => format!("choose from: {}", all().join(", ")),
+        names => format!("did you mean {names}?"),
     }
 }
 

@@ -4,7 +4,7 @@
 //! ends lost. A line is therefore recognized by its shape:
 //!
 //! - **title**: `Starting`, then any of `N CPU`, `M MB`, `P data`, `I sec`;
-//! - **heading**: `Test low high median average` and two more names, which tell the format; the
+//! - **heading**: `Test low high median average` and two more names, which identify the format; the
 //!   line of underlined group names above it is skipped;
 //! - **row**: a test name (letters, digits and `-_.+/`) and mostly numbers: at least five, or four
 //!   after a known name or an indent. If only numbers follow, one after a known name or three after
@@ -24,7 +24,7 @@ use line::{Row, Shape, Title};
 pub use points::{Points, RowPoints, points_notes, recover_points};
 pub use ratio::{RatioCheck, check_ratios};
 
-use crate::refusal::Refusal;
+use crate::error::Refusal;
 
 const UNKNOWN_FORMAT: &str = "no heading shows the format, and neither the 5th nor the 6th numbers \
     alone are average / average(noload): restore the line that begins with \"Test low high\"";
@@ -68,8 +68,8 @@ impl Reader {
                 let row = Row::parse(number, text)?;
                 if let Some(first) = self.rows.iter().find(|first| first.test == row.test) {
                     return Err(format!(
-                        "a second row {:?} (the first is line {}): two outputs in one text? Import \
-                         them one by one",
+                        "a second row {:?} (the first is line {}): two outputs in one file? \
+                         Import them separately",
                         row.test, first.line
                     ));
                 }

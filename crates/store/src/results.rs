@@ -42,7 +42,7 @@ impl RunFile {
 /// Reads one run file. Fails when it cannot be read or is not a run file, with the line.
 pub fn read_run(path: &Path) -> Result<Run, StoreError> {
     let bytes = fs::read(path).map_err(StoreError::io(path))?;
-    Run::parse(&bytes).map_err(|source| StoreError::Run { path: path.to_owned(), source })
+    Run::parse(&bytes).map_err(|error| StoreError::Run(path.to_owned(), error))
 }
 
 /// Reads a run file, or all below a folder by name. Fails when there is none or one is bad.
@@ -72,7 +72,7 @@ pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     }
     files.sort();
     match files.is_empty() {
-        true => Err(StoreError::Empty { path: path.to_owned() }),
+        true => Err(StoreError::Empty(path.to_owned())),
         false => Ok(files),
     }
 }
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn runs_of_a_folder_are_read_in_order_and_a_bad_one_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(read_runs(folder.path()), Err(StoreError::Empty { .. })));
+        assert!(matches!(read_runs(folder.path()), Err(StoreError::Empty(_))));
         for id in ["b/002-x", "001-y"] {
             let path = folder.path().join(id);
             let parent = path.parent().unwrap();

@@ -81,7 +81,9 @@ fn what_is_no_curve_is_refused_with_the_place() {
         assert!(told.contains(why), "{text}: {told}");
     }
     let over = CurveOptions { over: Some("x".to_owned()), ..CurveOptions::default() };
-    assert!(of_text("a,b\n1,2\n", &over).unwrap_err().contains("no column \"x\"; there are a, b"));
+    assert!(
+        of_text("a,b\n1,2\n", &over).unwrap_err().contains("no column \"x\"; choose from a, b")
+    );
     let error = |what: &str| curves(what, &CurveOptions::default()).unwrap_err().to_string();
     assert!(error("reference:resp1/2.4.20").contains("not a CSV table"));
     assert!(error("reference:sun4/hatcnt").contains("--level"));

@@ -1,4 +1,4 @@
-//! Folders of another program's results: each file's trials beside the others'.
+//! Folders of another program's results: each file's trials next to the others'.
 //!
 //! `foreign/schbench/` is genuine: `docs/exchange.md` has the commands.
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]

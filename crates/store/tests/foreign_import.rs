@@ -75,7 +75,7 @@ fn the_ghost_of_a_row_is_refused() {
     assert!(error.starts_with("line 20: the trial that begins here repeats the one of line 2"));
     assert!(error.contains("1921, 2330, 2452"), "{error}");
     let options = Options { allow_repeats: true, ..Options::default() };
-    let taken = dataset("test", &text, None, &options).expect("it was asked for");
+    let taken = dataset("test", &text, None, &options).expect("it was requested");
     assert_eq!(taken.trials.len(), 21);
 
     // The heading row of the scan itself.
@@ -120,7 +120,7 @@ fn what_is_no_table_is_refused_with_its_place() {
         ("{\"results\": [{\"command\": \"a\", \"times\": [-1]}]}", "result 1, \"a\": a time is -1"),
         ("{\"x\": 1}", "JSON with neither"),
         ("BenchmarkA-2 10 1 ns/op\nBenchmarkB-2 x 1 ns/op\n", "line 2, column word 2: \"x\""),
-        ("BenchmarkA-2 10 1 ns/op 5\n", "line 1, column word 5: \"5\" has no unit behind it"),
+        ("BenchmarkA-2 10 1 ns/op 5\n", "line 1, column word 5: \"5\" has no unit after it"),
         ("nothing at all\n", "neither resp1 output"),
         ("Starting 1 CPU run\n noload 1 2\n", "line 2: row \"noload\" has 2 numbers"),
     ];
@@ -143,7 +143,7 @@ fn names_of_columns_can_be_overruled() {
     assert_eq!(figures(&set, "loops", &[]), [5.0, 7.0]);
     let options = Options { responses: vec!["nosuch".to_owned()], ..Options::default() };
     let error = dataset("test", text, None, &options).expect_err("no such column").to_string();
-    assert_eq!(error, "line 1: no column \"nosuch\"; there are size_bytes, loops");
+    assert_eq!(error, "line 1: no column \"nosuch\"; choose from size_bytes, loops");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn hyperfine_reads() {
     let set = read(failed);
     assert_eq!((set.factors[0].name.as_str(), set.factors.len()), ("n", 1));
     assert_eq!(set.trials[1].problem.as_deref(), Some("exit code 3"));
-    assert!(set.notes.iter().any(|note| note.contains("its mean stands for one")));
+    assert!(set.notes.iter().any(|note| note.contains("its mean is used as one")));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Results of programs that measure delays and counters: cyclictest, schbench, interbench, perf.
 //!
-//! The samples in `foreign/` are genuine, all of 2026-11-22 from a virtual machine with two CPUs and
-//! Linux 6.18 on which other work was going on: `docs/exchange.md` has the commands. Of each of them
-//! and of those of `foreign_import.rs` every damage is read or refused.
+//! The samples in `foreign/` are genuine, all of 2026-11-22 from a virtual machine with two CPUs
+//! and Linux 6.18 on which other work was going on: `docs/exchange.md` has the commands. Of each of
+//! them and of those of `foreign_import.rs` every damage is read or refused.
 
 use analysis::Dataset;
 use analysis::comparison::{Comparison, Request, compare};
@@ -50,7 +50,7 @@ fn has_note(set: &Dataset, words: &str) {
 #[test]
 fn every_sample_is_known_by_its_looks() {
     for (text, format) in SAMPLES {
-        assert_eq!(Format::of(text).map(|it| it.name), Ok(format));
+        assert_eq!(Format::guess(text).map(|it| it.name), Ok(format));
         let set = read(text);
         for trial in &set.trials {
             for factor in &set.factors {
@@ -131,16 +131,16 @@ fn cyclictest_that_contradicts_itself_is_refused() {
             "the histogram holds more delays than the 10 cycles",
         ),
         ("\"max\": 7052", "\"max\": 30", "the longest delay is at least 400, and \"max\" is 30"),
-        ("\"21\": ", "\"x\": ", "bucket \"x\" is no number"),
+        ("\"21\": ", "\"x\": ", "bucket \"x\" is not a number"),
         ("\"cycles\": 1000", "\"cycles\": 18446744073709551615", "more than 20000000 delays"),
-        ("\"0\": {", "\"zero\": {", "thread \"zero\": its name is no number"),
+        ("\"0\": {", "\"zero\": {", "thread \"zero\": its name is not a number"),
     ];
     for (from, to, expected) in cases {
         let error = refused(&CYCLICTEST.replacen(from, to, 1));
         assert!(error.contains(expected), "{error}");
     }
     let nothing = r#"{"thread": {"0": {"cycles": 0, "min": 1000000, "max": 0, "avg": 0.0}}}"#;
-    assert_eq!(refused(nothing), "no thread made a cycle");
+    assert_eq!(refused(nothing), "no thread completed a cycle");
     let mean = r#"{"thread": {"0": {"cycles": 2, "min": 5, "max": 7, "avg": 8.0}}}"#;
     assert!(refused(mean).contains("\"avg\" 8 is not between"), "{}", refused(mean));
     let cut = &CYCLICTEST[..CYCLICTEST.len() / 2];
@@ -287,7 +287,7 @@ fn cpus_are_parts_intervals_are_samples_and_means_are_single() {
 #[test]
 fn what_perf_never_writes_is_refused_with_its_line() {
     let cases = [
-        ("\"1.036232\"", "\"much\"", "line 3: \"counter-value\" of \"task-clock\" is no number"),
+        ("\"1.036232\"", "\"much\"", "line 3: \"counter-value\" of \"task-clock\" is not a number"),
         ("\"unit\" : \"msec\", ", "\"unit\" : msec, ", "line 3, column "),
         ("context-switches", "page-faults", "line 5: \"page-faults\" is counted a second time"),
     ];

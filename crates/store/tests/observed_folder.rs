@@ -59,10 +59,7 @@ fn an_ensemble_is_compared_seed_by_seed() {
     manifest::write(&plan, folder.path()).unwrap();
     let mut set = observations(&folder.path().to_string_lossy()).unwrap();
     set.name = "experiment".to_owned();
-    assert_eq!(
-        set.notes,
-        ["not of the experiment, left out: foreign", "1 of 13 runs were not made"]
-    );
+    assert_eq!(set.notes, ["not of the experiment, left out: foreign", "1 of 13 runs are missing"]);
     let request = Request { factor: Some("kernel".to_owned()), ..Request::default() };
     let found = compare(&[set], &request).unwrap();
     let cell = &found.cells[0];

@@ -82,7 +82,7 @@ fn a_wrong_name_brings_the_closest() {
     assert!(message("Multics/experiment").contains("multics/experiment1 or "));
     assert!(message("mm1").contains("resp1/2.6.0-test11-mm1"), "{}", message("mm1"));
     let far = message("something else entirely");
-    assert!(far.contains("there are: resp1/2.4.20, "), "{far}");
+    assert!(far.contains("choose from: resp1/2.4.20, "), "{far}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn damaged_rows_are_refused_with_line_and_reason() {
         ("cpuload -1 2 1 1 1 1", "line 3: low is -1; "),
         ("cpuload 1 2 3 2 1 1", "line 3: the median 3.000 ms lies outside low 1.000 and high 2.0"),
         ("cpuload 1 2 2 3 1 1", "line 3: the average 3.000 ms lies outside low 1.000 and high 2."),
-        (NOLOAD, "line 3: a second row \"noload\" (the first is line 2): two outputs in one text?"),
+        (NOLOAD, "line 3: a second row \"noload\" (the first is line 2): two outputs in one file?"),
         (
             " Test low high median average S.D. ratio",
             "line 3: the heading is of the other format: both resp1 formats in one table",
@@ -118,7 +118,7 @@ fn prose_with_numbers_is_no_row() {
         "  total 48",
         "Starting over",
     ] {
-        let table = parse(&format!("{HEADING}{NOLOAD}{prose}\n")).expect("prose is no error");
+        let table = parse(&format!("{HEADING}{NOLOAD}{prose}\n")).expect("prose is not an error");
         assert_eq!(table.extras, [prose.trim()]);
     }
 }

@@ -23,7 +23,7 @@ const GRACE_NS: u64 = 60_000_000_000;
 pub struct Outcome {
     /// The status of the run's `end` line.
     pub status: EndStatus,
-    /// What the agent said or how it ended, if it died or refused before its `end` line.
+    /// What the agent printed or how it ended, if it died or refused before its `end` line.
     pub death: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The sandbox: control groups that confine memory and, if asked, CPU time and processes.
+//! The sandbox: control groups that confine memory and, if requested, CPU time and processes.
 //!
 //! Uses version 2 if the nearest usable group offers the memory controller, else version 1. On a
 //! hybrid system a version 2 group without controllers is added for its pressure files.
@@ -8,8 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use counters::{Hierarchies, Sources};
-use keep::{Journal, Made};
-use model::{Missed, SandboxSpec};
+use keep::{Journal, Resource};
+use model::{SandboxSpec, Unavailable};
 
 /// Period of the CPU limit, in µs (the kernel's default).
 const PERIOD_US: u64 = 100_000;
@@ -23,11 +23,11 @@ pub(crate) fn wanted_controllers(spec: &SandboxSpec) -> Vec<&'static str> {
 
 #[derive(Debug)]
 pub(crate) struct Sandbox {
-    pub(crate) groups: Vec<Made>,
+    pub(crate) groups: Vec<Resource>,
     /// Files into which a process writes `0` to enter.
     pub(crate) enter: Vec<PathBuf>,
     pub(crate) sources: Sources,
-    pub(crate) missed: Vec<Missed>,
+    pub(crate) missed: Vec<Unavailable>,
     pub(crate) may_swap: bool,
 }
 
@@ -124,7 +124,7 @@ impl Maker<'_> {
     }
 
     fn miss(&mut self, capability: &str, reason: String) {
-        self.made.missed.push(Missed { capability: capability.to_owned(), reason });
+        self.made.missed.push(Unavailable { capability: capability.to_owned(), reason });
     }
 
     /// A version 1 group of a controller; controllers mounted together share it.
@@ -134,7 +134,8 @@ impl Maker<'_> {
             .get(controller)
             .ok_or_else(|| format!("the version 1 controller {controller} is not mounted"))?;
         let shared = hierarchy.own_dir.join(self.name);
-        let is_shared = |made: &Made| matches!(made, Made::Cgroup(place) if place.path == shared);
+        let is_shared =
+            |made: &Resource| matches!(made, Resource::Cgroup(place) if place.path == shared);
         if self.made.groups.iter().any(is_shared) {
             return Ok(shared);
         }
@@ -144,7 +145,7 @@ impl Maker<'_> {
     fn make_group(&mut self, parent: &Path) -> Result<PathBuf, String> {
         let dir = parent.join(self.name);
         let failed = |error: io::Error| format!("make {}: {error}", dir.display());
-        let planned = Made::Cgroup(dir.clone().into());
+        let planned = Resource::Cgroup(dir.clone().into());
         let (made, ()) = self.journal.make(planned, || fs::create_dir(&dir)).map_err(failed)?;
         self.made.groups.push(made);
         self.made.enter.push(dir.join("cgroup.procs"));
@@ -187,7 +188,7 @@ fn offers(dir: &Path, wanted: &[&str], is_root: bool) -> Result<(), String> {
             .map_err(|error| format!("switch on {wanted:?} in {}: {error}", path.display()))?;
         return Ok(());
     }
-    Err(format!("{} does not give {wanted:?} to its children", dir.display()))
+    Err(format!("{} does not delegate {wanted:?} to its children", dir.display()))
 }
 
 pub(crate) fn has_controllers(dir: &Path, wanted: &[&str]) -> bool {
@@ -243,6 +244,6 @@ mod tests {
             fs::write(dir.join("cgroup.controllers"), "hugetlb\n").unwrap();
         }
         let reason = v2_parent(&own, root.path(), &["memory"]).unwrap_err();
-        assert!(reason.contains("does not give [\"memory\"]"), "{reason}");
+        assert!(reason.contains("does not delegate [\"memory\"]"), "{reason}");
     }
 }

@@ -174,7 +174,7 @@ impl Connection {
             let [body_bytes, fields_bytes] =
                 [body, fields].map(|length| u32::from_ne_bytes(length) as usize);
             if order != ORDER || body_bytes.max(fields_bytes) > LONGEST_BYTES {
-                return Err(io::Error::other("what came is no message of D-Bus"));
+                return Err(io::Error::other("the received data is not a D-Bus message"));
             }
             let body_at = fields_bytes.next_multiple_of(8);
             let mut bytes = vec![0; body_at + body_bytes];

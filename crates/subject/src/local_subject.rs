@@ -15,7 +15,7 @@ const HOST_BYTES: u64 = 1 << 30;
 const SMALLEST_BYTES: u64 = 16 << 20;
 const MOST_CPUS: f64 = 4096.0;
 
-/// The machine as it is, or control groups on it. What is not said is chosen where it runs.
+/// The machine as it is, or control groups on it. What is not given is chosen where it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LocalSubject {
@@ -66,7 +66,7 @@ impl Limits {
         Ok(())
     }
 
-    /// The limits, with this memory if none was asked for.
+    /// The limits, with this memory if none was requested.
     pub fn with_memory(&self, otherwise_bytes: u64) -> SandboxSpec {
         SandboxSpec {
             memory_bytes: self.memory_bytes.unwrap_or(otherwise_bytes),
@@ -80,7 +80,10 @@ impl Limits {
 impl LocalSubject {
     /// A subject by kind (`host`, `sandbox`) and settings; `None` for another kind. Fails
     /// for an unknown setting or a bad value, and lists what there is.
-    pub fn of_settings(kind: &str, settings: &[(String, String)]) -> Option<Result<Self, String>> {
+    pub fn from_settings(
+        kind: &str,
+        settings: &[(String, String)],
+    ) -> Option<Result<Self, String>> {
         let set = |mut limits: Limits, (name, value): &(String, String)| {
             if kind == "host" && name != "mem" {
                 return Err(format!("host has no setting {name:?}"));
@@ -102,7 +105,7 @@ impl LocalSubject {
         }
     }
 
-    /// Whether a subject is the one that is asked for, in all that is said.
+    /// Whether a subject matches the request in every value that the request names.
     pub fn describes(&self, made: &SubjectSpec) -> bool {
         match (self, made) {
             (Self::Host { memory_bytes: asked }, SubjectSpec::Host { memory_bytes }) => {
@@ -136,10 +139,10 @@ pub fn resolve(
     check_memory(spec.memory_bytes, &machine)?;
     match stage.try_sandbox(&spec) {
         Ok(note) => Ok((SubjectSpec::Sandbox(spec), note)),
-        Err(error) if asked.is_some() => Err(format!("make the sandbox: {error}")),
+        Err(error) if asked.is_some() => Err(format!("create the sandbox: {error}")),
         Err(error) => {
             let note = format!(
-                "{error}. Going on with the host; its loads are sized for {} and do not thrash it",
+                "{error}. Continuing on the host; its loads are sized for {} and do not thrash it",
                 format_size(host_bytes)
             );
             Ok((SubjectSpec::Host { memory_bytes: host_bytes }, Some(note)))
@@ -173,7 +176,7 @@ mod tests {
             let settings = made.settings();
             let settings: Vec<(String, String)> =
                 settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            let asked = LocalSubject::of_settings("sandbox", &settings).unwrap().unwrap();
+            let asked = LocalSubject::from_settings("sandbox", &settings).unwrap().unwrap();
             assert!(asked.describes(&SubjectSpec::Sandbox(made)), "{settings:?}");
         }
     }

@@ -5,7 +5,7 @@ use model::Values;
 
 const MEMINFO: &str = "/proc/meminfo";
 
-/// Memory, swap and CPUs of this machine at this moment.
+/// Memory, swap and CPUs that this machine has now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Physical memory in bytes.

@@ -19,7 +19,7 @@ use crate::user_scope;
 const OWN_GROUP: &str = "thrashlab";
 const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
 
-/// Where the sandboxes of this process can be made.
+/// Where the sandboxes of this process can be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     Present,
@@ -51,7 +51,7 @@ impl Room {
             return Self::Present;
         }
         if needs_linger && !user_scope::outlives_logins() {
-            let why = "systemd of this user ends with its last login, and the run with it: \
+            let why = "the user's systemd ends with the last login, and the run with it: run \
                        loginctl enable-linger";
             return Self::Unavailable(why.to_owned());
         }
@@ -64,7 +64,7 @@ impl Room {
     pub(crate) fn note(&self) -> Option<String> {
         match self {
             Self::Scope(name) => Some(format!(
-                "not root: the sandbox is made in {name}, a transient scope of this user's systemd"
+                "not root: the sandbox is created in {name}, a transient scope of the user's systemd"
             )),
             Self::Present | Self::OwnUnit | Self::Unavailable(_) => None,
         }
@@ -86,7 +86,7 @@ fn scope(user: u32) -> Result<String, String> {
 fn share_out(dir: &Path) -> Result<(), String> {
     let own = dir.join(OWN_GROUP);
     if !own.is_dir() {
-        fs::create_dir(&own).map_err(|error| format!("make {}: {error}", own.display()))?;
+        fs::create_dir(&own).map_err(|error| format!("create {}: {error}", own.display()))?;
     }
     let this = std::process::id();
     let members = fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();

@@ -9,8 +9,9 @@ use agent::{Assignment, Freeze, Waiter};
 use counters::Sources;
 use keep::folders::state_dir;
 use keep::proc_stat::start_ticks;
-use keep::{CleanupProcess, Duty, Journal, Made, Swept, sweep_leftovers, unique};
-use model::{Environment, Missed, SandboxSpec, Spec};
+use keep::{CleanupProcess, Duty, Journal, Resource, Swept, sweep_leftovers, unique};
+use model::{Environment, SandboxSpec, Spec, Unavailable};
+use serde::{Deserialize, Serialize};
 use sys::clock::monotonic_ns;
 
 use crate::agent_process::{AgentProcess, Outcome};
@@ -25,26 +26,30 @@ const SETTLE_TICK_NS: u64 = 50_000_000;
 /// A system with less unwritten memory than this is settled, in KiB.
 const SETTLED_KB: u64 = 32 << 10;
 
-/// What a stage needs to know.
-#[derive(Clone, Debug, Default)]
+/// What a stage needs to know; between two machines, what the one that asks decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageOptions {
     /// Where the files of loads and probes go; by default a folder of this user in `/var/tmp`.
     pub work_dir: Option<PathBuf>,
     /// Size of a temporary swap file in bytes.
     pub swap_bytes: Option<u64>,
     /// What is known of the system under test that cannot be seen from inside it.
+    #[serde(skip)]
     pub facts: Environment,
     /// What it could not have.
-    pub missed: Vec<Missed>,
-    /// Where options come from, for the header.
+    #[serde(skip)]
+    pub missed: Vec<Unavailable>,
+    /// Where options come from, for the headers of runs.
+    #[serde(default)]
     pub origins: BTreeMap<String, String>,
     /// Test hook: freeze the prober.
     pub freeze: Option<Freeze>,
     /// Whether runs go on when the user has logged out.
+    #[serde(skip)]
     pub outlives_login: bool,
 }
 
-/// A stage that cannot be set, or a run that cannot be made on it: why, with the next step.
+/// A stage that cannot be set up, or a run that cannot be executed on it: why, with the next step.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct StageError(String);
@@ -57,7 +62,7 @@ fn at(step: &'static str) -> impl Fn(io::Error) -> StageError {
     move |error| StageError(format!("{step}: {error}"))
 }
 
-/// The stage of one invocation; all it made is removed when it is dropped, by its journal.
+/// The stage of one invocation; all it created is removed when it is dropped, by its journal.
 pub struct Stage {
     program: PathBuf,
     journal: Journal,
@@ -91,21 +96,21 @@ impl Stage {
         // Before any prober starts.
         if let Err(error) = journal.count_delays() {
             let capability = "delay accounting".to_owned();
-            options.missed.push(Missed { capability, reason: error.to_string() });
+            options.missed.push(Unavailable { capability, reason: error.to_string() });
         }
         if let Some(size_bytes) = options.swap_bytes {
             let path = work_dir.path.join(format!("swap-{}", std::process::id()));
             let added = journal.add_swap(&path, size_bytes, &|| waiter.stop_requested());
             added.map_err(|error| {
-                let next = "it needs root and room on a disk";
+                let next = "it needs root and space on a disk";
                 unavailable(format!("no swap file of {size_bytes} bytes: {error}; {next}"))
             })?;
         }
         Ok(Self { program, journal, work_dir, options, runs: 0, room: Room::Present, swept })
     }
 
-    /// Makes a sandbox and removes it again; returns a note if systemd had to make room for it.
-    /// Fails when no sandbox can be made, and lists what was tried.
+    /// Creates a sandbox and removes it again; returns a note if systemd had to provide the group.
+    /// Fails when no sandbox can be created, and lists what was tried.
     pub fn try_sandbox(&mut self, spec: &SandboxSpec) -> Result<Option<String>, StageError> {
         let mut note = None;
         if self.room == Room::Present {
@@ -122,8 +127,8 @@ impl Stage {
                 tried.push(why.clone());
             }
             unavailable(format!(
-                "no sandbox: {}; run as root, or in a login for which systemd runs (systemctl --user \
-                 status)",
+                "no sandbox: {}; run as root, or in a login session with a systemd user manager \
+                 (systemctl --user status)",
                 tried.join("; ")
             ))
         })
@@ -133,7 +138,7 @@ impl Stage {
     pub fn try_parameters(&mut self, wanted: &BTreeMap<String, String>) -> Vec<StageError> {
         let set_back = |(name, value): (&String, &String)| {
             let made = self.journal.set_parameter(name, value).map_err(unavailable)?;
-            self.journal.remove(made).map_err(at("put a kernel parameter back"))
+            self.journal.remove(made).map_err(at("restore a kernel parameter"))
         };
         wanted.iter().map(set_back).filter_map(Result::err).collect()
     }
@@ -145,7 +150,7 @@ impl Stage {
         let removed = removed.map(|what| format!("removed what a killed run had left: {what}"));
         let failed =
             failed.map(|what| format!("what a killed run had left cannot be removed: {what}"));
-        let memory = "the work directory lives in memory (tmpfs): the writing loads reach no disk; \
+        let memory = "the work directory is in memory (tmpfs), so writing loads reach no disk; \
                       name one on a disk with --work-dir";
         let in_memory = self.work_dir.in_memory().then(|| memory.to_owned());
         removed.chain(failed).chain(in_memory).collect()
@@ -184,17 +189,17 @@ impl Stage {
         self.journal.remove_all()
     }
 
-    fn remove(&mut self, made: Vec<Made>) -> Result<(), StageError> {
+    fn remove(&mut self, made: Vec<Resource>) -> Result<(), StageError> {
         let mut made = made.into_iter().rev();
-        made.try_for_each(|made| self.journal.remove(made)).map_err(at("tidy up after the run"))
+        made.try_for_each(|made| self.journal.remove(made)).map_err(at("clean up after the run"))
     }
 
-    /// Makes one run; `made` collects what to remove after it.
+    /// Executes one run; `made` collects what to remove after it.
     fn make_run(
         &mut self,
         spec: &Spec,
         run_id: &str,
-        made: &mut Vec<Made>,
+        made: &mut Vec<Resource>,
         waiter: &Waiter,
         sink: &mut Sink<'_>,
     ) -> Result<Outcome, StageError> {
@@ -203,14 +208,14 @@ impl Stage {
         let sandbox = limits.map(|limits| self.make_sandbox(limits, &name)).transpose()?;
         made.extend(sandbox.iter().flat_map(|sandbox| sandbox.groups.clone()));
         let key = unique::free_key();
-        for queue in [Made::Queue { key }, Made::Segment { key }] {
+        for queue in [Resource::Queue { key }, Resource::Segment { key }] {
             self.journal.note(&queue).map_err(at("write the journal"))?;
             made.push(queue);
         }
         let path = unique::free_path(&self.work_dir.path, &name);
         let (directory, ()) = self
             .journal
-            .make(Made::Directory(path.clone().into()), || fs::create_dir(&path))
+            .make(Resource::Directory(path.clone().into()), || fs::create_dir(&path))
             .map_err(unusable(&self.work_dir.path))
             .map_err(unavailable)?;
         made.push(directory);
@@ -239,7 +244,7 @@ impl Stage {
         missed.extend(sandbox.map_or_else(Vec::new, |made| made.missed.clone()));
         if sandbox.is_none() {
             let reason = format!("the subject is the {}", spec.subject.kind());
-            missed.push(Missed { capability: "memcg".to_owned(), reason });
+            missed.push(Unavailable { capability: "memcg".to_owned(), reason });
         }
         let mut environment = self.options.facts.clone();
         environment.insert("cpus_milli".to_owned(), cpus_milli.to_string());
@@ -269,12 +274,12 @@ impl Stage {
         let mut agent =
             AgentProcess::start(&self.program, assignment).map_err(at("start the agent"))?;
         let process = start_ticks(agent.pid())
-            .map(|start_ticks| Made::Process { pid: agent.pid(), start_ticks });
+            .map(|start_ticks| Resource::Process { pid: agent.pid(), start_ticks });
         if let Some(process) = &process {
             self.journal.note(process).map_err(at("write the journal"))?;
         }
         let outcome = agent.listen(assignment, waiter, sink).map_err(|error| {
-            let next = "name a folder with room with --output DIR";
+            let next = "name a folder with enough space with --output DIR";
             unavailable(format!("the results cannot be written: {error}; {next}"))
         })?;
         drop(agent);

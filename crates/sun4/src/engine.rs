@@ -49,7 +49,7 @@ struct Process {
     is_forgotten: bool,
     /// When it last woke from a sleep, or began.
     woken_ns: u64,
-    /// Processes whose calls it serves.
+    /// Processes whose calls it is serving.
     callers: Vec<usize>,
     /// Whether it has yet to touch its stack after a switch.
     is_resuming: bool,
@@ -209,12 +209,12 @@ impl<'a> Engine<'a> {
 
     /// Lets time pass to the next tick.
     fn idle(&mut self) {
-        let next_ns = (self.ticks + 1) * TICK_NS;
+        let next_ns = self.next_tick_ns();
         if self.measured > 0 {
             self.hat.outcome.idle_ns += next_ns - self.now_ns;
         }
         self.now_ns = next_ns;
-        self.hat.log.at(next_ns);
+        self.hat.log.now_ns = next_ns;
         self.ticks += 1;
         self.unseen.push_back(Mode::Idle);
     }

@@ -2,7 +2,7 @@
 //!
 //! A *group* is the entries of one segment of an address space; with sharing, of several spaces in
 //! which the segment is identical. Some of its pages are valid in its pmeg ("frame"), some kept in
-//! its copy in memory. A fault makes one page valid, or all kept ones.
+//! its copy in memory. A fault validates one page, or all kept ones.
 
 mod life;
 mod prices;
@@ -40,7 +40,7 @@ struct Group {
 struct Segment {
     group: u32,
     /// Pages that exist.
-    made: u64,
+    existing: u64,
     /// Pages that are shared until they are written.
     cow: u64,
 }
@@ -104,7 +104,8 @@ impl Hat {
             free: (0..frames as u16).rev().collect(),
             groups: Vec::new(),
             spaces: Vec::new(),
-            contexts: Contexts::new(system.context_policy, setup.free_contexts()),
+            // The kernel has one for itself.
+            contexts: Contexts::new(system.context_policy, machine.mmu.contexts - 1),
             chooser: Chooser::new(system.victim),
             smegs: (machine.mmu.smegs > 0).then(|| Smegs::new(machine.mmu.smegs)),
             store: is_single.then(VecDeque::new),
@@ -141,7 +142,7 @@ impl Hat {
             return 0;
         }
         let shared = if is_write { segment.cow } else { 0 };
-        segment.made & !group.valid & !shared
+        segment.existing & !group.valid & !shared
     }
 
     pub(crate) fn plain_faults(&mut self, space: usize, slot: u32, pages: u64) {
@@ -196,8 +197,8 @@ impl Hat {
     fn make_page(&mut self, space: usize, slot: usize, page: u64, is_write: bool) -> u64 {
         let segment = &mut self.spaces[space].segments[slot];
         let mut system_ns = self.prices.paths_ns.fault;
-        if segment.made & page == 0 {
-            segment.made |= page;
+        if segment.existing & page == 0 {
+            segment.existing |= page;
             system_ns += self.prices.paths_ns.zero_fill;
         } else if is_write && segment.cow & page != 0 {
             segment.cow &= !page;

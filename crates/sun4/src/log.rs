@@ -24,15 +24,11 @@ pub(crate) enum Event {
 /// Events with their times.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
-    now_ns: u64,
+    pub(crate) now_ns: u64,
     pub(crate) events: Vec<(u64, Event)>,
 }
 
 impl Log {
-    pub(crate) fn at(&mut self, now_ns: u64) {
-        self.now_ns = now_ns;
-    }
-
     pub(crate) fn note(&mut self, event: Event) {
         if cfg!(test) {
             self.events.push((self.now_ns, event));

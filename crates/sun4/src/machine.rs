@@ -101,7 +101,7 @@ impl Machine {
         description.between("mmu.reserved_pmegs", reserved_pmegs, 1, pmegs)?;
         let fits = page_bytes.is_power_of_two() && (4096..=SEGMENT_BYTES).contains(&page_bytes);
         let reason = format!(
-            "page_bytes = {page_bytes} is no power of two from 4096 to {SEGMENT_BYTES}, the reach \
+            "page_bytes = {page_bytes} is not a power of two from 4096 to {SEGMENT_BYTES}, the span \
              of a pmeg"
         );
         description.that("mmu.page_bytes", fits, reason)?;

@@ -2,6 +2,13 @@
 
 use std::collections::BTreeMap;
 
+/// Numbers by the names of the fields that hold them.
+macro_rules! by_name {
+    ($of:ident: $($field:ident),*) => {
+        [$((stringify!($field), $of.$field)),*]
+    };
+}
+
 /// `hatcnt`, the counters of SunOS's hardware address translation, in its order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HatCounts {
@@ -32,19 +39,10 @@ pub struct HatCounts {
 impl HatCounts {
     /// The counters by name, in their order.
     pub fn words(&self) -> [(&'static str, u64); 11] {
-        [
-            ("ctxalloc", self.ctxalloc),
-            ("ctxstolen", self.ctxstolen),
-            ("pmghave", self.pmghave),
-            ("pmgalloc", self.pmgalloc),
-            ("pmgstolen_noctx", self.pmgstolen_noctx),
-            ("pmgstolen_ctx", self.pmgstolen_ctx),
-            ("smghave", self.smghave),
-            ("smgalloc", self.smgalloc),
-            ("smgstolen_noctx", self.smgstolen_noctx),
-            ("smgstolen_ctx", self.smgstolen_ctx),
-            ("ctxpmgs", self.ctxpmgs),
-        ]
+        by_name!(
+            self: ctxalloc, ctxstolen, pmghave, pmgalloc, pmgstolen_noctx, pmgstolen_ctx, smghave,
+            smgalloc, smgstolen_noctx, smgstolen_ctx, ctxpmgs
+        )
     }
 }
 
@@ -94,7 +92,7 @@ pub struct Outcome {
     pub steals: u64,
     /// Pmegs filled as a whole from a copy in memory.
     pub loads: u64,
-    /// Groups of entries that the software lost too, for want of room for their copy.
+    /// Groups of entries that the software lost too, for lack of room for their copy.
     pub software_steals: u64,
     /// The counters of the hardware address translation.
     pub hat: HatCounts,
@@ -121,19 +119,10 @@ impl Outcome {
 
     /// All sums and counters by name, times in ns; interactions only if there were any.
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
-        let sums = [
-            ("elapsed_ns", self.elapsed_ns),
-            ("user_ns", self.user_ns),
-            ("system_ns", self.system_ns),
-            ("idle_ns", self.idle_ns),
-            ("touches", self.touches),
-            ("translation_faults", self.translation_faults),
-            ("swap_ins", self.swap_ins),
-            ("context_switches", self.context_switches),
-            ("steals", self.steals),
-            ("loads", self.loads),
-            ("software_steals", self.software_steals),
-        ];
+        let sums = by_name!(
+            self: elapsed_ns, user_ns, system_ns, idle_ns, touches, translation_faults, swap_ins,
+            context_switches, steals, loads, software_steals
+        );
         let responses = [("response_median_ns", 50), ("response_95th_ns", 95)];
         let time = |(name, percent)| Some((name, self.response_ns(percent)?));
         let responses = responses.into_iter().filter_map(time);

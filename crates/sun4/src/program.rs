@@ -7,11 +7,11 @@ use super::machine::SEGMENT_BYTES;
 /// What the pages of a region are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Backing {
-    /// Pages of a file that nobody writes; one number for each file.
+    /// Pages of a file that no process writes; one number for each file.
     Text(u32),
-    /// Pages of a file that each process writes for itself.
+    /// Pages of a file, private to each process once written.
     Data,
-    /// Pages of zeroes, made at the first touch; each process writes for itself.
+    /// Zero-filled pages, allocated at the first touch; private to each process.
     #[default]
     Zero,
     /// Pages that several processes write together; one number for each segment.
@@ -29,7 +29,7 @@ pub(crate) struct Region {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlotPages {
     /// Those that exist at the start.
-    pub(crate) made: u64,
+    pub(crate) existing: u64,
     /// Those that a process writes for itself.
     pub(crate) private: u64,
     /// The contents of a segment without private pages, to find equal ones.
@@ -40,6 +40,7 @@ pub(crate) struct SlotPages {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     page_bytes: u64,
+    /// Segments with something in them, and their pages.
     segments: Vec<u64>,
     pub(crate) pages: Vec<SlotPages>,
 }
@@ -83,8 +84,10 @@ impl Layout {
             }
             let Some(slot) = self.pages.last_mut() else { continue };
             match region.backing {
-                Backing::Text(_) | Backing::Shared(_) => slot.made |= bit,
-                Backing::Data => (slot.made, slot.private) = (slot.made | bit, slot.private | bit),
+                Backing::Text(_) | Backing::Shared(_) => slot.existing |= bit,
+                Backing::Data => {
+                    (slot.existing, slot.private) = (slot.existing | bit, slot.private | bit)
+                }
                 Backing::Zero => slot.private |= bit,
             }
         }
@@ -94,11 +97,6 @@ impl Layout {
     fn place(&self, address: u64) -> (u64, u64) {
         let page = address % SEGMENT_BYTES / self.page_bytes;
         (address / SEGMENT_BYTES, 1 << page)
-    }
-
-    /// Segments with something in them.
-    pub(crate) fn slots(&self) -> usize {
-        self.segments.len()
     }
 
     /// The number of the 16 MiB region of each segment, from 0.
@@ -169,25 +167,25 @@ pub(crate) struct Path {
 pub(crate) enum Step {
     /// Starts its program in the address space of its layout.
     Exec,
-    /// Touches a path so many times.
+    /// Touches a path this many times.
     Touch(Arc<Path>, u64),
-    /// Computes without memory, for so many CPU cycles.
+    /// Computes without memory, for this many CPU cycles.
     Compute(u64),
     /// Sleeps for this many ns, and until the next tick.
     Sleep(u64),
     /// Forks a child for this program, which copies the address space unless it begins with `Exec`.
     Fork(usize),
-    /// Looks for a child that has ended; while there are children, goes back so many steps.
+    /// Looks for a child that has ended; while there are children, goes back this many steps.
     Look(usize),
     /// Blocks until a child has ended.
     Wait,
-    /// Goes back so many steps, so many times.
+    /// Goes back this many steps, this many times.
     Again(usize, u64),
     /// Calls the service of this number, and blocks until its server replies.
     Call(u32),
     /// Takes the call of this service that has waited longest; blocks until there is one.
     Serve(u32),
-    /// Replies to all calls that this process has taken: their callers go on.
+    /// Replies to all calls that this process has taken: their callers continue.
     Reply,
     /// Restarts all counts, and the lives of all processes.
     Begin,
@@ -206,7 +204,7 @@ pub(crate) struct Program {
     pub(crate) is_measured: bool,
 }
 
-/// A process that nobody forks.
+/// A process that no other forks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
     pub(crate) program: usize,

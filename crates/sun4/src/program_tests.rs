@@ -14,8 +14,8 @@ fn layout() -> Layout {
 #[test]
 fn a_program_of_two_megabytes_needs_nine_segments_for_them() {
     let layout = layout();
-    assert_eq!(layout.slots(), 9 + 3);
-    assert_eq!(layout.pages[0].made, 1 << 2);
+    assert_eq!(layout.pages.len(), 9 + 3);
+    assert_eq!(layout.pages[0].existing, 1 << 2);
     assert_eq!(layout.pages[0].private, u64::MAX << 4);
     assert!(layout.pages[0].identity.is_none());
     assert_eq!(layout.pages[9].identity.as_ref().unwrap().len(), 1);

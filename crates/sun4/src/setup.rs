@@ -23,7 +23,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("libraries", "how libraries are mapped: shared or static"),
     ("context_policy", "whose context is taken: lru or rover"),
     ("accounting", "how time becomes user and system time: tick or exact"),
-    ("daemons", "what runs beside the workload: single or multi"),
+    ("daemons", "what runs next to the workload: single or multi"),
     ("jitter", "how often in a thousand a timer fires one tick late"),
 ];
 
@@ -44,7 +44,7 @@ impl Setup {
         Self { machine, system, software_pmegs: None }
     }
 
-    /// Changes a setting; an error says what would be right.
+    /// Changes a setting; an error has the valid values.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         self.clone().changed(name, value).map(|changed| *self = changed).map_err(|reason| {
             let about = SETTINGS.iter().find(|(known, _)| *known == name);
@@ -73,7 +73,10 @@ impl Setup {
             "jitter" => system.jitter_permille = number(value, 0, 1000)? as u32,
             _ => {
                 let names: Vec<&str> = SETTINGS.iter().map(|(known, _)| *known).collect();
-                return Err(format!("no setting is {name:?}; there are {}", names.join(", ")));
+                return Err(format!(
+                    "no setting is named {name:?}; choose from {}",
+                    names.join(", ")
+                ));
             }
         }
         let (pmegs, reserved) = (self.machine.mmu.pmegs, self.machine.mmu.reserved_pmegs);
@@ -119,16 +122,11 @@ impl Setup {
     pub(crate) fn free_pmegs(&self) -> u32 {
         self.machine.mmu.pmegs - self.machine.mmu.reserved_pmegs
     }
-
-    /// Contexts that processes share.
-    pub(crate) fn free_contexts(&self) -> u32 {
-        self.machine.mmu.contexts - 1
-    }
 }
 
 fn number(value: &str, least: u64, most: u64) -> Result<u64, String> {
     let number: u64 =
-        value.replace('_', "").parse().map_err(|_| format!("{value:?} is no whole number"))?;
+        value.replace('_', "").parse().map_err(|_| format!("{value:?} is not a whole number"))?;
     if !(least..=most).contains(&number) {
         return Err(format!("{number} is not between {least} and {most}"));
     }

@@ -87,7 +87,7 @@ named! {
 }
 
 named! {
-    /// What runs beside the workload.
+    /// What runs next to the workload.
     pub enum Daemons {
         /// Nothing but the shell that waits: single-user mode with `update`.
         Single = "single",
@@ -134,26 +134,17 @@ pub struct Costs {
     pub swap_in: u64,
 }
 
+/// Costs with every field changed alike.
+macro_rules! changed {
+    ($of:ident, $change:ident: $($field:ident),*) => { Self { $($field: $change($of.$field)),* } };
+}
+
 impl Costs {
     pub(crate) fn map(&self, change: impl Fn(u64) -> u64) -> Self {
-        Self {
-            fault: change(self.fault),
-            fault_user: change(self.fault_user),
-            zero_fill: change(self.zero_fill),
-            copy: change(self.copy),
-            group: change(self.group),
-            entry: change(self.entry),
-            context: change(self.context),
-            switch: change(self.switch),
-            exec: change(self.exec),
-            fork: change(self.fork),
-            fork_page: change(self.fork_page),
-            exit: change(self.exit),
-            exit_page: change(self.exit_page),
-            sleep: change(self.sleep),
-            wait: change(self.wait),
-            swap_in: change(self.swap_in),
-        }
+        changed!(
+            self, change: fault, fault_user, zero_fill, copy, group, entry, context, switch, exec,
+            fork, fork_page, exit, exit_page, sleep, wait, swap_in
+        )
     }
 }
 
@@ -188,7 +179,7 @@ impl System {
     pub fn named(hat: &str) -> Result<Self, String> {
         let Some((_, text)) = SYSTEMS.iter().find(|(name, _)| *name == hat) else {
             let names: Vec<&str> = Self::names().collect();
-            return Err(format!("no system is named {hat:?}; there are {}", names.join(", ")));
+            return Err(format!("no system is named {hat:?}; choose from {}", names.join(", ")));
         };
         let system: Self =
             toml::from_str(text).map_err(|error| format!("system {hat}: {error}"))?;

@@ -1,4 +1,4 @@
-//! What was said in 1990 of machines with several users holds on the simulated ones. The figures
+//! The claims of 1990 about machines with several users hold on the simulated ones. The figures
 //! that the tests print are those of `docs/mmu-mixes.md`.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]

@@ -37,7 +37,7 @@ fn vmtest(megabytes: u64, process_megabytes: u64) -> Workload {
     })
 }
 
-/// The fastest of so many seeds.
+/// The fastest of this many seeds.
 fn fastest(setup: &Setup, workload: &Workload, seeds: u64) -> Outcome {
     let runs = (1..=seeds).map(|seed| simulate(setup, workload, seed));
     runs.min_by_key(|outcome| outcome.elapsed_ns).unwrap()

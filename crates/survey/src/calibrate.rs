@@ -20,13 +20,9 @@ const PIECE_PAGES: usize = 64;
 type Measured = Result<UnitCost, String>;
 
 /// Adds the costs that are not `known`, or the reason why one is missing. A file is created, and
-/// removed, in the first of `work_dirs` whose reads can be measured. Once `stop` is true, no other
+/// removed, in the first of `dirs` whose reads can be measured. Once `stop` is true, no other
 /// operation begins. Forking, copying and switching need a process with a single thread.
-pub(crate) fn calibrate(
-    known: UnitCosts,
-    work_dirs: &[PathBuf],
-    stop: &dyn Fn() -> bool,
-) -> UnitCosts {
+pub(crate) fn calibrate(known: UnitCosts, dirs: &[PathBuf], stop: &dyn Fn() -> bool) -> UnitCosts {
     let mut costs = UnitCosts { missed: BTreeMap::new(), ..known };
     // Operations that need a thread come last: a process with threads must not fork.
     let (with_thread, others): (Vec<Operation>, Vec<Operation>) =
@@ -39,7 +35,7 @@ pub(crate) fn calibrate(
             costs.missed.insert(operation, "it was stopped before its turn".to_owned());
             continue;
         }
-        for (operation, measured) in measure(operation, work_dirs) {
+        for (operation, measured) in measure(operation, dirs) {
             match measured {
                 Ok(cost) => drop(costs.costs.insert(operation, cost)),
                 Err(reason) => drop(costs.missed.insert(operation, reason)),

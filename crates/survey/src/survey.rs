@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use counters::{Hierarchies, Reader, Sources, Tasks, group_of};
-use model::{CounterSet, Missed};
+use model::{CounterSet, Unavailable};
 
 use doctor::{Snapshot, TaskSnapshot};
 
@@ -19,7 +19,7 @@ pub struct Survey {
     hierarchies: Hierarchies,
     machine: Reader,
     tasks: Tasks,
-    missed: Vec<Missed>,
+    missed: Vec<Unavailable>,
 }
 
 impl Survey {
@@ -28,7 +28,7 @@ impl Survey {
         let proc_root = PathBuf::from("/proc");
         let (machine, mut missed) = Reader::open(&Sources::machine(&proc_root));
         let hierarchies = Hierarchies::read().unwrap_or_else(|error| {
-            missed.push(Missed { capability: "memcg".to_owned(), reason: error.to_string() });
+            missed.push(Unavailable { capability: "memcg".to_owned(), reason: error.to_string() });
             Hierarchies::default()
         });
         let (tasks, tasks_missed) = Tasks::open(&proc_root);
@@ -37,7 +37,7 @@ impl Survey {
     }
 
     /// Unavailable capabilities, with the reasons.
-    pub fn missed(&self) -> &[Missed] {
+    pub fn missed(&self) -> &[Unavailable] {
         &self.missed
     }
 

@@ -136,5 +136,5 @@ fn delays_are_counted_for_many_threads_at_once() {
     }
     let said = format!("{block_ns} of I/O, {all_ns} in all, {off_cpu_ns} measured, {elapsed_ns}");
     assert!(block_ns > elapsed_ns, "the waits of threads add up: {said}");
-    assert!(all_ns >= off_cpu_ns / 2, "most of the time off the CPU is told: {said}");
+    assert!(all_ns >= off_cpu_ns / 2, "most of the time off the CPU is explained: {said}");
 }

@@ -78,7 +78,7 @@ impl Mapping {
     /// # Safety
     /// `size_bytes` from the page `start` are mapped, readable and writable, and only the caller
     /// knows of them.
-    pub(crate) unsafe fn of_raw(start: *mut libc::c_void, size_bytes: usize) -> io::Result<Self> {
+    pub(crate) unsafe fn from_raw(start: *mut libc::c_void, size_bytes: usize) -> io::Result<Self> {
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at 0"))?;
         Ok(Self { start, size_bytes })
     }
@@ -96,7 +96,7 @@ impl Mapping {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: mapped just now, for nobody else.
-        unsafe { Self::of_raw(start, size_bytes) }
+        unsafe { Self::from_raw(start, size_bytes) }
     }
 
     /// Size of the mapping in bytes.
@@ -162,7 +162,7 @@ impl Drop for Mapping {
 fn check_length(file: &File, size_bytes: usize) -> io::Result<()> {
     let length_bytes = file.metadata()?.len();
     if length_bytes < size_bytes as u64 {
-        let text = format!("the file has {length_bytes} bytes, the mapping wants {size_bytes}");
+        let text = format!("the file has {length_bytes} bytes, the mapping needs {size_bytes}");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
     Ok(())

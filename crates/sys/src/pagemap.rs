@@ -89,7 +89,7 @@ pub fn occupied(pagemap: &File, addresses: Range<u64>) -> io::Result<Vec<Stretch
         }));
         // Without progress this would never end.
         if request.walk_end <= start {
-            return Err(io::Error::other("the scan of page tables does not go on"));
+            return Err(io::Error::other("the scan of page tables makes no progress"));
         }
         start = request.walk_end;
     }

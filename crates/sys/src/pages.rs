@@ -10,9 +10,11 @@ use crate::memory::{Advice, Mapping, Placement};
 const MASK_BITS: libc::c_ulong = 64 + 1;
 
 impl Mapping {
-    /// Maps anonymous memory without reserving swap (`MAP_NORESERVE`).
-    pub fn unreserved(size_bytes: usize, shared: bool) -> io::Result<Self> {
-        Self::map_memory(size_bytes, shared, libc::MAP_NORESERVE)
+    /// Maps anonymous memory without reserving swap (`MAP_NORESERVE`), or with `huge` reserved huge
+    /// pages (`MAP_HUGETLB`). Fails when too few of these are free.
+    pub fn unreserved(size_bytes: usize, shared: bool, huge: bool) -> io::Result<Self> {
+        let kind = if huge { libc::MAP_HUGETLB } else { libc::MAP_NORESERVE };
+        Self::map_memory(size_bytes, shared, kind)
     }
 
     /// Maps anonymous private memory of small pages only, whatever the system's policy.
@@ -24,17 +26,12 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Maps reserved huge pages (`MAP_HUGETLB`). Fails when too few of them are free.
-    pub fn huge(size_bytes: usize, shared: bool) -> io::Result<Self> {
-        Self::map_memory(size_bytes, shared, libc::MAP_HUGETLB)
-    }
-
     /// Advises the kernel on all pages. Fails when it does not know the advice.
     pub fn advise(&self, advice: Advice) -> io::Result<()> {
         self.advise_part(0..self.size_bytes(), advice)
     }
 
-    /// Advises the kernel on a part of whole pages. Fails for another part or unknown advice.
+    /// Calls `madvise` on a range of whole pages. Fails for any other range and for unknown advice.
     pub fn advise_part(&self, part: Range<usize>, advice: Advice) -> io::Result<()> {
         let advice = match advice {
             Advice::Huge => libc::MADV_HUGEPAGE,
@@ -46,8 +43,8 @@ impl Mapping {
         done(unsafe { libc::madvise(start, length, advice) })
     }
 
-    /// Frees the pages of a part (`MADV_DONTNEED`): private memory is zero afterwards, shared memory
-    /// is unchanged. Fails as [`Mapping::advise_part`], and if they are locked.
+    /// Frees the pages of a part (`MADV_DONTNEED`): private memory is zero afterwards, shared
+    /// memory is unchanged. Fails as [`Mapping::advise_part`], and if they are locked.
     pub fn give_back(&self, part: Range<usize>) -> io::Result<()> {
         let (start, length) = self.part(part)?;
         // SAFETY: part of a live mapping; its bytes may change at any time, as access is volatile.
@@ -94,7 +91,7 @@ impl Mapping {
 
     pub(crate) fn part(&self, part: Range<usize>) -> io::Result<(*mut libc::c_void, usize)> {
         if part.start > part.end || part.end > self.size_bytes() {
-            let text = format!("{part:?} is no part of {} bytes", self.size_bytes());
+            let text = format!("{part:?} is not part of {} bytes", self.size_bytes());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         // SAFETY: the offset is inside the mapping or at its end.
@@ -109,7 +106,7 @@ mod tests {
 
     #[test]
     fn address_space_costs_nothing_until_it_is_touched() {
-        let mapping = Mapping::unreserved(64 << 30, false).unwrap();
+        let mapping = Mapping::unreserved(64 << 30, false, false).unwrap();
         mapping.advise(Advice::Small).or_else(without_thp).unwrap();
         mapping.write(63 << 30, 7);
         assert_eq!((mapping.read(63 << 30), mapping.read(1 << 30)), (7, 0));
@@ -152,7 +149,7 @@ mod tests {
     #[test]
     fn huge_pages_are_had_or_refused_and_never_replaced() {
         let smaps = || std::fs::read_to_string("/proc/self/smaps").unwrap();
-        match Mapping::huge(2 << 20, false) {
+        match Mapping::unreserved(2 << 20, false, true) {
             Ok(mapping) => {
                 mapping.write(0, 1);
                 assert!(
@@ -179,7 +176,7 @@ mod tests {
                 false
             }
         };
-        // The kernel refuses a node that is not there, so it has seen the last bit of the mask.
+        // The kernel refuses a node that does not exist, so it has seen the last bit of the mask.
         let last = mapping.place(0..page, Placement::Prefer(63));
         let nodes = std::fs::read_to_string("/sys/devices/system/node/possible");
         if known && nodes.is_ok_and(|nodes| nodes.trim() == "0") {

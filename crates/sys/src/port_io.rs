@@ -32,7 +32,7 @@ impl PortAccess {
         Ok(Self { first, count, this_thread: PhantomData })
     }
 
-    /// Writes one byte. Panics, as the others do, when the port was not gained.
+    /// Writes one byte. Panics, as the others do, when the port is not permitted.
     pub fn write_u8(&self, port: u16, value: u8) {
         self.check(port, 1);
         // SAFETY: touches no memory, no stack and no flags.
@@ -83,7 +83,7 @@ impl PortAccess {
     fn check(&self, port: u16, width: u16) {
         let end = u32::from(self.first) + u32::from(self.count);
         let gained = port >= self.first && u32::from(port) + u32::from(width) <= end;
-        assert!(gained, "I/O port {port:#x} was not gained");
+        assert!(gained, "I/O port {port:#x} is not permitted");
     }
 }
 
@@ -123,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "I/O port 0x11 was not gained")]
+    #[should_panic(expected = "I/O port 0x11 is not permitted")]
     fn half_a_word_outside_the_range_is_not_touched() {
         access(0x10, 2).check(0x11, 2);
     }
 
     #[test]
-    #[should_panic(expected = "I/O port 0xf was not gained")]
+    #[should_panic(expected = "I/O port 0xf is not permitted")]
     fn a_port_before_the_range_is_not_touched() {
         access(0x10, 2).write_u8(0xf, 0);
     }

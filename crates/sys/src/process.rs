@@ -294,7 +294,7 @@ impl Usage {
         Self(std::array::from_fn(|number| self.0[number].saturating_sub(before.0[number])))
     }
 
-    fn of(raw: &libc::rusage) -> Self {
+    fn from_raw(raw: &libc::rusage) -> Self {
         let nanoseconds =
             |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
         Self([
@@ -316,7 +316,7 @@ impl Usage {
             libc::getrusage(who, &raw mut raw);
             raw
         };
-        Self::of(&raw)
+        Self::from_raw(&raw)
     }
 }
 
@@ -346,9 +346,9 @@ pub struct Ended {
 /// Waits for a child until the monotonic clock reads `until_ns`; `None` if it still runs. Fails
 /// without such a child.
 ///
-/// Beside other threads it may notice the end up to a second late.
+/// With other threads it may notice the end up to a second late.
 pub fn wait_usage(pid: u32, until_ns: u64) -> io::Result<Option<Ended>> {
-    let child = SignalSet::of(libc::SIGCHLD);
+    let child = SignalSet::containing(libc::SIGCHLD);
     // Blocked before the first check, so that no later signal is lost.
     child.change(libc::SIG_BLOCK)?;
     let outcome = loop {
@@ -378,7 +378,7 @@ fn reap(pid: u32) -> io::Result<Option<Ended>> {
         0 => Ok(None),
         got if got > 0 => Ok(Some(Ended {
             exit: exit_of(status),
-            usage: Usage::of(&raw),
+            usage: Usage::from_raw(&raw),
             // In KiB: getrusage(2).
             peak_bytes: (raw.ru_maxrss as u64).saturating_mul(1024),
         })),
@@ -389,7 +389,7 @@ fn reap(pid: u32) -> io::Result<Option<Ended>> {
 struct SignalSet(libc::sigset_t);
 
 impl SignalSet {
-    fn of(number: i32) -> Self {
+    fn containing(number: i32) -> Self {
         // SAFETY: sigset_t is plain integers; sigemptyset makes it valid before it is used.
         let set = unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();
@@ -401,7 +401,7 @@ impl SignalSet {
     }
 
     fn change(&self, how: libc::c_int) -> io::Result<()> {
-        // SAFETY: the set outlives the call, which only reads it; no old mask is asked for.
+        // SAFETY: the set outlives the call, which only reads it; no old mask is requested.
         let code = unsafe { libc::pthread_sigmask(how, &raw const self.0, std::ptr::null_mut()) };
         if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
     }

@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(u64::from_ne_bytes(bytes), 7);
         file.write_all_at(&9_u64.to_ne_bytes(), 8).unwrap();
         assert_eq!(words.words()[1].load(Ordering::Relaxed), 9);
-        assert!(SharedWords::map(&file, 1025).is_err(), "it is not so long");
+        assert!(SharedWords::map(&file, 1025).is_err(), "it is not that long");
     }
 
     #[test]

@@ -99,10 +99,10 @@ impl SharedSegment {
         }
         // SAFETY: the kernel has mapped the segment, readable and writable, at `start`, and only
         // here; unmapping all of it detaches it.
-        unsafe { Mapping::of_raw(start, self.size_bytes) }
+        unsafe { Mapping::from_raw(start, self.size_bytes) }
     }
 
-    /// Removes the segment at its last detach. Fails when it is not there or not ours.
+    /// Removes the segment at its last detach. Fails when it does not exist or is not ours.
     pub fn remove(&self) -> io::Result<()> {
         // SAFETY: IPC_RMID takes no buffer.
         crate::done(unsafe { libc::shmctl(self.id, libc::IPC_RMID, std::ptr::null_mut()) })

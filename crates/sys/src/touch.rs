@@ -1,4 +1,4 @@
-//! The inner loops of the memory jobs. All access is volatile, so that each touch is made once.
+//! The inner loops of the memory jobs. All access is volatile, so that each touch happens once.
 
 use crate::memory::Mapping;
 
@@ -45,7 +45,7 @@ impl Mapping {
     }
 
     /// Links the starts of all steps of the mapping to one cycle without locality; of a number of
-    /// steps that is no power of two, only the largest one below.
+    /// steps that is not a power of two, only the largest one below.
     ///
     /// Each step points to `a × its number + c`, with `a` ≡ 1 modulo 4 and `c` odd from the seed: a
     /// generator of full period (Hull and Dobell 1962).

@@ -20,10 +20,10 @@ unsafe extern "C" {
     -> c_int;
 }
 
-static TOLD: AtomicBool = AtomicBool::new(false);
+static IS_REPORTED: AtomicBool = AtomicBool::new(false);
 
-pub(crate) fn tell_program(cpu: c_uint) {
-    if TOLD.swap(true, Ordering::Relaxed) {
+pub(crate) fn report_program(cpu: c_uint) {
+    if IS_REPORTED.swap(true, Ordering::Relaxed) {
         return;
     }
     let words = fs::read("/proc/self/cmdline").unwrap_or_default();

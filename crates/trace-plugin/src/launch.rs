@@ -146,7 +146,7 @@ fn judge(start: &[u8], mode: u32) -> Result<(), Option<String>> {
         return Err(Some("it is for another kind of machine".to_owned()));
     }
     if mode & SET_ID != 0 {
-        return Err(Some("it runs with other rights (set-user-ID)".to_owned()));
+        return Err(Some("it runs with other privileges (set-user-ID)".to_owned()));
     }
     Ok(())
 }

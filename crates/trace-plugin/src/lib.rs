@@ -60,7 +60,7 @@ fn begin(id: PluginId, settings: launch::Settings) -> std::io::Result<()> {
 }
 
 extern "C" fn on_cpu(_: PluginId, cpu: c_uint) {
-    follow::tell_program(cpu);
+    follow::report_program(cpu);
 }
 
 extern "C" fn on_translation(_: PluginId, block: *mut TranslatedBlock) {
@@ -155,7 +155,7 @@ extern "C" fn on_memory_as_known(cpu: c_uint, info: MemoryInfo, address: u64, _:
 
 /// A reference with a description of any layout.
 extern "C" fn on_memory(cpu: c_uint, info: MemoryInfo, address: u64, _: *mut c_void) {
-    let low = asked(info);
+    let low = reported(info);
     channel::push(cpu, address << 5 | low & 8 | (low & 7).min(6));
 }
 
@@ -172,11 +172,11 @@ fn is_laid_out_as_known() -> bool {
         (0..MemoryInfo::BITS).map(|bit| 1 << bit).filter(|bit| bit & (3 << 16 | 7 << 4) == 0);
     let mut all = kinds
         .flat_map(|kind| std::iter::once(kind).chain(others.clone().map(move |bit| kind | bit)));
-    all.all(|info| as_known(info) == asked(info))
+    all.all(|info| as_known(info) == reported(info))
 }
 
 /// The same, from QEMU, which takes longer.
-fn asked(info: MemoryInfo) -> u64 {
+fn reported(info: MemoryInfo) -> u64 {
     // SAFETY: both are pure functions of a number.
     let (is_store, size_log2) =
         unsafe { (qemu::qemu_plugin_mem_is_store(info), qemu::qemu_plugin_mem_size_shift(info)) };

@@ -74,7 +74,7 @@ pub(crate) fn after(cpu: c_uint, number: i64, result: i64) {
             }
         }
         number::CLONE3 if !failed => {
-            channel::push_event(cpu, wire::MISSED, b"a process or thread made by clone3");
+            channel::push_event(cpu, wire::MISSED, b"a process or thread created by clone3");
         }
         _ if failed => {}
         number::MMAP => {

@@ -19,14 +19,14 @@
 //! | read pages of blocks that are stored | 415 | 438 |
 //! | read all of blocks that are stored | 220 | |
 //!
-//! In the same hour the format's version 1, which made runs while it encoded and had the two bytes of
-//! a reference in planes, encoded 190 and compressed 152 to 160 million. A sampled encoder spends its
-//! time evenly over some forty instructions a reference, a tenth of it waiting for the ring.
-//! (Later its checks went into a pass of their own, which made it no quicker: it is as many
-//! instructions as before, and they are the limit, five and a half a cycle.)
-//! Compression is zstd's search for matches; its levels below 1 save a fifth of that and make the
-//! file half as large again, lz4 saves a fifth and makes it half as large again too.
-#![expect(clippy::unwrap_used, reason = "a benchmark has nobody to tell of errors")]
+//! In the same hour the format's version 1, which formed runs while it encoded and had the two
+//! bytes of a reference in planes, encoded 190 and compressed 152 to 160 million. A sampled encoder
+//! spends its time evenly over some forty instructions a reference, a tenth of it waiting for the
+//! ring. (Later its checks went into a pass of their own, which made it no quicker: it is as many
+//! instructions as before, and they are the limit, five and a half a cycle.) Compression is zstd's
+//! search for matches; its levels below 1 save a fifth of that and make the file half as large
+//! again, lz4 saves a fifth and makes it half as large again too.
+#![expect(clippy::unwrap_used, reason = "a benchmark cannot report errors")]
 
 use std::hint::black_box;
 use std::io::Cursor;
@@ -49,7 +49,7 @@ struct Noted {
     table: Vec<u64>,
 }
 
-/// Where the arrays and the stack stand.
+/// Addresses of the arrays and the stack.
 const WORDS: u64 = 0x7f3a_1000_0000;
 const TABLE: u64 = 0x55d0_8000_0000;
 const STACK: u64 = 0x7ffd_c000_0f00;
@@ -156,7 +156,7 @@ fn read(file: &[u8], columns: Granularity) -> u64 {
     runs
 }
 
-/// The CPU time that so many calls take.
+/// The CPU time of this many calls.
 fn cpu_time(calls: u64, mut call: impl FnMut()) -> Duration {
     let now = || {
         let time = clock_gettime(ClockId::ThreadCPUTime);

@@ -11,13 +11,13 @@ pub struct Block {
     pub process: u32,
     /// Number of the thread within its process, from 0.
     pub thread: u32,
-    /// How many references of the trace stand before this block.
+    /// Number of references in the trace before this block.
     pub first: u64,
     /// When it was recorded, in nanoseconds from the beginning of the recording, if that is known.
     pub at_ns: Option<u64>,
     /// The references page by page.
     pub runs: Vec<PageRun>,
-    /// The references one by one; empty if only pages were asked for or recorded.
+    /// Single references; empty if only pages were requested or recorded.
     pub references: Vec<Reference>,
     /// What happened, each with the index in `runs` before which it did.
     pub events: Vec<(u32, Event)>,
@@ -25,10 +25,10 @@ pub struct Block {
 
 /// Something that hands out a trace block by block.
 pub trait Source {
-    /// Replaces `block` by the next one; `false` at the end. Fails when reading fails.
+    /// Replaces `block` with the next one; `false` at the end. Fails when reading fails.
     fn next(&mut self, block: &mut Block) -> Result<bool, TraceError>;
 
-    /// What was noticed beside the blocks: bad records, a truncated file.
+    /// Problems noticed besides the blocks: bad records, a truncated file.
     fn notes(&self) -> Notes {
         Notes::default()
     }
@@ -51,7 +51,7 @@ pub enum Event {
     ThreadStart,
     /// A thread ended.
     ThreadEnd,
-    /// The process made another one, which begins with its address space.
+    /// The process forked another one, which begins with its address space.
     Fork {
         /// Number of the new process.
         child: u32,

@@ -14,25 +14,25 @@ pub trait Sink {
     fn add(&mut self, block: &Block) -> Result<(), TraceError>;
 
     /// Writes the end. Fails when writing fails.
-    fn finish(self: Box<Self>) -> Result<Left, TraceError>;
+    fn finish(self: Box<Self>) -> Result<Omitted, TraceError>;
 }
 
 /// What a format could not take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Left {
+pub struct Omitted {
     /// Events that were left out.
     pub events: u64,
     /// Blocks of other threads than the first that are no longer distinguished.
     pub blocks_of_other_threads: u64,
-    of: Option<(u32, u32)>,
+    first_thread: Option<(u32, u32)>,
 }
 
-impl Left {
+impl Omitted {
     /// Counts what a format without events omits.
-    fn count(&mut self, block: &Block, tells_threads: bool) {
+    fn count(&mut self, block: &Block, has_threads: bool) {
         let thread = (block.process, block.thread);
-        let other = *self.of.get_or_insert(thread) != thread;
-        self.blocks_of_other_threads += u64::from(other && !tells_threads);
+        let other = *self.first_thread.get_or_insert(thread) != thread;
+        self.blocks_of_other_threads += u64::from(other && !has_threads);
         self.events += block.events.len() as u64;
     }
 }

@@ -58,7 +58,7 @@ pub fn open_stream(
     if format.is_none() {
         (&mut stream).take(format::LOOKED_AT_BYTES).read_to_end(&mut begin)?;
     }
-    let format = format.map_or_else(|| Format::of(&begin), Ok)?;
+    let format = format.map_or_else(|| Format::detect(&begin), Ok)?;
     let stream = Cursor::new(begin).chain(stream);
     Ok(match format.records() {
         Some(records) => (format, Box::new(Importer::new(records, stream, columns))),

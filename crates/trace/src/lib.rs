@@ -9,7 +9,6 @@
 mod block;
 mod error;
 mod export;
-mod filled;
 mod import;
 mod notes;
 mod pages;
@@ -19,7 +18,7 @@ mod tlt;
 
 pub use block::{Block, Event, Source};
 pub use error::TraceError;
-pub use export::{Left, Sink, create};
+pub use export::{Omitted, Sink, create};
 pub use import::{Format, open, open_as, open_stream};
 pub use notes::{BadRecords, Notes, PackedBytes};
 pub use reference::{Access, MAX_SIZE_LOG2, PAGE_SHIFT, PageRun, Reference, ReferenceWords};

@@ -18,7 +18,7 @@ pub struct Notes {
     pub header: Option<Header>,
     /// Records that could not be understood and were left out.
     pub bad: BadRecords,
-    /// Where the file ends too early; what stands before is in the trace.
+    /// Where the file ends too early; the trace has everything before that.
     pub cut_off: Option<String>,
     /// What the columns take in the file; only thrashlab's own.
     pub packed: Option<PackedBytes>,

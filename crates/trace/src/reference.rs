@@ -69,7 +69,7 @@ impl Reference {
 pub struct ReferenceWords<'a>(&'a [u64]);
 
 impl<'a> ReferenceWords<'a> {
-    /// These words; `None` if one of them is no reference.
+    /// These words; `None` if one of them is not a reference.
     #[inline]
     pub fn new(words: &'a [u64]) -> Option<Self> {
         // Branch-free, for vectorization.

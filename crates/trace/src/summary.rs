@@ -47,7 +47,7 @@ pub struct Summary {
     pub missed: Vec<String>,
     /// When the last block was recorded, in nanoseconds from the beginning; absent if not recorded.
     pub duration_ns: Option<u64>,
-    /// Blocks that were recorded before the one that stands before them.
+    /// Blocks that were recorded earlier than the block before them.
     pub out_of_order: u64,
     #[serde(skip)]
     seen: PageSet,
@@ -56,7 +56,7 @@ pub struct Summary {
     #[serde(skip)]
     last_ns: Option<u64>,
     #[serde(skip)]
-    threads_told: usize,
+    threads_counted: usize,
 }
 
 /// How many events there are of each kind.
@@ -68,11 +68,11 @@ pub struct EventCounts {
     pub thread_starts: u64,
     /// Threads ended.
     pub thread_ends: u64,
-    /// Processes made.
+    /// Processes created.
     pub forks: u64,
     /// Processes ended.
     pub exits: u64,
-    /// Mappings made.
+    /// Mappings created.
     pub maps: u64,
     /// Mappings removed.
     pub unmaps: u64,
@@ -116,10 +116,10 @@ impl Summary {
     fn count_data(&mut self, block: &Block, data: u64) {
         let is_store = |reference: &&crate::Reference| reference.access() == Access::Store;
         let stores = block.references.iter().filter(is_store).count() as u64;
-        let all_told = self.loads.is_some() || self.fetches == self.references;
-        let told = (all_told && !block.references.is_empty())
+        let all_known = self.loads.is_some() || self.fetches == self.references;
+        let known = (all_known && !block.references.is_empty())
             .then(|| (self.loads.unwrap_or(0) + data - stores, self.stores.unwrap_or(0) + stores));
-        (self.loads, self.stores) = told.unzip();
+        (self.loads, self.stores) = known.unzip();
     }
 
     fn count_thread(&mut self, block: &Block, references: u64) {
@@ -127,9 +127,9 @@ impl Summary {
         let before = self.last_thread.replace(thread);
         self.switches += u64::from(before.is_some_and(|before| before != thread));
         let (process, thread) = thread;
-        let is_told = self.threads.get(&process).is_some_and(|of| of.contains_key(&thread));
-        if is_told || self.threads_told < MOST_THREADS {
-            self.threads_told += usize::from(!is_told);
+        let is_counted = self.threads.get(&process).is_some_and(|of| of.contains_key(&thread));
+        if is_counted || self.threads_counted < MOST_THREADS {
+            self.threads_counted += usize::from(!is_counted);
             *self.threads.entry(process).or_default().entry(thread).or_default() += references;
         }
         if let Some(at_ns) = block.at_ns {

@@ -34,7 +34,7 @@ impl Emulated {
     pub(crate) fn start(request: &Request<'_>) -> Result<Self, TracerError> {
         let (program, name, arguments) = split(request.command)?;
         let (emulator, version) = recorder(&qemu())?;
-        let shared = Shared::new().map_err(at("make shared memory"))?;
+        let shared = Shared::new().map_err(at("create shared memory"))?;
         let (plugin, channel) = shared.paths();
         let fetches = match (request.fetches, request.pages) {
             (false, _) => Fetches::None,
@@ -68,7 +68,7 @@ impl Emulated {
         let interrupted = self.running.interrupted;
         if self.shared.header(wire::HEADER_LOADED).load(Ordering::Relaxed) == 0 && !interrupted {
             return Err(TracerError::NoRecorder(format!(
-                "{} did not load our plugin (what it says is above); the plugin is for QEMU 5 to 8",
+                "{} did not load our plugin (its output is above); the plugin is for QEMU 5 to 8",
                 self.version
             )));
         }

@@ -12,7 +12,7 @@ pub(crate) struct Process {
     /// `None` if it ended before its first reference was read.
     watch: Option<OwnedFd>,
     /// How many programs it has executed before this one.
-    image: u64,
+    pub(crate) image: u64,
     /// The image that `next_thread` counts for.
     counted_image: u64,
     next_thread: u32,
@@ -55,10 +55,6 @@ impl Processes {
         process.next_thread += 1;
         self.threads += 1;
         thread
-    }
-
-    pub(crate) fn image(&self, number: u32) -> u64 {
-        self.known.get(&number).map_or(0, |process| process.image)
     }
 
     /// Those that have ended, the youngest first: children mostly end before their parents.

@@ -1,4 +1,4 @@
-//! The program that a command means, and those that can record it.
+//! Finds the program of a command, and the programs that can record it.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -13,7 +13,7 @@ use crate::launch::{Program, resolve};
 pub(crate) fn split(command: &[OsString]) -> Result<(Program, &OsStr, &[OsString]), TracerError> {
     let none = |word: &OsStr| {
         let word = word.display();
-        TracerError::NoProgram(format!("{word}: no such program; is it in a directory of PATH?"))
+        TracerError::NoProgram(format!("{word}: no such program; is its directory in PATH?"))
     };
     let (word, arguments) = command.split_first().ok_or_else(|| none(OsStr::new("")))?;
     let is_path = word.as_bytes().contains(&b'/');

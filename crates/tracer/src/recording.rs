@@ -68,7 +68,7 @@ impl Source for Recording {
     fn next(&mut self, block: &mut Block) -> Result<bool, TraceError> {
         let mut taker = BlockTaker::new(block, self.references, self.pages);
         let is_there = self.fill(&mut taker)?;
-        self.references += taker.finish();
+        self.references += taker.references as u64;
         Ok(is_there)
     }
 }

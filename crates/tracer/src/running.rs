@@ -25,7 +25,7 @@ pub(crate) struct Running {
     /// The first Ctrl-C is for the command.
     interrupt: Arc<AtomicBool>,
     was_interrupted: bool,
-    /// A signal asks this process to end.
+    /// A signal requests this process to end.
     end: Arc<AtomicBool>,
 }
 

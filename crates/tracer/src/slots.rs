@@ -168,12 +168,12 @@ impl Slots {
 
     /// Frees the slots of ended threads that are all read.
     fn clear_away(&mut self, shared: &Shared, gone: &[u32]) {
-        let processes = &self.processes;
+        let known = &self.processes.known;
         self.seats.retain(|_, seat| {
             let slot = shared.slot(seat.index);
             let has_ended = slot[wire::SLOT_STATE].load(Ordering::Acquire) == wire::ENDED
                 || gone.contains(&seat.process)
-                || processes.image(seat.process) > seat.image;
+                || known.get(&seat.process).is_some_and(|process| process.image > seat.image);
             // It may have written between the two looks.
             let is_read = !seat.is_before(slot[wire::SLOT_CURSOR].load(Ordering::Acquire));
             if has_ended && is_read {

@@ -1,4 +1,4 @@
-//! The words of one thread, made into references and events again.
+//! Decodes the words of one thread into references and events.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -48,7 +48,7 @@ impl Stream {
         }
     }
 
-    /// The same with words that are no references among them.
+    /// The same with words that are not references among them.
     fn take_mixed(&mut self, mut words: &[u64], taker: &mut impl Taker) {
         let is_other = |word: &u64| Reference::from_bits(*word).is_none();
         while let Some((first, rest)) = words.split_first() {
@@ -99,7 +99,10 @@ impl Stream {
             wire::THREAD_END => Event::ThreadEnd,
             wire::FORK => Event::Fork { child: u32::try_from(number(0)?).ok()? },
             wire::FORK_FAILED => Event::Missed {
-                reason: format!("process {}, which was not made: the system refused", number(0)?),
+                reason: format!(
+                    "process {}, which was not created: the system refused",
+                    number(0)?
+                ),
             },
             wire::MAP => Event::Map {
                 address: number(0)?,

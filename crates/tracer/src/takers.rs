@@ -1,4 +1,4 @@
-//! What is made of references: blocks for a simulator, packed blocks for a file.
+//! Where references go: blocks for a simulator, packed blocks for a file.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ const STORE: u64 = 1 << 3;
 pub(crate) struct BlockTaker<'a> {
     block: &'a mut Block,
     pages: bool,
-    references: usize,
+    pub(crate) references: usize,
     /// Whether the last run may continue.
     is_open: bool,
 }
@@ -33,11 +33,6 @@ impl<'a> BlockTaker<'a> {
         block.references.clear();
         block.events.clear();
         Self { block, pages, references: 0, is_open: false }
-    }
-
-    /// Ends the block; returns its number of references.
-    pub(crate) fn finish(self) -> u64 {
-        self.references as u64
     }
 
     /// Appends runs; one of the same page and kind continues the last.
@@ -197,7 +192,7 @@ mod tests {
         taker.references(ReferenceWords::new(&words[1..]).unwrap());
         taker.event(Event::ThreadEnd);
         taker.fetches(0x1000, 5);
-        assert_eq!(taker.finish(), 9);
+        assert_eq!(taker.references, 9);
         let run = |count, fetch, written| PageRun { page: 1, count, fetch, written };
         assert_eq!(
             block.runs,

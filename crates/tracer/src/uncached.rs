@@ -1,4 +1,4 @@
-//! A long file written past the page cache, where gigabytes that nobody reads would evict other
+//! A long file written past the page cache, where gigabytes that are not read soon would evict other
 //! data and cost time. If the disk cannot keep up, the rest goes through the page cache.
 
 use std::fs::File;
@@ -187,7 +187,7 @@ mod tests {
                 out.file.seek(SeekFrom::Start(KEPT_BYTES + written as u64)).unwrap();
             }
         }
-        // The usual way goes on where the other ended.
+        // The usual path continues where the other ended.
         out.leave_direct().unwrap();
         out.write_all(rest).unwrap();
         out.flush().unwrap();

@@ -17,7 +17,7 @@ use crate::stream::Taker;
 use crate::{Ended, Request, TracerError};
 
 const MISSED: &str =
-    "threads, further processes and mappings: valgrind's lackey does not tell them";
+    "threads, further processes and mappings: valgrind's lackey does not report them";
 
 pub(crate) struct Watched {
     lines: Box<dyn Source + Send>,
@@ -32,8 +32,8 @@ impl Watched {
     pub(crate) fn start(request: &Request<'_>) -> Result<Self, TracerError> {
         let (_, name, arguments) = split(request.command)?;
         let (valgrind, version) = recorder("valgrind")?;
-        let (lines, log) = pipe().map_err(at("make a pipe"))?;
-        fcntl_setfd(&log, FdFlags::empty()).map_err(at("make a pipe"))?;
+        let (lines, log) = pipe().map_err(at("create a pipe"))?;
+        fcntl_setfd(&log, FdFlags::empty()).map_err(at("create a pipe"))?;
         let mut command = Command::new(valgrind);
         command
             .args(["--tool=lackey", "--trace-mem=yes", "--basic-counts=no"])

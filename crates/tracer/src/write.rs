@@ -17,7 +17,7 @@ use crate::{Recording, TracerError};
 
 /// Packed blocks that may wait for compression.
 const WAITING_BLOCKS: usize = 32;
-/// From so many on, blocks are stored uncompressed.
+/// From this many on, blocks are stored uncompressed.
 const TOO_MANY_BLOCKS: usize = 16;
 /// Lower priority of that thread than of the command and of packing, which cannot do less work.
 const NICENESS: i32 = 5;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use guest::{Notice, Setup, Then};
 use keep::{Cache, Scratch};
 use kernels::{Kernel, KernelArg, KernelError, Missing, locate};
-use model::{MachineSpec, Missed};
+use model::{MachineSpec, Unavailable};
 use object::Endianness;
 use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
@@ -19,7 +19,7 @@ use crate::guest_process::{GuestProcess, Message};
 use crate::initramfs::{RootFile, archive};
 use crate::qemu::{INITRAMFS, KERNEL, MEMORY, Qemu, Start, THIS_PROGRAM, ram_bytes};
 use crate::qmp::Event;
-use crate::{MODULES, Stop, VmError};
+use crate::{MODULES, Result, Stop, VmError};
 
 pub(crate) struct Parts {
     pub(crate) qemu: Qemu,
@@ -36,7 +36,7 @@ impl Parts {
         cache: &Cache,
         extra: &[RootFile],
         then: Then,
-    ) -> Result<Self, VmError> {
+    ) -> Result<Self> {
         let qemu = Qemu::find(machine).map_err(VmError::Unavailable)?;
         let arg: KernelArg =
             kernel.parse().map_err(|error| VmError::KernelName(format!("{kernel}: {error}")))?;
@@ -60,33 +60,29 @@ impl Parts {
     }
 
     /// Writes the boot files; `image` comes from [`Self::image`].
-    pub(crate) fn write(&self, image: &[u8], folder: &Path) -> Result<(), VmError> {
+    pub(crate) fn write(&self, image: &[u8], folder: &Path) -> Result<()> {
         let written = fs::write(folder.join(KERNEL), image);
         written
             .and_then(|()| fs::write(folder.join(INITRAMFS), &self.initramfs))
             .map_err(VmError::cache(folder))
     }
 
-    pub(crate) fn boot(
-        &self,
-        folder: &Path,
-        terminal: Option<RawFd>,
-    ) -> Result<GuestProcess, VmError> {
+    pub(crate) fn boot(&self, folder: &Path, terminal: Option<RawFd>) -> Result<GuestProcess> {
         let memory = folder.join(MEMORY);
         reserve(&memory, ram_bytes(&self.setup.machine)).map_err(VmError::cache(&memory))?;
         Ok(GuestProcess::start(&self.qemu, &self.setup, &[], folder, Start::Boot { terminal })?)
     }
 
     /// The uncompressed kernel where QEMU can boot it, so that the guest need not unpack it.
-    pub(crate) fn image(&self) -> Result<Vec<u8>, VmError> {
+    pub(crate) fn image(&self) -> Result<Vec<u8>> {
         match self.kernel.vmlinux() {
             Ok(elf) if kernels::has_pvh_entry(&elf) => Ok(elf),
             _ => Ok(self.kernel.image()?),
         }
     }
 
-    pub(crate) fn missed(&self) -> Vec<Missed> {
-        let missed = |found: &Missing| Missed {
+    pub(crate) fn missed(&self) -> Vec<Unavailable> {
+        let missed = |found: &Missing| Unavailable {
             capability: format!("CONFIG_{}", found.config),
             reason: format!("this kernel is built without it: {}", found.lost),
         };
@@ -105,7 +101,7 @@ fn reserve(path: &Path, bytes: u64) -> io::Result<()> {
     }
 }
 
-fn program() -> Result<Vec<u8>, VmError> {
+fn program() -> Result<Vec<u8>> {
     let bytes = fs::read(THIS_PROGRAM)?;
     match needs_loader(&bytes) {
         false => Ok(bytes),
@@ -141,12 +137,7 @@ pub struct Booted {
 }
 
 /// Boots a guest without the cache, and reports how that went. Fails as [`crate::Vm::prepare`].
-pub fn boot(
-    machine: &MachineSpec,
-    kernel: &str,
-    cache: &Cache,
-    stop: Stop<'_>,
-) -> Result<Booted, VmError> {
+pub fn boot(machine: &MachineSpec, kernel: &str, cache: &Cache, stop: Stop<'_>) -> Result<Booted> {
     let parts = Parts::gather(machine, kernel, cache, &[], Then::Report)?;
     let folder = Scratch::make(&cache.root, "boot").map_err(VmError::cache(&cache.root))?;
     parts.write(&parts.image()?, folder.path())?;

@@ -15,7 +15,7 @@ use sys::process::{KilledOnDrop, signal, signals, spawn_bound};
 
 use crate::qemu::{Qemu, Start, file_arguments, machine_arguments, path_of};
 use crate::qmp::{Event, Qmp};
-use crate::{Stop, TICK, VmError};
+use crate::{Result, Stop, TICK, VmError};
 
 const BOOT_LIMIT: Duration = Duration::from_secs(300);
 const MIGRATION: Duration = Duration::from_secs(120);
@@ -106,7 +106,7 @@ impl GuestProcess {
         step: &str,
         stop: Stop<'_>,
         mut found: impl FnMut(Message) -> Option<T>,
-    ) -> Result<T, VmError> {
+    ) -> Result<T> {
         let until = Instant::now() + BOOT_LIMIT;
         loop {
             let event = self.qmp.event(TICK)?;

@@ -37,12 +37,13 @@ pub use boot::{Booted, boot};
 pub use machine::{
     DEFAULT, NAMED, VmRequest, load, parse_description, parse_request, parse_settings, request,
 };
-pub use named::{IN_GUEST, Named};
+pub use named::{IN_GUEST, replay};
 pub use packed::PackedMachine;
 pub use shell::{Shell, ShellState};
 pub use verify::{Difference, first_difference};
 
 use guest_process::{GuestProcess, Message};
+use named::RunRenamer;
 use qemu::{Qemu, Start, machine_arguments};
 use qmp::Event;
 
@@ -52,7 +53,7 @@ const CELL_VERSION: &str = "thrashlab cell 2";
 pub const MODULES: [&str; 3] = ["scsi_debug", "sd_mod", "ext4"];
 const TICK: Duration = Duration::from_millis(20);
 
-/// Whether the user wants to stop; asked again and again.
+/// Whether the user wants to stop; polled.
 pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// How guests are run.
@@ -68,6 +69,9 @@ pub struct VmOptions {
     pub freeze: Option<Freeze>,
 }
 
+/// What the steps of a machine return.
+pub(crate) type Result<T, E = VmError> = std::result::Result<T, E>;
+
 /// Why there is no machine, or no run on it.
 #[derive(Debug, thiserror::Error)]
 pub enum VmError {
@@ -80,7 +84,7 @@ pub enum VmError {
     /// What the user named as kernel cannot be understood.
     #[error("{0}")]
     KernelName(String),
-    /// The guest does not come up.
+    /// The guest does not boot.
     #[error("the guest does not boot: {0}")]
     Boot(String),
     /// QEMU fails.
@@ -95,7 +99,9 @@ pub enum VmError {
         source: io::Error,
     },
     /// The results.
-    #[error("the results cannot be written: {0}; name a folder with room with --output DIR")]
+    #[error(
+        "the results cannot be written: {0}; name a folder with enough space with --output DIR"
+    )]
     Results(io::Error),
     /// The user stopped it.
     #[error("interrupted")]
@@ -115,23 +121,19 @@ pub struct Vm {
     machine: PackedMachine,
     folder: PathBuf,
     options: VmOptions,
-    /// Whether it had been booted before and came from the cache.
-    pub was_booted: bool,
 }
 
 impl Vm {
     /// Finds everything, and boots the machine unless it is cached. Fails when something is
     /// missing, with the next step, or when the guest does not boot, with its last output.
-    pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self, VmError> {
+    pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self> {
         let overlay = spec.overlay.as_ref().map(|folder| overlay::read(Path::new(folder)));
         let overlay = overlay.transpose().map_err(VmError::Unavailable)?.unwrap_or_default();
         let (cache, kernel) = (&options.cache, &spec.kernel);
         let parts = boot::Parts::gather(&spec.machine, kernel, cache, &overlay, Then::Cell)?;
         let (qemu, setup) = (&parts.qemu, &parts.setup);
         let key = machine_key(qemu, setup, &parts.kernel.image_hash, &parts.initramfs_hash)?;
-        let found = snapshot::find(&cache.snapshots, &key);
-        let was_booted = found.is_some();
-        let folder = match found {
+        let folder = match snapshot::find(&cache.snapshots, &key) {
             Some(folder) => folder,
             None => snapshot::make(&cache.snapshots, &key, &parts, stop)?,
         };
@@ -144,7 +146,7 @@ impl Vm {
             setup: parts.setup,
             key,
         };
-        Ok(Self { qemu: parts.qemu, machine, folder, options: options.clone(), was_booted })
+        Ok(Self { qemu: parts.qemu, machine, folder, options: options.clone() })
     }
 
     /// The hash of everything that the booted machine depends on.
@@ -153,12 +155,12 @@ impl Vm {
     }
 
     /// The hash of all inputs of a run. Fails when the spec cannot be serialized.
-    pub fn cell_key(&self, spec: &Spec) -> Result<String, VmError> {
+    pub fn cell_key(&self, spec: &Spec) -> Result<String> {
         self.cell(spec).map(|(_, key)| key)
     }
 
     /// Whether the cache has a finished run. Fails when the spec cannot be written down.
-    pub fn has_cell(&self, spec: &Spec) -> Result<bool, VmError> {
+    pub fn has_cell(&self, spec: &Spec) -> Result<bool> {
         let key = self.cell_key(spec)?;
         Ok(self.reuses_cells() && self.options.cache.cells.get(&key).is_some())
     }
@@ -167,7 +169,7 @@ impl Vm {
         self.options.reuse_cells && self.machine.setup.machine.is_deterministic()
     }
 
-    fn cell(&self, spec: &Spec) -> Result<(Vec<u8>, String), VmError> {
+    fn cell(&self, spec: &Spec) -> Result<(Vec<u8>, String)> {
         let cell = Cell {
             run_id: IN_GUEST.to_owned(),
             spec: spec.clone(),
@@ -189,24 +191,20 @@ impl Vm {
         run_id: &str,
         stop: Stop<'_>,
         sink: &mut Sink<'_>,
-    ) -> Result<(Outcome, bool), VmError> {
+    ) -> Result<(Outcome, bool)> {
         let (cell, key) = self.cell(spec)?;
-        let mut name = Named::new(run_id);
-        let mut named = |bytes: &[u8], line: Option<&Line>| name.line(bytes, line, sink);
         let cache = &self.options.cache;
         let reuse = self.reuses_cells();
         if let Some(bytes) = cache.cells.get(&key).filter(|_| reuse) {
-            let mut lines = RunLines::default();
-            lines.push(&bytes, &mut named).map_err(VmError::Results)?;
-            let status = lines.status.unwrap_or(EndStatus::Killed);
+            let status = replay(&bytes, run_id, sink)?;
             return Ok((Outcome { status, death: None }, true));
         }
-        let mut kept = Vec::new();
+        let (mut kept, mut name) = (Vec::new(), RunRenamer::new(run_id));
         let setup = &self.machine.setup;
         let mut guest = snapshot::restore(&self.folder, &self.qemu, setup, &cell)?;
         let mut keep = |bytes: &[u8], line: Option<&Line>| {
             kept.extend_from_slice(bytes);
-            named(bytes, line)
+            name.line(bytes, line, sink)
         };
         let outcome = listen(&mut guest, self.options.silence, stop, &mut keep)?;
         if reuse && Cells::is_certain(outcome.status) {
@@ -222,7 +220,7 @@ fn machine_key(
     setup: &Setup,
     kernel_hash: &str,
     initramfs_hash: &str,
-) -> Result<String, VmError> {
+) -> Result<String> {
     let arguments = [Start::Boot { terminal: None }, Start::Restore]
         .map(|start| machine_arguments(&setup.machine, start).join("\0"));
     Ok(key_of(&[
@@ -254,7 +252,7 @@ fn listen(
     silence: Duration,
     stop: Stop<'_>,
     sink: &mut Sink<'_>,
-) -> Result<Outcome, VmError> {
+) -> Result<Outcome> {
     let mut lines = RunLines::default();
     let mut heard = Instant::now();
     let mut ended = None;

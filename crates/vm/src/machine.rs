@@ -23,7 +23,7 @@ const GUEST_CPUS: f64 = 1.0;
 /// 2^10 ns per instruction, QEMU's limit.
 const LARGEST_SHIFT: u8 = 10;
 
-/// What the settings of `vm:…` ask for.
+/// What the settings of `vm:…` request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VmRequest {
     /// The machine.
@@ -90,7 +90,7 @@ pub fn load(name: &str) -> Result<VmRequest, String> {
     if !name.ends_with(SUFFIX) {
         let names: Vec<&str> = NAMED.iter().map(|(known, _)| *known).collect();
         return Err(format!(
-            "no machine is named {name:?}; there are {}, or the path of a description (*{SUFFIX})",
+            "no machine is named {name:?}; choose from {}, or name a description (*{SUFFIX})",
             names.join(", ")
         ));
     }
@@ -148,7 +148,7 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
     let time = || parse_duration_ns(value).map_err(failed);
     let one_of = |known: &[&str]| match known.contains(&value) {
         true => Ok(Some(value.to_owned())),
-        false => Err(failed(format!("there are {}", known.join(", ")))),
+        false => Err(failed(format!("choose from {}", known.join(", ")))),
     };
     let switch = || match value {
         "on" | "true" | "1" => Ok(Some(true)),
@@ -160,7 +160,7 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
             machine.accel = match value {
                 "tcg" => Accel::Tcg,
                 "kvm" => Accel::Kvm,
-                _ => return Err(failed("there are tcg (deterministic) and kvm".to_owned())),
+                _ => return Err(failed("choose tcg (deterministic) or kvm".to_owned())),
             }
         }
         "mem" => machine.memory_bytes = size()?,

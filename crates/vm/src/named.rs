@@ -3,26 +3,36 @@
 
 use std::io;
 
-use model::{Line, RunEncoder};
-use subject::Sink;
+use model::{EndStatus, Line, RunEncoder};
+use subject::{RunLines, Sink};
+
+use crate::{Result, VmError};
 
 /// The name that a run has in its guest, and in a folder of finished cells.
 pub const IN_GUEST: &str = "run";
 
+/// Passes a finished cell on under the name of a run; returns how it ended. Fails as `sink`.
+pub fn replay(bytes: &[u8], run_id: &str, sink: &mut Sink<'_>) -> Result<EndStatus> {
+    let (mut lines, mut name) = (RunLines::default(), RunRenamer::new(run_id));
+    let mut named = |bytes: &[u8], line: Option<&Line>| name.line(bytes, line, sink);
+    lines.push(bytes, &mut named).map_err(VmError::Results)?;
+    Ok(lines.status.unwrap_or(EndStatus::Killed))
+}
+
 /// Gives the lines of a guest the name of their run, and the checksum that goes with it.
-pub struct Named<'a> {
+pub(crate) struct RunRenamer<'a> {
     run_id: &'a str,
     encoder: RunEncoder,
 }
 
-impl<'a> Named<'a> {
+impl<'a> RunRenamer<'a> {
     /// Lines of a run of this name.
-    pub fn new(run_id: &'a str) -> Self {
+    pub(crate) fn new(run_id: &'a str) -> Self {
         Self { run_id, encoder: RunEncoder::default() }
     }
 
     /// Passes a line on. Fails as `sink`.
-    pub fn line(
+    pub(crate) fn line(
         &mut self,
         bytes: &[u8],
         line: Option<&Line>,
@@ -69,7 +79,7 @@ mod tests {
         original.foreign(header.as_bytes());
         original.foreign(warning.as_bytes());
         let end = original.end(5, EndStatus::Complete);
-        let mut named = Named::new("03-old-seed2");
+        let mut named = RunRenamer::new("03-old-seed2");
         let mut bytes = Vec::new();
         for text in [&header, &warning, &end] {
             let line = Line::parse(text.trim_end()).unwrap();

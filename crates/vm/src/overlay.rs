@@ -21,7 +21,7 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<RootFile>, String> {
     if size_bytes > MOST_BYTES {
         let folder = folder.display();
         return Err(format!(
-            "overlay {folder}: {size_bytes} bytes, which is more than {MOST_BYTES}: it lies in memory"
+            "overlay {folder}: {size_bytes} bytes, more than {MOST_BYTES}: it is kept in memory"
         ));
     }
     Ok(files)

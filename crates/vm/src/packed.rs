@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use guest::Setup;
-use model::{Environment, Missed};
+use model::{Environment, Unavailable};
 use serde::{Deserialize, Serialize};
 
 use crate::qemu::{FILES, Qemu};
-use crate::{Vm, VmError, VmOptions, machine_key};
+use crate::{Result, Vm, VmError, VmOptions, machine_key};
 
-/// A booted machine as another host has to know it to go on from it.
+/// A booted machine as another host needs it to continue from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PackedMachine {
     /// The hash of everything that it depends on.
@@ -21,7 +21,7 @@ pub struct PackedMachine {
     pub memory_bytes: u64,
     pub(crate) setup: Setup,
     pub(crate) facts: Environment,
-    pub(crate) missed: Vec<Missed>,
+    pub(crate) missed: Vec<Unavailable>,
     /// Its files where it was packed, by the names that they have in its folder.
     pub files: BTreeMap<String, PathBuf>,
 }
@@ -35,11 +35,7 @@ impl Vm {
 
     /// A machine booted on another host. Fails when QEMU or this program differs, or a file
     /// is missing; the content of files is not compared.
-    pub fn unpack(
-        packed: &PackedMachine,
-        folder: &Path,
-        options: &VmOptions,
-    ) -> Result<Self, VmError> {
+    pub fn unpack(packed: &PackedMachine, folder: &Path, options: &VmOptions) -> Result<Self> {
         let qemu = Qemu::find(&packed.setup.machine).map_err(VmError::Unavailable)?;
         let fact = |name: &str| packed.facts.get(name).map_or("", String::as_str);
         let (kernel, initramfs) = (fact("vm_kernel_blake3"), fact("vm_initramfs_blake3"));
@@ -55,7 +51,7 @@ impl Vm {
             format!("the machine's {missing} is not in {}", folder.display())
         } else {
             let (machine, folder, options) = (packed.clone(), folder.to_owned(), options.clone());
-            return Ok(Self { qemu, machine, folder, options, was_booted: true });
+            return Ok(Self { qemu, machine, folder, options });
         };
         Err(VmError::Unavailable(why))
     }

@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
 use std::time::{Duration, Instant};
 
+use model::whole_lines;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
@@ -21,7 +22,7 @@ pub(crate) struct Qmp {
 impl Qmp {
     /// Connects to a QEMU started with `-qmp stdio`. Fails when QEMU ends instead.
     pub(crate) fn connect(child: &mut Child) -> io::Result<Self> {
-        let lost = || io::Error::other("QEMU was started without its streams");
+        let lost = || io::Error::other("QEMU was started without pipes for input and output");
         let input = child.stdin.take().ok_or_else(lost)?;
         let output = child.stdout.take().ok_or_else(lost)?;
         let (rest, answer) = (Vec::new(), None);
@@ -82,10 +83,9 @@ impl Qmp {
         let count = self.output.read(&mut bytes)?;
         self.is_closed = count == 0;
         self.rest.extend_from_slice(&bytes[..count]);
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
+        for line in whole_lines::lines(&whole_lines::take(&mut self.rest)) {
             // The greeting and other messages are skipped.
-            let message: Value = serde_json::from_slice(&line).unwrap_or_default();
+            let message: Value = serde_json::from_slice(line).unwrap_or_default();
             self.is_paused |= message["event"] == "GUEST_PANICKED";
             if message.get("return").or(message.get("error")).is_some() {
                 self.answer = Some(message);

@@ -12,11 +12,11 @@ use keep::{Cache, Scratch};
 use model::MachineSpec;
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use crate::VmError;
 use crate::boot::{Parts, needs_loader};
 use crate::guest_process::{GuestProcess, Message};
 use crate::initramfs::{EXECUTABLE, RootFile};
 use crate::qmp::Event;
+use crate::{Result, VmError};
 
 /// Besides `$PATH`.
 const BUSYBOX_DIRS: [&str; 3] = ["/bin", "/usr/lib/busybox", "/usr/lib/initramfs-tools/bin"];
@@ -51,7 +51,7 @@ impl Shell {
         kernel: &str,
         cache: &Cache,
         is_script: bool,
-    ) -> Result<Self, VmError> {
+    ) -> Result<Self> {
         let bytes = static_busybox().ok_or_else(|| VmError::Unavailable(NO_BUSYBOX.to_owned()))?;
         let extra = [RootFile { path: BUSYBOX.to_owned(), mode: EXECUTABLE, bytes }];
         let then = if is_script { Then::Script } else { Then::Shell };
@@ -67,7 +67,7 @@ impl Shell {
     }
 
     /// Looks how far it is, without waiting. Fails when the guest died or could not be set up.
-    pub fn state(&mut self) -> Result<ShellState, VmError> {
+    pub fn state(&mut self) -> Result<ShellState> {
         let event = self.guest.qmp.event(Duration::ZERO)?;
         for said in self.guest.messages()? {
             match said {

@@ -15,7 +15,7 @@ use crate::boot::Parts;
 use crate::guest_process::{GuestProcess, Message};
 use crate::qemu::{DEVICES, FILES, MEMORY, Qemu, Start};
 use crate::qmp::Event;
-use crate::{Stop, VmError};
+use crate::{Result, Stop, VmError};
 
 const SHELF_HEAD: &str = "thrashlab machine 1";
 /// Its time is that of the last use.
@@ -39,12 +39,7 @@ pub(crate) fn find(snapshots: &Path, key: &str) -> Option<PathBuf> {
 
 /// Boots a guest until it pauses, and keeps it under this key. A deterministic guest boots twice at
 /// a time until two boots are equal, so that no chance gets into the cache.
-pub(crate) fn make(
-    snapshots: &Path,
-    key: &str,
-    parts: &Parts,
-    stop: Stop<'_>,
-) -> Result<PathBuf, VmError> {
+pub(crate) fn make(snapshots: &Path, key: &str, parts: &Parts, stop: Stop<'_>) -> Result<PathBuf> {
     let failed = VmError::cache(snapshots);
     tidy(snapshots);
     let image = &parts.image()?;
@@ -97,7 +92,7 @@ impl Boot {
         parts: &Parts,
         image: &[u8],
         stop: Stop<'_>,
-    ) -> Result<Self, VmError> {
+    ) -> Result<Self> {
         let failed = VmError::cache(snapshots);
         let scratch = Scratch::make(snapshots, name).map_err(failed)?;
         let folder = scratch.path();
@@ -111,7 +106,7 @@ impl Boot {
         compact(&folder.join(MEMORY), &mut hasher).map_err(failed)?;
         // Virtual time in the pause, as the guest saw it.
         let mut guest = restore(folder, &parts.qemu, &parts.setup, &[])?;
-        let gap_ns = guest.follow("go on from its pause", stop, |said| match said {
+        let gap_ns = guest.follow("continue from its pause", stop, |said| match said {
             Message::Notice(Notice::Resumed { gap_ns }) => Some(gap_ns),
             _ => None,
         })?;

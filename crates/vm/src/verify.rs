@@ -3,13 +3,14 @@
 use std::iter::repeat;
 
 use model::Line;
+use serde::Serialize;
 
 /// Where two runs first differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// Number of the line, from 1.
     pub line: usize,
-    /// What the line is in the first run: its kind, and its moment.
+    /// What the line is in the first run: its kind and its timestamp.
     pub event: String,
     /// Offset in the line of the first byte that differs, from 0.
     pub byte: usize,
@@ -44,7 +45,7 @@ fn difference(line: usize, ours: &[u8], other: &[u8]) -> Difference {
         Ok(Line::Sample(sample)) => format!("sample {} at {} ns", sample.index, sample.at_ns),
         Ok(read) => match read.at_ns() {
             Some(at_ns) => format!("a line at {at_ns} ns"),
-            None => "a line without a moment".to_owned(),
+            None => "a line without a timestamp".to_owned(),
         },
         Err(_) => "a line that is cut off".to_owned(),
     };

@@ -77,7 +77,7 @@ pub fn find_job(name: &str) -> Option<&'static Workload> {
 }
 
 /// Whether an intensity of 0 has a meaning: no load, or the control run of a provocation.
-pub fn may_have_no_dose(name: &str) -> bool {
+pub fn may_have_zero_volume(name: &str) -> bool {
     name == crate::loads::noload::LOAD.name
         || find_load(name).is_some_and(|load| matches!(load.work, Work::Provocation(_)))
 }

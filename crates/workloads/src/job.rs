@@ -50,7 +50,7 @@ impl Workload {
                 job.choices.insert(name.to_owned(), value.to_owned());
             }
             Value::Choice(names) => {
-                return Err(format!("{value:?} is none of {}", names.join(", ")));
+                return Err(format!("{value:?} is not one of {}", names.join(", ")));
             }
         }
         Ok(())

@@ -27,8 +27,8 @@ mod tools;
 mod workload;
 
 pub use catalogue::{
-    ALL, find_job, find_load, find_probe, jobs, loads, loads_and_provocations, may_have_no_dose,
-    probes,
+    ALL, find_job, find_load, find_probe, jobs, loads, loads_and_provocations,
+    may_have_zero_volume, probes,
 };
 pub use command::{
     COMMAND, Hook, LIMIT, RUNS, WARMUP, command_text, commands, hook, repetitions, words_of,
@@ -46,7 +46,8 @@ pub use session::{
 pub(crate) use setting::{Endless, at, emptied, page_bytes, scaled};
 pub use setting::{Plan, Setting, WorkloadError};
 pub use tools::{COMMAND as TOOL_COMMAND, run_tool, tool_names};
-pub(crate) use workload::Made;
+pub(crate) use workload::ProbeResult;
 pub use workload::{
-    Dose, Interaction, Load, MAX_PARTS, Parts, Probe, Progress, Rhythm, Work, Worker, Workload,
+    Interaction, Load, LoadVolume, MAX_PARTS, Parts, Probe, Progress, Rhythm, Work, Worker,
+    Workload,
 };

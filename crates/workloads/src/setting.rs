@@ -1,4 +1,4 @@
-//! The subject as a workload sees it, the plan made for it, and errors.
+//! The subject as a workload sees it, the plan derived for it, and errors.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub struct Setting {
     pub queue_key: i32,
     /// Time between two interactions in ns.
     pub interval_ns: u64,
-    /// Seed of everything random.
+    /// Seed of all random choices.
     pub seed: u64,
     /// Load intensity: 1.0 is the load as documented.
     pub intensity: f64,
@@ -89,7 +89,7 @@ impl Plan {
     }
 }
 
-/// Why a workload cannot go on: the step that failed and the system's error.
+/// Why a workload cannot continue: the step that failed and the system's error.
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {source}")]
 pub struct WorkloadError {
@@ -97,7 +97,7 @@ pub struct WorkloadError {
     source: io::Error,
 }
 
-/// A worker never returns, unless it cannot go on.
+/// A worker never returns, unless it cannot continue.
 pub(crate) type Endless = Result<Infallible, WorkloadError>;
 
 /// Adds the step to an error; a constant one allocates nothing.

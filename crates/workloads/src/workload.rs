@@ -21,7 +21,7 @@ pub struct Workload {
     /// What it counts, with units: totals of a load by slot, parts of a probe, values of a pass.
     pub measures: &'static [&'static str],
     /// Unit of the load volume (`busy_ns`, `cpu_ns`, `bytes`); empty if it has none.
-    pub dose_unit: &'static str,
+    pub volume_unit: &'static str,
     /// Whether a load has reached its measured state; probes and jobs decide that themselves.
     pub is_warm: fn(&Progress<'_>) -> bool,
     /// Its functions.
@@ -50,7 +50,7 @@ impl Workload {
             about: "",
             params: &[],
             measures: &[],
-            dose_unit: "",
+            volume_unit: "",
             is_warm: |_| true,
             work,
         }
@@ -83,7 +83,7 @@ impl Workload {
 
 type Plans = fn(&Setting) -> Result<Plan, String>;
 type Works = fn(&Worker<'_>) -> Endless;
-type Doses = fn(&Progress<'_>) -> Dose;
+type Volumes = fn(&Progress<'_>) -> LoadVolume;
 
 /// The functions of a load.
 #[derive(Clone, Copy, Debug)]
@@ -95,15 +95,15 @@ pub struct Load {
     /// The work of one worker, in its own process, until it is killed.
     pub work: Works,
     /// Intended and delivered load volume during a progress.
-    pub dose: Doses,
+    pub volume: Volumes,
     /// Removes what `prepare` created (files are removed with the work directory).
     pub finish: fn(&Setting),
 }
 
 impl Load {
     /// A load whose workers share nothing.
-    pub(crate) const fn new(plan: Plans, work: Works, dose: Doses) -> Self {
-        Self { plan, prepare: |_| Ok(()), work, dose, finish: |_| () }
+    pub(crate) const fn new(plan: Plans, work: Works, volume: Volumes) -> Self {
+        Self { plan, prepare: |_| Ok(()), work, volume, finish: |_| () }
     }
 }
 
@@ -153,16 +153,16 @@ impl Progress<'_> {
     }
 
     /// Load volume of processes busy for the share `duty_ppm`, or always; `slot` has their time.
-    pub(crate) fn busy(&self, processes: u64, slot: usize) -> Dose {
+    pub(crate) fn busy(&self, processes: u64, slot: usize) -> LoadVolume {
         let duty = self.plan.params.get("duty_ppm").map_or(1.0, |ppm| *ppm as f64 / 1e6);
         let intended = self.elapsed_ns as f64 * processes as f64 * duty;
-        Dose { intended: intended as u64, delivered: self.total(slot) }
+        LoadVolume { intended: intended as u64, delivered: self.total(slot) }
     }
 }
 
 /// A load volume, in the load's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dose {
+pub struct LoadVolume {
     /// Intended volume.
     pub intended: u64,
     /// Delivered volume.
@@ -181,10 +181,10 @@ pub struct Probe {
     /// Its parameters for a subject, with notes where the subject forced another choice.
     pub plan: fn(&Setting) -> Plan,
     /// Prepares the probe in its own process; after that it waits for its schedule.
-    pub make: fn(&Setting, &Plan) -> Made,
+    pub make: fn(&Setting, &Plan) -> ProbeResult,
 }
 
-pub(crate) type Made = Result<Box<dyn Interaction>, WorkloadError>;
+pub(crate) type ProbeResult = Result<Box<dyn Interaction>, WorkloadError>;
 
 /// How often a probe interacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

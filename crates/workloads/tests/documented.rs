@@ -1,4 +1,4 @@
-//! The documents say what the memory jobs can be given, no more and no less, and how a load is
+//! The documents list all parameters of the memory jobs, no more and no less, and how a load is
 //! added.
 
 use std::collections::BTreeMap;

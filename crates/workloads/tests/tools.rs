@@ -7,7 +7,7 @@ use std::path::Path;
 
 use workloads::{DEFAULT_SCRIPT, arguments, fill, parse_script, run_tool, tool_names};
 
-/// Issues all commands of the default script with our own tools; what they said.
+/// Issues all commands of the default script with our own tools; what they printed.
 fn issue_all(dir: &Path, order: impl Iterator<Item = usize>) -> Vec<(usize, String)> {
     let script = parse_script(DEFAULT_SCRIPT).unwrap();
     let mut said = Vec::new();

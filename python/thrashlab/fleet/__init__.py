@@ -42,7 +42,7 @@ def run(
     """Makes the cells of a plan on a Ray cluster, and the results folder from them.
 
     Returns the results folder: `out`, else one of the plan's name in the user's data directory. What
-    came of each cell is in `OUT.fleet.jsonl` beside it.
+    became of each cell is in `OUT.fleet.jsonl` next to it.
 
     address: of the cluster, as `ray.init` takes it (`ray://HOST:PORT`, `HOST:PORT`, `auto`), or
         `local` for a cluster of this machine alone.

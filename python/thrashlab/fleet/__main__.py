@@ -49,7 +49,7 @@ def main(words: Sequence[str] | None = None) -> int:
         help="take cells that are in the store from there",
     )
     parser.add_argument("--jobs", type=int, help="guests or simulations at a time, on all nodes")
-    parser.add_argument("--wall-limit", help="a guest that is silent for so long is stuck")
+    parser.add_argument("--wall-limit", help="a guest that is silent for this long is stuck")
     parser.add_argument("--work-dir", help="folder on a disk of each node")
     parser.add_argument("--batch", type=int, help="cells that are handed to a node in one part")
     parser.add_argument("--quiet", action="store_true", help="no progress")
@@ -76,7 +76,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"thrashlab: {error}", file=sys.stderr)
         return error.code
     except KeyboardInterrupt:
-        print("stopped; the same command goes on with it", file=sys.stderr)
+        print("stopped; run the same command again to resume it", file=sys.stderr)
         return INTERRUPTED
     if not asked.quiet:
         print(f"run files: {folder}\nby node: {folder}.fleet.jsonl", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The cells of a plan: which are to be made, and the results folder of finished ones."""
+"""The cells of a plan: which are to run, and the results folder of finished ones."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Part:
         self.tried = 0
 
     def without(self, keys: set[str]) -> Part:
-        """What is left of it when these cells are made."""
+        """What is left of it when these cells have run."""
         left = Part(self.machine)
         left.tried = self.tried
         for (key, name), line in zip(self.names.items(), self.lines):
@@ -134,6 +134,6 @@ class LocalCells:
 
 
 def said(errors: str) -> str:
-    """What thrashlab complained about, without its name and what it said before."""
+    """thrashlab's error message, without its name and earlier output."""
     last = errors.strip().rpartition("thrashlab: ")[2]
     return last or "thrashlab experiment failed"

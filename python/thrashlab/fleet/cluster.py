@@ -49,13 +49,13 @@ class State:
 
     @property
     def is_over(self) -> bool:
-        """Whether something came of every cell."""
+        """Whether every cell has a result."""
         return self.done + len(self.incomplete) + len(self.failed) == self.total
 
     def __str__(self) -> str:
         text = f"{self.done} of {self.total} cells"
         if self.found:
-            text += f" ({self.found} were there)"
+            text += f" ({self.found} already existed)"
         if self.nodes:
             text += f", {len(self.nodes)} nodes"
         for name, why in list(self.incomplete.items())[:1]:
@@ -67,7 +67,7 @@ class State:
 
 @dataclass
 class Settings:
-    """How the cells of an experiment are made and where they are kept: see `fleet.run`."""
+    """How the cells of an experiment are run and where they are kept: see `fleet.run`."""
 
     store: str
     storage_options: dict[str, Any] = field(default_factory=dict)
@@ -160,7 +160,7 @@ class Fleet:
         )
 
     def parts(self, listed: ListedCells, cpus: int) -> Iterator[Part]:
-        """The cells that are not there, in parts."""
+        """The missing cells, in parts."""
         batch = self.settings.batch
         size = max(1, (self.state.total - self.state.found) // (cpus * PARTS_A_CPU))
         open_parts: dict[str | None, Part] = {}
@@ -191,7 +191,7 @@ class Fleet:
         return task.remote(job, lines)
 
     def strategy(self):
-        """Where the next part is made: anywhere, as long as all nodes can make cells."""
+        """Where the next part runs: anywhere, as long as all nodes can run cells."""
         if not self.excluded:
             return "SPREAD"
         nodes = self.good_nodes()
@@ -221,7 +221,7 @@ class Fleet:
         self.again.append(left)
 
     def take(self, reference, part: Part, log) -> None:
-        """Takes what came of a part, and writes it down."""
+        """Takes the result of a part and records it."""
         errors = self.ray.exceptions
         try:
             made = self.ray.get(reference)
@@ -255,13 +255,13 @@ class Fleet:
         kind[name] = why
 
     def check(self) -> None:
-        """Raises what kept cells from being made, so that this machine does not make them all."""
+        """Raises what kept cells from running, so that this machine does not run them all."""
         if not self.state.failed:
             return
         (name, why), count = next(iter(self.state.failed.items())), len(self.state.failed)
         raise FleetError(
-            f"{count} cells could not be made, such as {name}: {why}. The others are in "
-            f"{self.settings.store}; the same command goes on"
+            f"{count} cells could not run, such as {name}: {why}. The others are in "
+            f"{self.settings.store}; run the same command again to continue"
         )
 
     def local_cells(self):

@@ -68,7 +68,7 @@ class Store:
         return f"{self.root}/blobs/{digest}.zz"
 
     def cells(self) -> set[str]:
-        """The keys of all cells that are there."""
+        """The keys of all cells in the store."""
         self.fs.invalidate_cache()
         try:
             found = self.fs.ls(f"{self.root}/cells", detail=False)
@@ -78,7 +78,7 @@ class Store:
         return {name.removesuffix(CELL_SUFFIX) for name in names if name.endswith(CELL_SUFFIX)}
 
     def put(self, path: str, chunks: Iterable[bytes]) -> None:
-        """Writes a file that is there as a whole or not at all, even if others write it, too."""
+        """Writes a file completely or not at all, even if other processes write it, too."""
         if not self.is_local:
             # Object stores show an object when it is closed. Where a file system does not, a cell
             # that was cut off has no checksum and is run again.
@@ -99,7 +99,7 @@ class Store:
             raise
 
     def put_file(self, path: Path) -> str:
-        """Puts a file there unless it is there; its hash."""
+        """Stores a file unless it is stored already; returns its hash."""
         digest = sha256(path)
         if not self.fs.exists(self.blob(digest)):
             self.put(self.blob(digest), compressed(path))
@@ -142,7 +142,7 @@ def compressed(path: Path) -> Iterator[bytes]:
 
 
 class NodeFolder:
-    """What a node has fetched: files by their hash, and machines made of them.
+    """What a node has fetched: files by their hash, and machines built from them.
 
     Several workers of a node use it at a time; each file is fetched by one of them.
     """
@@ -196,7 +196,7 @@ class NodeFolder:
             part.rename(folder)
 
     def tidy(self) -> None:
-        """Removes files that have not been used for long, and machines made of them."""
+        """Removes files that have not been used for long, and machines built from them."""
         limit = time.time() - UNUSED_S
         for path in (self.path / "blobs").iterdir():
             if path.stat().st_mtime < limit:
@@ -229,7 +229,7 @@ def write_checked(path: Path, chunks: Iterable[bytes]) -> str:
 def make(job: Job, lines: list[str]) -> dict[str, Any]:
     """Makes the cells of a part of a list, each of which is in the store as soon as it is finished.
 
-    What came of each, what was fetched, where, and why the node did not go on if it did not.
+    The result of each, what was fetched, where, and why the node stopped, if it did.
     """
     told = {"made": [], "fetched": [], "node": node_name(), "node_id": node_id(), "problem": None}
     try:
@@ -241,7 +241,7 @@ def make(job: Job, lines: list[str]) -> dict[str, Any]:
 
 
 def make_into(told: dict[str, Any], job: Job, lines: list[str]) -> None:
-    """Makes the cells, and adds what comes of them as it comes."""
+    """Runs the cells, and adds their results as they arrive."""
     made, fetched = told["made"], told["fetched"]
     store, node = Store(job.store, job.options), NodeFolder(job.folder)
     listed = [json.loads(line) for line in lines]

@@ -3,7 +3,7 @@
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
 /// Replaces each link of a page that leads to a file outside the guide by its text, and each
-/// link between `docs/` and the root by one within the guide, where all pages stand in one tree.
+/// link between `docs/` and the root by one within the guide, where all pages are in one tree.
 ///
 /// `page` is the path of the page from the root of the repository.
 pub(crate) fn within_guide(text: &str, page: &str) -> String {
@@ -36,7 +36,7 @@ pub(crate) fn within_guide(text: &str, page: &str) -> String {
     result
 }
 
-/// Where a file of the repository stands in the guide, if it is a page or an image of it.
+/// Where a file of the repository is in the guide, if it is a page or an image of it.
 fn place_in_guide(path: &str) -> Option<String> {
     let is_root_page = crate::ROOT_PAGES.iter().any(|(_, file)| *file == path);
     let place = if is_root_page { path } else { path.strip_prefix("docs/")? };

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools;
 use serde::Serialize;
 
 use super::{FAULT_COST_FACT, USERS_FACT};
 use crate::{Dataset, distinct};
 
-/// Facts that are no conditions.
+/// Facts that are not conditions.
 const NO_CONDITIONS: [&str; 2] = ["measured", "trials"];
 
 /// Conditions of several experiments side by side.
@@ -55,19 +56,17 @@ pub fn ledger(datasets: &[Dataset]) -> Ledger {
             _ => differing.push(Condition { name: name.clone(), values }),
         }
     }
-    let count = datasets.len();
-    let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
     let distance = |between: (usize, usize)| {
         let differs = |condition: &&Condition| {
             let Condition { name, values } = condition;
-            // A condition that only one of them recorded is no known difference.
+            // A condition that only one of them recorded is not a known difference.
             let known = values[between.0].as_ref().zip(values[between.1].as_ref());
             known.is_some_and(|(one, other)| one != other) && !NO_CONDITIONS.contains(&&**name)
         };
         let conditions = differing.iter().filter(differs).map(|it| it.name.clone()).collect();
         Distance { between, conditions }
     };
-    let distances = pairs.map(distance).collect();
+    let distances = (0..datasets.len()).tuple_combinations().map(distance).collect();
     let names = datasets.iter().map(|dataset| dataset.name.clone()).collect();
     Ledger { names, differing, common, distances }
 }
@@ -76,7 +75,7 @@ fn conditions(dataset: &Dataset) -> BTreeMap<String, String> {
     let mut facts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for trial in &dataset.trials {
         for (name, value) in trial.environment.iter().chain(&trial.meaning) {
-            // Prices of counters are no conditions.
+            // Prices of counters are not conditions.
             if ![FAULT_COST_FACT, USERS_FACT].contains(&name.as_str()) {
                 facts.entry(name).or_default().insert(value);
             }
@@ -84,15 +83,12 @@ fn conditions(dataset: &Dataset) -> BTreeMap<String, String> {
     }
     let values = dataset.trials.iter().flat_map(|trial| &trial.values);
     let parts = distinct(values.filter_map(|values| values.part.as_deref()));
-    let texts = facts
-        .into_iter()
-        .map(|(name, values)| (name.to_owned(), values.into_iter().collect::<Vec<_>>().join(", ")));
+    let texts = facts.iter().map(|(name, values)| ((*name).to_owned(), values.iter().join(", ")));
     // A factor replaces the fact of the same name.
     let varied = dataset.factors.iter().map(|it| (it.name.clone(), it.levels.join(", ")));
-    let responses: Vec<&str> = dataset.responses.keys().map(String::as_str).collect();
     let own = [
         ("parts", parts.join(", ")),
-        ("measured", responses.join(", ")),
+        ("measured", dataset.responses.keys().join(", ")),
         ("trials", dataset.trials.len().to_string()),
     ];
     let own = own.map(|(name, text)| (name.to_owned(), text)).into_iter();
@@ -129,6 +125,6 @@ mod tests {
         assert_eq!(found.differing[0].values, [None, Some("later".to_owned())]);
         assert_eq!(found.common["drum"], "yes");
         assert_eq!(found.common["system"], "old, new");
-        assert_eq!(found.distances[0].conditions, ["users"], "what one does not tell is unknown");
+        assert_eq!(found.distances[0].conditions, ["users"], "what one does not state is unknown");
     }
 }

@@ -75,10 +75,7 @@ pub struct TwoScales {
 impl TwoScales {
     /// Effects on the fitting scale.
     pub fn fitting(&self) -> &Effects {
-        match (self.scale, &self.log) {
-            (Scale::Log, Some(log)) => log,
-            _ => &self.additive,
-        }
+        if let (Scale::Log, Some(log)) = (self.scale, &self.log) { log } else { &self.additive }
     }
 }
 

@@ -50,17 +50,12 @@ pub(super) fn both(data: &Factorial, confidence: f64) -> Result<TwoScales, Facto
     })
 }
 
-/// The scale with the smaller interaction, and why; `tests` are its F on the log and additive scale.
-fn chosen(
-    additive: &Fit,
-    log: &Fit,
-    tests: Option<(f64, f64)>,
-    confidence: f64,
-) -> (Scale, String) {
+/// The scale with the smaller interaction, and why; `f` are its F on the log and additive scale.
+fn chosen(additive: &Fit, log: &Fit, f: Option<(f64, f64)>, confidence: f64) -> (Scale, String) {
     if additive.interactions.is_empty() {
         let one = "with one factor there is no interaction to judge by; a ratio says the same as a \
                    difference";
-        let several = "the combinations that were run tell no interaction to judge by; differences \
+        let several = "the runs do not show whether factors interact; differences \
                        are assumed to add up";
         let is_one = additive.main.len() == 1;
         let (scale, why) = if is_one { (Scale::Log, one) } else { (Scale::Additive, several) };
@@ -68,8 +63,8 @@ fn chosen(
     }
     let percent = |fit| interactions(fit).filter_map(|term| term.percent).sum::<f64>();
     // Without noise there is no F but a share of all variation.
-    let (log_size, additive_size) = tests.unwrap_or_else(|| (percent(log), percent(additive)));
-    let size = |value: f64| match tests {
+    let (log_size, additive_size) = f.unwrap_or_else(|| (percent(log), percent(additive)));
+    let size = |value: f64| match f {
         Some(_) => format!("F = {value:.2}"),
         None => format!("{value:.2} % of the sum of squares"),
     };
@@ -81,7 +76,7 @@ fn chosen(
     let [(name, value, fitting), (other, other_value, rejected)] = scales;
     let is_excluded =
         interactions(rejected).any(|term| term.p.is_some_and(|p| p < 1.0 - confidence));
-    let verdict = match (tests.is_none() || is_excluded, adds) {
+    let verdict = match (f.is_none() || is_excluded, adds) {
         (true, true) => "costs add up, they do not multiply",
         (true, false) => "costs multiply, they do not add up",
         (false, true) => "adding fits better, but multiplying is not excluded",

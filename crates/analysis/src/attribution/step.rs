@@ -183,12 +183,8 @@ fn percent((low, high): (f64, f64)) -> (f64, f64) {
 }
 
 /// Shares with their intervals; those of a model's means have none.
-fn shares(
-    data: &Factorial,
-    found: &[Contribution],
-    intervals: &[Option<(f64, f64)>],
-) -> Vec<Share> {
-    let factors = data.factors.iter().zip(found).enumerate();
+fn shares(data: &Factorial, all: &[Contribution], intervals: &[Option<(f64, f64)>]) -> Vec<Share> {
+    let factors = data.factors.iter().zip(all).enumerate();
     let share = |(index, (factor, found)): (usize, (&Factor, &Contribution))| Share {
         factor: factor.name.clone(),
         contribution: found.effect,

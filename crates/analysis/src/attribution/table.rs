@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools;
 use stats::bounded_median;
 
 use super::Options;
@@ -51,7 +52,7 @@ impl Table {
         let is_chosen = |factor: &&Factor| factors.iter().any(|it| it.name == factor.name);
         let others: Vec<&Factor> = observed.iter().filter(|it| !is_chosen(it)).collect();
         let aside = |Factor { name, levels }: &&Factor| match &levels[..] {
-            [] => format!("{name}: no trial says its level"),
+            [] => format!("{name}: no trial names its level"),
             [level] => format!("{name} was always {level}"),
             levels => {
                 let levels = levels.join(", ");
@@ -61,8 +62,9 @@ impl Table {
         let aside = others.iter().map(aside).collect();
         notes.extend(several_samples(&usable, &response, additive(dataset, &response)));
         let parts = parts_of(&usable, &response);
-        let reading = Reading { dataset, response: &response, parts: &parts };
-        let rows = reading.rows(&usable, &factors, &others, &mut notes);
+        let mut reading = Reading { dataset, response: &response, parts: &parts, notes };
+        let rows = reading.rows(&usable, &factors, &others);
+        let notes = reading.notes;
         if !rows.iter().any(|row| row.whole.is_some()) {
             return Err(Refused::new(format!(
                 "{}: no trial has a total of {response}; choose another with --response",
@@ -162,18 +164,13 @@ struct Reading<'a> {
     dataset: &'a Dataset,
     response: &'a str,
     parts: &'a [String],
+    notes: Vec<String>,
 }
 
 impl Reading<'_> {
-    fn rows(
-        &self,
-        trials: &[&Trial],
-        factors: &[Factor],
-        others: &[&Factor],
-        notes: &mut Vec<String>,
-    ) -> Vec<Row> {
+    fn rows(&mut self, trials: &[&Trial], factors: &[Factor], others: &[&Factor]) -> Vec<Row> {
         let mut rows = Vec::new();
-        let blocks = blocks(self.dataset, trials, others, notes);
+        let blocks = self.blocks(trials, others);
         for (trial, block) in trials.iter().zip(blocks) {
             let level = |factor: &Factor| {
                 let name = trial.levels.get(&factor.name)?;
@@ -182,7 +179,8 @@ impl Reading<'_> {
             let Some(levels) = factors.iter().map(level).collect::<Option<Vec<usize>>>() else {
                 // A level that was not requested needs no note.
                 if let Some(factor) = factors.iter().find(|f| !trial.levels.contains_key(&f.name)) {
-                    notes.push(format!("{} is left out: it has no {}", trial.name, factor.name));
+                    let (trial, factor) = (&trial.name, &factor.name);
+                    self.notes.push(format!("{trial} is left out: it has no {factor}"));
                 }
                 continue;
             };
@@ -190,7 +188,7 @@ impl Reading<'_> {
                 Some((name.clone(), self.figure(trial, Some(name), self.response)?))
             };
             let parts: BTreeMap<String, f64> = self.parts.iter().filter_map(part).collect();
-            let whole = self.whole(trial, &parts, notes);
+            let whole = self.whole(trial, &parts);
             if whole.is_none() && parts.is_empty() {
                 continue;
             }
@@ -203,24 +201,19 @@ impl Reading<'_> {
     }
 
     /// The figure of the whole trial: its own, or the sum of its parts where all of them are known.
-    fn whole(
-        &self,
-        trial: &Trial,
-        parts: &BTreeMap<String, f64>,
-        notes: &mut Vec<String>,
-    ) -> Option<f64> {
+    fn whole(&mut self, trial: &Trial, parts: &BTreeMap<String, f64>) -> Option<f64> {
         let own = self.figure(trial, None, self.response);
         if own.is_some() || !additive(self.dataset, self.response) || parts.is_empty() {
             return own;
         }
-        let missing: Vec<String> =
-            self.parts.iter().filter(|part| !parts.contains_key(*part)).cloned().collect();
+        let missing = self.parts.iter().filter(|part| !parts.contains_key(*part)).collect_vec();
         if missing.is_empty() {
             return Some(parts.values().sum());
         }
         let are = if missing.len() == 1 { "is" } else { "are" };
-        let missing = missing.join(", ");
-        notes.push(format!("{} has no total, as {missing} of it {are} not known", trial.name));
+        let missing = missing.iter().join(", ");
+        let note = format!("{} has no total, as {missing} of it {are} not known", trial.name);
+        self.notes.push(note);
         None
     }
 
@@ -233,35 +226,30 @@ impl Reading<'_> {
         let known = samples.iter().map(|it| (!it.is_lower_bound).then_some(it.value));
         stats::mean(&known.collect::<Option<Vec<f64>>>()?)
     }
-}
 
-/// Each trial's block, within which trials are compared: its own block, its seed on deterministic
-/// machines, and equal levels of other factors. None if all are comparable.
-fn blocks(
-    dataset: &Dataset,
-    trials: &[&Trial],
-    others: &[&Factor],
-    notes: &mut Vec<String>,
-) -> Vec<Option<usize>> {
-    let with_block = trials.iter().filter(|trial| trial.block.is_some()).count();
-    if with_block > 0 && with_block < trials.len() {
-        notes.push("only some trials have a block, so blocks are not used".to_owned());
+    /// Each trial's block, within which trials are compared: its own block, its seed on deterministic
+    /// machines, and equal levels of other factors. None if all are comparable.
+    fn blocks(&mut self, trials: &[&Trial], others: &[&Factor]) -> Vec<Option<usize>> {
+        let with_block = trials.iter().filter(|trial| trial.block.is_some()).count();
+        if with_block > 0 && with_block < trials.len() {
+            self.notes.push("only some trials have a block, so blocks are not used".to_owned());
+        }
+        let by_seed = self.dataset.deterministic && trials.iter().all(|trial| trial.seed.is_some());
+        let key = |trial: &&Trial| {
+            let several = others.iter().filter(|factor| factor.levels.len() > 1);
+            let levels: Vec<Option<String>> =
+                several.map(|factor| trial.levels.get(&factor.name).cloned()).collect();
+            let block = trial.block.filter(|_| with_block == trials.len());
+            (levels, if by_seed { trial.seed } else { block })
+        };
+        let keys: BTreeSet<_> = trials.iter().map(key).collect();
+        let numbers: BTreeMap<_, usize> = keys.into_iter().zip(0..).collect();
+        let several = numbers.len() > 1;
+        trials.iter().map(|trial| numbers.get(&key(trial)).copied().filter(|_| several)).collect()
     }
-    let by_seed = dataset.deterministic && trials.iter().all(|trial| trial.seed.is_some());
-    let key = |trial: &&Trial| {
-        let several = others.iter().filter(|factor| factor.levels.len() > 1);
-        let levels: Vec<Option<String>> =
-            several.map(|factor| trial.levels.get(&factor.name).cloned()).collect();
-        let block = trial.block.filter(|_| with_block == trials.len());
-        (levels, if by_seed { trial.seed } else { block })
-    };
-    let keys: BTreeSet<_> = trials.iter().map(key).collect();
-    let numbers: BTreeMap<_, usize> = keys.into_iter().zip(0..).collect();
-    let several = numbers.len() > 1;
-    trials.iter().map(|trial| numbers.get(&key(trial)).copied().filter(|_| several)).collect()
 }
 
-type Combination<'a> = Vec<&'a str>;
+type Combinations<'a> = BTreeSet<Vec<&'a str>>;
 
 /// The trials that count, and notes on omitted trials and levels.
 ///
@@ -293,7 +281,7 @@ fn eligible_trials<'a>(
     let varied = several.filter(|factor| asked.is_empty() || asked.contains(&factor.name));
     let varied: Vec<&str> = varied.map(|factor| factor.name.as_str()).collect();
     loop {
-        let of = |trials: &[&'a Trial]| -> BTreeSet<Combination<'a>> {
+        let of = |trials: &[&'a Trial]| -> Combinations<'a> {
             trials.iter().filter_map(|trial| combination(trial, &varied)).collect()
         };
         let measured = of(&usable);
@@ -303,7 +291,6 @@ fn eligible_trials<'a>(
             "{} {level} is left out: not every combination with it has a trial that counts",
             varied[factor]
         ));
-        let level = level.to_owned();
         let keeps = |trial: &&Trial| trial.levels.get(varied[factor]) != Some(&level);
         usable.retain(keeps);
         lost.retain(keeps);
@@ -330,28 +317,21 @@ fn why_not(trial: &Trial, response: &str, parts: &[String]) -> Option<String> {
     })
 }
 
-fn combination<'a>(trial: &'a Trial, factors: &[&str]) -> Option<Combination<'a>> {
+fn combination<'a>(trial: &'a Trial, factors: &[&str]) -> Option<Vec<&'a str>> {
     factors.iter().map(|factor| trial.levels.get(*factor).map(String::as_str)).collect()
 }
 
 /// The factor and level in most missing combinations, unless nothing would be left.
-fn most_missing<'a>(
-    missing: &BTreeSet<Combination<'a>>,
-    measured: &BTreeSet<Combination<'a>>,
-) -> Option<(usize, &'a str)> {
-    let mut counts: BTreeMap<(usize, &'a str), usize> = BTreeMap::new();
-    for combination in missing {
-        for (factor, level) in combination.iter().enumerate() {
-            *counts.entry((factor, level)).or_insert(0) += 1;
-        }
-    }
+fn most_missing(missing: &Combinations, measured: &Combinations) -> Option<(usize, String)> {
+    let counts = missing.iter().flat_map(|it| it.iter().copied().enumerate()).counts();
     let levels = |factor: usize| {
         let all = missing.iter().chain(measured).map(|combination| combination[factor]);
         all.collect::<BTreeSet<&str>>().len()
     };
     let is_left = |factor: usize, level: &str| measured.iter().any(|it| it[factor] != level);
-    let most = counts.into_iter().filter(|((factor, level), _)| is_left(*factor, level));
-    most.max_by_key(|((factor, _), count)| (*count, levels(*factor))).map(|(key, _)| key)
+    let most = counts.into_iter().sorted().filter(|((factor, level), _)| is_left(*factor, level));
+    let most = most.max_by_key(|((factor, _), count)| (*count, levels(*factor)));
+    most.map(|((factor, level), _)| (factor, level.to_owned()))
 }
 
 /// Whether values of a response add up over its parts.

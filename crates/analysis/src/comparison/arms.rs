@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools;
 use model::Observation;
 
 use super::Arm;
@@ -22,7 +23,6 @@ pub(super) struct Arms<'a> {
     pub(super) blocks_match: bool,
 }
 
-/// One arm and its trials.
 pub(super) struct ArmTrials<'a> {
     pub(super) arm: Arm,
     pub(super) trials: Vec<&'a Trial>,
@@ -63,17 +63,14 @@ impl<'a> Arms<'a> {
     }
 }
 
-pub(super) fn select<'a>(
-    sets: &'a [Dataset],
-    factor: Option<&'a str>,
-) -> Result<Arms<'a>, Refused> {
+pub(super) fn find<'a>(sets: &'a [Dataset], factor: Option<&'a str>) -> Result<Arms<'a>, Refused> {
     let (all, folded) = match (sets, factor) {
         ([set], Some(factor)) => {
             let found = set.factor(factor).filter(|factor| factor.levels.len() > 1);
             let found = found.ok_or_else(|| {
                 let (name, known) = (&set.name, factors_text(set));
                 Refused::new(format!(
-                    "{name} has no factor {factor:?} with two levels or more; there are {known}"
+                    "{name} has no factor {factor:?} with two levels or more; choose from {known}"
                 ))
             })?;
             let arm = |level: &String| arm(set, level, |it| it.levels.get(factor) == Some(level));
@@ -82,7 +79,7 @@ pub(super) fn select<'a>(
         ([set], None) => {
             let known = factors_text(set);
             return Err(Refused::new(format!(
-                "one input: name a second one, or --factor to compare its levels; there are {known}"
+                "one input: name a second one, or a --factor whose levels to compare: {known}"
             )));
         }
         (_, None) => inputs(sets),
@@ -123,10 +120,10 @@ fn arm<'a>(set: &'a Dataset, name: &str, is_of: impl Fn(&Trial) -> bool) -> ArmT
 }
 
 /// Two arms in time order, if one is known to have ended before the other began.
-fn in_turn<'s, 'a>(
-    first: &'s ArmTrials<'a>,
-    second: &'s ArmTrials<'a>,
-) -> Option<[&'s ArmTrials<'a>; 2]> {
+fn in_turn<'s>(
+    first: &'s ArmTrials<'s>,
+    second: &'s ArmTrials<'s>,
+) -> Option<[&'s ArmTrials<'s>; 2]> {
     let starts = |arm: &ArmTrials| -> Option<Vec<u64>> {
         arm.trials.iter().map(|trial| trial.started_unix_ns).collect()
     };
@@ -144,7 +141,7 @@ pub(super) fn warnings(arms: &Arms) -> Vec<String> {
     let noisy = (1..arms.all.len()).filter(|second| !arms.are_exact(*second));
     for [before, after] in noisy.filter_map(|at| in_turn(&arms.all[0], &arms.all[at])) {
         warnings.push(format!(
-            "{} was made wholly before {}: a drift of the machine would look like a difference; \
+            "{} ran entirely before {}: a drift of the machine would look like a difference; \
              interleave them in blocks (thrashlab experiment)",
             before.arm.name, after.arm.name
         ));
@@ -152,25 +149,21 @@ pub(super) fn warnings(arms: &Arms) -> Vec<String> {
     let recorded = |trial: &Trial| trial.started_unix_ns.is_some() || trial.block.is_some();
     if !arms.trials().all(recorded) {
         warnings.push(
-            "the order in which the trials were made is not recorded: a drift of the machine \
+            "the order in which the trials ran is not recorded: a drift of the machine \
              cannot be ruled out"
                 .to_owned(),
         );
     }
     for ArmTrials { arm: Arm { name, trials: all, .. }, trials } in &arms.all {
-        let mut problems: BTreeMap<String, usize> = BTreeMap::new();
-        for problem in trials.iter().filter_map(|trial| trial.remark()) {
-            *problems.entry(problem).or_insert(0) += 1;
-        }
+        let problems = trials.iter().filter_map(|trial| trial.remark()).counts();
         let warning = |(problem, count)| format!("{name}: {count} of {all} trials: {problem}");
-        warnings.extend(problems.into_iter().map(warning));
+        warnings.extend(problems.into_iter().sorted().map(warning));
     }
     warnings
 }
 
 fn factors_text(set: &Dataset) -> String {
     let several = set.factors.iter().filter(|factor| factor.levels.len() > 1);
-    let texts: Vec<String> =
-        several.map(|factor| format!("{} ({})", factor.name, factor.levels.join(", "))).collect();
-    if texts.is_empty() { "none with two levels".to_owned() } else { texts.join(", ") }
+    let texts = several.map(|it| format!("{} ({})", it.name, it.levels.join(", "))).join(", ");
+    if texts.is_empty() { "none with two levels".to_owned() } else { texts }
 }

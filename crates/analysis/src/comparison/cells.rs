@@ -9,7 +9,7 @@ use super::arms::{ArmTrials, Arms, Levels, Seen, samples};
 use super::overall::UnjudgedCell;
 use super::{Cell, Outcome, PairedBy, Side, Unit, outcomes, seeds, stalls};
 use crate::dataset::LOAD;
-use crate::explained::{Explained, ExplainedDifference, difference};
+use crate::explained::{Explained, ExplainedDifference, difference, is_counted};
 use crate::{Response, Standing, Trial};
 
 /// The response of a probe; a delay of 0, below the clock's resolution, counts as 1 ns.
@@ -239,8 +239,8 @@ fn single(arm: &str, unit: Unit, deterministic: bool) -> String {
         (Unit::Trials, _) => format!("{arm} has a single figure in some cells"),
         (Unit::Samples, true) => format!("{arm} has one seed: exact for it, and one draw of many"),
         (Unit::Samples, false) => format!(
-            "{arm} has a single run in some cells: samples are compared, and how runs differ \
-             from each other was not seen"
+            "{arm} has a single run in some cells: samples are compared, and variation \
+             between runs is unknown"
         ),
     }
 }
@@ -257,8 +257,8 @@ fn censored(first: &Side, second: &Side) -> Option<String> {
     let Side { censored, samples, .. } = first;
     (censored + second.censored > 0).then(|| {
         format!(
-            "{censored} of {samples} and {} of {} samples were given up: they took longer than \
-             they count",
+            "{censored} of {samples} and {} of {} samples timed out: they took longer than \
+             recorded",
             second.censored, second.samples
         )
     })
@@ -272,7 +272,7 @@ fn explained(
     alpha: f64,
 ) -> Option<ExplainedDifference> {
     fn of<'a>(seen: &Seen<'a>) -> Option<&'a [Explained]> {
-        Some(&seen.trial.explained[..]).filter(|it| it.iter().any(Explained::is_counted))
+        Some(&seen.trial.explained[..]).filter(|all| all.iter().any(|it| is_counted(&it.parts_ns)))
     }
     let [first, second] = chosen;
     let pairs = first.iter().zip(second).filter_map(|(one, other)| of(one).zip(of(other)));

@@ -1,5 +1,6 @@
 //! The conclusion, in one sentence.
 
+use itertools::Itertools;
 use stats::{Method, Verdict, says_nothing};
 
 use super::{Cell, Comparison, Ends, Outcome, Overall};
@@ -29,13 +30,11 @@ pub(super) fn sentence(comparison: &Comparison) -> String {
             )),
         }
     };
-    let sentences: Vec<String> = (1..comparison.arms.len()).filter_map(of_arm).collect();
-    format!("{}.", sentences.join("; "))
+    (1..comparison.arms.len()).filter_map(of_arm).join("; ") + "."
 }
 
 /// The effects over all cells.
 fn over_all(arm: usize, comparison: &Comparison) -> String {
-    let of_arm = comparison.overall.iter().filter(|overall| overall.arm == arm);
     let text = |overall: &Overall| {
         let interval = overall.effect.as_ref().map(|it| interval(it.low, it.high));
         let interval = interval.unwrap_or_default();
@@ -43,8 +42,9 @@ fn over_all(arm: usize, comparison: &Comparison) -> String {
         let Overall { response, ratio, ratio_mark, .. } = overall;
         format!("{found} over {} in {response} {ratio_mark}×{ratio:.2}{interval}", overall.over())
     };
-    let texts: Vec<String> = of_arm.map(text).collect();
-    if texts.is_empty() { String::new() } else { texts.join(", ") + "; cell by cell " }
+    let of_arm = comparison.overall.iter().filter(|overall| overall.arm == arm);
+    let texts = of_arm.map(text).join(", ");
+    if texts.is_empty() { texts } else { texts + "; cell by cell " }
 }
 
 fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
@@ -130,9 +130,7 @@ fn of_many(cells: &[&Cell], comparison: &Comparison) -> String {
         let [.., words] = words(verdict);
         Some(format!("{words} {count} of {}{most}", measured.len()))
     };
-    let parts: Vec<String> = kinds.into_iter().filter_map(of_kind).collect();
-    if !parts.is_empty() {
-        texts.push(parts.join(", "));
-    }
+    let of_kinds = kinds.into_iter().filter_map(of_kind).join(", ");
+    texts.extend(Some(of_kinds).filter(|text| !text.is_empty()));
     texts.join("; ")
 }

@@ -21,7 +21,7 @@ const WANTED: [(&str, &str); 9] = [
     ("lru_gen", "multi-generational LRU"),
 ];
 /// A fact that differs at every boot and means nothing.
-const BOOT: &str = "boot_id";
+pub const BOOT_ID: &str = "boot_id";
 
 /// A fact that is not the same in all arms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -37,7 +37,7 @@ pub struct Difference {
 /// The facts that differ: the most important first, then the others by name.
 pub(super) fn differences(arms: &Arms) -> Vec<Difference> {
     let names = arms.trials().flat_map(|trial| trial.environment.keys()).map(String::as_str);
-    let facts: BTreeSet<&str> = names.filter(|fact| *fact != BOOT).collect();
+    let facts: BTreeSet<&str> = names.filter(|fact| *fact != BOOT_ID).collect();
     let wanted = WANTED.iter().map(|(fact, _)| *fact).filter(|fact| facts.contains(fact));
     let others = facts.iter().copied().filter(|fact| WANTED.iter().all(|(name, _)| name != fact));
     let of_environment = wanted.chain(others).map(|fact| {

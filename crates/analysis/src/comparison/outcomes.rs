@@ -45,10 +45,7 @@ impl Ends {
         let mut causes: Vec<(&String, &u64)> =
             self.second.causes.iter().chain(&self.first.causes).collect();
         causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        match causes.first() {
-            Some((cause, _)) => format!("{text}: {cause}"),
-            None => text,
-        }
+        if let Some((cause, _)) = causes.first() { format!("{text}: {cause}") } else { text }
     }
 }
 

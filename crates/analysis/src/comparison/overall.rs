@@ -1,7 +1,7 @@
 //! The primary estimate of a comparison: one effect of an arm over all its cells.
 //!
 //! To avoid selection, all cells of a response with a ratio count once ([`stats::overall`]), but
-//! no wholes beside parts. A trial counts by its median in each cell, as one trial in all of them.
+//! no wholes next to parts. A trial counts by its median in each cell, as one trial in all of them.
 
 use serde::Serialize;
 use stats::{
@@ -47,7 +47,6 @@ impl Overall {
     }
 }
 
-/// A cell before it is judged.
 pub(super) struct UnjudgedCell {
     pub(super) cell: Cell,
     /// The costs to test, if any.
@@ -118,7 +117,9 @@ fn not_decided(why: NotDecided) -> &'static str {
     match why {
         NotDecided::TooFewValues => "too few values",
         NotDecided::IntervalIncludesOne => "the interval includes 1 and more than the margin",
-        NotDecided::NotAmongSoMany => "the difference is not sure among so many overall effects",
+        NotDecided::NotAmongSoMany => {
+            "the difference is not certain among that many overall effects"
+        }
         NotDecided::MarginInsideInterval => "a difference, but perhaps within the margin",
         NotDecided::BoundsDecide => "lower bounds leave it open",
     }

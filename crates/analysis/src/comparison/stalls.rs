@@ -49,7 +49,7 @@ pub struct Share {
 pub(super) fn stalls(sides: [&[Seen]; 2], noload: Option<&[Seen]>, alpha: f64) -> Option<Stalls> {
     let [first, second] = sides.map(samples);
     let noload = noload.and_then(|noload| bounded_median(&samples(noload)));
-    // A multiple of a bound is no limit: the true one may exceed every delay.
+    // A multiple of a bound is not a limit: the true one may exceed every delay.
     let reference = noload.or_else(|| bounded_median(&first));
     let limit_ns = STALL_FACTOR * reference.filter(|it| !it.is_lower_bound)?.value;
     let (first, second) = (share(&first, limit_ns, alpha)?, share(&second, limit_ns, alpha)?);

@@ -45,19 +45,13 @@ pub(super) fn add(cell: &mut Cell, unit: &str, margin: f64, exact: bool) {
     } else {
         "and nothing finer is shown"
     };
+    let place = format!("{} {}", cell.response, cell.label());
     cell.notes.push(format!(
         "{}: all values are multiples of {tick_ms} ms, a timer tick at HZ={}: the resolution is \
          one tick, {note}",
-        place(cell),
+        place.trim_end(),
         tick.hz
     ));
-}
-
-fn place(cell: &Cell) -> String {
-    match &*cell.label() {
-        "" => cell.response.clone(),
-        label => format!("{} {label}", cell.response),
-    }
 }
 
 fn tick(cell: &Cell, margin: f64) -> Option<Tick> {

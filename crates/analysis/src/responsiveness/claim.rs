@@ -206,7 +206,8 @@ pub fn claims<'a>(ratios: impl Iterator<Item = (&'a str, Ratio)>) -> Vec<String>
         match claim {
             Claim::ThisRun => format!(
                 "{loads}The ratio to noload ({method}) and its interval describe this run, whose \
-                 samples are the unit. How runs differ was not seen: --seeds 1..5 would show it."
+                 samples are the unit. Variation between runs is unknown: --seeds 1..5 would show \
+                 it."
             ),
             Claim::TheseRuns => format!(
                 "{loads}The ratio to noload ({method}) and its interval describe these {units} runs, \
@@ -216,7 +217,7 @@ pub fn claims<'a>(ratios: impl Iterator<Item = (&'a str, Ratio)>) -> Vec<String>
                 let unit = if *claim == Claim::Seeds { "seed" } else { "block" };
                 let own = match paired {
                     true => "each to its own noload",
-                    false => "beside those of noload, which lacks some of them",
+                    false => "next to those of noload, which lacks some of them",
                 };
                 format!(
                     "{loads}The unit of the ratio and its interval is the {unit}: medians of {units} \

@@ -15,7 +15,7 @@ pub(crate) fn reading(row: &Row, baseline_median_ns: Option<f64>) -> String {
     let died = match row.status {
         EndStatus::LoadDied => "the load died",
         EndStatus::KernelDied => "the kernel died",
-        EndStatus::OutOfMemory => "killed for want of memory",
+        EndStatus::OutOfMemory => "killed for lack of memory",
         EndStatus::Killed => "killed",
         EndStatus::Failed => "failed",
         EndStatus::Complete | EndStatus::Interrupted | EndStatus::Timeout => "",
@@ -116,7 +116,7 @@ fn feeling(row: &Row, baseline_median_ns: Option<f64>) -> String {
             let needs = row.ratio.map_or_else(String::new, |ratio| ratio.needs_text());
             format!("cannot tell: an interval {needs}")
         }
-        Feeling::Same => "as without load, as far as this can tell".to_owned(),
+        Feeling::Same => "as without load, as far as this run shows".to_owned(),
     }
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn overall(rows: &[Row]) -> String {
         .filter(|(_, ratio)| ratio.low > 1.0)
         .max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
     let text = match worst {
-        None => "No load makes it slower, as far as this can tell".to_owned(),
+        None => "No load makes it slower, as far as this run shows".to_owned(),
         Some((row, ratio)) => {
             let high = match ratio.high {
                 f64::INFINITY => "∞".to_owned(),

@@ -93,14 +93,9 @@ impl WhySlow {
             return None;
         }
         worst.sort_by_key(|sample| std::cmp::Reverse(sample.explained.delay_ns));
-        let slow = Account::of(worst.iter().map(|sample| &sample.explained));
+        let slow = Account::from_samples(worst.iter().map(|sample| &sample.explained));
         let explained = slow.explained_share();
         Some(Self { load: load.to_owned(), responses, limit_ns, slow, explained, worst })
-    }
-
-    /// Whether a kernel counter explains a part.
-    pub fn has_sources(&self) -> bool {
-        self.slow.is_counted()
     }
 }
 

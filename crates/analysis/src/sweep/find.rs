@@ -3,7 +3,6 @@
 use serde::Serialize;
 use stats::{Knee, Shape};
 
-use super::fit::knee_of;
 use super::rows::{Verification, verification};
 use super::{Boundary, Curve, End, Hysteresis, Moved, Row, Settings, hysteresis, moved, orient};
 
@@ -17,7 +16,7 @@ const LEAST_EXPLAINED: f64 = 0.5;
 
 /// What the measurements of a sweep show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct SweepResult {
     /// The levels, from low to high.
     pub rows: Vec<Row>,
     /// The end of the plateau.
@@ -59,24 +58,17 @@ pub struct Headroom {
     pub high: f64,
 }
 
-impl Found {
-    /// The knee, if there is one.
-    pub fn knee(&self) -> Option<&Knee> {
-        knee_of(&self.shape)
-    }
-}
-
 /// Reads the measurements of a curve.
-pub fn find(curve: &Curve, settings: &Settings) -> Found {
+pub fn find(curve: &Curve, settings: &Settings) -> SweepResult {
     let orient::Oriented { rows, plateau, shape, unmeasurable, notes, .. } =
         orient::orient(curve, settings);
-    let knee = knee_of(&shape);
+    let knee = shape.knee();
     let is_fast = |row: &&Row| row.relative_speed.is_some_and(|speed| speed >= CAPACITY_SPEED);
     let capacity = match plateau {
         End::Low => rows.iter().rfind(is_fast),
         End::High => rows.iter().find(is_fast),
     };
-    Found {
+    SweepResult {
         capacity: capacity.map(|row| row.level),
         verification: knee.map(|knee| verification(curve, knee)),
         hysteresis: knee.and_then(|knee| hysteresis::hysteresis(curve, knee, plateau, settings)),
@@ -159,7 +151,7 @@ fn fault_cost(curve: &Curve, confidence: f64) -> Result<FaultCost, String> {
         return Err(format!("faults explain {percent:.0} % of the variance of system time"));
     }
     if cost.low <= 0.0 {
-        return Err("system time does not grow with faults for certain".to_owned());
+        return Err("system time does not certainly grow with faults".to_owned());
     }
     Ok(FaultCost::Known {
         cost_ns: cost.cost,

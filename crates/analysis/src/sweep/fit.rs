@@ -22,14 +22,6 @@ pub(super) fn shape(curve: &Curve, plateau: End, settings: &Settings) -> Shape {
     in_levels(stats::knee(&levels, &settings.knee), plateau, &measured)
 }
 
-/// The knee of a shape, if there is one.
-pub(super) fn knee_of(shape: &Shape) -> Option<&Knee> {
-    match shape {
-        Shape::Knee(knee) => Some(knee),
-        _ => None,
-    }
-}
-
 /// A shape in the levels that were measured, from logarithms and maybe 1 / level.
 fn in_levels(mut shape: Shape, plateau: End, measured: &[f64]) -> Shape {
     let level = |fitted: &mut f64| {

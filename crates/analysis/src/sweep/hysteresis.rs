@@ -103,7 +103,7 @@ pub(super) fn knees(curve: &Curve, plateau: End, settings: &Settings) -> [Option
     [UP, DOWN].map(|way| {
         let of_way = curve.points.iter().filter(|point| ways.get(&point.pass) == Some(&way));
         let part = Curve { points: of_way.cloned().collect(), ..Curve::default() };
-        fit::knee_of(&fit::shape(&part, plateau, settings)).cloned()
+        fit::shape(&part, plateau, settings).knee().cloned()
     })
 }
 

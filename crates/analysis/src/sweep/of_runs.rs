@@ -11,7 +11,7 @@ use crate::{MemoryWork, Standing, from_runs, increase, joined};
 
 /// The cost of work on memory: time for each touch.
 const COST: &str = "touch_ns";
-/// Responses of [`from_runs`] that are the cost of other measures; the first that is there counts.
+/// Responses of [`from_runs`] that are the cost of other measures; the first that exists counts.
 const USUAL: [&str; 2] = ["delay_ns", "elapsed_ns"];
 
 /// A run as a measurement, with the name and unit of its cost.
@@ -34,7 +34,7 @@ pub struct OfRun {
 /// Figures are sums over the same part, except `page_table_bytes`, a size at its end. Counters are
 /// the increases of counters that only grow.
 pub fn of_run(run: &Run, response: Option<&str>) -> OfRun {
-    let mut made = match MemoryWork::of(run) {
+    let mut made = match MemoryWork::from_run(run) {
         Some(work) => of_memory(&work, response),
         None => of_response(run, response),
     };
@@ -93,7 +93,7 @@ fn increases(before: &CounterSet, after: &CounterSet) -> BTreeMap<String, f64> {
 const GROWING: [&str; 5] =
     ["nr_dirtied", "nr_written", "nr_vmscan_", "nr_foll_pin_", "nr_throttled_written"];
 
-/// Whether a counter counts events or time, and is no size.
+/// Whether a counter counts events or time, and is not a size.
 fn only_grows(source: &str, name: &str) -> bool {
     let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
     match source {
@@ -159,7 +159,7 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
 
 fn lacks<'a>(name: &str, has: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = has.collect::<BTreeSet<_>>().into_iter().collect();
-    format!("no response is named {name:?}; there are {}", names.join(", "))
+    format!("no response is named {name:?}; the responses are {}", names.join(", "))
 }
 
 #[cfg(test)]

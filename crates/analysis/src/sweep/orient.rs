@@ -16,7 +16,6 @@ pub(super) struct Oriented {
     pub(super) notes: Vec<String>,
 }
 
-/// Finds the plateau and the knee.
 pub(super) fn orient(curve: &Curve, settings: &Settings) -> Oriented {
     let mut table = rows::rows(curve);
     let plateau = settings.plateau.unwrap_or_else(|| plateau(curve, &table, settings));
@@ -26,11 +25,10 @@ pub(super) fn orient(curve: &Curve, settings: &Settings) -> Oriented {
         row.relative_speed = first.zip(row.cost).map(|(first, cost)| first / cost);
     }
     let (shape, by_way) = shape(curve, plateau, settings);
-    let is_left_out = |row: &&Row| row.level <= 0.0 && row.cost.is_some();
-    let left_out = table.iter().filter(is_left_out);
-    let mut notes: Vec<String> = left_out
-        .map(|row| format!("level {} has no logarithm and is left out of the fit", row.level))
-        .collect();
+    let left_out = table.iter().filter(|row| row.level <= 0.0 && row.cost.is_some());
+    let note =
+        |row: &Row| format!("level {} has no logarithm and is left out of the fit", row.level);
+    let mut notes: Vec<String> = left_out.map(note).collect();
     let unmeasurable = boundary(&table, plateau);
     for row in table.iter().filter(|row| row.cost.is_none()) {
         let is_beyond = |it: &Boundary| plateau.is_outside(row.level, it.first);

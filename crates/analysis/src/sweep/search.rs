@@ -91,7 +91,7 @@ impl Search {
         range.check()?;
         let SearchSettings { resolution, coarse, passes, budget, find } = settings;
         if !(resolution > 0.0 && resolution < 1.0) {
-            return Err(format!("the resolution must lie between 0 and 1, not at {resolution}"));
+            return Err(format!("the resolution must be between 0 and 1, not {resolution}"));
         }
         if coarse < 2 || passes == 0 {
             return Err(format!(
@@ -101,7 +101,7 @@ impl Search {
         let KneeSettings { confidence, least_rise, .. } = find.knee;
         if !(confidence > 0.0 && confidence < 1.0 && least_rise > 1.0) {
             return Err(format!(
-                "the confidence must lie between 0 and 1 and the least rise above 1, not at \
+                "the confidence must be between 0 and 1 and the least rise above 1, not \
                  {confidence} and {least_rise}"
             ));
         }

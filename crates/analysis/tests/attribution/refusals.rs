@@ -44,11 +44,11 @@ fn unknown_names_are_told_what_there_is() {
         ..Options::default()
     };
     let text = refusal(&found, &options(Some("cpu"), None, None));
-    assert!(text.contains("there are page_faults"), "{text}");
+    assert!(text.contains("choose from page_faults"), "{text}");
     let text = refusal(&found, &options(None, Some("compiler"), None));
-    assert!(text.contains("there are pl1_version, system"), "{text}");
+    assert!(text.contains("choose from pl1_version, system"), "{text}");
     let text = refusal(&found, &options(None, None, Some("18.0")));
-    assert!(text.contains("there are 17.11, 18.9, 18.11"), "{text}");
+    assert!(text.contains("choose from 17.11, 18.9, 18.11"), "{text}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! What lies under a knee, by the counters that moved.
+//! What changes at a knee, by the counters that moved.
 
 use std::collections::BTreeMap;
 
-use analysis::sweep::{Curve, FaultCost, Found, Moved, Point, Settings, find};
+use analysis::sweep::{Curve, FaultCost, Moved, Point, Settings, SweepResult, find};
 
 use super::subject::Noise;
 
@@ -61,7 +61,7 @@ fn refaults(limit_mb: f64, noise: f64) -> Point {
     }
 }
 
-fn moved(found: &Found) -> &Moved {
+fn moved(found: &SweepResult) -> &Moved {
     found.moved.as_ref().unwrap()
 }
 
@@ -166,7 +166,7 @@ fn what_grows_with_the_level_has_not_moved_at_the_knee() {
     assert!(moved.movers.is_empty(), "{moved:?}");
     assert_eq!(
         moved.conclusion.as_deref(),
-        Some("no kernel counter moved: translation (TLB) or cache")
+        Some("no kernel counter changed: translation (TLB) or cache")
     );
 }
 
@@ -208,7 +208,7 @@ fn of_two_hundred_counters_of_a_busy_machine_none_is_taken_for_the_cause() {
         assert!(moved.movers.is_empty(), "{:?}", names(moved));
         assert_eq!(
             moved.conclusion.as_deref(),
-            Some("no kernel counter moved: translation (TLB) or cache")
+            Some("no kernel counter changed: translation (TLB) or cache")
         );
     }
 }

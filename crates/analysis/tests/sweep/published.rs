@@ -1,8 +1,8 @@
-//! The tables of 1990: what they say of their machines.
+//! The tables of 1990: what they show about their machines.
 
 use std::collections::BTreeMap;
 
-use analysis::sweep::{Curve, FaultCost, Found, Point, Settings, find};
+use analysis::sweep::{Curve, FaultCost, Point, Settings, SweepResult, find};
 use stats::Shape;
 
 /// A table of `reference/sun4`, a row a point; the cost is elapsed time per megabyte of `elapsed`.
@@ -25,7 +25,7 @@ fn table(name: &str, elapsed: &str) -> Curve {
     Curve { name: name.to_owned(), points: points.collect(), ..Curve::default() }
 }
 
-fn found(name: &str, elapsed: &str) -> Found {
+fn found(name: &str, elapsed: &str) -> SweepResult {
     find(&table(name, elapsed), &Settings::default())
 }
 

@@ -1,7 +1,7 @@
 //! A subject that is a function, and the loop that measures it as a sweep would.
 
 use analysis::sweep::{
-    Batch, Curve, Found, Point, Purpose, Range, Search, SearchSettings, Spacing,
+    Batch, Curve, Point, Purpose, Range, Search, SearchSettings, Spacing, SweepResult,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -13,11 +13,11 @@ pub(crate) enum Way {
     Down,
 }
 
-/// What was measured, in what batches, and what came of it.
+/// What was measured, in what batches, and the result.
 pub(crate) struct Sweep {
     pub(crate) curve: Curve,
     pub(crate) batches: Vec<Batch>,
-    pub(crate) found: Found,
+    pub(crate) found: SweepResult,
 }
 
 impl Sweep {
@@ -39,7 +39,7 @@ impl Sweep {
         self.batches.iter().any(|batch| batch.purpose == purpose)
     }
 
-    /// Asserts that the knee's interval holds `truth` and is as narrow as was asked for.
+    /// Asserts that the knee's interval holds `truth` and is as narrow as requested.
     pub(crate) fn assert_knee_at(&self, truth: f64, settings: &SearchSettings) {
         let knee = self.knee();
         let said = format!("{knee:?} after {} measurements", self.measurements());
@@ -85,7 +85,7 @@ pub(crate) fn sweep(
     })
 }
 
-/// The same, going on from a curve; `measure` fills in what it measures.
+/// The same, continuing from a curve; `measure` fills in what it measures.
 pub(crate) fn sweep_from(
     mut curve: Curve,
     range: Range,

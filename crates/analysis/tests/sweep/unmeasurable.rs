@@ -1,4 +1,4 @@
-//! Levels that cannot be measured: killed for want of memory, say.
+//! Levels that cannot be measured: killed for lack of memory, say.
 
 use analysis::sweep::{End, Purpose, Range, SearchSettings, Settings, Spacing};
 use stats::{KneeSettings, Shape};

@@ -15,17 +15,17 @@ use sys::clock::{monotonic_ns, process_cpu_ns, realtime_ns};
 
 use super::sources::{create, record};
 use super::{DoctorArgs, report_interval};
-use crate::{Failure, complain, print_bytes};
+use crate::{Failure, Result, complain, print_bytes};
 
 /// What empties a terminal and goes to its first line (ECMA-48).
 const CLEAR: &[u8] = b"\x1b[2J\x1b[H";
 
 /// Least time between two snapshots: a process that lives between them is not seen.
 const LEAST_PAUSE_NS: u64 = 1_000_000_000;
-/// Snapshots take at most one part in so many: 0.3 % of a CPU.
+/// Snapshots take at most one part in this many: 0.3 % of a CPU.
 const LOOK_SHARE: u64 = 300;
 
-pub(super) fn doctor(args: &DoctorArgs) -> Result<(), Failure> {
+pub(super) fn doctor(args: &DoctorArgs) -> Result<()> {
     let waiter = Waiter::new().context("catch signals")?;
     let costs = costs(args, &waiter, true)?;
     let mut survey = Survey::open();
@@ -69,8 +69,8 @@ fn announce_wait(until_ns: u64) {
     }
 }
 
-/// Takes snapshots until `until_ns`; whether the user stopped it, and the last snapshot, with the
-/// processes that ended meanwhile.
+/// Takes snapshots until `until_ns`. Returns whether the user stopped it, and the last snapshot
+/// with the processes that ended meanwhile.
 fn watch(waiter: &Waiter, until_ns: u64, mut look: impl FnMut() -> Snapshot) -> (bool, Snapshot) {
     let (mut ended, mut pause_ns) = (Snapshot::default(), LEAST_PAUSE_NS);
     loop {
@@ -93,17 +93,17 @@ fn wait(waiter: &Waiter, until_ns: u64) {
     }
 }
 
-fn since_boot(args: &DoctorArgs, survey: &mut Survey, costs: &UnitCosts) -> Result<(), Failure> {
+fn since_boot(args: &DoctorArgs, survey: &mut Survey, costs: &UnitCosts) -> Result<()> {
     let mut after: Snapshot = survey.snapshot(0);
     let before = after.at_boot(uptime_ns()?);
     report_interval(args, &before, &after, costs)
 }
 
 /// The time since boot in ns, from `/proc/uptime` (proc(5)).
-fn uptime_ns() -> Result<u64, Failure> {
+fn uptime_ns() -> Result<u64> {
     let text = fs::read_to_string("/proc/uptime").context("read /proc/uptime")?;
     let seconds: Option<f64> = text.split_whitespace().next().and_then(|word| word.parse().ok());
-    let seconds = seconds.with_context(|| format!("/proc/uptime: {text:?} is no time"))?;
+    let seconds = seconds.with_context(|| format!("/proc/uptime: {text:?} is not a time"))?;
     Ok((seconds * 1e9) as u64)
 }
 
@@ -121,7 +121,7 @@ fn header(survey: &Survey, costs: &UnitCosts) -> RecordingHeader {
     }
 }
 
-pub(super) fn measured_costs(args: &DoctorArgs) -> Result<UnitCosts, Failure> {
+pub(super) fn measured_costs(args: &DoctorArgs) -> Result<UnitCosts> {
     let waiter = Waiter::new().context("catch signals")?;
     let costs = costs(args, &waiter, false)?;
     match costs.costs.is_empty() {
@@ -131,12 +131,12 @@ pub(super) fn measured_costs(args: &DoctorArgs) -> Result<UnitCosts, Failure> {
 }
 
 /// What operations cost here: as measured earlier in this boot if `reuse`, else measured now.
-fn costs(args: &DoctorArgs, waiter: &Waiter, reuse: bool) -> Result<UnitCosts, Failure> {
+fn costs(args: &DoctorArgs, waiter: &Waiter, reuse: bool) -> Result<UnitCosts> {
     let stop = || waiter.stop_requested();
     let kept = cache_dir().map(|dir| dir.join("unit-costs"));
     let (costs, not_kept) = unit_costs(kept.as_deref(), &work_dirs(args), reuse, &stop);
     if let Some(why) = not_kept {
-        complain(&format!("thrashlab: costs are not kept: {why}"));
+        complain(&format!("thrashlab: cannot cache the costs: {why}"));
     }
     if waiter.stop_requested() { Err(Failure::Interrupted) } else { Ok(costs) }
 }

@@ -14,13 +14,13 @@ use store::results::read_runs;
 
 use super::{DoctorArgs, report_interval, write_metrics};
 use crate::output::show;
-use crate::{Failure, OrWrong, print};
+use crate::{Failure, OrWrong, Result, print};
 
 /// The published counters of pmegs.
 const HATCNT: &str = "sun4/hatcnt";
 
 /// Diagnoses a recording: its last snapshot against its first.
-pub(super) fn replay(args: &DoctorArgs, file: &Path) -> Result<(), Failure> {
+pub(super) fn replay(args: &DoctorArgs, file: &Path) -> Result<()> {
     let name = || file.display().to_string();
     let text = fs::read_to_string(file).or_wrong(name())?;
     let recording = Recording::parse(&text).map_err(Error::msg).or_wrong(name())?;
@@ -35,7 +35,7 @@ pub(super) fn replay(args: &DoctorArgs, file: &Path) -> Result<(), Failure> {
     }
 }
 
-pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
+pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<()> {
     if let Some(name) = what.strip_prefix("reference:") {
         return published(args, name);
     }
@@ -45,7 +45,7 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
         let place = path.display().to_string();
         let snapshots = from_run(run).map_err(Error::msg).with_context(|| place.clone());
         let (before, after) = snapshots.map_err(Failure::WrongUse)?;
-        // Costs of this machine say nothing of the one that was measured.
+        // Costs of this machine mean nothing for the one that was measured.
         all.push((place, diagnose(&Interval::new(&before, &after), &UnitCosts::default())));
     }
     let named: Vec<_> = all.iter().map(|(place, found)| (Some(place.as_str()), found)).collect();
@@ -68,22 +68,22 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn published(args: &DoctorArgs, name: &str) -> Result<(), Failure> {
+fn published(args: &DoctorArgs, name: &str) -> Result<()> {
     let wrong = |why: String| wrong!("reference:{name}: {why}");
     if name != HATCNT {
-        return Err(wrong(format!("these are no counters; there are those of reference:{HATCNT}")));
+        return Err(wrong(format!("this is not a set of counters; use reference:{HATCNT}")));
     }
     let cells = reference::find(name).and_then(reference::Reference::cells).unwrap_or_default();
     let word = |number: &str| {
         let row = cells.iter().find(|row| row.first() == Some(&number));
         let value = row.and_then(|row| row.get(1)?.parse::<u64>().ok());
-        value.ok_or_else(|| wrong(format!("there is no word {number}")))
+        value.ok_or_else(|| wrong(format!("there is no counter {number}")))
     };
     show(&pmeg_estimate_document(word("4")?, word("5")?), &args.output)
 }
 
 /// A new file for a recording; an existing one is never overwritten.
-pub(super) fn create(path: &Path) -> Result<File, Failure> {
+pub(super) fn create(path: &Path) -> Result<File> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     file.or_wrong(format!("create {}", path.display()))
 }
@@ -92,7 +92,7 @@ pub(super) fn record(
     args: &DoctorArgs,
     recording: &mut Option<File>,
     value: &impl Serialize,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let (Some(file), Some(path)) = (recording, &args.record) else { return Ok(()) };
     let line = recording_line(value).context("write the recording")?;
     Ok(file.write_all(line.as_bytes()).with_context(|| format!("write {}", path.display()))?)

@@ -1,6 +1,6 @@
 //! `thrashlab mmu curve`: miss-ratio curves and working sets of a trace.
 
-use analysis::sweep::{Curve, Found, Point, Settings, find};
+use analysis::sweep::{Curve, Point, Settings, SweepResult, find};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use experiment::typed::factor;
@@ -13,19 +13,22 @@ use trace::Granularity;
 use super::noticed;
 use crate::output::{OutputArgs, show};
 use crate::trace::input::{Input, InputArgs};
-use crate::{Failure, complain, print};
+use crate::{Failure, Result, complain, print};
 
 const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab mmu curve t.tlt                     misses of an LRU cache of 4K pages, all sizes
-  thrashlab mmu curve t.tlt --page 4K,64K,2M    the same for several page sizes
-  thrashlab mmu curve t.tlt --line              and of 64-byte lines
-  thrashlab mmu curve t.tlt --sets 16,128       and set-associative ones, by ways
-  thrashlab mmu curve t.tlt --sample 0.01       from one page in a hundred, with bounds
-  thrashlab mmu curve t.tlt --sample-size 8192  from so many pages that memory is bounded
-  thrashlab mmu curve t.tlt --working-set       how much is in use over time
+  thrashlab mmu curve t.tlt
+                                   misses of an LRU cache of 4K pages, all sizes
+  thrashlab mmu curve t.tlt --page 4K,64K,2M  the same for several page sizes
+  thrashlab mmu curve t.tlt --line            and of 64-byte lines
+  thrashlab mmu curve t.tlt --sets 16,128     and set-associative ones, by ways
+  thrashlab mmu curve t.tlt --sample 0.01
+                                   from one page in a hundred, with bounds
+  thrashlab mmu curve t.tlt --sample-size 8192
+                                   from at most 8192 pages, which bounds memory
+  thrashlab mmu curve t.tlt --working-set     how much is in use over time
 
 Methods, formulas and limits: docs/mmu-curve.md.";
 
@@ -35,11 +38,11 @@ pub(crate) struct CurveArgs {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Page sizes, powers of two from 4K [default: 4K, if no lines are asked for]
+    /// Page sizes, powers of two from 4K [default: 4K, unless --line is given]
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = page)]
     page: Vec<Unit>,
 
-    /// Lines of 64 bytes too
+    /// Also draw the curve of 64-byte lines
     #[arg(long)]
     line: bool,
 
@@ -52,28 +55,28 @@ pub(crate) struct CurveArgs {
         value_parser = clap::value_parser!(u32).range(1..=4096))]
     ways: u32,
 
-    /// Sample this part of the pages
+    /// Fraction of the pages to sample, such as 0.01
     #[arg(long, value_name = "RATE", conflicts_with = "sample_size")]
     sample: Option<f64>,
 
-    /// Sample at most so many pages
+    /// Maximum number of pages to sample
     #[arg(long, value_name = "PAGES")]
     sample_size: Option<usize>,
 
-    /// Seed of everything random: of the sample
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// The working set over time, in windows of so many references
+    /// The working set over time, in windows of this many references
     #[arg(long, value_name = "WINDOW", num_args = 0..=1, default_missing_value = "1048576",
         value_parser = clap::value_parser!(u64).range(1..))]
     working_set: Option<u64>,
 
-    /// One process, by its number in the trace, instead of all together
+    /// Only this process, by its number in the trace
     #[arg(long, value_name = "N")]
     process: Option<u32>,
 
-    /// Smallest rise that is a knee: of the miss ratio
+    /// Minimum rise of the cost that counts as a knee
     #[arg(long, value_name = "FACTOR", default_value_t = KneeSettings::default().least_rise,
         value_parser = factor)]
     least_rise: f64,
@@ -95,7 +98,7 @@ fn page(text: &str) -> Result<Unit, String> {
     }
 }
 
-pub(crate) fn curve(args: &CurveArgs) -> Result<(), Failure> {
+pub(crate) fn curve(args: &CurveArgs) -> Result<()> {
     let request = request(args);
     let mut profile = Profile::new(&request).map_err(|error| Failure::WrongUse(error.into()))?;
     let name = args.input.path.display().to_string();
@@ -127,7 +130,7 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<(), Failure> {
         notes
             .push(format!("stopped: the curve is of the first {} references", profiled.references));
     }
-    tell(args, &name, &profiled, &notes)?;
+    print_curves(args, &name, &profiled, &notes)?;
     if stopped { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
@@ -149,19 +152,14 @@ fn request(args: &CurveArgs) -> Request {
     }
 }
 
-fn tell(
-    args: &CurveArgs,
-    name: &str,
-    profiled: &Profiled,
-    notes: &[String],
-) -> Result<(), Failure> {
+fn print_curves(args: &CurveArgs, name: &str, profiled: &Profiled, notes: &[String]) -> Result<()> {
     if args.csv {
         notes.iter().for_each(|note| complain(&format!("thrashlab: {note}")));
         return print(&miss_ratio_csv(profiled));
     }
     let mut settings = Settings::default();
     settings.knee.least_rise = args.least_rise;
-    let knees: Vec<(Curve, Found)> = profiled
+    let knees: Vec<(Curve, SweepResult)> = profiled
         .units
         .iter()
         .map(|unit| {
@@ -197,9 +195,9 @@ fn over_entries(name: &str, unit: &UnitCurves) -> Curve {
 fn as_json(
     name: &str,
     profiled: &Profiled,
-    knees: &[(Curve, Found)],
+    knees: &[(Curve, SweepResult)],
     notes: &[String],
-) -> Result<serde_json::Value, Failure> {
+) -> Result<serde_json::Value> {
     let value = || -> serde_json::Result<serde_json::Value> {
         let mut value = serde_json::to_value(profiled)?;
         value["schema"] = SCHEMA.into();

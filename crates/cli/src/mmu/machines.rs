@@ -8,13 +8,13 @@ use model::units::format_size;
 use render::{Block, Document, Table};
 use serde::Serialize;
 
-use crate::Failure;
 use crate::output::{OutputArgs, show};
+use crate::{Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:
   thrashlab mmu machines
-  thrashlab mmu machines zen4 > mine.toml      a description to change
+  thrashlab mmu machines zen4 > mine.toml  a description to change
   thrashlab mmu run --machine ./mine.toml t.tlt";
 
 #[derive(Args)]
@@ -31,7 +31,7 @@ pub(crate) struct MachinesArgs {
 #[derive(Serialize)]
 struct Entry {
     about: String,
-    /// Its description, if one machine is asked for.
+    /// Its description, if one machine is requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     figures: String,
@@ -39,7 +39,7 @@ struct Entry {
     name: String,
 }
 
-pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
+pub(crate) fn machines(args: &MachinesArgs) -> Result<()> {
     if let Some(name) = &args.name {
         // As text it is its description, which can be changed and given back.
         let text = experiment::machine_text(name).map_err(crate::wrong)?;

@@ -19,27 +19,27 @@ use super::simulator::SimulatorArgs;
 use super::work::{Whole, Work};
 use super::{place, simulator};
 use crate::output::{OutputArgs, show};
-use crate::{Failure, OrWrong, complain, wrong};
+use crate::{OrWrong, Result, complain, wrong};
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab mmu run vmtest --machine sparcstation1 --hat old --range 2M..32M --seeds 10 \\
-      --compare reference:sun4/vmtest-sparcstation1-old-hat
-                                        the table of 1990, row by row
+  thrashlab mmu run vmtest --machine sparcstation1 --hat old --range 2M..32M \\
+      --seeds 10 --compare reference:sun4/vmtest-sparcstation1-old-hat
+                        the table of 1990, row by row
   thrashlab mmu run vmtest:24M --hat new --set pmegs=256
-                                        another machine
-  thrashlab mmu run vmtest:process_size=4M --range 8M..32M --seeds 5 --run-files results
-                                        run files, for sweep --from, compare, show
+                        another machine
+  thrashlab mmu run vmtest:process_size=4M --range 8M..32M --seeds 5 \\
+      --run-files results
+                        run files, for sweep --from, compare, show
   thrashlab mmu run xterms --hat old --seeds 10
-                                        several users (xterms, shells, lisp, database, a *.toml)
+                        several users (xterms, shells, lisp, database, a *.toml)
   thrashlab mmu run t.tlt --machine sparcstation1 --set copies=8
-                                        eight of a recorded program at the same time
-  thrashlab mmu run --machine zen4 t.tlt
-                                        misses and walks of a recorded program
+                        eight of a recorded program at the same time
+  thrashlab mmu run --machine zen4 t.tlt  misses and walks of a recorded program
   thrashlab mmu run --machine zen4 -- gzip -9 < big > /dev/null
-                                        the same without a trace file
+                        the same without a trace file
 
-What is simulated and how sure it is: docs/mmu.md.";
+What is simulated and how certain it is: docs/mmu.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -52,12 +52,12 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     sim: SimulatorArgs,
 
-    /// Of a program its sizes, from where to where, such as 2M..32M [default: those of the table
-    /// that it is compared with, else the program's own]
+    /// Sizes of the program, such as 2M..32M [default: those of the table of --compare, else the
+    /// program's own]
     #[arg(long, value_name = "FIRST..LAST", value_parser = sizes)]
     range: Option<(u64, u64)>,
 
-    /// From one size to the next [default: 2M as in 1990 up to 32M, else in equal ratios]
+    /// Distance from one size to the next [default: 2M as in 1990 up to 32M, else in equal ratios]
     #[arg(long, value_name = "SIZE", requires = "range", value_parser = parse_size_bytes)]
     step: Option<u64>,
 
@@ -65,11 +65,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SEEDS", default_value = "1", value_parser = seeds)]
     seeds: Seeds,
 
-    /// A table beside it: reference:NAME, a folder of runs or a CSV
+    /// A table to compare it with: reference:NAME, a folder of runs or a CSV
     #[arg(long, value_name = "WHAT")]
     compare: Option<String>,
 
-    /// Of a program the folder for its run files [default: they are not kept]
+    /// Folder for the run files of the program [default: not kept]
     #[arg(long, value_name = "DIR")]
     run_files: Option<PathBuf>,
 
@@ -83,7 +83,7 @@ pub(crate) struct RunArgs {
 
 impl RunArgs {
     /// Refuses what is for programs with a size; it must not be passed over in silence.
-    fn refuse_what_programs_have(&self) -> Result<(), Failure> {
+    fn refuse_what_programs_have(&self) -> Result<()> {
         let given = [
             ("--range", self.range.is_some()),
             ("--compare", self.compare.is_some()),
@@ -98,7 +98,7 @@ impl RunArgs {
     }
 }
 
-pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &RunArgs) -> Result<()> {
     let name = &args.sim.machine;
     let text = experiment::machine_text(name).map_err(wrong)?;
     let machine = Machine::parse(&text).or_wrong(format!("machine {name}"))?;
@@ -122,9 +122,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
 }
 
 /// Simulates a mix of several users or a trace on a Sun-4 with every seed: what it counts.
-fn run_whole(args: &RunArgs, whole: &Whole, settings: &[Setting]) -> Result<(), Failure> {
+fn run_whole(args: &RunArgs, whole: &Whole, settings: &[Setting]) -> Result<()> {
     args.refuse_what_programs_have()?;
-    let mmu = simulator::machine(&args.sim.settings(None, settings))?;
+    let (mmu, _) = simulator::machine(&args.sim.settings(None, settings))?;
     let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;
     let seeds = &args.seeds;
     let simulated = |index: usize| simulate(&setup, &whole.workload, seeds[index]);

@@ -1,12 +1,11 @@
 //! The simulated machine as it is typed, with what runs on it.
 
-use anyhow::anyhow;
 use clap::Args;
 use experiment::typed::{Setting, setting};
 use experiment::{CellPlan, SubjectArg, TimingChanges, TypedJob, is_parameter};
 use model::{JobSpec, Measure, MmuSpec};
 
-use crate::{Failure, guests, wrong};
+use crate::{Result, guests, wrong};
 
 #[derive(Args)]
 pub(super) struct SimulatorArgs {
@@ -22,7 +21,7 @@ pub(super) struct SimulatorArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(super) set: Vec<Setting>,
 
-    /// Guests or simulations at a time [default: one a CPU]
+    /// Guests or simulations at a time [default: one per CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }
@@ -32,8 +31,8 @@ impl SimulatorArgs {
         self.jobs.map_or_else(guests::cpus, usize::from)
     }
 
-    /// The settings of a cell with this program, by their names in plans; `set` is `--set`, or what is
-    /// left of it.
+    /// The settings of a cell with this program, by their names in plans; `set` is `--set`, or what
+    /// is left of it.
     pub(super) fn settings(&self, program: Option<&TypedJob>, set: &[Setting]) -> Vec<Setting> {
         let own = |name: &str, value: &String| (name.to_owned(), value.clone());
         let mut all = vec![own("subject", &"mmu".to_owned()), own("mmu.machine", &self.machine)];
@@ -53,27 +52,20 @@ impl SimulatorArgs {
     }
 }
 
-/// The simulated machine that settings describe.
-pub(super) fn machine(settings: &[Setting]) -> Result<MmuSpec, Failure> {
-    machine_of(typed(settings)?)
-}
-
-/// The simulated machine and the program that settings describe.
-pub(super) fn machine_and_program(settings: &[Setting]) -> Result<(MmuSpec, JobSpec), Failure> {
-    let cell = typed(settings)?.check().map_err(wrong)?;
-    match cell.measure.clone() {
-        Measure::Job(job) => Ok((machine_of(cell)?, *job)),
-        Measure::Probe(probe) => Err(Failure::WrongUse(anyhow!("{} is no program", probe.name))),
+/// The simulated machine that settings describe, and their cell.
+pub(super) fn machine(settings: &[Setting]) -> Result<(MmuSpec, CellPlan)> {
+    let cell = CellPlan::typed(None, TimingChanges::default(), settings).map_err(wrong)?;
+    match &cell.subject {
+        Some(SubjectArg::Mmu(mmu)) => Ok((*mmu.clone(), cell)),
+        _ => Err(wrong!("--set subject: it is a simulated machine")),
     }
 }
 
-fn typed(settings: &[Setting]) -> Result<CellPlan, Failure> {
-    CellPlan::typed(None, TimingChanges::default(), settings).map_err(wrong)
-}
-
-fn machine_of(cell: CellPlan) -> Result<MmuSpec, Failure> {
-    match cell.subject {
-        Some(SubjectArg::Mmu(mmu)) => Ok(*mmu),
-        _ => Err(wrong!("--set subject: it is a simulated machine")),
+/// The simulated machine and the program that settings describe.
+pub(super) fn machine_and_program(settings: &[Setting]) -> Result<(MmuSpec, JobSpec)> {
+    let (mmu, cell) = machine(settings)?;
+    match cell.check().map_err(wrong)?.measure {
+        Measure::Job(job) => Ok((mmu, *job)),
+        Measure::Probe(probe) => Err(wrong!("{} is no program", probe.name)),
     }
 }

@@ -13,7 +13,7 @@ use super::simulator::SimulatorArgs;
 use super::work::Work;
 use super::{place, simulator};
 use crate::output::{OutputArgs, show};
-use crate::{Failure, wrong};
+use crate::{Result, wrong};
 
 /// A remedy is bought if it gains this much; two that differ by less are equally good.
 const LEAST_GAIN: f64 = 1.01;
@@ -23,7 +23,8 @@ const EXAMPLES: &str = "\
 Examples:
   thrashlab mmu whatif --machine sparcstation1 vmtest:24M
   thrashlab mmu whatif xterms
-  thrashlab mmu whatif vmtest:process_size=4M,size=24M --set contexts=16 --seeds 20 --json
+  thrashlab mmu whatif vmtest:process_size=4M,size=24M --set contexts=16 \\
+      --seeds 20 --json
 
 What each remedy is: docs/mmu.md.";
 
@@ -53,7 +54,7 @@ struct State {
     elapsed_ns: Vec<f64>,
 }
 
-/// A remedy and what it made of a state.
+/// A remedy and the state that it leads to.
 type Treated = (&'static Remedy, State);
 
 struct Trial<'a> {
@@ -62,7 +63,7 @@ struct Trial<'a> {
     untreated: Workload,
 }
 
-pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
+pub(crate) fn whatif(args: &WhatifArgs) -> Result<()> {
     let mut settings = args.sim.set.clone();
     let (mmu, name, workload) = match Work::find(&args.program, &mut settings)? {
         Work::Program(program) => {
@@ -72,7 +73,8 @@ pub(crate) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
             (mmu, name, workload)
         }
         Work::Whole(whole) => {
-            (simulator::machine(&args.sim.settings(None, &settings))?, whole.name, whole.workload)
+            let (mmu, _) = simulator::machine(&args.sim.settings(None, &settings))?;
+            (mmu, whole.name, whole.workload)
         }
     };
     let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;

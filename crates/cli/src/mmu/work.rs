@@ -8,7 +8,7 @@ use experiment::typed::Setting;
 use sun4::{MIXES, Mix, TraceProgram, Workload};
 use trace::{Granularity, open};
 
-use crate::Failure;
+use crate::{Failure, Result};
 
 /// Most visits of segments that are kept of a trace, some 100 bytes each.
 const MOST_VISITS: u64 = 1_000_000;
@@ -18,11 +18,11 @@ const COPIES: &str = "copies";
 pub(super) enum Work {
     /// A program that has a size and settings of its own.
     Program(TypedJob),
-    /// Whatever has none.
+    /// Work without a size.
     Whole(Whole),
 }
 
-/// Work without a size of its own.
+/// Work that has no size parameter.
 pub(super) struct Whole {
     pub(super) name: String,
     pub(super) workload: Workload,
@@ -32,7 +32,7 @@ pub(super) struct Whole {
 
 impl Work {
     /// Finds it by name; removes the settings of traces from `settings`.
-    pub(super) fn find(what: &str, settings: &mut Vec<Setting>) -> Result<Self, Failure> {
+    pub(super) fn find(what: &str, settings: &mut Vec<Setting>) -> Result<Self> {
         let unknown = match what.parse::<TypedJob>() {
             Ok(program) => return Ok(Self::Program(program)),
             Err(why) => why,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::explained::{Explained, Part, explain};
+use analysis::explained::{Explained, Part, explain, is_counted};
 use model::units::format_duration_ns;
 use model::{Line, PassRecord, SampleRecord, WorkRecord};
 
@@ -16,7 +16,7 @@ const MOST_LOADS: usize = 10;
 const MOST_LETTERS: usize = 28;
 /// The letters of a sparkline, from the quickest to the slowest.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Letters of a duration, and those of the columns beside a sparkline.
+/// Letters of a duration, and those of the columns next to a sparkline.
 const DURATION: usize = 6;
 const LAST: usize = DURATION + 2;
 const LONGEST: usize = DURATION + 10;
@@ -43,7 +43,7 @@ struct Load {
 struct Worst {
     time_ns: f64,
     /// `206ms under cpuload: CPU wait 94 %`.
-    told: String,
+    text: String,
 }
 
 impl Live {
@@ -100,7 +100,7 @@ impl Live {
         self.last.remove(&run);
     }
 
-    fn add(&mut self, name: &str, time_ns: f64, told: impl FnOnce(String) -> String) {
+    fn add(&mut self, name: &str, time_ns: f64, text: impl FnOnce(String) -> String) {
         let place = self.loads.iter().position(|load| load.name == name).unwrap_or_else(|| {
             self.loads.push(Load { name: name.to_owned(), times_ns: Vec::new(), longest_ns: 0.0 });
             self.loads.len() - 1
@@ -112,16 +112,17 @@ impl Live {
         }
         load.longest_ns = load.longest_ns.max(time_ns);
         if self.worst.as_ref().is_none_or(|worst| time_ns > worst.time_ns) {
-            self.worst = Some(Worst { time_ns, told: told(format_duration_ns(time_ns)) });
+            self.worst = Some(Worst { time_ns, text: text(format_duration_ns(time_ns)) });
         }
     }
 
     /// The slowest response with its reason; `None` before the first one.
     pub(super) fn worst(&self) -> Option<String> {
-        self.worst.as_ref().map(|worst| format!("  slowest so far: {}", worst.told))
+        self.worst.as_ref().map(|worst| format!("  slowest so far: {}", worst.text))
     }
 
-    /// A line a load, of at most so many letters, and of the latest loads at most so many lines.
+    /// One line per load, up to a maximum width, and the latest loads up to a maximum number of
+    /// lines.
     pub(super) fn sparklines(&self, columns: usize, most: usize) -> Vec<String> {
         let shown = &self.loads[self.loads.len().saturating_sub(most.min(MOST_LOADS))..];
         let all = || shown.iter().flat_map(|load| load.times_ns.iter().copied());
@@ -167,7 +168,7 @@ fn level(time_ns: f64, low_ns: f64, high_ns: f64) -> char {
 
 /// The largest parts of a delay; empty if no counter has any.
 fn spent(explained: &Explained) -> String {
-    if !explained.is_counted() {
+    if !is_counted(&explained.parts_ns) {
         return String::new();
     }
     let whole_ns = explained.delay_ns.max(1) as f64;

@@ -3,11 +3,11 @@
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
-/// Most draws that may follow each other at once.
+/// Most draws that may follow each other without a pause.
 const MOST_AT_ONCE: f64 = 10.0;
 /// How many draws a second there may be for longer.
 const DRAWS_PER_SECOND: f64 = 5.0;
-/// A terminal that does not say how large it is.
+/// A terminal that does not report its size.
 const USUAL: Size = Size { columns: 80, rows: 24 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,13 +18,14 @@ pub(super) struct Size {
 
 pub(super) struct Screen {
     lines: Vec<String>,
-    /// Draws that may be made at once.
+    /// Draws that may follow each other without a pause.
     draws: f64,
     drawn: Instant,
 }
 
 impl Screen {
-    /// A screen without lines; `None` if standard error is no terminal that can draw lines again.
+    /// A screen without lines; `None` if standard error is not a terminal that can draw lines
+    /// again.
     pub(super) fn new() -> Option<Self> {
         let is_terminal = std::io::stderr().is_terminal();
         let kind = std::env::var_os("TERM").unwrap_or_default();
@@ -52,7 +53,7 @@ impl Screen {
         }
     }
 
-    /// Draws other lines in place of the last ones, or none.
+    /// Replaces the lines drawn last; without `lines` it only clears them.
     pub(super) fn show(&mut self, lines: Vec<String>) {
         if lines.is_empty() && self.lines.is_empty() {
             return;
@@ -95,7 +96,7 @@ pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// As many lines as there is room for above the cursor's own, each shorter than the terminal is
-/// wide, so that none goes on in the next row.
+/// wide, so that none wraps into the next row.
 fn fitted(mut lines: Vec<String>, size: Size) -> Vec<String> {
     lines.truncate(size.rows.saturating_sub(1));
     let most = size.columns.saturating_sub(1);
@@ -107,15 +108,15 @@ fn fitted(mut lines: Vec<String>, size: Size) -> Vec<String> {
 ///
 /// A terminal that has become narrower has rewrapped the lines, so rows are counted at its present
 /// width. A character is taken to be one column wide.
-fn frame(shown: &[String], size: Size, said: Option<&str>, lines: &[String]) -> String {
+fn frame(shown: &[String], size: Size, message: Option<&str>, lines: &[String]) -> String {
     let rows = |line: &String| line.chars().count().div_ceil(size.columns).max(1);
     let mut text = match shown.iter().map(rows).sum::<usize>() {
         // Whatever was typed meanwhile goes too, such as the ^C.
         0 => "\r".to_owned(),
         up => format!("\r\x1b[{up}A"),
     };
-    if let Some(said) = said {
-        text += &format!("\x1b[J{}\n", model::shown::shown(said));
+    if let Some(message) = message {
+        text += &format!("\x1b[J{}\n", model::shown::shown(message));
     }
     for line in lines {
         text += &format!("{line}\x1b[K\n");
@@ -161,8 +162,8 @@ mod tests {
     #[test]
     fn a_sentence_stays_above_the_lines() {
         let shown = owned(&["1"]);
-        let said = frame(&shown, NARROW, Some("a long sentence"), &shown);
-        assert_eq!(said, "\r\x1b[1A\x1b[Ja long sentence\n1\x1b[K\n\x1b[J");
+        let text = frame(&shown, NARROW, Some("a long sentence"), &shown);
+        assert_eq!(text, "\r\x1b[1A\x1b[Ja long sentence\n1\x1b[K\n\x1b[J");
     }
 
     #[test]

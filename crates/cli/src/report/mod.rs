@@ -14,7 +14,7 @@ use render::{HTML, Style};
 use crate::compare::margin;
 use crate::output::{OutputArgs, deliver};
 use crate::progress::Progress;
-use crate::{Failure, OrWrong};
+use crate::{OrWrong, Result};
 
 use read::Results;
 
@@ -22,21 +22,23 @@ const FILE: &str = "report.html";
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab report results/                         writes report.html, which needs nothing else
-  thrashlab report before/ after/ -o change.html    two results compared, their systems too
-  thrashlab report EXPERIMENT --format markdown     for a pull request
+  thrashlab report results/  writes report.html, a self-contained page
+  thrashlab report before/ after/ -o change.html
+                             two results and their systems compared
+  thrashlab report EXPERIMENT --format markdown
+                             for a pull request
   thrashlab report SWEEP --format vega > charts.json
-                                                    the charts as Vega-Lite specifications
+                             the charts as Vega-Lite specifications
   thrashlab report reference:multics/experiment4 -o multics.html
 
-Results are folders of runs, run files, experiments, sweeps, and whatever compare, attribute and
-sweep --from read. The same files give the same bytes.";
+Results are folders of runs, run files, experiments, sweeps, and whatever
+compare, attribute and sweep --from read. The same files give the same bytes.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportArgs {
     /// Folders of runs, run files, experiments, sweeps, `reference:NAME`, or results of other
-    /// programs; of several, the first one is what the others are compared with
+    /// programs; of several, the first one is the reference
     #[arg(required = true, value_name = "RESULTS")]
     results: Vec<String>,
 
@@ -52,7 +54,7 @@ pub(crate) struct ReportArgs {
     margin: f64,
 }
 
-pub(crate) fn report(args: &ReportArgs) -> Result<(), Failure> {
+pub(crate) fn report(args: &ReportArgs) -> Result<()> {
     let mut results = Results::read(&args.results, args.factor.as_deref(), args.margin)
         .or_wrong("read results")?;
     let material = results.material();
@@ -76,11 +78,13 @@ pub(crate) fn of_run(
         let name = folder.to_str().with_context(|| format!("{}: not UTF-8", folder.display()))?;
         let mut results = Results::of_folder(name, made, measure)?;
         let material = results.material();
-        let page = HTML.write(&report::page::report(&material), &Style::default())?;
+        let page = (HTML.write)(&report::page::report(&material), &Style::default())?;
         write_whole(&path, page.as_bytes()).with_context(|| format!("write {}", path.display()))
     };
     match written() {
         Ok(()) => progress.say(&format!("report: {}", path.display())),
-        Err(why) => progress.say(&format!("warning: there is no report: {}", crate::chain(&why))),
+        Err(why) => {
+            progress.say(&format!("warning: no report was written: {}", crate::chain(&why)))
+        }
     }
 }

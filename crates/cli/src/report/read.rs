@@ -74,8 +74,8 @@ impl Results {
         Ok(results)
     }
 
-    /// Adds `what` under the title `name`, and as `typed` in commands; its observations, if it is no
-    /// sweep.
+    /// Adds `what` under the title `name`, and as `typed` in commands; its observations, if it is
+    /// no sweep.
     fn add(&mut self, what: &str, name: String, typed: String) -> anyhow::Result<Option<Dataset>> {
         let path = Path::new(what);
         let mut input = Input { typed, ..Input::new(name.as_str()) };
@@ -109,7 +109,7 @@ impl Results {
         Ok(set)
     }
 
-    /// The curves of a sweep; those of another experiment with a numeric factor are no sweep.
+    /// The curves of a sweep; those of another experiment with a numeric factor are not sweeps.
     fn curves_of(
         &self,
         what: &str,
@@ -181,7 +181,7 @@ impl Results {
         Ok(runs)
     }
 
-    /// What a report is made of; to be called once.
+    /// The input of a report; to be called once.
     pub(super) fn material(&mut self) -> Material<'_> {
         let mut inputs: Vec<Input<'_>> = mem::take(&mut self.inputs);
         for (input, curves) in inputs.iter_mut().zip(&self.curves) {
@@ -198,7 +198,7 @@ impl Results {
     }
 }
 
-/// The only factor beside the load that has several levels.
+/// The only factor besides the load that has several levels.
 fn only_factor(set: &Dataset) -> Option<String> {
     let mut varied =
         set.factors.iter().filter(|factor| factor.name != LOAD && factor.levels.len() > 1);

@@ -10,30 +10,42 @@ use clap::Args;
 use keep::out_file::OutFile;
 use model::units::format_size;
 use report::trace_notes;
-use trace::{Format, Granularity, Header, Left, create};
+use trace::{Format, Granularity, Header, Omitted, create};
 
-use super::input::{Input, InputArgs, format};
-use crate::{Failure, complain};
+use super::input::{Input, InputArgs};
+use crate::{Result, complain};
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab trace convert lackey.txt -o t.tlt
+  thrashlab trace convert champsim.xz -o t.tlt --input-format champsim
+  thrashlab trace convert t.tlt -o t.din --to din
+  valgrind --tool=lackey --trace-mem=yes ls 2>&1 | thrashlab trace convert - \\
+      -o ls.tlt
+
+Formats, and what each of them loses: docs/tracing.md.";
 
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
     input: InputArgs,
 
-    /// Write the trace to this file; `-` is standard output, and a file appears when it is whole
+    /// Write the trace to this file; `-` is standard output, and a file appears only when it is
+    /// complete
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
 
     /// Its format: tlt, lackey, din, oracleGeneral or csv
-    #[arg(long, value_name = "FORMAT", value_parser = format, default_value = "tlt")]
+    #[arg(long, value_name = "FORMAT", default_value = "tlt")]
     to: Format,
 }
 
-pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
+pub(crate) fn convert(args: &ConvertArgs) -> Result<()> {
     let is_pages = args.to == Format::OracleGeneral;
     if is_pages && args.output.as_os_str() == "-" {
-        let reason = "oracleGeneral stores with each request when the next one comes, so earlier \
-                      records are changed later: name a file with -o";
+        let reason = "oracleGeneral stores the time of the next request in each record, which \
+                      needs a file: name one with -o";
         return Err(wrong!(reason));
     }
     let columns = if is_pages { Granularity::Page } else { Granularity::Reference };
@@ -50,7 +62,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let left = sink.finish().with_context(out)?;
     out_file.map_or(Ok(()), OutFile::finish).with_context(out)?;
     if !args.input.quiet {
-        tell(args, references, left);
+        report_converted(args, references, left);
     }
     let notes = trace_notes(&input.notes());
     if !notes.is_empty() {
@@ -67,7 +79,7 @@ fn output(path: &Path) -> io::Result<(Option<OutFile>, File)> {
     OutFile::create(path).map(|(out_file, file)| (Some(out_file), file))
 }
 
-/// What the own format is to tell of the trace.
+/// What our own format records about the trace.
 fn header(input: &Input, args: &ConvertArgs) -> Header {
     let version = env!("CARGO_PKG_VERSION");
     match input.notes().header {
@@ -87,7 +99,7 @@ fn header(input: &Input, args: &ConvertArgs) -> Header {
 }
 
 /// What was written, and what the format could not take.
-fn tell(args: &ConvertArgs, references: u64, left: Left) {
+fn report_converted(args: &ConvertArgs, references: u64, left: Omitted) {
     let size_bytes = std::fs::metadata(&args.output).map_or(0, |metadata| metadata.len());
     let mut text = format!(
         "thrashlab: {references} references in {} ({})",
@@ -98,7 +110,10 @@ fn tell(args: &ConvertArgs, references: u64, left: Left) {
         text += &format!("; {} has no events, {} were left out", args.to.name(), left.events);
     }
     if left.blocks_of_other_threads > 0 {
-        text += &format!("; {} does not tell threads apart, all are one now", args.to.name());
+        text += &format!(
+            "; {} does not distinguish threads, so all are merged into one",
+            args.to.name()
+        );
     }
     complain(&text);
 }

@@ -13,20 +13,20 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use trace::{Block, Format, Granularity, Notes, Source, open_as};
 
 use super::read_ahead::ReadAhead;
-use crate::Failure;
+use crate::{Failure, Result};
 
 /// How often a moving line is drawn at most.
 const DRAWS_PER_SECOND: u8 = 5;
 
 #[derive(Args)]
 pub(crate) struct InputArgs {
-    /// The trace, `-` for standard input; it may be compressed by gzip, xz or zstd
+    /// The trace, `-` for standard input; it may be compressed with gzip, xz or zstd
     #[arg(value_name = "FILE")]
     pub(crate) path: PathBuf,
 
     /// Format of the input; of a trace tlt, lackey, din, champsim, champsim-cloudsuite,
     /// oracleGeneral or csv [default: recognised by its content]
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    #[arg(long, value_name = "FORMAT")]
     input_format: Option<Format>,
 
     /// No progress on standard error
@@ -44,13 +44,9 @@ pub(crate) struct Input {
 
 type Opened = (Format, Box<dyn Source + Send>);
 
-pub(crate) fn format(name: &str) -> Result<Format, String> {
-    name.parse()
-}
-
 impl Input {
     /// Opens a trace; from here on signals are caught, and checked between blocks.
-    pub(crate) fn open(args: &InputArgs, columns: Granularity) -> Result<Self, Failure> {
+    pub(crate) fn open(args: &InputArgs, columns: Granularity) -> Result<Self> {
         let waiter = Waiter::new().context("catch signals")?;
         let name = args.path.display().to_string();
         let (format, source) = open_ahead(args, columns, &waiter)?;
@@ -67,10 +63,7 @@ impl Input {
     }
 
     /// Gives each block to `each`, until the end.
-    pub(crate) fn for_each(
-        &mut self,
-        mut each: impl FnMut(&Block) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    pub(crate) fn for_each(&mut self, mut each: impl FnMut(&Block) -> Result<()>) -> Result<()> {
         let mut block = Block::default();
         let outcome = loop {
             let stop = || self.waiter.stop_requested();
@@ -91,11 +84,11 @@ impl Input {
 }
 
 /// Opens a trace on another thread, as a pipe may block.
-fn open_ahead(args: &InputArgs, columns: Granularity, waiter: &Waiter) -> Result<Opened, Failure> {
-    let (tell, opened) = channel();
+fn open_ahead(args: &InputArgs, columns: Granularity, waiter: &Waiter) -> Result<Opened> {
+    let (sender, opened) = channel();
     let (path, format) = (args.path.clone(), args.input_format);
     // Who does not listen any more has been interrupted.
-    thread::spawn(move || drop(tell.send(open_as(&path, columns, format))));
+    thread::spawn(move || drop(sender.send(open_as(&path, columns, format))));
     loop {
         if waiter.stop_requested() {
             return Err(Failure::Interrupted);

@@ -37,7 +37,7 @@ impl ReadAhead {
         Self { messages, used, notes, read_bytes, ended: false }
     }
 
-    /// As [`Source::next`], but gives up when `stop` says so: then `None`.
+    /// As [`Source::next`], but returns `None` early once `stop` returns true.
     pub(crate) fn next_unless(
         &mut self,
         block: &mut Block,
@@ -108,7 +108,7 @@ fn read(mut source: Box<dyn Source + Send>, full: &SyncSender<Message>, empty: &
 mod tests {
     use super::*;
 
-    /// Hands out so many blocks, then fails or ends.
+    /// Hands out this many blocks, then fails or ends.
     struct Numbers {
         left: u64,
         fails: bool,

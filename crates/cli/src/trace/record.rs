@@ -5,14 +5,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use keep::out_file::OutFile;
 use model::units::format_size;
 use sys::process::Exit;
 use trace::{Granularity, Header};
 use tracer::{Ended, Recording, Request, Tool, TracerError, Written};
 
-use crate::{Failure, OrWrong, complain};
+use crate::output::named;
+use crate::{Failure, OrWrong, Result, complain};
 
 /// What a shell adds to the number of a signal that ended a command.
 const OF_SIGNALS: i32 = 128;
@@ -20,11 +21,13 @@ const OF_SIGNALS: i32 = 128;
 const EXAMPLES: &str = "\
 Examples:
   thrashlab trace record -o t.tlt -- gzip -9 < big > /dev/null
-  thrashlab trace record --pages --fetch -- make -j4      pages only, with instructions
+  thrashlab trace record --pages --fetch -- make -j4
+                        pages only, with instructions
   thrashlab trace record --skip 1000000000 --limit 100000000 -- ./program
 
-The command has standard input, output and error to itself, and its exit code is passed on. Its
-children, threads and what they execute are recorded too. Cost and limits: docs/tracing.md.";
+The command has standard input, output and error to itself, and its exit code is
+passed on. Its children, threads and what they execute are recorded too. Cost
+and limits: docs/tracing.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -33,48 +36,47 @@ pub(crate) struct RecordArgs {
     #[arg(long, short, value_name = "FILE", default_value = "trace.tlt")]
     output: PathBuf,
 
-    /// Record fetches of instructions too
+    /// Record instruction fetches too
     #[arg(long)]
     fetch: bool,
 
-    /// Record only which pages are referred to, not each reference; enough for TLBs, and smaller
+    /// Record only the pages that are referenced, not each reference; enough for TLBs, and smaller
     #[arg(long)]
     pages: bool,
 
-    /// Leave out so many references at the beginning
+    /// Number of references to skip at the beginning
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip: u64,
 
-    /// Record so many references at most; the command goes on without being recorded
+    /// Maximum number of references to record; the command then continues unrecorded
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
     /// What records it [default: qemu, or valgrind where there is no QEMU]
-    #[arg(long, value_name = "TOOL")]
-    with: Option<With>,
+    #[arg(long, value_name = "TOOL", value_parser = named(&TOOLS))]
+    with: Option<Tool>,
 
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum With {
-    /// QEMU user mode with thrashlab's plugin
-    Qemu,
-    /// Valgrind's tool lackey: some hundred times slower, and the first process only
-    Valgrind,
-}
+/// What can record a command, by name.
+const TOOLS: [(&str, &str, Tool); 2] = [
+    ("qemu", "QEMU user mode with thrashlab's plugin", Tool::Qemu),
+    (
+        "valgrind",
+        "Valgrind's tool lackey: some hundred times slower, and the first process only",
+        Tool::Valgrind,
+    ),
+];
 
-pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
+pub(crate) fn record(args: &RecordArgs) -> Result<()> {
     let path = &args.output;
-    let name = || format!("make {}", path.display());
+    let name = || format!("create {}", path.display());
     let (out, file) = OutFile::create(path).or_wrong(name())?;
-    let tool = args.with.map(|with| match with {
-        With::Qemu => Tool::Qemu,
-        With::Valgrind => Tool::Valgrind,
-    });
-    let request = Request { command: &args.command, fetches: args.fetch, pages: args.pages, tool };
+    let (command, fetches, pages) = (&args.command, args.fetch, args.pages);
+    let request = Request { command, fetches, pages, tool: args.with };
     let mut recording = start(&request)?;
     // The command runs: from now on the file grows under its name, so that a recorder that is
     // killed leaves what it has recorded. A command that cannot be started replaces nothing.
@@ -85,12 +87,12 @@ pub(crate) fn record(args: &RecordArgs) -> Result<(), Failure> {
     let ended = recording.finish();
     let written = written.with_context(|| format!("write {}", path.display()))?;
     let ended = ended.map_err(anyhow::Error::new)?;
-    tell(path, &written, &ended);
+    report(path, &written, &ended);
     pass_on(&ended)
 }
 
 /// Starts recording a command, and says so if that will take long.
-pub(crate) fn start(request: &Request<'_>) -> Result<Recording, Failure> {
+pub(crate) fn start(request: &Request<'_>) -> Result<Recording> {
     let recording = Recording::start(request).map_err(|error| {
         let is_of_user = matches!(error, TracerError::NoProgram(_));
         let error = anyhow::Error::new(error);
@@ -98,7 +100,7 @@ pub(crate) fn start(request: &Request<'_>) -> Result<Recording, Failure> {
     })?;
     if recording.tool == Tool::Valgrind {
         complain(
-            "recording with valgrind: some hundred times slower than with QEMU \
+            "recording with valgrind: about a hundred times slower than with QEMU \
              (apt-get install qemu-user), and the first process only",
         );
     }
@@ -107,10 +109,8 @@ pub(crate) fn start(request: &Request<'_>) -> Result<Recording, Failure> {
 
 fn header(recording: &Recording, args: &RecordArgs) -> Header {
     let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
-    let name = match recording.tool {
-        Tool::Qemu => "qemu",
-        Tool::Valgrind => "valgrind",
-    };
+    let is_it = |(.., tool): &&(&str, &str, Tool)| *tool == recording.tool;
+    let name = TOOLS.iter().find(is_it).map(|(name, ..)| *name).unwrap_or_default();
     Header {
         program: words.join(" "),
         data: true,
@@ -123,7 +123,7 @@ fn header(recording: &Recording, args: &RecordArgs) -> Header {
 }
 
 /// Reports on standard error, as standard output is the command's.
-fn tell(path: &Path, written: &Written, ended: &Ended) {
+fn report(path: &Path, written: &Written, ended: &Ended) {
     let count = |count: u32, one: &str, many: &str| match count {
         1 => format!("1 {one}"),
         _ => format!("{count} {many}"),
@@ -136,20 +136,20 @@ fn tell(path: &Path, written: &Written, ended: &Ended) {
         count(ended.threads, "thread", "threads"),
         format_size(written.size_bytes),
     ));
-    tell_missed(ended);
+    report_missed(ended);
 }
 
-pub(crate) fn tell_missed(ended: &Ended) {
+pub(crate) fn report_missed(ended: &Ended) {
     for missed in &ended.missed {
         complain(&format!("not recorded: {missed}"));
     }
     if ended.interrupted {
-        complain("the recording was interrupted; what stands before is complete");
+        complain("the recording was interrupted; it is complete up to that point");
     }
 }
 
 /// The command's exit code as this program's own.
-pub(crate) fn pass_on(ended: &Ended) -> Result<(), Failure> {
+pub(crate) fn pass_on(ended: &Ended) -> Result<()> {
     let code = match ended.exit {
         Exit::Code(code) => code,
         Exit::Signal(number) => OF_SIGNALS + number,

@@ -11,10 +11,18 @@ use report::trace_document;
 use trace::{Granularity, Reader, Summary};
 
 use super::input::{Input, InputArgs};
-use crate::Failure;
 use crate::output::{OutputArgs, show};
+use crate::{Failure, Result};
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab trace stat t.tlt
+  thrashlab trace stat t.tlt --json
+  thrashlab trace stat champsim.xz --input-format champsim
+  thrashlab trace stat t.tlt --blocks  the index, without decompressing a block";
 
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct StatArgs {
     #[command(flatten)]
     input: InputArgs,
@@ -27,7 +35,7 @@ pub(crate) struct StatArgs {
     output: OutputArgs,
 }
 
-pub(crate) fn stat(args: &StatArgs) -> Result<(), Failure> {
+pub(crate) fn stat(args: &StatArgs) -> Result<()> {
     if args.blocks {
         return blocks(args);
     }
@@ -59,7 +67,7 @@ const HEADING: [&str; 10] = [
 ];
 
 /// A row a block, from the heads of the blocks alone.
-fn blocks(args: &StatArgs) -> Result<(), Failure> {
+fn blocks(args: &StatArgs) -> Result<()> {
     let path = args.input.path.display();
     let file = File::open(&args.input.path).with_context(|| path.to_string())?;
     let wrong = |error: trace::TraceError| Failure::from(anyhow!("{path}: {error}"));

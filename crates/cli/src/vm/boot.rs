@@ -1,4 +1,4 @@
-//! `thrashlab vm boot`: whether a kernel comes up as a guest, and what it says.
+//! `thrashlab vm boot`: whether a kernel boots as a guest, and its messages.
 
 use clap::Args;
 use keep::Cache;
@@ -7,12 +7,12 @@ use render::{Block, Document};
 use serde_json::json;
 use vm::Booted;
 
-use super::{MachineArgs, Setting};
+use super::{MachineArgs, VmContext};
 use crate::output::{OutputArgs, show};
-use crate::{Failure, guests};
+use crate::{Result, guests};
 
 const EXAMPLES: &str = "\
-Times are those of the wall clock.
+Times are wall-clock times.
 
 Examples:
   thrashlab vm boot
@@ -25,7 +25,7 @@ pub(crate) struct BootArgs {
     #[command(flatten)]
     machine: MachineArgs,
 
-    /// Print all that the kernel said
+    /// Print all kernel messages
     #[arg(long)]
     dmesg: bool,
 
@@ -34,7 +34,7 @@ pub(crate) struct BootArgs {
     json: bool,
 }
 
-/// What of a kernel's messages says which machine it found.
+/// The kernel messages that show which machine it found.
 const TELLING: [&str; 3] = ["Linux version ", "Kernel command line: ", "Memory: "];
 /// What warns, as it is written.
 const WARNING: [&str; 3] = ["WARNING", "BUG", "Call Trace"];
@@ -42,8 +42,8 @@ const WARNING: [&str; 3] = ["WARNING", "BUG", "Call Trace"];
 const WARNING_WORDS: [&str; 2] = ["error", "fail"];
 const MOST_WARNINGS: usize = 20;
 
-pub(crate) fn boot(args: &BootArgs) -> Result<(), Failure> {
-    let Setting { waiter, progress, spec } = args.machine.setting()?;
+pub(crate) fn boot(args: &BootArgs) -> Result<()> {
+    let VmContext { waiter, progress, spec } = args.machine.prepare()?;
     progress.say(&format!("booting {} with {}", spec.machine.name, spec.kernel));
     let cache = Cache::of_user();
     let stop = || waiter.stop_requested();

@@ -1,5 +1,6 @@
 //! `thrashlab vm kernels`: kernels at hand, and what they are good for.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use agent::Waiter;
@@ -8,14 +9,14 @@ use clap::Args;
 use keep::Cache;
 use kernels::{AvailableKernel, Kernel, KernelArg, KernelError, KernelPlace, locate, survey};
 use render::{Block, Cell, Document, Table};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use vm::MODULES;
 
 use crate::output::{OutputArgs, show};
-use crate::{Failure, OrWrong, guests};
+use crate::{OrWrong, Result, guests};
 
 const EXAMPLES: &str = "\
-A kernel that is named is fetched if need be, and kept in the cache. Nothing is installed.
+A named kernel is downloaded if needed, and cached. Nothing is installed.
 
 Examples:
   thrashlab vm kernels
@@ -45,7 +46,7 @@ pub(crate) struct KernelsArgs {
 /// Kernels of the archive that are listed without --all.
 const MOST_OF_ARCHIVE: usize = 15;
 
-pub(crate) fn kernels(args: &KernelsArgs) -> Result<(), Failure> {
+pub(crate) fn kernels(args: &KernelsArgs) -> Result<()> {
     let waiter = Waiter::new().context("catch signals")?;
     let outcome = if args.kernels.is_empty() { list(args) } else { describe(args) };
     outcome.map_err(|failure| guests::stopped_or(&waiter, failure))
@@ -57,7 +58,7 @@ struct Listed {
     read: Option<Result<Kernel, KernelError>>,
 }
 
-fn list(args: &KernelsArgs) -> Result<(), Failure> {
+fn list(args: &KernelsArgs) -> Result<()> {
     let cache_dir = Cache::of_user().kernels();
     let (archive, local): (Vec<AvailableKernel>, Vec<AvailableKernel>) =
         survey(&cache_dir, &args.dirs)
@@ -126,12 +127,12 @@ fn place_name(place: KernelPlace) -> &'static str {
 /// Why it cannot be a guest's.
 fn obstacle(kernel: &Kernel) -> Option<String> {
     if kernel.architecture != kernels::X86_64 {
-        return Some("it is for another processor than x86-64".to_owned());
+        return Some("it is not for x86-64".to_owned());
     }
     kernel.modules(&MODULES).err().map(|error| error.to_string())
 }
 
-fn describe(args: &KernelsArgs) -> Result<(), Failure> {
+fn describe(args: &KernelsArgs) -> Result<()> {
     let cache_dir = Cache::of_user().kernels();
     let mut described = Vec::new();
     for name in &args.kernels {
@@ -179,12 +180,9 @@ fn listed_json(listed: &Listed) -> Value {
 }
 
 fn as_json(name: &str, kernel: &Kernel) -> Value {
-    let words = kernel.facts.words.iter();
-    let facts: Map<String, Value> =
-        words.map(|(name, word)| ((*name).to_owned(), json!(word))).collect();
+    let facts: BTreeMap<_, _> = kernel.facts.words.iter().cloned().collect();
     let missing = kernel.facts.missing.iter();
-    let missing: Map<String, Value> =
-        missing.map(|it| (it.config.to_owned(), json!(it.lost))).collect();
+    let missing: BTreeMap<_, _> = missing.map(|it| (it.config, it.lost)).collect();
     json!({
         "kernel": name,
         "release": kernel.release,

@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 use vm::{DEFAULT, NAMED, VmRequest, load};
 
 use crate::output::{OutputArgs, show};
-use crate::{Failure, OrWrong, wrong};
+use crate::{OrWrong, Result, wrong};
 
 const EXAMPLES: &str = "\
 Examples:
   thrashlab vm machines
-  thrashlab vm machines p2-350 > mine.toml         to be changed, and used as machine=mine.toml";
+  thrashlab vm machines p2-350 > mine.toml
+                        a copy to edit, used as machine=mine.toml";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -31,7 +32,7 @@ pub(crate) struct MachinesArgs {
 const HEADING: [&str; 9] =
     ["machine", "mem", "kernel mem", "swap", "instruction", "disk", "delay", "rate", "profile"];
 
-pub(crate) fn machines(args: &MachinesArgs) -> Result<(), Failure> {
+pub(crate) fn machines(args: &MachinesArgs) -> Result<()> {
     if let Some(name) = &args.name {
         let description = load(name).map_err(wrong)?;
         let text = match NAMED.iter().find(|(known, _)| known == name) {

@@ -11,13 +11,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use vm::{Shell, ShellState};
 
-use super::{MachineArgs, Setting};
-use crate::{Failure, guests};
+use super::{MachineArgs, VmContext};
+use crate::{Failure, Result, guests};
 
 const EXAMPLES: &str = "\
-For looking around. Leave it with `exit` or Ctrl-D, or with Ctrl-] at once. Nothing of it is kept.
-It is not deterministic: while nobody types, its time follows the wall clock. It needs a static
-busybox on this machine. Without a terminal, it runs its input as a script.
+For exploring. Leave it with `exit` or Ctrl-D, or immediately with Ctrl-].
+Nothing is kept. It is not deterministic: while it waits for input, its time
+follows the wall clock. It needs a static busybox on this machine. Without a
+terminal, it runs its input as a script.
 
 Examples:
   thrashlab vm shell
@@ -40,8 +41,8 @@ const END_AGAIN: Duration = Duration::from_secs(1);
 /// How often the guest and the wish to stop are looked at.
 const TICK_NS: i64 = 20_000_000;
 
-pub(crate) fn shell(args: &ShellArgs) -> Result<(), Failure> {
-    let Setting { waiter, progress, spec } = args.machine.setting()?;
+pub(crate) fn shell(args: &ShellArgs) -> Result<()> {
+    let VmContext { waiter, progress, spec } = args.machine.prepare()?;
     let is_script = !stdin().is_terminal();
     progress.say(&format!("booting {} with {}", spec.machine.name, spec.kernel));
     let failed = |error| guests::stopped_or(&waiter, guests::failure(error));
@@ -54,7 +55,7 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<(), Failure> {
         wait(&mut []).context("wait for the guest")?;
     }
     if !is_script {
-        progress.say("leave with exit or Ctrl-D, or with Ctrl-] at once");
+        progress.say("leave with exit or Ctrl-D, or immediately with Ctrl-]");
     }
     let raw = RawTerminal::enter().context("set the terminal")?;
     let mut relay = Relay { is_script, typed: Vec::new(), input_ended: None };
@@ -64,7 +65,7 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<(), Failure> {
         }
         // In this order: what an ended guest has written is passed on before it is left.
         let state = shell.state();
-        match relay.turn(&shell).context("pass on what is typed and shown") {
+        match relay.turn(&shell).context("copy the terminal's input and output") {
             Ok(Turn::GoOn) => {}
             Ok(Turn::Leave) => break Ok(()),
             Err(error) => break Err(Failure::NotMeasured(error)),

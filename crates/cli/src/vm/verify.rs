@@ -12,27 +12,28 @@ use model::units::format_duration;
 use model::{EndStatus, Line, Spec, SubjectSpec, VmSpec};
 use render::{Block, Cell, Document, Table};
 use serde_json::{Value, json};
-use sys::process::{fork_child, signal, signals, wait};
+use sys::process::{end, fork_child};
 use vm::{Difference, Vm, VmOptions, first_difference};
 use workloads::{loads_and_provocations, probes};
 
-use super::{MachineArgs, Setting};
+use super::{MachineArgs, VmContext};
 use crate::guests;
 use crate::output::{OutputArgs, show};
 use crate::run::workload;
 use crate::timing::TimingArgs;
-use crate::{Failure, wrong};
+use crate::{Failure, Result, wrong};
 
 /// A load that uses processor, memory and disk.
 const VERIFIED_LOAD: &str = "2ctx-mem";
 
 const EXAMPLES: &str = "\
-Nothing is taken from the cache of cells. Exit codes: 0 identical, 1 not identical.
+The cell cache is not used. Exit codes: 0 identical, 1 not identical.
 
 Examples:
   thrashlab vm verify machine=micro
-  thrashlab vm verify machine=micro --boots 2      without the cache, too
-  thrashlab vm verify kernel=deb:linux-image-cloud-amd64 --load largewrite --probe exec";
+  thrashlab vm verify machine=micro --boots 2  without the cache, too
+  thrashlab vm verify kernel=deb:linux-image-cloud-amd64 --load largewrite \\
+      --probe exec";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -52,11 +53,11 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     timing: TimingArgs,
 
-    /// Seed of everything random
+    /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// Boots to compare; with more than one, none comes from the cache
+    /// Number of boots to compare; with more than one, none comes from the cache
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=100))]
     boots: u32,
@@ -68,17 +69,17 @@ pub(crate) struct VerifyArgs {
 
 /// Name of the cell; a part of its bytes.
 const RUN_ID: &str = "verify";
-/// A guest that writes nothing for this long is taken for stuck.
+/// A guest that writes nothing for this long counts as stuck.
 const SILENCE: Duration = Duration::from_secs(900);
 
-struct Made {
+struct VerifiedRun {
     boot: u32,
     is_host_busy: bool,
     wall: Duration,
     bytes: Vec<u8>,
 }
 
-pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
+pub(crate) fn verify(args: &VerifyArgs) -> Result<()> {
     let request = args.machine.request();
     if !request.machine.is_deterministic() {
         return Err(wrong!(
@@ -90,14 +91,14 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let settings = [("load", &args.load), ("probe", &args.probe)];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.clone()));
     let cell = CellPlan::typed(profile, args.timing.changes, &settings).map_err(wrong)?;
-    let setting = args.machine.setting()?;
-    let spec = cell.spec(SubjectSpec::Vm(Box::new(setting.spec.clone())), args.seed, 0, 0);
+    let context = args.machine.prepare()?;
+    let spec = cell.spec(SubjectSpec::Vm(Box::new(context.spec.clone())), args.seed, 0, 0);
     let mut made = Vec::new();
     for boot in 1..=args.boots {
-        runs_of_boot(&setting, &spec, args.boots > 1, boot, &mut made)?;
+        runs_of_boot(&context, &spec, args.boots > 1, boot, &mut made)?;
     }
     let differences = differences(&made);
-    let data = as_json(&setting.spec, &made, &differences);
+    let data = as_json(&context.spec, &made, &differences);
     show(&document(&made, &differences).with_data(data), &OutputArgs::printed(args.json))?;
     match differences.iter().all(Option::is_none) {
         true => Ok(()),
@@ -105,20 +106,20 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     }
 }
 
-/// The runs that go on from one boot: of the first one several, of the others one.
+/// The runs that continue from one boot: several of the first boot, one of each other.
 fn runs_of_boot(
-    Setting { waiter, progress, spec: machine }: &Setting,
+    VmContext { waiter, progress, spec: machine }: &VmContext,
     spec: &Spec,
     afresh: bool,
     boot: u32,
-    made: &mut Vec<Made>,
-) -> Result<(), Failure> {
+    made: &mut Vec<VerifiedRun>,
+) -> Result<()> {
     let cache = Cache::of_user();
     // Removed when this boot is done with.
     let scratch = afresh
         .then(|| Scratch::make(&cache.root, "verify"))
         .transpose()
-        .with_context(|| format!("make a folder in {}", cache.root.display()))?;
+        .with_context(|| format!("create a folder in {}", cache.root.display()))?;
     let cache = match &scratch {
         Some(scratch) => Cache { snapshots: scratch.path().to_owned(), ..cache },
         None => cache,
@@ -134,13 +135,13 @@ fn runs_of_boot(
         let load = is_host_busy.then(HostLoad::start).transpose().context("make the host busy")?;
         let begun = Instant::now();
         let bytes = run(&vm, spec, waiter)?;
-        made.push(Made { boot, is_host_busy, wall: begun.elapsed(), bytes });
+        made.push(VerifiedRun { boot, is_host_busy, wall: begun.elapsed(), bytes });
         drop(load);
     }
     Ok(())
 }
 
-fn run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<Vec<u8>, Failure> {
+fn run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut take = |part: &[u8], _: Option<&Line>| {
         bytes.extend_from_slice(part);
@@ -160,7 +161,7 @@ fn hash(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }
 
-fn differences(made: &[Made]) -> Vec<Option<Difference>> {
+fn differences(made: &[VerifiedRun]) -> Vec<Option<Difference>> {
     made.iter().map(|run| first_difference(&made[0].bytes, &run.bytes)).collect()
 }
 
@@ -168,7 +169,7 @@ fn first(differences: &[Option<Difference>]) -> Option<(usize, &Difference)> {
     differences.iter().enumerate().find_map(|(index, found)| Some((index, found.as_ref()?)))
 }
 
-fn document(made: &[Made], differences: &[Option<Difference>]) -> Document<'static> {
+fn document(made: &[VerifiedRun], differences: &[Option<Difference>]) -> Document<'static> {
     let heading = ["run", "boot", "host", "wall", "bytes", "as run 1"];
     let rows = made.iter().zip(differences).enumerate().map(|(index, (run, difference))| {
         [
@@ -199,7 +200,7 @@ fn document(made: &[Made], differences: &[Option<Difference>]) -> Document<'stat
     Document::of(vec![table.into(), Block::Verbatim(outcome)])
 }
 
-fn as_json(machine: &VmSpec, made: &[Made], differences: &[Option<Difference>]) -> Value {
+fn as_json(machine: &VmSpec, made: &[VerifiedRun], differences: &[Option<Difference>]) -> Value {
     let runs: Vec<Value> = made
         .iter()
         .zip(differences)
@@ -216,13 +217,9 @@ fn as_json(machine: &VmSpec, made: &[Made], differences: &[Option<Difference>]) 
         .collect();
     let found = first(differences);
     let difference = found.map(|(index, difference)| {
-        json!({
-            "runs": [1, index + 1],
-            "line": difference.line,
-            "byte": difference.byte,
-            "event": difference.event,
-            "around": [difference.around.0, difference.around.1],
-        })
+        let mut shown = json!(difference);
+        shown["runs"] = json!([1, index + 1]);
+        shown
     });
     json!({
         "machine": machine,
@@ -253,10 +250,7 @@ impl HostLoad {
 
 impl Drop for HostLoad {
     fn drop(&mut self) {
-        for pid in &self.0 {
-            let _ = signal(*pid, signals::KILL);
-            let _ = wait(*pid, true);
-        }
+        let _ = end(self.0.drain(..));
     }
 }
 
@@ -266,9 +260,9 @@ mod tests {
 
     use super::*;
 
-    fn made(text: &str) -> Made {
+    fn made(text: &str) -> VerifiedRun {
         let wall = Duration::from_millis(1500);
-        Made { boot: 1, is_host_busy: false, wall, bytes: text.as_bytes().to_vec() }
+        VerifiedRun { boot: 1, is_host_busy: false, wall, bytes: text.as_bytes().to_vec() }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Delay accounting and what is made of it. A test program of its own: the switch is the whole
+//! Delay accounting and what is derived from it. A test program of its own: the switch is the whole
 //! machine's, and other tests' runs would keep it on.
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -96,7 +96,7 @@ fn what_a_power_cut_left_on_is_put_back_by_the_next_start() {
     let (pid, queues) = (running.pid(), queue_keys(&fixture));
     send(child_of(&fixture, pid, "__cleanup").unwrap(), Signal::KILL);
     drop(running);
-    assert!(is_on(), "nobody was there to put it back");
+    assert!(is_on(), "no process was left to put it back");
     let arguments = "--load noload --points 1 --interval 10ms --output next";
     let next = fixture.finish(fixture.run_on("host:mem=64M", arguments));
     next.expect(0, &["had left: delay accounting"]);

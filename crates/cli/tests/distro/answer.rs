@@ -17,7 +17,7 @@ impl Answer {
         Self { code: code.parse().unwrap(), stdout: text(stdout), stderr: text(stderr) }
     }
 
-    /// Fails unless it ended with this code and said all these words on standard error.
+    /// Fails unless it ended with this code and printed all these words on standard error.
     #[track_caller]
     pub(crate) fn expect(&self, code: i32, words: &[&str]) -> &Self {
         assert_eq!(self.code, code, "{self:#?}");

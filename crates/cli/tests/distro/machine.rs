@@ -1,7 +1,7 @@
 //! The guest's machine in QEMU: its devices, its monitor, and the snapshot of it after its boot.
 //!
 //! One thread runs both virtual CPUs, without `cmpxchg16b`: in QEMU 7.2 that instruction corrupts
-//! the flags, and the kernel's allocator, which uses it where it is there, double-faults.
+//! the flags, and the kernel's allocator, which uses it where available, double-faults.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -52,12 +52,12 @@ pub(crate) struct Machine {
     /// Sockets, console and disk of this machine.
     own: TempDir,
     scripts: u32,
-    /// Answers that came before they were asked for.
+    /// Answers that came before the request.
     early: BTreeMap<u32, Answer>,
 }
 
 impl Machine {
-    /// A machine that goes on where the snapshot was taken, which is made if there is none.
+    /// A machine that continues from its snapshot, which is taken first if there is none.
     pub(crate) fn restore() -> Self {
         let snapshot = snapshot();
         let own = own_folder();
@@ -188,7 +188,7 @@ impl Machine {
         self.answer(number)
     }
 
-    /// What QEMU and the guest's console say.
+    /// The output of QEMU and the guest's console.
     fn said(&self) -> String {
         let read = |name| fs::read(self.own.path().join(name)).unwrap_or_default();
         let text = |name| String::from_utf8_lossy(&read(name)).into_owned();
@@ -206,7 +206,7 @@ impl Drop for Machine {
     }
 }
 
-/// The memory, which is a file of its own, is no part of the state.
+/// The memory, which is a file of its own, is not part of the state.
 fn ignoring_shared_memory() -> Value {
     json!({ "capabilities": [{ "capability": "x-ignore-shared", "state": true }] })
 }
@@ -252,7 +252,7 @@ fn snapshot() -> PathBuf {
     snapshot
 }
 
-/// What a snapshot depends on: the root file system, QEMU, and the machine as it stands here.
+/// What a snapshot depends on: the root file system, QEMU, and the machine as defined here.
 fn made_of() -> String {
     let version = Command::new(EMULATOR).arg("--version").output().unwrap().stdout;
     let recipe = fs::read_to_string(folder().join("recipe")).unwrap();

@@ -3,8 +3,8 @@
 
 use crate::guest::{Guest, SHORT};
 
-/// What is said of the scope.
-const SCOPE: &str = "not root: the sandbox is made in thrashlab-";
+/// The message about the scope.
+const SCOPE: &str = "not root: the sandbox is created in thrashlab-";
 
 #[test]
 fn an_ordinary_user_gets_a_sandbox_without_asking() {

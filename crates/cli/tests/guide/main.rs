@@ -1,4 +1,4 @@
-//! The commands of the guide do what the guide says.
+//! The commands of the guide do what the guide promises.
 //!
 //! Each command of a `console` block of the tutorial, the how-to pages and the README is executed
 //! in order, in one scratch folder and home per page, and its output is compared with the lines
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 /// Time after which a command is ended, in s.
 const PATIENCE_S: &str = "300";
-/// What a command may call beside thrashlab.
+/// What a command may call besides thrashlab.
 const PROGRAMS: &[&str] = &["thrashlab", "cd", "mkdir", "cat", "cp", "ls", "echo", "printf"];
 
 #[test]
@@ -109,7 +109,7 @@ impl Scratch {
         let output = self.execute(&step.command);
         let (out, err) = (self.text(&output.stdout), self.text(&output.stderr));
         let mut candidates = vec![format!("{err}{out}"), format!("{out}{err}")];
-        // What a command reports beside its result need not be shown, unless it fails.
+        // What a command reports besides its result need not be shown, unless it fails.
         if output.status.success() {
             candidates.insert(0, out);
         }

@@ -5,7 +5,7 @@
 
 /// A line that stands for any lines.
 const ANY: &str = "...";
-/// Units that may stand behind a number, or alone behind it.
+/// Units that may follow a number, or follow it alone.
 const UNITS: &[&str] = &[
     "ns", "µs", "us", "ms", "s", "min", "m", "h", "d", "B", "kB", "K", "M", "G", "T", "KiB", "MiB",
     "GiB", "TiB", "k", "MB", "GB", "%", "x",

@@ -74,7 +74,7 @@ impl Page {
     }
 }
 
-/// Divides a console block into its commands. A command goes on after `\` at the end of a line,
+/// Divides a console block into its commands. A command continues after `\` at the end of a line,
 /// and up to `EOF` if it has a here-document.
 fn steps(path: &str, body: Vec<(usize, String)>) -> Result<Vec<Step>, String> {
     let mut steps: Vec<Step> = Vec::new();

@@ -12,7 +12,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/options.md")
 const HEAD: &str = "\
 # Options
 
-An option means the same in every command that has it; the exceptions stand below.
+An option means the same in every command that has it; exceptions are listed below.
 This page is generated from the command line: `UPDATE=1 cargo test -p cli options`.
 `thrashlab COMMAND --help` has the details.
 ";

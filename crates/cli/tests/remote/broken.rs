@@ -17,7 +17,7 @@ fn samples(bytes: &[u8]) -> usize {
 }
 
 /// A run that has a sample here, and whose agent there is stopped, so that it cannot end before it
-/// is let go on.
+/// is allowed to continue.
 struct Held {
     running: Running,
     agent: u32,
@@ -48,7 +48,7 @@ impl Held {
         panic!("no run was long enough");
     }
 
-    /// Kills the controller; what it leaves goes on only when it is let.
+    /// Kills the controller; what it leaves continues only when the test lets it.
     fn kill_controller(self, far: &Far) -> u32 {
         self.running.signal(Signal::KILL);
         assert_eq!(self.running.wait().code(), None);
@@ -62,10 +62,10 @@ fn a_run_survives_its_connection_and_is_made_once() {
     let Some(far) = Far::new("a_run_survives_its_connection_and_is_made_once") else { return };
     let Held { mut running, agent } = Held::start(&far, "");
     let keeper = far.keeper();
-    // The far end is cut, and while nobody can come the run goes on.
+    // The far end is cut, and while no connection is possible the run continues.
     far.server.shut(true);
     far.server.cut();
-    running.await_that("it is noticed", || said(&far).contains("its run goes on"));
+    running.await_that("it is noticed", || said(&far).contains("its run continues"));
     let here = samples(&far.fixture.run_bytes("001-noload"));
     send(agent, Signal::CONT);
     let bytes = || far.spooled_bytes(".part").or_else(|| far.spooled_bytes(".run"));
@@ -98,13 +98,13 @@ fn a_run_survives_the_death_of_ssh() {
     far.await_clean();
 }
 
-/// What the controller has said so far.
+/// What the controller has printed so far.
 fn said(far: &Far) -> String {
     fs::read_to_string(far.fixture.path().join("held-stderr")).unwrap()
 }
 
-/// The run is the one that was made: its checksum is that of the lines as they were made, so none is
-/// missing, doubled, or another's.
+/// The run is the one that ran there: its checksum is that of the lines as they were written, so
+/// none is missing, doubled, or another's.
 fn check_whole(far: &Far) {
     let run = far.fixture.run_file("001-noload");
     assert_eq!((run.status(), run.checksum_ok), (EndStatus::Complete, Some(true)));
@@ -134,11 +134,11 @@ fn what_a_killed_controller_left_is_finished_and_fetched_later() {
     // The same command with --resume does, and makes what is missing.
     let same = format!("--seeds 1,2 --interval 200ms --points {points} --wait --resume");
     far.fixture.finish(far.run(&same)).expect(0, &["[2/2]"]);
-    assert_eq!(far.fixture.run_bytes("001-noload"), spooled, "it was made again");
+    assert_eq!(far.fixture.run_bytes("001-noload"), spooled, "it was run again");
     assert_eq!(far.fixture.run_file("002-noload").status(), EndStatus::Complete);
     let before = far.fixture.run_bytes("002-noload");
     far.fixture.finish(far.run(&same)).expect(0, &[]);
-    assert_eq!(far.fixture.run_bytes("002-noload"), before, "a finished run was made again");
+    assert_eq!(far.fixture.run_bytes("002-noload"), before, "a finished run was run again");
     assert!(await_that(|| far.spooled() == ["lease"]), "{:?}", far.spooled());
 }
 
@@ -175,7 +175,7 @@ fn a_machine_that_does_not_come_back_is_given_up_after_the_stated_time() {
     let Held { running, agent } = Held::start(&far, "--reconnect 1s --keep 1s");
     far.server.shut(true);
     far.server.cut();
-    let words = ["connecting is tried for 1 s", "has not come back for", "goes on with it"];
+    let words = ["trying to reconnect for 1 s", "has not come back for", "resume it"];
     running.wait().expect(3, &words);
     assert_eq!(far.fixture.run_file("001-noload").status(), EndStatus::Killed);
     send(agent, Signal::CONT);

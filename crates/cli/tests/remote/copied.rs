@@ -89,7 +89,7 @@ fn another_program_can_be_named_and_one_that_does_not_run_is_told() {
     let fixture = Fixture::new();
     let mut command = shammed(&fixture, "exec /usr/bin/uname \"$@\"");
     command.arg("--remote-program").arg("/etc/passwd");
-    fixture.finish(command).expect(3, &["/etc/passwd is no program"]);
+    fixture.finish(command).expect(3, &["/etc/passwd is not a program"]);
 
     let fixture = Fixture::new();
     let mut command = shammed(&fixture, "exec /usr/bin/uname \"$@\"");

@@ -37,7 +37,7 @@ fn a_lease_ends_with_the_process_that_holds_it() {
     let mut first = far.fixture.start(far.run("--interval 1s --points 600"));
     far.fixture.await_text(&mut first, "001-noload", "\"kind\":\"sample\"");
     crate::support::send(far.keeper(), Signal::KILL);
-    // The run is lost with it, which the one that waits for it is told.
+    // The run is lost with it, which the waiting session gets as an error.
     let finished = first.wait();
     assert_eq!(far.fixture.run_file("001-noload").status(), model::EndStatus::Killed);
     assert!(finished.stderr.contains("has lost the run"), "{}", finished.stderr);

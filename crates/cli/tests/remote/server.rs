@@ -161,7 +161,7 @@ fn is_possible() -> Result<(), String> {
     if is_root() {
         // Several tests come here at a time.
         return fs::create_dir_all(EMPTY)
-            .map_err(|error| format!("{EMPTY} cannot be made: {error}"));
+            .map_err(|error| format!("{EMPTY} cannot be created: {error}"));
     }
     Ok(())
 }

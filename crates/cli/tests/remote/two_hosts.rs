@@ -25,7 +25,7 @@ fn a_plan_with_two_hosts_of_one_home_has_a_lease_on_each() {
     let mut tried = Command::new("unshare");
     tried.args(["--mount", "--uts", "--ipc", "--net", "true"]);
     if !is_root() || !tried.stderr(Stdio::null()).status().is_ok_and(|status| status.success()) {
-        return skip(name, "namespaces cannot be made here");
+        return skip(name, "namespaces cannot be created here");
     }
     let fixture = Fixture::new();
     let home = fixture.path().join("home");

@@ -71,7 +71,7 @@ fn a_swap_file_that_a_power_cut_left_is_switched_off_by_the_next_start() {
     send(child_of(&fixture, pid, "__cleanup").unwrap(), Signal::KILL);
     drop(running);
     let ours = fixture.work().display().to_string();
-    assert!(fs::read_to_string("/proc/swaps").unwrap().contains(&ours), "nobody was there");
+    assert!(fs::read_to_string("/proc/swaps").unwrap().contains(&ours), "no process was left");
     let arguments = "--load noload --points 1 --interval 10ms --output next";
     fixture.finish(fixture.run(arguments)).expect(0, &["had left: swap file"]);
     assert_nothing_left(&fixture, pid, &queues);

@@ -11,7 +11,7 @@ use crate::left::{assert_nothing_left, queue_keys};
 use crate::skip::skip;
 use crate::support::{Finished, Fixture};
 
-/// `thrashlab bisect` of what a command measures; the command stands in a file, as it has spaces.
+/// `thrashlab bisect` of what a command measures; the command is in a file, as it has spaces.
 fn of_command(fixture: &Fixture, script: &str, arguments: &str) -> Finished {
     fs::write(fixture.path().join("measure.sh"), script).unwrap();
     let mut command = fixture.thrashlab(&format!("bisect {arguments}"));
@@ -111,7 +111,7 @@ fn nothing_changed_is_1_and_what_cannot_be_measured_is_3() {
     }
 }
 
-/// A session of one command, beside the plan.
+/// A session of one command, next to the plan.
 fn script(fixture: &Fixture, words: &str) {
     let text = format!(
         "name = \"test\"\nusers = 1\nthink = \"1ms\"\n[variables]\ncost = \"0.01\"\n\
@@ -168,7 +168,7 @@ fn a_level_of_a_plan_is_found_on_the_host_and_not_measured_twice() {
     assert_nothing_left(&fixture, 0, &queue_keys(&fixture));
 
     let again = of_plan(&fixture, &plan, "--json");
-    again.expect(0, &[&format!("{} measurements are there already", before.len() - 1)]);
+    again.expect(0, &[&format!("{} measurements already exist", before.len() - 1)]);
     assert_eq!(json(&again)["first_changed"], found["first_changed"]);
     assert_eq!(json(&again)["measurements"], 0);
     assert_eq!(files(&fixture), before);

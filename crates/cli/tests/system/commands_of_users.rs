@@ -98,7 +98,7 @@ fn a_command_that_takes_too_long_is_a_lower_bound_and_leaves_nothing() {
     // It leaves a process in a session of its own.
     let line = "setsid sleep 300 & sleep 300";
     let arguments = ["--command-limit", "300ms", "--command", line];
-    let mut running = fixture.start(timed(&fixture, &arguments));
+    let running = fixture.start(timed(&fixture, &arguments));
     let pid = running.pid();
     shows(&running.wait(), 1, &["takes ≥ 3"]);
     assert_nothing_left(&fixture, pid, &queue_keys(&fixture));

@@ -30,7 +30,7 @@ fn a_recording_is_diagnosed_again_with_the_same_words() {
     let found = json(&doctor(&fixture, "--replay sick.jsonl --json"));
     assert!(found["elapsed_ns"].as_u64().unwrap() >= 300_000_000);
     let asked = ["findings", "ruled_out", "unable"].map(|key| found[key].as_array().unwrap().len());
-    assert!(asked.iter().sum::<usize>() >= doctor::ALL.len(), "every rule says something: {found}");
+    assert!(asked.iter().sum::<usize>() >= doctor::ALL.len(), "every rule has a result: {found}");
 
     let again = doctor(&fixture, "--for 10ms --record sick.jsonl");
     again.expect(2, &["create sick.jsonl", "File exists"]);
@@ -88,7 +88,7 @@ fn the_counters_of_1990_cost_seven_hours() {
     let json = json(&doctor(&fixture, "--from reference:sun4/hatcnt --json"));
     assert_eq!(json["all_pages"]["lost_ns"], 24_062_187_520_000_u64);
     let other = doctor(&fixture, "--from reference:sun4/models");
-    other.expect(2, &["these are no counters; there are those of reference:sun4/hatcnt"]);
+    other.expect(2, &["this is not a set of counters; use reference:sun4/hatcnt"]);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn what_cannot_be_exported_says_why_and_damage_its_line() {
         ("export a.run.jsonl --format csv --each trial", &["--each is for --format go"]),
         (
             "export reference:multics/experiment1 --format csv --table counters",
-            &["is no run file", "observations"],
+            &["is not a run file", "observations"],
         ),
     ];
     for (arguments, words) in cases {

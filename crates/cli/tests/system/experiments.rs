@@ -33,7 +33,7 @@ fn slow() -> String {
     )
 }
 
-/// Writes the plan and starts the experiment beside it.
+/// Writes the plan and starts the experiment next to it.
 fn start(fixture: &Fixture, plan: &str, arguments: &str) -> Running {
     fs::write(fixture.path().join("plan.toml"), plan).unwrap();
     let usual = "experiment plan.toml --output output --work-dir work";
@@ -48,7 +48,7 @@ fn manifest(fixture: &Fixture) -> Manifest {
     store::manifest::read(&fixture.output()).unwrap().expect("a manifest")
 }
 
-/// The manifest's runs, which must all be there, in the order in which they were made.
+/// The manifest's runs, which must all be there, in the order in which they ran.
 fn in_time(fixture: &Fixture) -> Vec<(String, Run)> {
     let runs = manifest(fixture).runs;
     let mut runs: Vec<(String, Run)> =
@@ -101,12 +101,12 @@ fn a_plan_is_carried_out_in_its_order_and_only_once() {
 
     let before = made.clone();
     let again = experiment(&fixture, SOON, "");
-    again.expect(0, &["4 runs were there already"]);
+    again.expect(0, &["4 runs already existed"]);
     assert!(!again.stderr.contains("points"), "nothing was started: {}", again.stderr);
     assert_eq!(again.stdout, finished.stdout);
     assert!(in_time(&fixture) == before);
 
-    experiment(&fixture, SOON, "--blocks 3").expect(0, &["4 runs were there already", "2 runs, "]);
+    experiment(&fixture, SOON, "--blocks 3").expect(0, &["4 runs already existed", "2 runs, "]);
     let more = in_time(&fixture);
     assert!(more[..4] == before[..] && more.len() == 6, "{:?}", names(&more));
     assert!(more[4..].iter().all(|(name, _)| name.ends_with("-seed3")), "{:?}", names(&more));
@@ -124,13 +124,13 @@ fn what_is_missing_or_cut_off_is_made_again_and_nothing_else() {
     fs::write(path(&fixture, cut), &bytes[..bytes.len() * 2 / 3]).unwrap();
     fs::write(path(&fixture, empty), "").unwrap();
     let again = experiment(&fixture, SOON, "");
-    again.expect(0, &["1 runs were there already", "3 runs, "]);
+    again.expect(0, &["1 runs already existed", "3 runs, "]);
     let after = in_time(&fixture);
     assert_eq!(after[0], before[3], "the whole one stays as it was");
     assert_eq!(names(&after)[1..], names(&before)[..3]);
     let aside = fixture.output().join(format!("{cut}.stopped-1.jsonl"));
     assert_eq!(fs::read(aside).unwrap(), bytes[..bytes.len() * 2 / 3]);
-    experiment(&fixture, SOON, "").expect(0, &["4 runs were there already"]);
+    experiment(&fixture, SOON, "").expect(0, &["4 runs already existed"]);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn asked_to_stop_or_killed_it_leaves_nothing_and_goes_on() {
         let finished = running.wait();
         assert_eq!(finished.code(), code, "{finished:#?}");
         if signal == Signal::INT {
-            finished.expect(130, &["the same command goes on with it (output)"]);
+            finished.expect(130, &["run the same command again to resume it (output)"]);
             assert!(!finished.stderr.contains("skipped"), "{}", finished.stderr);
         }
         assert_nothing_left(&fixture, pid, &queues);
@@ -158,7 +158,7 @@ fn asked_to_stop_or_killed_it_leaves_nothing_and_goes_on() {
         assert_ne!(fixture.run_file(&order[1]).status(), EndStatus::Complete);
         let first = started(&fixture, &order[0]);
 
-        experiment(&fixture, &plan, "").expect(0, &["1 runs were there already", "1 runs, "]);
+        experiment(&fixture, &plan, "").expect(0, &["1 runs already existed", "1 runs, "]);
         assert_eq!(started(&fixture, &order[0]), first, "a finished run is not repeated");
         assert_eq!(fixture.run_file(&order[1]).status(), EndStatus::Complete);
         assert!(entries(&fixture).contains(&format!("{}.stopped-1.jsonl", order[1])));
@@ -334,5 +334,5 @@ fn a_kernel_parameter_is_set_for_its_runs_and_put_back_whatever_happens() {
     let wrong = plan.replace("value = 9", "value = \"many\"");
     experiment(&fixture, &wrong, "").expect(3, &["vm.stat_interval", "Invalid argument"]);
     assert_eq!(value(), before);
-    assert!(!fixture.output().exists(), "no run was made");
+    assert!(!fixture.output().exists(), "no run was executed");
 }

@@ -1,4 +1,4 @@
-//! Two machines with one home directory: neither touches what the other has made.
+//! Two machines with one home directory: neither touches what the other has created.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn cannot_run(name: &str) -> bool {
     if is_possible && tried.is_ok_and(|status| status.success()) {
         return false;
     }
-    skip(name, "namespaces cannot be made here");
+    skip(name, "namespaces cannot be created here");
     true
 }
 

@@ -1,4 +1,4 @@
-//! SIGKILL at any moment: nothing is left, and the run file is valid up to its last line.
+//! SIGKILL at any time: nothing is left, and the run file is valid up to its last line.
 
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ fn after_a_power_cut_the_next_start_removes_everything_and_says_so() {
         } else {
             directory.with_file_name(format!("thrashlab-{pid}-2"))
         };
-        assert!(directory.exists(), "nobody was there to remove {}", directory.display());
+        assert!(directory.exists(), "no process was left to remove {}", directory.display());
         fixture.run_file(&run_of(load));
 
         let output = fixture.path().join("next");

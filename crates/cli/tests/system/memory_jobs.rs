@@ -1,4 +1,4 @@
-//! `thrashlab run --job vmtest` and `--job touch`: passes are what was asked for, all of it is in
+//! `thrashlab run --job vmtest` and `--job touch`: passes are as requested, all of it is in
 //! the run file, and nothing is left, whoever is killed.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ fn touches(passes: &[&PassRecord]) -> u64 {
     passes.iter().map(|pass| pass.usage["touches"]).sum()
 }
 
-/// Counters stand before the first pass and after each, and every pass says what it used.
+/// There are counters before the first pass and after each, and every pass states what it used.
 fn assert_whole(run: &Run, also: &[&str]) {
     let mut before_is_counters = false;
     let mut last_ns = 0;
@@ -167,7 +167,7 @@ fn calibrated_loops_take_about_the_time() {
     assert_whole(&run, &["loops"]);
     let header = run.header.as_ref().unwrap();
     let model::Measure::Job(job) = &header.spec.measure else { panic!("no job") };
-    assert_eq!(job.params["loops"], 0, "the header has what was asked for");
+    assert_eq!(job.params["loops"], 0, "the header has the request");
     let rounds = passes(&run);
     let loops = rounds[0].usage["loops"];
     assert!(loops > 1 && rounds.iter().all(|pass| pass.usage["loops"] == loops));

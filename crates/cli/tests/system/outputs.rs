@@ -1,5 +1,5 @@
 //! Files that commands write: what was there before is replaced by a complete file or not at all,
-//! and what is no regular file stays what it is.
+//! and what is not a regular file stays what it is.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -48,7 +48,7 @@ fn a_mistyped_command_leaves_a_former_trace_as_it_was() {
     assert_eq!(fs::read(&trace).unwrap(), b"yesterday");
     fs::remove_file(&trace).unwrap();
     fixture.finish(fixture.thrashlab("trace record -- no-such-gzpi")).expect(2, &["no-such-gzpi"]);
-    assert!(!trace.exists(), "nor is one made");
+    assert!(!trace.exists(), "nor is one created");
     assert!(names(fixture.path()).iter().all(|name| !name.to_string_lossy().contains(".part")));
 }
 

@@ -13,9 +13,10 @@ use serde_json::Value;
 use crate::skip::skip;
 use crate::support::{Finished, Fixture, sandbox_works};
 
-/// Small pages that cost less of a reference than this are no condition to find.
+/// Small pages that cost less than this share of a reference are not a condition to find.
 const LEAST_TAX: f64 = 0.05;
-/// How often a price is asked for: the tests beside this one may have disturbed either side of it.
+/// How often a price is asked for: tests that run at the same time may have disturbed either side
+/// of it.
 const ATTEMPTS: u32 = 3;
 /// One provocation at a time: each would be the other's disturbance.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -35,7 +36,7 @@ impl Found {
     }
 }
 
-/// A load with its rate, and what the doctor said of it.
+/// A load with its rate, and the doctor's findings.
 struct Observed {
     found: Vec<Found>,
     diagnosis: Value,
@@ -162,7 +163,7 @@ fn named_and_priced(test: &str, rule: &str, subject: &str) {
     };
     let unable = sick.diagnosis["unable"].as_array().unwrap().iter();
     if let Some(unable) = unable.into_iter().find(|unable| unable["rule"] == rule) {
-        return skip(test, &format!("the doctor cannot tell here: {}", unable["reason"]));
+        return skip(test, &format!("the doctor cannot decide here: {}", unable["reason"]));
     }
     let mut outcome = priced(&fixture, rule, subject, &sick);
     for _ in 1..ATTEMPTS {

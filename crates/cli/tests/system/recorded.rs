@@ -309,7 +309,7 @@ fn what_cannot_be_recorded_is_told() {
     old.expect(2, &["machine with TLBs"]);
 }
 
-/// A shell that computes for ever, beside one that sleeps and one that computes.
+/// A shell that computes for ever, next to one that sleeps and one that computes.
 fn endless(fixture: &Fixture) -> Running {
     let script = "sleep 600 & (while :; do :; done) & while :; do :; done";
     let mut running = fixture.start(record(fixture, &["--", "sh", "-c", script]));
@@ -351,7 +351,7 @@ fn the_first_interrupt_is_the_commands_and_the_second_ends_it() {
     let path = fixture.path().join("t.tlt");
     running.signal(Signal::INT);
     let before = length(&path);
-    running.await_that("it goes on", || length(&path) > before);
+    running.await_that("it continues", || length(&path) > before);
     // Two that come before it has looked are one: whoever waits presses again.
     while running.ended().is_none() {
         running.signal(Signal::INT);

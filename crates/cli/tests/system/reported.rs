@@ -23,7 +23,7 @@ fn a_run_ends_with_a_page_and_names_it() {
     finished.expect(0, &["report: ", page.to_str().unwrap()]);
     assert!(read(&page).contains("cpuload"));
 
-    // It is made again from the run files alone, whatever their folder is called.
+    // It is rebuilt from the run files alone, whatever their folder is called.
     let moved = fixture.path().join("moved/out");
     fs::create_dir(moved.parent().unwrap()).unwrap();
     fs::rename(fixture.output(), &moved).unwrap();
@@ -72,7 +72,7 @@ fn a_page_that_cannot_be_written_is_no_failure_of_the_run() {
     let page = fixture.output().join("report.html");
     fs::create_dir_all(&page).unwrap();
     let finished = fixture.finish(fixture.run(SHORT));
-    finished.expect(0, &["warning: there is no report", "report.html", "run files: "]);
+    finished.expect(0, &["warning: no report was written", "report.html", "run files: "]);
     assert_eq!(fs::read_dir(fixture.output()).unwrap().count(), 1 + 3, "nothing else is left");
 }
 

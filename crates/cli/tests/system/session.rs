@@ -1,5 +1,5 @@
-//! `thrashlab run --job session`: what users do is what the script says, all of it is in the run
-//! file, and nothing of it is left.
+//! `thrashlab run --job session`: what users do is what the script specifies, all of it is in the
+//! run file, and nothing of it is left.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -63,7 +63,7 @@ fn every_user_issues_every_command_once_a_pass() {
                 panic!("no job: {:?}", run.header)
             };
             let script = job.script.as_ref().unwrap();
-            assert_ne!(script.tools, Tools::Auto, "what was chosen is told");
+            assert_ne!(script.tools, Tools::Auto, "the choice is reported");
             let mut orders: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
             for work in works(&run).into_iter().filter(|work| work.pass == 0) {
                 orders.entry(work.worker).or_default().push(&work.item);

@@ -76,7 +76,7 @@ fn a_sweep_over_a_simulated_machine_finds_its_cliff_and_says_what_moved() {
     let before = files(&fixture, "output");
     let again = fixture.finish(fixture.thrashlab(arguments));
     again.expect(0, &[]);
-    assert!(!again.stderr.contains("[1/"), "no run is made: {}", again.stderr);
+    assert!(!again.stderr.contains("[1/"), "no run starts: {}", again.stderr);
     assert_eq!(again.stdout, finished.stdout);
     assert_eq!(files(&fixture, "output"), before);
     // A setting of the machine is a parameter like any other.
@@ -195,7 +195,7 @@ fn what_cannot_be_simulated_is_refused_with_the_reason() {
         ("run --subject mmu --job session", 3, "vmtest"),
         ("run --subject mmu:victim=nobody --job vmtest", 2, "two-pass"),
         ("run --subject mmu --job vmtest --swap 1M", 2, "swap files"),
-        ("sweep vmtest --subject mmu --range 2M..8M --load cpuload", 2, "no load beside it"),
+        ("sweep vmtest --subject mmu --range 2M..8M --load cpuload", 2, "one program and no load"),
         ("sweep vmtest --subject host --set mmu.hat=old --range 2M..8M", 2, "not simulated"),
         ("sweep vmtest --over mmu.victim --range 1..2", 2, "mmu.victim is not a number"),
     ] {
@@ -227,7 +227,7 @@ fn listed_cells_are_made_elsewhere_and_put_together_as_the_same_bytes() {
         command.stdin(fs::File::open(fixture.path().join("list")).unwrap());
         fixture.finish(command)
     };
-    // What is cut off is refused, and what was made before it stays.
+    // What is cut off is refused, and what ran before it stays.
     let cut = &list.stdout[..list.stdout.len() - 9];
     make(cut).expect(2, &["line 4: no cell and no machine"]);
     let made = make(&list.stdout);

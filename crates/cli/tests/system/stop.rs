@@ -1,4 +1,4 @@
-//! Asked to stop: everything is tidied up, and the exit code says so.
+//! A request to stop: everything is cleaned up, and the exit code shows it.
 
 use std::time::Duration;
 

@@ -124,7 +124,7 @@ impl Fixture {
         self.start_as("", command)
     }
 
-    /// The same beside others: what it says goes to files of this name.
+    /// The same next to others: its output goes to files of this name.
     pub(crate) fn start_as(&self, name: &str, mut command: Command) -> Running {
         let [stdout, stderr] =
             ["stdout", "stderr"].map(|stream| self.path().join(format!("{name}{stream}")));
@@ -238,12 +238,12 @@ impl Drop for Running {
     }
 }
 
-/// Sends a signal; a process that is gone is no failure.
+/// Sends a signal; a process that is gone is not a failure.
 pub(crate) fn send(pid: u32, signal: Signal) {
     let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal);
 }
 
-/// What an invocation said and how it ended.
+/// What an invocation printed and how it ended.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
@@ -261,7 +261,7 @@ impl Finished {
         self.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// Fails unless it ended with this code and said all these words on standard error.
+    /// Fails unless it ended with this code and printed all these words on standard error.
     pub(crate) fn expect(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code(), Some(code), "{self:#?}");
         for word in words {

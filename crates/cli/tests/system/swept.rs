@@ -42,7 +42,7 @@ fn a_footprint_is_swept_once_and_read_again_and_again() {
     again.expect(0, &[]);
     assert_eq!(json(&again)["found"], made["found"], "the search goes the same way");
     assert_eq!(files(&fixture), before);
-    assert!(!again.stderr.contains("[1/"), "no run is made: {}", again.stderr);
+    assert!(!again.stderr.contains("[1/"), "no run starts: {}", again.stderr);
 
     let redrawn = fixture.finish(fixture.thrashlab("sweep --from output --json"));
     redrawn.expect(0, &[]);
@@ -66,7 +66,7 @@ fn a_sweep_that_was_stopped_goes_on_where_it_was() {
     fixture.await_text(&mut running, "01-2M-seed1", "\"kind\":\"pass\"");
     running.signal(Signal::INT);
     let stopped = running.wait();
-    stopped.expect(130, &["stopped; the same command goes on"]);
+    stopped.expect(130, &["stopped; run the same command again"]);
     assert!(stopped.stdout.contains("\n   1M "), "what is known so far: {}", stopped.stdout);
     let first = fs::read(fixture.output().join("01-1M-seed1.run.jsonl")).unwrap();
     let finished = fixture.finish(fixture.thrashlab(&slow));
@@ -131,7 +131,7 @@ fn irlams_program_loops_as_often_at_every_level() {
     assert!(!again.stderr.contains("calibrating"), "{}", again.stderr);
 }
 
-/// What is said about a published table.
+/// What is reported about a published table.
 fn published(name: &str) -> String {
     let fixture = Fixture::new();
     let finished =

@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 use crate::support::{Finished, Fixture, PATIENCE, send};
 
-/// A beginning and an end of what valgrind says of `/bin/true`.
+/// The beginning and the end of valgrind's output for `/bin/true`.
 const LACKEY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/tests/fixtures/true.lackey");
 
 fn trace(fixture: &Fixture, arguments: &str) -> Finished {
@@ -72,7 +72,7 @@ fn what_is_stopped_leaves_no_file() {
     let out = fixture.path().join("out.tlt");
     let mut command =
         fixture.thrashlab(&format!("trace convert - --input-format din -o {}", out.display()));
-    // A pipe that says a little and does not end: it would wait for ever.
+    // A pipe with a little output that does not end: it would wait for ever.
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all("0 1000\n".repeat(5000).as_bytes()).unwrap();

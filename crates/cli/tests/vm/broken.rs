@@ -1,4 +1,5 @@
-//! Guests and hosts that are not as they should be: what is wrong is said, with the next step.
+//! Guests and hosts that are not as they should be: the message names the problem and the next
+//! step.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! The cache: what it gives is what would have been measured, and what is damaged is made again.
+//! The cache: what it returns is what would have been measured, and what is damaged is run again.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -8,7 +8,7 @@ use model::EndStatus;
 use crate::lab::Lab;
 
 const ARGUMENTS: &str = "--load cpuload";
-/// What a run says when all of its cells, or one of them, were kept.
+/// The message of a run when all of its cells, or one of them, were cached.
 const ALL: &str = "2 of 2 cells were in the cache";
 const ONE: &str = "1 of 2 cells were in the cache";
 
@@ -38,7 +38,7 @@ fn finished_cells_are_kept_and_damaged_ones_are_made_again() {
         assert_eq!(fs::read(cell).unwrap(), whole, "it is kept again");
     }
 
-    // With other times it is another cell, and a run that is to be made anew uses none.
+    // With another timing it is another cell, and a run that must be new uses none.
     for other in ["--load cpuload --points 3", "--load cpuload --no-cache"] {
         let finished = lab.sibling().finish("", other);
         finished.expect(0, &[]);
@@ -95,7 +95,7 @@ fn two_processes_at_once_make_one_cache() {
 fn what_a_killed_boot_left_is_removed_when_nobody_can_want_it() {
     const NAME: &str = "what_a_killed_boot_left_is_removed_when_nobody_can_want_it";
     let Some(lab) = Lab::with_empty_cache(NAME) else { return };
-    // Nobody holds the first one; the second is being made, the third on another machine.
+    // Nobody holds the first one; the second is running, the third on another machine.
     let machine = keep::host::machine();
     let left = [format!("{machine}.x1"), format!("{machine}.x2"), "another-machine.x3".to_owned()]
         .map(|maker| lab.kept("snapshots").join(format!("a.{maker}.part")));
@@ -106,7 +106,7 @@ fn what_a_killed_boot_left_is_removed_when_nobody_can_want_it() {
     let living = File::open(&left[1]).unwrap();
     living.try_lock().unwrap();
     lab.finish("", "--load noload").expect(0, &[]);
-    assert_eq!(left.map(|path| path.exists()), [false, true, true], "others are still made");
+    assert_eq!(left.map(|path| path.exists()), [false, true, true], "others still run");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The commands beside `run` that start guests.
+//! The commands besides `run` that start guests.
 
 use serde_json::Value;
 

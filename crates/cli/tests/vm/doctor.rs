@@ -1,14 +1,15 @@
 //! Every condition that a guest can be made to have: the doctor names it first, for what it costs.
 //!
-//! A provocation runs twice, with the condition and without it; what the condition costs is told by
-//! the rates of the load's operations, and the doctor sees the run file's counters only.
+//! A provocation runs twice, with the condition and without it; the cost of the condition follows
+//! from the rates of the load's operations, and the doctor sees the run file's counters only.
 
 use doctor::{Diagnosis, Interval, Severity, UnitCosts, diagnose, from_run};
 use model::{EndStatus, Line, Run};
 
 use crate::lab::Lab;
 
-/// Delays are counted, and there is room for a kernel of today beside the memory that loads go by.
+/// Delays are counted, and there is room for a current kernel besides the memory that loads are
+/// sized to.
 const MACHINE: &str = "sysctl.kernel.task_delayacct=1,kernel_mem=60M";
 /// A probe that needs no memory, and times that let a slow load become warm.
 const TIMES: &str = "--probe wake --interval 1s --points 2 --warmup 30s --timeout 10s";
@@ -34,7 +35,7 @@ fn rate(run: &Run) -> f64 {
     delivered.totals["operations"] as f64 * 1e9 / delivered.elapsed_ns as f64
 }
 
-/// What the doctor says of a run.
+/// The doctor's report on a run.
 fn diagnosis(run: &Run) -> Diagnosis {
     let (before, after) = from_run(run).unwrap();
     diagnose(&Interval::new(&before, &after), &UnitCosts::default())

@@ -32,7 +32,7 @@ fn delays_in_guests_are_explained() {
     assert!(counted("major_faults") + counted("machine_swapped_out_pages") > 0, "{thrashing}");
 }
 
-/// Makes one measured run beside a load and explains its samples. The guest has room for all that
+/// Executes one measured run under a load and explains its samples. The guest has room for all that
 /// runs in it but this load, the load can be swapped out, and every response is waited for: the
 /// kernel counts a wait when it is over, so what was not finished cannot be explained to its end.
 fn samples_of(lab: &Lab, load: &str) -> Vec<Explained> {
@@ -64,7 +64,7 @@ fn assert_because(samples: &[Explained], cause: &[Part]) {
         let known = |part| explained.parts_ns[&part].is_some();
         assert!(!known(Part::Throttled) && known(Part::Thrashing), "{explained:?}");
     }
-    let account = Account::of(samples.iter());
+    let account = Account::from_samples(samples.iter());
     // Virtual time: the same on every host. What the sample before took explains nothing here.
     let own = 1.0 - account.share(Part::MissedStart).unwrap();
     let unexplained = account.share(Part::Remainder).unwrap();

@@ -90,7 +90,7 @@ fn a_sandbox_nests_in_a_guest() {
     assert!(counters["memcg"]["anon"] > 0, "{counters:?}");
     assert!(!missed(&run).iter().any(|name| name.starts_with("memcg")), "{:?}", missed(&run));
 
-    // Without one there is no control group to count in, which is said and not counted as 0.
+    // Without one there is no control group to count in, which is reported and not counted as 0.
     let lab = lab.sibling();
     lab.finish("", "--load cpuload").expect(0, &[]);
     let run = lab.fixture.run_file("004-cpuload-seed1");

@@ -27,7 +27,7 @@ fn a_killed_run_leaves_no_guest_and_the_next_works() {
     let run = lab.fixture.run_file("004-cpuload-seed1");
     assert_eq!((run.status(), run.checksum_ok), (EndStatus::Killed, None));
 
-    // The cell that was finished before is kept, the one that was not is made.
+    // The cell that was finished before is kept, the one that was not is run.
     let next = lab.sibling();
     next.finish("", LONG).expect(0, &["1 of 2 cells were in the cache"]);
     assert_eq!(next.fixture.run_file("004-cpuload-seed1").status(), EndStatus::Complete);
@@ -82,5 +82,5 @@ fn a_request_to_stop_while_the_machine_boots_is_heard() {
     running.signal(Signal::INT);
     running.wait().expect(130, &[]);
     assert_nothing_left(&lab.fixture, pid, &queue_keys(&lab.fixture));
-    assert!(lab.entries("snapshots").is_empty(), "nothing half made is left");
+    assert!(lab.entries("snapshots").is_empty(), "nothing half finished is left");
 }

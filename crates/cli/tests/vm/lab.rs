@@ -15,7 +15,7 @@ const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const PACKAGES: [&str; 3] = ["linux-image-cloud-amd64", "linux-image-amd64", "linux-image-virtual"];
 /// What leads to Debian's full kernel.
 const FULL_KERNEL: &str = "deb:linux-image-amd64";
-/// What errors say where a package cannot be had.
+/// What errors report where a package is unavailable.
 const NOT_HERE: [&str; 3] = ["cannot be started", "no such package", "apt-get download"];
 
 /// The folders of one test, and the cache that it uses.
@@ -140,7 +140,7 @@ impl Lab {
             .filter_map(|entry| {
                 let path = entry.unwrap().path();
                 let name = path.file_name().unwrap().to_string_lossy().into_owned();
-                // Beside the run files there is a report on them.
+                // Next to the run files there is a report on them.
                 let name = name.strip_suffix(".run.jsonl")?.to_owned();
                 Some((name, fs::read(path).unwrap()))
             })

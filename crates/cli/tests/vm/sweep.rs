@@ -40,7 +40,7 @@ fn a_cliff_in_guests_is_found_twice_to_the_byte() {
     assert!(capacity < 16.0 * 1024.0 * 1024.0, "{capacity}");
     let conclusion = made["found"]["moved"]["conclusion"].as_str().unwrap_or_default();
     let movers = made["found"]["moved"]["movers"].as_array().unwrap();
-    // Counters that moved alike stand behind the first of them.
+    // Counters that moved alike follow the first of them.
     let names = movers.iter().flat_map(|mover| {
         let also = mover["also"].as_array().into_iter().flatten();
         also.chain([&mover["name"]]).filter_map(Value::as_str)

@@ -1,4 +1,4 @@
-//! `/proc/PID/smaps`: each mapping's line, which stands in `/proc/PID/maps` too, and what it holds.
+//! `/proc/PID/smaps`: each mapping's line, which is in `/proc/PID/maps` too, and what it holds.
 
 use model::Values;
 
@@ -27,7 +27,8 @@ pub struct Mapping {
     pub device: String,
     /// Number of the file on its device; 0 if no file is mapped.
     pub inode: u64,
-    /// Path or kind (`[heap]`); empty for memory without a name. A newline in it stands as `\012`.
+    /// Path or kind (`[heap]`); empty for memory without a name. A newline in it is written as
+    /// `\012`.
     pub name: String,
     /// Its counters, with the kernel's names and units: `Rss_kb` (of 1024 bytes), `THPeligible`, ….
     pub values: Values,

@@ -1,5 +1,6 @@
-//! What the kernel says about a process: `/proc/PID/stat`, `status` and `schedstat`.
+//! What the kernel reports about a process: `/proc/PID/stat`, `status` and `schedstat`.
 
+use super::keyed::with_unit;
 use super::words::{Word, Words, lines};
 use super::{Pairs, ParseError};
 
@@ -88,7 +89,7 @@ pub struct TaskStatus {
 }
 
 /// Reads `/proc/PID/status` (proc.rst, table 1-2). Fails without a name, state or
-/// user, or for a field that is no number.
+/// user, or for a field that is not a number.
 pub fn task_status(text: &str) -> Result<TaskStatus, ParseError> {
     if text.trim_ascii().is_empty() {
         return Err(ParseError::empty());
@@ -121,16 +122,13 @@ pub fn task_status_counters(text: &str) -> Result<Pairs, ParseError> {
     if text.trim_ascii().is_empty() {
         return Err(ParseError::empty());
     }
-    let counter = |line: &str| {
+    let counter = |(number, line): (usize, &str)| {
         let (key, rest) = line.split_once(':')?;
         let is_counter = key.starts_with("Vm")
             || key.starts_with("Rss")
             || ["HugetlbPages", "Threads"].contains(&key)
             || key.ends_with("_ctxt_switches");
-        let mut columns = rest.split_ascii_whitespace();
-        let value: u64 = columns.next().filter(|_| is_counter)?.parse().ok()?;
-        let unit = columns.next().map_or(String::new(), |unit| format!("_{}", unit.to_lowercase()));
-        Some((format!("{key}{unit}").into(), value))
+        is_counter.then(|| with_unit(key, rest, number, |_| true).ok())?
     };
-    Ok(text.lines().filter_map(counter).collect())
+    Ok(lines(text).filter_map(counter).collect())
 }

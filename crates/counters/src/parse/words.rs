@@ -1,4 +1,4 @@
-//! Words of a line with their columns, so that every error can say where it is.
+//! Words of a line with their columns, so that every error names its position.
 
 const QUOTED_CHARS_MAX: usize = 40;
 
@@ -37,12 +37,8 @@ pub(super) struct Word<'a> {
 impl<'a> Word<'a> {
     /// The word as a counter value: only digits (`str::parse` would also take a leading `+`).
     pub(super) fn number(self) -> Result<u64, ParseError> {
-        let digits = self.text.bytes();
-        let value = digits.clone().try_fold(0_u64, |value, byte| {
-            let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
-            value.checked_mul(10)?.checked_add(digit)
-        });
-        value.filter(|_| digits.len() > 0).ok_or_else(|| self.unfit("a counter value"))
+        let value = self.text.parse().ok().filter(|_| !self.text.starts_with('+'));
+        value.ok_or_else(|| self.unfit("a counter value"))
     }
 
     pub(super) fn name(self) -> Result<&'a str, ParseError> {

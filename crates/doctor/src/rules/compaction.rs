@@ -22,7 +22,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, _: &UnitCosts) -> RuleResult {
     let stalls = interval.needed("compact_stall", "this kernel does not compact memory")?;
     if stalls == 0.0 {
         return ruled_out("no allocation waited for compaction");

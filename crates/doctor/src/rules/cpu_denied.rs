@@ -15,7 +15,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, _: &UnitCosts) -> RuleResult {
     let stolen = stolen(interval);
     let throttled: Vec<Finding> =
         interval.groups().filter_map(|(path, change)| throttled(interval, path, &change)).collect();
@@ -93,7 +93,7 @@ fn stolen(interval: &Interval<'_>) -> Option<Finding> {
     let steal_ns = cpu_ticks(interval, "steal")? * TICK_NS;
     let lost = CpuTime::in_interval(interval)?.lost(steal_ns);
     let condition = format!(
-        "the hypervisor withheld {:.1} % of the CPU time that was wanted",
+        "the hypervisor withheld {:.1} % of the demanded CPU time",
         lost.lost_share * 100.0
     );
     let found = RULE.finding(Scope::Machine, Price::Known(lost), condition);

@@ -8,7 +8,7 @@ const COPIED_PER_S: f64 = 0.5;
 pub(crate) const RULE: Rule = Rule {
     name: "fork-storm",
     family: Family::Faults,
-    about: "a process with much memory forks again and again, and its pages are copied",
+    about: "a large process forks repeatedly, and its pages are copied",
     cost: "forks x pages x cost of a fork for each page + copies x cost of one (calibrated); \
            without costs at most the time in the kernel",
     provocation: Provocation::Load("provoke-fork-storm"),
@@ -18,7 +18,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let unit_ns = costs.ns(Operation::ForkPage).zip(costs.ns(Operation::CopyOnWrite));
     let forks = interval.machine().grown("stat", "processes");
     let forks = forks.ok_or_else(|| unable("forks are not counted (/proc/stat processes)"))?;
@@ -53,7 +53,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     });
     let missing = "the costs of fork and copy were not measured";
     verdict_of_work(findings.collect(), (unit_ns.is_some(), missing), || {
-        format!("{forks} forks, and nobody copied its memory for them")
+        format!("{forks} forks, and no process copied its memory for them")
     })
 }
 

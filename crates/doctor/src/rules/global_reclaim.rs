@@ -14,7 +14,7 @@ const STALLS: [&str; 4] =
 pub(crate) const RULE: Rule = Rule {
     name: "global-reclaim",
     family: Family::Reclaim,
-    about: "the machine evicts file pages for want of memory and reads them again",
+    about: "the machine evicts file pages for lack of memory and reads them again",
     cost: "of each task: block I/O delay x file refaults / pages read, and reclaim delay x file \
            share of refaults; without delays: major faults of each task x file refaults / \
            pages read x cost of one (calibrated), or at least the pressure of I/O (some) x the same \
@@ -27,7 +27,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let missing = || unable("vmstat does not count what was reclaimed and came back");
     let traffic = Traffic::in_interval(interval).ok_or_else(missing)?;
     // By kswapd and by the processes themselves.
@@ -38,11 +38,11 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let (scanned, stolen) = both("pgscan").zip(both("pgsteal")).ok_or_else(missing)?;
     let refaults = traffic.file_refaults;
     if stolen == 0.0 {
-        return ruled_out("the machine reclaimed nothing for want of memory");
+        return ruled_out("the machine reclaimed nothing for lack of memory");
     }
     if stolen < STEALS_PER_REFAULT * refaults {
         return ruled_out(format!(
-            "{refaults} file pages came back, but the machine reclaimed only {stolen} for want of \
+            "{refaults} file pages came back, but the machine reclaimed only {stolen} for lack of \
              memory: a control group or another process evicts them"
         ));
     }
@@ -141,7 +141,7 @@ mod tests {
         let pressed = read.machine("psi", "io_some_us", 500_000);
         assert_eq!(pressed.unpriced(&RULE), Some(LostTime::of_wall(4.5e8, 1_000_000_000)));
         let both = faults.clone().machine("psi", "io_some_us", 500_000);
-        assert_eq!(both.unpriced(&RULE).unwrap().lost_ns, 450_000_000, "faults say too little");
+        assert_eq!(both.unpriced(&RULE).unwrap().lost_ns, 450_000_000, "too few faults");
         assert!(faults.machine("psi", "io_some_us", 90_000).found(&RULE).lost().is_some());
     }
 

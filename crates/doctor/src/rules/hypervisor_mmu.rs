@@ -8,11 +8,11 @@ const EXPENSIVE: f64 = 3.0;
 pub(crate) const RULE: Rule = Rule {
     name: "hypervisor-mmu",
     family: Family::Translation,
-    about: "the hypervisor takes copies of page tables away, and each fault is expensive",
+    about: "the hypervisor discards shadow page tables, so each fault is expensive",
     cost: "page faults x (cost of a first touch - the least of its repetitions), both calibrated, \
-           out of the CPU time that was wanted",
+           as a share of the demanded CPU time",
     provocation: Provocation::None(
-        "it takes a hypervisor with too few shadow page tables: a guest in QEMU without KVM has \
+        "this needs a hypervisor with too few shadow page tables: a guest in QEMU without KVM has \
          none, and a guest may not change those of its host",
     ),
     remedy: "on the host: kernel.numa_balancing=0, two-dimensional paging (EPT, NPT), memory in \
@@ -21,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let touch = costs.costs.get(&Operation::FirstTouch);
     let touch = touch.ok_or_else(|| unable("the cost of a first touch was not measured"))?;
     let faults = interval.needed("pgfault", "vmstat does not count page faults")?;

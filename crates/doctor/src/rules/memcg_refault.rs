@@ -22,14 +22,16 @@ pub(crate) const RULE: Rule = Rule {
            for nothing else; without a cost its waits for block I/O), at most the time that the \
            threads of each process have",
     provocation: Provocation::Load("provoke-memcg-refault"),
-    remedy: "raise the group's limit by what is missing of its working set, or protect it \
+    remedy: "raise the group's limit by what its working set lacks, or protect it \
              (memory.low); map less, or use less anonymous memory",
     confirm: "grep -E 'workingset_refault_file|pgmajfault' in the group's memory.stat, twice; \
               then raise its limit and look again",
     look,
 };
 
-struct Refaults {
+struct Refaults<'a> {
+    path: &'a str,
+    change: Change<'a>,
     refaults: f64,
     faults: f64,
     /// Refaults for each major fault.
@@ -40,15 +42,16 @@ struct Refaults {
     limit_met: Option<f64>,
 }
 
-impl Refaults {
-    fn of_group(group: &Change<'_>) -> Option<Self> {
-        let names = ["workingset_refault_file", "total_workingset_refault_file"];
-        let refaults = group.grown_any("memcg", &names)?;
+impl<'a> Refaults<'a> {
+    fn of_group(path: &'a str, group: Change<'a>) -> Option<Self> {
+        let refaults = group.file_refaults()?;
         let faults = group.grown_any("memcg", &["pgmajfault", "total_pgmajfault"])?;
         let limit = group.level_any("memcg", &["limit_bytes", "limit_in_bytes"]);
         let limit_bytes = limit.filter(|bytes| *bytes < UNLIMITED_BYTES);
         let used_bytes = group.level_any("memcg", &["current_bytes", "usage_in_bytes"]);
         Some(Self {
+            path,
+            change: group,
             refaults,
             faults,
             of_faults: refaults / faults.max(1.0),
@@ -59,25 +62,25 @@ impl Refaults {
     }
 }
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let refault_ns = costs.ns(Operation::FileRefault);
     let mut findings = Vec::new();
     let (mut most, mut cold, mut unpriced) = (None::<f64>, false, None);
     for (path, change) in interval.groups() {
-        let Some(group) = Refaults::of_group(&change) else { continue };
+        let Some(group) = Refaults::of_group(path, change) else { continue };
         most = Some(group.refaults.max(most.unwrap_or(0.0)));
-        let (price, affected) = price(interval, (path, &change), &group, refault_ns);
+        let (price, affected) = price(interval, &group, refault_ns);
         if group.of_faults < REFAULT_SHARE {
             cold |= price.lost().is_some_and(|lost| lost.lost_share >= LOST_SHARE);
             continue;
         }
         let has_met = group.limit_met.is_some_and(|met| met > 0.0);
         let is_near_limit = group.used_share.map_or(has_met, |share| share >= NEAR_LIMIT);
-        // Memory pressure is no upper bound: it omits most of the waits for reading.
+        // Memory pressure is not an upper bound: it omits most of the waits for reading.
         if !is_near_limit || price.is_negligible() {
             continue;
         }
-        let found = finding(interval, path, &group, price, affected.as_ref());
+        let found = finding(interval, &group, price, affected.as_ref());
         match found.if_frequent(interval, group.refaults) {
             Ok(found) => findings.extend(found),
             Err(why) => unpriced = Some(why),
@@ -96,8 +99,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
 
 /// The price of a group's refaults (the same share of each process's major faults), and who waited.
 fn price(
-    interval: &Interval<'_>,
-    (path, change): (&str, &Change<'_>),
+    interval: &Interval,
     group: &Refaults,
     refault_ns: Option<f64>,
 ) -> (Price, Option<Affected>) {
@@ -105,7 +107,7 @@ fn price(
     let mut is_whole = true;
     let affected = affected(interval, |task| {
         let faults = task.counters.grown("task_stat", "majflt").unwrap_or(0.0);
-        if faults == 0.0 || task.group != Some(path) {
+        if faults == 0.0 || task.group != Some(group.path) {
             return None;
         }
         let waited_ns = waited_ns(&task.counters, faults, refault_ns);
@@ -123,7 +125,7 @@ fn price(
             let one_by_one_ns = group.faults * share * refault_ns;
             Price::Known(LostTime::of_wall(one_by_one_ns, interval.elapsed_ns()).at_most())
         }
-        _ => Price::unknown(NO_COST, change.pressure("memcg_psi", "memory_some_us")),
+        _ => Price::unknown(NO_COST, group.change.pressure("memcg_psi", "memory_some_us")),
     };
     (price, affected.and_then(|affected| affected.into_iter().next()))
 }
@@ -147,24 +149,19 @@ fn slept_ns(change: &Change<'_>, faults: f64) -> Option<f64> {
     let only_faults = switches.is_some_and(|switches| switches <= MOST_SWITCHES * faults);
     let run_ns = change.grown("schedstat", "run_ns")?;
     let wait_ns = change.grown("schedstat", "wait_ns")?;
-    (is_single && only_faults && !change.has_begun())
+    (is_single && only_faults && change.before.is_some())
         .then(|| (change.elapsed_ns as f64 - (run_ns + wait_ns)).max(0.0))
 }
 
-fn finding(
-    interval: &Interval<'_>,
-    path: &str,
-    group: &Refaults,
-    price: Price,
-    affected: Option<&Affected>,
-) -> Finding {
+fn finding(interval: &Interval, group: &Refaults, price: Price, who: Option<&Affected>) -> Finding {
+    let path = group.path;
     let per_s = group.refaults / interval.seconds();
-    let who = affected.map_or_else(|| path.to_owned(), Affected::who);
+    let who = who.map_or_else(|| path.to_owned(), Affected::who);
     let condition =
         format!("{path} evicts file pages and reads them again: {per_s:.0} a second, for {who}");
     let known = price.lost().filter(|_| matches!(price, Price::Known(_)));
     let known = known.map(|lost| lost.lost_share);
-    let counterfactual = missing_bytes(interval, path, group).map(|missing| {
+    let counterfactual = missing_bytes(interval, group).map(|missing| {
         let megabytes = (missing / f64::from(1 << 20)).ceil();
         let less =
             known.map_or(String::new(), |share| format!(", {:.0} % less time", share * 100.0));
@@ -184,8 +181,8 @@ fn finding(
 
 /// Anonymous memory and file mappings of its processes beyond the limit, in bytes; `None` if
 /// unknown or within the limit.
-fn missing_bytes(interval: &Interval<'_>, path: &str, group: &Refaults) -> Option<f64> {
-    let needed_kb = interval.tasks_of(Some(path)).map(|task| {
+fn missing_bytes(interval: &Interval, group: &Refaults) -> Option<f64> {
+    let needed_kb = interval.tasks_of(Some(group.path)).map(|task| {
         let kb = |name: &str| task.counters.level("task_status", name);
         let others = ["VmData_kb", "VmStk_kb", "VmExe_kb", "VmLib_kb"];
         let others = others.into_iter().map(kb).sum::<Option<f64>>()?;

@@ -23,7 +23,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, _: &UnitCosts) -> RuleResult {
     let events = |(_, group): (&str, Change<'_>)| group.grown("memcg", "events_high");
     let counted: Vec<f64> = interval.groups().filter_map(events).collect();
     let most = counted.iter().copied().reduce(f64::max);

@@ -9,8 +9,8 @@ const TURNOVER_PER_S: f64 = 0.5;
 pub(crate) const RULE: Rule = Rule {
     name: "minor-faults",
     family: Family::Faults,
-    about: "memory is taken from the kernel and given back, over and over",
-    cost: "first touches x cost of one + maps of pages that are there x cost of one (calibrated); \
+    about: "memory is repeatedly taken from the kernel and given back",
+    cost: "first touches x cost of one + maps of resident pages x cost of one (calibrated); \
            without costs at most the time in the kernel",
     provocation: Provocation::Load("provoke-minor-faults"),
     remedy: "keep freed memory for the next use: larger trim and mmap thresholds of the allocator \
@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let unit_ns = costs.ns(Operation::FirstTouch).zip(costs.ns(Operation::MapPage));
     let mut most = 0.0_f64;
     let affected = affected(interval, |task| {
@@ -32,12 +32,12 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             None => task.counters.cpu_ns("stime_ticks"),
         })
     })
-    .ok_or_else(|| unable("the faults of no process are known (/proc/PID/stat, vmstat)"))?;
+    .ok_or_else(|| unable("page faults are not known for any process (/proc/PID/stat, vmstat)"))?;
     let findings = affected.iter().map(|who| {
         let faults_per_s = who.minor_faults_per_s(interval);
         let pages = who.level(interval, "task_stat", "rss_pages");
         let turnover_per_s = (pages > 0.0).then(|| faults_per_s / pages);
-        let condition = format!("{} made {faults_per_s:.0} minor faults a second", who.who());
+        let condition = format!("{} had {faults_per_s:.0} minor faults a second", who.who());
         let system = who.share_of_time(interval, "stime_ticks");
         RULE.finding_of(who, unit_ns.is_some(), condition)
             .notes("task_stat/minflt per s", faults_per_s)

@@ -11,10 +11,10 @@ const LOCAL_SHARE: f64 = 0.7;
 pub(crate) const RULE: Rule = Rule {
     name: "numa-hinting",
     family: Family::Faults,
-    about: "automatic NUMA balancing takes pages away, and each touch of them is a fault",
+    about: "automatic NUMA balancing unmaps pages, and each touch of them is a fault",
     cost: "hinting faults x cost of mapping a page + pages moved x cost of copying one \
            (calibrated) + page-table updates x 0.1 us; without costs: system time x hinting faults \
-           / all faults; out of the CPU time that was wanted",
+           / all faults; as a share of the demanded CPU time",
     provocation: Provocation::Load("provoke-numa-hinting"),
     remedy: "sysctl kernel.numa_balancing=0, or bind the process and its memory to a node \
              (numactl --cpunodebind --membind)",
@@ -22,7 +22,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let faults = interval.needed("numa_hint_faults", "this kernel does not balance NUMA nodes")?;
     if faults == 0.0 {
         return ruled_out("there was no NUMA hinting fault");

@@ -12,7 +12,7 @@ pub(crate) const RULE: Rule = Rule {
     name: "page-tables",
     family: Family::Translation,
     about: "many processes map the same memory, each with page tables of its own",
-    cost: "faults that map a page which is there x cost of one (calibrated); without a cost at most \
+    cost: "faults that map a resident page x cost of one (calibrated); without a cost at most \
            the time in the kernel",
     provocation: Provocation::Load("provoke-page-tables"),
     remedy: "map the shared memory with huge pages (hugetlb, or shmem_enabled=advise), or share \
@@ -48,7 +48,7 @@ pub(crate) fn blow_up(interval: &Interval<'_>, group: Option<&str>) -> Option<Bl
     is_large.then_some(BlowUp { tables_kb, of_mapped, of_memory })
 }
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let map_ns = costs.ns(Operation::MapPage);
     let affected = affected(interval, |task| {
         let faults = split(interval, task)?;
@@ -56,7 +56,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
             || map_ns.map_or_else(|| task.counters.cpu_ns("stime_ticks"), |ns| faults.maps * ns);
         Some(blow_up(interval, task.group).map_or(0.0, |_| lost_ns()))
     })
-    .ok_or_else(|| unable("the faults of no process are known (/proc/PID/stat, vmstat)"))?;
+    .ok_or_else(|| unable("page faults are not known for any process (/proc/PID/stat, vmstat)"))?;
     let findings =
         affected.iter().filter_map(|who| finding(interval, who, map_ns.is_some())).collect();
     let missing = "the cost of mapping a page was not measured";

@@ -15,15 +15,15 @@ pub(crate) const RULE: Rule = Rule {
            pages read; without delays: major faults of each task x the same share x cost of one \
            (calibrated), or at least the pressure of I/O (some) x the same share",
     provocation: Provocation::Load("provoke-proactive-eviction"),
-    remedy: "find who asks: a daemon that writes memory.reclaim, a DAMON scheme \
+    remedy: "find who requests it: a daemon that writes memory.reclaim, a DAMON scheme \
              (/sys/kernel/mm/damon/admin), a balloon of the host; exempt this from it, or note it \
-             beside what is measured",
+             next to what is measured",
     confirm: "grep -r . /sys/kernel/mm/damon/admin/kdamonds/*/contexts/*/schemes/*/action; \
               grep -E 'balloon|proactive' /proc/vmstat",
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let missing = || unable("vmstat does not count what was reclaimed and came back");
     let traffic = Traffic::in_interval(interval).ok_or_else(missing)?;
     let direct = interval.vmstat("pgsteal_direct").unwrap_or(0.0);
@@ -39,12 +39,13 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let unexplained = refaults - limited - (stolen - ballooned).max(0.0);
     if unexplained < UNEXPLAINED_SHARE * refaults {
         return ruled_out(format!(
-            "{refaults} file pages came back; the machine reclaimed {stolen} for want of memory, \
+            "{refaults} file pages came back; the machine reclaimed {stolen} for lack of memory, \
              and {limited} were of control groups at their limit"
         ));
     }
     let group = interval.groups().find(|(_, group)| {
-        group_refaults(group) >= UNEXPLAINED_SHARE * unexplained && refaults_at_limit(group) == 0.0
+        let refaults = group.file_refaults().unwrap_or(0.0);
+        refaults >= UNEXPLAINED_SHARE * unexplained && refaults_at_limit(group) == 0.0
     });
     let (path, group) = group.unzip();
     let of_reads = traffic.share_of_reads(unexplained);
@@ -85,11 +86,6 @@ fn orders(machine: &Change<'_>, group: Option<Change<'_>>) -> Vec<(String, f64)>
     of_machine.chain(of_group).collect()
 }
 
-fn group_refaults(group: &Change<'_>) -> f64 {
-    let names = ["workingset_refault_file", "total_workingset_refault_file"];
-    group.grown_any("memcg", &names).unwrap_or(0.0)
-}
-
 /// File refaults of a group that is at its limit or above `high`.
 fn refaults_at_limit(group: &Change<'_>) -> f64 {
     let used = group.level_any("memcg", &["current_bytes", "usage_in_bytes"]).unwrap_or(0.0);
@@ -98,7 +94,7 @@ fn refaults_at_limit(group: &Change<'_>) -> f64 {
     let events = ["events_max", "events_high", "failcnt"];
     let is_pushed = |name| group.grown("memcg", name).is_some_and(|events| events > 0.0);
     let is_at_limit = limits.into_iter().any(is_near) || events.into_iter().any(is_pushed);
-    if is_at_limit { group_refaults(group) } else { 0.0 }
+    group.file_refaults().filter(|_| is_at_limit).unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ const STOPPED: f64 = 2.0;
 pub(crate) const RULE: Rule = Rule {
     name: "shootdown",
     family: Family::Translation,
-    about: "changes of an address space interrupt the CPUs of its other threads, over and over",
+    about: "changes of an address space repeatedly interrupt the CPUs of its other threads",
     cost: "TLB interrupts x cost of one (calibrated) x 2 threads that it stops, shared out by time \
            in the kernel; \
            without a cost at most that time",
@@ -24,7 +24,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let machine = interval.machine();
     let interrupts = machine
         .grown("interrupts", "TLB")
@@ -47,19 +47,19 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let storms = affected.iter().filter(|who| who.system_cpus(interval) >= SYSTEM_CPUS);
     let findings = storms.map(|who| {
         let condition = format!(
-            "{} changes its address space beside its other threads: {per_s:.0} TLB interrupts a \
+            "{} changes its address space while its other threads run: {per_s:.0} TLB interrupts a \
              second",
             who.who()
         );
         let least_per_s = cost_ns.is_none().then_some(STORM_PER_S);
         RULE.finding_of(who, cost_ns.is_some(), condition)
-            .with("interrupts/TLB per s".to_owned(), Some(per_s), least_per_s)
+            .speaks("interrupts/TLB per s", per_s, least_per_s)
             .speaks("CPUs busy in the kernel, a process", who.system_cpus(interval), SYSTEM_CPUS)
             .notes("interrupts/CAL per s", calls.map(|calls| calls / interval.seconds()))
     });
     let missing = "the cost of a TLB shootdown was not measured";
     verdict_of_work(findings.collect(), (cost_ns.is_some(), missing), || {
-        format!("{per_s:.0} TLB interrupts a second, by nobody who loses 1 % of its time")
+        format!("{per_s:.0} TLB interrupts a second, and no process loses 1 % of its time to them")
     })
 }
 

@@ -22,7 +22,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let traffic = Traffic::in_interval(interval)
         .ok_or_else(|| unable("vmstat does not count what was read and what came back"))?;
     let pages = traffic.swapped_in;
@@ -36,7 +36,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
     let refault_share = traffic.anon_refaults / pages;
     if refault_share < REFAULT_SHARE {
         return ruled_out(format!(
-            "of {pages} pages swapped in, {} had been evicted lately: a program wakes up",
+            "of {pages} pages swapped in, {} had been evicted recently: a program wakes up",
             traffic.anon_refaults
         ));
     }

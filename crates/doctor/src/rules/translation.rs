@@ -24,7 +24,7 @@ pub(crate) const RULE: Rule = Rule {
     look,
 };
 
-fn look(interval: &Interval<'_>, costs: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let (extra_ns, huge_ns) = costs
         .ns(Operation::SmallPageReference)
         .zip(costs.ns(Operation::HugePageReference))

@@ -1,4 +1,4 @@
-//! Processes write more than the disk takes, and are throttled.
+//! Processes write faster than the disk, and are throttled.
 
 use super::*;
 
@@ -10,17 +10,17 @@ const IO_SHARE: f64 = 0.10;
 pub(crate) const RULE: Rule = Rule {
     name: "writeback-throttle",
     family: Family::Writeback,
-    about: "more is written than the disk takes, and writers are made to wait",
+    about: "data is written faster than the disk accepts it, and writers are throttled",
     cost: "block I/O delay of each task x pages written / all I/O of pages, without those swapped \
            out; without delays: at least the pressure of I/O (some) x the same share",
     provocation: Provocation::Load("provoke-writeback-throttle"),
     remedy: "write less or elsewhere; io.max or ionice for the stream; a smaller \
-             vm.dirty_bytes makes each wait shorter, a larger one puts the first one off",
+             vm.dirty_bytes makes each wait shorter, a larger one delays the first one",
     confirm: "grep -E 'nr_dirty|nr_writeback|nr_throttled' /proc/vmstat; cat /proc/pressure/io",
     look,
 };
 
-fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
+fn look(interval: &Interval<'_>, _: &UnitCosts) -> RuleResult {
     let machine = interval.machine();
     // Throttling starts between both thresholds: at the mean (`dirty_freerun_ceiling`,
     // `mm/page-writeback.c`).
@@ -32,7 +32,10 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
         .ok_or_else(|| unable("vmstat does not count what is dirty and what was written"))?;
     let dirty = dirty / (ceiling / 2.0).max(1.0);
     if dirty < NEAR_CEILING {
-        return ruled_out(format!("{:.0} % of what makes writers wait is dirty", 100.0 * dirty));
+        return ruled_out(format!(
+            "{:.0} % of the threshold that throttles writers is dirty",
+            100.0 * dirty
+        ));
     }
     let written = (traffic.written - traffic.swapped_out).max(0.0);
     let write_share = written / (traffic.read + traffic.written).max(1.0);
@@ -42,7 +45,7 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> Verdict {
         |task| task.delay_ns("blkio") * write_share,
     );
     let condition = format!(
-        "{written} pages were written, and as much as may be is still dirty: writers wait for the \
+        "{written} pages were written, and dirty pages are at their limit: writers wait for the \
          disk"
     );
     let io_share = machine.pressure("psi", "io_some_us").map(|lost| lost.lost_share);
@@ -61,7 +64,7 @@ mod tests {
     use crate::rule::NoFinding;
     use crate::sample::Second;
 
-    /// A second in which a writer waits for 800 ms of it.
+    /// A second of which a writer waits 800 ms.
     fn stream() -> Second {
         Second::bare()
             .machine("vmstat", "pgpgin", 400)

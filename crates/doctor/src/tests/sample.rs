@@ -2,7 +2,7 @@
 
 use model::CounterSet;
 
-use crate::rule::{NoFinding, Verdict};
+use crate::rule::{NoFinding, RuleResult};
 use crate::{
     Finding, Interval, LostTime, Operation, Price, Rule, Scope, Snapshot, TaskSnapshot, UnitCost,
     UnitCosts,
@@ -20,7 +20,7 @@ pub(crate) fn counters(values: &[Value<'_>]) -> CounterSet {
     all
 }
 
-/// A moment at which nothing is known.
+/// A time at which nothing is known.
 pub(crate) fn snapshot(at_ns: u64) -> Snapshot {
     Snapshot { at_ns, ..Snapshot::default() }
 }
@@ -83,7 +83,7 @@ impl Second {
         self
     }
 
-    /// A counter of the machine that has grown from 0 by so much.
+    /// A counter of the machine that has grown from 0 by this much.
     pub(crate) fn machine(mut self, source: &str, name: &str, grown: u64) -> Self {
         set(&mut self.before.machine, source, name, 0);
         set(&mut self.after.machine, source, name, grown);
@@ -98,7 +98,7 @@ impl Second {
         self
     }
 
-    /// A counter of the group that has grown from 0 by so much.
+    /// A counter of the group that has grown from 0 by this much.
     pub(crate) fn group(mut self, source: &str, name: &str, grown: u64) -> Self {
         for (snapshot, value) in [(&mut self.before, 0), (&mut self.after, grown)] {
             for counters in snapshot.groups.values_mut() {
@@ -118,7 +118,7 @@ impl Second {
         self
     }
 
-    /// A counter of the process that has grown from 0 by so much.
+    /// A counter of the process that has grown from 0 by this much.
     pub(crate) fn task(mut self, source: &str, name: &str, grown: u64) -> Self {
         for (snapshot, value) in [(&mut self.before, 0), (&mut self.after, grown)] {
             for task in snapshot.tasks.values_mut() {
@@ -172,13 +172,13 @@ impl Second {
         Interval::new(&self.before, &self.after)
     }
 
-    /// What a rule says of it.
-    pub(crate) fn verdict(&self, rule: &Rule) -> Verdict {
+    /// What a rule reports for the interval.
+    pub(crate) fn verdict(&self, rule: &Rule) -> RuleResult {
         self.verdict_with(rule, &self.costs)
     }
 
     /// The same with other costs.
-    pub(crate) fn verdict_with(&self, rule: &Rule, costs: &UnitCosts) -> Verdict {
+    pub(crate) fn verdict_with(&self, rule: &Rule, costs: &UnitCosts) -> RuleResult {
         rule.verdict(&self.interval(), costs)
     }
 
@@ -194,7 +194,8 @@ impl Second {
         }
     }
 
-    /// The only finding of a rule, whose price is unknown; what it costs at least, if that is known.
+    /// The only finding of a rule, whose price is unknown; what it costs at least, if that is
+    /// known.
     pub(crate) fn unpriced(&self, rule: &Rule) -> Option<LostTime> {
         match self.found(rule).price {
             Price::Unknown { at_least, .. } => at_least,
@@ -210,7 +211,7 @@ impl Second {
         }
     }
 
-    /// The reason for which a rule cannot tell.
+    /// The reason why a rule cannot decide.
     pub(crate) fn unable(&self, rule: &Rule) -> String {
         match self.verdict(rule) {
             Err(NoFinding::Unable(reason)) => reason,

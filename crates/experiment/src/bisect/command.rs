@@ -8,7 +8,7 @@ use stats::Outcome;
 
 use super::Steps;
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::typed::whole_numbers;
 
 /// Exit code of a command that cannot build or run a step, as in git-bisect(1).
@@ -23,7 +23,7 @@ const LEVEL: &str = "{level}";
 /// Steps that a command measures.
 #[derive(Args, Clone, Debug)]
 pub struct CommandSteps {
-    /// A command that measures a step: {level} stands for its name; run by `sh -c`
+    /// A command that measures a step; {level} is replaced with its name; run by `sh -c`
     #[arg(long, value_name = "COMMAND")]
     pub run: Option<String>,
 
@@ -39,14 +39,14 @@ pub struct CommandSteps {
     #[arg(long, requires = "run")]
     exit_code: bool,
 
-    /// What --run prints is certain: measure every step once
+    /// The output of --run is exact: measure every step once
     #[arg(long, requires = "run", conflicts_with = "exit_code")]
     exact: bool,
 }
 
 impl CommandSteps {
     /// The steps with their names. Fails when there are none.
-    pub fn named(mut self) -> Result<Self, ExperimentError> {
+    pub fn named(mut self) -> Result<Self> {
         if let Some(range) = &self.range {
             let numbers = whole_numbers(range, MOST_STEPS).map_err(ExperimentError::WrongUse)?;
             self.values = numbers.iter().map(i64::to_string).collect();
@@ -70,11 +70,7 @@ impl Steps for CommandSteps {
         self.exact || self.exit_code
     }
 
-    fn measure(
-        &mut self,
-        step: usize,
-        driver: &mut Driver<'_>,
-    ) -> Result<Measured, ExperimentError> {
+    fn measure(&mut self, step: usize, driver: &mut Driver<'_>) -> Result<Measured> {
         if driver.waiter.stop_requested() {
             return Err(ExperimentError::Interrupted);
         }
@@ -89,7 +85,7 @@ impl Steps for CommandSteps {
         }
         let failed = |how: &str| {
             Err(ExperimentError::NotMeasured(format!(
-                "{command:?} {how}; exit code {SKIP} says that a step cannot be measured"
+                "{command:?} {how}; exit code {SKIP} means that a step cannot be measured"
             )))
         };
         match output.status.code() {

@@ -11,12 +11,12 @@ use model::Observation;
 use super::Steps;
 use crate::carry_out::manifest;
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::experiment::with_former;
 use crate::laboratory::Laboratory;
-use crate::made::run_of;
 use crate::plan::{CellPlan, Plan, PlanError, parse_plan, parse_plan_with};
 use crate::results_folder::{manifest_of, named_or, open, read_plan, write_manifest, wrong_plan};
+use crate::run_result::run_of;
 
 /// Default response: the first of these that a run has.
 const USUAL_RESPONSES: [&str; 4] = ["delay_ns", "touch_ns", "cpu_ns", "faults"];
@@ -33,8 +33,8 @@ pub struct StepsOfPlan {
     factor: Option<String>,
 
     /// What is measured, such as faults or cpu_ns [default: the first one that the plan names];
-    /// `outcome` finds the first step of which a run fails, with any level of the other factors,
-    /// which in guests is also tried where the ends are alike
+    /// `outcome` finds the first step with a failing run, at any level of the other factors; in
+    /// guests this is also tried if the ends do not differ
     #[arg(long, value_name = "RESPONSE", requires = "plan")]
     response: Option<String>,
 
@@ -42,7 +42,7 @@ pub struct StepsOfPlan {
     #[arg(long, value_name = "PART", requires = "plan")]
     part: Option<String>,
 
-    /// The steps are the commits GOOD..BAD, GOOD among them, instead of the factor's levels
+    /// Use the commits GOOD..BAD, including GOOD, as the steps instead of the factor's levels
     #[arg(long, value_name = "GOOD..BAD", requires = "plan")]
     git: Option<String>,
 
@@ -50,7 +50,7 @@ pub struct StepsOfPlan {
     #[arg(long, value_name = "DIR", default_value = ".", requires = "git")]
     repo: PathBuf,
 
-    /// Folder for the run files [default: one of the plan's name in the user's data directory]
+    /// Folder for the run files [default: named after the plan, in the user's data directory]
     #[arg(long, short, value_name = "DIR", requires = "plan", display_order = 13)]
     output: Option<PathBuf>,
 }
@@ -71,7 +71,7 @@ pub struct LevelSteps {
 impl LevelSteps {
     /// The steps of a request. Fails when the plan is unreadable or invalid, or the folder holds
     /// another plan. Different levels are the same bisection: a range of commits may get narrower.
-    pub fn new(request: StepsOfPlan) -> Result<Self, ExperimentError> {
+    pub fn new(request: StepsOfPlan) -> Result<Self> {
         let path = request.plan.as_deref().unwrap_or(Path::new(""));
         let (text, plan_folder) = read_plan(path)?;
         let wrong = |error| wrong_plan(path, error);
@@ -119,7 +119,7 @@ impl LevelSteps {
     }
 
     /// The first seed with which a step has not been measured.
-    fn next_seed(&self, step: usize) -> Result<u64, ExperimentError> {
+    fn next_seed(&self, step: usize) -> Result<u64> {
         let factor = &self.plan.factors[self.factor];
         let name = &factor.levels[step].name;
         let manifest = manifest_of(&self.folder)?;
@@ -129,7 +129,7 @@ impl LevelSteps {
         Ok(of_step.map(|run| run.seed).max().map_or(first, |last| last + 1))
     }
 
-    fn record(&self, plan: &Plan) -> Result<Vec<String>, ExperimentError> {
+    fn record(&self, plan: &Plan) -> Result<Vec<String>> {
         let mut now = manifest(plan, &self.text);
         let names: Vec<String> = now.runs.iter().map(|run| run.run_id.clone()).collect();
         let all = self.plan.factors[self.factor].levels.iter();
@@ -139,7 +139,7 @@ impl LevelSteps {
         Ok(names)
     }
 
-    fn values(&self, names: &[String]) -> Result<Measured, ExperimentError> {
+    fn values(&self, names: &[String]) -> Result<Measured> {
         let mut runs = Vec::new();
         for name in names {
             runs.extend(run_of(&self.folder, name)?.map(|(_, run)| (name.clone(), run)));
@@ -169,7 +169,7 @@ impl LevelSteps {
         }
         Ok(match values.len() == names.len() {
             true => Measured::Values(values),
-            false => Measured::Skip("no run was made".to_owned()),
+            false => Measured::Skip("no run was executed".to_owned()),
         })
     }
 
@@ -215,10 +215,10 @@ fn chosen(plan: &Plan, name: Option<&str>) -> Result<usize, String> {
 }
 
 /// The commits of a range in history order, including the good end.
-fn commits(range: &str, repo: &Path) -> Result<Vec<String>, ExperimentError> {
+fn commits(range: &str, repo: &Path) -> Result<Vec<String>> {
     let wrong = |why: String| ExperimentError::WrongUse(format!("--git {range}: {why}"));
     let (good, bad) = range.split_once("..").ok_or_else(|| wrong("it is not GOOD..BAD".into()))?;
-    let git = |arguments: &[&str]| -> Result<Vec<String>, ExperimentError> {
+    let git = |arguments: &[&str]| -> Result<Vec<String>> {
         let output = Command::new("git")
             .arg("-C")
             .arg(repo)
@@ -270,7 +270,7 @@ impl Steps for LevelSteps {
         may
     }
 
-    fn at_hand(&self) -> Result<Vec<(usize, f64)>, ExperimentError> {
+    fn at_hand(&self) -> Result<Vec<(usize, f64)>> {
         let Some(manifest) = manifest_of(&self.folder)? else { return Ok(Vec::new()) };
         let factor = &self.plan.factors[self.factor];
         let mut cells = Vec::new();
@@ -303,11 +303,7 @@ impl Steps for LevelSteps {
         Ok(found.into_iter().map(|(_, step, value)| (step, value)).collect())
     }
 
-    fn measure(
-        &mut self,
-        step: usize,
-        driver: &mut Driver<'_>,
-    ) -> Result<Measured, ExperimentError> {
+    fn measure(&mut self, step: usize, driver: &mut Driver<'_>) -> Result<Measured> {
         let mut plan = self.of_step(step);
         if !self.is_exact && self.target == Target::Change {
             plan.seeds = vec![self.next_seed(step)?];

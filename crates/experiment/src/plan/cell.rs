@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use model::{BASELINE, LoadSpec, Measure, Spec, SubjectSpec, Timing};
 
-use super::parameter::{Draft, Of, SubjectSetting};
+use super::parameter::{CellDraft, SettingTarget, SubjectSetting};
 use crate::SubjectArg;
 use crate::job::{as_planned, job, load_spec, probe_measure};
 use crate::profile::{TimingChanges, timing};
 use crate::simulated;
-use crate::subject_arg::split_address;
+use crate::subject_arg::split;
 use crate::typed::Setting;
 
 /// The default probe of a plan.
@@ -42,7 +42,7 @@ impl CellPlan {
         settings: &[Setting],
     ) -> Result<Self, String> {
         let profile = profile.map(str::to_owned);
-        let mut draft = Draft { profile, times, ..Draft::default() };
+        let mut draft = CellDraft { profile, times, ..CellDraft::default() };
         for setting in settings {
             draft.set(setting).map_err(|why| format!("{}: {why}", setting.0))?;
         }
@@ -128,9 +128,9 @@ fn is_subject(typed: Option<&SubjectArg>, made: &SubjectSpec) -> bool {
 
 /// A provocation at 0 is its control run; another load at 0 is nothing.
 pub(crate) fn check_volume(load: &LoadSpec) -> Result<(), String> {
-    match load.intensity == 0.0 && !workloads::may_have_no_dose(&load.name) {
+    match load.intensity == 0.0 && !workloads::may_have_zero_volume(&load.name) {
         true => Err(format!(
-            "load.intensity: {} is no load at 0, which is for loads that provoke a condition \
+            "load.intensity: {} is not a load at 0, which is for loads that provoke a condition \
              (provoke-NAME)",
             load.name
         )),
@@ -155,19 +155,25 @@ impl SubjectSetting {
     fn name_in(&self, kind: &str) -> Result<String, String> {
         let Self { of, name, .. } = self;
         match (of, kind) {
-            (Of::Subject, _)
-            | (Of::Sandbox, "sandbox")
-            | (Of::Machine, "vm")
-            | (Of::Simulator, "mmu") => Ok(name.clone()),
-            (Of::Sandbox, "vm") => Ok(format!("sandbox.{name}")),
-            (Of::Sandbox, _) => Err(format!("sandbox.{name}: the subject {kind} has no sandbox")),
-            (Of::Machine, _) => Err(format!("machine.{name}: the subject {kind} is no machine")),
-            (Of::Simulator, _) => Err(format!("mmu.{name}: the subject {kind} is not simulated")),
+            (SettingTarget::Subject, _)
+            | (SettingTarget::Sandbox, "sandbox")
+            | (SettingTarget::Machine, "vm")
+            | (SettingTarget::Simulator, "mmu") => Ok(name.clone()),
+            (SettingTarget::Sandbox, "vm") => Ok(format!("sandbox.{name}")),
+            (SettingTarget::Sandbox, _) => {
+                Err(format!("sandbox.{name}: the subject {kind} has no sandbox"))
+            }
+            (SettingTarget::Machine, _) => {
+                Err(format!("machine.{name}: the subject {kind} is no machine"))
+            }
+            (SettingTarget::Simulator, _) => {
+                Err(format!("mmu.{name}: the subject {kind} is not simulated"))
+            }
         }
     }
 }
 
-impl Draft {
+impl CellDraft {
     pub(super) fn resolve(
         self,
         named: Vec<(String, String)>,
@@ -225,20 +231,18 @@ impl Draft {
         let text = match (&self.subject, self.subject_settings.first()) {
             (Some(text), _) => text,
             (None, None) => return Ok(None),
-            (None, Some(SubjectSetting { of: Of::Sandbox, .. })) => "sandbox",
-            (None, Some(SubjectSetting { of: Of::Machine, .. })) => "vm",
-            (None, Some(SubjectSetting { of: Of::Simulator, .. })) => "mmu",
-            (None, Some(SubjectSetting { of: Of::Subject, name, .. })) => {
+            (None, Some(SubjectSetting { of: SettingTarget::Sandbox, .. })) => "sandbox",
+            (None, Some(SubjectSetting { of: SettingTarget::Machine, .. })) => "vm",
+            (None, Some(SubjectSetting { of: SettingTarget::Simulator, .. })) => "mmu",
+            (None, Some(SubjectSetting { of: SettingTarget::Subject, name, .. })) => {
                 return Err(format!("{name}: it needs a subject that it is a setting of"));
             }
         };
-        let (address, text) = split_address(text);
-        let (kind, settings) = text.split_once(':').unwrap_or((text, ""));
+        let (address, kind, mut settings) = split(text)?;
         let kind = match self.subject_settings.first() {
-            Some(SubjectSetting { of: Of::Sandbox, .. }) if kind.is_empty() => "sandbox",
+            Some(SubjectSetting { of: SettingTarget::Sandbox, .. }) if kind.is_empty() => "sandbox",
             _ => kind,
         };
-        let mut settings = vm::parse_settings(settings)?;
         for setting in &self.subject_settings {
             settings.push((setting.name_in(kind)?, setting.value.clone()));
         }
@@ -256,10 +260,7 @@ impl Draft {
                 *value = folder.join(value.as_str()).to_string_lossy().into_owned();
             }
         }
-        let subject = match address {
-            Some(address) => SubjectArg::remote(address, kind, &settings),
-            None => SubjectArg::of_settings(kind, &settings),
-        };
+        let subject = SubjectArg::new(address, kind, &settings);
         subject.map(Some).map_err(|why| format!("subject: {why}"))
     }
 }

@@ -8,7 +8,7 @@ mod runs;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::plan::parameter::Draft;
+use crate::plan::parameter::CellDraft;
 use crate::typed::Setting;
 
 pub use cell::CellPlan;
@@ -127,7 +127,7 @@ impl Plan {
 
     fn cell(&self, levels: &[usize], folder: &Path) -> Result<CellPlan, Vec<String>> {
         let mut problems = Vec::new();
-        let mut draft = Draft::default();
+        let mut draft = CellDraft::default();
         let mut apply = |origin: &str, settings: &[Setting]| {
             for setting in settings {
                 if let Err(why) = draft.set(setting) {

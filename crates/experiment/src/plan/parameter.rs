@@ -18,11 +18,14 @@ pub const PARAMETERS: [(&str, &str); 28] = [
     ("kernel", "the same as subject.kernel"),
     ("memory", "the same as subject.mem"),
     ("cmdline", "the same as subject.cmdline: added to the kernel's command line"),
-    ("overlay", "a folder whose files lie over the guest's root: the programs under test"),
-    ("sysctl.NAME", "a kernel parameter: of the guest, or of this host (root), put back after"),
+    ("overlay", "a folder overlaid on the guest's root: the programs under test"),
+    (
+        "sysctl.NAME",
+        "a kernel parameter: of the guest, or of this host (root), restored afterwards",
+    ),
     ("swap", "a temporary swap file of this host (root), the same in all cells"),
     ("load", "the load in the background"),
-    ("load.intensity", "its dose: 1 is the load as documented"),
+    ("load.intensity", "its volume: 1 is the load as documented"),
     ("probe", "the interaction that is timed"),
     ("job", "the work that is timed instead of a probe"),
     ("profile", "a timing profile: default, quick, slow, classic"),
@@ -30,7 +33,7 @@ pub const PARAMETERS: [(&str, &str); 28] = [
     ("points", "interactions in a run"),
     ("warmup", "longest wait for the load to become warm"),
     ("timeout", "longest time of an interaction"),
-    ("session.script", "the script of the session's users: a file beside the plan"),
+    ("session.script", "the script of the session's users: a file next to the plan"),
     ("session.users", "how many users"),
     ("session.think, session.limit, session.tools", "the script's values of these names"),
     ("session.NAME", "a variable of the script: another program, another argument"),
@@ -41,7 +44,7 @@ pub const PARAMETERS: [(&str, &str); 28] = [
 
 /// A cell as far as settings describe it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct CellDraft {
     pub(super) subject: Option<String>,
     /// Settings of the subject, in order.
     pub(super) subject_settings: Vec<SubjectSetting>,
@@ -60,14 +63,14 @@ pub(super) struct Draft {
 #[derive(Clone, Debug)]
 pub(super) struct SubjectSetting {
     /// What it is a setting of.
-    pub(super) of: Of,
+    pub(super) of: SettingTarget,
     pub(super) name: String,
     pub(super) value: String,
 }
 
 /// The target of a subject's setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum SettingTarget {
     /// Whatever the subject is.
     Subject,
     /// A sandbox: the subject itself, or one in its guest.
@@ -78,16 +81,16 @@ pub(super) enum Of {
     Simulator,
 }
 
-impl Draft {
+impl CellDraft {
     pub(super) fn set(&mut self, (parameter, value): &Setting) -> Result<(), String> {
         let text = || Some(value.clone());
         let time = || parse_duration_ns(value).map(Some);
         match parameter.as_str() {
             "subject" => self.subject = text(),
             "machine" | "kernel" | "cmdline" | "overlay" => {
-                self.subject_setting(Of::Subject, parameter, value);
+                self.subject_setting(SettingTarget::Subject, parameter, value);
             }
-            "memory" => self.subject_setting(Of::Subject, "mem", value),
+            "memory" => self.subject_setting(SettingTarget::Subject, "mem", value),
             "swap" => {
                 self.swap_bytes = Some(parse_size_bytes(value)?);
             }
@@ -112,23 +115,29 @@ impl Draft {
 
     fn set_prefixed(&mut self, parameter: &str, value: &str) -> Result<(), String> {
         match parameter.split_once('.') {
-            Some(("subject", name)) => self.subject_setting(Of::Subject, name, value),
-            Some(("sandbox", name)) => self.subject_setting(Of::Sandbox, short(name), value),
-            Some(("machine", name)) => self.subject_setting(Of::Machine, short(name), value),
-            Some(("mmu", name)) => self.subject_setting(Of::Simulator, short(name), value),
+            Some(("subject", name)) => self.subject_setting(SettingTarget::Subject, name, value),
+            Some(("sandbox", name)) => {
+                self.subject_setting(SettingTarget::Sandbox, short(name), value)
+            }
+            Some(("machine", name)) => {
+                self.subject_setting(SettingTarget::Machine, short(name), value)
+            }
+            Some(("mmu", name)) => {
+                self.subject_setting(SettingTarget::Simulator, short(name), value)
+            }
             Some(("sysctl", name)) => self.sysctls.push((name.to_owned(), value.to_owned())),
             Some((job, name)) if workloads::find_job(job).is_some() => {
                 self.job_settings.push((job.to_owned(), name.to_owned(), value.to_owned()));
             }
             _ => {
                 let names: Vec<&str> = PARAMETERS.iter().map(|(name, _)| *name).collect();
-                return Err(format!("no such parameter; there are {}", names.join(", ")));
+                return Err(format!("no such parameter; choose from {}", names.join(", ")));
             }
         }
         Ok(())
     }
 
-    fn subject_setting(&mut self, of: Of, name: &str, value: &str) {
+    fn subject_setting(&mut self, of: SettingTarget, name: &str, value: &str) {
         let (name, value) = (name.to_owned(), value.to_owned());
         self.subject_settings.push(SubjectSetting { of, name, value });
     }
@@ -158,6 +167,6 @@ fn known_name(
     let names: Vec<&str> = all.map(|workload| workload.name).collect();
     match names.contains(&value) {
         true => Ok(value.to_owned()),
-        false => Err(format!("no {what} is named {value:?}; there are {}", names.join(", "))),
+        false => Err(format!("no {what} is named {value:?}; choose from {}", names.join(", "))),
     }
 }

@@ -129,7 +129,7 @@ fn plan(file: PlanFile) -> Result<Plan, PlanError> {
         Some("resolution-5") => Design::Fraction(stats::Resolution::Five),
         Some(other) => {
             return Err(PlanError::Wrong(format!(
-                "design {other:?}: there are full, resolution-4 and resolution-5"
+                "design {other:?}: choose from full, resolution-4 and resolution-5"
             )));
         }
     };
@@ -152,8 +152,8 @@ fn seeds(blocks: Option<u32>, seeds: Option<Vec<u64>>) -> Result<Vec<u64>, PlanE
     match (blocks, seeds) {
         (Some(blocks), Some(seeds)) if blocks as usize != seeds.len() => {
             Err(PlanError::Wrong(format!(
-                "{blocks} blocks and {} seeds: every block has a seed of its own; name one of the \
-                 two",
+                "{blocks} blocks and {} seeds: every block has a seed of its own; give only one of \
+                 the two",
                 seeds.len()
             )))
         }
@@ -254,27 +254,30 @@ pub(crate) fn scalar(value: &Value) -> Result<String, String> {
 fn check(plan: &Plan) -> Result<(), PlanError> {
     let wrong = |text: String| Err(PlanError::Wrong(text));
     if plan.name.is_empty() || plan.name.contains(['/', '\0']) || plan.name.starts_with('.') {
-        return wrong("name: the experiment's name is the name of its folder".to_owned());
+        return wrong("name: it must be usable as the name of a folder".to_owned());
     }
     if plan.factors.is_empty() {
-        return wrong("an experiment varies something: add a [[factor]]".to_owned());
+        return wrong("an experiment needs something to vary: add a [[factor]]".to_owned());
     }
     if plan.seeds.is_empty() {
-        return wrong("an experiment has at least one block".to_owned());
+        return wrong("an experiment needs at least one block".to_owned());
     }
     let mut seeds = plan.seeds.clone();
     seeds.sort_unstable();
     if seeds.windows(2).any(|pair| pair[0] == pair[1]) {
-        return wrong("seeds: each block has a seed of its own".to_owned());
+        return wrong("seeds: each block needs a seed of its own".to_owned());
     }
     let mut names: Vec<&str> = Vec::new();
     for factor in &plan.factors {
         if factor.name.is_empty() || names.contains(&factor.name.as_str()) {
-            return wrong(format!("factor {:?}: every factor has a name of its own", factor.name));
+            return wrong(format!(
+                "factor {:?}: every factor needs a name of its own",
+                factor.name
+            ));
         }
         names.push(&factor.name);
         if factor.levels.len() < 2 {
-            return wrong(format!("factor {}: it has at least two levels", factor.name));
+            return wrong(format!("factor {}: it needs at least two levels", factor.name));
         }
         for (index, level) in factor.levels.iter().enumerate() {
             let twice = factor.levels[..index].iter().any(|other| other.name == level.name);

@@ -81,7 +81,7 @@ fn two_cells_are_run_as_abba() {
 }
 
 #[test]
-fn what_provokes_a_condition_may_have_no_dose_and_a_load_may_not() {
+fn what_provokes_a_condition_may_have_zero_volume_and_a_load_may_not() {
     let cells = |load: &str| {
         let text = format!(
             "name = \"x\"\n[base]\nload = \"{load}\"\n[[factor]]\nname = \"f\"\n\
@@ -91,7 +91,7 @@ fn what_provokes_a_condition_may_have_no_dose_and_a_load_may_not() {
     };
     assert_eq!(cells("provoke-minor-faults").unwrap()[0].load.intensity, 0.0);
     let refused = cells("cpuload").unwrap_err().to_string();
-    assert!(refused.contains("cpuload is no load at 0"), "{refused}");
+    assert!(refused.contains("cpuload is not a load at 0"), "{refused}");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_limit_of_the_sandbox_is_one_wherever_the_sandbox_is() {
     assert_eq!(request.machine.memory_bytes, 96 << 20);
     for (base, why) in [
         ("subject = \"host\"\n", "the subject host has no sandbox"),
-        ("subject = \"sandbox\"\nmachine.swap = \"1G\"\n", "sandbox is no machine"),
+        ("subject = \"sandbox\"\nmachine.swap = \"1G\"\n", "sandbox is not a machine"),
     ] {
         let told = cell(base).unwrap_err().to_string();
         assert!(told.contains(why), "{told}");

@@ -48,7 +48,7 @@ impl Quantity {
         }
     }
 
-    /// A value as a number in [`Quantity::unit`]. The error says what is expected instead.
+    /// A value as a number in [`Quantity::unit`]. The error states what is expected instead.
     pub fn parse(&self, text: &str) -> Result<f64, String> {
         let value = match self.form {
             Form::Size => parse_size_bytes(text)? as f64,
@@ -79,7 +79,7 @@ impl Quantity {
 
     /// The quantity of a parameter in a plan with these settings. The two values of `range`
     /// determine script variables. Fails for an unknown or non-numeric parameter.
-    pub(crate) fn of(parameter: &str, base: &[Setting], range: [&str; 2]) -> Result<Self, String> {
+    pub(crate) fn new(parameter: &str, base: &[Setting], range: [&str; 2]) -> Result<Self, String> {
         let made = |form, quantum| Ok(Self { form, quantum });
         match parameter {
             "memory" => return Self::of_subject("mem", base, parameter, range),
@@ -185,7 +185,7 @@ fn number_quantum(range: [&str; 2]) -> f64 {
 
 fn none(parameter: &str) -> Result<Quantity, String> {
     Err(format!(
-        "{parameter} is not a number that can be swept; there are sizes, counts, times and doses \
+        "{parameter} is not a number that can be swept; there are sizes, counts, times and volumes \
          such as vmtest.size, touch.footprint, sandbox.memory, load.intensity, session.users"
     ))
 }
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     fn of(parameter: &str) -> Quantity {
-        Quantity::of(parameter, &[], ["1", "2"]).unwrap()
+        Quantity::new(parameter, &[], ["1", "2"]).unwrap()
     }
 
     #[test]
@@ -229,17 +229,17 @@ mod tests {
         }
         for bad in ["subject", "kernel", "touch.pages", "touch.speed", "load", "session.tools", "x"]
         {
-            let told = Quantity::of(bad, &[], ["1", "2"]).unwrap_err();
+            let told = Quantity::new(bad, &[], ["1", "2"]).unwrap_err();
             assert!(told.contains(bad), "{told}");
         }
         let base = |parameter: &str, value: &str| (parameter.to_owned(), value.to_owned());
         let small = [base("vmtest.process_size", "64K")];
-        let size = Quantity::of("vmtest.size", &small, ["1M", "2M"]).unwrap();
+        let size = Quantity::new("vmtest.size", &small, ["1M", "2M"]).unwrap();
         assert_eq!(size.quantum, 65536.0);
         let guest = [base("subject", "vm:machine=micro")];
-        let memory = Quantity::of("subject.mem", &guest, ["64M", "32M"]).unwrap();
+        let memory = Quantity::new("subject.mem", &guest, ["64M", "32M"]).unwrap();
         assert_eq!(memory.quantum, MACHINE_BYTES);
-        assert_eq!(Quantity::of("session.cost", &[], ["1", "2.5"]).unwrap().form, Form::Number);
+        assert_eq!(Quantity::new("session.cost", &[], ["1", "2.5"]).unwrap().form, Form::Number);
     }
 
     proptest! {
@@ -258,7 +258,7 @@ mod tests {
             for form in [Form::Size, Form::Duration, Form::Count, Form::Number] {
                 let _ = Quantity { form, quantum: 0.0 }.parse(&text);
             }
-            let _ = Quantity::of(&text, &[], ["1", &text]);
+            let _ = Quantity::new(&text, &[], ["1", &text]);
         }
     }
 }

@@ -13,7 +13,7 @@ use store::{CurveOptions, Curves};
 
 use super::{SweepPlan, TypedSweep, parse_sweep};
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::event::Event;
 use crate::laboratory::Laboratory;
 use crate::plan::{CellPlan, PlanError};
@@ -21,7 +21,7 @@ use crate::results_folder::{named_or, open, read_plan, write_manifest, wrong_pla
 
 /// Suffix of plans.
 const PLAN: &str = ".toml";
-/// File of the calibration run, which is no measurement of a level.
+/// File of the calibration run, which is not a measurement of a level.
 const CALIBRATION: &str = "calibration.jsonl";
 /// Key of the loops per process in a pass.
 const LOOPS: &str = "loops";
@@ -49,11 +49,7 @@ pub struct Sweep {
 impl Sweep {
     /// A sweep of `what`: a plan (`*.toml`), or a job, a probe or a load by name. Typed options
     /// override the plan. Fails when the plan is unreadable, incomplete or invalid.
-    pub fn new(
-        what: &str,
-        mut typed: TypedSweep,
-        output: Option<&Path>,
-    ) -> Result<Self, ExperimentError> {
+    pub fn new(what: &str, mut typed: TypedSweep, output: Option<&Path>) -> Result<Self> {
         let (text, plan_folder) = match what.ends_with(PLAN) {
             true => read_plan(Path::new(what))?,
             false => {
@@ -78,7 +74,7 @@ impl Sweep {
     }
 
     /// Continues with the folder's runs of this sweep, if any. Fails when it holds another one.
-    pub fn open(&mut self) -> Result<(), ExperimentError> {
+    pub fn open(&mut self) -> Result<()> {
         let mut plan = self.plan.clone();
         self.former = open(&self.folder, |former| {
             let text = former.sweep.as_ref().map(|_| former.plan.as_str());
@@ -95,7 +91,7 @@ impl Sweep {
 
     /// Measures until each row's search is done. Fails when something is unavailable or cannot be
     /// measured, or the user stopped it.
-    pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<(), ExperimentError> {
+    pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<()> {
         if self.plan.needs_loops() {
             self.calibrate(driver)?;
         }
@@ -121,13 +117,13 @@ impl Sweep {
     }
 
     /// All requested runs, as curves.
-    pub fn curves(&self) -> Result<Curves, ExperimentError> {
+    pub fn curves(&self) -> Result<Curves> {
         let manifest = self.manifest(self.runs.clone());
         store::curve::curves_of_manifest(&self.folder, &manifest, &CurveOptions::default())
             .map_err(|error| ExperimentError::NotMeasured(format!("read the runs: {error}")))
     }
 
-    fn curve(&self, row: usize) -> Result<Curve, ExperimentError> {
+    fn curve(&self, row: usize) -> Result<Curve> {
         let mut curve = self.curves()?.rows.swap_remove(row).1;
         // Without measurements only the plan knows.
         curve.deterministic = self.deterministic;
@@ -165,7 +161,7 @@ impl Sweep {
     }
 
     /// Writes the manifest, including the folder's earlier runs.
-    fn record(&self) -> Result<(), ExperimentError> {
+    fn record(&self) -> Result<()> {
         let is_new =
             |former: &&ManifestRun| !self.runs.iter().any(|run| run.run_id == former.run_id);
         let former = self.former.iter().flat_map(|former| &former.runs).filter(is_new);
@@ -174,7 +170,7 @@ impl Sweep {
     }
 
     /// Lets Irlam's program calibrate its loops.
-    fn calibrate(&mut self, driver: &mut Driver<'_>) -> Result<(), ExperimentError> {
+    fn calibrate(&mut self, driver: &mut Driver<'_>) -> Result<()> {
         self.record()?;
         driver.note("calibrating the loops, so that all levels do equal work for each process");
         let plan = self.plan.calibration();
@@ -199,12 +195,7 @@ impl Sweep {
     }
 
     /// Executes the missing runs of a batch.
-    fn measure(
-        &mut self,
-        row: usize,
-        batch: &Batch,
-        driver: &mut Driver<'_>,
-    ) -> Result<(), ExperimentError> {
+    fn measure(&mut self, row: usize, batch: &Batch, driver: &mut Driver<'_>) -> Result<()> {
         self.record()?;
         for part in self.parts(batch) {
             match self.set_up(row, &part, driver) {
@@ -222,7 +213,7 @@ impl Sweep {
 
     /// Whether some levels may be available though not all are: not if all fail for the same
     /// reason before any measurement.
-    fn is_worth_trying(&self, problems: &[String], row: usize) -> Result<bool, ExperimentError> {
+    fn is_worth_trying(&self, problems: &[String], row: usize) -> Result<bool> {
         let reasons = problems
             .iter()
             .map(|problem| problem.split_once(": ").map_or(problem.as_str(), |(_, reason)| reason));
@@ -262,7 +253,7 @@ impl Sweep {
         row: usize,
         mut batch: Batch,
         driver: &mut Driver<'_>,
-    ) -> Result<(), ExperimentError> {
+    ) -> Result<()> {
         for level in std::mem::take(&mut batch.levels) {
             let alone = Batch { levels: vec![level], ..batch.clone() };
             match self.set_up(row, &alone, driver) {
@@ -289,21 +280,12 @@ impl Sweep {
         }
     }
 
-    fn set_up(
-        &self,
-        row: usize,
-        batch: &Batch,
-        driver: &mut Driver<'_>,
-    ) -> Result<Laboratory, ExperimentError> {
+    fn set_up(&self, row: usize, batch: &Batch, driver: &mut Driver<'_>) -> Result<Laboratory> {
         let plan = self.plan.plan(row, batch, self.deterministic);
         Laboratory::set_up(&plan, &self.plan_folder, driver)
     }
 
-    fn carry_out(
-        &mut self,
-        mut lab: Laboratory,
-        driver: &mut Driver<'_>,
-    ) -> Result<(), ExperimentError> {
+    fn carry_out(&mut self, mut lab: Laboratory, driver: &mut Driver<'_>) -> Result<()> {
         let carried = lab.carry_out(&self.folder, driver)?;
         self.refused.extend(carried.refused);
         match carried.interrupted {
@@ -314,7 +296,7 @@ impl Sweep {
 }
 
 /// Whether a job, a probe or a load has this name.
-fn parameter_of(name: &str) -> Result<&'static str, ExperimentError> {
+fn parameter_of(name: &str) -> Result<&'static str> {
     let kinds: [(&str, Vec<&str>); 3] = [
         ("job", workloads::jobs().map(|job| job.name).collect()),
         ("probe", workloads::probes().map(|probe| probe.name).collect()),

@@ -34,7 +34,7 @@ const TIME_S: u32 = 1_577_836_800;
 /// and a last group too small for its tables stay unused. Fails below 8 MiB, above 16 TiB, or when
 /// the device cannot be written.
 pub(crate) fn format(device: &mut (impl Write + Seek), size_bytes: u64) -> io::Result<()> {
-    let geometry = Geometry::of(size_bytes)?;
+    let geometry = Geometry::for_size(size_bytes)?;
     let descriptors = records::descriptors(&geometry);
     for (index, group) in geometry.groups.iter().enumerate() {
         let head = head(&geometry, index as u32, group, &descriptors);

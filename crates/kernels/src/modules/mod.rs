@@ -157,7 +157,8 @@ impl Planner {
         Ok(aliases)
     }
 
-    /// What all modules say, sorted by name; read in parallel, since thousands are compressed.
+    /// The information of all modules, sorted by name; read in parallel, since thousands are
+    /// compressed.
     fn all_modinfos(&self) -> Result<Vec<(String, Modinfo)>, KernelError> {
         let files: Vec<_> = self.files.iter().collect();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -208,7 +209,7 @@ fn read_module(path: &Path) -> Result<(Vec<u8>, Modinfo), KernelError> {
     let packed = fs::read(path).map_err(KernelError::io(path))?;
     let bytes = decompressed(&packed)
         .map_err(|error| KernelError::module(path)(format!("cannot be decompressed: {error}")))?;
-    let modinfo = Modinfo::of_elf(&bytes).map_err(KernelError::module(path))?;
+    let modinfo = Modinfo::from_elf(&bytes).map_err(KernelError::module(path))?;
     Ok((bytes, modinfo))
 }
 

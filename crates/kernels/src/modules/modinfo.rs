@@ -19,11 +19,11 @@ pub struct Modinfo {
 
 impl Modinfo {
     /// Reads a module's ELF file. Fails for other bytes, or without `.modinfo`.
-    pub fn of_elf(bytes: &[u8]) -> Result<Self, String> {
+    pub fn from_elf(bytes: &[u8]) -> Result<Self, String> {
         let refused = |why: &dyn Display| format!("not a kernel module: {why}");
         let file = object::File::parse(bytes).map_err(|error| refused(&error))?;
         let section = file.section_by_name(".modinfo");
-        let section = section.ok_or_else(|| refused(&"it has no section .modinfo"))?;
+        let section = section.ok_or_else(|| refused(&"it has no .modinfo section"))?;
         Ok(Self::parse(section.data().map_err(|error| refused(&error))?))
     }
 
@@ -104,7 +104,7 @@ pub(crate) mod tests {
         let elf = elf_of(
             b"license=GPL\0softdep=pre: crc32c x post: y\0\0alias=fs-ext4\0depends=mbcache,jbd2\0name=ext4\0",
         );
-        let modinfo = Modinfo::of_elf(&elf).unwrap();
+        let modinfo = Modinfo::from_elf(&elf).unwrap();
         assert_eq!(modinfo.depends, ["mbcache", "jbd2"]);
         assert_eq!(modinfo.soft_before, ["crc32c", "x"]);
         assert_eq!(modinfo.soft_after, ["y"]);
@@ -118,7 +118,7 @@ pub(crate) mod tests {
             bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200),
         ) {
             let _ = Modinfo::parse(&bytes);
-            let _ = Modinfo::of_elf(&bytes);
+            let _ = Modinfo::from_elf(&bytes);
         }
 
         #[test]
@@ -126,7 +126,7 @@ pub(crate) mod tests {
             let mut elf = elf_of(b"depends=a\0name=b\0");
             let at = at % elf.len();
             elf[at] = value;
-            let _ = Modinfo::of_elf(&elf);
+            let _ = Modinfo::from_elf(&elf);
         }
     }
 }

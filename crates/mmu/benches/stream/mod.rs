@@ -72,7 +72,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Writes the stream for it, if it is there.
+    /// Writes the stream for it, if available.
     pub(crate) fn with(pages: &[u64]) -> Option<Self> {
         let program = std::env::var_os("THRASHLAB_CACHESIM")?;
         let folder = tempfile::tempdir().expect("a folder for the stream");
@@ -91,8 +91,8 @@ impl Peer {
         Some(Self { program, references: pages.len(), folder })
     }
 
-    /// How many references a second of its own processor time one LRU cache of so many pages takes:
-    /// the best of five passes.
+    /// How many references a second of its own processor time one LRU cache of this many pages
+    /// takes: the best of five passes.
     pub(crate) fn references_a_second(&self, entries: usize) -> f64 {
         let mut least = f64::INFINITY;
         for _ in 0..5 {
@@ -132,7 +132,7 @@ pub(crate) fn references_a_second<T: Copy>(pages: &[T], mut take: impl FnMut(&[T
 /// 10 ms.
 fn user_seconds_of_children() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux tells it");
-    let (_, fields) = stat.rsplit_once(") ").expect("the name stands in parentheses");
+    let (_, fields) = stat.rsplit_once(") ").expect("the name is in parentheses");
     let ticks = fields.split(' ').nth(13).expect("there are so many fields");
     ticks.parse::<f64>().expect("it is a number") / 100.0
 }

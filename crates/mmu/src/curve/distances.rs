@@ -7,9 +7,10 @@ use super::LruStack;
 pub struct StackDistances {
     stack: LruStack,
     last: Option<u64>,
-    /// By distance.
+    /// Number of references at each distance; distance 0 repeats a key.
     counts: Vec<u64>,
-    references: u64,
+    /// How many references there were.
+    pub references: u64,
 }
 
 impl StackDistances {
@@ -30,19 +31,9 @@ impl StackDistances {
         self.counts[0] += count - 1;
     }
 
-    /// How many references there were.
-    pub fn total(&self) -> u64 {
-        self.references
-    }
-
     /// First references: they miss whatever the size.
     pub fn cold(&self) -> u64 {
         self.stack.keys() as u64
-    }
-
-    /// Number of references at each distance; distance 0 repeats a key.
-    pub fn counts(&self) -> &[u64] {
-        &self.counts
     }
 
     /// Misses of a fully associative LRU cache by ascending `sizes` in entries, including first

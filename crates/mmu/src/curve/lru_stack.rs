@@ -5,7 +5,7 @@
 //! (Bennett and Kruskal, "LRU stack processing", 1975; Olken, LBL-12370, 1981). Marks are bits; a
 //! Fenwick tree counts full words of 64. A used-up line is compacted.
 
-use super::table::Table;
+use super::key_table::KeyTable;
 
 /// Length of the list of last keys.
 const TOP: usize = 8;
@@ -19,7 +19,7 @@ const LINE_PER_KEY: usize = 4;
 /// Keys in the order of their last references; empty by default, with a line at the first key.
 #[derive(Clone, Debug, Default)]
 pub struct LruStack {
-    table: Table,
+    table: KeyTable,
     /// The last keys, the very last one first.
     top: [u64; TOP],
     top_slots: [u32; TOP],
@@ -189,7 +189,7 @@ impl LruStack {
     pub fn retain(&mut self, keep: impl Fn(u64) -> bool) {
         let mut keys = Vec::new();
         self.for_each(|key| keys.extend(Some(key).filter(|key| keep(*key))));
-        self.table = Table::for_length(2 * keys.len());
+        self.table = KeyTable::for_length(2 * keys.len());
         self.top_length = 0;
         self.clear_line(keys.len());
         for key in keys {

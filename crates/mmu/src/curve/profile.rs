@@ -172,11 +172,6 @@ impl Profile {
         Ok(())
     }
 
-    /// Number of counted references.
-    pub fn references(&self) -> u64 {
-        self.references
-    }
-
     /// The curves of all counts.
     pub fn finish(self) -> Profiled {
         Profiled {
@@ -251,22 +246,19 @@ impl View {
 }
 
 fn of_view(view: View) -> UnitCurves {
+    let sets = view.sets.iter();
     UnitCurves {
         unit_bytes: view.unit.bytes(),
         curve: match &view.distances {
             Distances::Exact(exact) => of_exact(exact),
             Distances::Sampled(sample) => of_sample(sample),
         },
-        sets: view.sets.iter().map(of_sets).collect(),
+        sets: sets.map(|of| SetCurve { sets: of.sets(), misses: of.misses() }).collect(),
         working_set: view.working_set.map(|working_set| {
             let (windows, means) = working_set.finish();
             WorkingSets { means, windows }
         }),
     }
-}
-
-fn of_sets(stacks: &SetStacks) -> SetCurve {
-    SetCurve { sets: stacks.sets(), misses: stacks.misses() }
 }
 
 /// Sizes up to twice this many units, to show a flat end.
@@ -279,11 +271,11 @@ fn of_exact(exact: &StackDistances) -> MissRatioCurve {
     let sizes = sizes(exact.cold());
     let misses = exact.misses(&sizes);
     let point = |(entries, misses): (u64, u64)| {
-        let miss_ratio = ratio(misses as f64, exact.total());
+        let miss_ratio = ratio(misses as f64, exact.references);
         CurvePoint { entries, misses, miss_ratio, low: None, high: None }
     };
     MissRatioCurve {
-        references: exact.total(),
+        references: exact.references,
         cold_misses: exact.cold(),
         sample: None,
         points: sizes.into_iter().zip(misses).map(point).collect(),
@@ -293,7 +285,7 @@ fn of_exact(exact: &StackDistances) -> MissRatioCurve {
 fn of_sample(sample: &SampledDistances) -> MissRatioCurve {
     let cold_misses = sample.cold().misses.round() as u64;
     let sizes = sizes(cold_misses.max(sample.smallest()));
-    let ratio = |misses: f64| ratio(misses, sample.total());
+    let ratio = |misses: f64| ratio(misses, sample.references);
     let estimates = sizes.iter().zip(sample.misses(&sizes));
     let points = estimates.filter_map(|(entries, estimate)| {
         estimate.map(|estimate| CurvePoint {
@@ -305,13 +297,13 @@ fn of_sample(sample: &SampledDistances) -> MissRatioCurve {
         })
     });
     MissRatioCurve {
-        references: sample.total(),
+        references: sample.references,
         cold_misses,
         points: points.collect(),
         sample: Some(Sample {
             rate: sample.rate(),
             units: sample.keys() as u64,
-            references: sample.sampled(),
+            references: sample.sampled,
             smallest_entries: sample.smallest(),
             confidence: SampledDistances::CONFIDENCE,
         }),

@@ -48,8 +48,10 @@ pub struct SampledDistances {
     /// Weights at former rates, by bucket of the scaled distance.
     settled: Vec<[f64; GROUPS]>,
     settled_cold: [f64; GROUPS],
-    references: u64,
-    sampled: u64,
+    /// Number of references, sampled or not.
+    pub references: u64,
+    /// Number of references of sampled keys.
+    pub sampled: u64,
 }
 
 /// Estimated misses at one size.
@@ -146,16 +148,6 @@ impl SampledDistances {
     /// The part of all keys that is sampled now.
     pub fn rate(&self) -> f64 {
         self.threshold as f64 / (1_u64 << HASH_BITS) as f64
-    }
-
-    /// Number of references, sampled or not.
-    pub fn total(&self) -> u64 {
-        self.references
-    }
-
-    /// Number of references of sampled keys.
-    pub fn sampled(&self) -> u64 {
-        self.sampled
     }
 
     /// Number of sampled keys.

@@ -5,8 +5,8 @@
 //! references, divided by the length of the trace (Denning and Schwartz, "Properties of the
 //! working-set model", 1972). The end of the trace ends the last gap of a unit.
 
+use super::key_table::KeyTable;
 use super::log_linear::{bucket, lowest};
-use super::table::Table;
 
 /// Steps in a doubling of gaps, as a logarithm.
 const STEPS_LOG2: u32 = 2;
@@ -127,7 +127,7 @@ impl WorkingSet {
 /// The times of the last references to keys.
 #[derive(Clone, Debug, Default)]
 struct Times {
-    table: Table,
+    table: KeyTable,
     times: Vec<u64>,
 }
 

@@ -9,7 +9,7 @@ use super::policy::{self, Policy};
 
 /// 2^64 / φ, whose products spread neighbours in their highest bits (Knuth, TAOCP 3, section 6.4).
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Hints of an array: so many that entries of a first level seldom share one.
+/// Number of hints of an array: enough that entries of a first level seldom share one.
 const HINTS: usize = 1 << 12;
 /// The most ways of a set, which are searched one by one.
 pub(crate) const MOST_WAYS: usize = 4096;
@@ -128,7 +128,7 @@ impl Array {
         (now - before) as usize
     }
 
-    /// Whether an entry is there; this is no use of it.
+    /// Whether an entry is present; this does not count as a use.
     pub(crate) fn has(&self, entry: u64) -> bool {
         self.places[self.set(entry)..][..self.ways].iter().any(|place| place.entry == entry)
     }

@@ -9,7 +9,7 @@ use super::page_size::PageSize;
 use super::policy::Policy;
 
 const MOST_ENTRIES: usize = 1 << 20;
-/// The most address-space numbers that fit beside a page's number.
+/// The most address-space numbers that fit next to a page number.
 pub(crate) const MOST_ASIDS: u32 = 1 << 15;
 const MOST_LEVELS: u32 = 4;
 
@@ -126,7 +126,7 @@ pub struct WalkCache {
 pub struct Walk {
     /// Levels of page tables, 4 or 5.
     pub levels: u32,
-    /// Cycles of a walk beside its steps.
+    /// Cycles of a walk besides its steps.
     pub start_cycles: u64,
     /// Cycles of a step whose line is in the data caches.
     pub cached_cycles: u64,
@@ -173,7 +173,6 @@ impl Machine {
     fn check<'m>(&'m self, description: Description<'_>) -> Result<(), DescriptionError> {
         let reason = format!("there can be at most {MOST_ASIDS} asids");
         description.that("asids", self.asids <= MOST_ASIDS, reason)?;
-        // The nested TLB's name in results.
         let mut names = vec![NESTED];
         let mut own_name = |path: &str, name: &'m str| {
             let is_own = !name.is_empty() && !names.contains(&name);
@@ -273,7 +272,7 @@ fn check_array(
     let reason = format!("a set has from 1 to {MOST_WAYS} ways");
     description.that(&ways_path, (1..=MOST_WAYS).contains(&ways), reason)?;
     let is_even = entries.is_multiple_of(ways) && (entries / ways).is_power_of_two();
-    let reason = format!("{entries} entries of {ways} ways are no power of two of sets");
+    let reason = format!("{entries} entries in sets of {ways} do not make a power of two of sets");
     description.that(&ways_path, is_even, reason)?;
     policy.refuses(ways).map_or(Ok(()), |reason| description.refuse(&ways_path, reason))
 }

@@ -1,4 +1,4 @@
-//! Choices of a run beside its machine.
+//! Options of a run other than its machine.
 
 use model::named;
 
@@ -97,7 +97,7 @@ impl Options {
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let Some((_, takes)) = Self::NAMES.iter().find(|(known, _)| *known == name) else {
             let names: Vec<_> = Self::NAMES.iter().map(|(name, _)| *name).collect();
-            return Err(format!("no option is named {name:?}; there are {}", names.join(", ")));
+            return Err(format!("no option is named {name:?}; choose from {}", names.join(", ")));
         };
         self.take(name, value).ok_or_else(|| format!("{name}={value}: it takes {takes}"))
     }

@@ -56,7 +56,7 @@ pub struct TlbOutcome {
     pub misses: u64,
     /// Translations that were put in.
     pub fills: u64,
-    /// Translations that made room for others.
+    /// Translations evicted for others.
     pub evictions: u64,
     /// Translations that were flushed.
     pub flushed: u64,
@@ -69,7 +69,7 @@ pub struct CacheOutcome {
     pub name: String,
     /// Walks that looked here.
     pub accesses: u64,
-    /// Those that went on from what they found here.
+    /// Those that continued from what they found here.
     pub hits: u64,
 }
 

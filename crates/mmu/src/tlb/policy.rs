@@ -63,7 +63,7 @@ pub(crate) fn bits_after_use(bits: u128, way: usize, ways: usize) -> u128 {
     if bits == all { 1 << way } else { bits }
 }
 
-/// The first way whose use bit is not set; the only one, if there is but one.
+/// The first way whose use bit is not set; the only way, if there is just one.
 pub(crate) fn bits_victim(bits: u128, ways: usize) -> usize {
     (bits.trailing_ones() as usize).min(ways - 1)
 }

@@ -90,13 +90,13 @@ impl Simulator {
         match event {
             Event::Program { .. } | Event::Exit => {
                 let gone = *event == Event::Exit;
-                world.set_space(process, Space::new(process));
+                *world.space(process) = Space::new(process);
                 let outcome = &mut world.outcome;
                 cores.iter_mut().for_each(|core| core.flush_process(outcome, process, gone));
             }
             Event::Fork { child } => {
                 let inherited = world.space(process).inherited(*child);
-                world.set_space(*child, inherited);
+                *world.space(*child) = inherited;
                 // Its pages become read-only, to be copied on write.
                 let outcome = &mut world.outcome;
                 cores.iter_mut().for_each(|core| core.flush_process(outcome, process, false));

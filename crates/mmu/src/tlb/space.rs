@@ -14,7 +14,7 @@ pub(crate) struct Space {
     process: u32,
     /// By their first pages; they do not overlap.
     regions: BTreeMap<u64, Region>,
-    /// The heap's first byte and the one behind it.
+    /// The heap's first byte and the first one after it.
     heap: Option<(u64, u64)>,
     /// Recent pieces of 2 MiB: number and whether huge.
     remembered: Box<[Option<(u64, bool)>; REMEMBERED]>,
@@ -22,7 +22,7 @@ pub(crate) struct Space {
 
 #[derive(Clone, Copy, Debug)]
 struct Region {
-    /// The page behind the last one.
+    /// The page after the last one.
     end: u64,
     /// The mapping, if processes that inherit it can share it.
     shareable: Option<u32>,

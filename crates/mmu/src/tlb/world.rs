@@ -50,10 +50,6 @@ impl World {
         &mut self.spaces[place]
     }
 
-    pub(crate) fn set_space(&mut self, process: u32, space: Space) {
-        *self.space(process) = space;
-    }
-
     /// The number of a new mapping that can be shared.
     pub(crate) fn new_mapping(&mut self) -> u32 {
         self.mappings += 1;

@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 
 /// How many samples are drawn of each stream.
 const SEEDS: u64 = 40;
-/// Part of the intervals that must hold the truth; they are made for .95 each.
+/// Part of the intervals that must hold the truth; each is for 0.95.
 const COVERAGE: f64 = 0.95;
 
 /// Keys drawn by Zipf's law with exponent 1: the k-th is drawn with a probability of about 1 / k.
@@ -102,7 +102,7 @@ fn a_sample_of_all_is_exact() {
             let truth = truth as f64;
             assert_eq!(estimate, Some(Estimate { misses: truth, low: truth, high: truth }));
         }
-        assert_eq!((sample.sampled(), sample.keys()), (20_000, exact.cold() as usize));
+        assert_eq!((sample.sampled, sample.keys()), (20_000, exact.cold() as usize));
     }
 }
 

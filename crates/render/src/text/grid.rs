@@ -216,7 +216,7 @@ mod tests {
         cpuload     cannot tell
         largewrite  cannot tell
         ");
-        assert_eq!(parts.len(), 3, "the reasons stand alone");
+        assert_eq!(parts.len(), 3, "the reasons are alone");
     }
 
     #[test]

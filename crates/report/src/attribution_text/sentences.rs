@@ -4,6 +4,7 @@ use analysis::attribution::{
     Attribution, CostOrigin, Effects, FactorPart, Mediated, MediationOutcome, Neighbour, Noise,
     Revert, Scale, Share, SimpleEffect, Step, TwoScales,
 };
+use itertools::Itertools;
 use render::format::and;
 
 use super::words::{
@@ -19,7 +20,7 @@ const MOST_NAMED: f64 = 90.0;
 
 /// The sentences in order: whether it changed, causes, additivity, reverts, open questions.
 pub(crate) fn sentences(attribution: &Attribution) -> Vec<String> {
-    let words = &Words::of(attribution);
+    let words = &Words::new(attribution);
     let mut told = Vec::new();
     for (index, step) in attribution.steps.iter().enumerate() {
         let several = step.factors.len() > 1;
@@ -46,10 +47,8 @@ pub(crate) fn sentences(attribution: &Attribution) -> Vec<String> {
 
 /// "From one on 17.11 to two on 18.9 …"
 fn whole(step: &Step, words: &Words) -> String {
-    let levels = |index: usize| {
-        let named = step.factors.iter().map(|f| format!("{} {}", f.name, f.levels[index]));
-        and(&named.collect::<Vec<_>>())
-    };
+    let levels =
+        |index: usize| and(step.factors.iter().map(|f| format!("{} {}", f.name, f.levels[index])));
     let (from, to, noun) = (levels(0), levels(1), &words.noun);
     let total = &step.scales.additive.total;
     let difference = words.difference_with_interval(total);
@@ -69,11 +68,10 @@ fn instead(step: &Step, first: &Step, words: &Words) -> String {
     let other = step.factors.iter().zip(&first.factors);
     let other = other.map(|(here, there)| (&here.name, &here.levels[1], &there.levels[1]));
     let other = other.filter(|(_, here, there)| here != there);
-    let other: Vec<String> =
-        other.map(|(name, here, there)| format!("{name} {here} instead of {there}")).collect();
+    let other = and(other.map(|(name, here, there)| format!("{name} {here} instead of {there}")));
     let figures = factors(&step.scales, words, true);
     let shares = shares(step, words).map_or_else(String::new, |shares| format!(" {shares}"));
-    format!("With {}: {figures}{shares}", and(&other))
+    format!("With {other}: {figures}{shares}")
 }
 
 /// "pl1_version two against one costs 2.96 times the page faults [2.89, 3.03]; …"
@@ -85,7 +83,7 @@ fn factors(scales: &TwoScales, words: &Words, again: bool) -> String {
         let figure = &main.figure;
         match (effects.scale, index) {
             (scale, _) if !counts(figure, none(scale)) => {
-                format!("{what} makes no difference that these trials can tell")
+                format!("{what} makes no difference that these trials can show")
             }
             (Scale::Log, 0) if !again => {
                 let (size, interval) = (ratio(figure.value), interval_of_ratio(figure));
@@ -97,7 +95,7 @@ fn factors(scales: &TwoScales, words: &Words, again: bool) -> String {
             }
         }
     });
-    format!("{}.", told.collect::<Vec<_>>().join("; "))
+    format!("{}.", told.format("; "))
 }
 
 fn none(scale: Scale) -> f64 {
@@ -110,20 +108,22 @@ fn shares(step: &Step, words: &Words) -> Option<String> {
         Scale::Additive => (&step.shares, ""),
         Scale::Log => (&step.log_shares, ", as ratios,"),
     };
-    let told = shares.iter();
-    let told = told.filter_map(|it| Some(format!("{} is {}'s", percent(it.percent?), it.factor)));
-    let told: Vec<String> = told.collect();
-    if told.is_empty() || !counts(&step.scales.additive.total, 0.0) {
+    let known = shares.iter();
+    let known = known.filter_map(|it| Some(format!("{} is {}'s", percent(it.percent?), it.factor)));
+    let known = and(known);
+    if known.is_empty() || !counts(&step.scales.additive.total, 0.0) {
         return None;
     }
     let change = step.after - step.before;
     let bounds = |Share { factor, order_bounds, .. }: &Share| {
         let (low, high) = (*order_bounds)?;
-        Some(format!(" ({low:.1} to {high:.1} % for {factor}, whichever is counted first)"))
+        Some(format!(
+            " ({low:.1} to {high:.1} % for {factor}, depending on which is counted first)"
+        ))
     };
     let bounds = shares.first().and_then(bounds).unwrap_or_default();
-    let (kind, size, told) = (words.change(change), words.quantity(change.abs()), and(&told));
-    Some(format!("Of the {kind} of {size}{scale} {told}{bounds}."))
+    let (kind, size) = (words.change(change), words.quantity(change.abs()));
+    Some(format!("Of the {kind} of {size}{scale} {known}{bounds}."))
 }
 
 /// Whether a factor's effect is the same at both levels of another, as a difference or as a ratio.
@@ -140,9 +140,8 @@ fn adds_or_multiplies(step: &Step, words: &Words) -> Option<String> {
         };
         let differences = of(&step.scales.additive);
         let ratios = step.scales.log.as_ref().map(of).unwrap_or_default();
-        let sizes: Vec<String> = differences.iter().map(|d| words.difference(*d)).collect();
-        let times: Vec<String> = ratios.iter().map(|r| ratio(*r)).collect();
-        let (sizes, times) = (sizes.join(" and "), times.join(" and ") + " times");
+        let sizes = differences.iter().map(|d| words.difference(*d)).join(" and ");
+        let times = ratios.iter().map(|r| ratio(*r)).join(" and ") + " times";
         let excess: Vec<f64> = ratios.iter().map(|ratio| ratio - 1.0).collect();
         let change = if differences.iter().sum::<f64>() < 0.0 { "decrease" } else { "increase" };
         let same = format!("{change} from {name} is about the same for both levels of {other}");
@@ -182,7 +181,8 @@ fn together(step: &Step, words: &Words) -> Vec<String> {
         };
         let ((one, other), (level, of_other)) = (&found.factors, &found.levels);
         format!(
-            "Together {one} {level} and {other} {of_other} make {size} beside the {of} of the two."
+            "Together {one} {level} and {other} {of_other} make {size} on top of the {of} of \
+             the two."
         )
     });
     told.collect()
@@ -203,8 +203,8 @@ fn reverts(step: &Step, words: &Words) -> Option<String> {
         let share = share.unwrap_or_default();
         format!("{} alone to {} {verb} {noun}{share}", revert.factor, revert.to)
     };
-    let told: Vec<String> = step.reverts.iter().enumerate().map(told).collect();
-    (!told.is_empty()).then(|| format!("Reverting {}.", told.join("; reverting ")))
+    let told = step.reverts.iter().enumerate().map(told).join("; reverting ");
+    (!told.is_empty()).then(|| format!("Reverting {told}."))
 }
 
 /// "18.11 against 18.9: 0.974 times [0.955, 0.993]: a slight improvement."
@@ -219,7 +219,7 @@ fn neighbour(found: &Neighbour, words: &Words) -> String {
     };
     let size = times(&log.figure);
     if !counts(&log.figure, 1.0) {
-        return format!("{what}: {size}: no change that these trials can tell.");
+        return format!("{what}: {size}: no change that these trials can show.");
     }
     let change = log.figure.value - 1.0;
     let kind = match (change.abs() < SLIGHT, words.is_loss(change)) {
@@ -254,10 +254,10 @@ fn parts(step: &Step, words: &Words) -> Vec<String> {
         let change = words.difference(part.after - part.before);
         format!("{} {change}{}", part.part, times_of(part.before, part.after))
     });
-    let rest: Vec<String> = rest.collect();
+    let rest = and(rest);
     let (percent, kind, size) = (percent(sum), words.change(change), words.quantity(change.abs()));
-    let named = format!("{percent} of the {kind} of {size} came with {}.", and(&named));
-    let rest = (!rest.is_empty()).then(|| format!("The rest is small: {}.", and(&rest)));
+    let named = format!("{percent} of the {kind} of {size} came with {}.", and(named));
+    let rest = (!rest.is_empty()).then(|| format!("The rest is small: {rest}."));
     [named].into_iter().chain(rest).collect()
 }
 
@@ -331,7 +331,7 @@ fn still_open(attribution: &Attribution, words: &Words) -> Vec<String> {
         if !open.is_empty() {
             sentences.push(format!(
                 "How {} {} this about remains unexplained: no part of the work and no counter was \
-                 measured beside the {}.",
+                 measured with the {}.",
                 and(&open),
                 if open.len() == 1 { "brings" } else { "bring" },
                 words.noun

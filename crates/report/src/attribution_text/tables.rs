@@ -1,10 +1,11 @@
 //! The tables of an attribution, and the ledger of conditions.
 
 use analysis::attribution::{self, Attribution, Effects, Figure, Ledger, Step, Term};
+use itertools::Itertools;
 use render::format::{and, counted, p_value};
 use render::{Block, Cell, Table};
 
-use super::words::{Words, counts, percent, ratio, ratio_with_interval};
+use super::words::{Words, counts, interval_of_ratio, percent, ratio};
 
 /// Cell means, the levels of the last factor side by side as in publications.
 pub(super) fn cell_means(attribution: &Attribution, words: &Words) -> Table {
@@ -31,7 +32,7 @@ pub(super) fn cell_means(attribution: &Attribution, words: &Words) -> Table {
 }
 
 fn effect(name: String, log: Option<&Figure>, difference: &Figure, words: &Words) -> [Cell; 3] {
-    let times = Cell::figure(log.map(ratio_with_interval));
+    let times = Cell::figure(log.map(|it| ratio(it.value) + &interval_of_ratio(it)));
     [name.into(), times, Cell::figure(words.difference_with_interval(difference))]
 }
 
@@ -55,10 +56,7 @@ pub(super) fn effects(step: &Step, words: &Words) -> Table {
     let rows = all(&step.scales.additive).into_iter().enumerate().map(|(index, (name, figure))| {
         effect(name, log.get(index).map(|(_, times)| times), &figure, words)
     });
-    let levels = |index: usize| {
-        let levels = step.factors.iter().map(|factor| factor.levels[index].as_str());
-        levels.collect::<Vec<_>>().join(", ")
-    };
+    let levels = |index: usize| step.factors.iter().map(|it| &it.levels[index]).join(", ");
     Table::of(format!("From {} to {}", levels(0), levels(1)), EFFECT_HEAD, rows)
 }
 
@@ -67,9 +65,8 @@ pub(super) fn simple_effects(step: &Step, words: &Words) -> Table {
     let rows = simple.map(|(index, simple)| {
         let cell = step.factors.iter().zip(&simple.cell);
         let held = cell.filter(|(factor, _)| factor.name != simple.factor);
-        let held: Vec<String> =
-            held.map(|(factor, level)| format!("{} {level}", factor.name)).collect();
-        let name = format!("{} with {}", simple.factor, held.join(", "));
+        let held = held.map(|(factor, level)| format!("{} {level}", factor.name)).join(", ");
+        let name = format!("{} with {held}", simple.factor);
         let log = step.scales.log.as_ref();
         let times = log.and_then(|log| Some(&log.simple.get(index)?.figure));
         effect(name, times, &simple.figure, words)
@@ -150,15 +147,16 @@ pub(super) fn ledger(ledger: &Ledger) -> Vec<Block> {
     let mut blocks = vec![Table::of(caption, head, rows).into()];
     if !ledger.common.is_empty() {
         let common = ledger.common.iter().map(|(name, value)| format!("{} {value}", plain(name)));
-        let common: Vec<String> = common.collect();
-        blocks.push(format!("The same in all: {}.", common.join("; ")).into());
+        blocks.push(format!("The same in all: {}.", common.format("; ")).into());
     }
     let distances = ledger.distances.iter().map(|distance| {
         let (a, b) = (&ledger.names[distance.between.0], &ledger.names[distance.between.1]);
         let named: Vec<String> = distance.conditions.iter().map(plain).collect();
         match named.as_slice() {
-            [] => format!("{a} and {b} differ in nothing that they give."),
-            [one] => format!("{a} and {b} differ in {one} alone: what they disagree on is its."),
+            [] => format!("{a} and {b} agree in every condition that both name."),
+            [one] => {
+                format!("{a} and {b} differ only in {one}: it explains what they disagree on.")
+            }
             all => format!("{a} and {b} differ in {} conditions: {}.", all.len(), and(all)),
         }
     });

@@ -13,7 +13,7 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    pub(crate) fn of(attribution: &Attribution) -> Words {
+    pub(crate) fn new(attribution: &Attribution) -> Words {
         let unit = attribution.measured.unit.as_str();
         Words {
             noun: noun(&attribution.response, unit),
@@ -109,10 +109,6 @@ pub(super) fn ratio(value: f64) -> String {
     ratio_like(value, value)
 }
 
-pub(super) fn ratio_with_interval(figure: &Figure) -> String {
-    ratio(figure.value) + &interval_of_ratio(figure)
-}
-
 /// `2.96 times [2.89, 3.03]`.
 pub(super) fn times(figure: &Figure) -> String {
     format!("{} times{}", ratio(figure.value), interval_of_ratio(figure))
@@ -160,8 +156,9 @@ mod tests {
     #[test]
     fn ratios_near_one_have_a_third_decimal() {
         let figure = |value| Figure { value, interval: Some((0.9547, 2.0)), f: None, p: None };
-        assert_eq!(ratio_with_interval(&figure(0.97369)), "0.974 [0.955, 2.000]");
-        assert_eq!(ratio_with_interval(&figure(2.9632)), "2.96 [0.95, 2.00]");
+        let with_interval = |it: Figure| ratio(it.value) + &interval_of_ratio(&it);
+        assert_eq!(with_interval(figure(0.97369)), "0.974 [0.955, 2.000]");
+        assert_eq!(with_interval(figure(2.9632)), "2.96 [0.95, 2.00]");
     }
 
     #[test]

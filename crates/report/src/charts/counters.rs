@@ -1,5 +1,6 @@
 //! Counters over time, run after run.
 
+use analysis::grouped;
 use serde_json::{Value, json};
 
 use super::Data;
@@ -22,16 +23,11 @@ fn chosen<'i>(input: &'i Input<'_>) -> Vec<&'i Timeline> {
     if input.timelines.len() <= MOST_RUNS {
         return input.timelines.iter().collect();
     }
-    let mut worst: Vec<&Timeline> = Vec::new();
-    for run in &input.timelines {
-        match worst.iter_mut().find(|other| other.load == run.load) {
-            Some(other) if run.worst_ns > other.worst_ns => *other = run,
-            Some(_) => {}
-            None => worst.push(run),
-        }
-    }
-    worst.truncate(MOST_RUNS);
-    worst
+    let loads = grouped(input.timelines.iter().map(|run| (&run.load, run))).into_iter();
+    // The first of equals.
+    let worst =
+        |(_, runs): (_, Vec<&'i Timeline>)| runs.into_iter().rev().max_by_key(|it| it.worst_ns);
+    loads.filter_map(worst).take(MOST_RUNS).collect()
 }
 
 /// The points of a series over consecutive runs, in seconds.

@@ -1,5 +1,6 @@
 //! Empirical distribution functions of response times.
 
+use itertools::Itertools;
 use model::Observation;
 use serde_json::{Value, json};
 
@@ -40,18 +41,15 @@ fn sorted(one: &Measurement, load: &str) -> Vec<Observation> {
     let row = one.matrix.rows.iter().find(|row| row.load == load);
     let delays = row.into_iter().flat_map(|row| &row.delays_ns);
     let positive = |it: &Observation| Observation { value: it.value.max(1.0), ..*it };
-    let mut delays: Vec<Observation> = delays.map(positive).collect();
-    delays.sort_by(|one, other| {
-        let by_kind = one.is_lower_bound.cmp(&other.is_lower_bound);
-        by_kind.then(one.value.total_cmp(&other.value))
-    });
-    delays
+    let order = |one: &Observation, other: &Observation| {
+        one.is_lower_bound.cmp(&other.is_lower_bound).then(one.value.total_cmp(&other.value))
+    };
+    delays.map(positive).sorted_by(order).collect()
 }
 
 /// Quantiles; lower bounds if censored values may increase them.
 fn quantiles<const N: usize>(sorted: &[Observation], parts: [f64; N]) -> [Option<Observation>; N] {
-    let mut values: Vec<f64> = sorted.iter().map(|delay| delay.value).collect();
-    values.sort_by(f64::total_cmp);
+    let values = sorted.iter().map(|delay| delay.value).sorted_by(f64::total_cmp).collect_vec();
     parts.map(|part| {
         let rank = (part * sorted.len() as f64).ceil().max(1.0) as usize;
         let (highest, value) = (sorted.get(rank - 1)?, *values.get(rank - 1)?);

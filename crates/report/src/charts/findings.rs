@@ -10,7 +10,7 @@ use render::{Cell, Table, format};
 
 const MOST: usize = 16;
 
-pub(crate) struct Found<'d> {
+pub(crate) struct LoadFinding<'d> {
     /// The load, and its input if there are several.
     pub(crate) load: String,
     /// The highest-ranked finding of its runs.
@@ -21,8 +21,8 @@ pub(crate) struct Found<'d> {
 }
 
 /// All findings, one per rule and load, the most expensive first.
-pub(crate) fn found<'d>(data: &'d Data<'_>) -> Vec<Found<'d>> {
-    let mut all: Vec<Found<'d>> = Vec::new();
+pub(crate) fn found<'d>(data: &'d Data<'_>) -> Vec<LoadFinding<'d>> {
+    let mut all: Vec<LoadFinding<'d>> = Vec::new();
     let several = data.material.inputs.len() > 1;
     for input in &data.material.inputs {
         for one in &input.diagnoses {
@@ -33,14 +33,14 @@ pub(crate) fn found<'d>(data: &'d Data<'_>) -> Vec<Found<'d>> {
             let of = input.diagnoses.iter().filter(|other| other.load == one.load).count();
             for finding in &one.diagnosis.findings {
                 let is_same =
-                    |known: &&mut Found| known.load == load && known.finding.rule == finding.rule;
+                    |it: &&mut LoadFinding| it.load == load && it.finding.rule == finding.rule;
                 if let Some(known) = all.iter_mut().find(is_same) {
                     known.runs += 1;
                     if finding.rank() < known.finding.rank() {
                         known.finding = finding;
                     }
                 } else {
-                    all.push(Found { load: load.clone(), finding, runs: 1, of });
+                    all.push(LoadFinding { load: load.clone(), finding, runs: 1, of });
                 }
             }
         }

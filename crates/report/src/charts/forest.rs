@@ -1,7 +1,6 @@
 //! The forest plot of a responsiveness matrix: the ratio of each load to no load, with intervals.
 
-use std::collections::BTreeSet;
-
+use itertools::Itertools;
 use serde_json::{Value, json};
 
 use super::scale::{self, rounded};
@@ -74,14 +73,12 @@ fn value(line: &Line, least: f64, most: f64) -> Value {
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let lines = data.measurements.iter();
-    let mut lines: Vec<_> = lines.flat_map(|one| of_measurement(one, &data.label(one))).collect();
+    let lines = lines.flat_map(|one| of_measurement(one, &data.label(one)));
     // Keeps the lines of a load together.
-    lines.sort_by_key(|(load, _)| *load);
-    let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
+    let lines = lines.sorted_by_key(|(load, _)| *load).map(|(_, line)| line).collect_vec();
     let all = data.measurements.iter().flat_map(|one| &one.matrix.rows);
-    let over: BTreeSet<String> = all.filter_map(|row| Some(row.ratio?.over())).collect();
-    let over: Vec<String> = over.into_iter().collect();
-    filling(&lines, usize::MAX, json!({ "over": over.join(" or ") }))
+    let over = all.filter_map(|row| Some(row.ratio?.over())).sorted().dedup().join(" or ");
+    filling(&lines, usize::MAX, json!({ "over": over }))
 }
 
 /// The lines of one measurement, with the indices of their loads.

@@ -2,7 +2,6 @@
 
 use analysis::sweep::Grid;
 use serde_json::{Value, json};
-use stats::Shape;
 
 use super::Data;
 use crate::sweep_text::Amounts;
@@ -12,7 +11,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let sweeps = data.material.inputs.iter().filter_map(|input| input.sweep.as_ref());
     let grids = sweeps.filter_map(|view| Some((view.grid.as_ref()?, view.rows.first()?.curve)));
     let grids = grids.filter(|(grid, _)| grid.rows.len() > 1);
-    grids.map(|(grid, curve)| of_grid(grid, &Amounts::of(curve))).collect()
+    grids.map(|(grid, curve)| of_grid(grid, &Amounts::new(curve))).collect()
 }
 
 fn of_grid(grid: &Grid, amounts: &Amounts<'_>) -> (Value, Table) {
@@ -31,7 +30,7 @@ fn of_grid(grid: &Grid, amounts: &Amounts<'_>) -> (Value, Table) {
                     grid.column_parameter, amounts.cost(*cost)),
             }));
         }
-        if let Shape::Knee(knee) = &row.shape {
+        if let Some(knee) = row.shape.knee() {
             let [at, beyond] = [knee.level, knee.beyond].map(|level| amounts.level(level));
             let tip = format!("{} {}: knee at {at}", grid.row_parameter, row.level);
             knees.push(json!({ "row": row.level, "column": beyond, "tip": tip }));

@@ -23,7 +23,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
 }
 
 fn of_pair(attribution: &Attribution, (first, second): (usize, usize)) -> (Value, Table) {
-    let words = Words::of(attribution);
+    let words = Words::new(attribution);
     let (x, line) = (&attribution.factors[first], &attribution.factors[second]);
     let effects = attribution.overall.fitting();
     // Means over the levels of further factors, on the scale on which effects add.

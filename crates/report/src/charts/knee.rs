@@ -2,7 +2,6 @@
 
 use model::units::TIME_UNITS;
 use serde_json::{Value, json};
-use stats::Shape;
 
 use super::Data;
 use super::scale::{powers_of_two, rounded, ticks};
@@ -18,7 +17,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
 
 fn of_sweep(view: &SweepView<'_>) -> Option<(Value, Table)> {
     let first = view.rows.first()?;
-    let amounts = Amounts::of(first.curve);
+    let amounts = Amounts::new(first.curve);
     let several = view.rows.len() > 1;
     let by = several.then(|| view.by.as_deref().unwrap_or_default());
     let head = ["level", "measurements", "cost", "relative speed"];
@@ -55,7 +54,7 @@ fn of_sweep(view: &SweepView<'_>) -> Option<(Value, Table)> {
 fn knees(view: &SweepView<'_>, amounts: &Amounts<'_>) -> Vec<Value> {
     let mut found = Vec::new();
     for row in &view.rows {
-        let Shape::Knee(knee) = &row.found.shape else { continue };
+        let Some(knee) = row.found.shape.knee() else { continue };
         let (low, high) = (knee.low.min(knee.high), knee.low.max(knee.high));
         let name = if row.label.is_empty() { String::new() } else { format!("{}: ", row.label) };
         let [at, from, to] = [knee.level, low, high].map(|level| amounts.level(level));

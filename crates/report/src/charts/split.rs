@@ -1,6 +1,6 @@
 //! The delay split: the parts of the slow responses under each load.
 
-use analysis::explained::{Account, Part};
+use analysis::explained::{Account, Part, is_counted};
 use serde_json::{Value, json};
 
 use super::scale::rounded;
@@ -16,7 +16,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     for one in &data.measurements {
         let label = data.label(one);
         let loads = one.matrix.why_slow.iter();
-        let loads = loads.filter(|load| load.slow.samples > 0 && load.has_sources());
+        let loads = loads.filter(|load| load.slow.samples > 0 && is_counted(&load.slow.parts_ns));
         rows.extend(loads.map(|load| (strips::panel(&load.load, &label), load)));
     }
     rows.truncate(strips::MOST_PANELS);

@@ -1,6 +1,7 @@
 //! Memory jobs: the cost of a touch in the steady state by level and load.
 
-use analysis::MemoryWork;
+use analysis::{MemoryWork, distinct};
+use itertools::Itertools;
 use model::BASELINE;
 use serde_json::{Value, json};
 use stats::median;
@@ -8,7 +9,6 @@ use stats::median;
 use super::Data;
 use super::scale::{rounded, ticks};
 use super::strips::panel;
-use analysis::distinct;
 use render::{Cell, Table, format};
 
 /// Drawn rows; the table has all.
@@ -40,7 +40,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let ends: Vec<f64> = drawn.iter().flat_map(Row::ends_ns).collect();
     let high_ns = ends.iter().copied().fold(0.0, f64::max);
     let low_ns = ends.iter().copied().fold(f64::INFINITY, f64::min);
-    // Room for the text beside the longest bar.
+    // Room for the text next to the longest bar.
     let room = (high_ns / low_ns).powf(0.3).max(1.3);
     let parts = json!({
         "values": drawn.iter().map(Row::value).collect::<Vec<_>>(),
@@ -58,9 +58,8 @@ fn rows(data: &Data<'_>) -> Vec<Row> {
         let label = data.job_label(jobs);
         let mut quiet_ns = None;
         for (load, runs) in jobs.by_load() {
-            let costs = runs.into_iter().filter_map(|run| MemoryWork::of(run)?.cost_ns());
-            let mut costs_ns: Vec<f64> = costs.collect();
-            costs_ns.sort_by(f64::total_cmp);
+            let costs = runs.into_iter().filter_map(|run| MemoryWork::from_run(run)?.cost_ns());
+            let costs_ns = costs.sorted_by(f64::total_cmp).collect_vec();
             let Some(median_ns) = median(&costs_ns) else { continue };
             if load == BASELINE {
                 quiet_ns = Some(median_ns);

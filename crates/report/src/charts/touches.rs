@@ -1,13 +1,12 @@
 //! Memory jobs: the cost of a touch pass by pass, and the steady state.
 
-use analysis::MemoryWork;
+use analysis::{MemoryWork, distinct};
 use model::Run;
 use serde_json::{Value, json};
 
 use super::Data;
 use super::scale::{domain, largest_of_chunks, rounded, ticks};
 use super::strips::{MOST_PANELS, panel};
-use analysis::distinct;
 use render::{Cell, Table, format};
 
 const MOST_RUNS: usize = 120;
@@ -29,7 +28,7 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     for jobs in data.jobs.iter().filter(|jobs| jobs.is_of_memory()) {
         let label = data.job_label(jobs);
         for (load, runs) in jobs.by_load() {
-            all.extend(runs.into_iter().filter_map(|run| Drawn::of(run, load, &label)));
+            all.extend(runs.into_iter().filter_map(|run| Drawn::from_run(run, load, &label)));
         }
     }
     let found = all.len();
@@ -65,12 +64,12 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
 }
 
 impl<'a> Drawn<'a> {
-    fn of(run: &Run, load: &'a str, label: &str) -> Option<Self> {
+    fn from_run(run: &Run, load: &'a str, label: &str) -> Option<Self> {
         let costs = MemoryWork::pass_costs_ns(run).into_iter().enumerate();
         let passes: Vec<(usize, f64)> =
             costs.filter_map(|(index, cost_ns)| Some((index + 1, cost_ns?))).collect();
         let seed = run.header.as_ref().map_or(0, |header| header.spec.seed);
-        let work = MemoryWork::of(run).filter(|_| passes.len() > 1)?;
+        let work = MemoryWork::from_run(run).filter(|_| passes.len() > 1)?;
         Some(Self { panel: label.to_owned(), load, seed, passes, work })
     }
 

@@ -26,7 +26,7 @@ fn end(step: &Step, last: bool) -> String {
 
 fn of_step(attribution: &Attribution, step: &Step) -> (Value, Table) {
     let mut table = Table::new("", ["factor", "contribution", "share", "interval"]);
-    let words = Words::of(attribution);
+    let words = Words::new(attribution);
     let mut values = vec![whole(&words, &end(step, false), step.before)];
     let mut from = step.before;
     for share in &step.shares {

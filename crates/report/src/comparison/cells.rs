@@ -4,7 +4,8 @@ use analysis::comparison::{
     Cell, Comparison, EndCount, Ends, Outcome, Overall, PairedBy, Share, Stalls, Unit, method_words,
 };
 use analysis::distinct;
-use analysis::explained::{ExplainedDifference, PartDifference};
+use analysis::explained::{ExplainedDifference, Part, PartDifference};
+use itertools::Itertools;
 use model::Observation;
 use render::{Block, Cell as TableCell, Table, format};
 use stats::{CellResult, NotDecided};
@@ -22,7 +23,7 @@ pub(super) fn verdicts(view: &View) -> Table {
         let unit = &comparison.responses[&cell.response].unit;
         let medians = match &cell.outcome {
             Outcome::Ends(ends) => [&ends.first, &ends.second].map(failed),
-            _ => [&cell.first, &cell.second].map(|side| observed(side.median.as_ref(), unit)),
+            _ => [&cell.first, &cell.second].map(|side| observed_cell(side.median.as_ref(), unit)),
         };
         let ratio = cell.ratio().map(|ratio| TableCell::Ratio(cell.ratio_mark(), ratio));
         let ends = cell.judged().map(|found| usable(found.adjusted_low, found.adjusted_high));
@@ -92,10 +93,10 @@ fn judged(cell: &Cell, found: &CellResult) -> String {
             return format!("{} v {} values can show nothing", found.n_first, found.n_second);
         }
         Some(NotDecided::IntervalIncludesOne) => "the interval includes 1 and more than the margin",
-        Some(NotDecided::NotAmongSoMany) => "the difference is not sure among so many cells",
+        Some(NotDecided::NotAmongSoMany) => "the difference is not certain among that many cells",
         Some(NotDecided::MarginInsideInterval) => "a difference, but perhaps within the margin",
         Some(NotDecided::BoundsDecide) => {
-            "runs that never finished leave it open: a longer timeout would tell"
+            "runs that never finished leave it open: a longer timeout would decide it"
         }
     };
     text.to_owned()
@@ -188,7 +189,7 @@ fn judged_by(overall: &Overall) -> String {
         (None, None) => "all values are the same",
     });
     let parts = [overall.reason.clone(), tests.map(str::to_owned)];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    parts.into_iter().flatten().join("; ")
 }
 
 const MOST_PARTS: usize = 4;
@@ -228,13 +229,11 @@ fn explanation(cell: &Cell) -> Option<&ExplainedDifference> {
 
 /// The parts with the largest differences, and the sum of the others.
 fn parts(explained: &ExplainedDifference) -> String {
-    let mut parts: Vec<_> = explained.parts.iter().collect();
-    parts.sort_by(|a, b| b.1.difference_ns.abs().total_cmp(&a.1.difference_ns.abs()));
-    let all_ns: f64 = parts.iter().map(|(_, found)| found.difference_ns.abs()).sum();
-    let is_shown = |(_, found): &&(_, &PartDifference)| {
-        all_ns > 0.0 && found.difference_ns.abs() >= SHOWN_FROM * all_ns
-    };
-    let shown = parts.iter().take(MOST_PARTS).take_while(is_shown);
+    let size = |(_, found): &(&Part, &PartDifference)| found.difference_ns.abs();
+    let parts = explained.parts.iter().sorted_by(|a, b| size(b).total_cmp(&size(a))).collect_vec();
+    let all_ns: f64 = parts.iter().map(size).sum();
+    let shown = parts.iter().take(MOST_PARTS);
+    let shown = shown.take_while(|it| all_ns > 0.0 && size(it) >= SHOWN_FROM * all_ns);
     let mut texts: Vec<String> =
         shown.map(|(part, found)| format!("{} {}", part.title(), difference(found))).collect();
     let others_ns: f64 = parts[texts.len()..].iter().map(|(_, found)| found.difference_ns).sum();
@@ -263,8 +262,7 @@ pub(super) fn trials(view: &View) -> Vec<Table> {
     {
         return Vec::new();
     }
-    let tables: Vec<Table> =
-        responses.keys().filter_map(|response| of_response(view, response)).collect();
+    let tables = responses.keys().filter_map(|response| of_response(view, response)).collect_vec();
     let rows: usize = tables.iter().map(|table| table.rows.len() + 1).sum();
     if rows <= FEW_ROWS { tables } else { Vec::new() }
 }
@@ -297,7 +295,7 @@ fn of_response(view: &View, response: &str) -> Option<Table> {
         let most = sides.iter().map(|values| values.len()).max().unwrap_or(0);
         for index in 0..most {
             let value = |values: &&[Observation]| match values.get(index) {
-                Some(value) => observed(Some(value), unit),
+                Some(value) => observed_cell(Some(value), unit),
                 None => TableCell::blank(),
             };
             let label = if index == 0 { rows_label(place) } else { String::new() };
@@ -319,7 +317,8 @@ fn is_same_place(first: &Cell, second: &Cell) -> bool {
     first.levels == second.levels && first.part == second.part
 }
 
-fn observed(value: Option<&Observation>, unit: &str) -> TableCell {
+/// A measured value, marked if it is a lower bound.
+pub(crate) fn observed_cell(value: Option<&Observation>, unit: &str) -> TableCell {
     match value {
         None => TableCell::absent(),
         Some(value) if unit == "ns" => TableCell::Duration(*value),

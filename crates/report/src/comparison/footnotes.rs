@@ -120,7 +120,8 @@ fn detectable(cells: &[Cell]) -> Option<String> {
     };
     let range = if lowest == highest { lowest } else { format!("{lowest} to {highest}") };
     Some(format!(
-        "Smallest effect that so many {units} would show to be a regression (chance 80 %): {range}."
+        "Smallest effect that this many {units} would show to be a regression (chance 80 %): \
+         {range}."
     ))
 }
 
@@ -138,7 +139,8 @@ fn explanation(view: &View) -> Vec<String> {
     };
     let mut lines = vec![format!(
         "Over all cells: additive on logarithms, cells as blocks, trials and arm by cell random; a \
-         verdict is wrong with a chance of at most {chance}{adjusted}, beside those of the cells."
+         verdict is wrong with a chance of at most {chance}{adjusted}, in addition to \
+         those of the cells."
     )];
     for (overall, effect) in effects {
         let mixed = effect.mixed.map(|found| {

@@ -3,6 +3,8 @@
 mod cells;
 mod footnotes;
 
+pub(crate) use cells::observed_cell;
+
 use analysis::comparison::{Arm, Cell, Comparison, Difference};
 use render::{Block, Cell as TableCell, Document, Table, Tone, Verdict, format};
 use stats::Verdict as Judged;

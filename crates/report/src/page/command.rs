@@ -4,6 +4,8 @@ mod machine;
 
 use std::collections::BTreeSet;
 
+use analysis::seeds_text;
+use itertools::Itertools;
 use model::shown::quoted;
 use model::units::{exact_duration, exact_size};
 use model::{BASELINE, Header, JobSpec, MachineSpec, Measure, Script, SubjectSpec, Timing};
@@ -11,19 +13,18 @@ use render::Block;
 use serde_json::json;
 use workloads::Kind;
 
+use super::Input;
+
 /// The header page of a swap area, which the kernel's table of them does not count.
 const SWAP_HEADER_BYTES: u64 = 4096;
 
 /// One command per combination of subject, measure, timing and load volume, with all loads and
 /// seeds. `machines` are those that have names.
-pub(super) fn blocks<'a>(
-    headers: impl Iterator<Item = &'a Header>,
-    machines: &[MachineSpec],
-) -> Vec<Block> {
+pub(super) fn blocks(input: &Input<'_>, machines: &[MachineSpec]) -> Vec<Block> {
     let (mut found, mut gaps): (Vec<RunCommand>, _) = (Vec::new(), BTreeSet::new());
     let mut files = Files::default();
     let is_baseline = |header: &&Header| header.spec.load.name == BASELINE;
-    let (baselines, loaded): (Vec<&Header>, Vec<&Header>) = headers.partition(is_baseline);
+    let (baselines, loaded): (Vec<&Header>, Vec<&Header>) = input.headers().partition(is_baseline);
     for header in loaded.into_iter().chain(baselines) {
         let (spec, is_baseline) = (&header.spec, is_baseline(&header));
         gaps.extend(missing(header));
@@ -76,14 +77,8 @@ impl RunCommand {
         if !self.loads.is_empty() && intensity != "1" {
             words.push(option("intensity", intensity));
         }
-        let seeds: Vec<String> = self.seeds.iter().map(ToString::to_string).collect();
-        words.push(match (self.seeds.first(), self.seeds.last()) {
-            (Some(_), Some(_)) if seeds.len() == 1 => option("seed", &seeds[0]),
-            (Some(first), Some(last)) if last - first + 1 == seeds.len() as u64 => {
-                option("seeds", &format!("{first}..{last}"))
-            }
-            _ => option("seeds", &seeds.join(",")),
-        });
+        let seeds: Vec<u64> = self.seeds.iter().copied().collect();
+        words.push(format!("--{}", seeds_text(&seeds)));
         words.join(" ")
     }
 }
@@ -128,10 +123,9 @@ fn subject(header: &Header, machines: &[MachineSpec], files: &mut Files) -> Vec<
             ("mmu", [("machine", machine)].into_iter().chain(asked).collect())
         }
     };
-    let settings: Vec<String> =
-        settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let settings = settings.iter().map(|(name, value)| format!("{name}={value}")).join(",");
     let there = header.environment.get("remote").map(|address| format!("{address},"));
-    let subject = format!("{}{kind}:{}", there.unwrap_or_default(), settings.join(","));
+    let subject = format!("{}{kind}:{}", there.unwrap_or_default(), settings);
     let swaps = header.environment.get("swaps").map_or("", String::as_str);
     let swap = swap_file_bytes(swaps).map(|bytes| option("swap", &exact_size(bytes)));
     [option("subject", &subject)].into_iter().chain(swap).collect()
@@ -215,12 +209,14 @@ fn missing(header: &Header) -> Vec<String> {
                 place.unwrap_or_default()
             ));
             if fact("swaps").is_none() && fact("swap_bytes") != Some("0") {
-                let text = "Whether a swap file was made for the run (--swap) is not recorded.";
+                let text = "Whether a swap file was created for the run (--swap) is not recorded.";
                 gaps.push(text.to_owned());
             }
         }
         SubjectSpec::Vm(vm) => gaps.extend(vm.overlay.iter().map(|folder| {
-            format!("What lay in the folder {folder} is not in the run files, only what it did.")
+            format!(
+                "The contents of the folder {folder} are not in the run files, only their effect."
+            )
         })),
         SubjectSpec::Mmu(_) => {}
     }

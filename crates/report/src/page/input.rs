@@ -95,7 +95,7 @@ impl Input<'_> {
 
     /// Adds a run with these factor levels in words.
     pub fn add(&mut self, cell: String, mut run: Run) {
-        self.timelines.push(Timeline::of(&run));
+        self.timelines.push(Timeline::from_run(&run));
         if let (Ok((before, after)), Some(header)) = (from_run(&run), &run.header) {
             // This machine's costs are not those of the measured one.
             let diagnosis = diagnose(&Interval::new(&before, &after), &UnitCosts::default());
@@ -129,7 +129,8 @@ impl Input<'_> {
         let groups = grouped(probes.map(|(label, run)| (label.trim_end().to_owned(), run)));
         let measurement = |(label, runs): (String, Vec<&Run>)| {
             let matrix = Matrix::from_runs(runs.iter().copied(), BTreeMap::new());
-            let samples = matrix.rows.iter().map(|row| LoadSamples::of(&runs, &row.load)).collect();
+            let samples =
+                matrix.rows.iter().map(|row| LoadSamples::from_runs(&runs, &row.load)).collect();
             Measurement { input: index, label, samples, matrix }
         };
         groups.into_iter().map(measurement).collect()

@@ -13,7 +13,7 @@ pub(crate) struct LoadSamples {
 }
 
 impl LoadSamples {
-    pub(crate) fn of(runs: &[&Run], load: &str) -> Self {
+    pub(crate) fn from_runs(runs: &[&Run], load: &str) -> Self {
         let is_under =
             |run: &&&Run| run.header.as_ref().is_some_and(|it| it.spec.load.name == load);
         let lines = runs.iter().filter(is_under).flat_map(|run| &run.lines);

@@ -47,7 +47,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    pub(crate) fn of(run: &Run) -> Self {
+    pub(crate) fn from_run(run: &Run) -> Self {
         let mut readings: Vec<(u64, &CounterSet)> =
             run.lines.iter().flat_map(Line::readings).collect();
         readings.sort_by_key(|(at_ns, _)| *at_ns);

@@ -1,7 +1,7 @@
 //! Whether a simulation meets the conditions of a published table.
 
-use analysis::distinct;
 use analysis::published::{Beside, Condition, ConditionKind, Judged};
+use itertools::Itertools;
 use model::units::format_duration;
 
 use crate::sweep_text::{Amounts, span};
@@ -45,9 +45,8 @@ fn line(judged: &Judged, amounts: &Amounts<'_>) -> String {
         (ConditionKind::Knee | ConditionKind::NoKnee, _) => "there is none".to_owned(),
         (kind, _) => values(judged, if kind == ConditionKind::Ratio { 2 } else { 0 }),
     };
-    let mut missed: Vec<String> = judged.missed.iter().map(|level| amounts.level(*level)).collect();
-    missed.dedup();
-    let at = if missed.is_empty() { String::new() } else { format!(" at {}", missed.join(", ")) };
+    let missed = judged.missed.iter().map(|level| amounts.level(*level)).dedup().join(", ");
+    let at = if missed.is_empty() { missed } else { format!(" at {missed}") };
     format!("{what}: {}{at} ({found})", yes(judged.holds))
 }
 
@@ -87,7 +86,6 @@ fn name(figure: &str) -> String {
 
 fn values(judged: &Judged, digits: usize) -> String {
     let values = || judged.values.iter().map(|(_, value)| *value);
-    let ends = [values().reduce(f64::min), values().reduce(f64::max)];
-    let ends = ends.into_iter().flatten().map(|value| format!("{value:.digits$}"));
-    distinct(ends).join(" to ")
+    let ends = [values().reduce(f64::min), values().reduce(f64::max)].into_iter().flatten();
+    ends.map(|value| format!("{value:.digits$}")).dedup().join(" to ")
 }

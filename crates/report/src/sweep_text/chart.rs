@@ -1,10 +1,9 @@
 //! The curve of a sweep as text: log cost over level, with the interval of the knee.
 
-use std::ops::RangeInclusive;
+use std::ops::Range;
 
-use analysis::sweep::{Found, Row};
+use analysis::sweep::{Row, SweepResult};
 use render::Block;
-use stats::Shape;
 
 use super::Amounts;
 
@@ -52,18 +51,16 @@ impl Axis {
 }
 
 /// The plot, unless there are too few levels.
-pub(crate) fn chart(found: &Found, amounts: &Amounts<'_>) -> Option<Block> {
+pub(crate) fn chart(found: &SweepResult, amounts: &Amounts<'_>) -> Option<Block> {
     let rows: Vec<&Row> = found.rows.iter().filter(|row| row.cost.is_some()).collect();
     if rows.len() < FEWEST {
         return None;
     }
     let (across, up) = (Axis::across(&rows), Axis::up(&rows));
-    let knee = if let Shape::Knee(knee) = &found.shape {
+    let knee = found.shape.knee().map(|knee| {
         let (one, other) = (across.place(knee.low), across.place(knee.high));
-        Some(one.min(other)..=one.max(other))
-    } else {
-        None
-    };
+        one.min(other)..one.max(other) + 1
+    });
     let plot = plot(&rows, &across, &up, knee.clone());
     let mut text = String::new();
     for (row, line) in plot.iter().enumerate().rev() {
@@ -88,12 +85,7 @@ pub(crate) fn chart(found: &Found, amounts: &Amounts<'_>) -> Option<Block> {
 }
 
 /// Lines from the bottom: the knee's interval, dots between medians, levels with ranges.
-fn plot(
-    rows: &[&Row],
-    across: &Axis,
-    up: &Axis,
-    knee: Option<RangeInclusive<usize>>,
-) -> Vec<Vec<char>> {
+fn plot(rows: &[&Row], across: &Axis, up: &Axis, knee: Option<Range<usize>>) -> Vec<Vec<char>> {
     let mut plot = vec![vec![' '; WIDTH]; HEIGHT];
     if let Some(knee) = knee {
         plot.iter_mut().for_each(|line| line[knee.clone()].fill('░'));

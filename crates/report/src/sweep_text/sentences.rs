@@ -1,14 +1,14 @@
 //! The results of a sweep as sentences.
 
-use analysis::sweep::{Curve, End, FaultCost, Found, Headroom, Hysteresis, KneeOf};
+use analysis::sweep::{Curve, End, FaultCost, Headroom, Hysteresis, KneeOf, SweepResult};
 use render::format::{duration, factor, number, share};
 use stats::{Knee, KneeKind, NoKnee, Shape, WhyNoKnee};
 
 use super::Amounts;
 
 /// The knee found so far, in one line.
-pub fn sweep_so_far(curve: &Curve, found: &Found) -> String {
-    let amounts = Amounts::of(curve);
+pub fn sweep_so_far(curve: &Curve, found: &SweepResult) -> String {
+    let amounts = Amounts::new(curve);
     let so_far = match &found.shape {
         Shape::Knee(knee) => {
             let [at, low, high] = [knee.level, knee.low, knee.high].map(|it| amounts.level(it));
@@ -36,8 +36,8 @@ fn reach(curve: &Curve, amounts: &Amounts<'_>) -> String {
     }
 }
 
-pub(crate) fn knee(curve: &Curve, found: &Found, least_rise: f64) -> String {
-    let amounts = &Amounts::of(curve);
+pub(crate) fn knee(curve: &Curve, found: &SweepResult, least_rise: f64) -> String {
+    let amounts = &Amounts::new(curve);
     match &found.shape {
         Shape::Knee(knee) => knee_text(knee, amounts, found.plateau),
         Shape::NoKnee(none) => no_knee(none, &reach(curve, amounts), amounts, least_rise),
@@ -64,7 +64,7 @@ fn knee_text(knee: &Knee, amounts: &Amounts<'_>, plateau: End) -> String {
     );
     if knee.support < 0.95 {
         text += &format!(
-            " It is in {} of the resampled curves only: more passes would tell.",
+            " It is in {} of the resampled curves only: more passes would decide.",
             share(knee.support)
         );
     }
@@ -100,9 +100,9 @@ fn no_knee(none: &NoKnee, reach: &str, amounts: &Amounts<'_>, least_rise: f64) -
     )
 }
 
-pub(crate) fn others(found: &Found, amounts: &Amounts<'_>) -> Vec<String> {
+pub(crate) fn others(found: &SweepResult, amounts: &Amounts<'_>) -> Vec<String> {
     let level = |level| amounts.level(level);
-    let capacity = found.capacity.filter(|_| matches!(found.shape, Shape::Knee(_))).map(level);
+    let capacity = found.shape.knee().and(found.capacity).map(level);
     let capacity =
         capacity.map(|it| format!("Capacity, the last level at nine tenths of full speed: {it}."));
     let boundary = found.unmeasurable.as_ref().map(|boundary| {
@@ -121,9 +121,8 @@ pub(crate) fn others(found: &Found, amounts: &Amounts<'_>) -> Vec<String> {
     sentences.into_iter().flatten().collect()
 }
 
-fn verification(found: &Found, amounts: &Amounts<'_>) -> Option<String> {
-    let Shape::Knee(knee) = &found.shape else { return None };
-    let verification = found.verification.as_ref()?;
+fn verification(found: &SweepResult, amounts: &Amounts<'_>) -> Option<String> {
+    let (knee, verification) = (found.shape.knee()?, found.verification.as_ref()?);
     let [capacity, beyond] = [&verification.capacity, &verification.beyond].map(Vec::len);
     if capacity < 2 && beyond < 2 {
         return None;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::sweep::{Found, Grid, Moved, Mover, Row};
+use analysis::sweep::{Grid, Moved, Mover, Row, SweepResult};
 use render::{Block, Cell, Table, format};
 
 use super::Amounts;
@@ -25,7 +25,7 @@ const MOST_COLUMNS: usize = 11;
 const DARKEST: f64 = 4.0;
 
 /// The levels with medians in the columns of 1990, without those that have no data.
-pub(super) fn levels(found: &Found, amounts: &Amounts<'_>) -> Table {
+pub(super) fn levels(found: &SweepResult, amounts: &Amounts<'_>) -> Table {
     let figure = |row: &Row, names: &[&str]| {
         names.iter().find_map(|name| Some(counted(name, *row.figures.get(*name)?)))
     };
@@ -96,7 +96,7 @@ pub(super) fn map(grid: &Grid) -> Vec<Block> {
     let mut blocks = vec![Table::of(caption, head, rows).into()];
     let left_out = grid.columns.len() - columns.len();
     if left_out > 0 {
-        blocks.push(format!("Levels that stand in the tables only: {left_out}.").into());
+        blocks.push(format!("Levels that are only in the tables: {left_out}.").into());
     }
     blocks
 }
@@ -124,7 +124,7 @@ fn chosen(grid: &Grid) -> Vec<usize> {
 pub(crate) fn movers(moved: &Moved, amounts: &Amounts<'_>) -> Vec<Block> {
     let per = if moved.per == "work" { "unit of work" } else { &moved.per };
     let [before, after] = [&moved.plateau, &moved.beyond].map(|levels| span(levels, amounts));
-    let caption = format!("What lies under it, per {per}: {before} against {after}");
+    let caption = format!("What changes there, per {per}: {before} against {after}");
     let still = moved.still.iter().map(|still| format!("Still: {still}"));
     let notes: Vec<String> = still.chain(moved.conclusion.clone()).collect();
     let head = ["counter", "before", "after", "times", "with cost", "what it means"];

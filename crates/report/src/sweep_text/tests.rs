@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use analysis::sweep::{
-    Boundary, Curve, End, FaultCost, Found, Grid, GridRow, Headroom, Hysteresis, KneeOf, Point,
-    Row, Settings, Verification, find,
+    Boundary, Curve, End, FaultCost, Grid, GridRow, Headroom, Hysteresis, KneeOf, Point, Row,
+    Settings, SweepResult, Verification, find,
 };
 use stats::{Knee, KneeKind, NoKnee, Shape, WhyNoKnee};
 
@@ -58,7 +58,7 @@ fn rows(curve: &Curve) -> Vec<Row> {
                 ("faults".to_owned(), cost * 100.0),
             ]),
             problems: if point.level > 60.0 * MIB {
-                vec!["no steady state; the dose was small".to_owned()]
+                vec!["no steady state; the load volume was small".to_owned()]
             } else {
                 Vec::new()
             },
@@ -67,8 +67,8 @@ fn rows(curve: &Curve) -> Vec<Row> {
     curve.points.iter().filter_map(row).collect()
 }
 
-fn found(curve: &Curve, shape: Shape) -> Found {
-    Found {
+fn found(curve: &Curve, shape: Shape) -> SweepResult {
+    SweepResult {
         rows: rows(curve),
         plateau: End::Low,
         shape,
@@ -84,7 +84,7 @@ fn found(curve: &Curve, shape: Shape) -> Found {
     }
 }
 
-fn view<'a>(curve: &'a Curve, found: Found) -> SweepView<'a> {
+fn view<'a>(curve: &'a Curve, found: SweepResult) -> SweepView<'a> {
     SweepView {
         place: "sandbox of 512M".to_owned(),
         settings: vec![("job".to_owned(), "touch".to_owned())],
@@ -119,7 +119,7 @@ fn knee() -> Knee {
 fn a_knee_is_told_with_all_that_is_known_of_it() {
     let curve = step();
     let knee_of = |level: f64| KneeOf { level: level * MIB, low: 16.0 * MIB, high: 24.0 * MIB };
-    let found = Found {
+    let found = SweepResult {
         unmeasurable: Some(Boundary {
             last: 64.0 * MIB,
             first: 128.0 * MIB,
@@ -161,7 +161,7 @@ fn what_lies_under_a_knee_is_a_table() {
     }
     let found = find(&curve, &Settings::default());
     let text = text_of(&view(&curve, found));
-    let (_, text) = text.split_once("What lies under it, per unit of work: ").expect(&text);
+    let (_, text) = text.split_once("What changes there, per unit of work: ").expect(&text);
     assert!(text.starts_with("4M to 16M against 24M to 64M\ncounter"), "{text}");
     let row = text.lines().find(|line| line.starts_with("vmstat.pgmajfault")).expect(text);
     let cells: Vec<&str> = row.split("  ").filter(|cell| !cell.is_empty()).collect();
@@ -220,7 +220,7 @@ fn two_parameters_make_a_map() {
     small        ·· 1.0  ·· 2.0  ██ 120
     thp          ·· 1.0  ·· 1.1  ░░ 4.0
 
-    Levels that stand in the tables only: 1.
+    Levels that are only in the tables: 1.
     ");
     let both = SweepView {
         by: Some("touch.pages".to_owned()),

@@ -60,7 +60,7 @@ fn what_a_result_says_stays_text() {
     // Charts, Vega and our own script: nothing else ends a script.
     assert_eq!(page.matches("</script").count(), 3);
     let text = markdown(&made);
-    // What stands in a fence is no markup.
+    // Text in a fence is not markup.
     let outside: String = text.split("```").step_by(2).collect();
     assert!(!outside.contains("<img"), "{outside}");
     assert!(outside.contains(r"&lt;img") && outside.contains(r"\|\`\*"), "{outside}");
@@ -90,7 +90,7 @@ fn the_commands_make_the_results_again() {
     assert!(made.contains("thrashlab report before after -o report.html"), "{made}");
 }
 
-/// What "How to reproduce" says of a run.
+/// What "How to reproduce" lists for a run.
 fn reproduced(change: impl Fn(&mut Header)) -> String {
     let mut run = run("002-cpuload", "cpuload", "6.1.0", &[9.0, 9.1, 9.2]);
     change(run.header.as_mut().expect("a header"));

@@ -1,4 +1,4 @@
-//! Results that have everything a report can tell of.
+//! Results that have everything that a report can show.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use report::{SweepRow, SweepView};
 /// A report in the format of this name.
 pub(super) fn written(name: &str, document: &Document<'_>) -> String {
     let format = format_named(name).expect("a format");
-    format.write(document, &Style::default()).expect("it can be written")
+    (format.write)(document, &Style::default()).expect("it can be written")
 }
 
 /// A run of a load with these delays in ms, as a file; the last sample of a negative one was given

@@ -122,11 +122,6 @@ impl NoisyBisect {
         self.skipped.insert(step);
     }
 
-    /// Measurements so far.
-    pub fn measurements(&self) -> usize {
-        self.measured.len()
-    }
-
     /// The probabilities after the measurements so far.
     pub fn posterior(&self) -> Posterior {
         let evidence = Evidence::new(&self.measured, self.steps, self.settings.drift);

@@ -4,7 +4,7 @@ use model::Observation;
 
 use super::outlook::{self, Outlook};
 use super::{AllowedRatio, Arms, CellResult, Judged, Method, NotDecided, Settings, Verdict};
-use crate::beyond::{BEYOND, beyond, has_bounds, joined, limited, raised};
+use crate::bounded::{BEYOND, beyond, has_bounds, joined, limited, raised};
 use crate::hodges_lehmann::pairwise_inversion;
 use crate::hodges_lehmann::walsh_inversion;
 use crate::multiple::{ExclusiveFamily, reaches};

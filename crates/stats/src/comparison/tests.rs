@@ -177,7 +177,7 @@ fn deaths_are_judged_in_the_same_family() {
     let found = compare(&[], &[died(0, 10), died(10, 0), died(0, 1)], &settings).proportions;
     let verdicts: Vec<Verdict> = found.iter().map(|found| found.unwrap().verdict).collect();
     assert_eq!(verdicts, [Verdict::Regression, Verdict::Improvement, Verdict::CannotTell]);
-    // Six of ten have p = 0.011 alone: too much beside ten cells that show nothing.
+    // Six of ten have p = 0.011 alone: too much among ten cells that show nothing.
     let alone = compare(&[], &[died(0, 6)], &settings).proportions[0].unwrap();
     assert_eq!(alone.verdict, Verdict::Regression);
     let nothing = vec![unpaired(&OLDER_S, &OLDER_S[..3]); 10];

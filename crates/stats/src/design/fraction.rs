@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use itertools::Itertools;
+
 use crate::{Refused, refused};
 
 /// Effects that a fraction keeps apart.
@@ -52,13 +54,12 @@ pub fn two_level_fraction(
         }
     };
     let words = defining_words(generators);
-    let mut effects: Vec<u32> =
-        (1..1 << factors).filter(|effect: &u32| effect.count_ones() <= 2).collect();
-    effects.sort_unstable_by_key(|effect| by_length(*effect));
+    let effects = (1..1 << factors).filter(|effect: &u32| effect.count_ones() <= 2);
     let products = |effect: u32| words.iter().map(move |word| word ^ effect);
+    let aliases = |effect: u32| by_length(products(effect)).map(members).collect();
     Ok(FractionalFactorial {
         resolution: words.iter().map(|word| word.count_ones()).min().unwrap_or(0) as usize,
-        aliases: effects.iter().map(|e| (members(*e), listed(products(*e)))).collect(),
+        aliases: by_length(effects).map(|effect| (members(effect), aliases(effect))).collect(),
         cells: cells(factors, generators),
     })
 }
@@ -66,8 +67,8 @@ pub fn two_level_fraction(
 /// Bit f of a word stands for factor f; the product of two words is their exclusive or.
 fn defining_words(generators: &[(usize, &[usize])]) -> BTreeSet<u32> {
     let mut words = BTreeSet::from([0]);
-    for (made, by) in generators {
-        let word = by.iter().fold(1 << made, |word, factor| word | 1 << factor);
+    for (generated, by) in generators {
+        let word = by.iter().fold(1 << generated, |word, factor| word | 1 << factor);
         let products: Vec<u32> = words.iter().map(|other| other ^ word).collect();
         words.extend(products);
     }
@@ -87,14 +88,8 @@ fn cells(factors: usize, generators: &[(usize, &[usize])]) -> Vec<Vec<usize>> {
     cells
 }
 
-fn listed(effects: impl Iterator<Item = u32>) -> Vec<Vec<usize>> {
-    let mut effects: Vec<u32> = effects.collect();
-    effects.sort_unstable_by_key(|effect| by_length(*effect));
-    effects.into_iter().map(members).collect()
-}
-
-fn by_length(effect: u32) -> (u32, Vec<usize>) {
-    (effect.count_ones(), members(effect))
+fn by_length(effects: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
+    effects.sorted_unstable_by_key(|effect| (effect.count_ones(), members(*effect)))
 }
 
 fn members(effect: u32) -> Vec<usize> {
@@ -130,7 +125,7 @@ mod tests {
     /// The promise is checked on the runs themselves: the columns of clear effects are orthogonal.
     #[test]
     fn clear_effects_are_orthogonal_and_aliases_are_equal_columns() {
-        for (asked, design) in all() {
+        for (requested, design) in all() {
             let column = |effect: &[usize]| -> Vec<i32> {
                 let sign = |cell: &Vec<usize>| {
                     effect.iter().map(|factor| 2 * cell[*factor] as i32 - 1).product()
@@ -144,7 +139,7 @@ mod tests {
             for (effect, aliases) in &design.aliases {
                 assert!(aliases.iter().all(|alias| product(effect, alias) == runs));
                 for (other, _) in design.aliases.iter().filter(|(other, _)| other != effect) {
-                    let clear = effect.len() == 1 || asked == Resolution::Five;
+                    let clear = effect.len() == 1 || requested == Resolution::Five;
                     assert!(!clear || product(effect, other) == 0, "{effect:?} {other:?}");
                     assert!(!clear || !aliases.contains(other));
                 }

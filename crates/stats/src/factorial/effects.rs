@@ -135,6 +135,19 @@ impl Estimator<'_> {
         self.between(&self.cells[0], &self.cells[self.cells.len() - 1])
     }
 
+    pub(super) fn terms(&self, total_ss: f64) -> Result<Vec<TermTest>, FactorialError> {
+        let test = |term| {
+            let directions = self.model.directions(self.design, std::iter::once(term))?;
+            let sum_of_squares = self.fit.extra_ss(&directions);
+            let df = term.columns.len();
+            let (f, p) = self.noise.test(sum_of_squares, df);
+            let percent = (total_ss > 0.0).then(|| 100.0 * sum_of_squares / total_ss);
+            let name = self.model.name(term).unwrap_or_else(|| "blocks".to_owned());
+            Ok(TermTest { name, df, sum_of_squares, f, p, percent })
+        };
+        self.model.terms.iter().map(test).collect()
+    }
+
     pub(super) fn cell_means(&self, data: &Factorial) -> Vec<CellMean> {
         let mean_of = |levels: &Vec<usize>| {
             let values: Vec<f64> = data
@@ -206,21 +219,6 @@ pub struct TermTest {
     pub percent: Option<f64>,
 }
 
-impl Estimator<'_> {
-    pub(super) fn terms(&self, total_ss: f64) -> Result<Vec<TermTest>, FactorialError> {
-        let test = |term| {
-            let directions = self.model.directions(self.design, std::iter::once(term))?;
-            let sum_of_squares = self.fit.extra_ss(&directions);
-            let df = term.columns.len();
-            let (f, p) = self.noise.test(sum_of_squares, df);
-            let percent = (total_ss > 0.0).then(|| 100.0 * sum_of_squares / total_ss);
-            let name = self.model.name(term).unwrap_or_else(|| "blocks".to_owned());
-            Ok(TermTest { name, df, sum_of_squares, f, p, percent })
-        };
-        self.model.terms.iter().map(test).collect()
-    }
-}
-
 /// The default model, for any number of transformed responses.
 pub(crate) struct DefaultModel {
     pub(crate) design: Design,
@@ -242,12 +240,12 @@ impl DefaultModel {
             return None;
         }
         let full = self.design.solve(y);
-        let noise = Noise::of(&full, y, self.design.residual_df);
+        let noise = Noise::new(&full, y, self.design.residual_df);
         noise.test(full.extra_ss(&self.interactions), self.interactions.len()).0
     }
 
     pub(crate) fn residual_ss(&self, y: &[f64]) -> f64 {
-        Noise::of(&self.design.solve(y), y, self.design.residual_df).residual_ss
+        Noise::new(&self.design.solve(y), y, self.design.residual_df).residual_ss
     }
 }
 

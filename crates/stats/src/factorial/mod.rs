@@ -138,7 +138,7 @@ pub fn fit_to_order(
     let df = design.residual_df as f64;
     let estimator = Estimator {
         cells: crate::design::full_factorial(&model.level_counts),
-        noise: Noise::of(&full, &y, design.residual_df),
+        noise: Noise::new(&full, &y, design.residual_df),
         t: (df > 0.0).then(|| t_critical(alpha, df)),
         model: &model,
         design: &design,
@@ -167,7 +167,7 @@ pub(crate) struct Noise {
 
 impl Noise {
     /// Residuals below the rounding of the response count as none, as in exact replicates.
-    fn of(fit: &LeastSquares, y: &[f64], df: usize) -> Noise {
+    fn new(fit: &LeastSquares, y: &[f64], df: usize) -> Noise {
         let largest = y.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
         let rounding = y.len() as f64 * (1e-13 * largest).powi(2);
         let residual_ss = if fit.residual_ss <= rounding { 0.0 } else { fit.residual_ss };

@@ -1,6 +1,6 @@
 //! Curves of one to three segments, fitted to log cost over log level by least squares.
 
-use super::sums::{Line, Point, Sums, hinge_at};
+use super::sums::{Point, Segment, Sums, hinge_at};
 
 /// Residuals below this (half a per cent) count as exact.
 const EXACT: f64 = 0.005;
@@ -20,11 +20,11 @@ pub(super) struct Bend {
     pub at: f64,
     /// Whether the segments meet there, or jump between two points.
     pub joined: bool,
-    pub plateau: Line,
+    pub plateau: Segment,
     /// The segment right after the plateau.
-    pub beyond: Line,
+    pub beyond: Segment,
     /// The first point of a third segment, and that segment.
-    pub last: Option<(usize, Line)>,
+    pub last: Option<(usize, Segment)>,
 }
 
 impl Bend {
@@ -62,7 +62,7 @@ pub(super) fn curves(points: &[Point], minimum_rise: f64) -> Curves {
     for after in 0..points.len() - 1 {
         search.steps(after);
         search.hinges(after);
-        search.three_pieces(after);
+        search.three_segments(after);
     }
     Curves { slope: line.0.slope, straight_bic, bent: search.best }
 }
@@ -82,7 +82,11 @@ impl Search<'_> {
     }
 
     /// A constant and, with enough points, a line: each with its residual sum and coefficients.
-    fn pieces(&self, from: usize, to: usize) -> impl Iterator<Item = (Line, f64, usize)> + use<> {
+    fn segments(
+        &self,
+        from: usize,
+        to: usize,
+    ) -> impl Iterator<Item = (Segment, f64, usize)> + use<> {
         let sums = self.sums(from, to);
         let (constant, line) = (sums.constant(), sums.line());
         let sloped = (to - from >= SLOPE).then_some((line.0, line.1, 2));
@@ -110,8 +114,8 @@ impl Search<'_> {
     fn steps(&mut self, after: usize) {
         let (last, next) = (self.points[after].x, self.points[after + 1].x);
         let at = f64::midpoint(last, next);
-        for (plateau, left, left_coefficients) in self.pieces(0, after + 1) {
-            for (beyond, right, right_coefficients) in self.pieces(after + 1, self.points.len()) {
+        for (plateau, left, left_coefficients) in self.segments(0, after + 1) {
+            for (beyond, right, right_coefficients) in self.segments(after + 1, self.points.len()) {
                 if (beyond.at(next) - plateau.at(next)).abs() >= self.minimum_rise / 2.0 {
                     let bend = Bend { after, at, joined: false, plateau, beyond, last: None };
                     self.offer(left + right, (left_coefficients + right_coefficients, 1), bend);
@@ -128,7 +132,7 @@ impl Search<'_> {
         }
         let (last, next) = (points[after].x, points[after + 1].x);
         let (beyond, right) = self.sums(after + 1, points.len()).line();
-        for (plateau, left, coefficients) in self.pieces(0, after + 1) {
+        for (plateau, left, coefficients) in self.segments(0, after + 1) {
             let between = plateau.meets(&beyond).filter(|at| (last..=next).contains(at));
             let fitted = match between {
                 Some(_) => Some((plateau, beyond, left + right)),
@@ -143,7 +147,7 @@ impl Search<'_> {
     }
 
     /// The plateau up to `after`, then two more segments.
-    fn three_pieces(&mut self, after: usize) {
+    fn three_segments(&mut self, after: usize) {
         let points = self.points;
         let (plateau, left) = self.sums(0, after + 1).constant();
         for second in after + 1..points.len() - 1 {
@@ -167,14 +171,14 @@ impl Search<'_> {
         let points = self.points;
         let (start, end) = (points[from].x, points[to].x);
         let part = |point: &Point| ((point.x - start) / (end - start)).clamp(0.0, 1.0);
-        let (whole, rss) = Sums::of(points, part, |point| point.y).line();
+        let (whole, rss) = Sums::new(points, part, |point| point.y).line();
         if whole.slope < self.minimum_rise {
             return;
         }
-        let plateau = Line { value: whole.value, slope: 0.0 };
+        let plateau = Segment { value: whole.value, slope: 0.0 };
         let slope = whole.slope / (end - start);
-        let beyond = Line { value: whole.value - slope * start, slope };
-        let last = Some((to, Line { value: whole.value + whole.slope, slope: 0.0 }));
+        let beyond = Segment { value: whole.value - slope * start, slope };
+        let last = Some((to, Segment { value: whole.value + whole.slope, slope: 0.0 }));
         // The upper corner may lie before `to`: only points before it are on the slope.
         let inside = if to > from + 2 { to } else { to + 1 };
         let (free, _) = self.sums(from + 1, inside).line();

@@ -46,6 +46,13 @@ pub enum Shape {
     TooFew(String),
 }
 
+impl Shape {
+    /// The knee, if there is one.
+    pub fn knee(&self) -> Option<&Knee> {
+        if let Self::Knee(knee) = self { Some(knee) } else { None }
+    }
+}
+
 /// Where the cost per unit of work leaves its plateau.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Knee {
@@ -65,7 +72,7 @@ pub struct Knee {
     pub rise: f64,
     /// Elasticity beyond the knee, d log cost / d log level; for a step the secant, a lower bound.
     pub steepness: f64,
-    /// Share of the bootstrap samples that have a knee too, 0 to 1.
+    /// Fraction of the bootstrap samples that also have a knee, 0 to 1.
     pub support: f64,
     /// Whether the cost jumps or bends.
     pub kind: KneeKind,

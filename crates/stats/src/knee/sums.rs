@@ -19,18 +19,18 @@ pub(super) struct Point {
 
 /// value + slope × x.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Line {
+pub(super) struct Segment {
     pub value: f64,
     pub slope: f64,
 }
 
-impl Line {
+impl Segment {
     pub(super) fn at(&self, x: f64) -> f64 {
         self.value + self.slope * x
     }
 
     /// Where two lines meet.
-    pub(super) fn meets(&self, other: &Line) -> Option<f64> {
+    pub(super) fn meets(&self, other: &Segment) -> Option<f64> {
         let x = (self.value - other.value) / (other.slope - self.slope);
         x.is_finite().then_some(x)
     }
@@ -41,7 +41,7 @@ impl Line {
 pub(super) struct Sums([f64; 6]);
 
 impl Sums {
-    pub(super) fn of(
+    pub(super) fn new(
         points: &[Point],
         x: impl Fn(&Point) -> f64,
         y: impl Fn(&Point) -> f64,
@@ -63,14 +63,14 @@ impl Sums {
         self.0[0]
     }
 
-    pub(super) fn constant(&self) -> (Line, f64) {
+    pub(super) fn constant(&self) -> (Segment, f64) {
         let [w, _, y, .., yy] = self.0;
         let value = y / w;
-        (Line { value, slope: 0.0 }, (yy - y * value).max(0.0))
+        (Segment { value, slope: 0.0 }, (yy - y * value).max(0.0))
     }
 
     /// The line, and the residual sum of squares; the mean when all x are the same.
-    pub(super) fn line(&self) -> (Line, f64) {
+    pub(super) fn line(&self) -> (Segment, f64) {
         let [w, x, y, xx, xy, _] = self.0;
         let (constant, total) = self.constant();
         let (sxx, sxy) = (xx - x * x / w, xy - x * y / w);
@@ -78,26 +78,30 @@ impl Sums {
             return (constant, total);
         }
         let slope = sxy / sxx;
-        (Line { value: (y - slope * x) / w, slope }, (total - slope * sxy).max(0.0))
+        (Segment { value: (y - slope * x) / w, slope }, (total - slope * sxy).max(0.0))
     }
 }
 
 /// Plateau, `sloped` or level, and continuation of a curve with a bend, with its residual sum.
-pub(super) fn hinge_at(points: &[Point], knot: f64, sloped: bool) -> Option<(Line, Line, f64)> {
+pub(super) fn hinge_at(
+    points: &[Point],
+    knot: f64,
+    sloped: bool,
+) -> Option<(Segment, Segment, f64)> {
     let excess = |point: &Point| (point.x - knot).max(0.0);
     // The line that leaves a plateau at the knot, steeper by `bend`.
-    let continued = |plateau: Line, bend: f64| Line {
+    let continued = |plateau: Segment, bend: f64| Segment {
         value: plateau.value - bend * knot,
         slope: plateau.slope + bend,
     };
     if !sloped {
-        let (line, rss) = Sums::of(points, excess, |point| point.y).line();
-        let plateau = Line { value: line.value, slope: 0.0 };
+        let (line, rss) = Sums::new(points, excess, |point| point.y).line();
+        let plateau = Segment { value: line.value, slope: 0.0 };
         return Some((plateau, continued(plateau, line.slope), rss));
     }
     // Frisch, Waugh and Lovell: y and the excess, each regressed on x.
-    let (of_y, _) = Sums::of(points, |point| point.x, |point| point.y).line();
-    let (of_excess, left) = Sums::of(points, |point| point.x, excess).line();
+    let (of_y, _) = Sums::new(points, |point| point.x, |point| point.y).line();
+    let (of_excess, left) = Sums::new(points, |point| point.x, excess).line();
     if left <= f64::EPSILON {
         return None;
     }
@@ -106,7 +110,7 @@ pub(super) fn hinge_at(points: &[Point], knot: f64, sloped: bool) -> Option<(Lin
         .map(|p| p.weight * (p.y - of_y.at(p.x)) * (excess(p) - of_excess.at(p.x)))
         .sum();
     let bend = product / left;
-    let plateau = Line {
+    let plateau = Segment {
         value: of_y.value - bend * of_excess.value,
         slope: of_y.slope - bend * of_excess.slope,
     };

@@ -139,7 +139,9 @@ impl Trials {
             }
             self.count += shares.len();
             if component.len() > 1 && shares.len() < 2 {
-                return refused("the cells are of a single trial: how trials differ was not seen");
+                return refused(
+                    "each cell has a single trial: variation between trials is unknown",
+                );
             }
             if known > 0 {
                 // Cells with a single value of the arm are assumed to vary like the others.

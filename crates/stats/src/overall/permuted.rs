@@ -91,7 +91,7 @@ impl PermutationInversion {
     fn ends(&self, confidence: f64) -> (f64, f64) {
         let allowed = (1.0 - confidence) / 2.0 * self.total() * (1.0 + 1e-12);
         let end = |log: f64| (log + self.shift).exp().clamp(f64::MIN_POSITIVE, f64::MAX);
-        // Rejected thresholds, beside what is always extreme.
+        // Rejected thresholds, besides what is always extreme.
         let rejected = (allowed.floor() as usize).checked_sub(self.always);
         let ends = rejected.and_then(|rejected| {
             let low = self.thresholds.get(rejected)?;
@@ -234,25 +234,18 @@ impl Group {
 }
 
 fn all(groups: &[Group]) -> Vec<Arrangement> {
-    let mut found = vec![(0.0, 0.0)];
-    for group in groups {
-        let parts = group.all();
-        found = found
-            .iter()
-            .flat_map(|(sum, weight)| parts.iter().map(move |part| (sum + part.0, weight + part.1)))
-            .collect();
-    }
-    found
+    let parts = groups.iter().map(|group| group.all().into_iter());
+    parts.multi_cartesian_product().map(|parts| total(parts.into_iter())).collect()
 }
 
 /// The observed arrangement, and drawn ones up to the limit.
 fn drawn(groups: &[Group]) -> Vec<Arrangement> {
     let mut random = Pcg64Mcg::seed_from_u64(1973);
-    let mut arrangement = |draw: bool| {
-        groups.iter().fold((0.0, 0.0), |(sum, weight), group| {
-            let part = if draw { group.draw(&mut random) } else { group.observed() };
-            (sum + part.0, weight + part.1)
-        })
-    };
-    (0..MOST_ARRANGEMENTS).map(|number| arrangement(number > 0)).collect()
+    let mut drawn = |_| total(groups.iter().map(|group| group.draw(&mut random)));
+    let observed = total(groups.iter().map(Group::observed));
+    std::iter::once(observed).chain((1..MOST_ARRANGEMENTS).map(&mut drawn)).collect()
+}
+
+fn total(parts: impl Iterator<Item = Arrangement>) -> Arrangement {
+    parts.fold((0.0, 0.0), |total, part| (total.0 + part.0, total.1 + part.1))
 }

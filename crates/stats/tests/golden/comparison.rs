@@ -1,4 +1,4 @@
-//! What `compare` is made of against SciPy and brute force; `comparison.py` made the numbers.
+//! The parts of `compare` against SciPy and brute force; `comparison.py` computed the numbers.
 
 use serde_json::Value;
 use stats::{

@@ -1,4 +1,4 @@
-//! Our numbers against SciPy, brute force and R; the programs beside this made them.
+//! Our numbers against SciPy, brute force and R; the programs in this folder computed them.
 
 mod comparison;
 mod estimators;

@@ -1,7 +1,7 @@
 //! `compare` keeps what it promises, on thousands of experiments whose truth is known.
 //!
 //! All draws are seeded, so a test passes always or never. The limits are the requirements; how far
-//! a share of so many experiments may be from its probability is stated beside each. The benchmark
+//! a share of so many experiments may be from its probability is stated with each. The benchmark
 //! `verdicts` is the same on many more experiments.
 
 mod experiments;

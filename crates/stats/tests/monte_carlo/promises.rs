@@ -4,7 +4,7 @@ use stats::{Arms, CellResult, NotDecided, Pairing, Settings, Verdict, compare};
 
 use crate::shapes::{Shape, Source};
 
-/// What a pilot experiment asks for, and how often so many values then keep the promise.
+/// What a pilot experiment asks for, and how often that many values then keep the promise.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) more: u64,

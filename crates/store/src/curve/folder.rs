@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use analysis::sweep::{Curve, OfRun, Point, of_run};
+use itertools::Itertools;
 use model::units::{parse_duration_ns, parse_size_bytes};
 use model::{EndStatus, Header, Line, Manifest, ManifestFactor, ManifestRun};
 
@@ -18,9 +19,8 @@ const FEWEST_LEVELS: usize = 3;
 const MOST_WARNINGS: usize = 6;
 
 pub(super) fn curves(path: &Path, options: &CurveOptions) -> Result<Curves, StoreError> {
-    let manifest = manifest::read(path)?.ok_or_else(|| {
-        no_sweep(path, "it has no experiment.json, which says what the levels are")
-    })?;
+    let manifest = manifest::read(path)?
+        .ok_or_else(|| no_sweep(path, "it has no experiment.json, which lists the levels"))?;
     curves_of_manifest(path, &manifest, options)
 }
 
@@ -32,8 +32,7 @@ pub fn curves_of_manifest(
 ) -> Result<Curves, StoreError> {
     let (factor, unit) =
         swept(manifest, options.over.as_deref()).map_err(|why| no_sweep(path, why))?;
-    let others: Vec<&ManifestFactor> =
-        manifest.factors.iter().filter(|other| other.name != factor.name).collect();
+    let others = manifest.factors.iter().filter(|other| other.name != factor.name).collect_vec();
     let by: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
     let asked = options.cost.as_deref().or(manifest.responses.first().map(String::as_str));
     let mut rows = Vec::new();
@@ -78,8 +77,7 @@ fn swept<'m>(
     {
         return Ok((factor, sweep.unit.clone()));
     }
-    let names: Vec<&str> = manifest.factors.iter().map(|factor| factor.name.as_str()).collect();
-    let names = names.join(", ");
+    let names = manifest.factors.iter().map(|factor| &factor.name).join(", ");
     if let Some(over) = over {
         let factor = manifest.factors.iter().find(|factor| factor.name == over);
         let factor = factor.ok_or_else(|| format!("no factor {over:?}; it has {names}"))?;
@@ -151,25 +149,22 @@ fn add_runs<'m>(
     }
     curve.leave_out_small_bounds();
     curve.deterministic = !headers.is_empty() && headers.iter().all(Header::is_deterministic);
-    curve.notes = told(warnings);
+    curve.notes = notes(warnings);
     Ok(headers)
 }
 
-fn told(warnings: BTreeMap<String, usize>) -> Vec<String> {
+/// The most frequent warnings.
+fn notes(warnings: BTreeMap<String, usize>) -> Vec<String> {
     let all = warnings.len();
-    let mut warnings: Vec<(String, usize)> = warnings.into_iter().collect();
     // Stable: equal counts stay in alphabetical order.
-    warnings.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let mut notes: Vec<String> = warnings
-        .into_iter()
-        .take(MOST_WARNINGS)
-        .map(|(text, count)| match count {
-            1 => text,
-            count => format!("{text} ({count} runs)"),
-        })
-        .collect();
+    let warnings = warnings.into_iter().sorted_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let note = |(text, count)| match count {
+        1 => text,
+        count => format!("{text} ({count} runs)"),
+    };
+    let mut notes = warnings.take(MOST_WARNINGS).map(note).collect_vec();
     if all > MOST_WARNINGS {
-        notes.push(format!("{} further warnings stand in the run files", all - MOST_WARNINGS));
+        notes.push(format!("{} further warnings are in the run files", all - MOST_WARNINGS));
     }
     notes
 }

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Dataset, Response, Values};
 
-use super::table::{Key, Row, Table, ending};
-use super::{Looks, Options, Refusal, add, repeats, varied};
+use super::table::{Key, Row, Table, ends_in};
+use super::{Imported, Looks, Options, Refusal, add, repeats, varied};
 
 /// Suffixes of measured columns; a name may be just the suffix.
 const UNITS: [&str; 6] = ["s", "ms", "us", "ns", "faults", "bytes"];
@@ -28,7 +28,7 @@ pub(super) fn looks_right(looks: &Looks) -> bool {
     looks.json.is_none() && looks.text.lines().next().is_some_and(|it| it.contains(','))
 }
 
-pub(super) fn read(text: &str, options: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, options: &Options) -> Imported {
     let table = Table::read(text)?;
     let meanings = meanings(&table, options)?;
     let mut rows: Vec<Row> = Vec::new();
@@ -93,7 +93,7 @@ fn meanings(table: &Table, options: &Options) -> Result<Vec<Meaning>, Refusal> {
 }
 
 fn unit(name: &str) -> Option<&'static str> {
-    match ending(name, [RATE].into_iter().chain(UNITS)) {
+    match [RATE].into_iter().chain(UNITS).find(|unit| ends_in(name, unit)) {
         Some(RATE) => Some("/s"),
         unit => unit,
     }

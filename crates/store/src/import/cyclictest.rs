@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::{Options, Refusal, fact, facts, json, measure, response, unix_ns};
+use super::{Imported, Options, Refusal, fact, facts, json, measure, response, unix_ns};
 
 const DELAY: &str = "delay_ns";
 /// Most delays per file, as each is held individually.
@@ -50,7 +50,7 @@ struct Measured {
 }
 
 /// The file is one trial, threads are its parts, and all delays together the whole.
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let output: Output = json(text)?;
     let unit_ns = if output.resolution_in_ns == 1 { 1 } else { 1000 };
     let limit = output.limit();
@@ -67,16 +67,16 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     let mut found: Vec<(u64, Measured)> = Vec::new();
     for (key, thread) in &output.thread {
         let refused = |what: String| Refusal::whole(format!("thread {key:?}: {what}"));
-        let number = key.parse().map_err(|_| refused("its name is no number".to_owned()))?;
+        let number = key.parse().map_err(|_| refused("its name is not a number".to_owned()))?;
         if thread.cycles == 0 {
-            set.notes.push(format!("thread {key} made no cycle"));
+            set.notes.push(format!("thread {key} completed no cycle"));
             continue;
         }
         let limit = with_delays.then_some(limit.unwrap_or(0));
         found.push((number, thread.found(unit_ns as f64, limit).map_err(refused)?));
     }
     if found.is_empty() {
-        return Err(Refusal::whole("no thread made a cycle"));
+        return Err(Refusal::whole("no thread completed a cycle"));
     }
     found.sort_by_key(|(number, _)| *number);
     let whole = Measured::of_all(&found);
@@ -161,7 +161,7 @@ impl Thread {
     fn delays(&self, unit_ns: f64, limit: u64) -> Result<Vec<Observation>, String> {
         let bucket = |(bucket, count): (&String, &u64)| match bucket.parse::<u64>() {
             Ok(number) => Ok((number, *count)),
-            Err(_) => Err(format!("bucket {bucket:?} is no number")),
+            Err(_) => Err(format!("bucket {bucket:?} is not a number")),
         };
         let mut buckets = self.histogram.iter().map(bucket).collect::<Result<Vec<_>, _>>()?;
         buckets.sort_unstable();
@@ -177,7 +177,7 @@ impl Thread {
         let agrees = if beyond > 0 { self.max >= longest } else { self.max == longest };
         if !agrees {
             return Err(format!(
-                "the histogram says that the longest delay is {}{longest}, and \"max\" is {}",
+                "the longest delay is {}{longest} in the histogram, but {} in \"max\"",
                 if beyond > 0 { "at least " } else { "" },
                 self.max
             ));
@@ -226,10 +226,10 @@ fn notes(whole: &Measured, unit_ns: u64) -> Vec<String> {
         ),
         text(match whole.samples.is_empty() {
             true => {
-                "no histogram, so least, mean and longest delay only: there are ratios, but no \
+                "no histogram, so minimum, mean and maximum delay only: there are ratios, but no \
                  intervals, no tests and no percentiles; use cyclictest -h"
             }
-            false => "a histogram has no order of time: the delays stand by size",
+            false => "a histogram has no order in time: the delays are sorted by size",
         }),
         text("cyclictest cuts delays to whole µs")
             .filter(|_| unit_ns > 1 && !whole.samples.is_empty()),

@@ -1,6 +1,6 @@
 //! Several result files of another program as one set of trials.
 
-use analysis::{Dataset, Trial};
+use analysis::{Dataset, Trial, distinct, grouped};
 
 use super::{Format, Options, Refusal};
 
@@ -17,16 +17,17 @@ pub(crate) fn dataset(
 ) -> Result<Dataset, (String, Refusal)> {
     let mut set = Dataset { name: name.to_owned(), ..Dataset::default() };
     let mut first = None;
-    let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut notes: Vec<(String, &str)> = Vec::new();
     for (index, (file, text)) in files.iter().enumerate() {
         let refused = |refusal| (file.clone(), refusal);
         let copied = files[..index].iter().find(|(_, earlier)| earlier == text);
         if let Some((earlier, _)) = copied.filter(|_| !options.allow_repeats) {
-            let reason =
-                format!("a copy of {earlier}: nobody measured it twice (--allow-repeats takes it)");
+            let reason = format!(
+                "a copy of {earlier}, not a second measurement (--allow-repeats accepts it)"
+            );
             return Err(refused(Refusal::whole(reason)));
         }
-        let found = format.map_or_else(|| Format::of(text), Ok).map_err(refused)?;
+        let found = format.map_or_else(|| Format::guess(text), Ok).map_err(refused)?;
         let (first_file, first_format) = *first.get_or_insert((file, found));
         if found.name != first_format.name {
             let (this, that) = (found.name, first_format.name);
@@ -34,23 +35,18 @@ pub(crate) fn dataset(
             return Err(refused(Refusal::whole(reason)));
         }
         let part = super::dataset(file, text, Some(found), options).map_err(refused)?;
-        for note in &part.notes {
-            match notes.iter_mut().find(|(known, _)| known == note) {
-                Some((_, files)) => files.push(file),
-                None => notes.push((note.clone(), vec![file])),
-            }
-        }
+        notes.extend(part.notes.iter().map(|note| (note.clone(), file.as_str())));
         add(&mut set, file, part, index == 0).map_err(|reason| refused(Refusal::whole(reason)))?;
     }
     if set.trials.iter().all(|trial| trial.started_unix_ns.is_some()) {
         set.trials.sort_by_key(|trial| trial.started_unix_ns);
     }
     // With the files' names, unless all share the note.
-    let told = |(note, of): (String, Vec<&str>)| match of.len() < files.len() {
+    let named = |(note, of): (String, Vec<&str>)| match of.len() < files.len() {
         true => format!("{}: {note}", of.join(", ")),
         false => note,
     };
-    set.notes = notes.into_iter().map(told).collect();
+    set.notes = grouped(notes).into_iter().map(named).collect();
     Ok(set)
 }
 
@@ -64,9 +60,8 @@ fn add(set: &mut Dataset, file: &str, part: Dataset, is_first: bool) -> Result<(
         return Err(format!("it varies {this:?}, the files before it {others:?}"));
     }
     for (factor, of_part) in set.factors.iter_mut().zip(part.factors) {
-        let is_new = |level: &String| !factor.levels.contains(level);
-        let new: Vec<String> = of_part.levels.into_iter().filter(is_new).collect();
-        factor.levels.extend(new);
+        let known = std::mem::take(&mut factor.levels);
+        factor.levels = distinct(known.into_iter().chain(of_part.levels));
     }
     for (response, meaning) in part.responses {
         let known = set.responses.entry(response.clone()).or_insert_with(|| meaning.clone());

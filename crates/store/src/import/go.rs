@@ -6,10 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use analysis::Dataset;
+use itertools::Itertools;
 use model::Environment;
 
-use super::{Figure, Options, Refusal, add, response, varied};
+use super::{Figure, Imported, Options, Refusal, add, response, varied};
 
 const BENCHMARK: &str = "benchmark";
 /// CPUs used, the number at the end of a name; a factor where it varies.
@@ -34,7 +34,7 @@ pub(super) fn is_result(line: &str) -> bool {
         && words.next().is_some()
 }
 
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let mut environment = Environment::new();
     let mut entries = Vec::new();
     let mut others = Vec::new();
@@ -65,13 +65,12 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
         add(&mut set, name, levels, figures).environment = environment;
     }
     set.notes.push(
-        "lines of one process unless several outputs were joined: how processes differ from each \
-         other may not have been seen"
+        "lines of one process unless several outputs were joined: variation between processes \
+         may be unknown"
             .to_owned(),
     );
     if !others.is_empty() {
-        let lines: Vec<String> = others.iter().map(usize::to_string).collect();
-        set.notes.push(format!("no results and not read: lines {}", lines.join(", ")));
+        set.notes.push(format!("no results and not read: lines {}", others.iter().join(", ")));
     }
     Ok(set)
 }
@@ -94,7 +93,7 @@ fn entry(line: usize, words: &[&str], environment: &Environment) -> Result<Entry
     for (index, pair) in words[2..].chunks(2).enumerate() {
         let column = 2 + 2 * index;
         let [value, unit] = pair else {
-            return refused(column, format!("{:?} has no unit behind it", pair[0]));
+            return refused(column, format!("{:?} has no unit after it", pair[0]));
         };
         match value.parse::<f64>() {
             // Responses are named by their units.

@@ -1,12 +1,11 @@
 //! The JSON of Google Benchmark (`--benchmark_format=json`).
 
-use analysis::Dataset;
 use model::Environment;
 use model::units::TIME_UNITS;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Figure, Options, Refusal, add, fact, json, response, unix_ns, varied};
+use super::{Figure, Imported, Options, Refusal, add, fact, json, response, unix_ns, varied};
 
 const BENCHMARK: &str = "benchmark";
 const NOT_MEASURED: [&str; 7] = [
@@ -42,7 +41,7 @@ struct Entry {
 }
 
 /// Every repetition is a trial; times are in ns.
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let output: Output = json(text)?;
     let (environment, started_unix_ns) = environment(&output.context);
     let mut set = varied([BENCHMARK]);
@@ -71,10 +70,8 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
              --benchmark_report_aggregates_only",
         ));
     }
-    set.notes.push(
-        "repetitions within one process: how processes differ from each other was not seen"
-            .to_owned(),
-    );
+    set.notes
+        .push("repetitions within one process: variation between processes is unknown".to_owned());
     if !aggregates.is_empty() {
         set.notes.push(format!(
             "{} aggregates (means, medians, deviations) left out: they follow from the \

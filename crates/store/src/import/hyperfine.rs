@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::{Dataset, Response};
 use serde::Deserialize;
 
-use super::{Figure, Options, Refusal, add, json, varied};
+use super::{Figure, Imported, Options, Refusal, add, json, varied};
 
 const COMMAND: &str = "command";
 
@@ -28,7 +28,7 @@ struct Entry {
     parameters: BTreeMap<String, String>,
 }
 
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let export: Export = json(text)?;
     if export.results.is_empty() {
         return Err(Refusal::whole("\"results\" is empty"));
@@ -39,7 +39,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
         set.responses.insert(name, meaning);
     }
     set.notes = vec![
-        "hyperfine makes all runs of one command before the next: a drift of the machine would \
+        "hyperfine executes all runs of one command before the next: a drift of the machine would \
          look like a difference"
             .to_owned(),
         "of user and system time hyperfine keeps means only".to_owned(),
@@ -80,7 +80,7 @@ fn push(set: &mut Dataset, index: usize, entry: &Entry) -> Result<(), Refusal> {
     let mut times = entry.times.clone().unwrap_or_default();
     if times.is_empty() {
         let mean = entry.mean.ok_or_else(|| refused("neither times nor a mean".to_owned()))?;
-        set.notes.push(format!("{:?}: no single times, its mean stands for one", entry.command));
+        set.notes.push(format!("{:?}: no single times, its mean is used as one", entry.command));
         times = vec![mean];
     }
     let names: Vec<String> = set.factors.iter().map(|factor| factor.name.clone()).collect();

@@ -1,9 +1,9 @@
 //! The text of interbench: a table per simulated task, a row per load (`docs/exchange.md`).
 
-use analysis::{Dataset, Response};
+use analysis::Response;
 use model::Environment;
 
-use super::{Figure, Options, Refusal, add, facts, measure, response, varied};
+use super::{Figure, Imported, Options, Refusal, add, facts, measure, response, varied};
 
 /// The start of a table's heading, and the text between task and loads.
 const TABLE: &str = "--- Benchmarking simulated cpu of ";
@@ -24,7 +24,7 @@ pub(super) fn is_heading(line: &str) -> bool {
 }
 
 /// Every row is a trial; the factors are task and load.
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let mut set = varied(["task", "load"]);
     let mut environment = Environment::new();
     // The current table's task, and the unit of its delays.
@@ -79,7 +79,7 @@ fn row<'l>(line: &'l str, unit: Option<&str>) -> Result<(&'l str, Vec<Figure>), 
     let unit = unit.ok_or("a row before the heading of its table")?;
     let (load, figures) = line
         .split_once('\t')
-        .ok_or_else(|| format!("{line:?} has no tab behind the name of a load"))?;
+        .ok_or_else(|| format!("{line:?} has no tab after the name of a load"))?;
     let words: Vec<&str> = figures.split_whitespace().flat_map(apart).collect();
     let (mean, rest) = match words[..] {
         [mean, "+/-", ref rest @ ..] if (3..=4).contains(&rest.len()) => (mean, rest),
@@ -102,7 +102,7 @@ fn row<'l>(line: &'l str, unit: Option<&str>) -> Result<(&'l str, Vec<Figure>), 
                 let meaning = meaning(&name);
                 figures.push((name, meaning, value));
             }
-            _ => return Err(format!("{name} is {word:?}, which is no number from 0 on")),
+            _ => return Err(format!("{name} is {word:?}, which is not a number from 0 on")),
         }
     }
     Ok((load, figures))

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Dataset, Response, Trial, Values};
+use itertools::Itertools;
 use model::Observation;
 use serde_json::{Map, Value};
 
-use super::{Options, Refusal, fact};
+use super::{Imported, Options, Refusal, fact};
 
 const PLACES: [&str; 9] =
     ["cpu", "core", "cluster", "cache", "die", "socket", "node", "thread", "cgroup"];
@@ -20,8 +21,8 @@ const WHOLE_PERCENT: f64 = 99.5;
 const SHORT: f64 = 0.9;
 const MEANS: &str = "perf stat -r writes means and keeps the single runs to itself: no intervals \
      and no tests; run perf stat -j --append -o FILE several times instead";
-const INTERVALS: &str = "intervals of one process are its samples: how processes differ from each \
-     other was not seen";
+const INTERVALS: &str = "intervals of one process are its samples: variation between processes is \
+     unknown";
 
 /// One count; the end of its interval in s.
 struct Count {
@@ -54,7 +55,7 @@ pub(super) fn has_counts(text: &str) -> bool {
     lines.any(|it| it.trim_start().starts_with('{') && it.contains("\"counter-value\""))
 }
 
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let mut read = Read::default();
     for (line, text) in (1..).zip(text.lines().map(str::trim)) {
         if let Some(comment) = text.strip_prefix('#') {
@@ -87,8 +88,8 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
     }
     let events = set.trials.iter().flat_map(|trial| &trial.values).map(|it| &it.response);
     let meaning = |event: &String| {
-        let (unit, additive) = (read.unit(event).to_owned(), read.is_additive(event));
-        (event.clone(), Response { unit, more_is_better: false, additive })
+        let (unit, additive) = (read.unit(event), ADDITIVE.contains(&read.unit(event)));
+        (event.clone(), Response { unit: unit.to_owned(), more_is_better: false, additive })
     };
     set.responses = events.map(meaning).collect();
     set.notes.extend(read.notes());
@@ -139,11 +140,11 @@ impl Read {
             None => return refused(format!("{event:?} has no \"counter-value\"")),
         };
         let Some(value) = value.filter(|value: &f64| value.is_finite()) else {
-            return refused(format!("\"counter-value\" of {event:?} is no number"));
+            return refused(format!("\"counter-value\" of {event:?} is not a number"));
         };
         let interval_s = fields.get("interval").map(Value::as_f64);
         if interval_s.is_some_and(|end_s| end_s.is_none_or(|end_s| end_s < 0.0)) {
-            return refused("\"interval\" is no time".to_owned());
+            return refused("\"interval\" is not a time".to_owned());
         }
         let running = fields.get("pcnt-running").and_then(Value::as_f64);
         if let Some(share) = running.filter(|share| *share < WHOLE_PERCENT) {
@@ -160,29 +161,22 @@ impl Read {
         self.units.get(event).map_or("", String::as_str)
     }
 
-    fn is_additive(&self, event: &str) -> bool {
-        ADDITIVE.contains(&self.unit(event))
-    }
-
     /// The sums over CPUs, threads or groups, where counts are additive and complete.
     fn wholes(&self, values: &[Values]) -> Vec<Values> {
         let parts: BTreeSet<&str> = values.iter().filter_map(|it| it.part.as_deref()).collect();
-        let mut events: BTreeMap<&str, Vec<&Values>> = BTreeMap::new();
-        for one in values {
-            events.entry(&one.response).or_default().push(one);
-        }
+        let events = values.iter().into_group_map_by(|one| one.response.as_str());
         let whole = |(event, of_event): (&str, Vec<&Values>)| {
             let length = of_event[0].samples.len();
             let complete =
                 of_event.len() == parts.len() && of_event.iter().all(|it| it.part.is_some());
             let even = of_event.iter().all(|it| it.samples.len() == length);
-            (complete && even && self.is_additive(event)).then(|| {
+            (complete && even && ADDITIVE.contains(&self.unit(event))).then(|| {
                 let sum = |index: usize| of_event.iter().map(|it| it.samples[index].value).sum();
                 let sums: Vec<f64> = (0..length).map(sum).collect();
                 Values::exact(None, event, &sums)
             })
         };
-        events.into_iter().filter_map(whole).collect()
+        events.into_iter().sorted_by_key(|(event, _)| *event).filter_map(whole).collect()
     }
 
     fn notes(&self) -> Vec<String> {
@@ -204,14 +198,13 @@ impl Read {
         if self.metrics > 0 {
             notes.push(format!("{} lines are metrics, which follow from the counts", self.metrics));
         }
-        let started: Vec<&str> =
-            self.invocations.iter().filter_map(|it| it.started.as_deref()).collect();
+        let started = self.invocations.iter().filter_map(|it| it.started.as_deref()).collect_vec();
         let begun = match started[..] {
             [] => return notes,
             [only] => format!("at {only}"),
             [first, .., last] => format!("from {first} to {last}"),
         };
-        notes.push(format!("begun {begun}, in a time zone that perf does not tell"));
+        notes.push(format!("begun {begun}, in a time zone that perf does not record"));
         notes
     }
 }
@@ -247,8 +240,6 @@ impl Invocation {
 
 /// The counted place; `None` for everything.
 fn part(fields: &Map<String, Value>) -> Option<String> {
-    let places =
-        PLACES.iter().filter_map(|place| Some(format!("{place} {}", fact(fields.get(*place)?))));
-    let places: Vec<String> = places.collect();
-    (!places.is_empty()).then(|| places.join(" "))
+    let text = |place: &&str| Some(format!("{place} {}", fact(fields.get(*place)?)));
+    Some(PLACES.iter().filter_map(text).join(" ")).filter(|places| !places.is_empty())
 }

@@ -1,8 +1,9 @@
 //! Copied and stray rows, which scanned tables contain.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use analysis::Dataset;
+use itertools::Itertools;
 
 use super::Refusal;
 use super::table::Row;
@@ -56,15 +57,14 @@ fn digits(texts: &Texts) -> usize {
 
 fn copied(line: usize, original: usize, name: &str, texts: &Texts) -> Refusal {
     let cells = texts.values().copied().flatten();
-    let values: Vec<&str> = cells.map(|(_, cell)| cell.as_str()).collect();
+    let values = cells.map(|(_, cell)| cell).join(", ");
     let levels = if name == PART { "parts".to_owned() } else { format!("levels of {name}") };
     Refusal::line(
         line,
         format!(
             "the trial that begins here repeats the one of line {original} value for value over \
-             all {levels} ({}): a copied row would count one measurement twice; remove it, or \
-             take it with --allow-repeats",
-            values.join(", ")
+             all {levels} ({values}): a copied row would count one measurement twice; remove it, \
+             or take it with --allow-repeats"
         ),
     )
 }
@@ -86,10 +86,7 @@ pub(super) fn strays(set: &Dataset) -> Vec<String> {
             ));
         }
     }
-    let mut cells: BTreeMap<&BTreeMap<String, String>, usize> = BTreeMap::new();
-    for trial in &set.trials {
-        *cells.entry(&trial.levels).or_insert(0) += 1;
-    }
+    let cells = set.trials.iter().map(|trial| &trial.levels).counts();
     let combinations: usize = set.factors.iter().map(|factor| factor.levels.len()).product();
     if cells.len() < combinations {
         notes.push(format!(
@@ -102,19 +99,11 @@ pub(super) fn strays(set: &Dataset) -> Vec<String> {
 }
 
 /// The one cell of at least three whose count is off by one.
-fn odd_cell(cells: &BTreeMap<&BTreeMap<String, String>, usize>) -> Option<String> {
-    let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
-    for count in cells.values() {
-        *sizes.entry(*count).or_insert(0) += 1;
-    }
-    let (common, _) = sizes.iter().find(|(_, cells)| **cells > 1)?;
-    let (odd, _) =
-        sizes.iter().find(|(size, cells)| **cells == 1 && size.abs_diff(*common) == 1)?;
+fn odd_cell(cells: &HashMap<&BTreeMap<String, String>, usize>) -> Option<String> {
+    let sizes = cells.values().copied().counts().into_iter().sorted().collect_vec();
+    let (common, _) = sizes.iter().find(|(_, cells)| *cells > 1)?;
+    let (odd, _) = sizes.iter().find(|(size, cells)| *cells == 1 && size.abs_diff(*common) == 1)?;
     let (levels, _) = cells.iter().find(|(_, count)| *count == odd).filter(|_| sizes.len() == 2)?;
-    let levels: Vec<String> =
-        levels.iter().map(|(name, level)| format!("{name} {level}")).collect();
-    Some(format!(
-        "unbalanced by one row: {} has {odd} trials, all others {common}",
-        levels.join(", ")
-    ))
+    let levels = levels.iter().map(|(name, level)| format!("{name} {level}")).join(", ");
+    Some(format!("unbalanced by one row: {levels} has {odd} trials, all others {common}"))
 }

@@ -1,9 +1,9 @@
 //! Rows of a resp1 output as observations. resp1 printed summaries. Where these determine the
 //! single delays, they are recovered ([`recover_points`]); other rows have the median only.
 
-use analysis::{Dataset, Values};
+use analysis::Values;
 
-use super::{Looks, Options, Refusal, add, facts, response, varied};
+use super::{Imported, Looks, Options, add, facts, response, varied};
 use crate::resp1::{parse, points_notes, recover_points};
 
 const DELAY: &str = "delay_ms";
@@ -18,7 +18,7 @@ pub(super) fn looks_right(looks: &Looks) -> bool {
 
 /// Every row is a trial of its load, with `median_ms`, `average_ms`, `low_ms`, `high_ms`, and
 /// `sd_ms` in the first format. `delay_ms` has the recovered delays, else the median.
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let table = parse(text)?;
     let points = recover_points(&table);
     let environment = facts([

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Dataset, Response};
+use analysis::Response;
 use model::Environment;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::{Options, Refusal, add, fact, json, measure, response as meaning, varied};
+use super::{Imported, Options, Refusal, add, fact, json, measure, response as meaning, varied};
 
 /// Measures by key prefix: suffix of our names, unit, and whether more is better.
 const MEASURES: [(&str, &str, &str, bool); 3] = [
@@ -33,7 +33,7 @@ const NOTES: [&str; 2] = [
 ];
 
 /// The file is one trial with a figure per percentile.
-pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
+pub(super) fn read(text: &str, _: &Options) -> Imported {
     let output: Output = json(text)?;
     let (mut figures, mut environment, mut started_unix_ns) =
         (Vec::new(), Environment::new(), None);
@@ -52,7 +52,7 @@ pub(super) fn read(text: &str, _: &Options) -> Result<Dataset, Refusal> {
             }
             _ => {
                 let (response, meaning) = response(key)
-                    .ok_or_else(|| refused("neither a percentile nor a least or a most of it"))?;
+                    .ok_or_else(|| refused("neither a percentile nor a minimum or maximum"))?;
                 figures.push((response, meaning, *value));
             }
         }

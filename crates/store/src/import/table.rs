@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use ::csv::{ErrorKind, ReaderBuilder, Trim};
 
-use crate::refusal::Refusal;
+use crate::error::Refusal;
 
 /// Rows have their line numbers, and as many cells as the heading.
 pub(crate) struct Table {
@@ -33,7 +33,7 @@ impl Table {
 
     pub(crate) fn column(&self, name: &str) -> Result<usize, Refusal> {
         self.names.iter().position(|it| it == name).ok_or_else(|| {
-            Refusal::line(1, format!("no column {name:?}; there are {}", self.names.join(", ")))
+            Refusal::line(1, format!("no column {name:?}; choose from {}", self.names.join(", ")))
         })
     }
 }
@@ -52,14 +52,9 @@ fn refusal(error: ::csv::Error) -> Refusal {
     }
 }
 
-/// The suffix of a column name, after a `_` or as the whole name.
-pub(crate) fn ending<'a>(
-    name: &str,
-    mut endings: impl Iterator<Item = &'a str>,
-) -> Option<&'a str> {
-    endings.find(|ending| {
-        name.strip_suffix(ending).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
-    })
+/// Whether a column name has this suffix, after a `_` or as the whole name.
+pub(crate) fn ends_in(name: &str, ending: &str) -> bool {
+    name.strip_suffix(ending).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
 }
 
 #[derive(Default)]

@@ -40,6 +40,6 @@ fn add_paging(dataset: &mut Dataset) {
     let response = Response { unit: "faults".to_owned(), more_is_better: false, additive: true };
     dataset.responses.insert("page_faults".to_owned(), response);
     dataset.notes.push(
-        "page faults are published by system only, as about so many in each trial".to_owned(),
+        "page faults are published by system only, as an approximate number per trial".to_owned(),
     );
 }

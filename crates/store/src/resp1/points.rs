@@ -4,7 +4,7 @@
 //! the S.D. or the ratio of 1-S.D. averages. Of five points two were not printed
 //! ([`stats::FivePoints`]). So:
 //!
-//! - Only a table whose title asks for five points is tried.
+//! - Only a table whose title names five points is tried.
 //! - A row that no five points explain had more, and is refused.
 //! - Ratios refer to the 1-S.D. average of `noload`. If more than half of the loads agree with five
 //!   points there, ratios narrow the rows; if some do, they only refuse rows; if none does,
@@ -50,7 +50,7 @@ pub enum Points {
     },
     /// No five points have these figures: the row had more.
     MoreThanFive,
-    /// The title does not ask for five points.
+    /// The title does not name five points.
     NotFive,
 }
 
@@ -163,8 +163,8 @@ pub fn points_notes(rows: &[RowPoints]) -> Vec<String> {
     if !recovered.is_empty() {
         notes.push(format!(
             "of five points the second and fourth were not printed and are recovered from the \
-             printed figures, in ms: {}; this takes the five points that were asked for to be all \
-             that were made",
+             printed figures, in ms: {}; this assumes that no more than the five requested \
+             points were taken",
             recovered.join("; ")
         ));
     }
@@ -174,7 +174,7 @@ pub fn points_notes(rows: &[RowPoints]) -> Vec<String> {
             tests(|of| *of == Points::MoreThanFive),
             "no five points have the printed figures, so there were more or those of noload were",
         ),
-        (tests(|of| *of == Points::NotFive), "the title does not ask for five points"),
+        (tests(|of| *of == Points::NotFive), "the title does not name five points"),
     ];
     for (tests, why) in left_open.into_iter().filter(|(tests, _)| !tests.is_empty()) {
         let tests = tests.join(", ");

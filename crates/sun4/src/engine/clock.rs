@@ -21,7 +21,7 @@ impl Engine<'_> {
     pub(super) fn spend(&mut self, process: usize, system_ns: u64, user_ns: u64) {
         let system_end_ns = self.now_ns + system_ns;
         self.now_ns = system_end_ns + user_ns;
-        self.hat.log.at(self.now_ns);
+        self.hat.log.now_ns = self.now_ns;
         while self.next_tick_ns() <= self.now_ns {
             let is_system = user_ns == 0 || self.next_tick_ns() <= system_end_ns;
             let mode = if is_system { Mode::System(process) } else { Mode::User(process) };

@@ -14,7 +14,7 @@ impl Hat {
     /// Replaces a space by an untouched layout.
     pub(crate) fn exec(&mut self, space: usize, layout: &Arc<Layout>) {
         self.leave(space);
-        let mut segments = Vec::with_capacity(layout.slots());
+        let mut segments = Vec::with_capacity(layout.pages.len());
         for pages in &layout.pages {
             let identity = pages.identity.as_ref().filter(|_| self.sharing);
             let known = identity.and_then(|identity| self.identical.get(identity).copied());
@@ -23,7 +23,11 @@ impl Hat {
                 self.identical.insert(identity.clone(), group);
             }
             self.join(space, group);
-            segments.push(Segment { group, made: pages.made, cow: pages.made & pages.private });
+            segments.push(Segment {
+                group,
+                existing: pages.existing,
+                cow: pages.existing & pages.private,
+            });
         }
         let has_context = self.spaces[space].has_context;
         self.spaces[space] =
@@ -37,8 +41,8 @@ impl Hat {
         for slot in 0..space.segments.len() {
             let private = space.layout.pages[slot].private;
             let segment = &mut self.spaces[parent].segments[slot];
-            segment.cow |= segment.made & private;
-            pages += u64::from(segment.made.count_ones());
+            segment.cow |= segment.existing & private;
+            pages += u64::from(segment.existing.count_ones());
             let (id, cow) = (segment.group, segment.cow);
             let group = &mut self.groups[id as usize];
             (group.writable, group.kept_writable) =
@@ -55,7 +59,7 @@ impl Hat {
     /// Ends a space; returns its pages and whether it had a context.
     pub(crate) fn exit(&mut self, space: usize) -> (u64, bool) {
         let segments = self.spaces[space].segments.iter();
-        let pages = segments.map(|segment| u64::from(segment.made.count_ones())).sum();
+        let pages = segments.map(|segment| u64::from(segment.existing.count_ones())).sum();
         let had_context = self.release(space);
         self.leave(space);
         self.spaces[space] = Space::default();

@@ -32,7 +32,7 @@ impl Prices {
             paths_ns: costs.map(ns),
             touch_ns: machine.touch_ns(),
             load_ns: ns(costs.group + ptes_cycles),
-            // Each entry is read for its reference bits, and made invalid.
+            // Each entry is read for its reference bits, and invalidated.
             unload_ns: ns(2 * ptes_cycles),
             walk_ns: WALK_REFERENCES * machine.memory.line_fill_ns,
             flush_ns: ns(machine.flush_cycles()),

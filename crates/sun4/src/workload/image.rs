@@ -183,7 +183,7 @@ impl Image {
         is_write: bool,
         times: u64,
     ) -> Step {
-        // Only addresses of the image's own parts are asked for.
+        // Only addresses of the image's own parts are requested.
         let path: Path = self.layout.path(addresses, is_write).unwrap_or_default();
         Step::Touch(Arc::new(path), times)
     }

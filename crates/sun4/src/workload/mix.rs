@@ -209,11 +209,6 @@ impl Mix {
         mix.check(description).map(|()| mix)
     }
 
-    /// Number of processes without commands.
-    pub fn processes(&self) -> u64 {
-        self.groups.iter().map(|group| group.count).sum()
-    }
-
     /// The parts of each program, in the order of their names.
     fn shapes(&self) -> impl Iterator<Item = Shape> {
         let programs = self.programs.values().enumerate();

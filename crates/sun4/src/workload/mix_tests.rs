@@ -46,7 +46,8 @@ runs = ["ls"]
 #[test]
 fn what_is_written_is_what_is_run() {
     let mix = Mix::parse(SMALL).unwrap();
-    assert_eq!((mix.name.as_str(), mix.processes()), ("small", 3));
+    let processes: u64 = mix.groups.iter().map(|group| group.count).sum();
+    assert_eq!((mix.name.as_str(), processes), ("small", 3));
     let scene = scene(&mix, &setup("old"), 1).unwrap();
     let names: Vec<&str> = scene.programs.iter().map(|program| program.name.as_str()).collect();
     assert_eq!(names, ["init", "ls", "ls", "ls", "ls", "server", "user", "user"]);
@@ -56,12 +57,12 @@ fn what_is_written_is_what_is_run() {
     assert_eq!(count(|step| *step == Step::Answer), 3);
     assert_eq!(count(|step| *step == Step::Call(1)), 3);
     assert_eq!(count(|step| matches!(step, Step::Fork(1..=4))), 3);
-    let thoughts = user.iter().filter_map(|step| match step {
+    let pauses = user.iter().filter_map(|step| match step {
         Step::Sleep(ns) => Some(*ns),
         _ => None,
     });
-    assert!(thoughts.clone().all(|ns| (500_000_000..=1_500_000_000).contains(&ns)));
-    assert_eq!(thoughts.collect::<std::collections::BTreeSet<_>>().len(), 3);
+    assert!(pauses.clone().all(|ns| (500_000_000..=1_500_000_000).contains(&ns)));
+    assert_eq!(pauses.collect::<std::collections::BTreeSet<_>>().len(), 3);
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn a_static_program_takes_fewer_pmegs() {
         setup.set("libraries", libraries).unwrap();
         let scene = scene(&mix, &setup, 1).unwrap();
         let program = scene.programs.iter().find(|program| program.name == "xterm").unwrap();
-        program.layout.slots()
+        program.layout.pages.len()
     };
     assert_eq!((slots("shared"), slots("static")), (11, 4));
 }
@@ -95,11 +96,11 @@ fn what_is_wrong_is_refused_where_it_stands() {
         ("text = \"64K\"", "text = \"0K\"", "needs text"),
         ("heap = \"32K\"", "heap = \"1G\"", "half an address space"),
         ("heap = \"32K\"", "stack = \"1M\"", "of stack do not fit"),
-        ("library = \"libc\", used", "library = \"libm\", used", "there are libc"),
+        ("library = \"libc\", used", "library = \"libm\", used", "choose from libc"),
         ("used = \"40K\"", "used = \"481K\"", "cannot be used"),
         ("program = \"sh\"\ntouches = { text = \"8K\" }", "program = \"zsh\"", "no program"),
         ("serves = true", "serves = true\nevery = \"1s\"", "one of think"),
-        ("serves = true", "serves = true\ninteractions = 2", "goes on for ever"),
+        ("serves = true", "serves = true\ninteractions = 2", "never ends"),
         ("serves = true", "serves = true\ncalls = [\"server\"]", "may not call"),
         ("calls = [\"server\"]", "calls = [\"user\"]", "does not serve"),
         ("runs = [\"ls\"]", "runs = [\"rm\"]", "no command"),

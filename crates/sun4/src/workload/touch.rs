@@ -49,7 +49,7 @@ fn kept(plan: &TouchPlan) -> u64 {
     first.saturating_add(if repeats(plan, places) { 2 * places } else { work })
 }
 
-/// A parent that makes the shared memory and starts all processes at once, and the processes.
+/// A parent that creates the shared memory and starts all processes at once, and the processes.
 pub(super) fn scene(plan: &TouchPlan, setup: &Setup, seed: u64) -> Result<Scene, String> {
     let layout = plan.layout(seed);
     let shape = Shape {
@@ -81,7 +81,7 @@ pub(super) fn scene(plan: &TouchPlan, setup: &Setup, seed: u64) -> Result<Scene,
 fn parent(plan: &TouchPlan, layout: &Layout, image: &Image) -> Program {
     let mut steps = image.begin();
     if plan.backing != Backing::Private {
-        steps.push(image.touch(made(plan, layout, image), true, 1));
+        steps.push(image.touch(creation(plan, layout, image), true, 1));
     }
     steps.extend((1..=plan.processes as usize).map(Step::Fork));
     steps.extend([Step::Serve(READY), Step::Again(1, plan.processes - 1)]);
@@ -89,8 +89,8 @@ fn parent(plan: &TouchPlan, layout: &Layout, image: &Image) -> Program {
     image.program("parent", false, steps)
 }
 
-/// The writes that make memory: each page, or each place if places lie further apart.
-fn made(plan: &TouchPlan, layout: &Layout, image: &Image) -> Vec<u64> {
+/// Addresses whose writes create the memory: each page, or each place if places lie further apart.
+fn creation(plan: &TouchPlan, layout: &Layout, image: &Image) -> Vec<u64> {
     let offsets: Vec<u64> = if plan.step_bytes > PAGE_BYTES {
         (0..layout.places()).map(|place| layout.offset(place) as u64).collect()
     } else {
@@ -113,7 +113,7 @@ impl Process<'_> {
     fn steps(&self, work: u64) -> Vec<Step> {
         let mut steps = vec![self.image.touch([self.image.text.start], false, 1)];
         if self.plan.backing == Backing::Private {
-            steps.push(self.image.touch(made(self.plan, self.layout, self.image), true, 1));
+            steps.push(self.image.touch(creation(self.plan, self.layout, self.image), true, 1));
         }
         let mut order = self.order();
         match self.plan.first_touches() {
@@ -160,10 +160,10 @@ impl Process<'_> {
         let places = self.layout.places();
         let think_ns = self.plan.think_ns;
         let batch = batch(self.plan, places);
-        let thoughts = (work - 1) / batch;
-        let last = work - thoughts * batch;
+        let pauses = (work - 1) / batch;
+        let last = work - pauses * batch;
         if !repeats(self.plan, places) {
-            for _ in 0..thoughts {
+            for _ in 0..pauses {
                 steps.extend([self.touch(order, batch), Step::Sleep(think_ns)]);
             }
             steps.push(self.touch(order, last));
@@ -175,8 +175,8 @@ impl Process<'_> {
             Step::Touch(path, _) => Step::Touch(path.clone(), touches / places),
             other => other.clone(),
         };
-        if thoughts > 0 {
-            steps.extend([times(batch), Step::Sleep(think_ns), Step::Again(2, thoughts - 1)]);
+        if pauses > 0 {
+            steps.extend([times(batch), Step::Sleep(think_ns), Step::Again(2, pauses - 1)]);
         }
         steps.extend((last >= places).then(|| times(last)));
         steps.extend(

@@ -88,12 +88,11 @@ fn a_thought_follows_each_batch_but_the_last() {
         let numbers = [("work", 1024), ("batch", batch), ("think", 20_000_000)];
         let scene = scene(&plan(&numbers, &[("pattern", pattern)]), &setup(), 1).unwrap();
         let steps = &scene.programs[1].steps;
-        let mut thoughts = 0;
+        let mut pauses = 0;
         for (at, step) in steps.iter().enumerate() {
             if matches!(step, Step::Sleep(20_000_000)) {
                 let again = matches!(steps.get(at + 1), Some(Step::Again(..)));
-                thoughts += if let (true, Some(Step::Again(_, times))) = (again, steps.get(at + 1))
-                {
+                pauses += if let (true, Some(Step::Again(_, times))) = (again, steps.get(at + 1)) {
                     1 + times
                 } else {
                     1
@@ -101,7 +100,7 @@ fn a_thought_follows_each_batch_but_the_last() {
             }
         }
         let batch = if batch == 0 { 256 } else { batch };
-        assert_eq!(thoughts, 1023 / batch, "{batch} {pattern}");
+        assert_eq!(pauses, 1023 / batch, "{batch} {pattern}");
         assert_eq!(touched(&scene, 1).len(), 1024, "{batch} {pattern}");
     }
 }
@@ -131,5 +130,5 @@ fn what_a_sun4_cannot_have_is_refused() {
 fn sparse_memory_takes_a_segment_for_each_page() {
     let sparse = plan(&[("spread", 256 << 10), ("work", 10)], &[]);
     let scene = scene(&sparse, &setup(), 1).unwrap();
-    assert!((256..=259).contains(&scene.programs[1].layout.slots()));
+    assert!((256..=259).contains(&scene.programs[1].layout.pages.len()));
 }

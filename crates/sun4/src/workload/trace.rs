@@ -36,15 +36,15 @@ pub struct TraceProgram {
     /// Why the rest of the trace was omitted, if it was.
     pub cut: Option<String>,
     /// Processes by their number in the trace.
-    processes: BTreeMap<u32, Vec<Piece>>,
-    /// Processes that nobody forked.
+    processes: BTreeMap<u32, Vec<Action>>,
+    /// Processes without a parent in the trace.
     first: Vec<u32>,
     /// Pages of each segment that are used, and those that are written.
     pages: Vec<(u64, u64)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum Action {
     Exec,
     Fork(u32),
     /// Segments, pages of 4096 bytes in them, and how often each is touched.
@@ -67,7 +67,7 @@ struct Bundle {
 
 impl Bundle {
     /// Its touches, those that read before those that write.
-    fn pieces(&mut self) -> impl Iterator<Item = Piece> + use<> {
+    fn actions(&mut self) -> impl Iterator<Item = Action> + use<> {
         let segments = take(&mut self.segments);
         self.references = 0;
         [false, true].into_iter().filter_map(move |is_write| {
@@ -80,7 +80,7 @@ impl Bundle {
                     (pages != 0).then_some((of.segment, pages, touches))
                 })
                 .collect();
-            (!visits.is_empty()).then_some(Piece::Touch(visits, is_write))
+            (!visits.is_empty()).then_some(Action::Touch(visits, is_write))
         })
     }
 }
@@ -137,20 +137,20 @@ impl Taker {
     }
 
     fn event(&mut self, process: u32, event: &Event, bundle: &mut Bundle) {
-        let piece = match event {
-            Event::Program { .. } => Piece::Exec,
+        let action = match event {
+            Event::Program { .. } => Action::Exec,
             Event::Fork { child } => {
                 // A child that ran before its fork has no parent.
                 if self.program.processes.contains_key(child) {
                     return;
                 }
                 self.program.processes.insert(*child, Vec::new());
-                Piece::Fork(*child)
+                Action::Fork(*child)
             }
             _ => return,
         };
         self.close(process, bundle);
-        self.push(process, piece);
+        self.push(process, action);
     }
 
     /// Adds a run; whether there was room.
@@ -158,7 +158,7 @@ impl Taker {
         let known = self.folded.len();
         let segment = *self.folded.entry(run.page >> PAGES_BITS).or_insert(known as u32);
         if segment as usize >= MOST_SEGMENTS {
-            self.cut(format!(
+            self.program.cut.get_or_insert(format!(
                 "it uses more than the {MOST_SEGMENTS} segments of a Sun-4's address space"
             ));
             return false;
@@ -172,7 +172,9 @@ impl Taker {
         if is_full {
             self.close(process, bundle);
             if self.program.visits >= self.most_visits {
-                self.cut(format!("there is room for {} visits", self.most_visits));
+                self.program
+                    .cut
+                    .get_or_insert(format!("there is room for {} visits", self.most_visits));
                 return false;
             }
         }
@@ -192,21 +194,17 @@ impl Taker {
         true
     }
 
-    fn cut(&mut self, reason: String) {
-        self.program.cut.get_or_insert(reason);
-    }
-
     fn close(&mut self, process: u32, bundle: &mut Bundle) {
-        for piece in bundle.pieces() {
-            if let Piece::Touch(visits, _) = &piece {
+        for action in bundle.actions() {
+            if let Action::Touch(visits, _) = &action {
                 self.program.visits += visits.len() as u64;
             }
-            self.push(process, piece);
+            self.push(process, action);
         }
     }
 
-    fn push(&mut self, process: u32, piece: Piece) {
-        self.program.processes.entry(process).or_default().push(piece);
+    fn push(&mut self, process: u32, action: Action) {
+        self.program.processes.entry(process).or_default().push(action);
     }
 }
 
@@ -219,15 +217,15 @@ pub(super) fn scene(program: &TraceProgram, setup: &Setup) -> Scene {
     let number = |process: &u32| {
         program.processes.keys().position(|known| known == process).unwrap_or_default()
     };
-    let programs = program.processes.iter().map(|(process, pieces)| {
+    let programs = program.processes.iter().map(|(process, actions)| {
         let is_first = program.first.contains(process);
-        let needs_exec = is_first && !matches!(pieces.first(), Some(Piece::Exec));
-        let forks = pieces.iter().filter(|piece| matches!(piece, Piece::Fork(_))).count();
+        let needs_exec = is_first && !matches!(actions.first(), Some(Action::Exec));
+        let forks = actions.iter().filter(|action| matches!(action, Action::Fork(_))).count();
         let mut steps: Vec<Step> = needs_exec.then_some(Step::Exec).into_iter().collect();
-        steps.extend(pieces.iter().map(|piece| match piece {
-            Piece::Exec => Step::Exec,
-            Piece::Fork(child) => Step::Fork(number(child)),
-            Piece::Touch(visits, is_write) => touch(visits, *is_write, page_bytes),
+        steps.extend(actions.iter().map(|action| match action {
+            Action::Exec => Step::Exec,
+            Action::Fork(child) => Step::Fork(number(child)),
+            Action::Touch(visits, is_write) => touch(visits, *is_write, page_bytes),
         }));
         steps.extend(std::iter::repeat_n(Step::Wait, forks));
         Program {

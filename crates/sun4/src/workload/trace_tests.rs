@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Machine, System, Workload, simulate};
 
-/// Blocks that are there.
+/// Resident blocks.
 struct Blocks(std::vec::IntoIter<Block>);
 
 impl Source for Blocks {
@@ -42,10 +42,10 @@ fn references_become_touches_of_folded_segments() {
     assert_eq!((program.references, program.visits, program.note()), (64, 2, None));
     let bit = 1 << (far & 63);
     let expected =
-        [Piece::Touch(vec![(0, bit, 3)], false), Piece::Touch(vec![(1, 1 << 5, 1)], true)];
+        [Action::Touch(vec![(0, bit, 3)], false), Action::Touch(vec![(1, 1 << 5, 1)], true)];
     assert_eq!(program.processes[&4], expected);
     let scene = scene(&program, &setup("sparcstation1"));
-    assert_eq!(scene.programs[0].layout.slots(), 2);
+    assert_eq!(scene.programs[0].layout.pages.len(), 2);
     assert_eq!(scene.programs[0].steps.len(), 3);
 }
 

@@ -1,6 +1,6 @@
-//! Irlam's `vmtest` and what ran beside it.
+//! Irlam's `vmtest` and what ran at the same time.
 //!
-//! The parent touches its segment so that all pages are made, forks, and then looks every 40 ms for
+//! The parent touches its segment so that all pages exist, forks, and then looks every 40 ms for
 //! children that have ended. A child steps through the segment `loops` times. The touched pages of
 //! library and linker are inferred from the faults of the smallest rows of Irlam's table: 612
 //! before the first child, 583 for each child, of which 512 are the segment's.
@@ -68,7 +68,7 @@ fn write(image: &Image) -> Step {
     image.touch([image.stack.end - 1].into_iter().chain(data), true, 1)
 }
 
-/// The programs of a run of `vmtest`, with the shell and the daemons beside it.
+/// The programs of a run of `vmtest`, with its shell and the daemons.
 pub(super) fn scene(plan: &VmtestPlan, setup: &Setup) -> Result<Scene, String> {
     let vmtest = image(setup, VMTEST, plan.process_bytes)?;
     let small = |file| image(setup, file, 0);
@@ -88,7 +88,7 @@ pub(super) fn scene(plan: &VmtestPlan, setup: &Setup) -> Result<Scene, String> {
     Ok(Scene { programs, starts })
 }
 
-/// Files whose text is mapped, beside the linker's 1.
+/// Files whose text is mapped, besides the linker's 1.
 const LIBRARY: u32 = 0;
 const VMTEST: u32 = 2;
 const SHELL: u32 = 3;

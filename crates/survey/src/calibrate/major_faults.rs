@@ -24,7 +24,7 @@ pub(super) fn file_refault(work_dirs: &[PathBuf]) -> Measured {
     let mut reasons = Vec::new();
     for work_dir in work_dirs {
         let path = work_dir.join(format!("thrashlab-calibration-{}.dat", std::process::id()));
-        let mapping = uncached(&path).map_err(refused(&format!("make {}", path.display())));
+        let mapping = uncached(&path).map_err(refused(&format!("create {}", path.display())));
         match mapping.and_then(|mapping| major(&mapping)) {
             Ok(cost) => return Ok(cost),
             Err(why) => reasons.push(format!("{why} (the file is in {})", work_dir.display())),

@@ -12,12 +12,12 @@ use super::{CPU, Measured, cost, each_ns, page_bytes, refused};
 
 const PIECE: usize = 200;
 const PIECES: usize = 20;
-/// Longest time beside another thread, in ns: if the other CPU is busy, few batches count.
+/// Longest time next to another thread, in ns: if the other CPU is busy, few batches count.
 const LONGEST_NS: u64 = 400_000_000;
 /// Interrupts of a batch below which the other thread did not run.
 const LEAST_INTERRUPTS: u64 = PIECE as u64 / 8;
 
-/// The extra time of changing a page's protection beside another thread, per interrupt.
+/// The extra time of changing a page's protection while another thread runs, per interrupt.
 pub(super) fn tlb_shootdown() -> Measured {
     let allowed = sched_getaffinity(None).map_err(|error| format!("read the CPUs: {error}"))?;
     let mut cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
@@ -40,7 +40,7 @@ pub(super) fn tlb_shootdown() -> Measured {
         "the other CPU was never interrupted: it is busy, or they are not counted".to_owned()
     })?;
     if extra.ns <= 0.0 {
-        return Err("a change takes no longer beside another thread than without".to_owned());
+        return Err("a change takes no longer with another running thread than without".to_owned());
     }
     Ok(extra)
 }

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 
-use super::{Left, Sink};
+use super::{Omitted, Sink};
 use crate::{Block, PAGE_SHIFT, TraceError};
 
 /// Time, object, size, the object's next request.
@@ -23,7 +23,7 @@ pub(crate) struct OracleGeneral {
     count: u64,
     /// Each page's last request, from 0.
     last: BTreeMap<u64, u64>,
-    left: Left,
+    omitted: Omitted,
 }
 
 impl OracleGeneral {
@@ -34,7 +34,7 @@ impl OracleGeneral {
             written: 0,
             count: 0,
             last: BTreeMap::new(),
-            left: Left::default(),
+            omitted: Omitted::default(),
         }
     }
 
@@ -74,7 +74,7 @@ impl OracleGeneral {
 
 impl Sink for OracleGeneral {
     fn add(&mut self, block: &Block) -> Result<(), TraceError> {
-        self.left.count(block, false);
+        self.omitted.count(block, false);
         for run in &block.runs {
             if let Some(before) = self.last.insert(run.page, self.count + u64::from(run.count) - 1)
             {
@@ -92,8 +92,8 @@ impl Sink for OracleGeneral {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Left, TraceError> {
+    fn finish(mut self: Box<Self>) -> Result<Omitted, TraceError> {
         self.flush(0)?;
-        Ok(self.left)
+        Ok(self.omitted)
     }
 }

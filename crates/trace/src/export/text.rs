@@ -3,24 +3,24 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use super::{Left, Sink};
+use super::{Omitted, Sink};
 use crate::{Block, Granularity, Header, Reference, TraceError};
 
-type Line = fn(&mut Vec<u8>, &Block, Reference) -> std::io::Result<()>;
+type WriteLine = fn(&mut Vec<u8>, &Block, Reference) -> std::io::Result<()>;
 
 pub(crate) struct Text {
     out: BufWriter<File>,
-    line: Line,
+    line: WriteLine,
     /// Whether lines have process and thread, below a header.
     is_csv: bool,
-    left: Left,
+    omitted: Omitted,
     buffer: Vec<u8>,
 }
 
 impl Text {
     pub(crate) fn new(
         file: File,
-        line: Line,
+        line: WriteLine,
         is_csv: bool,
         header: &Header,
     ) -> Result<Self, TraceError> {
@@ -33,13 +33,13 @@ impl Text {
         if is_csv {
             out.write_all(b"address,access,size,thread,process\n")?;
         }
-        Ok(Self { out, line, is_csv, left: Left::default(), buffer: Vec::new() })
+        Ok(Self { out, line, is_csv, omitted: Omitted::default(), buffer: Vec::new() })
     }
 }
 
 impl Sink for Text {
     fn add(&mut self, block: &Block) -> Result<(), TraceError> {
-        self.left.count(block, self.is_csv);
+        self.omitted.count(block, self.is_csv);
         self.buffer.clear();
         for reference in &block.references {
             (self.line)(&mut self.buffer, block, *reference)?;
@@ -47,9 +47,9 @@ impl Sink for Text {
         Ok(self.out.write_all(&self.buffer)?)
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Left, TraceError> {
+    fn finish(mut self: Box<Self>) -> Result<Omitted, TraceError> {
         self.out.flush()?;
-        Ok(self.left)
+        Ok(self.omitted)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::BufWriter;
 
-use super::{Left, Sink};
+use super::{Omitted, Sink};
 use crate::{
     Block, Effort, Encoder, Granularity, Header, PackedBlock, PageRun, SMALL_LEVEL, TraceError,
     Writer,
@@ -64,7 +64,7 @@ impl Sink for Tlt {
                 continue;
             }
             for reference in references.by_ref().take(run.count as usize) {
-                let is_full = self.encoder.push_reference(*reference);
+                let is_full = self.encoder.push_all([*reference]);
                 self.flush_if(is_full, block)?;
             }
         }
@@ -75,8 +75,8 @@ impl Sink for Tlt {
         self.flush_if(true, block)
     }
 
-    fn finish(self: Box<Self>) -> Result<Left, TraceError> {
+    fn finish(self: Box<Self>) -> Result<Omitted, TraceError> {
         self.writer.finish()?;
-        Ok(Left::default())
+        Ok(Omitted::default())
     }
 }

@@ -53,7 +53,7 @@ impl Csv {
         let item = Item::Reference(reference(address, access, size)?);
         let number = |text: &[u8]| match text {
             b"" => Ok(0),
-            text => decimal(text).ok_or("the thread or process is no number"),
+            text => decimal(text).ok_or("the thread or process is not a number"),
         };
         let (process, thread) = self.numbers(number(process)?, number(thread)?)?;
         queue.push_back(Record { process, thread, item });
@@ -85,7 +85,7 @@ fn reference(address: &[u8], access: &[u8], size: &[u8]) -> Result<Reference, Fa
     };
     let address = number
         .and_then(fitting)
-        .ok_or("the address is no number of 59 bits, decimal or with 0x hexadecimal")?;
+        .ok_or("the address is not a number of 59 bits, decimal or with 0x hexadecimal")?;
     let access = match access.to_ascii_lowercase().as_slice() {
         b"" | b"load" | b"l" | b"read" | b"r" | b"0" => Access::Load,
         b"store" | b"s" | b"write" | b"w" | b"1" => Access::Store,
@@ -94,7 +94,9 @@ fn reference(address: &[u8], access: &[u8], size: &[u8]) -> Result<Reference, Fa
     };
     let size = match size {
         b"" => 1,
-        size => decimal(size).filter(|size| *size > 0).ok_or("the size is no number of bytes")?,
+        size => {
+            decimal(size).filter(|size| *size > 0).ok_or("the size is not a number of bytes")?
+        }
     };
     Ok(Reference::new(address, access, size_log2(size)))
 }

@@ -85,7 +85,7 @@ impl Read for Decompressed {
                 if self.is_compressed =>
             {
                 let at_byte = self.read_bytes();
-                let reason = format!("the compressed data cannot be read on: {error}");
+                let reason = format!("the rest of the compressed data cannot be read: {error}");
                 Err(Error::other(format!("byte {at_byte}: {reason}")))
             }
             _ => Err(error),

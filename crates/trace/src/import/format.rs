@@ -50,7 +50,7 @@ impl Format {
     }
 
     /// Detects the format by the first bytes, decompressed.
-    pub(crate) fn of(begin: &[u8]) -> Result<Self, TraceError> {
+    pub(crate) fn detect(begin: &[u8]) -> Result<Self, TraceError> {
         let unknown = |reason: String| Err(TraceError::bad("byte 0", reason));
         if begin.is_empty() {
             return unknown("the file is empty; there is no trace in it".to_owned());
@@ -72,7 +72,7 @@ impl Format {
         match fit.as_slice() {
             [one] => Ok(*one),
             [] => unknown(format!(
-                "this is none of the known formats, or its beginning is broken; name it with \
+                "this is not a known format, or its beginning is corrupt; name it with \
                  --input-format: {}",
                 names(Self::ALL, ", ")
             )),

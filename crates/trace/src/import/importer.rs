@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use super::decompressed::Decompressed;
-use crate::filled::filled;
 use crate::{
     Access, BadRecords, Block, Event, Granularity, Notes, PageRun, REFERENCES_PER_BLOCK, Reference,
     Source, TraceError,
@@ -63,16 +62,15 @@ pub(crate) struct Importer {
 
 impl Importer {
     pub(crate) fn new(records: Records, supply: Supply, columns: Granularity) -> Self {
-        let (record, queue, bad) = (Vec::new(), Queue::new(), BadRecords::default());
         Self {
             supply,
             records,
             columns,
-            record,
+            record: Vec::new(),
             number: 0,
             empty: 0,
-            queue,
-            bad,
+            queue: Queue::new(),
+            bad: BadRecords::default(),
             cut_off: None,
             ended: false,
             first: 0,
@@ -127,8 +125,7 @@ impl Importer {
             self.record.pop_if(|byte| *byte == b'\r');
             return Ok(Some(is_too_long));
         };
-        self.record.resize(length, 0);
-        let read = filled(&mut self.supply, &mut self.record)?;
+        let read = (&mut self.supply).take(length as u64).read_to_end(&mut self.record)?;
         if (1..length).contains(&read) {
             self.cut_off = Some(format!("byte {}", self.number * length as u64));
         }

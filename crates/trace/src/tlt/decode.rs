@@ -7,7 +7,7 @@ use crate::{Block, BlockHead, Event, PageRun, Reference};
 
 pub(crate) type Fault = &'static str;
 
-const BAD_PAGES: Fault = "the pages column is no such column";
+const BAD_PAGES: Fault = "the pages column is malformed";
 const BAD_RUNS: Fault = "the block has another number of runs than its head says";
 
 /// Decodes runs, and references if given. An event's number of references becomes that of runs.
@@ -21,7 +21,7 @@ pub(crate) fn decode(
     let count = head.references as usize;
     let (entries, more) = pages.split_at_checked(count).ok_or(BAD_PAGES)?;
     if entries.iter().any(|entry| entry & (FETCH | WRITTEN) == FETCH | WRITTEN) {
-        return Err("a fetch writes");
+        return Err("an instruction fetch is marked as a write");
     }
     runs.clear();
     // One more, as decoding writes behind the last run.
@@ -33,7 +33,7 @@ pub(crate) fn decode(
         Some(rest) if rest.len() != 2 * count => Err("the references column has another length"),
         Some(rest) => {
             if rest.chunks_exact(2).any(|rest| rest[0] & 7 == 7 || rest[1] & 0x80 != 0) {
-                return Err("a reference is of 128 bytes, or its offset is no such");
+                return Err("a reference has 128 bytes, or an invalid offset");
             }
             references.resize(count, Reference(0));
             decoder.decode(entries, events, |decoder, range| {

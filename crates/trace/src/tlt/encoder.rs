@@ -48,14 +48,7 @@ impl Encoder {
         (self.block.head.process, self.block.head.thread) = (process, thread);
     }
 
-    /// Adds a reference; `true` when the block is full. [`Self::push_all`] is faster for several.
-    #[inline]
-    #[must_use = "a full block is to be finished"]
-    pub fn push_reference(&mut self, reference: Reference) -> bool {
-        self.push_all([reference])
-    }
-
-    /// Adds at most some thousand references, for the block's size; as [`Self::push_reference`].
+    /// Adds at most some thousand references, for the block's size; `true` when the block is full.
     #[inline]
     #[must_use = "a full block is to be finished"]
     pub fn push_all<I>(&mut self, references: I) -> bool
@@ -100,21 +93,21 @@ impl Encoder {
         self.is_full()
     }
 
-    /// Adds a run of 1 to 2^20 references to an encoder of pages; as [`Self::push_reference`].
+    /// Adds a run of 1 to 2^20 references to an encoder of pages; `true` when the block is full.
     ///
     /// # Panics
     /// When the encoder keeps single references.
     #[inline]
     #[must_use = "a full block is to be finished"]
     pub fn push_run(&mut self, run: PageRun) -> bool {
-        assert!(self.columns == Granularity::Page, "a run has no single references");
+        assert!(self.columns == Granularity::Page, "a page run does not contain single references");
         let access = match (run.fetch, run.written) {
             (true, _) => Access::Fetch,
             (false, true) => Access::Store,
             (false, false) => Access::Load,
         };
         // Pages are cut to the 47 bits of a reference.
-        let is_full = self.push_reference(Reference::new(run.page << PAGE_SHIFT, access, 0));
+        let is_full = self.push_all([Reference::new(run.page << PAGE_SHIFT, access, 0)]);
         let entries = &mut self.block.pages_column;
         if let Some(entry) = entries.last().copied() {
             entries.resize(entries.len() + run.count as usize - 1, entry);

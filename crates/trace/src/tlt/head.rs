@@ -91,10 +91,12 @@ impl BlockHead {
         let word =
             |at: usize| bytes[4 * at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
         if !bytes.starts_with(&BLOCK_MAGIC) {
-            return broken("here is no block; the file is broken here");
+            return broken("no block begins here; the file is corrupt");
         }
         if crc32fast::hash(&bytes[..HEAD_BYTES - 4]) != word(15) {
-            return broken("the checksum of the head of a block is wrong; the file is broken here");
+            return broken(
+                "the checksum of the head of a block is wrong; the file is corrupt here",
+            );
         }
         let time = u64::from(word(6)) | u64::from(word(7)) << 32;
         let at_ns = Some(time).filter(|time| *time != NO_TIME);
@@ -102,7 +104,7 @@ impl BlockHead {
         head.numbers().for_each(|(at, number)| *number = word(at));
         if !head.is_possible() {
             return broken(
-                "the head of a block has impossible sizes; the file is broken here, or of a \
+                "the head of a block has impossible sizes; the file is corrupt here, or of a \
                  later version",
             );
         }

@@ -67,7 +67,7 @@ impl Header {
             let [a, b, c, d, e, f, g, h] = *rest.first_chunk()?;
             Some([u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])])
         }) else {
-            return Err(bad("this is no trace of thrashlab; name its format, or convert it"));
+            return Err(bad("this is not a trace of thrashlab; name its format, or convert it"));
         };
         if version != VERSION {
             return Err(bad(format!(
@@ -76,7 +76,8 @@ impl Header {
             )));
         }
         if length as usize > LONGEST_BYTES {
-            let reason = format!("a description of {length} bytes is too long; the file is broken");
+            let reason =
+                format!("a description of {length} bytes is too long; the file is corrupt");
             return Err(bad(reason));
         }
         Ok(length as usize + 4)
@@ -86,7 +87,7 @@ impl Header {
         let (head, checksum) =
             bytes.split_last_chunk().ok_or_else(|| bad("the description is cut off"))?;
         if crc32fast::hash(head) != u32::from_le_bytes(*checksum) {
-            return Err(bad("the checksum is wrong; the file is broken"));
+            return Err(bad("the checksum is wrong; the file is corrupt"));
         }
         serde_json::from_slice(&head[FIXED_BYTES..]).map_err(bad)
     }

@@ -10,7 +10,6 @@ use super::events::take_events;
 use super::head::{BlockHead, HEAD_BYTES};
 use super::header::{FIXED_BYTES, MAGIC};
 use super::index::INDEX_MAGIC;
-use crate::filled::filled;
 use crate::{Block, Granularity, Header, Notes, PackedBytes, Source, TraceError};
 
 /// Reads a trace of thrashlab.
@@ -42,28 +41,21 @@ struct Buffers {
 }
 
 impl Reader {
-    /// Reads a file that stands at its beginning. Fails when it cannot be read or is no trace.
+    /// Reads a file positioned at its beginning. Fails when it cannot be read or is not a trace.
     pub fn from_file(file: File, columns: Granularity) -> Result<Self, TraceError> {
         let length_bytes = file.metadata()?.len();
-        Self::new(Box::new(file.try_clone()?), Some((file, length_bytes)), columns)
+        let reader = Self::from_stream(Box::new(file.try_clone()?), columns)?;
+        Ok(Self { file: Some((file, length_bytes)), ..reader })
     }
 
-    /// Reads a pipe. Fails when it cannot be read or is no trace.
+    /// Reads a pipe. Fails when it cannot be read or is not a trace.
     pub fn from_stream(
-        stream: Box<dyn Read + Send>,
-        columns: Granularity,
-    ) -> Result<Self, TraceError> {
-        Self::new(stream, None, columns)
-    }
-
-    fn new(
         input: Box<dyn Read + Send>,
-        file: Option<(File, u64)>,
         columns: Granularity,
     ) -> Result<Self, TraceError> {
         let mut reader = Self {
             input,
-            file,
+            file: None,
             at_byte: 0,
             columns,
             header: Header::default(),
@@ -87,7 +79,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Reads the next block's head only; `None` at the end. Fails when the file is broken.
+    /// Reads the next block's head only; `None` at the end. Fails when the file is corrupt.
     pub fn next_head(&mut self) -> Result<Option<BlockHead>, TraceError> {
         let Some((head, _)) = self.take_head()? else { return Ok(None) };
         let all = head.first_bytes() as u64 + u64::from(head.references_bytes);
@@ -101,9 +93,10 @@ impl Reader {
 
     /// Fills the buffer; `false` if the file is too short.
     fn fill(&mut self, count: usize) -> io::Result<bool> {
-        self.buffers.packed.resize(count, 0);
-        let read = filled(&mut self.input, &mut self.buffers.packed)?;
-        self.buffers.packed.truncate(read);
+        let packed = &mut self.buffers.packed;
+        packed.clear();
+        packed.reserve(count);
+        let read = (&mut self.input).take(count as u64).read_to_end(packed)?;
         self.at_byte += read as u64;
         Ok(read == count)
     }
@@ -177,7 +170,7 @@ impl Reader {
         let (pages_packed, events_packed) = first.split_at(head.pages_bytes as usize);
         let pages = unpack(&mut self.zstd, pages_packed, head.pages_unpacked_bytes, pages)?;
         let events = unpack(&mut self.zstd, events_packed, head.events_unpacked_bytes, events)?;
-        block.events = take_events(events, head).ok_or("the events column is no such column")?;
+        block.events = take_events(events, head).ok_or("the events column is malformed")?;
         let rest = match rest.is_empty() {
             true => None,
             false if crc32fast::hash(rest) != head.references_checksum => {
@@ -215,7 +208,7 @@ impl Source for Reader {
         }
         self.unpack(&head, block).map_err(|reason| {
             self.ended = true;
-            TraceError::bad(place, format!("{reason}; the file is broken here"))
+            TraceError::bad(place, format!("{reason}; the file is corrupt here"))
         })?;
         (block.process, block.thread, block.first) = (head.process, head.thread, self.first);
         block.at_ns = head.at_ns;

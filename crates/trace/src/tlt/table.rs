@@ -67,7 +67,7 @@ impl NewPages {
     }
 }
 
-/// Where the page of a reference stands in its half of the table. A decoder need not know this.
+/// Index of a reference's page in its half of the table. A decoder need not know this.
 #[inline(always)]
 pub(crate) fn entry_of(word: u64) -> usize {
     let page = word >> PAGE_AT;

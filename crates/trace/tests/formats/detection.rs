@@ -1,4 +1,4 @@
-//! Formats are told by content, through compression too.
+//! Formats are recognised by content, through compression too.
 
 use std::io::Write;
 

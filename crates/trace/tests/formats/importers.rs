@@ -137,7 +137,7 @@ fn oracle_general_is_of_pages() {
     assert!(blocks[0].references.is_empty());
     let pages: Vec<u64> = blocks[0].runs.iter().map(|run| run.page).collect();
     assert_eq!(pages[..2], [5, 9]);
-    // The third says that the next is the second.
+    // The third names the second as the next one.
     assert_eq!((notes.bad.count, &notes.bad.first[0].0), (1, &"byte 48".to_owned()));
     assert_eq!((blocks[0].runs.len(), blocks[0].runs[2].count), (3, 2));
     assert!(pages[2] >> 46 == 0x3_ffff, "{:x}", pages[2]);
@@ -150,12 +150,12 @@ fn csv_by_header_and_by_order() {
                 8,70,0x1008,jump,700\n8,70,1x,r,700\n0,70,1,r,700\n";
     let (format, blocks, notes) = read(text.as_bytes(), Granularity::Reference, None).unwrap();
     assert_eq!(format, Format::Csv);
-    let told: Vec<_> = blocks
+    let read: Vec<_> = blocks
         .iter()
         .map(|block| (block.process, block.thread, block.references.clone()))
         .collect();
     assert_eq!(
-        told,
+        read,
         [
             (0, 0, vec![load(0x1000, 3)]),
             (0, 1, vec![store(8192, 2)]),

@@ -42,8 +42,8 @@ proptest! {
                 if let Ok((_, blocks, _)) = read(&bytes, columns, Some(*format)) {
                     for block in blocks {
                         let counted: u64 = block.runs.iter().map(|run| u64::from(run.count)).sum();
-                        let told = block.references.len() as u64;
-                        prop_assert!(told == 0 || told == counted);
+                        let read = block.references.len() as u64;
+                        prop_assert!(read == 0 || read == counted);
                     }
                 }
             }

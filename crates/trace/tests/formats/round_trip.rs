@@ -7,7 +7,7 @@ use trace::{Block, Event, Format, Granularity, Reference};
 
 use crate::support::{LACKEY, load, read, references, write};
 
-/// Blocks of these references, as an importer makes them.
+/// Blocks of these references, as an importer builds them.
 fn blocks(references: &[Reference]) -> Vec<Block> {
     let mut text = String::new();
     for reference in references {
@@ -55,13 +55,13 @@ proptest! {
     }
 }
 
-/// Each request has to tell the next of its object, counted from 1, or -1.
+/// Each request has to name the next one of its object, counted from 1, or -1.
 fn check_the_future(file: &[u8]) {
     let mut next = BTreeMap::new();
     for (index, record) in file.chunks_exact(24).enumerate().rev() {
         let object = u64::from_le_bytes(record[4..12].try_into().unwrap());
-        let told = i64::from_le_bytes(record[16..].try_into().unwrap());
-        assert_eq!(told, next.insert(object, index as i64 + 1).unwrap_or(-1), "request {index}");
+        let found = i64::from_le_bytes(record[16..].try_into().unwrap());
+        assert_eq!(found, next.insert(object, index as i64 + 1).unwrap_or(-1), "request {index}");
     }
 }
 

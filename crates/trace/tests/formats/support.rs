@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use trace::{Access, Block, Format, Granularity, Header, Notes, Reference, create, open_stream};
 
-/// What a valgrind of Debian 12 says of `/bin/true`, its beginning, a piece and its end; without
+/// The output of Debian 12's valgrind for `/bin/true`: its beginning, a part and its end; without
 /// blanks at the ends of lines.
 pub(crate) const LACKEY: &[u8] = include_bytes!("../fixtures/true.lackey");
 

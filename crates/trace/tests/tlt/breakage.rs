@@ -1,4 +1,4 @@
-//! Files that were cut off, broken or made up.
+//! Files that were cut off, broken or invented.
 
 use proptest::prelude::*;
 use trace::Granularity;
@@ -27,8 +27,8 @@ proptest! {
                 prop_assert_eq!(&read[..], &whole[..left]);
                 // With the first bytes of the index it is known that there is no more.
                 let complete = length >= ends[ends.len() - 1] + 4;
-                let told = trace::Source::notes(&reader).cut_off;
-                prop_assert_eq!(told.is_none(), complete, "{} of {}", length, file.len());
+                let cut_off = trace::Source::notes(&reader).cut_off;
+                prop_assert_eq!(cut_off.is_none(), complete, "{} of {}", length, file.len());
             }
         }
     }

@@ -28,7 +28,7 @@ fn a_long_run_and_a_full_block() {
     let mut encoder = Encoder::new(Granularity::Reference);
     let reference = Reference::new(0x1000, Access::Load, 3);
     let mut pushed = 1;
-    while !encoder.push_reference(reference) {
+    while !encoder.push_all([reference]) {
         pushed += 1;
     }
     assert_eq!(pushed, trace::REFERENCES_PER_BLOCK);

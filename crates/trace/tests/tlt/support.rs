@@ -106,7 +106,7 @@ pub(crate) fn write(stretches: &[Stretch], columns: Granularity) -> (Vec<u8>, Ve
         encoder.set_thread(stretch.process, stretch.thread);
         for step in &stretch.steps {
             let full = match step {
-                Step::Reference(reference) => encoder.push_reference(*reference),
+                Step::Reference(reference) => encoder.push_all([*reference]),
                 Step::Event(event) => encoder.event(event),
             };
             assert!(!full);
@@ -126,7 +126,7 @@ pub(crate) fn finished(encoder: &mut Encoder) -> PackedBlock {
     block
 }
 
-/// What a reader has to tell of these stretches, without any packing.
+/// What a reader has to return for these stretches, without any packing.
 pub(crate) fn blocks(stretches: &[Stretch], columns: Granularity) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut first = 0;

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use rand::RngExt;
 
-use crate::{Dose, Endless, Load, Plan, Progress, Setting, Work, Worker, Workload, scaled};
+use crate::{Endless, Load, LoadVolume, Plan, Progress, Setting, Work, Worker, Workload, scaled};
 
 /// Numbers in each process's array: 256 KiB, about a second-level cache.
 const ARRAY_LENGTH: usize = 32 * 1024;
@@ -17,9 +17,9 @@ pub(crate) const LOAD: Workload = Workload {
     name: "cpuload",
     about: "CPUs + 1 floating-point processes",
     measures: &["cpu_ns", "passes"],
-    dose_unit: "cpu_ns",
+    volume_unit: "cpu_ns",
     is_warm: |progress| progress.since_start(CPU_NS) >= WARM_CPU_NS * progress.plan.workers as u64,
-    ..Workload::new(Work::Load(Load::new(plan, work, dose)))
+    ..Workload::new(Work::Load(Load::new(plan, work, volume)))
 };
 
 fn plan(setting: &Setting) -> Result<Plan, String> {
@@ -44,8 +44,8 @@ fn work(worker: &Worker<'_>) -> Endless {
 }
 
 /// Intended: all CPU bandwidth, or one CPU per process if there are fewer processes.
-fn dose(progress: &Progress<'_>) -> Dose {
+fn volume(progress: &Progress<'_>) -> LoadVolume {
     let busy_milli = (1000 * progress.plan.workers as u64).min(progress.setting.cpus_milli);
     let intended = progress.elapsed_ns as f64 * busy_milli as f64 / 1000.0;
-    Dose { intended: intended as u64, delivered: progress.total(CPU_NS) }
+    LoadVolume { intended: intended as u64, delivered: progress.total(CPU_NS) }
 }

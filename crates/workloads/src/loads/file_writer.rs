@@ -23,7 +23,7 @@ const NO_SPACE: usize = 3;
 pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Workload {
     Workload {
         measures: &["written_bytes", "files", "busy_ns", "no_space"],
-        dose_unit: "busy_ns",
+        volume_unit: "busy_ns",
         is_warm,
         // A write that spans the end counts when it returns: `largewrite` may show a bit less.
         ..Workload::new(Work::Load(Load::new(plan, work, |progress| progress.busy(1, BUSY_NS))))

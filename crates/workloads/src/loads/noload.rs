@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Dose, Load, Plan, Work, Workload};
+use crate::{Load, LoadVolume, Plan, Work, Workload};
 
 pub(crate) const LOAD: Workload = Workload {
     name: "noload",
@@ -12,6 +12,6 @@ pub(crate) const LOAD: Workload = Workload {
         |_| loop {
             std::thread::sleep(Duration::from_secs(3600));
         },
-        |_| Dose { intended: 0, delivered: 0 },
+        |_| LoadVolume { intended: 0, delivered: 0 },
     )))
 };

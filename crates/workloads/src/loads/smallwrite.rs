@@ -7,6 +7,6 @@ const BUFFER_BYTES: u64 = 1 << 20;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "smallwrite",
-    about: "a file of 5 x memory, written in pieces of 1 MiB",
+    about: "a file of 5 x memory, written in chunks of 1 MiB",
     ..file_writer::workload(|setting| file_writer::plan(setting, BUFFER_BYTES))
 };

@@ -22,7 +22,7 @@ pub(crate) const LOAD: Workload = Workload {
     name: "spawnload",
     about: "fork a process that forks and executes a shell that runs a command, in a loop",
     measures: &["loops", "busy_ns", "refused"],
-    dose_unit: "busy_ns",
+    volume_unit: "busy_ns",
     is_warm: |progress| progress.since_start(LOOPS) >= WARM_LOOPS * progress.plan.workers as u64,
     // A refused fork is not delivered load.
     ..Workload::new(Work::Load(Load::new(plan, work, |progress| {

@@ -9,7 +9,7 @@ use sys::memory::Mapping;
 use sys::sysv::MessageQueue;
 
 use crate::{
-    Dose, Endless, Load, Plan, Progress, Setting, Work, Worker, Workload, WorkloadError, at,
+    Endless, Load, LoadVolume, Plan, Progress, Setting, Work, Worker, Workload, WorkloadError, at,
     emptied, scaled,
 };
 
@@ -32,13 +32,13 @@ const ROUNDS: usize = 3;
 pub(super) const fn workload(plan: fn(&Setting) -> Result<Plan, String>) -> Workload {
     Workload {
         measures: &["filled_bytes", "circles", "trips", "rounds"],
-        dose_unit: "bytes",
+        volume_unit: "bytes",
         // When all memory has been filled and the ring turns.
         is_warm: |progress| {
             progress.since_start(FILLED_BYTES) >= intended_bytes(progress.plan)
                 && progress.since_start(CIRCLES) > 0
         },
-        ..Workload::new(Work::Load(Load { prepare, finish, ..Load::new(plan, work, dose) }))
+        ..Workload::new(Work::Load(Load { prepare, finish, ..Load::new(plan, work, volume) }))
     }
 }
 
@@ -89,7 +89,7 @@ pub(super) fn plan(setting: &Setting, stride_bytes: u64) -> Result<Plan, String>
 }
 
 fn prepare(setting: &Setting) -> Result<(), WorkloadError> {
-    MessageQueue::create(setting.queue_key).map(drop).map_err(at("make a SysV message queue"))
+    MessageQueue::create(setting.queue_key).map(drop).map_err(at("create a SysV message queue"))
 }
 
 fn finish(setting: &Setting) {
@@ -200,10 +200,10 @@ fn filled_file(
 }
 
 /// Intended: all processes hold their memory, and the ring turned during the span.
-fn dose(progress: &Progress<'_>) -> Dose {
+fn volume(progress: &Progress<'_>) -> LoadVolume {
     let intended = intended_bytes(progress.plan);
     let turning = progress.total(CIRCLES) > 0;
-    Dose { intended, delivered: if turning { progress.since_start(FILLED_BYTES) } else { 0 } }
+    LoadVolume { intended, delivered: if turning { progress.since_start(FILLED_BYTES) } else { 0 } }
 }
 
 fn intended_bytes(plan: &Plan) -> u64 {

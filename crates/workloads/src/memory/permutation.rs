@@ -6,7 +6,6 @@ use rand::{Rng, RngExt};
 /// many bits as the count are multiplied by odd factors and folded; results that are too large go
 /// in again, on average at most once ("cycle walking": J. Black, P. Rogaway, "Ciphers with
 /// Arbitrary Finite Domains", CT-RSA 2002).
-/// Black, P. Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
 #[derive(Clone, Debug)]
 pub(super) struct Permutation {
     count: u64,

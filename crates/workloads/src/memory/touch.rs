@@ -150,16 +150,18 @@ impl TouchPlan {
     fn check(&self, stride_bytes: u64) -> Result<(), String> {
         let refuse = |text: &str| Err(text.to_owned());
         if self.step_bytes > self.footprint_bytes {
-            return refuse("step is larger than footprint: there is no place to touch");
+            return refuse("step is larger than footprint: there is no location to touch");
         }
         if self.pattern == Pattern::Strided && !stride_bytes.is_multiple_of(self.step_bytes) {
-            return refuse("stride is no multiple of step: take one, so that touches meet places");
+            return refuse("stride is not a multiple of step: each touch must hit a location");
         }
         if self.pattern == Pattern::Chase && !self.step_bytes.is_multiple_of(8) {
-            return refuse("pattern=chase keeps a pointer at each place: step is a multiple of 8");
+            return refuse(
+                "pattern=chase keeps a pointer at each location: step must be a multiple of 8",
+            );
         }
         if !self.spread_bytes.is_multiple_of(PAGE_BYTES) {
-            return refuse("spread is no multiple of 4096, the size of a page");
+            return refuse("spread is not a multiple of the page size, 4096");
         }
         let huge = matches!(self.pages, Pages::Thp | Pages::Hugetlb);
         if huge && self.spread_bytes > PAGE_BYTES {

@@ -60,7 +60,7 @@ impl VmtestPlan {
             if processes == 0 || !size_bytes.is_multiple_of(process_bytes) {
                 let (size, process) = (format_size(size_bytes), format_size(process_bytes));
                 return Err(format!(
-                    "{name}={size} is no multiple of process_size={process}: each process is one \
+                    "{name}={size} is not a multiple of process_size={process}: each process takes \
                      process_size of it; take {} or another process_size",
                     format_size(processes.max(1) * process_bytes)
                 ));

@@ -10,7 +10,8 @@ use sys::process::{Program, wait};
 
 use super::elf;
 use crate::{
-    Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError, at,
+    Interaction, Parts, Plan, Probe, ProbeResult, Rhythm, Setting, Work, Workload, WorkloadError,
+    at,
 };
 
 pub(crate) const PROBE: Workload = Workload {
@@ -31,7 +32,7 @@ struct Exec {
     writer: std::io::PipeWriter,
 }
 
-fn make(setting: &Setting, _: &Plan) -> Made {
+fn make(setting: &Setting, _: &Plan) -> ProbeResult {
     let path = setting.work_dir.join("tiny");
     let mut file = OpenOptions::new()
         .write(true)
@@ -39,12 +40,12 @@ fn make(setting: &Setting, _: &Plan) -> Made {
         .truncate(true)
         .mode(0o700)
         .open(&path)
-        .map_err(at("make the tiny program"))?;
+        .map_err(at("create the tiny program"))?;
     file.write_all(&elf::tiny_program()).map_err(at("write the tiny program"))?;
     file.sync_data().map_err(at("sync the tiny program"))?;
     drop(file);
     let program = Program::new(&path, &["tiny"]).map_err(at("name the tiny program"))?;
-    let (reader, writer) = std::io::pipe().map_err(at("make a pipe"))?;
+    let (reader, writer) = std::io::pipe().map_err(at("create a pipe"))?;
     let mut probe = Exec { program, child: None, reader, writer };
     // An untimed start finds a program that cannot run (a noexec mount) before the first sample.
     let mut parts = Parts::default();

@@ -4,7 +4,8 @@ use sys::clock::monotonic_ns;
 use sys::memory::Mapping;
 
 use crate::{
-    Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError, at,
+    Interaction, Parts, Plan, Probe, ProbeResult, Rhythm, Setting, Work, Workload, WorkloadError,
+    at,
 };
 
 const MAP_BYTES: u64 = 4 << 20;
@@ -26,7 +27,7 @@ struct Fault {
     map_bytes: usize,
 }
 
-fn make(_: &Setting, plan: &Plan) -> Made {
+fn make(_: &Setting, plan: &Plan) -> ProbeResult {
     Ok(Box::new(Fault { map_bytes: plan.param("map_bytes") as usize }))
 }
 

@@ -10,8 +10,8 @@ use rustix::fs::{Advice, fadvise};
 use sys::clock::monotonic_ns;
 
 use crate::{
-    Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError, at,
-    emptied,
+    Interaction, Parts, Plan, Probe, ProbeResult, Rhythm, Setting, Work, Workload, WorkloadError,
+    at, emptied,
 };
 
 const WRITE_BYTES: usize = 64 << 10;
@@ -36,10 +36,11 @@ struct FileOps {
     buffer: Vec<u8>,
 }
 
-fn make(setting: &Setting, _: &Plan) -> Made {
+fn make(setting: &Setting, _: &Plan) -> ProbeResult {
     let mut buffer = vec![0; COLD_BYTES];
     Pcg64Mcg::seed_from_u64(setting.seed).fill_bytes(&mut buffer);
-    let mut cold = emptied(&setting.work_dir.join("cold.dat")).map_err(at("make the cold file"))?;
+    let mut cold =
+        emptied(&setting.work_dir.join("cold.dat")).map_err(at("create the cold file"))?;
     cold.write_all(&buffer).map_err(at("write the cold file"))?;
     cold.sync_data().map_err(at("sync the cold file"))?;
     let mut probe = FileOps { path: setting.work_dir.join("probe.dat"), cold, buffer };

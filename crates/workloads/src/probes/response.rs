@@ -15,8 +15,8 @@ use sys::clock::monotonic_ns;
 use sys::memory::Mapping;
 
 use crate::{
-    Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError, at,
-    emptied,
+    Interaction, Parts, Plan, Probe, ProbeResult, Rhythm, Setting, Work, Workload, WorkloadError,
+    at, emptied,
 };
 
 /// Size of each array in a memory of at least 256 MiB, in bytes.
@@ -68,7 +68,7 @@ struct Response {
     next_slice: usize,
 }
 
-fn make(setting: &Setting, plan: &Plan) -> Made {
+fn make(setting: &Setting, plan: &Plan) -> ProbeResult {
     let array_bytes = plan.param("array_bytes") as usize;
     let slices = plan.param("resident_slices").max(1) as usize;
     let resident_bytes = array_bytes * slices;
@@ -81,7 +81,7 @@ fn make(setting: &Setting, plan: &Plan) -> Made {
         let path = setting.work_dir.join("resident.dat");
         let mut bytes = vec![0; resident_bytes];
         random.fill_bytes(&mut bytes);
-        let mut file = emptied(&path).map_err(at("make the file of the resident array"))?;
+        let mut file = emptied(&path).map_err(at("create the file of the resident array"))?;
         file.write_all(&bytes).map_err(at("write the file of the resident array"))?;
         file.sync_data().map_err(at("sync the file of the resident array"))?;
         Mapping::file_read_only(&file, resident_bytes).map_err(at("map the resident array"))?

@@ -2,7 +2,7 @@
 //! the process runs; a late wake-up counts from its own intended time.
 
 use crate::{
-    Interaction, Made, Parts, Plan, Probe, Rhythm, Setting, Work, Workload, WorkloadError,
+    Interaction, Parts, Plan, Probe, ProbeResult, Rhythm, Setting, Work, Workload, WorkloadError,
 };
 
 const PERIOD_NS: u64 = 4_000_000;
@@ -19,7 +19,7 @@ fn plan(_: &Setting) -> Plan {
 
 struct Wake;
 
-fn make(_: &Setting, _: &Plan) -> Made {
+fn make(_: &Setting, _: &Plan) -> ProbeResult {
     Ok(Box::new(Wake))
 }
 

@@ -1,4 +1,4 @@
-//! `provoke-fork-storm`: a large process forks and goes on writing, which copies its pages.
+//! `provoke-fork-storm`: a large process forks and keeps writing, which copies its pages.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use sys::clock::{monotonic_ns, sleep_until_ns};
 use sys::memory::Mapping;
 use sys::process::{end, fork_child};
 
-use super::{OPERATIONS, counted, provocation};
+use super::{counted, has_passed, provocation};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes};
 
 const RESIDENT_BYTES: u64 = 64 << 20;
@@ -17,10 +17,7 @@ const WARM_PASSES: u64 = 20;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-fork-storm",
     about: "a process of 64 MiB forks every 100 ms and goes on writing (at 0 never)",
-    is_warm: |progress| {
-        let pages = progress.plan.param("resident_bytes") / page_bytes() as u64;
-        progress.since_start(OPERATIONS) >= WARM_PASSES * pages
-    },
+    is_warm: |progress| has_passed(progress, "resident_bytes", WARM_PASSES),
     ..provocation(plan, work)
 };
 

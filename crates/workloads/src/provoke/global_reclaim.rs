@@ -13,7 +13,7 @@ const FITS: f64 = 0.4;
 /// Growth of that share at an intensity of 1: 150 % of memory does not fit.
 const MORE: f64 = 1.1;
 const BATCH: u64 = 16;
-/// Warm after so many random reads: the file was read in order before.
+/// Warm after this many random reads: the file was read in order before.
 const WARM_READS: u64 = 64;
 
 pub(crate) const LOAD: Workload = Workload {

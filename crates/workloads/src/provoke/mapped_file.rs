@@ -4,7 +4,7 @@ use model::units::format_size;
 use rand::RngExt;
 use sys::memory::{Advice, Mapping};
 
-use super::{OPERATIONS, counted, written};
+use super::{counted, has_passed, written};
 use crate::{Endless, Progress, Setting, Worker, at, page_bytes};
 
 /// Warm when each page has been read this often on average.
@@ -24,7 +24,7 @@ pub(super) fn read_at_random(worker: &Worker<'_>, batch: u64) -> Endless {
     let file_bytes = worker.plan.param("file_bytes");
     let mapping = written(worker, &path, file_bytes)
         .and_then(|file| Mapping::file_read_only(&file, file_bytes as usize))
-        .map_err(at(format!("make {}", path.display())))?;
+        .map_err(at(format!("create {}", path.display())))?;
     mapping.advise(Advice::Random).map_err(at("advise random reads"))?;
     let page = page_bytes();
     let pages = file_bytes as usize / page;
@@ -38,6 +38,5 @@ pub(super) fn read_at_random(worker: &Worker<'_>, batch: u64) -> Endless {
 }
 
 pub(super) fn is_warm(progress: &Progress<'_>) -> bool {
-    let pages = progress.plan.param("file_bytes") / page_bytes() as u64;
-    progress.since_start(OPERATIONS) >= WARM_PASSES * pages
+    has_passed(progress, "file_bytes", WARM_PASSES)
 }

@@ -3,7 +3,7 @@
 use sys::memory::Mapping;
 
 use super::{OPERATIONS, counted, provocation};
-use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
+use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes};
 
 /// Held share of memory at an intensity of 0: below a `high` of one half.
 const BELOW: f64 = 0.25;
@@ -21,8 +21,7 @@ pub(crate) const LOAD: Workload = Workload {
 };
 
 fn plan(setting: &Setting) -> Result<Plan, String> {
-    let pages =
-        scaled(setting.memory_bytes, BELOW + MORE * setting.intensity) / page_bytes() as u64;
+    let pages = setting.pages_of_memory(BELOW + MORE * setting.intensity);
     let map_bytes = pages.max(PAGES as u64) * page_bytes() as u64;
     Ok(Plan::new(1, [("map_bytes", map_bytes)]))
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use sys::memory::Mapping;
 
-use super::{OPERATIONS, counted, percent, provocation, turns};
+use super::{counted, has_passed, percent, provocation, turns};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes};
 
 const MAP_BYTES: u64 = 16 << 20;
@@ -13,10 +13,7 @@ const WARM_PASSES: u64 = 10;
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-minor-faults",
     about: "map, touch and unmap 16 MiB (at 0 touch what stays mapped)",
-    is_warm: |progress| {
-        let pages = progress.plan.param("map_bytes") / page_bytes() as u64;
-        progress.since_start(OPERATIONS) >= WARM_PASSES * pages
-    },
+    is_warm: |progress| has_passed(progress, "map_bytes", WARM_PASSES),
     ..provocation(plan, work)
 };
 

@@ -26,7 +26,7 @@ use std::path::Path;
 use rand::RngExt;
 use sys::clock::monotonic_ns;
 
-use crate::{Endless, Load, Plan, Setting, Work, Worker, Workload, emptied};
+use crate::{Endless, Load, Plan, Progress, Setting, Work, Worker, Workload, emptied, page_bytes};
 
 /// The totals, in the order of the slots.
 pub(crate) const TOTALS: &[&str] = &["operations", "busy_ns"];
@@ -35,14 +35,22 @@ const BUSY_NS: usize = 1;
 
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// A provocation whose workers are always in an operation.
+/// A provocation whose processes, by its parameter or one, are always in an operation.
 const fn provocation(
     plan: fn(&Setting) -> Result<Plan, String>,
     work: fn(&Worker<'_>) -> Endless,
 ) -> Workload {
-    let load =
-        Load::new(plan, work, |progress| progress.busy(progress.plan.workers as u64, BUSY_NS));
-    Workload { measures: TOTALS, dose_unit: "busy_ns", ..Workload::new(Work::Provocation(load)) }
+    let load = Load::new(plan, work, |progress| {
+        let processes = progress.plan.params.get("processes");
+        progress.busy(processes.copied().unwrap_or(1), BUSY_NS)
+    });
+    Workload { measures: TOTALS, volume_unit: "busy_ns", ..Workload::new(Work::Provocation(load)) }
+}
+
+/// Whether all pages of a parameter's bytes have been passed over so many times.
+fn has_passed(progress: &Progress<'_>, parameter: &str, passes: u64) -> bool {
+    let pages = progress.plan.param(parameter) / page_bytes() as u64;
+    progress.since_start(OPERATIONS) >= passes * pages
 }
 
 /// Runs operations and counts them and their time.

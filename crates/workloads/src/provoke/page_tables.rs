@@ -3,8 +3,8 @@
 use sys::memory::Mapping;
 use sys::process::{fork_child, wait_any};
 
-use super::{BUSY_NS, OPERATIONS, counted, percent, provocation, turns};
-use crate::{Endless, Load, Plan, Setting, Work, Worker, Workload, at, page_bytes};
+use super::{counted, has_passed, percent, provocation, turns};
+use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes};
 
 const SHARED_BYTES: u64 = 16 << 20;
 const PROCESSES: u64 = 32;
@@ -14,13 +14,8 @@ pub(crate) const LOAD: Workload = Workload {
     name: "provoke-page-tables",
     about: "32 processes map 16 MiB of shared memory page by page (at 0 they keep it mapped)",
     is_warm: |progress| {
-        let pages = progress.plan.param("shared_bytes") / page_bytes() as u64;
-        let passes = WARM_PASSES * progress.plan.param("processes");
-        progress.since_start(OPERATIONS) >= passes * pages
+        has_passed(progress, "shared_bytes", WARM_PASSES * progress.plan.param("processes"))
     },
-    work: Work::Provocation(Load::new(plan, work, |progress| {
-        progress.busy(progress.plan.param("processes"), BUSY_NS)
-    })),
     ..provocation(plan, work)
 };
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{BUSY_NS, mapped_file, provocation};
-use crate::{Endless, Load, Plan, Setting, Work, Worker, Workload, at, scaled};
+use super::{mapped_file, provocation};
+use crate::{Endless, Plan, Setting, Worker, Workload, at, scaled};
 
 /// File size as a share of memory: it fits.
 const FITS: f64 = 0.4;
@@ -18,9 +18,8 @@ const READER: usize = 0;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-proactive-eviction",
-    about: "random reads of a mapped file while parts of it are evicted all the time (at 0: not)",
+    about: "random reads of a mapped file while parts of it are evicted (at 0 none are)",
     is_warm: mapped_file::is_warm,
-    work: Work::Provocation(Load::new(plan, work, |progress| progress.busy(1, BUSY_NS))),
     ..provocation(plan, work)
 };
 

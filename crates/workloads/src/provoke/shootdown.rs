@@ -15,7 +15,7 @@ const WARM_OPERATIONS: u64 = 10_000;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-shootdown",
-    about: "protect a page beside a thread that runs (at 0 there is no other thread)",
+    about: "change a page's protection while another thread runs (at 0 there is none)",
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_OPERATIONS,
     ..provocation(plan, work)
 };
@@ -24,7 +24,7 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
     let others = scaled(1, setting.intensity);
     let (needed, cpus) = (others + 1, setting.cpus());
     if needed > cpus && others > 0 {
-        return Err(format!("{needed} threads need as many CPUs at once; there are {cpus}"));
+        return Err(format!("{needed} threads need as many CPUs at once; this machine has {cpus}"));
     }
     Ok(Plan::new(1, [("other_threads", others), ("pages", PAGES)]))
 }

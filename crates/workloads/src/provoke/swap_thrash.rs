@@ -12,7 +12,7 @@ const FITS: f64 = 0.5;
 /// Growth of that share at an intensity of 1: 150 % of memory does not fit.
 const MORE: f64 = 1.0;
 const BATCH: u64 = 16;
-/// Warm after so many random touches: all pages were touched before.
+/// Warm after this many random touches: all pages were touched before.
 const WARM_TOUCHES: u64 = 64;
 
 pub(crate) const LOAD: Workload = Workload {

@@ -13,7 +13,7 @@ const WARM_TRIPS: u64 = 10_000;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-switches",
-    about: "two processes pass a byte to and fro (at 0 one passes it to itself): all healthy",
+    about: "two processes pass a byte back and forth (at 0 one passes it to itself): all healthy",
     is_warm: |progress| progress.since_start(OPERATIONS) >= WARM_TRIPS,
     ..provocation(plan, work)
 };

@@ -67,7 +67,7 @@ pub fn resolve(script: &Script, path: &OsStr) -> Result<Resolved, String> {
     });
     if let Some(command) = lacking {
         return Err(format!(
-            "command {:?} needs {:?}, which is not there (PATH is {}); install it, or give the \
+            "command {:?} needs {:?}, which was not found (PATH is {}); install it, or give the \
              command a `builtin`",
             command.name,
             command.run[0],

@@ -68,9 +68,10 @@ pub fn parse_script(text: &str) -> Result<Script, DescriptionError> {
     for (name, value) in &written.variables {
         let path = format!("variables.{name}");
         let is_taken = OWN.iter().chain(&SETTINGS).any(|taken| taken == name);
-        let reason = format!("{name:?} has a meaning of its own; take another name");
+        let reason = format!("{name:?} is reserved; take another name");
         at.that(&path, !is_taken, reason)?;
-        let reason = format!("{name:?} is no name: write letters, digits, _ and -, a letter first");
+        let reason =
+            format!("{name:?} is not a name: write letters, digits, _ and -, a letter first");
         at.that(&path, is_name(name), reason)?;
         check_value(value).or_else(|reason| at.refuse(&path, reason))?;
     }
@@ -119,7 +120,7 @@ pub fn set(script: &mut Script, name: &str, value: &str) -> Result<(), String> {
         _ => {
             let own = script.variables.keys().map(String::as_str);
             let all: Vec<&str> = SETTINGS.into_iter().chain(own).collect();
-            let unknown = format!("the script has no {name:?}; there are {}", all.join(", "));
+            let unknown = format!("the script has no {name:?}; choose from {}", all.join(", "));
             let variable = script.variables.get_mut(name).ok_or(unknown)?;
             check_value(value)?;
             value.clone_into(variable);
@@ -179,7 +180,7 @@ fn commands(
         at.that(&path("name"), !(run.is_empty() && builtin.is_empty()), reason)?;
         if let Some(tool) = builtin.first() {
             let known: Vec<&str> = tools::tool_names().collect();
-            let reason = format!("no tool is named {tool:?}; there are {}", known.join(", "));
+            let reason = format!("no tool is named {tool:?}; choose from {}", known.join(", "));
             at.that(&path("builtin.0"), known.contains(&tool.as_str()), reason)?;
         }
         for (field, words) in [("run", &run), ("builtin", &builtin)] {

@@ -9,7 +9,7 @@ const SENTENCES: [(Cause, &str); 9] = [
     (Cause::FileRefault, "file pages are evicted and read again"),
     (Cause::Reading, "pages are read from a disk"),
     (Cause::PageTables, "page tables take memory"),
-    (Cause::Compaction, "memory is moved to make huge pages, or none are had"),
+    (Cause::Compaction, "memory is compacted for huge pages, or none are available"),
     (Cause::Translation, "the processor looks up more translations: the reach of the TLB"),
     (Cause::Stealing, "groups of translations (pmegs) are stolen and faulted in again"),
     (Cause::Writeback, "writers wait for the disk"),
@@ -54,12 +54,12 @@ pub(super) fn conclusion(curve: &Curve, movers: &[Mover]) -> Option<String> {
     let other = movers.iter().find(|mover| mover.cause != Some(Cause::Clock));
     if let Some(other) = other {
         let meaning = other.meaning.as_ref().map_or(String::new(), |words| format!(" ({words})"));
-        return Some(format!("no cause is certain; {}{meaning} moved most", other.name));
+        return Some(format!("no cause is certain; {}{meaning} changed most", other.name));
     }
     let has_counters = curve.points.iter().any(|point| !point.counters.is_empty());
     Some(match has_counters {
-        true => "no kernel counter moved: translation (TLB) or cache".to_owned(),
-        false => "no figure moved but time".to_owned(),
+        true => "no kernel counter changed: translation (TLB) or cache".to_owned(),
+        false => "nothing changed but time".to_owned(),
     })
 }
 

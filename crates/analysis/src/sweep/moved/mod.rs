@@ -86,7 +86,6 @@ impl Mover {
     }
 }
 
-/// What moved at `knee`.
 pub(super) fn moved(curve: &Curve, knee: &Knee, plateau: End) -> Moved {
     let sides = Sides::new(curve, knee, plateau);
     let mut movers: Vec<Mover> =

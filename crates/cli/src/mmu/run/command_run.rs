@@ -5,19 +5,19 @@ use trace::Source;
 use tracer::Request;
 
 use super::RunArgs;
-use super::trace_run::{options, simulate, tell};
-use crate::Failure;
-use crate::trace::record::{pass_on, start, tell_missed};
+use super::trace_run::{options, print_result, simulate};
+use crate::trace::record::{pass_on, report_missed, start};
+use crate::{Failure, Result};
 
 /// The setting that is the recorder's.
 const FETCHES: &str = "fetches";
 
 /// Runs a command. `--set` are those of [`mmu::tlb::Options`], and `fetches=yes` for instruction
 /// fetches too.
-pub(super) fn run_command(machine: &Machine, args: &RunArgs) -> Result<(), Failure> {
+pub(super) fn run_command(machine: &Machine, args: &RunArgs) -> Result<()> {
     let (settings, command) = (&args.sim.set, &args.command);
     let Machine::Tlb(machine) = machine else {
-        let why = "a Sun-4 runs programs of its own time; for commands take a machine with TLBs";
+        let why = "a Sun-4 runs only its own programs; to run a command choose a machine with TLBs";
         return Err(wrong!("{why} (thrashlab mmu machines)"));
     };
     let (of_recorder, others): (Vec<_>, Vec<_>) =
@@ -35,7 +35,7 @@ pub(super) fn run_command(machine: &Machine, args: &RunArgs) -> Result<(), Failu
     let notes = recording.notes();
     let ended = recording.finish().map_err(anyhow::Error::new)?;
     let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-    tell(machine, &words.join(" "), settings, &outcome?, &notes, &args.output)?;
-    tell_missed(&ended);
+    print_result(machine, &words.join(" "), settings, &outcome?, &notes, &args.output)?;
+    report_missed(&ended);
     pass_on(&ended)
 }

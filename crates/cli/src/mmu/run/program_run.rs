@@ -1,4 +1,4 @@
-//! A program on a Sun-4: its sizes and seeds, in the columns of 1990, beside a published table.
+//! A program on a Sun-4: its sizes and seeds, in the columns of 1990, next to a published table.
 
 mod levels;
 mod published;
@@ -16,7 +16,7 @@ use serde_json::json;
 use super::RunArgs;
 use crate::mmu::simulator;
 use crate::output::show;
-use crate::{Failure, OrWrong, wrong};
+use crate::{Failure, OrWrong, Result, wrong};
 use published::Published;
 
 struct SimulationRequest {
@@ -27,7 +27,7 @@ struct SimulationRequest {
     seeds: Vec<u64>,
 }
 
-struct Made {
+struct ProgramRun {
     /// In bytes.
     level: u64,
     listed: ManifestRun,
@@ -35,7 +35,7 @@ struct Made {
     run: Run,
 }
 
-pub(super) fn run_program(args: &RunArgs, program: &TypedJob) -> Result<(), Failure> {
+pub(super) fn run_program(args: &RunArgs, program: &TypedJob) -> Result<()> {
     let base = args.sim.settings(Some(program), &args.sim.set);
     let (mmu, job) = simulator::machine_and_program(&base)?;
     let published = args.compare.as_ref().map(|what| Published::read(what, &mmu)).transpose()?;
@@ -52,7 +52,7 @@ pub(super) fn run_program(args: &RunArgs, program: &TypedJob) -> Result<(), Fail
     let plan = SimulatedLevels::new(name, base, &request.parameter, &texts, &args.seeds);
     let made = |(level, listed, bytes): SimulatedRun| {
         let run = Run::parse(&bytes).context("read a simulated run")?;
-        Ok(Made { level: sizes[level], listed, bytes, run })
+        Ok(ProgramRun { level: sizes[level], listed, bytes, run })
     };
     let runs = plan.simulate(args.sim.jobs()).map_err(wrong)?;
     let made = runs.into_iter().map(made).collect::<anyhow::Result<Vec<_>>>()?;
@@ -63,8 +63,8 @@ pub(super) fn run_program(args: &RunArgs, program: &TypedJob) -> Result<(), Fail
 }
 
 impl SimulationRequest {
-    fn curve(&self, made: &[Made]) -> Curve {
-        let point = |made: &Made| Point {
+    fn curve(&self, made: &[ProgramRun]) -> Curve {
+        let point = |made: &ProgramRun| Point {
             level: made.level as f64,
             name: made.listed.run_id.clone(),
             pass: made.listed.block,
@@ -99,16 +99,16 @@ impl SimulationRequest {
 fn print_result(
     args: &RunArgs,
     request: &SimulationRequest,
-    made: &[Made],
+    made: &[ProgramRun],
     published: Option<&Published>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let curve = request.curve(made);
     let settings = Settings { plateau: Some(End::Low), ..Settings::default() };
     let found = find(&curve, &settings);
     let headers: Vec<_> = made.iter().filter_map(|made| made.run.header.clone()).collect();
     let place = place_of(&headers);
     let beside = published.map(|table| {
-        let beside = Beside::new(&curve, &found, &table.curve, &table.conditions);
+        let beside = Beside::new(&curve, &found.shape, &table.curve, &table.conditions);
         (table.title.clone(), beside)
     });
     let data = json!({

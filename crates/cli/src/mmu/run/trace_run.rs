@@ -14,9 +14,9 @@ use crate::mmu::noticed;
 use crate::output::{OutputArgs, show};
 use crate::trace::input::moving_line;
 use crate::trace::read_ahead::ReadAhead;
-use crate::{Failure, OrWrong, complain, wrong};
+use crate::{Failure, OrWrong, Result, complain, wrong};
 
-pub(super) fn run_trace(machine: &Machine, args: &RunArgs, what: &str) -> Result<(), Failure> {
+pub(super) fn run_trace(machine: &Machine, args: &RunArgs, what: &str) -> Result<()> {
     args.refuse_what_programs_have()?;
     if args.sim.hat.is_some() {
         return Err(wrong!("--hat is for Sun-4s; {} has TLBs", args.sim.machine));
@@ -27,7 +27,7 @@ pub(super) fn run_trace(machine: &Machine, args: &RunArgs, what: &str) -> Result
     let size_bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let mut source = ReadAhead::new(source);
     let outcome = simulate(machine, &options, &mut source, size_bytes)?;
-    tell(machine, what, &args.sim.set, &outcome, &source.notes(), &args.output)
+    print_result(machine, what, &args.sim.set, &outcome, &source.notes(), &args.output)
 }
 
 pub(super) fn options(settings: &[Setting]) -> anyhow::Result<Options> {
@@ -44,7 +44,7 @@ pub(super) fn simulate(
     options: &Options,
     source: &mut dyn Source,
     size_bytes: u64,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome> {
     let mut simulator = Simulator::new(machine, options).map_err(wrong)?;
     let bar = moving_line(None, "{msg}", false);
     let mut block = Block::default();
@@ -66,14 +66,14 @@ pub(super) fn simulate(
     Ok(simulator.outcome())
 }
 
-pub(super) fn tell(
+pub(super) fn print_result(
     machine: &Machine,
     subject: &str,
     settings: &[Setting],
     outcome: &Outcome,
     notes: &Notes,
     output: &OutputArgs,
-) -> Result<(), Failure> {
+) -> Result<()> {
     noticed(notes).iter().for_each(|note| complain(note));
     let set: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let run = TlbRun {

@@ -44,10 +44,11 @@ pub(super) struct Run {
 }
 
 impl Geometry {
-    pub(super) fn of(size_bytes: u64) -> io::Result<Self> {
+    pub(super) fn for_size(size_bytes: u64) -> io::Result<Self> {
         let blocks = size_bytes / BLOCK_BYTES as u64;
         let Some(blocks) = u32::try_from(blocks).ok().filter(|_| blocks >= LEAST_BLOCKS) else {
-            let text = format!("an ext4 file system of {size_bytes} bytes: 8 MiB to 16 TiB can be");
+            let text =
+                format!("an ext4 file system of {size_bytes} bytes: it must have 8 MiB to 16 TiB");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         };
         let geometry = Self::without_journal(blocks);
@@ -184,7 +185,7 @@ mod tests {
             (16384, 8192, 32768),
         ];
         for (mib, inodes, journal) in expected {
-            let geometry = Geometry::of(mib << 20).unwrap();
+            let geometry = Geometry::for_size(mib << 20).unwrap();
             assert_eq!(geometry.inodes_per_group, inodes, "{mib} MiB");
             assert_eq!(geometry.journal_blocks(), journal, "{mib} MiB");
         }
@@ -193,15 +194,15 @@ mod tests {
     #[test]
     fn a_tail_too_small_for_its_tables_is_left_away() {
         let group_bytes = u64::from(GROUP_BLOCKS) * 4096;
-        assert_eq!(Geometry::of(4 * group_bytes + (100 << 12)).unwrap().groups.len(), 4);
-        assert_eq!(Geometry::of(4 * group_bytes + (8 << 20)).unwrap().groups.len(), 5);
+        assert_eq!(Geometry::for_size(4 * group_bytes + (100 << 12)).unwrap().groups.len(), 4);
+        assert_eq!(Geometry::for_size(4 * group_bytes + (8 << 20)).unwrap().groups.len(), 5);
     }
 
     #[test]
     fn sizes_out_of_range_are_named() {
-        let error = Geometry::of((8 << 20) - 1).unwrap_err();
+        let error = Geometry::for_size((8 << 20) - 1).unwrap_err();
         assert!(error.to_string().contains("8388607 bytes"), "{error}");
-        assert!(Geometry::of(1 << 44).is_err());
-        assert!(Geometry::of((1 << 44) - 4096).is_ok());
+        assert!(Geometry::for_size(1 << 44).is_err());
+        assert!(Geometry::for_size((1 << 44) - 4096).is_ok());
     }
 }

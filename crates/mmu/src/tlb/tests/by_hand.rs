@@ -1,4 +1,4 @@
-//! Small cases whose counts were worked out by hand, and counts that libCacheSim gave.
+//! Small cases whose counts were worked out by hand, and counts of libCacheSim.
 
 use trace::{Block, Event, PageRun};
 
@@ -19,7 +19,7 @@ fn tiny(options: &[(&str, &str)]) -> Simulator {
     simulator(TINY, options)
 }
 
-/// One TLB of so many entries in one set.
+/// One TLB with this many entries in one set.
 fn one_tlb(entries: usize, policy: &str) -> String {
     format!(
         "kind = \"tlb\"\nabout = \"one\"\n[[tlb]]\nname = \"L1\"\nlevel = 1\nserves = \"both\"\n\
@@ -177,7 +177,7 @@ fn a_block_has_events_between_its_runs() {
     assert_eq!(outcome.tlbs.iter().map(|tlb| tlb.flushed).sum::<u64>(), 4);
 }
 
-/// Misses that libCacheSim (commit aa0fc40) gave for these 10 000 pages, written as
+/// Misses of libCacheSim (commit aa0fc40) for these 10 000 pages, written as
 /// oracleGeneral: `cachesim small.bin oracleGeneral lru 16,64,256 --ignore-obj-size 1
 /// --num-thread 1`, and the same with `fifo`; it prints ratios of four decimals, which are counts
 /// here.
@@ -233,16 +233,16 @@ fn what_is_wrong_in_a_description_has_its_place() {
         ("asids = 4", "asids = 40000", "line 4, column 9: there can be at most 32768 asids"),
         ("serves = \"both\"", "serves = \"nobody\"", "unknown variant"),
     ];
-    for (from, to, told) in cases {
+    for (from, to, expected) in cases {
         let error = Machine::parse(&TINY.replacen(from, to, 1)).unwrap_err();
-        assert!(error.to_string().contains(told), "{to}: {error}");
+        assert!(error.to_string().contains(expected), "{to}: {error}");
     }
 }
 
 #[test]
 fn an_option_that_is_wrong_says_what_there_is() {
     let mut options = Options::default();
-    assert!(options.set("page", "thp").unwrap_err().contains("there are pages, seed"));
+    assert!(options.set("page", "thp").unwrap_err().contains("choose from pages, seed"));
     assert_eq!(options.set("pages", "2M").unwrap_err(), "pages=2M: it takes small, thp, all or 1g");
     assert!(options.set("asids", "99999").is_err());
     options.set("policy", "plru").unwrap();

@@ -48,7 +48,7 @@ impl Table {
         self.slots.iter().flatten().flatten().any(|slot| slot.key == key)
     }
 
-    /// Whether it was there; whether another one had to go.
+    /// Whether it was present, and whether another one was evicted.
     pub(super) fn access(&mut self, key: Key) -> (bool, bool) {
         self.time += 1;
         let sets = self.slots.len() as u64;

@@ -1,5 +1,6 @@
 //! The settings of a guest's machine, as they are typed.
 
+use itertools::Itertools;
 use model::{MachineSpec, VmSpec};
 
 use super::Files;
@@ -26,8 +27,7 @@ pub(super) fn settings(
     settings.extend(vm.overlay.iter().map(|folder| ("overlay".to_owned(), folder.clone())));
     let limits = vm.sandbox.iter().flat_map(model::SandboxSpec::settings);
     settings.extend(limits.map(|(name, value)| (format!("sandbox.{name}"), value)));
-    let words = settings.iter().map(|(name, value)| format!("{name}={value}"));
-    words.collect::<Vec<_>>().join(",")
+    settings.iter().map(|(name, value)| format!("{name}={value}")).join(",")
 }
 
 /// The settings that turn `base` into `machine`, if any can.
@@ -39,22 +39,19 @@ fn changes(base: &MachineSpec, machine: &MachineSpec) -> Option<Vec<(String, Str
     }
     let changed = after.into_iter().filter(|(name, value)| before.get(name) != Some(value));
     let changed: Vec<(String, String)> = changed.collect();
-    changed.iter().all(|(_, value)| is_one_setting(value)).then_some(changed)
-}
-
-/// Whether a value contains no comma that would separate settings.
-fn is_one_setting(value: &str) -> bool {
-    value.split(',').skip(1).all(|piece| !piece.is_empty() && !piece.contains('='))
+    // A comma must not separate settings.
+    let is_plain = |piece: &str| !piece.is_empty() && !piece.contains('=');
+    let is_one_setting = |(_, value): &(_, String)| value.split(',').skip(1).all(is_plain);
+    changed.iter().all(is_one_setting).then_some(changed)
 }
 
 fn description(machine: &MachineSpec, profile: &str) -> String {
     let is_bare = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     let key = |part: &str| if part.chars().all(is_bare) { part.to_owned() } else { text(part) };
     let settings = machine.settings();
-    let lines = settings.iter().map(|(name, value)| {
-        let name: Vec<String> = name.split('.').map(key).collect();
-        format!("{} = {}\n", name.join("."), text(value))
-    });
+    let lines = settings
+        .iter()
+        .map(|(name, value)| format!("{} = {}\n", name.split('.').map(key).join("."), text(value)));
     let is_own = OWN_PROFILES.contains(&profile);
     let profile = (!is_own).then(|| format!("profile = {}\n", text(profile)));
     profile.into_iter().chain(lines).collect()

@@ -5,7 +5,9 @@ mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{Remarks, distinct, is_of_job};
+use analysis::comparison::BOOT_ID;
+use analysis::{Remarks, is_of_job};
+use itertools::Itertools;
 use model::shown::quoted;
 use model::units::format_size;
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
@@ -24,7 +26,6 @@ pub fn report<'a>(material: &'a Material<'a>) -> Document<'a> {
     let measurements = inputs().flat_map(|(index, input)| input.measurements(index)).collect();
     let jobs = inputs().flat_map(|(index, input)| input.jobs(index)).collect();
     let data = Data { material, measurements, jobs };
-    let names: Vec<&str> = material.inputs.iter().map(|input| input.name.as_str()).collect();
     let sections = [
         results::comparison(&data),
         results::responsiveness(&data),
@@ -39,7 +40,8 @@ pub fn report<'a>(material: &'a Material<'a>) -> Document<'a> {
         notes(&data),
     ];
     let sections = sections.into_iter().flatten().collect();
-    let (title, verdicts) = (names.join(" · "), verdicts::verdicts(&data));
+    let title = material.inputs.iter().map(|input| &input.name).join(" · ");
+    let verdicts = verdicts::verdicts(&data);
     let facts = verdicts::facts(&data);
     let document = Document { sections, facts, ..Document::default() };
     let document = Document { title: title.clone(), verdicts: verdicts.clone(), ..document };
@@ -83,18 +85,17 @@ fn reproduce(material: &Material<'_>) -> Option<Section> {
                 let plan = vec![Block::Verbatim(plan.clone())];
                 blocks.push(Block::Folded("plan.toml".to_owned(), plan));
             }
-            None => blocks.extend(command::blocks(input.headers(), &material.machines)),
+            None => blocks.extend(command::blocks(input, &material.machines)),
         }
     }
     let headers = material.inputs.iter().flat_map(Input::headers);
-    let mut versions: Vec<&str> = distinct(headers.map(|header| header.thrashlab.as_str()));
-    versions.sort_unstable();
+    let versions = headers.map(|header| &header.thrashlab).sorted().dedup().join(", ");
     if !versions.is_empty() {
-        blocks.push(format!("Measured with thrashlab {}.", versions.join(", ")).into());
+        blocks.push(format!("Measured with thrashlab {versions}.").into());
     }
-    let names: Vec<String> = material.inputs.iter().map(|input| quoted(&input.typed)).collect();
+    let names = material.inputs.iter().map(|input| quoted(&input.typed)).join(" ");
     blocks.push("This report, from the same files:".into());
-    blocks.push(Block::Command(format!("thrashlab report {} -o report.html", names.join(" "))));
+    blocks.push(Block::Command(format!("thrashlab report {names} -o report.html")));
     section("reproduce", "How to reproduce", blocks)
 }
 
@@ -103,8 +104,8 @@ fn notes(data: &Data<'_>) -> Option<Section> {
     let mut all: Vec<String> = data.material.notes.clone();
     for input in &data.material.inputs {
         let name = if several { format!("{}: ", input.name) } else { String::new() };
-        let Remarks { warnings, missed, .. } =
-            Remarks::new(&input.runs.iter().collect::<Vec<_>>(), BTreeMap::new());
+        let runs = input.runs.iter().collect_vec();
+        let Remarks { warnings, missed, .. } = Remarks::new(&runs, BTreeMap::new());
         all.extend(warnings.into_iter().map(|text| format!("{name}Warning: {text}")));
         all.extend(missed.into_iter().map(|text| format!("{name}Not available: {text}")));
     }
@@ -120,8 +121,6 @@ fn notes(data: &Data<'_>) -> Option<Section> {
 /// Facts listed first.
 const FIRST: &str = "kernel cpu_model cpus_online memory_bytes swap_bytes governor thp lru_gen \
                      swappiness hypervisor cmdline";
-/// A fact that differs at every boot and means nothing.
-const NAME_ONLY: &str = "boot_id";
 const MOST_VALUES: usize = 4;
 
 /// The facts of all inputs and the names of those that differ, which come first, then [`FIRST`],
@@ -132,7 +131,7 @@ fn environment_table(inputs: &[Input<'_>]) -> Option<(Table, Vec<String>)> {
     let all: BTreeSet<&str> = of_each.iter().flat_map(|(_, facts)| facts.keys().copied()).collect();
     let differs = |fact: &str| of_each.iter().any(|it| it.1.get(fact) != of_each[0].1.get(fact));
     let place = |fact: &&str| FIRST.split(' ').position(|first| first == *fact);
-    let facts = all.into_iter().filter(|fact| *fact != NAME_ONLY);
+    let facts = all.into_iter().filter(|fact| *fact != BOOT_ID);
     let mut facts: Vec<(&str, bool)> = facts.map(|fact| (fact, differs(fact))).collect();
     if facts.is_empty() {
         return None;

@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use analysis::distinct;
+use analysis::explained::is_counted;
 use analysis::responsiveness::{STALL_FACTOR, WorstSample, claims};
+use itertools::Itertools;
 use render::{Block, Section, Table};
 
 use super::super::Measurement;
@@ -24,8 +26,7 @@ const MOST_FINDINGS: usize = 8;
 
 pub(super) fn comparison(data: &Data<'_>) -> Option<Section> {
     let comparison = data.material.comparison.as_ref()?;
-    let arms: Vec<String> =
-        legend(comparison).iter().map(|(arm, text)| format!("{arm}: {text}")).collect();
+    let arms = legend(comparison).iter().map(|(arm, text)| format!("{arm}: {text}")).collect();
     let mut all = vec![Block::Notes(arms)];
     all.extend(blocks(comparison, charts_of(data, "comparison")));
     section("comparison", "Comparison", all)
@@ -59,7 +60,7 @@ pub(super) fn delays(data: &Data<'_>) -> Option<Section> {
     let mut worst: Vec<(String, &WorstSample)> = Vec::new();
     for one in &data.measurements {
         let label = data.label(one);
-        for load in one.matrix.why_slow.iter().filter(|load| load.has_sources()) {
+        for load in one.matrix.why_slow.iter().filter(|load| is_counted(&load.slow.parts_ns)) {
             let place = panel(&load.load, &label);
             let slowest = load.worst.iter().take(MOST_WORST_OF_LOAD);
             worst.extend(slowest.map(|sample| (place.clone(), sample)));
@@ -79,12 +80,11 @@ pub(super) fn sweep(data: &Data<'_>) -> Option<Section> {
     let mut blocks = charts_of(data, "sweep");
     for view in data.material.inputs.iter().filter_map(|input| input.sweep.as_ref()) {
         blocks.push(Block::List(view.sentences()));
-        let all = "All that thrashlab sweep says".to_owned();
+        let all = "The full output of thrashlab sweep".to_owned();
         let facts = sweep_facts(view).into_iter().filter(|(_, value)| !value.is_empty());
         let facts = facts.map(|(name, value)| format!("{name}: {value}")).collect();
-        let facts = vec![Block::Notes(facts)];
-        blocks
-            .push(Block::Folded(all, [facts, sweep_blocks(view)].into_iter().flatten().collect()));
+        let facts = [Block::Notes(facts)].into_iter();
+        blocks.push(Block::Folded(all, facts.chain(sweep_blocks(view)).collect()));
     }
     section("sweep", "The cliff", blocks)
 }
@@ -93,7 +93,7 @@ pub(super) fn attribution(data: &Data<'_>) -> Option<Section> {
     let mut blocks = charts_of(data, "attribution");
     for attribution in data.material.inputs.iter().filter_map(|input| input.attribution.as_ref()) {
         blocks.push(Block::List(conclusions(attribution)));
-        let all = "All that thrashlab attribute says".to_owned();
+        let all = "The full output of thrashlab attribute".to_owned();
         blocks.push(Block::Folded(all, attribution_blocks(attribution)));
     }
     section("attribution", "What caused the change", blocks)
@@ -119,7 +119,7 @@ pub(super) fn findings(data: &Data<'_>) -> Option<Section> {
     let all = found(data);
     let mut blocks = charts_of(data, "findings");
     if all.is_empty() {
-        blocks.push("Nothing was found that costs 1 % of anybody's time.".into());
+        blocks.push("Nothing was found that costs 1 % of the time of any thread or CPU.".into());
     }
     let rules = distinct(all.iter().map(|one| one.finding.rule));
     let items = rules.iter().take(MOST_FINDINGS).filter_map(|rule| {
@@ -137,15 +137,11 @@ pub(super) fn findings(data: &Data<'_>) -> Option<Section> {
             worst.load, finding.condition, finding.remedy, finding.confirm
         ))
     });
-    let items: Vec<String> = items.collect();
-    if !items.is_empty() {
-        blocks.push(Block::List(items));
-    }
+    blocks.push(Block::List(items.collect()));
     let out = diagnoses().flat_map(|one| &one.diagnosis.ruled_out).map(|(rule, _)| *rule);
-    let mut out = distinct(out.filter(|rule| !rules.contains(rule)));
-    out.sort_unstable();
+    let out = out.filter(|rule| !rules.contains(rule)).sorted().dedup().join(", ");
     if !out.is_empty() {
-        blocks.push(format!("Ruled out: {}.", out.join(", ")).into());
+        blocks.push(format!("Ruled out: {out}.").into());
     }
     section("findings", "What the time was lost to", blocks)
 }

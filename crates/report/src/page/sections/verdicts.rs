@@ -2,6 +2,7 @@
 
 use analysis::{Setup, distinct, seeds, seeds_text};
 use doctor::{Finding, Price, Severity};
+use itertools::Itertools;
 use render::{Tone, Verdict};
 
 use super::super::Input;
@@ -70,14 +71,13 @@ pub(super) fn facts(data: &Data<'_>) -> Vec<(String, String)> {
         if input.sweep.is_none() {
             let headers = || headers.iter();
             let places = distinct(headers().map(|it| Setup::new(it, Vec::new()).place()));
-            let mut measures = distinct(headers().map(|header| header.spec.measure.name()));
-            measures.sort_unstable();
+            let measures = headers().map(|header| header.spec.measure.name()).sorted().dedup();
             let place = match &places[..] {
                 [place] => place.clone(),
                 several => format!("{} different ones", several.len()),
             };
             facts.push((name(input, "place"), place));
-            facts.push((name(input, "measured"), measures.join(", ")));
+            facts.push((name(input, "measured"), measures.format(", ").to_string()));
         }
         let seeds = seeds_text(&seeds(headers.iter().copied()));
         facts.push((name(input, "runs"), format!("{}, {seeds}", headers.len())));

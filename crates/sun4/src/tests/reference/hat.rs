@@ -33,7 +33,7 @@ pub(super) struct Group {
 #[derive(Clone)]
 pub(super) struct Segment {
     pub(super) group: usize,
-    pub(super) made: Set,
+    pub(super) existing: Set,
     pub(super) shared_until_written: Set,
     pub(super) private: Set,
     pub(super) region: u16,
@@ -165,8 +165,8 @@ impl Hat {
             let group = known.unwrap_or_else(|| self.new_group(identity));
             self.spaces[space].push(Segment {
                 group,
-                made: set(pages.made),
-                shared_until_written: set(pages.made & pages.private),
+                existing: set(pages.existing),
+                shared_until_written: set(pages.existing & pages.private),
                 private: set(pages.private),
                 region,
             });
@@ -208,8 +208,8 @@ impl Hat {
         for slot in 0..self.spaces[parent].len() {
             let segment = &mut self.spaces[parent][slot];
             for page in 0..PAGES {
-                pages += u64::from(segment.made[page]);
-                if segment.made[page] && segment.private[page] {
+                pages += u64::from(segment.existing[page]);
+                if segment.existing[page] && segment.private[page] {
                     segment.shared_until_written[page] = true;
                 }
             }
@@ -230,8 +230,8 @@ impl Hat {
     }
 
     pub(super) fn exit(&mut self, space: usize) -> (u64, bool) {
-        let made = self.spaces[space].iter().flat_map(|of| of.made);
-        let pages = made.filter(|is_made| *is_made).count() as u64;
+        let existing = self.spaces[space].iter().flat_map(|of| of.existing);
+        let pages = existing.filter(|exists| *exists).count() as u64;
         let had_context = self.release(space);
         self.leave(space);
         (pages, had_context)
@@ -315,7 +315,7 @@ impl Hat {
         if is_write && group.writable[page] {
             // Nobody else may see what is written here.
             assert!(!segment.private[page] || self.users(segment.group) == [space]);
-            assert!(segment.made[page] && !segment.shared_until_written[page]);
+            assert!(segment.existing[page] && !segment.shared_until_written[page]);
         }
         if is_write { group.writable[page] } else { group.valid[page] }
     }
@@ -372,8 +372,8 @@ impl Hat {
         let is_own = self.users(id) == [space];
         let segment = &mut self.spaces[space][slot];
         let mut cost_ns = self.prices.paths_ns.fault;
-        if !segment.made[page] {
-            segment.made[page] = true;
+        if !segment.existing[page] {
+            segment.existing[page] = true;
             cost_ns += self.prices.paths_ns.zero_fill;
         } else if is_write && segment.shared_until_written[page] {
             segment.shared_until_written[page] = false;

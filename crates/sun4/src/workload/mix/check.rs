@@ -111,11 +111,11 @@ impl Mix {
         let reason = "a process has one of think, every and serves = true";
         description.that(&format!("{path}.name"), has_one, reason)?;
         let is_endless = !(group.serves && group.interactions.is_some());
-        let reason = "who serves goes on for ever: interactions are those of its callers";
+        let reason = "a server never ends: interactions are those of its callers";
         description.that(&format!("{path}.interactions"), is_endless, reason)?;
         // Two that call each other would wait for ever.
         let is_last = !group.serves || group.calls.is_empty();
-        description.that(&format!("{path}.calls.0"), is_last, "who serves may not call others")
+        description.that(&format!("{path}.calls.0"), is_last, "a server may not call others")
     }
 
     fn check_total(&self, description: Description<'_>) -> Result<(), DescriptionError> {
@@ -174,5 +174,5 @@ fn known<T>(
     let known: Vec<&str> = things.keys().map(String::as_str).collect();
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     let holds = things.contains_key(name);
-    description.that(path, holds, format!("no {kind} is named {name:?}; there are {known}"))
+    description.that(path, holds, format!("no {kind} is named {name:?}; choose from {known}"))
 }

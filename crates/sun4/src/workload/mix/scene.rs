@@ -61,7 +61,7 @@ struct Builder<'a> {
 }
 
 /// The pages of one part, and a process's order of them.
-struct Part {
+struct PagePicker {
     pages: Vec<u64>,
     count: u64,
     popular: Zipf,
@@ -69,7 +69,7 @@ struct Part {
     order: TouchOrder,
 }
 
-impl Part {
+impl PagePicker {
     fn new(pages: Vec<u64>, count: u64, order: TouchOrder, seed: u64, process: u64) -> Self {
         let places = pages.len() as u64;
         let popular = Zipf::new(places, SKEW, seed, process);
@@ -100,17 +100,19 @@ impl Part {
     }
 }
 
-/// A turn of a process: parts that it reads and parts that it writes.
+/// What a process does when it is scheduled: regions that it reads and regions that it writes.
 struct Turn<'a> {
     image: &'a Image,
-    reads: Vec<Part>,
-    writes: Vec<Part>,
+    reads: Vec<PagePicker>,
+    writes: Vec<PagePicker>,
     compute_cycles: u64,
 }
 
 impl Turn<'_> {
     fn next(&mut self) -> Vec<Step> {
-        let pages = |parts: &mut [Part]| parts.iter_mut().flat_map(Part::next).collect::<Vec<_>>();
+        let pages = |parts: &mut [PagePicker]| {
+            parts.iter_mut().flat_map(PagePicker::next).collect::<Vec<_>>()
+        };
         let (reads, writes) = (pages(&mut self.reads), pages(&mut self.writes));
         let mut steps = Vec::new();
         for (pages, is_write) in [(reads, false), (writes, true)] {
@@ -162,7 +164,7 @@ impl Builder<'_> {
         let heap_page = if is_sparse { PAGE_BYTES } else { image.page_bytes };
         let part = |index: u64, pages: Vec<u64>, size: Size, page_bytes, order| {
             let seed = self.seed ^ (index + 1).wrapping_mul(APART).rotate_left(program as u32 % 64);
-            Part::new(pages, size.0.div_ceil(page_bytes), order, seed, number)
+            PagePicker::new(pages, size.0.div_ceil(page_bytes), order, seed, number)
         };
         let (page, popular) = (image.page_bytes, TouchOrder::Popular);
         let of = |parts: &[std::ops::Range<u64>]| -> Vec<u64> {

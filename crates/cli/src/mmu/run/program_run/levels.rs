@@ -40,7 +40,7 @@ pub(super) fn levels(
     };
     match levels.is_empty() {
         true => Err(format!(
-            "--range {}..{}: the table has no size in it",
+            "--range {}..{}: the table has no size in this range",
             format_size(first),
             format_size(last)
         )),

@@ -1,11 +1,11 @@
-//! The table that a simulation is put beside.
+//! The table that a simulation is compared with.
 
 use analysis::published::Condition;
 use analysis::sweep::Curve;
 use model::MmuSpec;
 use store::{CurveOptions, Curves};
 
-use crate::{Failure, OrWrong};
+use crate::{OrWrong, Result};
 
 const REFERENCE: &str = "reference:";
 /// Units of the levels of tables, and what they are in bytes.
@@ -22,13 +22,13 @@ pub(super) struct Published {
 
 impl Published {
     /// Reads a table; of one with several curves that of the simulated system.
-    pub(super) fn read(what: &str, mmu: &MmuSpec) -> Result<Self, Failure> {
+    pub(super) fn read(what: &str, mmu: &MmuSpec) -> Result<Self> {
         let wrong = |why: String| wrong!("--compare {what}: {why}");
         let curves = store::curves(what, &CurveOptions::default()).or_wrong("--compare")?;
         let mut curve = chosen(&curves, mmu).map_err(wrong)?;
         let Some((_, bytes)) = UNITS.iter().find(|(unit, _)| *unit == curve.level_unit) else {
             return Err(wrong(format!(
-                "its levels ({}) are no sizes: name the column like virtual_mb",
+                "its levels ({}) are not sizes: name the column like virtual_mb",
                 curve.parameter
             )));
         };

@@ -6,11 +6,11 @@ use anyhow::Context;
 use model::Manifest;
 use store::results::RunFile;
 
-use super::Made;
-use crate::Failure;
+use super::ProgramRun;
+use crate::Result;
 
 /// Writes the runs and their manifest into a folder that has none.
-pub(super) fn write(folder: &Path, manifest: &Manifest, made: &[Made]) -> Result<(), Failure> {
+pub(super) fn write(folder: &Path, manifest: &Manifest, made: &[ProgramRun]) -> Result<()> {
     let has_runs = store::results::read_runs(folder).is_ok();
     if has_runs || store::manifest::read(folder).is_ok_and(|found| found.is_some()) {
         return Err(wrong!(

@@ -15,20 +15,20 @@ struct Slot {
 
 /// A table from keys to positions below 2^32 - 1. Slots stay where they are until it is replaced.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(super) struct KeyTable {
     slots: Vec<Slot>,
     /// The shift from a product to an index.
     shift: u32,
     length: usize,
 }
 
-impl Default for Table {
+impl Default for KeyTable {
     fn default() -> Self {
         Self::for_length(0)
     }
 }
 
-impl Table {
+impl KeyTable {
     /// An empty table that takes `length` keys before it is full.
     pub(super) fn for_length(length: usize) -> Self {
         let log2 = (4 * length).div_ceil(3).next_power_of_two().ilog2().max(LEAST_LOG2);
@@ -48,7 +48,7 @@ impl Table {
         self.length >= self.slots.len() / 4 * 3
     }
 
-    /// The slot of a key, and its position if it is there; else the slot is where it would go.
+    /// The slot of a key, and its position if it is in the table; else the slot where it would go.
     #[inline]
     pub(super) fn find(&self, key: u64) -> (u32, Option<u32>) {
         let mask = self.slots.len() - 1;
@@ -65,7 +65,7 @@ impl Table {
         }
     }
 
-    /// Puts a new key into the slot that [`Table::find`] returned.
+    /// Puts a new key into the slot that [`KeyTable::find`] returned.
     pub(super) fn insert(&mut self, slot: u32, key: u64, position: u32) {
         self.slots[slot as usize] = Slot { key, position };
         self.length += 1;

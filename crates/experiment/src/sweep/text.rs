@@ -18,7 +18,7 @@ use crate::typed::{self, Setting, part};
 const FAR_APART: f64 = 4.0;
 /// Most coarse levels, and most passes.
 const MOST_LEVELS: usize = 1000;
-/// Most measurements of a sweep.
+/// Maximum number of measurements of a sweep.
 const MOST_RUNS: usize = 100_000;
 /// Length of the hash that distinguishes unnamed sweeps.
 const HASH_LETTERS: usize = 8;
@@ -37,7 +37,7 @@ struct SweepFile {
 #[derive(Args, Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchArgs {
-    /// From where to where, such as 2M..96M; the first end is where the plateau is expected
+    /// The levels, such as 2M..96M; begin at the end where the plateau is expected
     #[arg(long, value_name = "FIRST..LAST", conflicts_with = "from")]
     pub(super) range: Option<String>,
 
@@ -56,42 +56,42 @@ pub struct SearchArgs {
     #[arg(long, value_name = "N", conflicts_with = "from")]
     pub(super) coarse: Option<usize>,
 
-    /// Measurements of each level, every second one on the way back; in the deterministic machine
-    /// its seeds [default: 2]
+    /// Passes over all levels, alternating in direction; in the deterministic machine, seeds
+    /// [default: 2]
     #[arg(long, value_name = "N", conflicts_with = "from")]
     pub(super) passes: Option<u32>,
 
-    /// Most measurements; of each curve [default: 120]
+    /// Maximum number of measurements; of each curve [default: 120]
     #[arg(long, value_name = "N", conflicts_with = "from")]
     pub(super) budget: Option<usize>,
 
     #[arg(skip)]
     pub(super) spacing: Option<String>,
 
-    /// Levels in equal differences [default: if the ends are less than 4 times apart]
+    /// Linear spacing of the levels [default: if the ends are less than 4 times apart]
     #[arg(long, conflicts_with_all = ["geometric", "from"])]
     #[serde(skip)]
     pub(super) linear: bool,
 
-    /// Levels in equal ratios [default: if the ends are 4 times apart and more]
+    /// Geometric spacing of the levels [default: if the ends are 4 times apart and more]
     #[arg(long, conflicts_with = "from")]
     #[serde(skip)]
     pub(super) geometric: bool,
 
-    /// Smallest rise that is a knee: of the cost [default: 1.5 times]
+    /// Minimum rise of the cost that counts as a knee [default: 1.5 times]
     #[arg(long, value_name = "FACTOR", value_parser = typed::factor)]
     pub least_rise: Option<f64>,
 
-    /// The level in use now: how far is the knee?
+    /// The level in use now, to report its distance to the knee
     #[arg(long, value_name = "LEVEL", value_parser = |text: &str| Ok::<_, String>(Value::from(text)))]
     pub present: Option<Value>,
 
-    /// What stands for the cost: touch_ns, system_ns or faults for each touch; delay_ns, elapsed_ns,
-    /// cpu_ns [default: time for each touch, a probe's delay, a session's time]
+    /// The cost of work: touch_ns, system_ns or faults for each touch; delay_ns,
+    /// elapsed_ns, cpu_ns [default: time for each touch, a probe's delay, a session's time]
     #[arg(long, value_name = "RESPONSE")]
     pub response: Option<String>,
 
-    /// A second parameter: a curve for each of its values, and a map of both
+    /// A second parameter: one curve per value, and a map of both
     #[arg(long, value_name = "PARAM=V1,V2,…", conflicts_with = "from",
         value_parser = FactorFile::typed, display_order = 15)]
     pub(super) by: Option<FactorFile>,
@@ -139,10 +139,11 @@ fn finish(
         Some(over) => over,
         None => usual(&base).map_err(wrong)?,
     };
-    let range = table.range.ok_or_else(|| wrong("a sweep needs its range: 2M..96M".to_owned()))?;
+    let range =
+        table.range.ok_or_else(|| wrong("a sweep needs a range, such as 2M..96M".to_owned()))?;
     let of_range = |why: String| wrong(format!("range {range:?} of {over}: {why}"));
     let ends = typed::range(&range, |end| Ok(end.to_owned())).map_err(of_range)?;
-    let quantity = Quantity::of(&over, &base, [&ends.0, &ends.1]).map_err(wrong)?;
+    let quantity = Quantity::new(&over, &base, [&ends.0, &ends.1]).map_err(wrong)?;
     let [first, last_end] = [&ends.0, &ends.1].map(|end| quantity.parse(end).map_err(of_range));
     let (first, last_end) = (first?, last_end?);
     let present = text("present", table.present)?.map(|text| {
@@ -155,7 +156,7 @@ fn finish(
         Some("geometric") => Spacing::Geometric,
         Some("linear") => Spacing::Linear,
         Some(name) => {
-            let why = format!("{name:?}: there are geometric and linear");
+            let why = format!("{name:?}: choose geometric or linear");
             return Err(of_key("spacing", why));
         }
     };
@@ -239,20 +240,20 @@ fn check(plan: &SweepPlan) -> Result<(), PlanError> {
         let names: Vec<&str> = by.levels.iter().map(|level| level.name.as_str()).collect();
         let twice = (1..names.len()).find(|index| names[..*index].contains(&names[*index]));
         if let Some(index) = twice {
-            return refused(format!("by {}: level {:?} stands there twice", by.name, names[index]));
+            return refused(format!("by {}: level {:?} appears twice", by.name, names[index]));
         }
         if names.is_empty() || names.contains(&"") {
             return refused(format!("by {}: it needs levels with names", by.name));
         }
         if by.name == plan.over {
-            return refused(format!("by {}: that is what is swept", by.name));
+            return refused(format!("by {}: this parameter is swept already", by.name));
         }
     }
     plan.search().map(|_| ())
 }
 
 impl SweepPlan {
-    /// The sweep as [`parse_sweep`] reads it.
+    /// The sweep as text that [`parse_sweep`] reads.
     pub fn text(&self) -> String {
         let level = |level: f64| self.quantity.format(level);
         let SearchSettings { resolution, coarse, passes, budget, find } = self.settings;

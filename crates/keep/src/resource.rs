@@ -1,4 +1,4 @@
-//! What an invocation makes that outlives it, and the lines of its journal.
+//! What an invocation creates that outlives it, and the lines of its journal.
 
 use std::fmt;
 use std::io;
@@ -13,7 +13,7 @@ use crate::sysctl::Change;
 /// Something that outlives a process unless it is removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Made {
+pub enum Resource {
     /// A process, known by its number and its start time (so that a number used again is safe).
     Process {
         /// Process number.
@@ -48,19 +48,19 @@ pub enum Made {
 pub struct PathEntry {
     /// Where it is.
     pub path: PathBuf,
-    /// Which one of this path; `None`: it was about to be made.
+    /// Which one of this path; `None`: it was about to be created.
     #[serde(default)]
     pub(crate) identity: Option<Identity>,
 }
 
 impl<P: Into<PathBuf>> From<P> for PathEntry {
-    /// What is about to be made.
+    /// What is about to be created.
     fn from(path: P) -> Self {
         Self { path: path.into(), identity: None }
     }
 }
 
-impl Made {
+impl Resource {
     pub(crate) fn outlives_boot(&self) -> bool {
         matches!(self, Self::Directory(_) | Self::Swap(_))
     }
@@ -88,7 +88,7 @@ impl Made {
     }
 }
 
-impl fmt::Display for Made {
+impl fmt::Display for Resource {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Process { pid, .. } => write!(out, "process {pid}"),
@@ -103,7 +103,7 @@ impl fmt::Display for Made {
     }
 }
 
-/// An inode, and when it was made: inode numbers are used again.
+/// An inode, and when it was created: inode numbers are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     inode: u64,
@@ -132,21 +132,23 @@ impl Identity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Entry {
-    /// The first line: where everything was made.
+    /// The first line: where everything was created.
     Host(Host),
     /// The first line in former versions: the boot.
     Boot(String),
-    Made(Made),
-    Gone(Made),
+    #[serde(rename = "made")]
+    Created(Resource),
+    #[serde(rename = "gone")]
+    Removed(Resource),
 }
 
 /// What a journal lists as existing and this host can remove, in the order of making. `None` for a
 /// journal of another machine. A cut line is the last one, written before anything was made.
-pub(crate) fn outstanding(text: &str, now: &Host) -> Option<Vec<Made>> {
+pub(crate) fn outstanding(text: &str, now: &Host) -> Option<Vec<Resource>> {
     if !text.contains('\n') {
         return Some(Vec::new());
     }
-    let mut left: Vec<Made> = Vec::new();
+    let mut left: Vec<Resource> = Vec::new();
     let mut then = None;
     for line in text.lines() {
         match serde_json::from_str(line) {
@@ -155,8 +157,8 @@ pub(crate) fn outstanding(text: &str, now: &Host) -> Option<Vec<Made>> {
             Ok(Entry::Boot(boot)) => {
                 then = (boot == now.boot && !boot.is_empty()).then(|| now.clone());
             }
-            Ok(Entry::Made(made)) => left.push(made),
-            Ok(Entry::Gone(made)) => left.retain(|other| *other != made),
+            Ok(Entry::Created(made)) => left.push(made),
+            Ok(Entry::Removed(made)) => left.retain(|other| *other != made),
             Err(_) => {}
         }
     }
@@ -180,16 +182,16 @@ mod tests {
         Host { machine, boot, pid_namespace: "pid:[1]".into(), ipc_namespace: "ipc:[1]".into() }
     }
 
-    fn text(first: &Entry, made: &[Made]) -> String {
-        let entries = made.iter().map(|made| serde_json::to_string(&Entry::Made(made.clone())));
+    fn text(first: &Entry, made: &[Resource]) -> String {
+        let entries = made.iter().map(|made| serde_json::to_string(&Entry::Created(made.clone())));
         let lines: Vec<String> = entries.map(Result::unwrap).collect();
         [serde_json::to_string(first).unwrap(), lines.join("\n")].join("\n")
     }
 
     #[test]
     fn numbers_of_other_namespaces_are_not_obeyed() {
-        let process = Made::Process { pid: 1, start_ticks: 2 };
-        let queue = Made::Queue { key: 7 };
+        let process = Resource::Process { pid: 1, start_ticks: 2 };
+        let queue = Resource::Queue { key: 7 };
         let text = text(&Entry::Host(host("m", "b")), &[process.clone(), queue.clone()]);
         let now = host("m", "b");
         assert_eq!(outstanding(&text, &now).unwrap(), [process.clone(), queue.clone()]);
@@ -201,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_journal_of_a_former_version_counts_in_its_own_boot_only() {
-        let directory = Made::Directory("/tmp/a".into());
+        let directory = Resource::Directory("/tmp/a".into());
         let text = text(&Entry::Boot("b".to_owned()), std::slice::from_ref(&directory));
         assert_eq!(outstanding(&text, &host("m", "b")), Some(vec![directory]));
         assert_eq!(outstanding(&text, &host("m", "c")), None, "it may be another machine's");

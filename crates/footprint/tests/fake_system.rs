@@ -1,4 +1,4 @@
-//! Processes of a made-up procfs: what this machine's kernel cannot show, and what it would take
+//! Processes of a fake procfs: what this machine's kernel cannot show, and what it would take
 //! privileges to see.
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -20,12 +20,12 @@ const REGION: u64 = 512;
 const LOOK: Options = Options { clear: false, mappings: false };
 const CLEAR: Options = Options { clear: true, mappings: true };
 
-/// A made-up system.
-struct Made {
+/// A fake system.
+struct FakeSystem {
     dir: TempDir,
 }
 
-impl Made {
+impl FakeSystem {
     fn new() -> Self {
         Self { dir: tempfile::tempdir().unwrap() }
     }
@@ -58,7 +58,7 @@ impl Made {
     }
 }
 
-/// A made-up process.
+/// A fake process.
 struct Process {
     dir: PathBuf,
     smaps: String,
@@ -101,12 +101,12 @@ fn reasons(found: &Footprint) -> Vec<&str> {
 
 #[test]
 fn huge_pages_need_no_table_but_anonymous_ones_have_one_in_reserve() {
-    let made = Made::new();
+    let fake = FakeSystem::new();
     let full = |first: u64| (first..first + REGION).map(|page| (page, PRESENT | EXCLUSIVE));
     let entries: Vec<_> = full(REGION).chain(full(2 * REGION)).collect();
     let shared: Vec<_> = full(8 * REGION).collect();
     let huge: Vec<_> = full(16 * REGION).collect();
-    made.process(1)
+    fake.process(1)
         .map(REGION..3 * REGION, "rw-p 0 00:00 0\nAnonHugePages: 2048 kB", &entries)
         .map(
             8 * REGION..9 * REGION,
@@ -119,7 +119,7 @@ fn huge_pages_need_no_table_but_anonymous_ones_have_one_in_reserve() {
             &huge,
         )
         .write();
-    let found = made.measure(&[1], LOOK);
+    let found = fake.measure(&[1], LOOK);
     let process = &found.processes[0];
     assert_eq!((process.counts.regions, process.counts.huge_regions), (4, 3));
     let tables = process.tables;
@@ -136,26 +136,26 @@ fn huge_pages_need_no_table_but_anonymous_ones_have_one_in_reserve() {
 
 #[test]
 fn swapped_pages_need_tables_and_are_not_present() {
-    let made = Made::new();
-    made.process(1)
+    let fake = FakeSystem::new();
+    fake.process(1)
         .map(0..2 * REGION, "rw-p 0 00:00 0 [heap]", &[(3, SWAPPED), (600, PRESENT | EXCLUSIVE)])
         .write();
-    let counts = made.measure(&[1], LOOK).processes[0].counts;
+    let counts = fake.measure(&[1], LOOK).processes[0].counts;
     assert_eq!((counts.present_pages, counts.swapped_pages, counts.regions), (1, 1, 2));
 }
 
 #[test]
 fn tables_that_are_alike_are_told_from_those_that_only_look_so() {
-    let made = Made::new();
+    let fake = FakeSystem::new();
     let file = "r--s 0 fe:00 5 /data";
     let page = |page: u64, number: u64| (page, PRESENT | OF_FILE | number);
     // 1 and 2 have a page in common at the same place, 3 has another one there, and 4 has the file
     // at another place of its region.
-    made.process(1).map(0..REGION, file, &[page(3, 100), page(4, 101)]).write();
-    made.process(2).map(REGION..2 * REGION, file, &[page(REGION + 3, 100)]).write();
-    made.process(3).map(0..REGION, file, &[page(3, 900)]).write();
-    made.process(4).map(8..REGION, file, &[page(11, 100)]).write();
-    let found = made.measure(&[1, 2, 3, 4], LOOK);
+    fake.process(1).map(0..REGION, file, &[page(3, 100), page(4, 101)]).write();
+    fake.process(2).map(REGION..2 * REGION, file, &[page(REGION + 3, 100)]).write();
+    fake.process(3).map(0..REGION, file, &[page(3, 900)]).write();
+    fake.process(4).map(8..REGION, file, &[page(11, 100)]).write();
+    let found = fake.measure(&[1, 2, 3, 4], LOOK);
     let sharing = SharedTables { repeats: 1, repeats_until_written: 0, unknown: 0 };
     assert_eq!(found.total.sharing, sharing);
     let repeated: Vec<u64> = found.processes.iter().map(|it| it.tables.repeated).collect();
@@ -165,79 +165,79 @@ fn tables_that_are_alike_are_told_from_those_that_only_look_so() {
 
 #[test]
 fn without_numbers_of_pages_those_of_files_are_known_and_others_are_not() {
-    let made = Made::new();
+    let fake = FakeSystem::new();
     let file = "r--s 0 fe:00 5 /data";
     for pid in [1, 2] {
-        made.process(pid)
+        fake.process(pid)
             .map(0..REGION, file, &[(3, PRESENT | OF_FILE)])
             .map(REGION..2 * REGION, "rw-p 0 00:00 0", &[(REGION, PRESENT)])
             .write();
     }
-    let sharing = made.measure(&[1, 2], LOOK).total.sharing;
+    let sharing = fake.measure(&[1, 2], LOOK).total.sharing;
     assert_eq!(sharing, SharedTables { repeats: 1, repeats_until_written: 0, unknown: 2 });
-    // With numbers, memory that is private and shared since a fork is told.
+    // With numbers, memory that is private, and shared since a fork, is distinguished.
     for pid in [3, 4] {
-        made.process(pid)
+        fake.process(pid)
             .map(REGION..2 * REGION, "rw-p 0 00:00 0", &[(REGION, PRESENT | 77)])
             .write();
     }
-    let sharing = made.measure(&[3, 4], LOOK).total.sharing;
+    let sharing = fake.measure(&[3, 4], LOOK).total.sharing;
     assert_eq!(sharing, SharedTables { repeats: 0, repeats_until_written: 1, unknown: 0 });
 }
 
 #[test]
 fn the_bitmap_of_idle_pages_tells_the_places() {
-    let made = Made::new();
-    fs::write(made.page_idle(), [0; 64]).unwrap();
+    let fake = FakeSystem::new();
+    fs::write(fake.page_idle(), [0; 64]).unwrap();
     let entries =
         [(3, 100), (600, 101), (1100, 102)].map(|(at, it)| (at, PRESENT | EXCLUSIVE | it));
-    made.process(1).map(0..3 * REGION, "rw-p 0 00:00 0\nReferenced: 4 kB", &entries).write();
+    fake.process(1).map(0..3 * REGION, "rw-p 0 00:00 0\nReferenced: 4 kB", &entries).write();
     // The kernel takes the mark from a page that is touched: 101.
     let touch = || {
-        let bitmap = File::options().write(true).open(made.page_idle()).unwrap();
+        let bitmap = File::options().write(true).open(fake.page_idle()).unwrap();
         bitmap.write_all_at(&[0b0101_0000], 12).unwrap();
     };
-    let found = measure(&made.system(), &[1], CLEAR, touch);
+    let found = measure(&fake.system(), &[1], CLEAR, touch);
     assert_eq!(found.activity, ActivitySource::Placed);
     let counts = found.processes[0].counts;
     assert_eq!((counts.active_pages, counts.active_regions), (Some(1), Some(Bounds::exactly(1))));
     assert_eq!(counts.active_percent(&found.geometry), Some((100.0 / 512.0, 100.0 / 512.0)));
-    assert_eq!(cleared(&made, 1), "4", "the second write");
+    assert_eq!(cleared(&fake, 1), "4", "the second write");
 }
 
-fn cleared(made: &Made, pid: u32) -> String {
-    fs::read_to_string(made.dir.path().join(pid.to_string()).join("clear_refs")).unwrap()
+fn cleared(fake: &FakeSystem, pid: u32) -> String {
+    fs::read_to_string(fake.dir.path().join(pid.to_string()).join("clear_refs")).unwrap()
 }
 
 #[test]
 fn without_the_bitmap_places_are_bounds_and_the_reason_is_told() {
-    let made = Made::new();
+    let fake = FakeSystem::new();
     let entries = [3, 600, 1100].map(|page| (page, PRESENT | EXCLUSIVE));
-    made.process(1).map(0..3 * REGION, "rw-p 0 00:00 0\nReferenced: 8 kB", &entries).write();
-    let found = made.measure(&[1], CLEAR);
+    fake.process(1).map(0..3 * REGION, "rw-p 0 00:00 0\nReferenced: 8 kB", &entries).write();
+    let found = fake.measure(&[1], CLEAR);
     let ActivitySource::Counted { no_places } = &found.activity else { panic!("{found:?}") };
     assert!(no_places.contains("CONFIG_IDLE_PAGE_TRACKING"), "{no_places}");
     assert_eq!(found.processes[0].counts.active_regions, Some(Bounds::exactly(2)));
     assert_eq!(found.processes[0].kinds[&Kind::Anonymous], found.processes[0].counts);
     // Of a user who sees no numbers of pages the bitmap is of no use.
-    fs::write(made.page_idle(), [0; 64]).unwrap();
-    let found = made.measure(&[1], CLEAR);
+    fs::write(fake.page_idle(), [0; 64]).unwrap();
+    let found = fake.measure(&[1], CLEAR);
     let expected = "only root sees the numbers of pages in memory".to_owned();
     assert_eq!(found.activity, ActivitySource::Counted { no_places: expected });
 }
 
 #[test]
 fn packing_counts_regions_of_images_alone() {
-    let made = Made::new();
+    let fake = FakeSystem::new();
     let image = "r-xp 0 fe:00 5 /lib/x.so\nReferenced: 4 kB";
     let one = |page: u64| [(page, PRESENT)];
-    made.process(1)
+    fake.process(1)
         .map(0..4, image, &one(0))
         .map(REGION..REGION + 4, image, &one(REGION))
         .map(2 * REGION..2 * REGION + 4, image, &one(2 * REGION))
         .map(2 * REGION + 8..2 * REGION + 9, "rw-p 0 00:00 0", &one(2 * REGION + 8))
         .write();
-    let saving = made.measure(&[1], CLEAR).processes[0].saving;
+    let saving = fake.measure(&[1], CLEAR).processes[0].saving;
     assert_eq!((saving.image_regions, saving.image_pages, saving.packed_regions), (2, 3, 1));
     // One of three active pages may lie in the region with other memory.
     assert_eq!(saving.used_image_regions, Bounds { min: 2, max: 2 });
@@ -249,9 +249,9 @@ fn a_sleeping_process_saves_no_table_by_packing() {
     let image = |referenced: u64| format!("r-xp 0 fe:00 5 /lib/x.so\nReferenced: {referenced} kB");
     let dense: Vec<_> = (0..100 * REGION).map(|page| (page, PRESENT)).collect();
     let saving = |referenced| {
-        let made = Made::new();
-        made.process(1).map(0..100 * REGION, &image(referenced), &dense).write();
-        made.measure(&[1], CLEAR).processes[0].saving
+        let fake = FakeSystem::new();
+        fake.process(1).map(0..100 * REGION, &image(referenced), &dense).write();
+        fake.measure(&[1], CLEAR).processes[0].saving
     };
     let asleep = saving(0);
     assert_eq!((asleep.image_regions, asleep.image_pages), (100, 0));
@@ -263,45 +263,45 @@ fn a_sleeping_process_saves_no_table_by_packing() {
 
 #[test]
 fn what_cannot_be_measured_says_why() {
-    let made = Made::new();
-    made.process(1).status("S", None);
-    made.process(2).status("Z", None);
-    made.process(3).map(0..1, "rw-p 0 00:00", &[]).write();
-    let reused = made.process(4).map(0..1, "rw-p 0 00:00 0", &[]);
+    let fake = FakeSystem::new();
+    fake.process(1).status("S", None);
+    fake.process(2).status("Z", None);
+    fake.process(3).map(0..1, "rw-p 0 00:00", &[]).write();
+    let reused = fake.process(4).map(0..1, "rw-p 0 00:00 0", &[]);
     reused.write();
-    let empty = made.process(5);
+    let empty = fake.process(5);
     empty.write();
-    let found = measure(&made.system(), &[1, 2, 3, 4, 5, 6], CLEAR, || reused.started_at(8));
+    let found = measure(&fake.system(), &[1, 2, 3, 4, 5, 6], CLEAR, || reused.started_at(8));
     assert!(found.processes.is_empty() && found.total.counts.is_none());
-    let path = |pid: &str| made.dir.path().join(pid).join("smaps").display().to_string();
+    let path = |pid: &str| fake.dir.path().join(pid).join("smaps").display().to_string();
     assert_eq!(
         reasons(&found),
         [
-            "a thread of the kernel, without memory of its own",
-            "it has ended, and nobody has asked yet how",
+            "a kernel thread, without memory of its own",
+            "it has ended and has not been reaped yet",
             &format!("{}: line 1, field inode: missing", path("3")),
             "it has ended; another process has its number now",
             "it has ended",
             "there is no such process, or it has ended",
         ]
     );
-    assert_eq!(cleared(&made, 1), "", "nothing is cleared where nothing can be measured");
+    assert_eq!(cleared(&fake, 1), "", "nothing is cleared where nothing can be measured");
 }
 
 #[test]
 fn processes_of_a_group_are_found_with_those_below() {
-    let made = Made::new();
-    let group = made.dir.path().join("group");
+    let fake = FakeSystem::new();
+    let group = fake.dir.path().join("group");
     let below = group.join("below");
     fs::create_dir_all(&below).unwrap();
     let own = std::process::id();
     fs::write(group.join("cgroup.procs"), format!("30\n{own}\n")).unwrap();
     fs::write(below.join("cgroup.procs"), "12\n").unwrap();
-    assert_eq!(made.system().in_group(&group).unwrap(), [12, 30]);
-    assert!(made.system().in_group(Path::new("/nowhere")).is_err());
-    made.process(8);
-    assert_eq!(made.system().all().unwrap(), [8]);
-    let owner = made.system().status(8).unwrap();
+    assert_eq!(fake.system().in_group(&group).unwrap(), [12, 30]);
+    assert!(fake.system().in_group(Path::new("/nowhere")).is_err());
+    fake.process(8);
+    assert_eq!(fake.system().all().unwrap(), [8]);
+    let owner = fake.system().status(8).unwrap();
     assert_eq!((owner.name.as_str(), owner.user), ("made", 6), "the effective user");
-    assert!(made.system().may_clear(8) && !made.system().may_clear(9));
+    assert!(fake.system().may_clear(8) && !fake.system().may_clear(9));
 }

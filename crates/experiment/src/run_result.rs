@@ -8,7 +8,7 @@ use model::Run;
 use store::StoreError;
 use store::results::{RunFile, SUFFIX, read_run};
 
-pub(crate) enum Made {
+pub(crate) enum RunResult {
     Run { path: PathBuf, run: Box<Run>, death: Option<String> },
     Refused(String),
 }
@@ -37,13 +37,13 @@ impl<'a> Output<'a> {
     }
 
     /// The run as recorded; `death` is the reason reported instead of an end, if any.
-    pub(crate) fn made(self, death: Option<String>) -> Result<Made, StoreError> {
+    pub(crate) fn into_result(self, death: Option<String>) -> Result<RunResult, StoreError> {
         let Some(file) = self.file else {
-            return Ok(Made::Refused(death.unwrap_or_else(|| "it wrote nothing".to_owned())));
+            return Ok(RunResult::Refused(death.unwrap_or_else(|| "it wrote nothing".to_owned())));
         };
         let path = file.path.clone();
         let run = Box::new(read_run(&path)?);
-        Ok(Made::Run { path, run, death })
+        Ok(RunResult::Run { path, run, death })
     }
 }
 
@@ -66,5 +66,5 @@ pub(crate) fn set_aside(folder: &Path, run_id: &str) -> Result<(), StoreError> {
         Some(aside) => fs::rename(&path, aside),
         None => Err(io::Error::other("too many stopped runs of this name")),
     };
-    moved.map_err(|source| StoreError::Io { path, source })
+    moved.map_err(StoreError::io(path))
 }
