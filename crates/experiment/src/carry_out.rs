@@ -97,7 +97,8 @@ impl Laboratory {
         carried
     }
 
-    fn make_missing(
+    /// As [`Laboratory::carry_out`], but everything stays set up.
+    pub(crate) fn make_missing(
         &mut self,
         folder: &Path,
         driver: &mut Driver<'_>,
