@@ -10,7 +10,7 @@ use model::{
     Script, Spec, SubjectSpec, Timing, Tools, WorkRecord,
 };
 use render::plain_text;
-use report::session_document;
+use report::job_document;
 
 const MS: u64 = 1_000_000;
 
@@ -188,15 +188,18 @@ fn first_invocations_are_told_from_later_ones_and_failures_from_work() {
 fn the_table_tells_what_each_command_costs() {
     let runs = runs();
     assert!(is_of_job(&runs));
-    let session = Session::from_runs(&runs, [("2ctx-mem".to_owned(), "no room".to_owned())].into());
-    insta::assert_snapshot!(plain_text(&session_document(&session, false)));
-    let verbose = plain_text(&session_document(&session, true));
+    let printed = |verbose: bool| {
+        let skipped = [("2ctx-mem".to_owned(), "no room".to_owned())].into();
+        plain_text(&job_document(&runs.iter().collect::<Vec<_>>(), skipped, verbose))
+    };
+    insta::assert_snapshot!(printed(false));
+    let verbose = printed(true);
     assert!(verbose.contains("\n  user 1"), "{verbose}");
 }
 
 #[test]
 fn without_runs_there_is_no_measure() {
     assert!(!is_of_job(&[]));
-    let session = Session::from_runs(&[], BTreeMap::new());
-    assert!(plain_text(&session_document(&session, false)).contains("there is no measure"));
+    let document = job_document(&[], BTreeMap::new(), false);
+    assert!(plain_text(&document).contains("there is no measure"));
 }
