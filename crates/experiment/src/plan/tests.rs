@@ -66,7 +66,7 @@ fn every_block_has_every_cell_once_in_an_order_of_its_own() {
     }
     assert_eq!(runs, plan.runs(), "the order is seeded");
     let more = Plan { seeds: vec![3, 1, 2, 9], ..plan.clone() };
-    assert_eq!(more.runs()[..18], runs, "further blocks come behind");
+    assert_eq!(more.runs()[..18], runs, "further blocks come last");
 }
 
 #[test]
