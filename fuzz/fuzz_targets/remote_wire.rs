@@ -3,7 +3,7 @@
 //! came.
 #![no_main]
 
-// Nobody but the crate itself speaks this language, so it is not public there.
+// Only the crate itself speaks this protocol, so it is not public there.
 #[path = "../../crates/remote/src/receipt.rs"]
 mod receipt;
 #[path = "../../crates/remote/src/wire.rs"]

@@ -1,6 +1,6 @@
 """Builds the wheel: first the program, exactly as `make build` does, then all else with maturin.
 
-A backend of PEP 517 that lies in the tree. The program goes into the package, because whatever
+A backend of PEP 517 in the tree. The program goes into the package, because whatever
 measures runs processes of it. Everything is built in the checkout's `target`, so nothing is built
 twice.
 """

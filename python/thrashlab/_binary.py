@@ -113,7 +113,7 @@ def call(
     text: str | None = None,
     events: bool = False,
 ) -> str:
-    """Runs a command; hands out its standard output, or raises what it complains of."""
+    """Runs a command; returns its standard output, or raises its error."""
     with _Events(progress if events and callable(progress) else None) as listener:
         return _call(command, progress, fine, text, listener)
 
@@ -133,7 +133,7 @@ def _call(
         stderr=subprocess.PIPE,
         # Ctrl-C on a terminal reaches Python alone, which hands it on, once.
         start_new_session=True,
-        # It makes two system calls, which is safe beside other threads.
+        # It makes two system calls, which is safe with other threads.
         preexec_fn=_ends_with(os.getpid()),  # noqa: PLW1509
     )
     interrupted = False

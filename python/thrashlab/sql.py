@@ -19,7 +19,7 @@ _EPOCH = datetime.fromtimestamp(0, timezone.utc)
 _ROWS = 20_000
 #: The largest whole number that databases have.
 _LARGEST = 2**63 - 1
-#: Columns of `runs` that stand in the database.
+#: Columns of `runs` that are in the database.
 _RUN_COLUMNS = {
     "text": ("run_id", "path", "subject", "kernel", "load", "measure", "measure_kind", "profile"),
     "whole": ("memory_bytes", "load_version", "measure_version", "seed", "block", "order"),
@@ -103,14 +103,14 @@ def _tables(sql: Any) -> tuple[Any, Any, Any]:
 
 def _rows(frame: Frame) -> Iterator[dict[str, Any]]:
     table = frame.to_arrow()
-    # A moment in ns is more than Python's own have.
+    # Timestamps in ns are finer than Python's own.
     table = table.drop_columns([name for name in table.column_names if name == "started"])
     for batch in table.to_batches(max_chunksize=_ROWS):
         yield from batch.to_pylist()
 
 
 def _key(row: dict[str, Any]) -> str:
-    """What a run is known by, wherever its file lies."""
+    """What identifies a run, wherever its file is."""
     what = f"{row['run_id']}\n{row['started_ns']}\n{row['spec']}\n{row['environment']}"
     return hashlib.sha256(what.encode()).hexdigest()[:32]
 

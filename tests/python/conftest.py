@@ -14,7 +14,7 @@ NO_KERNEL = ("cannot be started", "no such package", "apt-get download")
 
 @pytest.fixture
 def thrashlab(tmp_path):
-    """Runs the static binary in a folder of the test's own, and hands out what it answered."""
+    """Runs the static binary in a folder of the test's own, and returns its answer."""
 
     def run(*arguments, **options):
         command = [BINARY, *map(str, arguments)]

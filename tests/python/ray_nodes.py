@@ -9,8 +9,8 @@ from pathlib import Path
 
 from conftest import BINARY
 
-# Before Ray is imported: nobody is told, and what belongs to all of Ray's clusters of this user is
-# written into a folder of this test's own. Its path is short, since sockets lie in it.
+# Before Ray is imported: no usage statistics are sent, and what belongs to all clusters of this user is
+# written into a folder of this test's own. Its path is short, since it contains sockets.
 RAY_FOLDER = tempfile.mkdtemp(prefix="tl-ray-", dir="/tmp")
 atexit.register(shutil.rmtree, RAY_FOLDER, ignore_errors=True)
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -110,7 +110,7 @@ class Held:
 
 
 def until(condition, what):
-    """Waits for a condition, and hands out what it says."""
+    """Waits for a condition, and returns its result."""
     end = time.monotonic() + LIMIT_S
     while not (found := condition()):
         assert time.monotonic() < end, f"it never came to this: {what}"

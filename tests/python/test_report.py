@@ -118,7 +118,7 @@ def browser():
 
 
 class Opened:
-    """A page, what it complained about, and what it asked for."""
+    """A page, its errors, and its requests."""
 
     def __init__(self, page: Page):
         self.page = page

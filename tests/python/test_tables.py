@@ -103,7 +103,7 @@ def test_what_is_loaded_is_what_is_exported(tmp_path, thrashlab, results):
             exported = exported.drop_columns(OF_RUN)
         assert columns(table) == columns(exported), name
         assert table.to_pylist() == exported.to_pylist(), name
-        # Nothing is equal because it is not there.
+        # Nothing is equal because it is absent.
         empty = [field for field in table.column_names if table[field].null_count == len(table)]
         assert len(table) and not empty, (name, empty)
 

@@ -28,7 +28,7 @@ struct Module {
     brought: BTreeMap<String, Segments>,
 }
 
-/// The circles in all crates, a line each.
+/// The circles in all crates, one line each.
 pub(crate) fn findings(product: &Product) -> Vec<String> {
     let mut crates: BTreeMap<&str, Modules> = BTreeMap::new();
     for file in &product.files {

@@ -9,7 +9,7 @@ use crate::tree::{self, SourceFile};
 /// The table of contents of the guide.
 const SUMMARY: &str = "docs/SUMMARY.md";
 
-/// What is wrong with links, a line each. `exists` is whether a path from the root of the
+/// What is wrong with links, one line each. `exists` is whether a path from the root of the
 /// repository is a file or folder of it.
 pub(crate) fn findings(files: &[SourceFile], exists: &dyn Fn(&str) -> bool) -> Vec<String> {
     let pages: BTreeMap<&str, Page> = files

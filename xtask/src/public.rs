@@ -12,7 +12,7 @@ use syn::{ImplItemFn, ItemFn, ItemImpl, ItemUse, Macro, TraitItemFn, Visibility}
 
 use crate::product::Product;
 
-/// The public items that no product code names, a line each.
+/// The public items that no product code names, one line each.
 pub(crate) fn findings(product: &Product) -> Vec<String> {
     let mut reader = Reader::default();
     for file in &product.files {

@@ -9,7 +9,7 @@ use crate::tree::SourceFile;
 /// Endings of files that are text.
 const TEXT_ENDINGS: &[&str] = &["csv", "json", "md", "out", "py", "rs", "sh", "toml", "txt"];
 
-/// What is wrong in the tree, a line each.
+/// What is wrong in the tree, one line each.
 pub(crate) fn findings(files: &[SourceFile]) -> Vec<String> {
     let mut findings = Vec::new();
     for file in files {

@@ -6,24 +6,49 @@ use crate::tree::{self, SourceFile};
 
 /// Words of prose, and what to say instead.
 const WORDS: &[(&str, &str)] = &[
+    ("a line each", "one line each"),
+    ("a row a", "one row per"),
     ("aforesaid", "name the thing"),
     ("afresh", "again"),
     ("anew", "again"),
+    ("anybody", "name the actor"),
+    ("asked for", "requested"),
+    ("beside", "next to, with, besides"),
+    ("came of", "the result of"),
     ("dearer", "more expensive"),
     ("dearest", "most expensive"),
+    ("dose", "load volume"),
+    ("doses", "load volumes"),
+    ("everybody", "name the actor"),
+    ("for ever", "forever"),
+    ("for want of", "for lack of"),
+    ("go on", "continue"),
+    ("goes on", "continues"),
     ("hearsay", "name the source"),
     ("how manieth", "number"),
+    ("in vain", "without success"),
+    ("is not there", "is missing, was not found"),
     ("keeper", "lease holder"),
     ("leaves it away", "omits it"),
     ("made again", "rebuilt, repeated"),
+    ("moment", "time, timestamp"),
+    ("moments", "times, timestamps"),
+    ("one a cell", "one per cell"),
+    ("one a cpu", "one per CPU"),
+    ("put back", "restored"),
     ("put down to", "caused by"),
     ("somebody", "name the actor"),
     ("tells", "reports, prints, shows"),
     ("thereby", "two sentences"),
     ("therein", "two sentences"),
+    ("to and fro", "back and forth"),
     ("to be had", "available"),
     ("told", "reported, printed, given"),
     ("warden", "cleanup process"),
+    ("was not there", "was missing"),
+    ("went on", "continued"),
+    ("were not made", "are missing, did not run"),
+    ("were there already", "already existed"),
     ("what of it", "say what the argument does"),
     ("whereby", "two sentences"),
     ("wherein", "two sentences"),
@@ -40,8 +65,9 @@ const NAMES: &[(&str, &str)] = &[
     ("strike", "name the action"),
 ];
 
-/// Files in which a word stays, and why.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+/// Files in which a word is allowed, and why.
+const EXCEPTIONS: &[(&str, &str, &str)] =
+    &[("crates/cli/src/mmu/run/program_run.rs", "beside", "a key of the JSON")];
 
 /// How a comment or a string begins, and how it ends.
 type Marks = [(&'static str, &'static str)];
@@ -52,14 +78,14 @@ const CODE: &Marks = &[("```", "```"), ("`", "`"), ("{", "}")];
 /// Characters of Rust that begin no string.
 const CHARACTERS: &[&str] = &["'\"'", "'\\\"'"];
 
-/// A word that is not to stand where it stands.
+/// A use of a word to be replaced.
 struct Found {
     line: usize,
     word: &'static str,
     instead: &'static str,
 }
 
-/// What the tree says in such words, and the exceptions it does not need, a line each.
+/// Uses of these words in the tree, and needless exceptions, one line each.
 pub(crate) fn findings(files: &[SourceFile]) -> Vec<String> {
     let mut unused: BTreeSet<_> = EXCEPTIONS.iter().map(|(path, word, _)| (*path, *word)).collect();
     let is_excepted = |path, word| EXCEPTIONS.iter().any(|row| (row.0, row.1) == (path, word));
@@ -96,6 +122,9 @@ fn found(path: &str, text: &str) -> Vec<Found> {
         let words = WORDS.iter().filter(|(word, _)| has_word(line, word));
         let number = number + 1;
         found.extend(words.map(|&(word, instead)| Found { line: number, word, instead }));
+        if has_no_for_not(line) {
+            found.push(Found { line: number, word: "is no", instead: "is not a" });
+        }
         if has_bare_fraction(line) {
             found.push(Found { line: number, word: ".5", instead: "0.5" });
         }
@@ -151,6 +180,19 @@ fn has_word(line: &str, word: &str) -> bool {
         .any(|(at, _)| !line[..at].ends_with(joins) && !line[at + word.len()..].starts_with(joins))
 }
 
+/// Words after "is no" that make it English.
+const AFTER_NO: &[&str] = &["less", "longer", "more", "reason", "such"];
+
+/// Whether a line has "X is no Y" where English has "X is not a Y".
+fn has_no_for_not(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.windows(4).any(|four| {
+        let is_verb = ["is", "are", "was", "were"].contains(&four[1]) && four[2] == "no";
+        let names = four[3].starts_with(|c: char| c.is_ascii_lowercase());
+        is_verb && names && !four[0].ends_with("there") && !AFTER_NO.contains(&four[3])
+    })
+}
+
 /// Whether a line has a number without the digit before its point.
 fn has_bare_fraction(line: &str) -> bool {
     line.match_indices('.').any(|(at, _)| {
@@ -184,6 +226,12 @@ mod tests {
     }
 
     #[test]
+    fn a_predicate_is_not_negated_by_no() {
+        let page = "It is no page.\nThere is no page, and it is no longer one.\n";
+        assert_eq!(lines("docs/a.md", page), [(1, "is no")]);
+    }
+
+    #[test]
     fn code_in_prose_and_longer_words_are_not_found() {
         let page = "`told`\n```sh\ntold\n```\nretold, told_by, --told {told}\n";
         assert_eq!(lines("docs/a.md", page), []);
@@ -192,7 +240,7 @@ mod tests {
 
     #[test]
     fn an_old_name_is_found_in_code_only() {
-        let rust = "// Asked for this.\nstruct Asked;\n";
+        let rust = "// Asked once.\nstruct Asked;\n";
         assert_eq!(lines("crates/a/src/b.rs", rust), [(2, "Asked")]);
     }
 

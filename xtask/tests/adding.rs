@@ -1,6 +1,6 @@
 //! Follows `docs/adding-*.md` in a copy of the tree, and runs the commands they name.
 //!
-//! In a page, a block whose first line names a file behind its language (```` ```rust PATH ````) is
+//! In a page, a block whose first line names a file after its language (```` ```rust PATH ````) is
 //! that new file; a `diff` block changes the file; each line `$ cargo …` of a `console` block is
 //! run. Other blocks and commands are for readers.
 #![expect(clippy::unwrap_used, reason = "a test")]

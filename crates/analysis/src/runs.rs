@@ -139,7 +139,7 @@ fn environment(header: &Header) -> Environment {
     facts
 }
 
-/// The first letters of a text's hash.
+/// The first digits of a text's hash.
 fn hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }

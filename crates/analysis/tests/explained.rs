@@ -144,7 +144,7 @@ fn a_throttled_task_does_not_wait_for_others() {
     let explained = explain(&sample(100 * MS, &counted), None);
     let expected = [(Part::CpuWait, 30), (Part::Throttled, 50), (Part::Remainder, 20)];
     assert_eq!(told_ms(&explained), expected);
-    // The CPUs of a group together may be throttled for longer than anybody waited.
+    // The CPUs of a group together may be throttled for longer than any thread waited.
     let counted = counted_ms(&[(2, 80), (3, 500)]);
     let explained = explain(&sample(100 * MS, &counted), None);
     assert_eq!(told_ms(&explained), [(Part::Throttled, 80), (Part::Remainder, 20)]);

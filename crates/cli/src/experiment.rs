@@ -97,7 +97,7 @@ pub(crate) struct ExperimentArgs {
 }
 
 enum Outcome {
-    /// The cells that are still to run, a line each.
+    /// The cells that are still to run, one line each.
     Cells(String),
     /// How far it is, and how many guests would run at a time.
     Outlook(Outlook, usize),

@@ -40,7 +40,7 @@ const ATTRIBUTE_HEADER_BYTES: usize = 4;
 
 /// What a task may wait for. Of each there is a count (`cpu_count`) and a total
 /// (`cpu_delay_total_ns`), a pair at an offset of `struct taskstats`. The struct only grows at its
-/// end, except version 15 (Linux 6.14), with a maximum and minimum behind each total, which 16
+/// end, except version 15 (Linux 6.14), with a maximum and minimum after each total, which 16
 /// moved to the end.
 const WAITS: [(&str, usize, usize); 8] = [
     // To be put on a CPU: runnable but not running.

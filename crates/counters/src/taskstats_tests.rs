@@ -51,7 +51,7 @@ fn delays_are_read_from_the_offsets_of_each_version() {
         assert_eq!(at(&new, name), Some(offset), "{name}");
     }
 
-    // Linux 4.19 (version 8) ends behind the reclaim delays, 6.1 (version 13) behind wpcopy.
+    // Linux 4.19 (version 8) ends after the reclaim delays, 6.1 (version 13) after wpcopy.
     let old = delays(&stats(8, 328)).unwrap();
     assert_eq!(
         (at(&old, "freepages_delay_total_ns"), at(&old, "thrashing_count")),

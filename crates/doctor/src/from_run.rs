@@ -25,7 +25,7 @@ const OWN_SOURCES: [&str; 2] = ["load", "rusage"];
 /// processes are one task, whose sources include their number (`tasks`). Fails if the header is
 /// incomplete, or if there are fewer than two sets of counters under the load.
 pub fn from_run(run: &Run) -> Result<(Snapshot, Snapshot), String> {
-    let header = run.header.as_ref().ok_or("the run was cut off before its header was whole")?;
+    let header = run.header.as_ref().ok_or("the run was cut off before its header was complete")?;
     let load = header.spec.load.name.as_str();
     let is = |line: &Line, phases: &[Phase]| matches!(line, Line::Phase(record) if phases.contains(&record.phase));
     let warm = run.lines.iter().skip_while(|line| !is(line, &[Phase::Warm, Phase::NotWarm]));
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn an_interval_needs_two_moments_under_the_load() {
         let one = r#"{"kind":"counters","at_ns":10,"counters":{"psi":{}}}"#.to_owned() + "\n";
-        // A start that was due behind one that hung never began, and nothing was read for it.
+        // A start that was due after one that hung never began, and nothing was read for it.
         let never = r#"{"kind":"sample","at_ns":50,"index":1,"intended_ns":40,"censored":"run-ended","censored_at_ns":50,"before":{},"after":{}}"#;
         let refused = |run: &Run| from_run(run).unwrap_err();
         assert!(refused(&run("")).contains("0 sets of counters"));

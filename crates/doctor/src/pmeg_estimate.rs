@@ -17,7 +17,7 @@ pub struct PmegEstimate {
     pub allocations: u64,
     /// Pmegs that were stolen from another process.
     pub steals: u64,
-    /// Faults until a stolen pmeg is whole again: its pages in use, at most 32 of 8 KB.
+    /// Faults until a stolen pmeg is complete again: its pages in use, at most 32 of 8 KB.
     pub faults_per_steal: u64,
     /// The cost of a fault in ns.
     pub fault_ns: u64,

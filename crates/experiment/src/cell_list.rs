@@ -304,7 +304,7 @@ mod tests {
         let line = serde_json::to_string(&Listed::Cell(Box::new(cell))).unwrap();
         let made = maker(folder.path()).take(&line, &|| false).unwrap().unwrap();
         assert_eq!(made.status, None);
-        assert!(made.why.unwrap().contains("does not have its machine"));
+        assert!(made.why.unwrap().contains("is not listed before it"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde::Serialize;
 pub enum Kind {
     /// Pages of the program's file that were never written: code and constants.
     ProgramText,
-    /// What of the program's file was or may be written, and the memory of zeros behind it.
+    /// The part of the program's file that was or may be written, and the zeroed memory after it.
     ProgramData,
     /// Code and constants of libraries.
     LibraryText,

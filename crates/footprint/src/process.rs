@@ -47,7 +47,7 @@ pub struct ProcessFootprint {
 pub struct MappingFootprint {
     /// Its first address.
     pub start: u64,
-    /// The address behind its last one.
+    /// The first address after it.
     pub end: u64,
     /// Its rights as the kernel writes them, such as `r-xp`.
     pub rights: String,
@@ -62,7 +62,7 @@ pub struct MappingFootprint {
 /// Pages of page tables: those that follow from what is mapped, and those that the kernel counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tables {
-    /// Of the lowest level (PTE): one a region, but for regions that are mapped as a huge page.
+    /// Of the lowest level (PTE): one per region, except regions that are mapped as a huge page.
     pub lowest: u64,
     /// Of the level above (PMD), where the kernel counts it.
     pub middle: u64,

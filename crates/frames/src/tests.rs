@@ -32,7 +32,7 @@ fn frame(frames: &[Frame], table: Table) -> &Frame {
     frames.iter().find(|frame| frame.table == table).unwrap()
 }
 
-/// All cells but those of maps, a line a row; those of maps by name, if present.
+/// All cells but those of maps, one line per row; those of maps by name, if present.
 fn rows(frames: &[Frame], table: Table, plain: usize) -> Vec<String> {
     let row = |columns: &[Column], row: usize| {
         let plain_cells = columns[..plain].iter().map(|column| cell(column, row));

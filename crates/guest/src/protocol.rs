@@ -20,7 +20,7 @@ pub const PROGRAM: &str = "/thrashlab";
 pub const BUSYBOX: &str = "/bin/busybox";
 /// Hidden command of the first process.
 pub const COMMAND: &str = "__guest";
-/// Where the modules lie in the guest's root.
+/// Where the modules are in the guest's root.
 pub const MODULES_DIR: &str = "/modules";
 
 /// How a guest is set up before it is paused for the first time.

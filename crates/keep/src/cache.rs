@@ -29,7 +29,7 @@ pub struct Cache {
     pub cells: Cells,
 }
 
-/// What lies in the cache: name and usage of each part.
+/// The contents of the cache: name and usage of each part.
 pub type Contents = Vec<(&'static str, Usage)>;
 
 /// Count and size of entries.
@@ -55,7 +55,7 @@ impl Cache {
         Self { snapshots: root.join(SNAPSHOTS), cells, root }
     }
 
-    /// Where unpacked kernels lie.
+    /// The folder of unpacked kernels.
     pub fn kernels(&self) -> PathBuf {
         self.root.join(KERNELS)
     }
@@ -75,7 +75,7 @@ impl Cache {
         ]
     }
 
-    /// What lies in it. Fails when it cannot be read.
+    /// Its contents. Fails when it cannot be read.
     pub fn contents(&self) -> io::Result<Contents> {
         self.parts().iter().map(|(name, _, counted, _)| Ok((*name, usage(counted)?))).collect()
     }

@@ -1,8 +1,8 @@
 //! Delay accounting (the sysctl `kernel.task_delayacct`), on while any invocation measures.
 //!
 //! The kernel only counts delays of tasks that were started while the switch was on, and only
-//! while it stays on; of others it answers zeros. So it goes on
-//! before any prober starts and stays on until the last invocation is done.
+//! while it stays on; for others it returns zeros. So it is switched on before any prober starts
+//! and stays on until the last invocation has ended.
 //!
 //! Each user holds a shared lock on the switch's own file, which the kernel frees even after
 //! SIGKILL. The lock is taken only if the switch was off before the first user, so the last one
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn what_is_on_anyway_stays_on_and_is_not_written_down() {
         let folder = folder("1\n");
-        let held = switch_on(folder.path(), || panic!("there is nothing to put back"));
+        let held = switch_on(folder.path(), || panic!("there is nothing to restore"));
         assert!(held.unwrap().is_none());
         assert_eq!(value(&folder), ON);
         let empty = tempfile::tempdir().unwrap();

@@ -18,7 +18,7 @@ use crate::proc_stat::start_ticks;
 use crate::resource::{Identity, PathEntry, Resource, outstanding};
 use crate::{delay_accounting, sysctl};
 
-/// What a sweep did, a phrase each.
+/// What a sweep did, one phrase each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
     /// What still existed and has been removed.

@@ -1,7 +1,7 @@
 //! How many references a second the TLB simulator takes, on one core.
 //!
 //! The stream and the peer are those of `stream`. Criterion takes the whole stream at once, from
-//! memory. The last lines are of pieces that are in the cache, as a trace's reader leaves them, and
+//! memory. The last lines are of chunks that are in the cache, as a trace's reader leaves them, and
 //! the quickest of nine passes of each, so that other work on the machine is left out; next to them
 //! stands libCacheSim with one fully associative LRU cache of 64 pages, by its processor time.
 //!

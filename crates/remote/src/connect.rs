@@ -150,8 +150,8 @@ impl Host {
             "This program needs the libraries of this system: build a static one with \
              `make build`, and name it with --remote-program FILE"
         } else {
-            "It lies in ~/.cache/thrashlab/bin there, which must be a folder from which programs \
-             may be run and with room for it; XDG_CACHE_HOME there names another"
+            "It is copied to ~/.cache/thrashlab/bin there, which needs space and must allow \
+             execution; XDG_CACHE_HOME there selects another folder"
         };
         let said = if said.is_empty() { "it printed nothing" } else { said };
         self.refused(&format!("thrashlab does not run there: {said}. {next}"))

@@ -35,7 +35,7 @@ impl Receipt {
         self.is_streaming = false;
     }
 
-    /// Takes what came. Fails, with the reason, if it is not the next missing piece.
+    /// Takes what came. Fails, with the reason, if it is not the next missing part.
     pub(crate) fn take(&mut self, said: Frame<Answer>) -> Result<Received, String> {
         let expected = self.size_bytes;
         let elsewhere = |from| Err(format!("data arrived from byte {from}, not {expected}"));
@@ -96,7 +96,7 @@ mod tests {
         bytes
     }
 
-    /// Takes bytes as they came; whether the run is whole, or what is wrong.
+    /// Takes bytes as they arrive; returns whether the run is complete, or what is wrong.
     fn take(receipt: &mut Receipt, bytes: &[u8], run: &mut Vec<u8>) -> Result<bool, String> {
         let mut reader = Reader::default();
         reader.push(bytes);

@@ -187,7 +187,7 @@ fn summary(total: &Totals, counts: &Counts, found: &Footprint) -> Vec<String> {
     let Saving { huge_candidates, huge_shared, image_regions, image_pages, packed_regions, .. } =
         saving;
     lines.push(match huge_candidates {
-        0 => "Huge pages: no region lies wholly in memory without a file.".to_owned(),
+        0 => "Huge pages: no region is entirely in memory without a file.".to_owned(),
         _ => format!(
             "Huge pages: {huge_candidates} regions could each be one: {} TLB entries fewer for \
              their present pages, {huge_shared} tables fewer, {} more memory.",

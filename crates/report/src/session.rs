@@ -121,7 +121,7 @@ fn pass_table(session: &Session) -> Table {
 fn notes(session: &Session) -> Vec<String> {
     let mut notes = vec![
         "The mean of the first passes is the performance measure (CPU time of a user and of all \
-         that he started)."
+         that the user started)."
             .to_owned(),
         "Wall: median; all else: means. First: by each user. Faults: minor without, major with \
          I/O. Read, written: blocks of 512 bytes."

@@ -116,6 +116,6 @@ mod tests {
         };
         insta::assert_snapshot!(plain_text(&whatif_document(&found)));
         let none = WhatIf { together: Vec::new(), left_out: Vec::new(), ..found };
-        assert!(plain_text(&whatif_document(&none)).contains("\nNo remedy certainly adds"));
+        assert!(plain_text(&whatif_document(&none)).contains("\nNo remedy is certain to add"));
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct StepDown {
 /// Every step divides the level by the number of cells with a hypothesis left, instead of by the
 /// number of hypotheses. Any false claim stays at or below α. For consider the first false
 /// rejection: all before it were right, so each cell with a true hypothesis still has it, and the
-/// divisor was at least the number t of such cells. There are t true hypotheses, one a cell; the
+/// divisor was at least the number t of such cells. There are t true hypotheses, one per cell; the
 /// chance that any of them has a p-value of at most α / t is at most t · α / t.
 ///
 /// (Two separate Holm step-downs keep each kind of error at α, but their sum comes near 2 α.)

@@ -93,7 +93,7 @@ mod tests {
             ),
             (
                 "x = 1",
-                "line 1, column 5: no setting is named \"x\"; there are: jobs, margin, work-dir",
+                "line 1, column 5: no setting is named \"x\"; choose from: jobs, margin, work-dir",
             ),
             ("jobs = 1.5", "line 1, column 8: jobs is neither a text in quotes nor a whole number"),
             (

@@ -7,7 +7,7 @@ use store::resp1::{check_ratios, parse};
 const HEADING: &str = " Test low high median average raw S.D.\n";
 const NOLOAD: &str = " noload 229.901 282.459 233.232 243.299 1.000 1.000\n";
 
-/// The error of a table of the second format with these lines behind its noload row.
+/// The error of a table of the second format with these lines after its noload row.
 fn refused(lines: &str) -> String {
     parse(&format!("{HEADING}{NOLOAD}{lines}")).expect_err("it is refused").to_string()
 }

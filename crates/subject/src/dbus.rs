@@ -70,7 +70,7 @@ impl Body {
                 end = begin;
                 return Some(number.to_string());
             }
-            // With a zero behind it.
+            // Followed by a zero.
             let text = self.0.get(begin..=begin.checked_add(number as usize)?)?;
             end = begin + text.len();
             Some(String::from_utf8_lossy(&text[..text.len() - 1]).into_owned())

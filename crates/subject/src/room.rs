@@ -1,7 +1,7 @@
 //! Room for sandboxes: a control group below which this user may make groups with controllers.
 //!
 //! systemd wants one owner for each part of the tree (CONTROL_GROUP_INTERFACE.md). So a unit with
-//! `Delegate=yes` around this process is used, else the user's systemd is asked for one. The unit's
+//! `Delegate=yes` around this process is used, else one is requested from the user's systemd. The unit's
 //! processes move one level down, since a group with processes gives no controllers to its children
 //! (cgroups(7), "no internal processes"). All of it goes away with the unit.
 

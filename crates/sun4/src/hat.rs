@@ -76,7 +76,7 @@ pub(crate) struct Hat {
     /// Single entries instead of pmegs, first in, first out.
     store: Option<VecDeque<(u32, u64)>>,
     store_room: usize,
-    /// Groups with a copy in memory; a room of 0 has no limit.
+    /// Groups with a copy in memory; a capacity of 0 is unlimited.
     copies: Vec<u32>,
     copies_room: usize,
     copies_hand: usize,

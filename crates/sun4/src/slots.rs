@@ -136,7 +136,7 @@ impl Chooser {
             frames.iter().enumerate().min_by_key(|(_, frame)| age(frame)).map_or(0, |(at, _)| at)
         };
         match self.policy {
-            // The hand stays on its victim, so that the next search begins behind it.
+            // The hand stays on its victim, so that the next search begins after it.
             Victim::TwoPass => {
                 let is_idle = |at: usize| frames[at].group.is_some_and(&is_idle);
                 self.hand = next(self.hand, frames.len(), is_idle);
@@ -150,7 +150,7 @@ impl Chooser {
     }
 }
 
-/// The next idle place of `count` behind a hand, or the next one if none is idle.
+/// The next idle place of `count` after a hand, or the next one if none is idle.
 pub(crate) fn next(hand: usize, count: usize, is_idle: impl Fn(usize) -> bool) -> usize {
     let mut places = (1..=count).map(|step| (hand + step) % count);
     places.find(|at| is_idle(*at)).unwrap_or((hand + 1) % count)

@@ -25,7 +25,7 @@ const DATA_START_AT: usize = 16;
 const TARGET_COUNT_AT: usize = 20;
 const DEVICE_AT: usize = 40;
 const NAME_AT: usize = 48;
-/// Bytes of the name, with the NUL behind it.
+/// Bytes of the name, with its NUL.
 const NAME_BYTES: usize = 128;
 /// Bytes of `struct dm_target_spec`, and of the name of a target in it.
 const TARGET_BYTES: usize = 40;
@@ -41,12 +41,12 @@ pub struct DeviceNumber {
     pub minor: u32,
 }
 
-/// A stretch of a mapped device, behind the one before, in whole sectors of 512 bytes.
+/// A segment of a mapped device, following the previous one, in whole sectors of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Its length.
     pub length_bytes: u64,
-    /// The device on which it lies.
+    /// The device that contains it.
     pub device: DeviceNumber,
     /// Where it begins there.
     pub start_bytes: u64,

@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn only_what_was_touched_is_occupied() {
         let page = page_bytes();
-        // Shared memory gets no huge pages unless they are asked for.
+        // Shared memory gets no huge pages unless requested.
         let mapping = Mapping::shared(64 * page as usize).unwrap();
         let start = address(&mapping);
         for touched in [3, 4, 9] {

@@ -39,7 +39,7 @@ impl Mapping {
             Advice::Random => libc::MADV_RANDOM,
         };
         let (start, length) = self.part(part)?;
-        // SAFETY: part of a live mapping; none of these pieces of advice changes what is in it.
+        // SAFETY: part of a live mapping; no such advice changes its contents.
         done(unsafe { libc::madvise(start, length, advice) })
     }
 
@@ -169,7 +169,7 @@ mod tests {
         let mapping = Mapping::anonymous(2 * page).unwrap();
         let known = match mapping.place(0..page, Placement::Prefer(0)) {
             Ok(()) => true,
-            // A kernel without nodes, or a sandbox that does not let anybody ask for one.
+            // A kernel without nodes, or a sandbox that forbids the call.
             Err(error) => {
                 let code = error.raw_os_error();
                 assert!([Some(libc::ENOSYS), Some(libc::EPERM)].contains(&code), "{error}");

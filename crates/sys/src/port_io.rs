@@ -43,7 +43,7 @@ impl PortAccess {
         }
     }
 
-    /// Writes two bytes at once, to `port` and the one behind it.
+    /// Writes two bytes at once, to `port` and the next one.
     pub fn write_u16(&self, port: u16, value: u16) {
         self.check(port, 2);
         // SAFETY: touches no memory, no stack and no flags.

@@ -206,7 +206,7 @@ pub fn wait(pid: u32, block: bool) -> io::Result<Option<Exit>> {
 pub fn end(pids: impl IntoIterator<Item = u32>) -> io::Result<()> {
     let pids: Vec<u32> = pids.into_iter().collect();
     let killed = pids.iter().map(|pid| signal(*pid, libc::SIGKILL)).collect::<Vec<_>>();
-    // A child that could not be killed may run for ever: it is not waited for.
+    // A child that could not be killed may run forever: it is not waited for.
     let ended = pids.iter().zip(killed);
     let waited = ended.map(|(pid, killed)| killed.and_then(|()| wait(*pid, true).map(drop)));
     waited.collect::<Vec<_>>().into_iter().collect()

@@ -120,7 +120,7 @@ pub(crate) fn header(word: usize) -> &'static AtomicU64 {
 fn word(slot: *mut AtomicU64, index: usize) -> &'static AtomicU64 {
     debug_assert!(index < wire::SLOT_WORDS);
     // SAFETY: slots come from `SHARED`, `NONE` and `LOST`, which live forever and have `SLOT_RING`
-    // words. Those of `SHARED` have a ring behind; the others are full, so it is not accessed.
+    // words. Those of `SHARED` have a ring after them; the others are full, so it is not accessed.
     unsafe { &*slot.add(index) }
 }
 
@@ -193,7 +193,7 @@ fn take_slot() -> Option<*mut AtomicU64> {
     let settings = settings()?;
     let shared = SHARED.load(Ordering::Relaxed);
     for index in 0..wire::SLOTS {
-        // SAFETY: the mapping holds `SLOTS` slots behind its header.
+        // SAFETY: the mapping holds `SLOTS` slots after its header.
         let slot = unsafe { shared.add(wire::HEADER_WORDS + index * wire::SLOT_WORDS) };
         let state = word(slot, wire::SLOT_STATE);
         let taken =

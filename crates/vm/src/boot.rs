@@ -132,7 +132,7 @@ pub struct Booted {
     pub first_line: Duration,
     /// Wall time until everything was set up.
     pub ready: Duration,
-    /// The kernel's log, a record a line: `[    0.254061] text`.
+    /// The kernel's log, one record per line: `[    0.254061] text`.
     pub dmesg: String,
 }
 

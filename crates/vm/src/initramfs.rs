@@ -94,7 +94,7 @@ mod tests {
         let text = String::from_utf8_lossy(&bytes);
         let at = |name: &str| text.find(name).unwrap_or_else(|| panic!("{name} is missing"));
         assert!(at("thrashlab") < at("modules/a.ko") && at("bin/sh") < at(TRAILER));
-        // Every header begins at a multiple of four, right behind the last content.
+        // Every header begins at a multiple of four, right after the last content.
         let mut offset = 0;
         let mut names = Vec::new();
         while offset < bytes.len() {

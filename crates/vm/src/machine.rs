@@ -30,7 +30,7 @@ pub struct VmRequest {
     pub machine: MachineSpec,
     /// The kernel as named; `None` = whatever is at hand.
     pub kernel: Option<String>,
-    /// A folder whose files lie over the guest's root.
+    /// A folder that is overlaid on the guest's root.
     pub overlay: Option<String>,
     /// A sandbox inside the guest.
     pub sandbox: Option<SandboxSpec>,

@@ -9,7 +9,7 @@ use guest::{MODULES_DIR, PROGRAM};
 
 use crate::initramfs::{DIRECTORY, EXECUTABLE, LINK, PLAIN, RootFile};
 
-/// Limit of an overlay, which lies in the guest's memory.
+/// Limit of an overlay, which is kept in the guest's memory.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// Reads all files below a folder, sorted by name. Fails when it is unreadable or too large,

@@ -1,7 +1,7 @@
 """Deterministic cells and simulations on a Ray cluster.
 
 A cell is a pure function of its inputs, so any node may make any cell, twice does no harm, and what
-is finished lies in a store under the hash of its inputs. The results folder is put together by
+is finished is stored under the hash of its inputs. The results folder is put together by
 `thrashlab experiment` itself, so it is the same bytes as on one machine.
 """
 
@@ -50,7 +50,7 @@ def run(
         storage_options; `thrashlab/fleet` in the user's cache directory if missing.
     resume: whether cells that are in the store are taken from there.
     arguments: more arguments of `thrashlab experiment`, such as `["--blocks", "12"]`.
-    jobs: guests or simulations at a time, on all nodes together; one a CPU if missing.
+    jobs: guests or simulations at a time, on all nodes together; one per CPU if missing.
     wall_limit: a guest that writes nothing for this long, on the wall clock, is taken for stuck;
         `"15m"` if missing.
     work_dir: folder on a disk of each node for what it fetches and for cells in the making;

@@ -92,7 +92,7 @@ class Part:
         self.machine = machine
         self.names: dict[str, str] = {}
         self.lines: list[str] = []
-        # Nodes that could not make it.
+        # Nodes that could not run it.
         self.tried = 0
 
     def without(self, keys: set[str]) -> Part:

@@ -16,7 +16,7 @@ from .cells import ListedCells, LocalCells, Part
 
 # So often a part is started again when its node dies.
 RETRIES = 8
-# A part whose node fails it is made on so many other nodes at most.
+# How many other nodes may try a part whose node failed.
 MOST_NODES_A_PART = 4
 # Cells of a part: a guest takes seconds, a simulation may take milliseconds.
 MOST_GUESTS, MOST_SIMULATIONS = 4, 256
@@ -37,11 +37,11 @@ class State:
         # Cells of the list, and how many of them the store had.
         self.total, self.found = total, found
         self.done = found
-        # Cells made by each node.
+        # Cells run by each node.
         self.nodes: Counter[str] = Counter()
         # Files that nodes fetched.
         self.fetched = 0
-        # Cells that this machine has to make itself, or that nobody could make, with the reasons.
+        # Cells that this machine has to run itself, or that no node could run, with the reasons.
         self.incomplete: dict[str, str] = {}
         self.failed: dict[str, str] = {}
         # Nodes that get no more cells, with the reasons.
@@ -92,7 +92,7 @@ class Fleet:
 
         self.ray, self.node, self.settings = ray, node, settings
         self.store = node.Store(settings.store, settings.storage_options)
-        # What Ray calls the nodes that get no more cells, and parts that they did not make.
+        # What Ray calls the nodes that get no more cells, and parts that they did not run.
         self.excluded: set[str] = set()
         self.again: list[Part] = []
         self.turn = 0
@@ -115,7 +115,7 @@ class Fleet:
         job = self.job(program, listed)
         cpus = int(self.ray.cluster_resources().get("CPU", 1)) or 1
         parts = self.parts(listed, cpus)
-        # A part is made by one process, a cell at a time.
+        # A part is run by one process, one cell at a time.
         most = min(AHEAD * cpus, self.settings.jobs or AHEAD * cpus)
         # Nodes need not have this package.
         self.ray.cloudpickle.register_pickle_by_value(self.node)

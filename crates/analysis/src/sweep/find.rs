@@ -185,7 +185,7 @@ pub struct Grid {
 pub struct GridRow {
     /// The level, in words.
     pub level: String,
-    /// Median costs, one a column.
+    /// Median costs, one per column.
     pub costs: Vec<Option<f64>>,
     /// The shape of the row by itself.
     pub shape: Shape,

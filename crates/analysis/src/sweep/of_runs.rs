@@ -1,7 +1,8 @@
 //! Run files as points of a curve: a run is one measurement of one level.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use itertools::Itertools;
 use model::{CounterSet, Line, Run};
 use stats::{bounded_median, mean};
 
@@ -158,8 +159,8 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
 }
 
 fn lacks<'a>(name: &str, has: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<&str> = has.collect::<BTreeSet<_>>().into_iter().collect();
-    format!("no response is named {name:?}; the responses are {}", names.join(", "))
+    let names = has.sorted().dedup().join(", ");
+    format!("no response is named {name:?}; choose from {names}")
 }
 
 #[cfg(test)]

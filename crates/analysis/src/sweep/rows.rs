@@ -1,4 +1,4 @@
-//! One line a level, and the two levels next to a knee.
+//! One line per level, and the two levels next to a knee.
 
 use std::collections::BTreeMap;
 

@@ -14,9 +14,9 @@ const LEAST_RESPONSES: usize = 10;
 /// Most loads that are shown, the latest.
 const MOST_LOADS: usize = 10;
 const MOST_LETTERS: usize = 28;
-/// The letters of a sparkline, from the quickest to the slowest.
+/// The characters of a sparkline, from the quickest to the slowest.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Letters of a duration, and those of the columns next to a sparkline.
+/// Characters of a duration, and those of the columns next to a sparkline.
 const DURATION: usize = 6;
 const LAST: usize = DURATION + 2;
 const LONGEST: usize = DURATION + 10;

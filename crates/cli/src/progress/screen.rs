@@ -76,8 +76,8 @@ fn write(text: &str) {
     let _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());
 }
 
-/// A text in lines of at most `columns` letters, broken between words; all but the first begin with
-/// the text's own indent and two blanks more.
+/// A text in lines of at most `columns` characters, broken between words; all but the first begin
+/// with the text's own indent and two blanks more.
 pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let letters = |text: &str| text.chars().count();
     let indent = text.len() - text.trim_start().len();

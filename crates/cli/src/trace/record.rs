@@ -83,7 +83,7 @@ pub(crate) fn record(args: &RecordArgs) -> Result<()> {
     out.finish().or_wrong(name())?;
     let end = args.limit.map_or(u64::MAX, |limit| args.skip.saturating_add(limit));
     let written = recording.write(file, &header(&recording, args), args.skip..end);
-    // Whatever became of the trace, the command is not to suffer.
+    // The command must not suffer from a failure of the trace.
     let ended = recording.finish();
     let written = written.with_context(|| format!("write {}", path.display()))?;
     let ended = ended.map_err(anyhow::Error::new)?;

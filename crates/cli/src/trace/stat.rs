@@ -66,7 +66,7 @@ const HEADING: [&str; 10] = [
     "time",
 ];
 
-/// A row a block, from the heads of the blocks alone.
+/// One row per block, from the heads of the blocks alone.
 fn blocks(args: &StatArgs) -> Result<()> {
     let path = args.input.path.display();
     let file = File::open(&args.input.path).with_context(|| path.to_string())?;

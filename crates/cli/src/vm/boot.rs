@@ -38,7 +38,7 @@ pub(crate) struct BootArgs {
 const TELLING: [&str; 3] = ["Linux version ", "Kernel command line: ", "Memory: "];
 /// What warns, as it is written.
 const WARNING: [&str; 3] = ["WARNING", "BUG", "Call Trace"];
-/// What warns, in whatever letters.
+/// Words of a warning, in any case.
 const WARNING_WORDS: [&str; 2] = ["error", "fail"];
 const MOST_WARNINGS: usize = 20;
 

@@ -10,7 +10,7 @@ pub(crate) struct Page {
 
 /// A block of a page.
 pub(crate) enum Block {
-    /// A file that the reader writes: a block with its path behind the language.
+    /// A file that the reader writes: a block with its path after the language.
     File { path: String, text: String },
     /// Commands with their output.
     Console(Vec<Step>),

@@ -29,7 +29,7 @@ fn the_program_is_copied_once_and_a_damaged_copy_is_replaced() {
     assert_eq!(blake3::hash(&whole).to_hex().as_str(), hash);
     assert!(!is_copied(), "it is there");
     let mut damaged = whole.clone();
-    // Far behind everything that the kernel looks at.
+    // Far beyond everything that the kernel looks at.
     let last = damaged.len() - 1;
     damaged[last] ^= 1;
     for damage in [damaged, whole[..whole.len() / 2].to_vec()] {

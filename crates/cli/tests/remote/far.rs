@@ -1,4 +1,4 @@
-//! The other machine: what lies and runs there, and how it is measured.
+//! The other machine: what is stored and runs there, and how it is measured.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -56,7 +56,7 @@ impl Far {
         command
     }
 
-    /// Where copies of programs lie there.
+    /// Where copies of programs are stored there.
     pub(crate) fn programs(&self) -> PathBuf {
         self.fixture.path().join("far/cache/thrashlab/bin")
     }
@@ -71,7 +71,7 @@ impl Far {
         self.state().join("remote")
     }
 
-    /// What lies in the folder of sessions there.
+    /// The contents of the folder of sessions there.
     pub(crate) fn spooled(&self) -> Vec<String> {
         let entries = fs::read_dir(self.spool());
         let mut names: Vec<String> = entries
@@ -143,7 +143,7 @@ impl Far {
     }
 }
 
-/// Waits until something is so; whether it became so.
+/// Waits until a condition holds; returns whether it did.
 pub(crate) fn await_that(mut is_so: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + PATIENCE;
     while !is_so() {

@@ -120,7 +120,7 @@ fn script(fixture: &Fixture, words: &str) {
     fs::write(fixture.path().join("script.toml"), text).unwrap();
 }
 
-/// A plan of such sessions; the factor comes behind.
+/// A plan of such sessions; the factor is appended.
 const BASE: &str = r#"
 name = "planted"
 responses = ["elapsed_ns"]

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::support::{Finished, Fixture};
 
-/// The published figures, as they lie in the repository.
+/// The published figures, as they are in the repository.
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reference/resp1");
 
 fn thrashlab(fixture: &Fixture, arguments: &str) -> Finished {
@@ -18,7 +18,7 @@ fn one_run_of_all_loads_is_read_in_every_form() {
     let fixture = Fixture::new();
     let finished = fixture.finish(fixture.run("--format resp1"));
     finished.expect(0, &[]);
-    // Two lines of heading and a row a load, as in 2003: `grep '^ '` cuts them out.
+    // Two lines of heading and one row per load, as in 2003: `grep '^ '` cuts them out.
     let table: Vec<&str> = finished.stdout.lines().filter(|line| line.starts_with(' ')).collect();
     assert_eq!(table.len(), 2 + workloads::loads().count(), "{}", finished.stdout);
 

@@ -15,7 +15,7 @@ use crate::support::{Finished, Fixture, sandbox_works};
 
 /// Small pages that cost less than this share of a reference are not a condition to find.
 const LEAST_TAX: f64 = 0.05;
-/// How often a price is asked for: tests that run at the same time may have disturbed either side
+/// How often a price is requested: tests that run at the same time may have disturbed either side
 /// of it.
 const ATTEMPTS: u32 = 3;
 /// One provocation at a time: each would be the other's disturbance.

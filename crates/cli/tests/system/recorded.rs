@@ -97,7 +97,7 @@ fn record(fixture: &Fixture, words: &[&str]) -> Command {
     command
 }
 
-/// All blocks of the trace of a test, and whether the file is whole.
+/// All blocks of the trace of a test, and whether the file is complete.
 fn blocks(fixture: &Fixture) -> (Vec<Block>, bool) {
     let mut source = trace::open(&fixture.path().join("t.tlt"), Granularity::Reference).unwrap();
     let mut blocks = Vec::new();
@@ -309,7 +309,7 @@ fn what_cannot_be_recorded_is_told() {
     old.expect(2, &["machine with TLBs"]);
 }
 
-/// A shell that computes for ever, next to one that sleeps and one that computes.
+/// A shell that computes forever, next to one that sleeps and one that computes.
 fn endless(fixture: &Fixture) -> Running {
     let script = "sleep 600 & (while :; do :; done) & while :; do :; done";
     let mut running = fixture.start(record(fixture, &["--", "sh", "-c", script]));

@@ -77,7 +77,7 @@ fn every_user_issues_every_command_once_a_pass() {
             for order in orders.values() {
                 assert_eq!((order.len(), order.iter().copied().collect()), (16, all.clone()));
             }
-            assert_ne!(orders[&0], orders[&1], "each has an order of his own");
+            assert_ne!(orders[&0], orders[&1], "each has its own order");
             let firsts = passes(&run).into_iter().filter(|pass| pass.pass == 0);
             let workers: BTreeSet<u32> = firsts.map(|pass| pass.worker).collect();
             assert_eq!(workers, [0, 1].into());

@@ -29,7 +29,7 @@ impl Fixture {
         Self { dir: dir.unwrap(), user: None }
     }
 
-    /// The same for an unprivileged user, who gets a copy of the program that he can reach.
+    /// The same for an unprivileged user, who gets a copy of the program within reach.
     pub(crate) fn of_user(user: u32) -> Self {
         let fixture = Self { user: Some(user), ..Self::new() };
         fs::set_permissions(fixture.path(), PermissionsExt::from_mode(0o755)).unwrap();
@@ -195,7 +195,7 @@ impl Running {
         send(self.pid(), signal);
     }
 
-    /// Waits until something is so; fails if the invocation ends before.
+    /// Waits until a condition holds; fails if the invocation ends first.
     pub(crate) fn await_that(&mut self, what: &str, mut is_so: impl FnMut() -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !is_so() {

@@ -72,7 +72,7 @@ fn what_is_stopped_leaves_no_file() {
     let out = fixture.path().join("out.tlt");
     let mut command =
         fixture.thrashlab(&format!("trace convert - --input-format din -o {}", out.display()));
-    // A pipe with a little output that does not end: it would wait for ever.
+    // A pipe with a little output that does not end: it would wait forever.
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all("0 1000\n".repeat(5000).as_bytes()).unwrap();

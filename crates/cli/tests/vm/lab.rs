@@ -133,7 +133,7 @@ impl Lab {
         self.fixture.finish(self.run(settings, arguments))
     }
 
-    /// The run files of this test, by name; all of them must be whole.
+    /// The run files of this test, by name; all of them must be complete.
     pub(crate) fn files(&self) -> Vec<(String, Vec<u8>)> {
         let entries = fs::read_dir(self.fixture.output()).unwrap();
         let mut files: Vec<(String, Vec<u8>)> = entries

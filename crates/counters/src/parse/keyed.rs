@@ -47,7 +47,7 @@ pub fn colon_keyed(text: &str) -> Result<Pairs, ParseError> {
     not_empty(pairs)
 }
 
-/// A number and perhaps a unit behind a name and colon: `MemFree` and `kB` make `MemFree_kb`.
+/// A number and perhaps a unit after a name and colon: `MemFree` and `kB` make `MemFree_kb`.
 pub(super) fn with_unit(
     name: &str,
     rest: &str,

@@ -11,7 +11,7 @@ use super::words::{Word, Words, is_name, lines};
 pub struct Mapping {
     /// Its first address.
     pub start: u64,
-    /// The address behind its last one; above `start`.
+    /// The first address after it; above `start`.
     pub end: u64,
     /// May be read.
     pub read: bool,

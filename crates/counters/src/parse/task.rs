@@ -21,7 +21,7 @@ const COLUMNS: [(usize, &str); 13] = [
     (42, "blkio_delay_ticks"),
 ];
 
-/// Number of the first column behind the name (the state).
+/// Number of the first column after the name (the state).
 const FIRST_COLUMN: usize = 3;
 
 /// Since Linux 2.6; later columns may be missing.

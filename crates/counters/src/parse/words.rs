@@ -75,7 +75,7 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// The words of a line behind `before` bytes; `line` counts from 1.
+    /// The words of a line after `before` bytes; `line` counts from 1.
     pub(super) fn new(text: &'a str, line: usize, before: usize) -> Self {
         Self { text, line, before, read: 0 }
     }

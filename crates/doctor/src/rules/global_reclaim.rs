@@ -57,7 +57,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
             + task.delay_ns("freepages") * (1.0 - traffic.anon_share())
     });
     let yield_share = stolen / scanned.max(1.0);
-    let in_vain = if yield_share < IN_VAIN { ", most of it in vain" } else { "" };
+    let in_vain = if yield_share < IN_VAIN { ", most of it without success" } else { "" };
     let condition = format!(
         "{stolen} pages were reclaimed{in_vain}, and {refaults} file pages were read again"
     );
@@ -98,9 +98,9 @@ mod tests {
         // 900 ms x 900 / 1000, and the reclaim.
         assert_eq!(finding.lost().unwrap().lost_ns, 860_000_000);
         assert_eq!(finding.confidence, Confidence { agreeing: 3, asked: 3 });
-        assert!(!finding.condition.contains("in vain"), "{}", finding.condition);
+        assert!(!finding.condition.contains("without success"), "{}", finding.condition);
         let vain = reclaim().machine("vmstat", "pgscan_kswapd", 9000);
-        assert!(vain.found(&RULE).condition.contains("in vain"));
+        assert!(vain.found(&RULE).condition.contains("without success"));
     }
 
     #[test]

@@ -96,7 +96,7 @@ mod tests {
         // What is read is waited for, even while much is dirty.
         let reads = stream().machine("vmstat", "pgpgout", 4).machine("vmstat", "pgpgin", 4000);
         assert!(matches!(reads.verdict(&RULE), Err(NoFinding::RuledOut(_))));
-        // What is swapped out is not a write of anybody.
+        // What is swapped out is not a write by any process.
         let swaps = stream().machine("vmstat", "pswpout", 900);
         assert!(matches!(swaps.verdict(&RULE), Err(NoFinding::RuledOut(_))));
         assert!(matches!(Second::bare().verdict(&RULE), Err(NoFinding::Unable(_))));

@@ -138,7 +138,7 @@ pub(crate) fn check_volume(load: &LoadSpec) -> Result<(), String> {
     }
 }
 
-/// Levels as part of a file name, in letters that every file system and shell accepts.
+/// Levels as part of a file name, in characters that every file system and shell accepts.
 pub(crate) fn label(named: &[(String, String)]) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-._+".contains(letter);
     let levels: Vec<String> = named.iter().map(|(_, level)| level.replace('-', "_")).collect();

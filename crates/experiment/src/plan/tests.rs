@@ -66,7 +66,7 @@ fn every_block_has_every_cell_once_in_an_order_of_its_own() {
     }
     assert_eq!(runs, plan.runs(), "the order is seeded");
     let more = Plan { seeds: vec![3, 1, 2, 9], ..plan.clone() };
-    assert_eq!(more.runs()[..18], runs, "further blocks come behind");
+    assert_eq!(more.runs()[..18], runs, "further blocks come last");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn what_is_no_plan_is_refused_with_the_reason() {
             "name = \"x/y\"\n[[factor]]\nname=\"f\"\nparameter=\"load\"\nlevels=[\"a\",\"b\"]",
             "folder",
         ),
-        ("name = \"x\"\nfactor = []", "varies something"),
+        ("name = \"x\"\nfactor = []", "something to vary"),
         (&format!("name = \"x\"\nblocks = 0\n{factor}levels = [\"a\", \"b\"]"), "one block"),
         (&format!("name = \"x\"\nblocks = 2\nseeds = [1]\n{factor}levels = []"), "2 blocks and 1"),
         (&format!("name = \"x\"\nseeds = [1, 1]\n{factor}levels = [\"a\", \"b\"]"), "of its own"),

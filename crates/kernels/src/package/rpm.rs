@@ -133,7 +133,7 @@ pub(crate) mod tests {
             assert_eq!(found, expected);
             for length in 4..package.len() - 8 {
                 let cut = visit_package(&package[..length], &mut |_, _| Ok(()));
-                // An archive that is cut behind its last entry has lost nothing.
+                // An archive that is cut after its last entry has lost nothing.
                 assert!(cut.is_err() || package.len() - length < 400, "cut at {length}");
             }
         }

@@ -110,7 +110,7 @@ impl Peer {
     }
 }
 
-/// How many references a second `take` takes in pieces, of each piece the quickest of nine passes:
+/// How many references a second `take` takes in chunks, of each chunk the quickest of nine passes:
 /// what a busy machine takes from one pass it seldom takes from all.
 pub(crate) fn references_a_second<T: Copy>(pages: &[T], mut take: impl FnMut(&[T])) -> f64 {
     let mut quickest = vec![f64::INFINITY; pages.len().div_ceil(PIECE_REFERENCES)];

@@ -81,7 +81,7 @@ impl KeyTable {
         self.slots[slot as usize].position = position;
     }
 
-    /// Doubles the room; every key moves to another slot.
+    /// Doubles the capacity; every key moves to another slot.
     pub(super) fn grow(&mut self) {
         let mut larger = Self::for_length(2 * self.length);
         for Slot { key, position } in self.slots.drain(..).filter(|slot| slot.position != EMPTY) {

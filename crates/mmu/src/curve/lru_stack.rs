@@ -1,7 +1,7 @@
 //! Exact LRU stack distances (Mattson et al. 1970).
 //!
 //! The last keys are in a short list. Each other key has a mark on a line of time, where it left
-//! the list; a distance is the length of the list and the number of marks behind the key's own
+//! the list; a distance is the length of the list and the number of marks after the key's own
 //! (Bennett and Kruskal, "LRU stack processing", 1975; Olken, LBL-12370, 1981). Marks are bits; a
 //! Fenwick tree counts full words of 64. A used-up line is compacted.
 
@@ -100,7 +100,7 @@ impl LruStack {
         (self.top[0], self.top_slots[0]) = (key, slot);
     }
 
-    /// Marks behind a position that is marked.
+    /// Marks after a position that is marked.
     #[inline]
     fn marks_behind(&self, position: usize) -> u32 {
         let word = position / WORD;
@@ -151,7 +151,7 @@ impl LruStack {
         }
     }
 
-    /// Starts an empty line with room for some keys.
+    /// Starts an empty line with capacity for some keys.
     fn clear_line(&mut self, keys: usize) {
         let length = (LINE_PER_KEY * keys).next_power_of_two().max(LEAST_LINE);
         self.marks.clear();

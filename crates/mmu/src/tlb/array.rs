@@ -68,9 +68,9 @@ struct Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
     Hit,
-    /// Missed, and put into a free place.
+    /// Missed, and inserted into a free slot.
     Filled,
-    /// Missed, and put into the place of this one.
+    /// Missed, and replaced this one.
     Evicted(u64),
 }
 

@@ -166,7 +166,7 @@ impl Core {
         }
     }
 
-    /// Looks a page up behind the first level, then walks.
+    /// Looks a page up beyond the first level, then walks.
     #[inline(never)]
     fn missed(&mut self, world: &mut World, page: u64, size: PageSize, side: usize, found: Lookup) {
         self.note_miss(world, self.routes[side][size as usize][0].tlb, found);
@@ -353,7 +353,7 @@ fn route(machine: &Machine, fetch: bool, size: PageSize) -> Vec<Stop> {
     let stop = |level, size| machine.tlb(level, fetch, size).map(|tlb| Stop { tlb, size });
     (1..=machine.levels())
         .filter_map(|level| match stop(level, size) {
-            // The first level must hold every page, if need be in pieces.
+            // The first level must hold every page, if need be in chunks.
             None if level == 1 => PageSize::EACH
                 .into_iter()
                 .rev()

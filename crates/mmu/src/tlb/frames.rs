@@ -12,7 +12,7 @@ const CHUNK: u64 = 1 << 9;
 pub(crate) struct Frames {
     known: HashMap<(Owner, u32, u64), u64>,
     next: u64,
-    /// The next free piece of 2 MiB, behind `next`.
+    /// The next free chunk of 2 MiB, after `next`.
     next_chunk: u64,
 }
 

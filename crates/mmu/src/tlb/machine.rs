@@ -58,7 +58,7 @@ pub struct Tlb {
     pub entries: usize,
     /// Entries of a set; without, all are one set.
     pub ways: Option<usize>,
-    /// Which entry makes room.
+    /// Which entry is evicted.
     #[serde(default)]
     pub policy: Policy,
     /// How the set of a page is found.
@@ -115,7 +115,7 @@ pub struct WalkCache {
     pub entries: usize,
     /// Entries of a set; without, all are one set.
     pub ways: Option<usize>,
-    /// Which entry makes room.
+    /// Which entry is evicted.
     #[serde(default)]
     pub policy: Policy,
 }
@@ -146,7 +146,7 @@ pub struct Nested {
     pub entries: usize,
     /// Entries of a set; without, all are one set.
     pub ways: Option<usize>,
-    /// Which entry makes room.
+    /// Which entry is evicted.
     #[serde(default)]
     pub policy: Policy,
 }

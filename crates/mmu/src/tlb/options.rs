@@ -25,7 +25,7 @@ named! {
     pub enum Share {
         /// Nothing: every process has its own tables.
         None = "none",
-        /// Page tables that lie wholly inside a mapping of a file or a shared one.
+        /// Page tables entirely inside a mapping of a file or a shared one.
         Tables = "tables",
         /// Those, and the translations themselves.
         Translations = "translations",

@@ -54,7 +54,7 @@ pub struct TlbOutcome {
     pub hits: u64,
     /// Those that did not.
     pub misses: u64,
-    /// Translations that were put in.
+    /// Translations that were inserted.
     pub fills: u64,
     /// Translations evicted for others.
     pub evictions: u64,

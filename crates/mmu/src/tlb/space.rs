@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::page_size::{FIRST_SHARED_TAG, PAGE_MASK, PageSize};
 
-/// Number of 2 MiB pieces that are remembered as huge or not.
+/// Number of 2 MiB chunks that are remembered as huge or not.
 const REMEMBERED: usize = 256;
 /// The last page that an address can have, and one.
 const END: u64 = PAGE_MASK + 1;
@@ -16,7 +16,7 @@ pub(crate) struct Space {
     regions: BTreeMap<u64, Region>,
     /// The heap's first byte and the first one after it.
     heap: Option<(u64, u64)>,
-    /// Recent pieces of 2 MiB: number and whether huge.
+    /// Recent chunks of 2 MiB: number and whether huge.
     remembered: Box<[Option<(u64, bool)>; REMEMBERED]>,
 }
 

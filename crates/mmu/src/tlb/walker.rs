@@ -156,7 +156,7 @@ impl Walker {
     }
 }
 
-/// The owner of a piece of `2^shift` pages.
+/// The owner of a chunk of `2^shift` pages.
 fn owner(wanted: &Wanted<'_>, shift: u32) -> Owner {
     if wanted.share { wanted.space.owner(wanted.page, shift) } else { wanted.space.own() }
 }

@@ -124,8 +124,8 @@ fn broken(column: &Column, row: usize) -> Vec<String> {
 /// Columns of a terminal of unknown width.
 pub(super) const COLUMNS: usize = 80;
 
-/// Wraps a text to `width` letters; the first line begins with `first`, the others with `others`.
-/// Ends in a newline.
+/// Wraps a text to `width` characters; the first line begins with `first`, the others with
+/// `others`. Ends in a newline.
 pub(super) fn wrapped_to(width: usize, text: &str, first: &str, others: &str) -> String {
     let (mut lines, mut line, mut is_begun) = (String::new(), first.to_owned(), false);
     for word in words(text) {

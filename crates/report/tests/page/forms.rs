@@ -20,7 +20,7 @@ fn text(document: &Document<'_>) -> String {
     written("text", document)
 }
 
-/// What somebody may have put into the name of a kernel.
+/// What may be in the name of a kernel.
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>|`*";
 
 fn hostile() -> Material<'static> {

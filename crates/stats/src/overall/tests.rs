@@ -111,7 +111,7 @@ fn what_the_cells_of_a_trial_have_in_common_is_not_counted_as_evidence() {
 #[test]
 fn one_trial_with_all_cells_shows_nothing_of_trials() {
     let cells = vec![cell(0, &[1.0], &[1.2]), cell(0, &[2.0], &[2.5]), cell(0, &[3.0], &[3.5])];
-    assert!(why(cells).contains("of a single trial"));
+    assert!(why(cells).contains("has a single trial"));
 }
 
 #[test]

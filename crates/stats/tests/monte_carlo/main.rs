@@ -81,7 +81,7 @@ fn ranks_see_no_less_than_t_on_logarithms_and_far_more_under_stalls() {
 #[test]
 fn as_many_values_as_asked_for_give_the_verdict_as_often_as_promised() {
     // Standard error .013 at .8. A ratio near the margin is the hard case: power against 1 alone
-    // would have asked for too few.
+    // would have suggested too few.
     for (ratio, spread) in [(1.11, 0.1), (1.13, 0.1), (1.3, 0.3), (1.05, 0.1), (1.0, 0.15)] {
         let kept = promise(ratio, spread, 3, 1_000);
         let few = kept.more < 2_000;

@@ -126,7 +126,7 @@ impl Engine<'_> {
         self.spend(process, system_ns, count * plain_ns - system_ns);
     }
 
-    /// Advances behind these pages of the visit.
+    /// Advances past these pages of the visit.
     fn leave_behind(&mut self, process: usize, path: &Path, pages: u64) {
         let at = &mut self.processes[process];
         at.place.pages &= !pages;

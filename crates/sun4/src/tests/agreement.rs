@@ -135,7 +135,7 @@ fn program(
             }
             12 if has_calls => steps.extend([Step::Serve(1), Step::Reply]),
             13 => steps.push(if one % 8 == 0 { Step::Begin } else { Step::Answer }),
-            // A search for a child that waits for ever never ends.
+            // A search for a child that waits forever never ends.
             14 if children > 0 && !has_calls => {
                 steps.extend([Step::Sleep(40_000_000), Step::Look(1)])
             }

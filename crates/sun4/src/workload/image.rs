@@ -1,6 +1,6 @@
 //! The layout of a program's address space.
 //!
-//! As in an executable of SunOS 4: text from 0x2000, data behind it, then the heap; libraries and
+//! As in an executable of SunOS 4: text from 0x2000, data after it, then the heap; libraries and
 //! shared segments below the linker, each below the one before; the stack below 0xf8000000.
 //! Mappings begin at multiples of 128 KiB, for equal lines of a virtually addressed cache.
 

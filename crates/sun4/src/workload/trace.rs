@@ -266,7 +266,7 @@ fn touch(visits: &[(u32, u64, u64)], is_write: bool, page_bytes: u64) -> Step {
     Step::Touch(Arc::new(Path { visits, touches, is_write }), 1)
 }
 
-/// Each page as a region: segments in the order of first use, from address 0 and behind the hole.
+/// Each page as a region: segments in the order of first use, from address 0 and after the hole.
 fn regions(program: &TraceProgram, page_bytes: u64) -> Vec<Region> {
     let mut regions: Vec<Region> = Vec::new();
     for (index, (used, written)) in (0_u64..).zip(&program.pages) {

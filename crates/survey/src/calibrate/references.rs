@@ -38,14 +38,13 @@ fn has_pages(mapping: &Mapping, advice: Advice) -> Result<(), String> {
     let share = huge_kb as f64 * 1024.0 / mapping.size_bytes() as f64;
     match advice {
         Advice::Huge if share < HUGE_SHARE => Err(format!(
-            "no huge pages to compare with: of memory that asked for them {:.0} % came in huge pages \
+            "no huge pages to compare with: of the memory advised to use them, {:.0} % is in huge pages \
              (/sys/kernel/mm/transparent_hugepage/enabled)",
             100.0 * share
         )),
-        Advice::Small if share > 0.0 => Err(format!(
-            "no small pages to compare with: {:.0} % came in huge pages",
-            100.0 * share
-        )),
+        Advice::Small if share > 0.0 => {
+            Err(format!("no small pages to compare with: {:.0} % is in huge pages", 100.0 * share))
+        }
         _ => Ok(()),
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn oracle(bytes: &[u8], number: u64, queue: &mut Queue) -> Result<(),
     let (object, next) = (first_number(&bytes[4..]), first_number(&bytes[16..]).cast_signed());
     // -1 and -2: no next request, or unknown.
     if next != -1 && next != -2 && next < number.cast_signed() {
-        return Err("the next request of the object lies before this one");
+        return Err("the next request of the object comes before this one");
     }
     queue.push_back(Reference::new(page(object) << PAGE_SHIFT, Access::Load, 0).into());
     Ok(())

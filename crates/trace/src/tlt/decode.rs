@@ -24,7 +24,7 @@ pub(crate) fn decode(
         return Err("an instruction fetch is marked as a write");
     }
     runs.clear();
-    // One more, as decoding writes behind the last run.
+    // One more, as decoding writes past the last run.
     runs.resize(head.runs as usize + 1, NO_RUN);
     references.clear();
     let mut decoder = Decoder { table: EMPTY, more, runs, count: 0, open: NO_RUN, entry: NO_ENTRY };
@@ -121,7 +121,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// Goes on with references whose pages are in the table.
+    /// Continues with references whose pages are in the table.
     #[inline(always)]
     fn pages(&mut self, entries: &[u8]) -> Result<(), Fault> {
         let (mut open, mut open_entry, mut count) = (self.open, self.entry, self.count);

@@ -45,7 +45,7 @@ proptest! {
         let whole = blocks(&stretches, Granularity::Reference);
         let Ok(mut reader) = reader(&file, Granularity::Reference) else { return Ok(()) };
         let (read, error) = read(&mut reader);
-        // What comes before the change is right; what is behind it is not given out.
+        // What comes before the change is right; what comes after it is not returned.
         prop_assert_eq!(&read[..], &whole[..read.len()]);
         if read.len() < whole.len() && trace::Source::notes(&reader).cut_off.is_none() {
             let error = error.unwrap_or_default();

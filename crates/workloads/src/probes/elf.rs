@@ -1,7 +1,7 @@
 //! The tiny program of the `exec` probe: an ELF file that writes one byte to its output and exits.
 
 const BASE: u64 = 0x40_0000;
-/// Size of an ELF64 header and one program header, in bytes: the code begins behind them.
+/// Size of an ELF64 header and one program header, in bytes: the code begins after them.
 const HEADERS_BYTES: u64 = 64 + 56;
 
 /// `write(1, <itself>, 1); exit(0)` for x86-64.

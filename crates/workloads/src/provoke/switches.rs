@@ -1,4 +1,4 @@
-//! `provoke-switches`: two processes pass a byte to and fro through pipes, which is healthy.
+//! `provoke-switches`: two processes pass a byte back and forth through pipes, which is healthy.
 
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 

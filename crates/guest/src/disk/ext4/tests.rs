@@ -44,7 +44,7 @@ impl Image {
             File::options().create(true).truncate(true).read(true).write(true).open(path).unwrap();
         file.set_len(size_bytes).unwrap();
         format(&mut file, size_bytes).unwrap();
-        assert_eq!(file.metadata().unwrap().len(), size_bytes, "nothing is written behind the end");
+        assert_eq!(file.metadata().unwrap().len(), size_bytes, "nothing is written past the end");
         Self(file)
     }
 
@@ -125,7 +125,7 @@ fn check(image: &Image) {
     }
     let (mut free_blocks, mut free_inodes) = (0, 0);
     for (group, mut expected) in (0..).zip(owned.chunks(GROUP_BLOCKS as usize).map(Vec::from)) {
-        // Places behind the end count as used.
+        // Blocks past the end count as used.
         expected.resize(GROUP_BLOCKS as usize, true);
         assert!(bits(&image.block(image.u32(descriptor(group)))) == expected, "group {group}");
         assert_eq!(image.u16(descriptor(group) + 0xc), free(&expected));

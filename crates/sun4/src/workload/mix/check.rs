@@ -113,7 +113,7 @@ impl Mix {
         let is_endless = !(group.serves && group.interactions.is_some());
         let reason = "a server never ends: interactions are those of its callers";
         description.that(&format!("{path}.interactions"), is_endless, reason)?;
-        // Two that call each other would wait for ever.
+        // Two that call each other would wait forever.
         let is_last = !group.serves || group.calls.is_empty();
         description.that(&format!("{path}.calls.0"), is_last, "a server may not call others")
     }
