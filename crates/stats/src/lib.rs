@@ -6,6 +6,7 @@
 //! The default comparison is [`hodges_lehmann_ratio`]: on delays with stalls it had the most power
 //! of the methods that keep their coverage at every sample size.
 //!
+//! [`looks`] are the times at which a comparison may stop.
 //! [`mediation`] and [`breakdown`] locate a difference, [`fit`] and [`shapley`] attribute it to the
 //! factors of a design, and [`ExactBisect`] and [`NoisyBisect`] find the step within a factor.
 
@@ -33,6 +34,7 @@ mod proportions;
 mod rank_inversion;
 mod run_ratio;
 mod search;
+mod sequential;
 mod shapley;
 mod steady;
 mod t_intervals;
@@ -68,6 +70,7 @@ pub use power::{Goal, SampleSizes, minimum_detectable_ratio};
 pub use proportions::{ProportionInterval, clopper_pearson, fisher_exact_p};
 pub use rank_inversion::RatioInterval;
 pub use run_ratio::{bounded_run_ratio, run_ratio};
+pub use sequential::{Look, looks};
 pub use shapley::{Contribution, shapley, shapley_intervals, shapley_of};
 pub use steady::steady_from;
 pub use t_intervals::{LogRatio, log_ratio, mean_difference};
