@@ -50,7 +50,7 @@ pub fn read_runs(path: &Path) -> Result<Vec<(PathBuf, Run)>, StoreError> {
     run_files(path)?.into_iter().map(|file| read_run(&file).map(|run| (file, run))).collect()
 }
 
-/// A run file, or all below a folder by name. Fails when there is none or one is unreadable.
+/// A run file, or all below a folder by name, but none below a hidden folder. Fails when there is none or one is unreadable.
 pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -61,7 +61,8 @@ pub fn run_files(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
             for entry in fs::read_dir(&folder)? {
                 let entry = entry?;
                 if entry.file_type()?.is_dir() {
-                    folders.push(entry.path());
+                    let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+                    folders.extend((!is_hidden).then(|| entry.path()));
                 } else if entry.path().to_string_lossy().ends_with(SUFFIX) {
                     files.push(entry.path());
                 }
