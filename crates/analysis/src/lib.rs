@@ -1,9 +1,10 @@
-//! Comparison, attribution, bisection and sweeps of observations; the responsiveness matrix,
-//! sessions and memory jobs; the parts of delays.
+//! Comparison (also as runs are made), attribution, bisection and sweeps of observations; the
+//! responsiveness matrix, sessions and memory jobs; the parts of delays.
 //!
 //! **Invariant:** pure functions of plain data: no files, output or clocks; deterministic to the
 //! byte.
 
+pub mod ab;
 mod against_itself;
 pub mod attribution;
 pub mod bisect;

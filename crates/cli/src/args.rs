@@ -53,6 +53,8 @@ Examples:
 pub(crate) enum Command {
     /// Measure response times under each load
     Run(Box<crate::run::RunArgs>),
+    /// Run two versions or settings by turns until they surely differ
+    Ab(Box<crate::ab::AbArgs>),
     /// Find the level or commit at which a result changed
     Bisect(Box<crate::bisect::BisectArgs>),
     /// Run a plan of factors and levels; resume a stopped one
@@ -133,7 +135,7 @@ pub(crate) enum Command {
 /// The verbs by purpose, in the order of the help.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["run", "experiment", "sweep"]),
-    ("Compare", &["compare", "bisect"]),
+    ("Compare", &["ab", "compare", "bisect"]),
     ("Explain", &["attribute", "doctor", "footprint"]),
     ("Simulate", &["mmu", "trace"]),
     ("Results", &["show", "report", "import", "export", "reference"]),

@@ -78,7 +78,7 @@ pub(crate) struct CompareArgs {
 
 /// What makes the exit code 1: a regression by more than this, if a margin was given.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct FailOn(Option<f64>);
+pub(crate) struct FailOn(Option<f64>);
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<()> {
     let options = Options {
@@ -92,10 +92,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<()> {
         .map(|input| observations_as(input, None, &options))
         .collect::<Result<Vec<_>, _>>()
         .or_wrong("read what is to be compared")?;
-    let limit = args.fail_on.and_then(|FailOn(limit)| limit);
-    // A limit that was given is stronger than a margin that was not.
-    let margin = args.margin.filter(|_| limit.is_none() || settings::is_given("margin"));
-    let margin = margin.or(limit).unwrap_or(Settings::default().margin);
+    let margin = margin_or(Settings::default().margin, args.margin, args.fail_on);
     let request = Request {
         factor: args.factor.clone().or_else(|| commands(&sets)),
         responses: args.responses.clone(),
@@ -104,9 +101,16 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<()> {
     let found = compare_sets(&sets, &request).or_wrong("nothing was compared")?;
     show(&comparison_document(&found), &args.output)?;
     match args.fail_on {
-        Some(FailOn(limit)) if regressed(&found, limit.unwrap_or(0.0)) => Err(Failure::CheckFailed),
+        Some(limit) if regressed(&found, limit) => Err(Failure::CheckFailed),
         _ => Ok(()),
     }
+}
+
+/// The margin as given: a limit that was given is stronger than a margin that was not.
+pub(crate) fn margin_or(usual: f64, margin: Option<f64>, fail_on: Option<FailOn>) -> f64 {
+    let limit = fail_on.and_then(|FailOn(limit)| limit);
+    let margin = margin.filter(|_| limit.is_none() || settings::is_given("margin"));
+    margin.or(limit).unwrap_or(usual)
 }
 
 /// The factor of a single input that varies commands and nothing else.
@@ -117,8 +121,9 @@ fn commands(sets: &[Dataset]) -> Option<String> {
     varied.next().is_none().then(|| factor.name.clone())
 }
 
-/// Whether a cell, or an arm over all its cells, is a regression by more than `limit` as estimated.
-fn regressed(found: &Comparison, limit: f64) -> bool {
+/// Whether a cell, or an arm over all its cells, is a regression by more than a limit as estimated.
+pub(crate) fn regressed(found: &Comparison, FailOn(limit): FailOn) -> bool {
+    let limit = limit.unwrap_or(0.0);
     // A death has no size that a margin could forgive.
     let ratio = |cell: &Cell| match &cell.outcome {
         Outcome::Ends(_) => Some(f64::INFINITY),
@@ -146,7 +151,7 @@ fn alpha(text: &str) -> Result<f64, String> {
     }
 }
 
-fn fail_on(text: &str) -> Result<FailOn, String> {
+pub(crate) fn fail_on(text: &str) -> Result<FailOn, String> {
     let (what, limit) = match text.split_once(':') {
         Some((what, limit)) => (what, Some(margin(limit)?)),
         None => (text, None),

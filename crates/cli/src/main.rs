@@ -9,6 +9,7 @@ macro_rules! wrong {
     ($($why:tt)*) => { crate::Failure::WrongUse(anyhow::anyhow!($($why)*)) };
 }
 
+mod ab;
 mod args;
 mod attribute;
 mod bisect;
@@ -142,6 +143,7 @@ fn started(mut arguments: Vec<OsString>) -> Result<()> {
 fn execute(command: Command, settings: &Settings) -> Result<()> {
     match command {
         Command::Config(args) => config::config(&args, settings, &args::command()),
+        Command::Ab(args) => ab::ab(&args),
         Command::Run(args) => run::run(&args),
         Command::Bisect(args) => bisect::bisect(&args),
         Command::Experiment(args) => experiment::experiment(&args),

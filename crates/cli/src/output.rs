@@ -29,7 +29,7 @@ pub(crate) struct OutputArgs {
     json: bool,
 }
 
-fn format() -> impl TypedValueParser<Value = &'static OutputFormat> {
+pub(crate) fn format() -> impl TypedValueParser<Value = &'static OutputFormat> {
     PossibleValuesParser::new(possible_values())
         .try_map(|name| format_named(&name).context("unknown format"))
 }
@@ -53,6 +53,11 @@ impl OutputArgs {
     /// Standard output, for a command whose `-o` is not the result's.
     pub(crate) fn printed(json: bool) -> Self {
         Self { json, ..Self::default() }
+    }
+
+    /// Standard output in a format, for a command whose `-o` is not the result's.
+    pub(crate) fn in_format(format: Option<&'static OutputFormat>, json: bool) -> Self {
+        Self { format, ..Self::printed(json) }
     }
 
     /// The format of an option or of the file's name; else this one.

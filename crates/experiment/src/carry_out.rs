@@ -93,7 +93,12 @@ impl Laboratory {
         carried
     }
 
-    fn make_missing(&mut self, folder: &Path, driver: &mut Driver<'_>) -> Result<Carried> {
+    /// As [`Laboratory::carry_out`], but everything stays set up.
+    pub(crate) fn make_missing(
+        &mut self,
+        folder: &Path,
+        driver: &mut Driver<'_>,
+    ) -> Result<Carried> {
         let mut carried = Carried::default();
         let (mut measured, mut virtual_ones) = (Vec::new(), Vec::new());
         for order in self.orders() {

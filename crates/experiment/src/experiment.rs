@@ -64,6 +64,12 @@ impl Experiment {
         Ok(Self { folder: named_or(output, &plan.name), plan_folder, plan, text, former: None })
     }
 
+    /// An experiment of a plan that was built here, with its text. Its paths begin in the current
+    /// folder.
+    pub(crate) fn of_plan(plan: Plan, text: String, folder: PathBuf) -> Self {
+        Self { plan, text, folder, plan_folder: PathBuf::new(), former: None }
+    }
+
     /// The resolved manifest of the plan. The error names what cannot be set.
     pub fn planned(&self) -> Result<Manifest> {
         let cells = self.plan.cells(&self.plan_folder);
@@ -105,11 +111,27 @@ impl Experiment {
 
     /// Executes the runs missing from the folder.
     pub fn run(&self, lab: &mut Laboratory, driver: &mut Driver<'_>) -> Result<Carried> {
-        let manifest = with_former(manifest(&self.plan, &self.text), self.former.as_ref());
-        if self.former.as_ref() != Some(&manifest) {
-            write_manifest(&manifest, &self.folder)?;
-        }
+        self.record()?;
         lab.carry_out(&self.folder, driver)
+    }
+
+    /// Writes the manifest of the plan, with the folder's earlier runs.
+    pub(crate) fn record(&self) -> Result<()> {
+        let manifest = with_former(manifest(&self.plan, &self.text), self.former.as_ref());
+        match self.former.as_ref() == Some(&manifest) {
+            true => Ok(()),
+            false => write_manifest(&manifest, &self.folder),
+        }
+    }
+
+    /// The plan as its author wrote it.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the folder has earlier runs.
+    pub(crate) fn has_former(&self) -> bool {
+        self.former.is_some()
     }
 }
 

@@ -1,7 +1,9 @@
-//! Matrix, experiment, sweep and bisection: searches that request runs from a [`Driver`].
+//! Matrix, experiment, comparison of two levels, sweep and bisection: searches that request runs
+//! from a [`Driver`].
 //!
 //! **Invariant:** nothing here prints or knows a terminal. Displays are functions of [`Event`]s.
 
+mod ab;
 mod bisect;
 mod carry_out;
 mod cell_list;
@@ -10,6 +12,7 @@ mod error;
 mod event;
 mod execute;
 mod experiment;
+mod git;
 mod job;
 mod laboratory;
 mod machines;
@@ -25,7 +28,9 @@ mod simulated_levels;
 pub mod subject_arg;
 mod sweep;
 pub mod typed;
+mod typed_ab;
 
+pub use ab::{AB_ALPHA, Ab};
 pub use bisect::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
 pub use carry_out::{Carried, Outlook};
 pub use cell_list::{CellMaker, CellResult};
@@ -43,3 +48,4 @@ pub use simulated::{Machine, machine_text, mmu_setup};
 pub use simulated_levels::{SimulatedLevels, SimulatedRun};
 pub use subject_arg::SubjectArg;
 pub use sweep::{Form, Quantity, SearchArgs, Sweep, SweepPlan, TypedSweep, parse_sweep};
+pub use typed_ab::TypedAb;

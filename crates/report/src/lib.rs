@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** no files, output or clocks; the same input gives the same bytes.
 
+mod ab_document;
 mod attribution_text;
 mod bisect_text;
 pub mod charts;
@@ -24,6 +25,7 @@ mod trace_text;
 mod whatif_text;
 mod whole_run_text;
 
+pub use ab_document::ab_document;
 pub use attribution_text::attribution_document;
 pub use bisect_text::bisect_document;
 pub use comparison::comparison_document;

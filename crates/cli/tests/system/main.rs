@@ -7,6 +7,7 @@
 #[path = "../../../../tests/skip.rs"]
 mod skip;
 
+mod ab;
 mod attribute;
 mod before;
 mod bisected;

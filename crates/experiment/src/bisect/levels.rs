@@ -1,7 +1,6 @@
 //! Steps that are levels of a plan's factor.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use analysis::bisect::{Axis, Measured, Target};
 use analysis::{OUTCOME, Standing, Trial, from_runs};
@@ -13,6 +12,7 @@ use crate::carry_out::manifest;
 use crate::driver::Driver;
 use crate::error::{ExperimentError, Result};
 use crate::experiment::with_former;
+use crate::git::{commit, git};
 use crate::laboratory::Laboratory;
 use crate::plan::{CellPlan, Plan, PlanError, parse_plan, parse_plan_with};
 use crate::results_folder::{manifest_of, named_or, open, read_plan, write_manifest, wrong_plan};
@@ -218,22 +218,10 @@ fn chosen(plan: &Plan, name: Option<&str>) -> Result<usize, String> {
 fn commits(range: &str, repo: &Path) -> Result<Vec<String>> {
     let wrong = |why: String| ExperimentError::WrongUse(format!("--git {range}: {why}"));
     let (good, bad) = range.split_once("..").ok_or_else(|| wrong("it is not GOOD..BAD".into()))?;
-    let git = |arguments: &[&str]| -> Result<Vec<String>> {
-        let output = Command::new("git")
-            .arg("-C")
-            .arg(repo)
-            .args(arguments)
-            .output()
-            .map_err(|error| wrong(format!("start git: {error}")))?;
-        if !output.status.success() {
-            return Err(wrong(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
-    };
-    let mut names =
-        git(&["rev-parse", "--verify", "--end-of-options", &format!("{good}^{{commit}}")])?;
+    let mut names = vec![commit(repo, good).map_err(wrong)?];
     let between = format!("{good}..{bad}");
-    names.extend(git(&["rev-list", "--reverse", "--first-parent", "--end-of-options", &between])?);
+    let later = ["rev-list", "--reverse", "--first-parent", "--end-of-options", &between];
+    names.extend(git(repo, &later).map_err(wrong)?);
     Ok(names)
 }
 

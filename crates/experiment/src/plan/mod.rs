@@ -16,9 +16,9 @@ pub(crate) use cell::{check_volume, in_words, label};
 pub(crate) use parameter::job_name;
 pub(crate) use parameter::short;
 pub use parameter::{PARAMETERS, is_parameter};
-pub(crate) use read::parse_plan_with;
 pub(crate) use read::{FactorFile, factor, scalar, settings, settings_table};
 pub use read::{PlanError, parse_plan};
+pub(crate) use read::{parse_plan_with, plan_text};
 
 /// Default number of blocks: the fewest with which a signed rank test can reach 5 %.
 const DEFAULT_BLOCKS: u32 = 6;
@@ -76,6 +76,25 @@ pub struct PlanLevel {
 }
 
 impl Plan {
+    /// The plan of one factor, all responses, with a block per seed in random order.
+    pub(crate) fn of_factor(
+        name: &str,
+        base: Vec<Setting>,
+        factor: PlanFactor,
+        seeds: Vec<u64>,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            design: Design::Full,
+            seeds,
+            order: Order::Random(0),
+            responses: Vec::new(),
+            base,
+            factors: vec![factor],
+            first_cell: 1,
+        }
+    }
+
     /// The level combinations to run: for each cell the index of each factor's level. Fails, with
     /// the reason, when there is no such fraction.
     pub fn combinations(&self) -> Result<Vec<Vec<usize>>, PlanError> {

@@ -25,7 +25,7 @@ fn count(problems: usize) -> String {
     if problems == 1 { "one level".to_owned() } else { format!("{problems} levels or values") }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct PlanFile {
     name: String,
@@ -100,6 +100,23 @@ impl From<&PlanFactor> for FactorFile {
 /// Reads a plan. Errors have line and column of bad TOML, or the factor and level.
 pub fn parse_plan(text: &str) -> Result<Plan, PlanError> {
     plan(read_toml(text)?)
+}
+
+/// A plan of full design and random order as [`parse_plan`] reads it.
+pub(crate) fn plan_text(plan: &Plan) -> String {
+    let is_counted = (1..).zip(&plan.seeds).all(|(number, seed)| number == *seed);
+    let file = PlanFile {
+        name: plan.name.clone(),
+        design: None,
+        blocks: is_counted.then_some(plan.seeds.len() as u32),
+        seeds: (!is_counted).then(|| plan.seeds.clone()),
+        order_seed: 0,
+        responses: plan.responses.clone(),
+        base: settings_table(&plan.base),
+        factor: plan.factors.iter().map(FactorFile::from).collect(),
+    };
+    // All its values are valid TOML.
+    toml::to_string(&file).unwrap_or_default()
 }
 
 /// Reads a plan, but with these levels of one factor. Fails as [`parse_plan`], and for an unknown

@@ -1,0 +1,114 @@
+//! `thrashlab ab`: two levels of one factor, run by turns until it is certain how they differ.
+
+use std::path::PathBuf;
+
+use analysis::ab::{AbLook, Stop};
+use anyhow::anyhow;
+use clap::Args;
+use experiment::{AB_ALPHA, Ab, TypedAb};
+use render::OutputFormat;
+use report::ab_document;
+
+use crate::compare::{FailOn, fail_on, margin, margin_or, regressed};
+use crate::laboratory::{LabArgs, drive, failure};
+use crate::output::{OutputArgs, format, show};
+use crate::{Failure, print, settings};
+
+/// Smallest difference that matters: below it, equivalence takes more blocks than most wait for.
+const MARGIN: f64 = 0.03;
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab ab command './old' './new'              two command lines
+  thrashlab ab command './old' './new' --load cpuload --fail-on regression:5%
+                                                    under a load; for CI: exit code 1
+  thrashlab ab git v1.2 HEAD --build 'make' -- ./bench --fast
+                                                    two revisions, each built in a folder of its own
+  thrashlab ab sysctl.vm.swappiness 60 10 -- ./bench
+                                                    a kernel parameter of this host (root)
+  thrashlab ab kernel deb:A deb:B                   two kernels, in the deterministic machine
+  thrashlab ab thp always never --job vmtest        a setting of its guest
+  thrashlab ab load noload diskload --probe wake    a load, and how a probe feels it
+  thrashlab ab command './old' './new' --print-plan the plan, for `thrashlab experiment`
+
+Blocks of one run of each, in random order, until the verdict is certain: different, or equivalent
+within the margin. The chance of a wrong one is 5 % over all looks. An interrupted comparison goes
+on when it is started again. How it decides: docs/ab.md.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct AbArgs {
+    #[command(flatten)]
+    typed: TypedAb,
+
+    /// Smallest difference that matters [default: that of --fail-on, else 3%]
+    #[arg(long, value_name = "PERCENT", value_parser = margin)]
+    margin: Option<f64>,
+
+    /// Exit with 1 if B is a regression, or one by more than a margin: `regression[:15%]`
+    #[arg(long, value_name = "WHAT", value_parser = fail_on)]
+    fail_on: Option<FailOn>,
+
+    /// Print the plan (TOML) and run nothing
+    #[arg(long)]
+    print_plan: bool,
+
+    /// Folder for the run files; what it has is not run again [default: one of its name in the
+    /// user's data directory, a new one if it is over]
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+
+    #[command(flatten)]
+    lab: LabArgs,
+
+    /// Format of the result [default: text]
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
+    format: Option<&'static OutputFormat>,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
+    let margin = margin_or(MARGIN, args.margin, args.fail_on);
+    let typed = args.typed.clone().with_default_subject(!settings::is_given("subject"));
+    let mut ab = Ab::new(&typed, margin, args.output.as_deref()).map_err(failure)?;
+    if args.print_plan {
+        return print(ab.plan_text());
+    }
+    ab.open().map_err(failure)?;
+    let folder = ab.folder().to_owned();
+    let mut progress = args.lab.progress()?;
+    let mut last = None;
+    let outcome = drive(&args.lab.options, &mut progress, |driver| ab.run(&mut last, driver));
+    if let Some(look) = &last {
+        show(&ab_document(look, AB_ALPHA), &OutputArgs::in_format(args.format, args.json))?;
+    }
+    let folder = model::shown::quoted(&folder.to_string_lossy());
+    match (&outcome, &last) {
+        (Err(Failure::Interrupted), _) => {
+            progress.say(&format!("stopped; the same command goes on with it ({folder})"));
+        }
+        (Ok(()), Some(_)) => {
+            let factor = model::shown::quoted(ab.factor());
+            progress.say(&format!("run files: {folder}"));
+            progress.say(&format!("what it means: thrashlab attribute {folder}"));
+            progress.say(&format!("               thrashlab compare {folder} --factor {factor}"));
+        }
+        _ => {}
+    }
+    outcome?;
+    last.map_or(Ok(()), |look| verdict(&look, args.fail_on))
+}
+
+/// The exit code.
+fn verdict(look: &AbLook, fail_on: Option<FailOn>) -> Result<(), Failure> {
+    match fail_on {
+        _ if look.stop == Some(Stop::AllFailed) => {
+            Err(Failure::NotMeasured(anyhow!("every run failed")))
+        }
+        Some(limit) if regressed(&look.comparison, limit) => Err(Failure::CheckFailed),
+        _ => Ok(()),
+    }
+}

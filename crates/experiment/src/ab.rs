@@ -1,0 +1,153 @@
+//! The driver of an A/B comparison: one factor of two levels, block after block, until the verdict
+//! is certain.
+
+use std::path::{Path, PathBuf};
+
+use analysis::ab::{AbLook, AbRequest};
+use stats::{Look, looks};
+
+use crate::driver::Driver;
+use crate::error::{ExperimentError, Result};
+use crate::experiment::Experiment;
+use crate::laboratory::Laboratory;
+use crate::results_folder::named_or;
+use crate::typed_ab::TypedAb;
+
+/// Chance of a wrong verdict at any look.
+pub const AB_ALPHA: f64 = 0.05;
+/// Length of the hash that distinguishes comparisons of one factor.
+const HASH_LETTERS: usize = 8;
+/// Most unnamed folders of one comparison.
+const MOST_FOLDERS: u32 = 10_000;
+
+/// A comparison of two levels in progress.
+pub struct Ab {
+    experiment: Experiment,
+    request: AbRequest,
+    typed: TypedAb,
+    name: String,
+    /// The current folder, in which commands run and paths begin.
+    home: PathBuf,
+    /// Whether the results folder was named.
+    is_named: bool,
+}
+
+impl Ab {
+    /// A comparison as it was typed; a ratio within `margin` does not matter. Fails for what
+    /// cannot be set or contradicts itself.
+    pub fn new(typed: &TypedAb, margin: f64, output: Option<&Path>) -> Result<Self> {
+        let home = std::env::current_dir()
+            .map_err(|error| ExperimentError::WrongUse(format!("the current folder: {error}")))?;
+        let (plan, text) = typed.plan("ab", &home, Path::new(""))?;
+        let blocks = plan.seeds.len() as u32;
+        let looks = match typed.is_fixed() {
+            true => vec![Look { blocks, level: AB_ALPHA }],
+            false => looks(blocks, AB_ALPHA),
+        };
+        // Other blocks or another margin are another comparison: to change them after a look would
+        // make the error rate larger.
+        let hash = blake3::hash(format!("{text} {margin} {}", looks.len()).as_bytes()).to_hex();
+        let factor = typed.factor.clone();
+        let name = format!("ab-{factor}-{}", &hash[..HASH_LETTERS]);
+        let response = plan.responses[0].clone();
+        let request = AbRequest { factor, response, margin, looks };
+        let folder = named_or(output, &name);
+        let experiment = experiment(typed, &name, &home, folder)?;
+        experiment.planned()?;
+        Ok(Self {
+            experiment,
+            request,
+            typed: typed.clone(),
+            name,
+            home,
+            is_named: output.is_some(),
+        })
+    }
+
+    /// The results folder.
+    pub fn folder(&self) -> &Path {
+        &self.experiment.folder
+    }
+
+    /// The factor.
+    pub fn factor(&self) -> &str {
+        &self.request.factor
+    }
+
+    /// The plan (TOML), with the most blocks.
+    pub fn plan_text(&self) -> &str {
+        self.experiment.text()
+    }
+
+    /// Continues with the folder's runs of this comparison, if any. Without a named folder, a
+    /// comparison that is over is repeated in a new one. Fails when the folder holds another one.
+    pub fn open(&mut self) -> Result<()> {
+        for number in 2..MOST_FOLDERS {
+            self.experiment.open()?;
+            if self.is_named || !self.experiment.has_former() || !self.is_over() {
+                break;
+            }
+            let folder = named_or(None, &format!("{}-{number}", self.name));
+            self.experiment = experiment(&self.typed, &self.name, &self.home, folder)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the folder's runs have a verdict.
+    fn is_over(&self) -> bool {
+        let set = store::observations(&self.folder().to_string_lossy());
+        set.is_ok_and(|set| matches!(self.request.last_look(&set), Ok(Some(_))))
+    }
+
+    /// Runs block after block until a look has a verdict or no block is left; `last` is always the
+    /// last look. Fails when a level cannot be run or has no such response, or the user stopped it.
+    pub fn run(&mut self, last: &mut Option<AbLook>, driver: &mut Driver<'_>) -> Result<()> {
+        let seeds = self.experiment.plan.seeds.clone();
+        let mut lab = self.experiment.set_up(driver)?;
+        let outcome = (0..self.request.looks.len()).try_for_each(|position| {
+            if last.as_ref().is_some_and(|look| look.stop.is_some()) {
+                return Ok(());
+            }
+            let blocks = self.request.looks[position].blocks as usize;
+            self.experiment.plan.seeds = seeds[..blocks].to_vec();
+            lab.plan.seeds.clone_from(&self.experiment.plan.seeds);
+            *last = Some(self.look(position, &mut lab, driver)?);
+            Ok(())
+        });
+        lab.machines.close(driver);
+        outcome
+    }
+
+    /// Runs the missing runs of a look's blocks, and looks.
+    fn look(
+        &self,
+        position: usize,
+        lab: &mut Laboratory,
+        driver: &mut Driver<'_>,
+    ) -> Result<AbLook> {
+        let not_measured = |why: String| ExperimentError::NotMeasured(why);
+        self.experiment.record()?;
+        let carried = lab.make_missing(self.folder(), driver)?;
+        if carried.interrupted {
+            return Err(ExperimentError::Interrupted);
+        }
+        if let Some((run, why)) = carried.refused.first_key_value() {
+            return Err(not_measured(format!("{run}: {why}")));
+        }
+        if carried.found > 0 && position == 0 {
+            driver.note(&format!("{} runs were there already", carried.found));
+        }
+        let set = store::observations(&self.folder().to_string_lossy())?;
+        let look = self.request.look(&set, position);
+        let look = look.map_err(|error| not_measured(format!("nothing was compared: {error}")))?;
+        driver.note(&look.so_far());
+        Ok(look)
+    }
+}
+
+fn experiment(typed: &TypedAb, name: &str, home: &Path, folder: PathBuf) -> Result<Experiment> {
+    // Commands of a revision run below it.
+    let folder = home.join(folder);
+    let (plan, text) = typed.plan(name, home, &folder)?;
+    Ok(Experiment::of_plan(plan, text, folder))
+}

@@ -1,0 +1,337 @@
+//! The comparison of two levels as it is typed, and the plan that it becomes.
+
+use std::path::Path;
+
+use clap::Args;
+use model::shown::quoted;
+
+use crate::git::{commit, git};
+use crate::job::TypedJob;
+use crate::plan::{Plan, PlanError, PlanFactor, PlanLevel, is_parameter, parse_plan, plan_text};
+use crate::typed::{Seeds, Setting, seeds, setting};
+
+/// Factors whose subject is a machine of its own.
+const OF_MACHINE: [&str; 5] = ["kernel", "machine", "cmdline", "overlay", "thp"];
+/// The factors that are no parameters: command lines, revisions.
+const COMMAND: &str = "command";
+const GIT: &str = "git";
+/// The parameters that they set.
+const RUN: &str = "command.run";
+const FOLDER: &str = "command.folder";
+/// Folder of the checked-out revisions, below that of the results. Hidden: it holds no runs.
+const CHECKOUTS: &str = ".checkouts";
+/// Most letters of a level's name, which is part of the names of files.
+const LONGEST_NAME: usize = 60;
+/// Letters of a commit's name that a folder has.
+const COMMIT_LETTERS: usize = 12;
+
+/// What is compared, and with how many blocks.
+#[derive(Args, Clone, Debug)]
+pub struct TypedAb {
+    /// What differs: a parameter of plans (kernel, sysctl.NAME, sandbox.memory, load, vmtest.NAME,
+    /// …), `thp` of a guest, `command` (A and B are command lines) or `git` (revisions of the
+    /// current repository)
+    #[arg(value_name = "FACTOR")]
+    pub(crate) factor: String,
+
+    /// The first level: the reference
+    #[arg(value_name = "A")]
+    first: String,
+
+    /// The second level
+    #[arg(value_name = "B")]
+    second: String,
+
+    /// The command that is timed: --job command with this command line, in the current folder
+    #[arg(value_name = "COMMAND", last = true, conflicts_with_all = ["job", "probe"])]
+    command: Vec<String>,
+
+    /// The load: in the background
+    #[arg(long, value_name = "LOAD")]
+    load: Option<String>,
+
+    /// The job that is timed, with its settings: vmtest, vmtest:24M, touch:pages=thp, session
+    #[arg(long, value_name = "JOB", conflicts_with = "probe")]
+    job: Option<TypedJob>,
+
+    /// The probe that is timed [default: response]
+    #[arg(long, value_name = "PROBE")]
+    probe: Option<String>,
+
+    /// Where to run: as with `thrashlab run` [default of kernel, machine, cmdline, overlay and thp:
+    /// vm]
+    #[arg(long, value_name = "SUBJECT")]
+    subject: Option<String>,
+
+    /// Another parameter of the plan, as in plans: touch.pattern=chase, profile=quick
+    #[arg(long, value_name = "PARAM=VALUE", value_parser = setting)]
+    set: Vec<Setting>,
+
+    /// A command that builds each level, run by `sh -c`: with `git` in the revision's folder, else
+    /// in the current one; {level} stands for A or B
+    #[arg(long, value_name = "COMMAND")]
+    build: Option<String>,
+
+    /// The response that decides [default: delay_ns of a probe, touch_ns of vmtest and touch, else
+    /// elapsed_ns]
+    #[arg(long, value_name = "RESPONSE")]
+    response: Option<String>,
+
+    /// Exactly this many blocks, with one look at the end
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    blocks: Option<u32>,
+
+    /// Exactly these seeds, a block each: 20 (1 to 20), 5..9 or 1,2,7
+    #[arg(long, value_name = "SEEDS", value_parser = seeds, conflicts_with = "blocks")]
+    seeds: Option<Seeds>,
+
+    /// Most blocks, each a run of A and one of B, unless the verdict is certain before
+    #[arg(long, value_name = "N", default_value_t = 40,
+        value_parser = clap::value_parser!(u32).range(2..=10_000),
+        conflicts_with_all = ["blocks", "seeds"])]
+    max_blocks: u32,
+}
+
+impl TypedAb {
+    /// With a subject that is the user's default, if `is_default`: what was named otherwise, or is
+    /// needed, is stronger.
+    #[must_use]
+    pub fn with_default_subject(mut self, is_default: bool) -> Self {
+        let is_set = self.set.iter().any(|(name, _)| name == "subject");
+        let is_needed = OF_MACHINE.contains(&self.factor.as_str()) || self.factor == "subject";
+        self.subject.take_if(|_| is_default && (is_set || is_needed));
+        self
+    }
+
+    /// Whether the number of blocks is fixed, so that there is one look.
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.blocks.is_some() || self.seeds.is_some()
+    }
+
+    /// The seeds of the most blocks.
+    fn seeds(&self) -> Seeds {
+        let most = self.blocks.unwrap_or(self.max_blocks);
+        self.seeds.clone().unwrap_or_else(|| (1..=u64::from(most)).collect())
+    }
+
+    /// The plan and its text. `home` is the current folder, and `folder` that of the results for a
+    /// name. Fails for an unknown factor, a setting that contradicts another, or a revision that
+    /// does not exist.
+    pub(crate) fn plan(
+        &self,
+        name: &str,
+        home: &Path,
+        folder: &Path,
+    ) -> Result<(Plan, String), PlanError> {
+        let base = self.base(home)?;
+        let names = level_names(&self.first, &self.second);
+        let values = [&*self.first, &*self.second];
+        let levels = names.into_iter().zip(values);
+        let level = |(name, value): (String, &str)| self.level(name, value, home, folder);
+        let factor = PlanFactor {
+            name: self.factor.clone(),
+            levels: levels.map(level).collect::<Result<_, _>>()?,
+        };
+        let mut plan = Plan::of_factor(name, base, factor, self.seeds());
+        plan.responses = vec![match &self.response {
+            Some(response) => response.clone(),
+            None => usual_response(&plan.base).to_owned(),
+        }];
+        let text = plan_text(&plan);
+        // What is written must be what is run, and as good as a plan from a file.
+        Ok((parse_plan(&text)?, text))
+    }
+
+    /// The settings of both levels.
+    fn base(&self, home: &Path) -> Result<Vec<Setting>, PlanError> {
+        let mut base = Vec::new();
+        let mut add = |name: &str, value: &str| base.push((name.to_owned(), value.to_owned()));
+        let is_set = |name: &str| self.set.iter().any(|(known, _)| known == name);
+        let is_of_machine = OF_MACHINE.contains(&self.factor.as_str());
+        match &self.subject {
+            Some(subject) => add("subject", subject),
+            None if is_of_machine && !is_set("subject") => add("subject", "vm"),
+            None => {}
+        }
+        let named = [("load", &self.load), ("probe", &self.probe)];
+        for (name, value) in named {
+            value.iter().for_each(|value| add(name, value));
+        }
+        if let Some(job) = &self.job {
+            add("job", &job.name);
+            for (name, value) in &job.settings {
+                add(&format!("{}.{name}", job.name), value);
+            }
+        }
+        let is_command = self.factor == COMMAND;
+        if is_command && !self.command.is_empty() {
+            let why = "ab command A B: the command lines are A and B, and nothing follows --";
+            return Err(PlanError::Wrong(why.to_owned()));
+        }
+        if !self.command.is_empty() {
+            let words = self.command.iter().map(|word| quoted(word));
+            add(RUN, &words.collect::<Vec<_>>().join(" "));
+        }
+        let is_timed = is_command || !self.command.is_empty();
+        if is_timed {
+            add("job", COMMAND);
+        }
+        if is_timed && self.factor != GIT && !is_set(FOLDER) {
+            add(FOLDER, &home.to_string_lossy());
+        }
+        base.extend(self.set.iter().cloned());
+        Ok(base)
+    }
+
+    fn level(
+        &self,
+        name: String,
+        value: &str,
+        home: &Path,
+        folder: &Path,
+    ) -> Result<PlanLevel, PlanError> {
+        let build = self.build.as_ref().map(|build| build.replace("{level}", value));
+        let setting = |parameter: &str| vec![(parameter.to_owned(), value.to_owned())];
+        let settings = match self.factor.as_str() {
+            COMMAND => setting(RUN),
+            "thp" => setting("subject.thp"),
+            GIT => return revision(name, value, build, home, folder),
+            parameter if is_parameter(parameter) => setting(parameter),
+            other => {
+                let why = format!(
+                    "{other:?} is neither a parameter of plans (docs/experiments.md lists them) \
+                     nor thp, command or git"
+                );
+                return Err(PlanError::Wrong(why));
+            }
+        };
+        Ok(PlanLevel { name, settings, build })
+    }
+}
+
+/// The level of a revision: a clone of its own that shares the repository's objects, so that
+/// nothing is written to the repository.
+fn revision(
+    name: String,
+    revision: &str,
+    build: Option<String>,
+    home: &Path,
+    folder: &Path,
+) -> Result<PlanLevel, PlanError> {
+    let commit = commit(home, revision).map_err(PlanError::Wrong)?;
+    let path = |question: &str| {
+        let lines = git(home, &["rev-parse", question]).map_err(PlanError::Wrong)?;
+        Ok(lines.into_iter().next().unwrap_or_default())
+    };
+    let (repo, below) = (path("--show-toplevel")?, path("--show-prefix")?);
+    let checkout = folder.join(CHECKOUTS).join(&commit[..COMMIT_LETTERS.min(commit.len())]);
+    let here = checkout.join(below).to_string_lossy().into_owned();
+    let [repo, checkout, there] = [&repo, &*checkout.to_string_lossy(), &here].map(quoted);
+    let clone = format!("git clone --quiet --shared --no-checkout {repo} {checkout}");
+    let check_out = format!("git -C {checkout} checkout --quiet --detach {commit}");
+    let build = build.map_or_else(String::new, |build| format!(" && cd {there} && (\n{build}\n)"));
+    let build = format!("{{ test -d {checkout} || {clone}; }} && {check_out}{build}");
+    Ok(PlanLevel { name, settings: vec![(FOLDER.to_owned(), here)], build: Some(build) })
+}
+
+/// Names of the levels, which differ and are not too long for names of files.
+fn level_names(first: &str, second: &str) -> [String; 2] {
+    let short = |text: &str| text.chars().take(LONGEST_NAME).collect::<String>();
+    let (one, other) = (short(first), short(second));
+    match one == other {
+        false => [one, other],
+        true => [format!("{one} (first)"), format!("{other} (second)")],
+    }
+}
+
+/// The usual deciding response of what these settings time.
+fn usual_response(base: &[Setting]) -> &'static str {
+    let job = base.iter().rev().find(|(name, _)| name == "job");
+    match job.map(|(_, job)| job.as_str()) {
+        None => "delay_ns",
+        Some("vmtest" | "touch") => "touch_ns",
+        Some(_) => "elapsed_ns",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        ab: TypedAb,
+    }
+
+    fn plan(line: &[&str]) -> Result<(Plan, String), PlanError> {
+        let line = Line::try_parse_from(["ab"].iter().chain(line)).unwrap();
+        line.ab.plan("name", Path::new("/home/me"), Path::new("/results"))
+    }
+
+    fn settings(plan: &Plan, level: usize) -> Vec<String> {
+        let of_level = plan.base.iter().chain(&plan.factors[0].levels[level].settings);
+        of_level.map(|(name, value)| format!("{name}={value}")).collect()
+    }
+
+    #[test]
+    fn a_parameter_becomes_a_plan_of_two_levels() {
+        let line =
+            ["touch.pages", "small", "thp", "--job", "touch:footprint=8M", "--load", "cpuload"];
+        let (found, text) = plan(&line).unwrap();
+        assert_eq!(found.seeds.len(), 40);
+        assert_eq!(found.responses, ["touch_ns"]);
+        let both = ["job=touch", "load=cpuload", "touch.footprint=8M"];
+        assert_eq!(settings(&found, 1)[..3], both);
+        assert_eq!(settings(&found, 1)[3], "touch.pages=thp");
+        assert_eq!(parse_plan(&text).unwrap(), found, "{text}");
+        assert!(text.contains("blocks = 40") && !text.contains("seeds"), "{text}");
+        let (seeded, text) = plan(&["load", "noload", "cpuload", "--seeds", "3,5"]).unwrap();
+        assert_eq!((seeded.seeds, seeded.responses), (vec![3, 5], vec!["delay_ns".to_owned()]));
+        assert!(text.contains("seeds = [3, 5]"), "{text}");
+    }
+
+    #[test]
+    fn commands_run_in_the_current_folder_and_words_stay_words() {
+        let line = ["sysctl.vm.swappiness", "60", "10", "--", "./my bench", "--fast", "it's"];
+        let (found, _) = plan(&line).unwrap();
+        let expected = [
+            r"command.folder=/home/me",
+            r"command.run='./my bench' --fast 'it'\''s'",
+            "job=command",
+        ];
+        assert_eq!(settings(&found, 0)[..3], expected);
+        let (found, _) = plan(&["command", "./old", "./new -x"]).unwrap();
+        assert_eq!(settings(&found, 1).last().unwrap(), "command.run=./new -x");
+        assert_eq!(found.factors[0].levels[1].name, "./new -x");
+        let told = plan(&["command", "./a", "./b", "--", "./c"]).unwrap_err().to_string();
+        assert!(told.contains("nothing follows --"), "{told}");
+    }
+
+    #[test]
+    fn a_level_against_itself_has_two_names_and_long_ones_are_cut() {
+        assert_eq!(level_names("a", "a"), ["a (first)", "a (second)"]);
+        assert_eq!(level_names("a", "b"), ["a", "b"]);
+        let long = "x".repeat(300);
+        let [one, other] = level_names(&format!("{long}a"), &format!("{long}b"));
+        assert!(one != other && one.chars().count() <= LONGEST_NAME + 10, "{one}");
+    }
+
+    #[test]
+    fn a_machine_of_its_own_is_the_default_where_it_is_needed() {
+        let (found, _) = plan(&["thp", "always", "never", "--job", "vmtest"]).unwrap();
+        assert!(settings(&found, 0).contains(&"subject=vm".to_owned()), "{found:?}");
+        assert!(settings(&found, 0).contains(&"subject.thp=always".to_owned()), "{found:?}");
+        let told = plan(&["colour", "red", "blue"]).unwrap_err().to_string();
+        assert!(told.contains("\"colour\" is neither"), "{told}");
+        let default = |line: &[&str]| {
+            let line = Line::try_parse_from(["ab"].iter().chain(line)).unwrap();
+            line.ab.with_default_subject(true).subject
+        };
+        assert_eq!(default(&["kernel", "a", "b", "--subject", "sandbox"]), None);
+        let kept = default(&["load", "noload", "cpuload", "--subject", "sandbox"]);
+        assert_eq!(kept.as_deref(), Some("sandbox"));
+    }
+}
