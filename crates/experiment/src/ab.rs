@@ -7,7 +7,7 @@ use analysis::ab::{AbLook, AbRequest};
 use stats::{Look, looks};
 
 use crate::driver::Driver;
-use crate::error::ExperimentError;
+use crate::error::{ExperimentError, Result};
 use crate::experiment::Experiment;
 use crate::laboratory::Laboratory;
 use crate::results_folder::named_or;
@@ -35,11 +35,7 @@ pub struct Ab {
 impl Ab {
     /// A comparison as it was typed; a ratio within `margin` does not matter. Fails for what
     /// cannot be set or contradicts itself.
-    pub fn new(
-        typed: &TypedAb,
-        margin: f64,
-        output: Option<&Path>,
-    ) -> Result<Self, ExperimentError> {
+    pub fn new(typed: &TypedAb, margin: f64, output: Option<&Path>) -> Result<Self> {
         let home = std::env::current_dir()
             .map_err(|error| ExperimentError::WrongUse(format!("the current folder: {error}")))?;
         let (plan, text) = typed.plan("ab", &home, Path::new(""))?;
@@ -85,7 +81,7 @@ impl Ab {
 
     /// Continues with the folder's runs of this comparison, if any. Without a named folder, a
     /// comparison that is over is repeated in a new one. Fails when the folder holds another one.
-    pub fn open(&mut self) -> Result<(), ExperimentError> {
+    pub fn open(&mut self) -> Result<()> {
         for number in 2..MOST_FOLDERS {
             self.experiment.open()?;
             if self.is_named || !self.experiment.has_former() || !self.is_over() {
@@ -105,11 +101,7 @@ impl Ab {
 
     /// Runs block after block until a look has a verdict or no block is left; `last` is always the
     /// last look. Fails when a level cannot be run or has no such response, or the user stopped it.
-    pub fn run(
-        &mut self,
-        last: &mut Option<AbLook>,
-        driver: &mut Driver<'_>,
-    ) -> Result<(), ExperimentError> {
+    pub fn run(&mut self, last: &mut Option<AbLook>, driver: &mut Driver<'_>) -> Result<()> {
         let seeds = self.experiment.plan.seeds.clone();
         let mut lab = self.experiment.set_up(driver)?;
         let outcome = (0..self.request.looks.len()).try_for_each(|position| {
@@ -132,7 +124,7 @@ impl Ab {
         position: usize,
         lab: &mut Laboratory,
         driver: &mut Driver<'_>,
-    ) -> Result<AbLook, ExperimentError> {
+    ) -> Result<AbLook> {
         let not_measured = |why: String| ExperimentError::NotMeasured(why);
         self.experiment.record()?;
         let carried = lab.make_missing(self.folder(), driver)?;
@@ -153,12 +145,7 @@ impl Ab {
     }
 }
 
-fn experiment(
-    typed: &TypedAb,
-    name: &str,
-    home: &Path,
-    folder: PathBuf,
-) -> Result<Experiment, ExperimentError> {
+fn experiment(typed: &TypedAb, name: &str, home: &Path, folder: PathBuf) -> Result<Experiment> {
     // Commands of a revision run below it.
     let folder = home.join(folder);
     let (plan, text) = typed.plan(name, home, &folder)?;

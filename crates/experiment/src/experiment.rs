@@ -116,7 +116,7 @@ impl Experiment {
     }
 
     /// Writes the manifest of the plan, with the folder's earlier runs.
-    pub(crate) fn record(&self) -> Result<(), ExperimentError> {
+    pub(crate) fn record(&self) -> Result<()> {
         let manifest = with_former(manifest(&self.plan, &self.text), self.former.as_ref());
         match self.former.as_ref() == Some(&manifest) {
             true => Ok(()),
