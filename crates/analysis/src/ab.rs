@@ -30,7 +30,7 @@ pub struct AbLook {
     pub looks: usize,
     /// α at this look: 1 - α is the confidence of its interval.
     pub level: f64,
-    /// Why no further block is needed; `None` to go on.
+    /// Why no further block is needed; `None` to continue.
     pub stop: Option<Stop>,
     /// The levels compared at this α.
     pub comparison: Comparison,

@@ -116,7 +116,8 @@ impl<'a> Repetitions<'a> {
     fn new(all: Vec<&'a WorkRecord>) -> Self {
         let is_failed = |work: &&WorkRecord| work.failure.is_some() && work.completed_ns.is_some();
         let (failed, worked): (Vec<_>, Vec<_>) = all.into_iter().partition(is_failed);
-        let times: Vec<f64> = worked.iter().map(|work| repetition_ns(work).value.max(1.0)).collect();
+        let times: Vec<f64> =
+            worked.iter().map(|work| repetition_ns(work).value.max(1.0)).collect();
         let most = MOST_COLD * times.len() as f64;
         let cold = steady_from(&times).filter(|from| *from as f64 <= most).unwrap_or(0);
         let (cold, counted) = worked.split_at(cold);
@@ -133,10 +134,7 @@ pub(crate) fn repetition_ns(work: &WorkRecord) -> Observation {
 
 impl CommandTimes {
     /// The table of the runs of one invocation; runs of other measures are omitted.
-    pub fn from_runs<'a>(
-        runs: impl IntoIterator<Item = &'a Run>,
-        skipped: Skipped,
-    ) -> Self {
+    pub fn from_runs<'a>(runs: impl IntoIterator<Item = &'a Run>, skipped: Skipped) -> Self {
         let all: Vec<&Run> = runs.into_iter().collect();
         let is_own = |run: &&Run| run.header.as_ref().is_some_and(|it| job(it).is_some());
         let runs: Vec<&Run> = all.iter().copied().filter(is_own).collect();
@@ -229,7 +227,7 @@ fn with_ratios(mut rows: Vec<(CommandTime, Units)>) -> Vec<CommandTime> {
             let is_other = |other: &CommandTime| other.command == command && other.load == load;
             let other = rows.iter().position(|(other, _)| is_other(other))?;
             let other = &rows.get(other).filter(|_| other != index)?.1;
-            // Within a seed the pieces of the baseline are no repetitions of the experiment.
+            // Within a seed the pieces of the baseline do not repeat the experiment.
             if units.has_seeds() { units.ratio_to(other) } else { units.of_samples(other) }
         };
         let ratios = (to(&row.command, BASELINE), to(&first, &row.load));

@@ -88,7 +88,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     let folder = model::shown::quoted(&folder.to_string_lossy());
     match (&outcome, &last) {
         (Err(Failure::Interrupted), _) => {
-            progress.say(&format!("stopped; the same command goes on with it ({folder})"));
+            progress.say(&format!("stopped; the same command resumes it ({folder})"));
         }
         (Ok(()), Some(_)) => {
             let factor = model::shown::quoted(ab.factor());

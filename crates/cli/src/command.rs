@@ -53,7 +53,7 @@ pub(crate) struct CommandArgs {
     #[arg(long, value_name = "FILE", requires = "timed")]
     input: Option<PathBuf>,
 
-    /// Go on when the command fails; failed repetitions are counted
+    /// Continue when the command fails; failed repetitions are counted
     #[arg(long, short, requires = "timed")]
     ignore_failure: bool,
 

@@ -135,7 +135,7 @@ impl Ab {
             return Err(not_measured(format!("{run}: {why}")));
         }
         if carried.found > 0 && position == 0 {
-            driver.note(&format!("{} runs were there already", carried.found));
+            driver.note(&format!("{} runs already existed", carried.found));
         }
         let set = store::observations(&self.folder().to_string_lossy())?;
         let look = self.request.look(&set, position);

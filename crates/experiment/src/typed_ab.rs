@@ -12,7 +12,7 @@ use crate::typed::{Seeds, Setting, seeds, setting};
 
 /// Factors whose subject is a machine of its own.
 const OF_MACHINE: [&str; 5] = ["kernel", "machine", "cmdline", "overlay", "thp"];
-/// The factors that are no parameters: command lines, revisions.
+/// The factors besides parameters: command lines, revisions.
 const COMMAND: &str = "command";
 const GIT: &str = "git";
 /// The parameters that they set.

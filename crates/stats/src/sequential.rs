@@ -97,7 +97,7 @@ impl Walk {
         first_float_where(0.0, FARTHEST, |z| self.beyond(blocks, z) <= chance)
     }
 
-    /// Goes on within a boundary.
+    /// Continues within a boundary.
     fn go_on(&mut self, blocks: f64, z: f64) {
         let (limit, step) = (z * blocks.sqrt(), self.step(blocks));
         let width = 2.0 * limit / (POINTS - 1) as f64;

@@ -44,7 +44,7 @@ pub struct StageOptions {
     pub origins: BTreeMap<String, String>,
     /// Test hook: freeze the prober.
     pub freeze: Option<Freeze>,
-    /// Whether runs go on when the user has logged out.
+    /// Whether runs continue when the user has logged out.
     #[serde(skip)]
     pub outlives_login: bool,
 }

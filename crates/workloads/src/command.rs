@@ -28,7 +28,7 @@ const SLOW_NS: u64 = 30 * SECOND_NS;
 const FEWEST_SLOW: u64 = 5;
 const MOST: u64 = 1000;
 
-/// The commands of the user, a line each in `run`, all once per pass in random order.
+/// The commands of the user, one line each in `run`, all once per pass in random order.
 pub const COMMAND: Workload = Workload {
     name: model::COMMAND,
     about: "your own commands, repeated until their times are known",
@@ -50,7 +50,7 @@ pub const COMMAND: Workload = Workload {
     ..Workload::new(Work::Job)
 };
 
-/// When a command line of the user beside the measured ones is executed.
+/// When another command line of the user is executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hook {
     /// Once, before the first repetition.

@@ -164,7 +164,7 @@ impl SubjectSetting {
                 Err(format!("sandbox.{name}: the subject {kind} has no sandbox"))
             }
             (SettingTarget::Machine, _) => {
-                Err(format!("machine.{name}: the subject {kind} is no machine"))
+                Err(format!("machine.{name}: the subject {kind} is not a machine"))
             }
             (SettingTarget::Simulator, _) => {
                 Err(format!("mmu.{name}: the subject {kind} is not simulated"))
