@@ -19,21 +19,25 @@ const MARGIN: f64 = 0.03;
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab ab command './old' './new'              two command lines
+  thrashlab ab command './old' './new'    two command lines
   thrashlab ab command './old' './new' --load cpuload --fail-on regression:5%
-                                                    under a load; for CI: exit code 1
+                        under a load; for CI: exit code 1
   thrashlab ab git v1.2 HEAD --build 'make' -- ./bench --fast
-                                                    two revisions, each built in a folder of its own
+                        two revisions, each built in its own folder
   thrashlab ab sysctl.vm.swappiness 60 10 -- ./bench
-                                                    a kernel parameter of this host (root)
-  thrashlab ab kernel deb:A deb:B                   two kernels, in the deterministic machine
-  thrashlab ab thp always never --job vmtest        a setting of its guest
-  thrashlab ab load noload diskload --probe wake    a load, and how a probe feels it
-  thrashlab ab command './old' './new' --print-plan the plan, for `thrashlab experiment`
+                        a kernel parameter of this host (root)
+  thrashlab ab kernel deb:A deb:B         two kernels, in the deterministic machine
+  thrashlab ab thp always never --job vmtest
+                        a setting of its guest
+  thrashlab ab load noload cpuload --probe wake
+                        the delays of a probe with and without a load
+  thrashlab ab command './old' './new' --print-plan
+                        the plan, for `thrashlab experiment`
 
-Blocks of one run of each, in random order, until the verdict is certain: different, or equivalent
-within the margin. The chance of a wrong one is 5 % over all looks. An interrupted comparison goes
-on when it is started again. How it decides: docs/ab.md.";
+Blocks of one run of each, in random order, until the verdict is certain:
+different, or equivalent within the margin. The chance of a wrong one is 5 %
+over all looks. To resume an interrupted comparison, run the same command again.
+How it decides: docs/ab.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -45,7 +49,8 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "PERCENT", value_parser = margin)]
     margin: Option<f64>,
 
-    /// Exit with 1 if B is a regression, or one by more than a margin: `regression[:15%]`
+    /// Exit with 1 on a regression, of a cell or over all cells, or only on one beyond a margin:
+    /// `regression[:15%]`
     #[arg(long, value_name = "WHAT", value_parser = fail_on)]
     fail_on: Option<FailOn>,
 
@@ -88,7 +93,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     let folder = model::shown::quoted(&folder.to_string_lossy());
     match (&outcome, &last) {
         (Err(Failure::Interrupted), _) => {
-            progress.say(&format!("stopped; the same command resumes it ({folder})"));
+            progress.say(&format!("stopped; run the same command again to resume it ({folder})"));
         }
         (Ok(()), Some(_)) => {
             let factor = model::shown::quoted(ab.factor());

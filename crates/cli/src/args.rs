@@ -53,7 +53,7 @@ Examples:
 pub(crate) enum Command {
     /// Measure response times under each load
     Run(Box<crate::run::RunArgs>),
-    /// Run two versions or settings by turns until they surely differ
+    /// Run two versions or settings in turn until it is certain
     Ab(Box<crate::ab::AbArgs>),
     /// Find the level or commit at which a result changed
     Bisect(Box<crate::bisect::BisectArgs>),
@@ -147,7 +147,7 @@ pub(crate) fn command() -> clap::Command {
     let command = Cli::command();
     let styles = command.get_styles();
     let (heading, literal) = (styles.get_header(), styles.get_literal());
-    let mut help = String::from("{about}\n{usage-heading} {usage}\n\n");
+    let mut help = String::from("{about}\n{usage-heading} {usage}\n");
     for (group, verbs) in GROUPS {
         for (row, verb) in verbs.iter().enumerate() {
             let group = if row == 0 { group } else { "" };

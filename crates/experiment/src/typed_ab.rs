@@ -46,15 +46,15 @@ pub struct TypedAb {
     #[arg(value_name = "COMMAND", last = true, conflicts_with_all = ["job", "probe"])]
     command: Vec<String>,
 
-    /// The load: in the background
+    /// The load in the background
     #[arg(long, value_name = "LOAD")]
     load: Option<String>,
 
-    /// The job that is timed, with its settings: vmtest, vmtest:24M, touch:pages=thp, session
+    /// Time work instead of a probe: vmtest, vmtest:24M, touch:pages=thp, session
     #[arg(long, value_name = "JOB", conflicts_with = "probe")]
     job: Option<TypedJob>,
 
-    /// The probe that is timed [default: response]
+    /// The interaction that is timed [default: response]
     #[arg(long, value_name = "PROBE")]
     probe: Option<String>,
 
@@ -72,16 +72,16 @@ pub struct TypedAb {
     #[arg(long, value_name = "COMMAND")]
     build: Option<String>,
 
-    /// The response that decides [default: delay_ns of a probe, touch_ns of vmtest and touch, else
+    /// The cost of work: the response that decides [default: delay_ns of a probe, touch_ns of vmtest and touch, else
     /// elapsed_ns]
     #[arg(long, value_name = "RESPONSE")]
     response: Option<String>,
 
-    /// Exactly this many blocks, with one look at the end
+    /// Blocks, each a pass through all cells: exactly this many, with one look at the end
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     blocks: Option<u32>,
 
-    /// Exactly these seeds, a block each: 20 (1 to 20), 5..9 or 1,2,7
+    /// Seeds of the blocks: exactly these; 20 (1 to 20), 5..9 or 1,2,7
     #[arg(long, value_name = "SEEDS", value_parser = seeds, conflicts_with = "blocks")]
     seeds: Option<Seeds>,
 

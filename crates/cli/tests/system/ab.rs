@@ -37,7 +37,7 @@ fn a_difference_is_certain_after_few_blocks_and_fails_in_ci() {
     assert_nothing_left(&fixture, 0, &queues);
     // Again, from the folder: the same, without a run. The margin was that of --fail-on.
     let again = ab(&fixture, &format!("{line} --margin 10% --json"));
-    again.expect(0, &["runs were there already"]);
+    again.expect(0, &["runs already existed"]);
     let found = json(&again);
     assert_eq!(found["stop"], "different");
     let blocks = found["blocks"].as_u64().unwrap();
@@ -83,7 +83,7 @@ fn an_interrupted_comparison_goes_on() {
     let files = || fs::read_dir(fixture.output()).map_or(0, Iterator::count);
     running.await_that("two runs and the manifest", || files() >= 3);
     running.signal(Signal::INT);
-    running.wait().expect(130, &["the same command goes on with it"]);
+    running.wait().expect(130, &["run the same command again to resume it"]);
     let finished = fixture.finish(fixture.thrashlab(&line));
     finished.expect(0, &["already"]);
     assert!(finished.sentences().contains("one look was planned"), "{}", finished.stdout);
