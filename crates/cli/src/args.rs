@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Cells(crate::cells::CellsArgs),
     /// Measure a cost over a range of a parameter: curve and knee
     Sweep(Box<crate::sweep::SweepArgs>),
+    /// Find the memory a command needs: what each limit costs
+    Limit(Box<crate::limit::Arguments>),
     /// Print results: a folder, a run file or a published table
     Show(crate::show::ShowArgs),
     /// Show what differs between results, and how certain that is
@@ -132,7 +134,7 @@ pub(crate) enum Command {
 
 /// The verbs by purpose, in the order of the help.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Measure", &["run", "experiment", "sweep"]),
+    ("Measure", &["run", "experiment", "sweep", "limit"]),
     ("Compare", &["compare", "bisect"]),
     ("Explain", &["attribute", "doctor", "footprint"]),
     ("Simulate", &["mmu", "trace"]),

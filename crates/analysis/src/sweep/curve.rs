@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::PriceSettings;
+
 /// Measurements over the levels of one parameter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Curve {
@@ -46,6 +48,9 @@ pub struct Point {
     pub figures: BTreeMap<String, f64>,
     /// Increases of kernel counters meanwhile, by source and name: `vmstat.pgmajfault`.
     pub counters: BTreeMap<String, f64>,
+    /// Largest sizes of the control group meanwhile: `peak_bytes`, `anonymous_bytes`, `file_bytes`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sizes: BTreeMap<String, f64>,
 }
 
 /// How a curve is read.
@@ -57,6 +62,10 @@ pub struct Settings {
     pub present: Option<f64>,
     /// The end of the plateau; `None` = where the cost is lower.
     pub plateau: Option<End>,
+    /// What a limit may cost; `None` = the knee is looked for. With it the search takes the first
+    /// end of the range for no limit, goes down until the work dies or is too expensive, narrows
+    /// where the price is reached and where the work dies, and measures both sides again.
+    pub price: Option<PriceSettings>,
 }
 
 /// An end of the levels.
