@@ -64,6 +64,8 @@ pub(crate) enum Command {
     Cells(crate::cells::CellsArgs),
     /// Measure a cost over a range of a parameter: curve and knee
     Sweep(Box<crate::sweep::SweepArgs>),
+    /// Find the memory a command needs: what each limit costs
+    Limit(Box<crate::limit::Arguments>),
     /// Print results: a folder, a run file or a published table
     Show(crate::show::ShowArgs),
     /// Show what differs between results, and how certain that is
@@ -98,7 +100,7 @@ pub(crate) enum Command {
     /// Show the settings in force, and where each comes from
     Config(crate::config::ConfigArgs),
     /// Print a completion script for a shell
-    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    #[command(after_help = COMPLETIONS_EXAMPLES, hide = true)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -134,12 +136,12 @@ pub(crate) enum Command {
 
 /// The verbs by purpose, in the order of the help.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Measure", &["run", "experiment", "sweep"]),
+    ("Measure", &["run", "experiment", "sweep", "limit"]),
     ("Compare", &["ab", "compare", "bisect"]),
     ("Explain", &["attribute", "doctor", "footprint"]),
     ("Simulate", &["mmu", "trace"]),
     ("Results", &["show", "report", "import", "export", "reference"]),
-    ("Machine", &["vm", "cache", "config", "completions", "man"]),
+    ("Machine", &["vm", "cache", "config", "man"]),
 ];
 
 /// The command line, with the verbs grouped by purpose in the help.

@@ -25,6 +25,7 @@ mod footprint;
 mod guests;
 mod import;
 mod laboratory;
+mod limit;
 mod mmu;
 mod old_names;
 #[cfg(test)]
@@ -150,6 +151,7 @@ fn execute(command: Command, settings: &Settings) -> Result<()> {
         Command::Experiment(args) => experiment::experiment(&args),
         Command::Cells(args) => cells::cells(&args),
         Command::Sweep(args) => sweep::sweep(&args),
+        Command::Limit(args) => limit::limit(&args),
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Attribute(args) => attribute::attribute(&args),

@@ -121,17 +121,22 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<()> {
         return redraw(args, what);
     }
     let what = args.what.as_deref().unwrap_or_default();
-    let mut sweep = Sweep::new(what, args.typed(), args.output.as_deref()).map_err(failure)?;
+    let sweep = Sweep::new(what, args.typed(), args.output.as_deref()).map_err(failure)?;
     if args.dry_run {
         return print(&plan_text(&sweep.plan));
     }
+    carry_out(sweep, &args.lab, args.json)
+}
+
+/// Measures, and prints what was found; it may continue an earlier one.
+pub(crate) fn carry_out(mut sweep: Sweep, lab: &LabArgs, json: bool) -> Result<()> {
     sweep.open().map_err(failure)?;
-    let mut progress = args.lab.progress()?;
-    let outcome = drive(&args.lab.options, &mut progress, |driver| sweep.run(driver));
+    let mut progress = lab.progress()?;
+    let outcome = drive(&lab.options, &mut progress, |driver| sweep.run(driver));
     let curves = sweep.curves().map_err(failure)?;
     let is_known = curves.rows.iter().any(|(_, curve)| has_costs(curve));
     if is_known {
-        show(args, &curves, &sweep.plan.settings.find)?;
+        show(json, &curves, &sweep.plan.settings.find)?;
     }
     let folder = sweep.folder.display();
     match outcome {
@@ -189,7 +194,7 @@ fn redraw(args: &SweepArgs, what: &str) -> Result<()> {
         let present = present.map_err(|why| wrong!("--present: {why}"))?;
         settings.present = Some(present);
     }
-    show(args, &curves, &settings)
+    show(args.json, &curves, &settings)
 }
 
 fn plan_of(curves: &Curves) -> Option<SweepPlan> {
@@ -221,10 +226,10 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
     }
 }
 
-fn show(args: &SweepArgs, curves: &Curves, settings: &Settings) -> Result<()> {
+fn show(json: bool, curves: &Curves, settings: &Settings) -> Result<()> {
     let view = view(curves, settings);
     let document = sweep_document(&view).with_json(|| as_json(&view));
-    output::show(&document, &OutputArgs::printed(args.json))
+    output::show(&document, &OutputArgs::printed(json))
 }
 
 fn as_json(view: &SweepView<'_>) -> Value {

@@ -1,6 +1,7 @@
 //! A sweep as a document: facts, knee, table of levels, curve, and the counters under the knee.
 
 mod chart;
+mod limit;
 mod sentences;
 mod tables;
 
@@ -71,7 +72,10 @@ impl SweepView<'_> {
     /// A sentence on the knee of each curve.
     pub(crate) fn knees(&self) -> impl Iterator<Item = String> {
         self.rows.iter().map(|row| {
-            let knee = knee_sentence(row.curve, &row.found, self.least_rise);
+            let knee = match &row.found.priced {
+                Some(priced) => limit::answer(row.curve, priced),
+                None => knee_sentence(row.curve, &row.found, self.least_rise),
+            };
             match (&self.by, row.label.as_str()) {
                 (_, "") => knee,
                 (None, label) => format!("{label}: {knee}"),
@@ -93,10 +97,13 @@ impl SweepView<'_> {
 
 /// The whole sweep.
 pub fn sweep_document(view: &SweepView<'_>) -> Document<'static> {
-    let Some(SweepRow { curve, .. }) = view.rows.first() else { return Document::default() };
+    let Some(SweepRow { curve, found, .. }) = view.rows.first() else {
+        return Document::default();
+    };
     let Curve { response, parameter, cost_unit, .. } = curve;
     let unit = if cost_unit.is_empty() { String::new() } else { format!(" ({cost_unit})") };
-    let title = format!("Sweep: {response}{unit} over {parameter}");
+    let what = if found.priced.is_some() { "Limit" } else { "Sweep" };
+    let title = format!("{what}: {response}{unit} over {parameter}");
     let verdicts = view.knees().map(|text| Verdict { text, tone: Tone::Plain }).collect();
     Document { title, verdicts, ..Document::of(sweep_blocks(view)) }.with_facts(sweep_facts(view))
 }
@@ -128,6 +135,10 @@ pub(crate) fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
         if view.rows.len() > 1 {
             let by = view.by.as_deref().unwrap_or_default();
             blocks.push(format!("{by} {label}").into());
+        }
+        if let Some(priced) = &found.priced {
+            blocks.push(limit::levels(priced, found, &amounts));
+            blocks.push(Block::Notes(limit::others(found, priced, &amounts)));
         }
         blocks.push(tables::levels(found, &amounts).into());
         blocks.push(Block::Notes(tables::problems(&found.rows, &amounts)));

@@ -27,6 +27,7 @@ mod least_squares;
 mod mediation;
 mod multiple;
 mod null_distribution;
+mod ordered;
 mod overall;
 mod permutation;
 mod power;
@@ -64,6 +65,7 @@ pub use knee::{
 pub use mediation::{Mediation, UnitCost, mediation, unit_cost};
 pub use multiple::holm;
 pub use null_distribution::minimum_two_sided_p;
+pub use ordered::{OrderedRatio, ordered_ratios};
 pub use overall::{OverallCell, OverallEffect, PermutationInterval, TrialCost, overall};
 pub use permutation::{permutation_p, sign_flip_p};
 pub use power::{Goal, SampleSizes, minimum_detectable_ratio};

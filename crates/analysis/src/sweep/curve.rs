@@ -46,6 +46,24 @@ pub struct Point {
     pub figures: BTreeMap<String, f64>,
     /// Increases of kernel counters meanwhile, by source and name: `vmstat.pgmajfault`.
     pub counters: BTreeMap<String, f64>,
+    /// Largest sizes of the control group meanwhile: `peak_bytes`, `anonymous_bytes`, `file_bytes`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sizes: BTreeMap<String, f64>,
+}
+
+/// What a limit may cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PriceSettings {
+    /// The extra cost that is acceptable, as a part of the cost without a limit, above 0.
+    pub price: f64,
+    /// The factor of the cost from which lower limits are not tried, above 1 + `price`.
+    pub most: f64,
+}
+
+impl Default for PriceSettings {
+    fn default() -> Self {
+        Self { price: 0.05, most: 10.0 }
+    }
 }
 
 /// How a curve is read.
@@ -57,6 +75,10 @@ pub struct Settings {
     pub present: Option<f64>,
     /// The end of the plateau; `None` = where the cost is lower.
     pub plateau: Option<End>,
+    /// What a limit may cost; `None` = the knee is looked for. With it the search takes the first
+    /// end of the range for no limit, goes down until the work dies or is too expensive, narrows
+    /// where the price is reached and where the work dies, and measures both sides again.
+    pub price: Option<PriceSettings>,
 }
 
 /// An end of the levels.

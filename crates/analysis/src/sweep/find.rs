@@ -4,7 +4,10 @@ use serde::Serialize;
 use stats::{Knee, Shape};
 
 use super::rows::{Verification, verification};
-use super::{Boundary, Curve, End, Hysteresis, Moved, Row, Settings, hysteresis, moved, orient};
+use super::{
+    Boundary, Curve, End, Hysteresis, Moved, Priced, Remedy, Row, Settings, hysteresis, moved,
+    orient, remedy,
+};
 
 /// Irlam's capacity is the last level with at least this part of the first level's speed.
 const CAPACITY_SPEED: f64 = 0.9;
@@ -38,6 +41,12 @@ pub struct SweepResult {
     pub headroom: Option<Headroom>,
     /// The counters that moved at the knee.
     pub moved: Option<Moved>,
+    /// What limits cost, if a price was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priced: Option<Priced>,
+    /// What would let the work do with a lower limit, if a price was requested.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remedies: Vec<Remedy>,
     /// The budget, if it ended the search early ([`super::Search::ended_by_budget`]).
     pub ended_by_budget: Option<usize>,
     /// What a reader must know.
@@ -63,6 +72,14 @@ pub fn find(curve: &Curve, settings: &Settings) -> SweepResult {
     let orient::Oriented { rows, plateau, shape, unmeasurable, notes, .. } =
         orient::orient(curve, settings);
     let knee = shape.knee();
+    let confidence = settings.knee.confidence;
+    let priced = settings.price.and_then(|price| Priced::of(curve, price, confidence));
+    let of_price = priced.as_ref().and_then(|priced| priced.knee);
+    let sides = match settings.price {
+        Some(_) => of_price.map(|knee| (knee.cheap, knee.dear)),
+        None => knee.map(|knee| (knee.capacity, knee.beyond)),
+    };
+    let moved = sides.map(|sides| moved::moved(curve, sides, plateau));
     let is_fast = |row: &&Row| row.relative_speed.is_some_and(|speed| speed >= CAPACITY_SPEED);
     let capacity = match plateau {
         End::Low => rows.iter().rfind(is_fast),
@@ -72,10 +89,13 @@ pub fn find(curve: &Curve, settings: &Settings) -> SweepResult {
         capacity: capacity.map(|row| row.level),
         verification: knee.map(|knee| verification(curve, knee)),
         hysteresis: knee.and_then(|knee| hysteresis::hysteresis(curve, knee, plateau, settings)),
-        fault_cost: fault_cost(curve, settings.knee.confidence)
-            .unwrap_or_else(|why| FaultCost::Unknown { why }),
+        fault_cost: fault_cost(curve, confidence).unwrap_or_else(|why| FaultCost::Unknown { why }),
         headroom: knee.and_then(|knee| headroom(plateau, settings.present?, knee)),
-        moved: knee.map(|knee| moved::moved(curve, knee, plateau)),
+        remedies: priced
+            .as_ref()
+            .map_or_else(Vec::new, |priced| remedy::remedies(curve, priced, moved.as_ref())),
+        moved,
+        priced,
         rows,
         plateau,
         shape,

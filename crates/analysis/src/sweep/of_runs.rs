@@ -39,6 +39,7 @@ pub fn of_run(run: &Run, response: Option<&str>) -> OfRun {
         Some(work) => of_memory(&work, response),
         None => of_response(run, response),
     };
+    made.point.sizes = sizes(run);
     let trial = of_ending(run, None);
     made.point.problem = joined(trial.remark().into_iter().chain(made.point.problem));
     made.point.cost = made.point.cost.filter(|_| trial.standing() == Standing::Counts);
@@ -56,8 +57,9 @@ fn of_memory(work: &MemoryWork, response: Option<&str>) -> OfRun {
     }
     let name = response.unwrap_or(COST);
     let sum = match name {
-        COST => point.figures.get("elapsed_ns"),
-        other => point.figures.get(other),
+        COST => point.figures.get("elapsed_ns").copied(),
+        "cpu_ns" => work.used(&["user_ns", "system_ns"]).map(|sum| sum as f64),
+        other => point.figures.get(other).copied(),
     };
     let touches = (work.touches > 0).then_some(work.touches as f64);
     point.cost = sum.zip(touches).map(|(sum, touches)| sum / touches);
@@ -112,6 +114,24 @@ fn only_grows(source: &str, name: &str) -> bool {
         // Those of loads are unknown; meminfo has sizes only.
         _ => false,
     }
+}
+
+/// Sizes of the control group, and the names of their counters in both versions.
+const SIZES: [(&str, &[&str]); 3] = [
+    ("peak_bytes", &["max_usage_in_bytes", "current_bytes"]),
+    ("anonymous_bytes", &["anon", "total_rss"]),
+    ("file_bytes", &["file", "total_cache"]),
+];
+
+/// The largest sizes of the control group in all readings.
+fn sizes(run: &Run) -> BTreeMap<String, f64> {
+    let groups =
+        || run.lines.iter().flat_map(Line::readings).filter_map(|(_, set)| set.get("memcg"));
+    let largest = |counter: &&str| groups().filter_map(|group| group.get(*counter)).max().copied();
+    let sizes = SIZES.iter().filter_map(|(name, counters)| {
+        Some(((*name).to_owned(), counters.iter().find_map(largest)? as f64))
+    });
+    sizes.collect()
 }
 
 /// Size of all page tables, of the control group if it has them.

@@ -2,7 +2,10 @@
 
 use stats::{KneeSettings, Shape};
 
-use super::{Boundary, Curve, Range, Row, Settings, orient, rows};
+use super::price_search::PriceSearch;
+use super::{
+    Batch, Boundary, Curve, PriceSettings, Priced, Purpose, Range, Row, Settings, orient, rows,
+};
 
 /// Levels that a refinement puts inside an interval, with both ends measured again: the measurements
 /// for a factor in width, (k + 2) / ln(k + 1), are fewest for k of 2 to 3.
@@ -18,6 +21,8 @@ const MOST_REPEATS: usize = 4;
 /// 3. Verify: both sides of the knee again, in both directions; without a knee, the levels with the
 ///    largest rise and the last one.
 /// 4. Bracket: the level beyond which nothing can be measured.
+///
+/// With a price ([`Settings::price`]) it is the search for a limit that is described there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Search {
     range: Range,
@@ -43,45 +48,6 @@ pub struct SearchSettings {
 impl Default for SearchSettings {
     fn default() -> Self {
         Self { resolution: 0.05, coarse: 9, passes: 2, budget: 120, find: Settings::default() }
-    }
-}
-
-/// The next measurements.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Batch {
-    /// Levels in the order from the range's first to its last.
-    pub levels: Vec<f64>,
-    /// Number of the batch's first pass, one above the highest of the curve.
-    pub first_pass: u32,
-    /// How many passes: even ones take the levels in order, odd ones in reverse.
-    pub passes: u32,
-    /// What it is for.
-    pub purpose: Purpose,
-}
-
-/// What a batch is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// To see whether there is a knee.
-    Coarse,
-    /// To narrow its interval.
-    Refine,
-    /// To verify its sides, or that there is none.
-    Verify,
-    /// To narrow the gap between measurable and unmeasurable levels.
-    Bracket,
-}
-
-impl Batch {
-    /// Its measurements as pass and level, in order of time.
-    pub fn measurements(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
-        (self.first_pass..self.first_pass + self.passes).flat_map(move |pass| {
-            let mut levels = self.levels.clone();
-            if pass % 2 == 1 {
-                levels.reverse();
-            }
-            levels.into_iter().map(move |level| (pass, level))
-        })
     }
 }
 
@@ -126,6 +92,9 @@ impl Search {
         let state = State { range, settings, coarse: self.coarse_levels(), curve };
         if state.left() == 0 {
             return None;
+        }
+        if let Some(price) = self.settings.find.price {
+            return state.priced(price);
         }
         state.coarse().or_else(|| {
             let found = orient::orient(curve, &self.settings.find);
@@ -189,6 +158,22 @@ impl State<'_> {
         let passes = passes.min(self.left().checked_div(levels.len())?) as u32;
         let first_pass = self.curve.points.iter().map(|point| point.pass + 1).max().unwrap_or(0);
         (passes > 0).then_some(Batch { levels, first_pass, passes, purpose })
+    }
+
+    /// The next measurements of a search for the limit at which the work begins to pay.
+    fn priced(&self, price: PriceSettings) -> Option<Batch> {
+        let priced = Priced::of(self.curve, price, self.settings.find.knee.confidence);
+        let Self { range, settings, curve, .. } = *self;
+        let search = PriceSearch {
+            range,
+            resolution: settings.resolution,
+            repeats: !self.repeats_nothing(),
+            left: self.left(),
+            curve,
+            priced: priced.as_ref(),
+        };
+        let (levels, passes, purpose) = search.next()?;
+        self.batch(levels, passes, purpose)
     }
 
     /// The coarse levels that were not yet measured in all passes.

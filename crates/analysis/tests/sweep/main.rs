@@ -4,6 +4,7 @@
 mod counters;
 mod false_alarms;
 mod grid;
+mod price;
 mod published;
 mod search;
 mod steps;

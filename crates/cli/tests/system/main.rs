@@ -23,6 +23,7 @@ mod hostile;
 mod hosts;
 mod kill;
 mod left;
+mod limited;
 mod measured;
 mod memory_jobs;
 mod miss_ratio;

@@ -60,7 +60,17 @@ impl Sweep {
         };
         let wrong = |error| wrong_plan(Path::new(what), error);
         let plan = parse_sweep(&text, typed).map_err(wrong)?;
-        let cells = plan.cells(&plan_folder).map_err(wrong)?;
+        Self::of_plan(plan, plan_folder, output).map_err(wrong)
+    }
+
+    /// A sweep that is planned already; paths of the plan begin in `plan_folder`. Fails when no
+    /// level can be set.
+    pub(crate) fn of_plan(
+        plan: SweepPlan,
+        plan_folder: PathBuf,
+        output: Option<&Path>,
+    ) -> Result<Self, PlanError> {
+        let cells = plan.cells(&plan_folder)?;
         Ok(Self {
             folder: named_or(output, &plan.name),
             plan_folder,

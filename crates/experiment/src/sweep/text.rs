@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::sweep::{End, Range, SearchSettings, Settings, Spacing};
+use analysis::sweep::{End, PriceSettings, Range, SearchSettings, Settings, Spacing};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use stats::KneeSettings;
@@ -39,7 +39,7 @@ struct SweepFile {
 pub struct SearchArgs {
     /// The levels, such as 2M..96M; begin at the end where the plateau is expected
     #[arg(long, value_name = "FIRST..LAST", conflicts_with = "from")]
-    pub(super) range: Option<String>,
+    pub(crate) range: Option<String>,
 
     /// The parameter that is swept: any number that a plan can set, such as sandbox.memory,
     /// touch.processes, load.intensity [default: vmtest.size, touch.footprint, session.users or
@@ -50,33 +50,33 @@ pub struct SearchArgs {
     /// Width of the knee's interval at which the search ends [default: 5%]
     #[arg(long, value_name = "PERCENT", conflicts_with = "from",
         value_parser = |text: &str| part(text, 1.0).map(Value::Float))]
-    pub(super) resolution: Option<Value>,
+    pub(crate) resolution: Option<Value>,
 
     /// Levels of the coarse pass [default: 9]
     #[arg(long, value_name = "N", conflicts_with = "from")]
-    pub(super) coarse: Option<usize>,
+    pub(crate) coarse: Option<usize>,
 
     /// Passes over all levels, alternating in direction; in the deterministic machine, seeds
     /// [default: 2]
     #[arg(long, value_name = "N", conflicts_with = "from")]
-    pub(super) passes: Option<u32>,
+    pub(crate) passes: Option<u32>,
 
     /// Maximum number of measurements; of each curve [default: 120]
     #[arg(long, value_name = "N", conflicts_with = "from")]
-    pub(super) budget: Option<usize>,
+    pub(crate) budget: Option<usize>,
 
     #[arg(skip)]
-    pub(super) spacing: Option<String>,
+    pub(crate) spacing: Option<String>,
 
     /// Linear spacing of the levels [default: if the ends are less than 4 times apart]
     #[arg(long, conflicts_with_all = ["geometric", "from"])]
     #[serde(skip)]
-    pub(super) linear: bool,
+    pub(crate) linear: bool,
 
     /// Geometric spacing of the levels [default: if the ends are 4 times apart and more]
     #[arg(long, conflicts_with = "from")]
     #[serde(skip)]
-    pub(super) geometric: bool,
+    pub(crate) geometric: bool,
 
     /// Minimum rise of the cost that counts as a knee [default: 1.5 times]
     #[arg(long, value_name = "FACTOR", value_parser = typed::factor)]
@@ -86,6 +86,12 @@ pub struct SearchArgs {
     #[arg(long, value_name = "LEVEL", value_parser = |text: &str| Ok::<_, String>(Value::from(text)))]
     pub present: Option<Value>,
 
+    #[arg(skip)]
+    pub(crate) price: Option<f64>,
+
+    #[arg(skip)]
+    pub(crate) most: Option<f64>,
+
     /// The cost of work: touch_ns, system_ns or faults for each touch; delay_ns,
     /// elapsed_ns, cpu_ns [default: time for each touch, a probe's delay, a session's time]
     #[arg(long, value_name = "RESPONSE")]
@@ -94,7 +100,7 @@ pub struct SearchArgs {
     /// A second parameter: one curve per value, and a map of both
     #[arg(long, value_name = "PARAM=V1,V2,…", conflicts_with = "from",
         value_parser = FactorFile::typed, display_order = 15)]
-    pub(super) by: Option<FactorFile>,
+    pub(crate) by: Option<FactorFile>,
 }
 
 /// Typed options, which override the plan of a sweep.
@@ -164,10 +170,11 @@ fn finish(
     // For a limit, the cost at both ends shows the plateau; for work, the first level is the
     // harmless one, though its cost may be that of a single process.
     let of_work = ["vmtest.", "touch.", "load."].iter().any(|start| over.starts_with(start));
+    let price = price(table.price, table.most, first > last_end).map_err(wrong)?;
     let near = if first <= last_end { End::Low } else { End::High };
     let by = table.by.map(factor).transpose()?;
     let plan = SweepPlan {
-        name: name.unwrap_or_else(|| usual_name(&over, &base, by.as_ref())),
+        name: name.unwrap_or_else(|| usual_name(price.is_some(), &over, &base, by.as_ref())),
         range: Range { first, last: last_end, spacing, quantum: quantity.quantum },
         settings: SearchSettings {
             resolution: resolution.transpose()?.unwrap_or(standard.resolution),
@@ -180,7 +187,8 @@ fn finish(
                     ..standard.find.knee
                 },
                 present: present.transpose()?,
-                plateau: of_work.then_some(near),
+                plateau: if price.is_some() { Some(End::High) } else { of_work.then_some(near) },
+                price,
             },
         },
         response: table.response,
@@ -193,10 +201,33 @@ fn finish(
     Ok(plan)
 }
 
+/// What a limit may cost, if a price is stated.
+fn price(
+    price: Option<f64>,
+    most: Option<f64>,
+    falls: bool,
+) -> Result<Option<PriceSettings>, String> {
+    let Some(price) = price else {
+        return match most {
+            Some(_) => Err("most: only with a price".to_owned()),
+            None => Ok(None),
+        };
+    };
+    let most = most.unwrap_or(PriceSettings::default().most);
+    if !(price > 0.0 && most.is_finite() && most > 1.0 + price) {
+        return Err(format!("a price of {price} and most of {most}: 0 < price < most - 1"));
+    }
+    match falls {
+        true => Ok(Some(PriceSettings { price, most })),
+        false => Err("with a price the range goes from no limit downwards: 4G..16M".to_owned()),
+    }
+}
+
 /// A name that distinguishes sweeps of one parameter by all but their search settings.
-fn usual_name(over: &String, base: &[Setting], by: Option<&PlanFactor>) -> String {
+fn usual_name(is_limit: bool, over: &String, base: &[Setting], by: Option<&PlanFactor>) -> String {
     let hash = blake3::hash(format!("{over:?} {base:?} {by:?}").as_bytes()).to_hex();
-    format!("sweep-{over}-{}", &hash[..HASH_LETTERS])
+    let kind = if is_limit { "limit" } else { "sweep" };
+    format!("{kind}-{over}-{}", &hash[..HASH_LETTERS])
 }
 
 /// Every parameter once, with its last value, by name.
@@ -272,6 +303,8 @@ impl SweepPlan {
             budget: Some(budget),
             least_rise: Some(find.knee.least_rise),
             present: find.present.map(|present| level(present).into()),
+            price: find.price.map(|it| it.price),
+            most: find.price.map(|it| it.most),
             response: self.response.clone(),
             by: self.by.as_ref().map(FactorFile::from),
             ..SearchArgs::default()

@@ -4,12 +4,13 @@ use analysis::sweep::{Curve, End, FaultCost, Headroom, Hysteresis, KneeOf, Sweep
 use render::format::{duration, factor, number, share};
 use stats::{Knee, KneeKind, NoKnee, Shape, WhyNoKnee};
 
-use super::Amounts;
+use super::{Amounts, limit};
 
 /// The knee found so far, in one line.
 pub fn sweep_so_far(curve: &Curve, found: &SweepResult) -> String {
     let amounts = Amounts::new(curve);
     let so_far = match &found.shape {
+        _ if let Some(priced) = &found.priced => limit::so_far(curve, priced),
         Shape::Knee(knee) => {
             let [at, low, high] = [knee.level, knee.low, knee.high].map(|it| amounts.level(it));
             format!("a knee at {at}, between {low} and {high}")

@@ -79,6 +79,8 @@ fn found(curve: &Curve, shape: Shape) -> SweepResult {
         fault_cost: FaultCost::Unknown { why: "no faults".to_owned() },
         headroom: None,
         moved: None,
+        priced: None,
+        remedies: Vec::new(),
         ended_by_budget: None,
         notes: Vec::new(),
     }
@@ -264,4 +266,47 @@ fn a_dear_last_level_that_was_measured_once_is_no_answer() {
     let found = find(&curve, &Settings::default());
     let text = sentences_of(&view(&curve, found));
     assert!(text.contains("It is unclear whether there is a knee up to 32M: only the"), "{text}");
+}
+
+#[test]
+fn a_limit_is_a_sentence_with_its_price_its_recommendation_and_its_death() {
+    let price = analysis::sweep::PriceSettings::default();
+    let settings = Settings { price: Some(price), plateau: Some(End::High), ..Settings::default() };
+    let mut curve = curve(&[
+        (1024.0, 100.0),
+        (1024.0, 101.0),
+        (1024.0, 99.0),
+        (60.0, 100.0),
+        (60.0, 101.0),
+        (50.0, 150.0),
+        (50.0, 151.0),
+        (40.0, 200.0),
+    ]);
+    for point in &mut curve.points {
+        point.sizes = [("anonymous_bytes".to_owned(), 59.0 * MIB)].into();
+        let refaults = if point.level < 60.0 * MIB { 1e6 } else { 0.0 };
+        point.counters = [("memcg.workingset_refault_file".to_owned(), refaults)].into();
+        point.sizes.insert("file_bytes".to_owned(), 5.0 * MIB);
+    }
+    curve.points.push(Point {
+        level: 30.0 * MIB,
+        problem: Some("out of memory".to_owned()),
+        ..Point::default()
+    });
+    let said = sentences_of(&view(&curve, find(&curve, &settings)));
+    for words in [
+        "Limit: touch_ns (ns) over touch.footprint",
+        "it costs 5 % more than without a limit. Recommended: 60M (its cost is at most ",
+        "with headroom for the spread of 2 runs).",
+        "At 30M it dies (out of memory), at 40M it lives.",
+        "Both sides: 2 runs at 60M cost [1.00, 1.01] times, 2 runs at 50M cost [1.50, 1.51] times",
+        "Its 5M of file pages are what it lacks",
+        "with swap of 29M or more it may live there",
+    ] {
+        assert!(said.contains(words), "{words:?} is not in\n{said}");
+    }
+    // A single run without a limit shows no spread.
+    curve.points.drain(1..);
+    let said = sentences_of(&view(&curve, find(&curve, &settings)));
+    assert!(said.contains("No limit can be recommended"), "{said}");
 }

@@ -2,7 +2,7 @@
 
 /// What a counter that moves is evidence of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Cause {
+pub(in crate::sweep) enum Cause {
     Swap,
     FileRefault,
     Limit,

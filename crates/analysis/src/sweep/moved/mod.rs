@@ -12,11 +12,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use stats::Knee;
 
 use super::{Curve, End, Point, rows};
 use crate::are_apart;
-use meaning::Cause;
+pub(super) use meaning::Cause;
 
 /// Levels on each side of the knee that are compared, the nearest ones.
 const LEVELS: usize = 5;
@@ -86,7 +85,15 @@ impl Mover {
     }
 }
 
-pub(super) fn moved(curve: &Curve, knee: &Knee, plateau: End) -> Moved {
+impl Moved {
+    /// Whether a counter that is evidence of this rose.
+    pub(super) fn rose(&self, cause: Cause) -> bool {
+        self.movers.iter().any(|mover| mover.cause == Some(cause) && mover.after > mover.before)
+    }
+}
+
+/// What moved between the last level on the plateau and the first beyond it.
+pub(super) fn moved(curve: &Curve, knee: (f64, f64), plateau: End) -> Moved {
     let sides = Sides::new(curve, knee, plateau);
     let mut movers: Vec<Mover> =
         names(curve).into_iter().filter_map(|name| sides.mover(name)).collect();
@@ -151,7 +158,7 @@ struct Sides<'a> {
 }
 
 impl<'a> Sides<'a> {
-    fn new(curve: &'a Curve, knee: &Knee, end: End) -> Self {
+    fn new(curve: &'a Curve, (capacity, first): (f64, f64), end: End) -> Self {
         let mut all = rows::by_level(curve);
         for (_, points) in &mut all {
             points.retain(|point| point.cost.is_some());
@@ -165,8 +172,8 @@ impl<'a> Sides<'a> {
             side.into_iter().take(LEVELS).flat_map(|(_, points)| points.iter().copied()).collect()
         };
         let inwards = outwards.iter().rev().copied();
-        let plateau = inwards.filter(|(at, _)| end.is_outside(knee.capacity, *at)).collect();
-        outwards.retain(|(at, _)| end.is_outside(*at, knee.beyond));
+        let plateau = inwards.filter(|(at, _)| end.is_outside(capacity, *at)).collect();
+        outwards.retain(|(at, _)| end.is_outside(*at, first));
         let (plateau, beyond) = (nearest(plateau), nearest(outwards));
         let has = |per: &Per| plateau.iter().chain(&beyond).all(|it| per.1(it).is_some());
         let level = |points: &[&Point]| {
