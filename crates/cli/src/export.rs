@@ -43,11 +43,11 @@ pub(crate) struct ExportArgs {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Of csv and parquet: which table [default: samples; of other programs observations]
+    /// Table to write as CSV or Parquet [default: samples; of other programs observations]
     #[arg(long, value_parser = named(&TABLES))]
     table: Option<Tables>,
 
-    /// Of go: what a line is one of [default: trial; sample where a cell has one trial only]
+    /// What a line of --format go is [default: trial; sample where a cell has a single trial]
     #[arg(long, value_parser = named(&EACH))]
     each: Option<Each>,
 }
@@ -85,7 +85,7 @@ const TABLES: [(&str, &str, Tables); 9] = [
         "One row per value as `compare` uses it; for runs and results of other programs",
         &[],
     ),
-    ("all", "All tables of runs, each in a file of its own", &Table::ALL),
+    ("all", "All tables of runs, each in its own file", &Table::ALL),
 ];
 
 /// The values of `--each`.

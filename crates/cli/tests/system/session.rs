@@ -121,7 +121,7 @@ fn what_fails_is_told_and_never_dropped() {
     ];
     let finished = fixture.finish(with_script(&fixture, &commands, "--set limit=300ms"));
     finished.expect(0, &[]);
-    for words in ["broken never worked", "exit code 3: the reason", "endless never worked"] {
+    for words in ["broken always failed", "exit code 3: the reason", "endless always failed"] {
         assert!(finished.sentences().contains(words), "{words:?} is not in\n{}", finished.stdout);
     }
     let run = fixture.run_file("001-noload");

@@ -235,7 +235,7 @@ impl CellDraft {
             (None, Some(SubjectSetting { of: SettingTarget::Machine, .. })) => "vm",
             (None, Some(SubjectSetting { of: SettingTarget::Simulator, .. })) => "mmu",
             (None, Some(SubjectSetting { of: SettingTarget::Subject, name, .. })) => {
-                return Err(format!("{name}: it needs a subject that it is a setting of"));
+                return Err(format!("{name}: set `subject`, too"));
             }
         };
         let (address, kind, mut settings) = split(text)?;
