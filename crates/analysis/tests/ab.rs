@@ -71,7 +71,10 @@ fn it_stops_when_the_difference_or_the_equivalence_is_certain() {
     assert!((found.comparison.alpha - found.level).abs() < 1e-12 && found.level < 0.05);
     let found = last(&set(1.0));
     assert_eq!(found.stop, Some(Stop::Equivalent), "{}", found.so_far());
-    assert!(found.so_far().contains("elapsed_ns ×1.0") && found.reason().contains("equivalence"));
+    let ratio = found.comparison.cells[0].ratio().unwrap();
+    assert!((0.99..1.01).contains(&ratio), "{ratio}");
+    assert!(found.so_far().contains(&format!("elapsed_ns ×{ratio:.3}")), "{}", found.so_far());
+    assert!(found.reason().contains("the equivalence is certain"), "{}", found.reason());
     let words = found.interval_words(0.05);
     assert!(words.contains("at this look") && words.ends_with("hold with 95 %."), "{words}");
 }

@@ -86,7 +86,7 @@ fn another_figure_for_each_touch_can_stand_for_the_cost() {
     assert_eq!((made.point.cost, made.unit.as_str()), (Some(0.004), ""));
     let made = of_run(&steady, Some("colour"));
     assert_eq!(made.point.cost, None);
-    assert!(made.point.problem.unwrap().contains("the responses are elapsed_ns, faults"));
+    assert!(made.point.problem.unwrap().contains("choose from elapsed_ns, faults"));
 }
 
 #[test]
