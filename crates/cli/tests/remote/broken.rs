@@ -73,7 +73,7 @@ fn a_run_survives_its_connection_and_is_made_once() {
     assert_eq!(samples(&far.fixture.run_bytes("001-noload")), here, "nothing can come");
     far.server.shut(false);
     let finished = running.wait();
-    finished.expect(0, &["broke", "connected with ssh://127.0.0.1:"]);
+    finished.expect(0, &["broke", "reconnected to ssh://127.0.0.1:"]);
     check_whole(&far);
     assert!(far.processes("keep").iter().all(|other| *other == keeper), "another session");
     far.await_clean();
@@ -88,7 +88,7 @@ fn a_run_survives_the_death_of_ssh() {
         let ssh = child_of(&far.fixture, running.pid(), "ssh -F").expect("the controller's ssh");
         send(ssh, Signal::KILL);
         running.await_that("it is connected again", || {
-            said(&far).matches("connected with ssh://").count() == deaths
+            said(&far).matches("reconnected to ssh://").count() == deaths
         });
     }
     assert_eq!(far.keeper(), keeper, "the session is another one");

@@ -103,6 +103,6 @@ fn a_state_folder_that_cannot_be_used_there_is_told() {
     let command = shammed(&fixture, "exec /usr/bin/uname \"$@\"");
     fs::create_dir(fixture.path().join("far")).unwrap();
     fs::write(fixture.path().join("far/state"), "a file").unwrap();
-    let words = ["ssh://elsewhere: make ", "far/state", "name another in XDG_STATE_HOME"];
+    let words = ["ssh://elsewhere: create ", "far/state", "name another in XDG_STATE_HOME"];
     fixture.finish(command).expect(3, &words);
 }

@@ -28,7 +28,7 @@ fn what_is_no_address_or_subject_is_wrong_use() {
     let fixture = Fixture::new();
     for (subject, why) in [
         ("ssh://-oProxyCommand=x", "no host"),
-        ("ssh://box:0", "no port"),
+        ("ssh://box:0", "is not a port"),
         ("ssh://box,vm:machine=micro", "host or sandbox"),
         ("ssh://box,sandbox:mem=1", "at least 16M"),
     ] {
