@@ -6,7 +6,7 @@ use workloads::{Setting, Work, Workload};
 
 use crate::pattern;
 
-/// Names of a workload that stand in run files: its parameters, its counts, its volume's unit.
+/// Names of a workload that are in run files: its parameters, its counts, its volume's unit.
 fn words(workload: &Workload) -> Vec<String> {
     let setting = Setting {
         memory_bytes: 256 << 20,

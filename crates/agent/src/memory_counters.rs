@@ -29,7 +29,7 @@ pub(crate) enum Message {
     Ready {
         loops: Option<u64>,
     },
-    /// A round is over; times are of the monotonic clock.
+    /// A round has ended; times are of the monotonic clock.
     Round {
         started_ns: u64,
         completed_ns: u64,

@@ -13,7 +13,7 @@ use crate::{Remarks, Setup, Skipped};
 /// The result of one invocation with a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Session {
-    /// What was done where.
+    /// Description of the work and the subject.
     pub setup: SessionSetup,
     /// The cost of each command, by load and script order.
     pub commands: Vec<CommandRow>,
@@ -28,7 +28,7 @@ pub struct Session {
     pub remarks: Remarks,
 }
 
-/// What was done where.
+/// Description of the work and the subject.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionSetup {
     /// The subject in words: kind, memory, CPUs, swap, kernel.

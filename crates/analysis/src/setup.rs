@@ -12,7 +12,7 @@ use crate::remarks::headers;
 /// The subject whose loads are smaller than its memory.
 pub const HOST: &str = "host";
 
-/// What was measured where.
+/// What was measured, and on what subject.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Setup {
     /// `host`, `sandbox`, `vm` or `mmu`.

@@ -44,7 +44,7 @@ pub(crate) struct CellsArgs {
     with_parent: bool,
 }
 
-/// Makes the cells on standard input; what came of each is a JSON line on standard output.
+/// Runs the cells on standard input; the result of each is a JSON line on standard output.
 pub(crate) fn cells(args: &CellsArgs) -> Result<()> {
     if args.with_parent {
         sys::process::die_with_parent(parent_id()).context("follow the parent process")?;
@@ -69,12 +69,12 @@ pub(crate) fn cells(args: &CellsArgs) -> Result<()> {
     Ok(())
 }
 
-/// Prints what came of a cell, at once.
+/// Prints the result of a cell immediately.
 fn print_result(cell: &CellResult, wall: Duration) -> Result<()> {
-    let mut line = serde_json::to_value(cell).context("write what came of a cell")?;
+    let mut line = serde_json::to_value(cell).context("write the result of a cell")?;
     line["wall_ns"] = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX).into();
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}").and_then(|()| out.flush()).context("write what came of a cell")?;
+    writeln!(out, "{line}").and_then(|()| out.flush()).context("write the result of a cell")?;
     Ok(())
 }
 

@@ -130,8 +130,8 @@ fn report_interval(
     }
 }
 
-/// Writes diagnoses as OpenMetrics if requested; whether they were printed. A file is replaced as a
-/// whole, because a collector may read it at any time.
+/// Writes diagnoses as OpenMetrics if requested; returns whether they were printed. A file is
+/// replaced as a whole, because a collector may read it at any time.
 fn write_metrics(args: &DoctorArgs, found: &[(Option<&str>, &Diagnosis)]) -> Result<bool> {
     match &args.openmetrics {
         Some(file) if file.as_os_str() == "-" => print(&doctor_metrics(found)).map(|()| true),

@@ -43,11 +43,11 @@ pub(crate) struct ExportArgs {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Of csv and parquet: which table [default: samples; of other programs observations]
+    /// Table to write as CSV or Parquet [default: samples; of other programs observations]
     #[arg(long, value_parser = named(&TABLES))]
     table: Option<Tables>,
 
-    /// Of go: what a line is one of [default: trial; sample where a cell has one trial only]
+    /// What a line of --format go is [default: trial; sample where a cell has a single trial]
     #[arg(long, value_parser = named(&EACH))]
     each: Option<Each>,
 }
@@ -69,19 +69,23 @@ type Tables = &'static [Table];
 
 /// The values of `--table`.
 const TABLES: [(&str, &str, Tables); 9] = [
-    ("runs", "A row a run", &[Table::Runs]),
-    ("samples", "A row a sample", &[Table::Samples]),
-    ("histograms", "A row a delay of a periodic probe, with its count", &[Table::Histograms]),
-    ("counters", "A row a counter and reading", &[Table::Counters]),
-    ("work", "A row a piece of a job's work", &[Table::Work]),
-    ("passes", "A row a pass of a job", &[Table::Passes]),
-    ("events", "A row a phase or warning", &[Table::Events]),
+    ("runs", "One row per run", &[Table::Runs]),
+    ("samples", "One row per sample", &[Table::Samples]),
+    (
+        "histograms",
+        "One row per distinct delay of a periodic probe, with its count",
+        &[Table::Histograms],
+    ),
+    ("counters", "One row per counter and reading", &[Table::Counters]),
+    ("work", "One row per work item of a job", &[Table::Work]),
+    ("passes", "One row per pass of a job", &[Table::Passes]),
+    ("events", "One row per phase or warning", &[Table::Events]),
     (
         "observations",
-        "A row a value as `compare` sees it; of runs and of other programs' results",
+        "One row per value as `compare` uses it; for runs and results of other programs",
         &[],
     ),
-    ("all", "All tables of runs, each in a file of its own", &Table::ALL),
+    ("all", "All tables of runs, each in its own file", &Table::ALL),
 ];
 
 /// The values of `--each`.
@@ -121,7 +125,7 @@ fn export_go(args: &ExportArgs) -> Result<()> {
     write_to(args.output.as_deref(), |out| Ok(exchange::go::write(&set, each, out)?))
 }
 
-/// The tables that are asked for: of run files, or the observations alone.
+/// The requested tables: of run files, or the observations alone.
 fn export_tables(args: &ExportArgs) -> Result<()> {
     let of_runs = !args.input.starts_with("reference:") && !is_foreign(Path::new(&args.input));
     let tables: Tables = match (args.table, of_runs) {

@@ -113,7 +113,7 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Reads the command line, with the user's settings as defaults, and does what it asks for.
+/// Reads the command line, with the user's settings as defaults, and runs the command.
 fn started(mut arguments: Vec<OsString>) -> Result<()> {
     for warning in old_names::replace(&mut arguments) {
         complain(&format!("thrashlab: {warning}"));

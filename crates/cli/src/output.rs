@@ -111,7 +111,7 @@ fn style() -> Style {
     Style { width, has_colour: color == ColorChoice::Always || is_auto && !is_dumb }
 }
 
-/// Prints a result; a reader that went away (`| head`) is no failure.
+/// Prints a result; a reader that went away (`| head`) is not a failure.
 pub(crate) fn print(text: &str) -> Result<()> {
     // A result has names and texts of run files, which may come from anywhere.
     print_bytes(model::shown::shown(text).as_bytes())

@@ -178,7 +178,7 @@ impl Progress {
             // A session has its commands counted instead.
             Line::Pass(_) if active.work.is_none() => active.samples += 1,
             Line::Work(work) => {
-                // What is done for the load's sake alone is not of the points.
+                // Points do not include what is done for the load alone.
                 active.samples += u32::from(work.pass == 0);
                 active.work = Some(format!("user {}: {}", work.worker, work.item));
             }

@@ -70,8 +70,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     timing: TimingArgs,
 
-    /// Volume of every load: 1 is the load as documented, 0.5 half of it; 0, of loads that provoke a
-    /// condition (provoke-…), is their control run [default: 1]
+    /// Volume of every load: 1 is the load as documented, 0.5 half of it; 0 is the control run of
+    /// loads that provoke a condition (provoke-…) [default: 1]
     #[arg(long, value_name = "VOLUME", value_parser = intensity)]
     intensity: Option<f64>,
 

@@ -106,7 +106,7 @@ fn a_histogram_that_cannot_be_read_is_refused_where_its_delays_are_asked_for() {
     let error = written_of(text.as_bytes(), Table::Histograms, true).unwrap_err().to_string();
     assert_eq!(error, "run b0-cpuload: the histogram has 3 delays, but its line claims 4");
     let events = written_of(text.as_bytes(), Table::Events, true).unwrap();
-    assert!(String::from_utf8(events).unwrap().contains(",unreadable,\"the histogram holds"));
+    assert!(String::from_utf8(events).unwrap().contains(",unreadable,\"the histogram has"));
     assert!(written_of(text.as_bytes(), Table::Samples, true).is_ok());
 }
 

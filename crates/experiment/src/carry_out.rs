@@ -172,7 +172,7 @@ impl Laboratory {
         .collect()
     }
 
-    /// Whether the folder has this run, ended by itself and made from what the plan now names.
+    /// Whether the folder has this run, ended by itself and built from what the plan now names.
     pub(crate) fn has_finished(&self, order: &Order, folder: &Path) -> Result<bool> {
         let Some((_, run)) = run_of(folder, &order.run_id)? else { return Ok(false) };
         let Some(header) = &run.header else { return Ok(false) };

@@ -130,8 +130,8 @@ impl CellMaker {
         Self { cells, machines_folder, options, machines: BTreeMap::new() }
     }
 
-    /// Processes a line: remembers a machine, runs a cell. Fails when it is no line of a list, or
-    /// the user stopped it. Problems of a cell or its machine are part of the result.
+    /// Processes a line: remembers a machine, runs a cell. Fails when it is not a line of a list,
+    /// or the user stopped it. Problems of a cell or its machine are part of the result.
     pub fn take(&mut self, line: &str, stop: Stop<'_>) -> Result<Option<CellResult>> {
         let listed: Listed = serde_json::from_str(line).map_err(|error| {
             ExperimentError::WrongUse(format!("no cell and no machine: {error}"))

@@ -10,7 +10,7 @@ use crate::plan::PlanError;
 /// What the steps of an experiment return.
 pub(crate) type Result<T, E = ExperimentError> = std::result::Result<T, E>;
 
-/// An experiment that cannot go on.
+/// An experiment that cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
     /// The stage.

@@ -42,7 +42,7 @@ pub enum Event<'a> {
         /// The sentence.
         text: &'a str,
     },
-    /// The segment is over.
+    /// The segment has ended.
     Ended {
         /// Its position in the order, from 0.
         index: usize,

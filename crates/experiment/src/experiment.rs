@@ -71,8 +71,8 @@ impl Experiment {
         Ok(manifest(&self.plan, &self.text))
     }
 
-    /// Continues with the folder's runs of this experiment, if any; more blocks are no other plan.
-    /// Fails when it holds another experiment.
+    /// Continues with the folder's runs of this experiment, if any; more blocks do not make another
+    /// plan. Fails when it holds another experiment.
     pub fn open(&mut self) -> Result<()> {
         let Self { plan, folder, .. } = self;
         let is_same =

@@ -39,7 +39,9 @@ impl<'a> Output<'a> {
     /// The run as recorded; `death` is the reason reported instead of an end, if any.
     pub(crate) fn into_result(self, death: Option<String>) -> Result<RunResult, StoreError> {
         let Some(file) = self.file else {
-            return Ok(RunResult::Refused(death.unwrap_or_else(|| "it wrote nothing".to_owned())));
+            return Ok(RunResult::Refused(
+                death.unwrap_or_else(|| "it produced no output".to_owned()),
+            ));
         };
         let path = file.path.clone();
         let run = Box::new(read_run(&path)?);

@@ -77,7 +77,7 @@ impl SubjectArg {
                 "vm" => vm::request(settings).map(Box::new).map(Self::Vm),
                 "mmu" => mmu_spec(settings).map(Box::new).map(Self::Mmu),
                 _ => local(format!(
-                    "no subject is named {kind:?}; there are host, sandbox, vm, mmu and \
+                    "no subject is named {kind:?}; choose from host, sandbox, vm, mmu and \
                      ssh://[USER@]HOST[:PORT][,SUBJECT]"
                 ))
                 .map(Self::Here),

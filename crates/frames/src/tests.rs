@@ -10,7 +10,7 @@ use store::results::SUFFIX;
 
 use crate::{Cells, Column, Frame, LoadError, RunFiles, Table, load};
 
-/// What is kept absent.
+/// What stays absent.
 const ABSENT: &str = "-";
 
 const HEADER: &str = r#"{"kind":"header","schema":1,"run_id":"r","thrashlab":"0.1.0","started_unix_ns":5,"spec":{"subject":{"kind":"host","memory_bytes":64},"load":{"name":"cpuload","version":1,"intensity":1.0},"probe":{"name":"response","version":1},"timing":{"profile":"quick","interval_ns":2,"points":2,"warmup_ns":1,"timeout_ns":3},"seed":7,"block":0,"order":0},"environment":{"kernel":"6.1"},"missed":[]}"#;

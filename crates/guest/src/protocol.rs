@@ -86,7 +86,7 @@ pub enum Notice {
     },
     /// The guest cannot continue, and why.
     Failed(String),
-    /// The run is over; what the agent printed if it died or refused.
+    /// The run has ended; what the agent printed if it died or refused.
     Ended {
         /// The agent's last words.
         death: Option<String>,

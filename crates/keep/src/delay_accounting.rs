@@ -42,7 +42,7 @@ pub(crate) fn switch_on(
     if is_on && !held_by_others {
         return Ok(None);
     }
-    // Fails early, before anything is written down.
+    // Fails early, before anything is recorded.
     fs::OpenOptions::new().write(true).open(&path).map_err(|error| named(NAME, &error))?;
     switch.try_lock_shared()?;
     written_down()?;

@@ -27,7 +27,7 @@ pub fn state_dir() -> PathBuf {
     state_root().join(host::machine())
 }
 
-/// Makes a folder that only this user may enter, and those above it, unless it is there.
+/// Makes a folder that only this user may enter, and those above it, unless it exists.
 pub fn make_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

@@ -57,7 +57,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes down that something is about to be made. Fails when the journal cannot be written.
+    /// Records that something is about to be created. Fails when the journal cannot be written.
     pub fn note(&mut self, made: &Resource) -> io::Result<()> {
         self.append(&Entry::Created(made.clone()))?;
         if made.outlives_boot() { self.file.sync_data() } else { Ok(()) }
@@ -112,13 +112,13 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes something and writes that down. Fails when either is impossible.
+    /// Removes a resource and records its removal. Fails when either is impossible.
     pub fn remove(&mut self, made: Resource) -> io::Result<()> {
         remove(&made)?;
         self.gone(made)
     }
 
-    /// Writes down that something is gone. Fails when the journal cannot be written.
+    /// Records that a resource is gone. Fails when the journal cannot be written.
     pub fn gone(&mut self, made: Resource) -> io::Result<()> {
         self.append(&Entry::Removed(made))
     }

@@ -14,7 +14,7 @@ use crate::sysctl::Change;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Resource {
-    /// A process, known by its number and its start time (so that a number used again is safe).
+    /// A process, known by its number and its start time (so that a reused number is safe).
     Process {
         /// Process number.
         pid: u32,
@@ -43,7 +43,7 @@ pub enum Resource {
     Directory(PathEntry),
 }
 
-/// What has a path.
+/// A resource with a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathEntry {
     /// Where it is.
@@ -142,8 +142,8 @@ pub(crate) enum Entry {
     Removed(Resource),
 }
 
-/// What a journal lists as existing and this host can remove, in the order of making. `None` for a
-/// journal of another machine. A cut line is the last one, written before anything was made.
+/// What a journal lists as existing and this host can remove, in the order of creation. `None` for
+/// a journal of another machine. A cut line is the last one, written before anything was created.
 pub(crate) fn outstanding(text: &str, now: &Host) -> Option<Vec<Resource>> {
     if !text.contains('\n') {
         return Some(Vec::new());

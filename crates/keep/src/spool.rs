@@ -62,7 +62,7 @@ impl Spool {
         Ok(SpooledRun { file, hasher: blake3::Hasher::new(), size_bytes: 0 })
     }
 
-    /// Keeps a run that is over for a time, with its end. Fails when the disk does not take it.
+    /// Keeps a finished run for a time, with its end. Fails when it cannot be written.
     pub fn finish(&self, key: &str, ended: &impl Serialize, keep_ns: u64) -> io::Result<()> {
         let until_unix_ns = realtime_ns().saturating_add(keep_ns);
         let end = serde_json::to_vec(&Kept { ended, until_unix_ns }).map_err(io::Error::other)?;
@@ -82,7 +82,7 @@ impl Spool {
 
     /// Opens a run, under way or finished. Fails when there is none.
     pub fn open(&self, key: &str) -> io::Result<File> {
-        // It is renamed when it is over.
+        // It is renamed when it ends.
         File::open(self.path(key, PART)).or_else(|_| File::open(self.path(key, RUN)))
     }
 

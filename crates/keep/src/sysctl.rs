@@ -39,7 +39,7 @@ pub struct Change {
     /// The parameter that undoes the change, such as `vm.swappiness`.
     name: String,
     before: String,
-    /// Which parameter was changed, and to which value. Former versions did not write it down.
+    /// Which parameter was changed, and to which value. Older versions did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     set: Option<(String, String)>,
 }

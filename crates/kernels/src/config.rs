@@ -76,7 +76,7 @@ pub struct ConfigFacts {
 pub struct Missing {
     /// The name of the setting, `CONFIG_…`.
     pub config: &'static str,
-    /// What is lost with it.
+    /// What is lost without it.
     pub lost: &'static str,
 }
 

@@ -28,7 +28,7 @@ pub struct Resp1Table {
     /// Size of memory, in MB as printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_mb: Option<u64>,
-    /// Least number of interactions per load.
+    /// Minimum number of interactions per load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_points: Option<u32>,
     /// Time between two interactions, in s.

@@ -29,7 +29,7 @@ pub(crate) enum Broken {
     Closed,
     #[error("no data for {} s", SILENCE_NS / 1_000_000_000)]
     Silent,
-    /// What came is not what this side understands.
+    /// A message that this side does not understand.
     #[error("{0}")]
     Garbled(String),
 }

@@ -13,7 +13,7 @@ pub(crate) struct Receipt {
     is_streaming: bool,
 }
 
-/// What is to be done with what came.
+/// What to do with a received frame.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Received {
     /// A line of the run, newline included.

@@ -67,7 +67,7 @@ pub enum RunEvent<'a> {
     Note(&'a str),
 }
 
-/// What takes what happens.
+/// The receiver of what happens during a run.
 pub type RunListener<'a> = dyn FnMut(RunEvent<'_>) -> io::Result<()> + 'a;
 
 fn sink<'a>(

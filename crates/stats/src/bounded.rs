@@ -46,7 +46,7 @@ pub(crate) fn raised(values: &[Observation], to: Option<f64>) -> Vec<f64> {
     values.iter().map(value).collect()
 }
 
-/// Replaces each ratio due to a raised value only by `limit`, 0 or infinity; a mean entirely.
+/// Replaces each ratio that depends on a raised value with `limit`, 0 or infinity; a mean entirely.
 pub(crate) fn limited(found: RatioInterval, limit: f64, is_mean: bool) -> RatioInterval {
     let is_raised = |ratio: f64| ratio >= UNLIMITED || ratio * UNLIMITED <= 1.0;
     let limited = |ratio: f64| if is_mean || is_raised(ratio) { limit } else { ratio };

@@ -130,7 +130,11 @@ fn cyclictest_that_contradicts_itself_is_refused() {
             "\"cycles\": 10",
             "the histogram holds more delays than the 10 cycles",
         ),
-        ("\"max\": 7052", "\"max\": 30", "the longest delay is at least 400 in the histogram, but 30 in \"max\""),
+        (
+            "\"max\": 7052",
+            "\"max\": 30",
+            "the longest delay is at least 400 in the histogram, but 30 in \"max\"",
+        ),
         ("\"21\": ", "\"x\": ", "bucket \"x\" is not a number"),
         ("\"cycles\": 1000", "\"cycles\": 18446744073709551615", "more than 20000000 delays"),
         ("\"0\": {", "\"zero\": {", "thread \"zero\": its name is not a number"),

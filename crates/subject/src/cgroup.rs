@@ -144,7 +144,7 @@ impl Maker<'_> {
 
     fn make_group(&mut self, parent: &Path) -> Result<PathBuf, String> {
         let dir = parent.join(self.name);
-        let failed = |error: io::Error| format!("make {}: {error}", dir.display());
+        let failed = |error: io::Error| format!("create {}: {error}", dir.display());
         let planned = Resource::Cgroup(dir.clone().into());
         let (made, ()) = self.journal.make(planned, || fs::create_dir(&dir)).map_err(failed)?;
         self.made.groups.push(made);

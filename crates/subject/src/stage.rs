@@ -33,7 +33,7 @@ pub struct StageOptions {
     pub work_dir: Option<PathBuf>,
     /// Size of a temporary swap file in bytes.
     pub swap_bytes: Option<u64>,
-    /// What is known of the system under test that cannot be seen from inside it.
+    /// Facts of the system under test that cannot be observed from inside it.
     #[serde(skip)]
     pub facts: Environment,
     /// What it could not have.
@@ -44,7 +44,7 @@ pub struct StageOptions {
     pub origins: BTreeMap<String, String>,
     /// Test hook: freeze the prober.
     pub freeze: Option<Freeze>,
-    /// Whether runs go on when the user has logged out.
+    /// Whether runs continue after the user has logged out.
     #[serde(skip)]
     pub outlives_login: bool,
 }

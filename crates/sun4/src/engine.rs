@@ -68,7 +68,7 @@ struct Process {
 /// A position in a path that is touched several times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct PathPosition {
-    /// Times that are left, with the present one; 0 before the first.
+    /// Repetitions left, including the current one; 0 before the first.
     times: u64,
     visit: usize,
     /// Pages of the visit that are left.

@@ -56,7 +56,7 @@ impl Contexts {
         }
     }
 
-    /// Frees the context of an address space; whether it had one.
+    /// Frees the context of an address space; returns whether it had one.
     pub(crate) fn release(&mut self, space: usize) -> bool {
         let holds = |slot: &&mut Option<_>| slot.is_some_and(|(holder, _)| holder == space);
         self.slots.iter_mut().find(holds).is_some_and(|slot| slot.take().is_some())

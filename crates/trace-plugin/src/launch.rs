@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(resolve(&dir.join("nothing")), Err(None));
         let mut bytes = first_bytes(&me).unwrap();
         let with_rights = file("rights", &bytes, 0o4755);
-        assert!(matches!(resolve(&with_rights), Err(Some(why)) if why.contains("rights")));
+        assert!(matches!(resolve(&with_rights), Err(Some(why)) if why.contains("privileges")));
         bytes[18] = 8;
         let other = file("other", &bytes, 0o755);
         assert!(matches!(resolve(&other), Err(Some(why)) if why.contains("machine")));

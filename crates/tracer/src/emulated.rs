@@ -58,7 +58,7 @@ impl Emulated {
 
     /// Waits for the command; what was not read is lost.
     pub(crate) fn finish(mut self) -> Result<Ended, TracerError> {
-        // What is recorded already still comes.
+        // What is recorded already still arrives.
         self.shared.header(wire::HEADER_STOP).store(1, Ordering::Relaxed);
         let mut rest = Block::default();
         while self

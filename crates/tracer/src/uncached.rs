@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// What is in a file from its beginning.
+    /// The contents of a file from its beginning.
     fn all(file: &mut File) -> Vec<u8> {
         let mut read = Vec::new();
         file.rewind().unwrap();

@@ -159,7 +159,7 @@ impl Vm {
         self.cell(spec).map(|(_, key)| key)
     }
 
-    /// Whether the cache has a finished run. Fails when the spec cannot be written down.
+    /// Whether the cache has a finished run. Fails when the spec cannot be serialized.
     pub fn has_cell(&self, spec: &Spec) -> Result<bool> {
         let key = self.cell_key(spec)?;
         Ok(self.reuses_cells() && self.options.cache.cells.get(&key).is_some())

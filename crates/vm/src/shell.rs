@@ -33,14 +33,14 @@ pub struct Shell {
     _folder: Scratch,
 }
 
-/// How far a guest with a shell is.
+/// The progress of a guest with a shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShellState {
     /// It boots.
     Booting,
     /// The shell reads its console.
     Ready,
-    /// It is over.
+    /// It has ended.
     Ended,
 }
 

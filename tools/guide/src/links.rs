@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
-/// Replaces each link of a page that leads to a file outside the guide by its text, and each
+/// Replaces each link of a page that leads to a file outside the guide with its text, and each
 /// link between `docs/` and the root by one within the guide, where all pages are in one tree.
 ///
 /// `page` is the path of the page from the root of the repository.

@@ -125,7 +125,7 @@ fn of_many(cells: &[&Cell], comparison: &Comparison) -> String {
             };
             let label = farthest.label();
             let place = if label.is_empty() { "the whole" } else { &label };
-            format!(" (most {response}{place}: {}×{ratio:.2})", farthest.ratio_mark())
+            format!(" (most for {response}{place}: {}×{ratio:.2})", farthest.ratio_mark())
         });
         let [.., words] = words(verdict);
         Some(format!("{words} {count} of {}{most}", measured.len()))

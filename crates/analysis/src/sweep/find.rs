@@ -11,7 +11,7 @@ const CAPACITY_SPEED: f64 = 0.9;
 
 /// Figures that count as faults; the first that was measured is used.
 const FAULTS: [&str; 3] = ["translation_faults", "faults", "major_faults"];
-/// Least part of the variance of system time that faults must explain.
+/// Minimum share of the variance of system time that faults must explain.
 const LEAST_EXPLAINED: f64 = 0.5;
 
 /// What the measurements of a sweep show.
@@ -34,7 +34,7 @@ pub struct SweepResult {
     pub hysteresis: Option<Hysteresis>,
     /// The cost of a fault.
     pub fault_cost: FaultCost,
-    /// The distance of the present level from the knee.
+    /// The distance of the current level from the knee.
     pub headroom: Option<Headroom>,
     /// The counters that moved at the knee.
     pub moved: Option<Moved>,
@@ -44,12 +44,12 @@ pub struct SweepResult {
     pub notes: Vec<String>,
 }
 
-/// The distance of the present level from the knee.
+/// The distance of the current level from the knee.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Headroom {
     /// The present level.
     pub present: f64,
-    /// The factor from the present level to the knee, below 1 beyond it: knee / present with the
+    /// The factor from the current level to the knee, below 1 beyond it: knee / present with the
     /// plateau at low levels, else present / knee.
     pub factor: f64,
     /// Lower end of its interval.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use analysis::sweep::{Curve, FaultCost, Point, Settings, SweepResult, find};
 use stats::Shape;
 
-/// A table of `reference/sun4`, a row a point; the cost is elapsed time per megabyte of `elapsed`.
+/// A table of `reference/sun4`, one row per point; the cost is elapsed time per megabyte of
+/// `elapsed`.
 fn table(name: &str, elapsed: &str) -> Curve {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reference/sun4/");
     let text = std::fs::read_to_string(format!("{root}{name}.csv")).unwrap();

@@ -20,7 +20,7 @@ use crate::{Failure, Result, complain, print_bytes};
 /// What empties a terminal and goes to its first line (ECMA-48).
 const CLEAR: &[u8] = b"\x1b[2J\x1b[H";
 
-/// Least time between two snapshots: a process that lives between them is not seen.
+/// Minimum time between two snapshots: a process that lives between them is not seen.
 const LEAST_PAUSE_NS: u64 = 1_000_000_000;
 /// Snapshots take at most one part in this many: 0.3 % of a CPU.
 const LOOK_SHARE: u64 = 300;

@@ -66,6 +66,6 @@ pub(super) fn machine_and_program(settings: &[Setting]) -> Result<(MmuSpec, JobS
     let (mmu, cell) = machine(settings)?;
     match cell.check().map_err(wrong)?.measure {
         Measure::Job(job) => Ok((mmu, *job)),
-        Measure::Probe(probe) => Err(wrong!("{} is no program", probe.name)),
+        Measure::Probe(probe) => Err(wrong!("{} is not a program", probe.name)),
     }
 }

@@ -95,7 +95,7 @@ impl Live {
         });
     }
 
-    /// A run is over: what follows under its number is another one.
+    /// A run has ended: what follows under its number is another one.
     pub(super) fn over(&mut self, run: usize) {
         self.last.remove(&run);
     }

@@ -71,7 +71,7 @@ pub(crate) fn convert(args: &ConvertArgs) -> Result<()> {
     Ok(())
 }
 
-/// What is written to: standard output for `-`, which has no name to be given.
+/// The output: standard output for `-`, which cannot be renamed.
 fn output(path: &Path) -> io::Result<(Option<OutFile>, File)> {
     if path.as_os_str() == "-" {
         return Ok((None, File::from(io::stdout().as_fd().try_clone_to_owned()?)));

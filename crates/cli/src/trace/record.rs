@@ -52,7 +52,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// What records it [default: qemu, or valgrind where there is no QEMU]
+    /// The recorder [default: qemu, or valgrind where QEMU is missing]
     #[arg(long, value_name = "TOOL", value_parser = named(&TOOLS))]
     with: Option<Tool>,
 
@@ -91,7 +91,7 @@ pub(crate) fn record(args: &RecordArgs) -> Result<()> {
     pass_on(&ended)
 }
 
-/// Starts recording a command, and says so if that will take long.
+/// Starts recording a command, with a notice if that will take long.
 pub(crate) fn start(request: &Request<'_>) -> Result<Recording> {
     let recording = Recording::start(request).map_err(|error| {
         let is_of_user = matches!(error, TracerError::NoProgram(_));

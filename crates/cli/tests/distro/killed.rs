@@ -44,7 +44,7 @@ fn ctrl_c_at_the_terminal_ends_a_run_in_a_scope_as_it_does_elsewhere() {
     last.prints(&["\"status\":\"interrupted\""]);
     // One line on the terminal says where the run went.
     let typed = guest.root("cat /home/alice/typescript").stdout;
-    assert!(typed.contains("a transient scope of this user's systemd"), "{typed}");
+    assert!(typed.contains("a transient scope of the user's systemd"), "{typed}");
 }
 
 #[test]

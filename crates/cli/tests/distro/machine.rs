@@ -157,7 +157,7 @@ impl Machine {
         }
     }
 
-    /// Starts a script as root; its number.
+    /// Starts a script as root; returns its number.
     pub(crate) fn start_script(&mut self, script: &str) -> u32 {
         self.scripts += 1;
         let line = format!("{} {}\n", self.scripts, encoded(script.as_bytes()));

@@ -57,7 +57,7 @@ fn without_a_user_manager_the_reason_is_said_once_and_the_host_is_measured() {
         )
     };
     let run = guest.root(&bare(&format!("run {SHORT} --load noload,cpuload --output o")));
-    run.expect(0, &["no sandbox: ", "no systemd of user 1000", "Going on with the host"]);
+    run.expect(0, &["no sandbox: ", "no systemd of user 1000", "Continuing on the host"]);
     assert_eq!(run.stderr.matches("no sandbox").count(), 1, "{run:#?}");
     guest.assert_nothing_left();
 

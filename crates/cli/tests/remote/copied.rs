@@ -24,7 +24,7 @@ fn the_program_is_copied_once_and_a_damaged_copy_is_replaced() {
         finished.stderr.contains(COPYING)
     };
     let copy = far.programs().join(&hash);
-    assert!(is_copied(), "it is not there");
+    assert!(is_copied(), "it is missing");
     let whole = fs::read(&copy).unwrap();
     assert_eq!(blake3::hash(&whole).to_hex().as_str(), hash);
     assert!(!is_copied(), "it is there");

@@ -222,7 +222,8 @@ fn a_folder_of_something_else_is_refused_with_the_next_step() {
     }
     assert!(in_time(&fixture) == before);
     fs::remove_file(fixture.output().join(store::manifest::FILE)).unwrap();
-    experiment(&fixture, SOON, "").expect(2, &["runs of no experiment", "--output DIR"]);
+    experiment(&fixture, SOON, "")
+        .expect(2, &["runs that belong to no experiment", "--output DIR"]);
     fs::write(fixture.output().join(store::manifest::FILE), "{").unwrap();
     experiment(&fixture, SOON, "").expect(2, &["experiment.json", "line 1"]);
 }

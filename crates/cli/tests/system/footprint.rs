@@ -125,7 +125,7 @@ fn other_users_processes_are_left_out_and_own_ones_need_no_root() {
     assert_eq!(found["processes"].as_array().unwrap().len(), 1);
     assert_eq!(found["processes"][0]["pid"], own.pid());
     assert_eq!(found["left_out"][0]["pid"], of_root.pid());
-    assert!(found["left_out"][0]["reason"].as_str().unwrap().contains("only its own user"));
+    assert!(found["left_out"][0]["reason"].as_str().unwrap().contains("only its owner"));
     let all = footprint(&fixture, "--all --window 1ms --top 1");
     all.expect(0, &[]);
     assert!(all.sentences().contains("Left out:"), "{}", all.stdout);

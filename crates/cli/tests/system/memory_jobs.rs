@@ -140,7 +140,7 @@ fn work_that_takes_too_long_counts_with_what_was_done() {
     let arguments = "--job touch --set footprint=1M --set work=1000000000000 --set limit=200ms";
     let run = finished("host:mem=64M", arguments);
     assert_whole(&run, &[]);
-    assert!(notes(&run)[0].contains("1 of 1 processes had not done"), "{:?}", notes(&run));
+    assert!(notes(&run)[0].contains("1 of 1 processes had not finished"), "{:?}", notes(&run));
     let all = passes(&run);
     let elapsed_ns = all[all.len() - 1].completed_ns - all[0].started_ns;
     assert!((200_000_000..5_000_000_000).contains(&elapsed_ns), "{elapsed_ns}");
@@ -275,7 +275,7 @@ fn a_request_to_stop_keeps_what_was_measured() {
 fn what_cannot_be_is_refused_with_the_way_out() {
     let fixture = Fixture::new();
     let cases: [(&str, &[&str]); 6] = [
-        ("--job vmtest --set size=3M", &["no multiple of process_size=2M", "take 2M"]),
+        ("--job vmtest --set size=3M", &["not a multiple of process_size=2M", "take 2M"]),
         ("--job vmtest --set pattern=chase", &["no \"pattern\"", "switch_rate"]),
         ("--job touch --set footprint=x", &["touch.footprint", "512M"]),
         ("--job touch --set pattern=zigzag", &["zigzag", "sequential, strided"]),

@@ -110,7 +110,7 @@ fn a_small_disk_makes_the_loads_smaller_and_says_so() {
         return skip("a_small_disk_makes_the_loads_smaller_and_says_so", "mount is not permitted");
     };
     let finished = fixture.finish(fixture.run("--json"));
-    finished.expect(0, &["lives in memory"]);
+    finished.expect(0, &["is in memory"]);
     let matrix: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
     let warnings = matrix["warnings"].to_string();
     for row in matrix["rows"].as_array().unwrap() {
@@ -293,7 +293,7 @@ fn without_permission_for_control_groups_the_host_is_measured_and_the_reason_giv
     let fixture = Fixture::of_user(NOBODY + 1);
     let arguments = "run --load noload --points 1 --interval 10ms --work-dir work --output output";
     let finished = fixture.finish(fixture.thrashlab(arguments));
-    finished.expect(0, &["no sandbox: ", "Permission denied", "Going on with the host"]);
+    finished.expect(0, &["no sandbox: ", "Permission denied", "Continuing on the host"]);
     assert!(
         finished.sentences().contains("Responsiveness under load: host"),
         "{}",

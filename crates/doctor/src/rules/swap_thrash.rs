@@ -30,7 +30,7 @@ fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let evicted = interval.vmstat("pgsteal_anon").unwrap_or(0.0).max(traffic.swapped_out);
     if pages == 0.0 || evicted == 0.0 {
         return ruled_out(format!(
-            "{pages} pages were swapped in and {evicted} anonymous ones evicted; thrash is both"
+            "{pages} pages were swapped in and {evicted} anonymous ones evicted; thrashing is both"
         ));
     }
     let refault_share = traffic.anon_refaults / pages;

@@ -8,7 +8,7 @@ const REACH_PAGES: f64 = 8192.0;
 const STEADY_FAULTS_PER_S: f64 = 2.0;
 /// CPUs busy in user mode below which a process mostly waits.
 const USER_CPUS: f64 = 0.5;
-/// Least share of small pages in anonymous memory.
+/// Minimum share of small pages in anonymous memory.
 const SMALL_SHARE: f64 = 0.5;
 
 pub(crate) const RULE: Rule = Rule {

@@ -149,7 +149,7 @@ impl SubjectSetting {
                 Err(format!("sandbox.{name}: the subject {kind} has no sandbox"))
             }
             (SettingTarget::Machine, _) => {
-                Err(format!("machine.{name}: the subject {kind} is no machine"))
+                Err(format!("machine.{name}: the subject {kind} is not a machine"))
             }
             (SettingTarget::Simulator, _) => {
                 Err(format!("mmu.{name}: the subject {kind} is not simulated"))
@@ -214,7 +214,7 @@ impl CellDraft {
             (None, Some(SubjectSetting { of: SettingTarget::Machine, .. })) => "vm",
             (None, Some(SubjectSetting { of: SettingTarget::Simulator, .. })) => "mmu",
             (None, Some(SubjectSetting { of: SettingTarget::Subject, name, .. })) => {
-                return Err(format!("{name}: it needs a subject that it is a setting of"));
+                return Err(format!("{name}: set `subject`, too"));
             }
         };
         let (address, kind, mut settings) = split(text)?;

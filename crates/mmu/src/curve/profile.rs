@@ -116,7 +116,7 @@ pub struct SetCurve {
 pub struct WorkingSets {
     /// Mean sizes for windows of all lengths.
     pub means: Vec<MeanSize>,
-    /// What was referred to, window by window.
+    /// The units referenced, window by window.
     pub windows: Vec<Window>,
 }
 

@@ -1,12 +1,12 @@
 //! Specifications from templates: `crates/report/charts/NAME.vl.json`.
 //!
 //! A template is Vega-Lite in JSON with these additions:
-//! - `"$name"` is replaced by a part from the chart's code, or by a fragment: the template's own
+//! - `"$name"` is replaced with a part from the chart's code, or by a fragment: the template's own
 //!   field `$name`, or a field of `shared.json`. If there is none, the field is left out.
 //! - `"$": "name"` adds the fields of a fragment or part to an object, `"$": […]` those of several.
 //! - `"$if": "name"` leaves an object out if there is no such part, or it is false.
 //! - `"$present": "field"` builds a scale of those `pairs` whose name occurs in this field.
-//! - `{name}` in a text is replaced by a part.
+//! - `{name}` in a text is replaced with a part.
 //! - `description` is a list of sentences.
 
 use serde_json::{Map, Value, json};
@@ -86,7 +86,7 @@ impl Filling<'_> {
         Some(made)
     }
 
-    /// Replaces `pairs` by domain and range, unless those are given.
+    /// Replaces `pairs` with domain and range, unless those are given.
     fn keep_present(&self, field: &str, scale: &mut Fields) {
         let values = self.parts["values"].as_array().into_iter().flatten();
         let pairs = scale.remove("pairs").unwrap_or_default();

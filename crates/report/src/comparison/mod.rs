@@ -112,7 +112,7 @@ impl View<'_> {
         let Comparison { arms, differences, not_recorded, .. } = self.comparison;
         let (mut blocks, mut notes) = (Vec::new(), Vec::new());
         if differences.is_empty() {
-            notes.push("The systems differ in no fact that was recorded.".to_owned());
+            notes.push("The systems agree in all facts that were recorded.".to_owned());
         } else {
             let names = (0..arms.len()).map(|index| self.arm(index));
             let head = ["differs".to_owned()].into_iter().chain(names).chain([String::new()]);

@@ -22,7 +22,7 @@ pub enum Outcome {
 
 /// Bisection with certain verdicts; the first step is known to be good, the last to be bad.
 ///
-/// Asks about log2(n) steps. A skipped step is replaced by its nearest neighbour, as in `git
+/// Queries about log2(n) steps. A skipped step is replaced with its nearest neighbour, as in `git
 /// bisect skip` but deterministically; the result is a range if only skipped steps are left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExactBisect {

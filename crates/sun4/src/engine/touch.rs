@@ -65,7 +65,7 @@ impl Engine<'_> {
         cost
     }
 
-    /// Touches a ready path as many whole times as there is time for; whether it was any.
+    /// Touches a ready path as many whole times as fit into the time; returns whether any did.
     fn whole_times(&mut self, process: usize, path: &Path) -> bool {
         let is_ready =
             |visit: &Visit| visit.pages & !self.hat.ready(process, visit.slot, path.is_write) == 0;

@@ -11,7 +11,7 @@ impl Hat {
         self.spaces.push(Space::default());
     }
 
-    /// Replaces a space by an untouched layout.
+    /// Replaces a space with an untouched layout.
     pub(crate) fn exec(&mut self, space: usize, layout: &Arc<Layout>) {
         self.leave(space);
         let mut segments = Vec::with_capacity(layout.pages.len());

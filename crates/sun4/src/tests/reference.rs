@@ -42,7 +42,7 @@ struct Process {
     doing: Doing,
     step: usize,
     again: BTreeMap<usize, u64>,
-    /// Touches of the present step that are done, and whether it has begun.
+    /// Touches of the current step that are done, and whether it has begun.
     touched: u64,
     is_touching: bool,
     is_resuming: bool,
@@ -164,7 +164,7 @@ impl Model<'_> {
         self.processes.len() - 1
     }
 
-    /// Does one thing; whether there is more to do.
+    /// Executes one step; returns whether there is more to do.
     fn step(&mut self) -> bool {
         let is_over = |process: &Process| !process.is_awaited || process.doing == Doing::Ended;
         if self.processes.iter().all(is_over) {

@@ -153,7 +153,7 @@ impl Taker {
         self.push(process, action);
     }
 
-    /// Adds a run; whether there was room.
+    /// Adds a run; returns whether there was room.
     fn run(&mut self, process: u32, run: &PageRun, bundle: &mut Bundle) -> bool {
         let known = self.folded.len();
         let segment = *self.folded.entry(run.page >> PAGES_BITS).or_insert(known as u32);

@@ -9,7 +9,7 @@ use doctor::UnitCost;
 const CHAIN_BYTES: usize = 64 << 20;
 /// A cache line in bytes: each holds one pointer.
 const LINE_BYTES: usize = 64;
-/// Least share of huge pages in huge memory: its ends may lie in shared regions.
+/// Minimum share of huge pages in huge memory: its ends may be in shared regions.
 const HUGE_SHARE: f64 = 0.75;
 /// Pointers of one batch, and the number of batches.
 const PIECE_POINTERS: u64 = 8192;
@@ -74,7 +74,7 @@ mod tests {
     fn without_huge_pages_their_cost_is_missed_whatever_the_kernel_allows() {
         rustix::thread::disable_transparent_huge_pages(true).unwrap();
         for missed in small_and_huge() {
-            assert!(missed.unwrap_err().contains("0 % came in huge pages"));
+            assert!(missed.unwrap_err().contains("0 % is in huge pages"));
         }
     }
 }

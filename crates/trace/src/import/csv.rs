@@ -11,7 +11,7 @@ const COLUMNS: [&str; 5] = ["address", "access", "size", "thread", "process"];
 
 type Places = [Option<usize>; COLUMNS.len()];
 
-/// What was read of a CSV trace.
+/// The state of reading a CSV trace.
 #[derive(Default)]
 pub(crate) struct Csv {
     places: Option<Places>,

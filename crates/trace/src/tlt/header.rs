@@ -25,7 +25,7 @@ pub enum Granularity {
     Page,
 }
 
-/// What was recorded of what, by what.
+/// What was recorded, from which command, by which tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// The command line that was recorded, or the file that was converted.

@@ -8,7 +8,7 @@ fn plan(desc: Workload, settings: &[(&str, &str)]) -> Result<MemoryJob, String> 
     for (name, value) in settings {
         desc.set(&mut job, name, value)?;
     }
-    Ok(MemoryJob::new(&job)?.expect("a job on memory"))
+    Ok(MemoryJob::new(&job)?.expect("a memory job"))
 }
 
 fn vmtest(settings: &[(&str, &str)]) -> VmtestPlan {
@@ -51,7 +51,7 @@ fn what_contradicts_itself_is_told_with_a_way_out() {
         (TOUCH, &[("footprint", "4096"), ("step", "8192")], "larger than footprint"),
         (TOUCH, &[("pattern", "strided"), ("stride", "6000")], "multiple of step"),
         (TOUCH, &[("pattern", "chase"), ("step", "100")], "multiple of 8"),
-        (TOUCH, &[("spread", "5000")], "multiple of 4096"),
+        (TOUCH, &[("spread", "5000")], "multiple of the page size, 4096"),
         (TOUCH, &[("spread", "2M"), ("pages", "thp")], "small pages"),
         (TOUCH, &[("backing", "file"), ("pages", "hugetlb")], "small pages"),
         (TOUCH, &[("footprint", "1G"), ("spread", "1T")], "address space"),

@@ -16,7 +16,7 @@ const WARM_PASSES: u64 = 20;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-fork-storm",
-    about: "a process of 64 MiB forks every 100 ms and goes on writing (at 0 never)",
+    about: "a process of 64 MiB forks every 100 ms and keeps writing (at 0 it never forks)",
     is_warm: |progress| has_passed(progress, "resident_bytes", WARM_PASSES),
     ..provocation(plan, work)
 };

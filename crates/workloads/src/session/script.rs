@@ -248,7 +248,7 @@ mod tests {
             (SMALL.replace("\"true\"", ""), 3, "neither"),
             (SMALL.replace("run = [\"true\"]", "builtin = [\"fly\"]"), 4, "no tool"),
             (SMALL.replace("true", "{what}"), 4, "define it"),
-            (format!("{SMALL}[variables]\ndir = \"x\"\n"), 6, "meaning of its own"),
+            (format!("{SMALL}[variables]\ndir = \"x\"\n"), 6, "is reserved"),
             (format!("{SMALL}[variables]\na = \"{{b}}\"\n"), 6, "may hold"),
             (format!("{SMALL}oops"), 5, ""),
         ];

@@ -223,7 +223,7 @@ fn every_machine_that_is_shipped_simulates() {
 #[test]
 fn what_is_wrong_in_a_description_has_its_place() {
     let cases = [
-        ("ways = 2", "ways = 3", "line 19, column 8: 4 entries of 3 ways"),
+        ("ways = 2", "ways = 3", "line 19, column 8: 4 entries in sets of 3"),
         ("levels = 4", "levels = 3", "page tables have 4 or 5 levels"),
         ("name = \"L2\"", "name = \"L1D\"", "names of their own"),
         ("table = 2", "table = 1", "a walk cache keeps entries of tables from 2 to 4"),

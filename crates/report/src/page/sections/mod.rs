@@ -63,7 +63,7 @@ fn environment_section(material: &Material<'_>) -> Option<Section> {
     let mut blocks = Vec::new();
     if table.head.len() > 2 {
         blocks.push(match differing.is_empty() {
-            true => "The systems differ in no fact that was recorded.".into(),
+            true => "The systems agree in all facts that were recorded.".into(),
             false => format!("The systems differ in: {}.", differing.join(", ")).into(),
         });
     }

@@ -1,4 +1,4 @@
-//! A process does the next thing of its program.
+//! Executes the next step of a process's program.
 
 use rand::RngExt;
 
@@ -134,7 +134,7 @@ impl Model<'_> {
         }
     }
 
-    /// A process that was touching something touches its stack first; whether there was need to.
+    /// A process that was touching memory touches its stack first; returns whether it had to.
     fn resume(&mut self, process: usize) -> bool {
         let at = &self.processes[process];
         let Some(stack) = self.scene.programs[at.program].resume.filter(|_| at.is_touching) else {
