@@ -18,7 +18,7 @@ pub use trace::TraceProgram;
 pub enum Workload {
     /// Irlam's program.
     Vmtest(VmtestPlan),
-    /// The general job on memory.
+    /// The general memory job.
     Touch(TouchPlan),
     /// A machine with several users.
     Mix(Mix),

@@ -1,4 +1,4 @@
-//! The jobs on memory in a guest: equal seeds, equal bytes.
+//! The memory jobs in a guest: equal seeds, equal bytes.
 
 use model::{EndStatus, Line, PassRecord, Run};
 

@@ -8,7 +8,7 @@ fn plan(desc: Workload, settings: &[(&str, &str)]) -> Result<MemoryJob, String> 
     for (name, value) in settings {
         desc.set(&mut job, name, value)?;
     }
-    Ok(MemoryJob::new(&job)?.expect("a job on memory"))
+    Ok(MemoryJob::new(&job)?.expect("a memory job"))
 }
 
 fn vmtest(settings: &[(&str, &str)]) -> VmtestPlan {
