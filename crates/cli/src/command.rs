@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use experiment::typed::Setting;
-use workloads::command_text;
+use workloads::{command_text, one_line};
 
 use crate::{Failure, wrong};
 
@@ -78,11 +78,10 @@ impl CommandArgs {
         };
         let words: Vec<String> = self.words.iter().map(text).collect::<Result<_, _>>()?;
         let run = match &words[..] {
-            [] => self.lines.iter().map(|line| one_line(line)).collect::<Result<Vec<_>, _>>()?,
-            // One word with blanks is a command line, as hyperfine reads it.
-            [line] if line.contains(char::is_whitespace) => vec![one_line(line)?],
-            words => vec![command_text(words.iter().map(String::as_str)).map_err(wrong)?],
-        };
+            [] => self.lines.iter().map(|line| one_line(line)).collect::<Result<Vec<_>, _>>(),
+            words => command_text(words).map(|line| vec![line]),
+        }
+        .map_err(wrong)?;
         let input = self.input.as_ref().map(|path| text(&path.clone().into())).transpose()?;
         let number = |number: Option<u32>| number.map(|number| number.to_string());
         let names = (!self.name.is_empty()).then(|| self.name.join("\n"));
@@ -102,13 +101,5 @@ impl CommandArgs {
         let given = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let given = given.map(|(name, value)| (format!("command.{name}"), value));
         Ok([("job".to_owned(), model::COMMAND.to_owned())].into_iter().chain(given).collect())
-    }
-}
-
-/// A command line as one line: a script of several lines is an argument of a shell.
-fn one_line(line: &str) -> Result<String, Failure> {
-    match line.trim_end_matches('\n') {
-        line if line.contains('\n') => command_text(["sh", "-c", line]).map_err(wrong),
-        line => Ok(line.to_owned()),
     }
 }

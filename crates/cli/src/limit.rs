@@ -9,7 +9,7 @@ use experiment::typed::{Setting, setting};
 use experiment::{LimitArgs, TypedJob};
 
 use crate::laboratory::{LabArgs, failure};
-use crate::{Result, print, sweep};
+use crate::{Result, print, sweep, wrong};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -78,13 +78,16 @@ impl Arguments {
                 base.extend(job.settings.iter().map(of_job));
             }
             None => {
-                let words: Vec<String> =
-                    self.command.iter().map(|word| model::shown::quoted(word)).collect();
-                let folder = env::current_dir().context("find the current folder")?;
-                let folder =
-                    folder.to_str().ok_or_else(|| anyhow!("{}: no text", folder.display()))?;
-                base.extend([setting("job", "command"), setting("command.run", &words.join(" "))]);
-                base.extend([setting("command.folder", folder), setting("command.runs", "1")]);
+                let run = workloads::command_text(&self.command).map_err(wrong)?;
+                base.extend([setting("job", model::COMMAND), setting("command.run", &run)]);
+                base.push(setting("command.runs", "1"));
+                // A guest and another machine do not have this folder.
+                if ["host", "sandbox"].iter().any(|kind| self.subject.starts_with(kind)) {
+                    let folder = env::current_dir().context("find the current folder")?;
+                    let text = folder.to_str();
+                    let text = text.ok_or_else(|| anyhow!("{}: not UTF-8", folder.display()))?;
+                    base.push(setting("command.folder", text));
+                }
             }
         }
         base.extend(self.set.iter().cloned());

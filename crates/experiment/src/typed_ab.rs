@@ -169,14 +169,18 @@ impl TypedAb {
             return Err(PlanError::Wrong(why.to_owned()));
         }
         if !self.command.is_empty() {
-            let words = self.command.iter().map(|word| quoted(word));
-            add(RUN, &words.collect::<Vec<_>>().join(" "));
+            add(RUN, &workloads::command_text(&self.command).map_err(PlanError::Wrong)?);
         }
         let is_timed = is_command || !self.command.is_empty();
         if is_timed {
             add("job", COMMAND);
         }
-        if is_timed && self.factor != GIT && !is_set(FOLDER) {
+        // A guest and another machine do not have this folder.
+        let is_here = match &self.subject {
+            Some(subject) => ["host", "sandbox"].iter().any(|kind| subject.starts_with(kind)),
+            None => !is_of_machine && !is_set("subject"),
+        };
+        if is_timed && is_here && self.factor != GIT && !is_set(FOLDER) {
             add(FOLDER, &home.to_string_lossy());
         }
         base.extend(self.set.iter().cloned());

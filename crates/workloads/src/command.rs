@@ -123,7 +123,7 @@ fn command_lines(text: &str) -> Result<Vec<String>, String> {
 
 /// The program and arguments of a command line: its words, or a shell that reads it. With `auto`
 /// a shell is used only if the line has something that only a shell understands.
-pub fn words_of(line: &str, shell: &str) -> Result<Vec<String>, String> {
+pub(crate) fn words_of(line: &str, shell: &str) -> Result<Vec<String>, String> {
     match shell {
         "none" => {}
         "" | "auto" if !needs_shell(line) => {}
@@ -161,8 +161,25 @@ fn needs_shell(line: &str) -> bool {
     has_special || first.split_once('=').is_some_and(|(name, _)| !name.contains('/'))
 }
 
-/// Words as one command line that [`words_of`] divides into the same words. Fails for a NUL.
-pub fn command_text<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<String, String> {
+/// The words of a command, as a shell divided them, as one command line that [`words_of`] divides
+/// into the same words; a single word with blanks is a command line already. Fails for a NUL.
+pub fn command_text(words: &[String]) -> Result<String, String> {
+    match words {
+        [line] if line.contains(char::is_whitespace) => one_line(line),
+        words => joined(words.iter().map(String::as_str)),
+    }
+}
+
+/// A command line as one line: a script of several lines is an argument of a shell. Fails for a
+/// NUL.
+pub fn one_line(line: &str) -> Result<String, String> {
+    match line.trim_end_matches('\n') {
+        line if line.contains('\n') => joined(["sh", "-c", line]),
+        line => Ok(line.to_owned()),
+    }
+}
+
+fn joined<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<String, String> {
     shlex::try_join(words).map_err(|error| error.to_string())
 }
 
@@ -230,6 +247,18 @@ mod tests {
     }
 
     #[test]
+    fn a_single_text_is_a_command_line_and_a_script_is_one_line() {
+        let text = |words: &[&str]| {
+            command_text(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).unwrap()
+        };
+        assert_eq!(text(&["sort big | uniq"]), "sort big | uniq");
+        assert_eq!(text(&["gzip", "a b"]), "gzip 'a b'");
+        let script = text(&["for i in 1 2\ndo echo $i\ndone\n"]);
+        let all = commands(&job(&[("run", &script)])).unwrap();
+        assert_eq!(all[0].run, ["sh", "-c", "for i in 1 2\ndo echo $i\ndone"]);
+    }
+
+    #[test]
     fn repetitions_take_three_seconds_and_are_ten_or_more() {
         let auto = job(&[("run", "a")]);
         let counts = [1, 1_000_000, SECOND_NS, 20 * SECOND_NS, 60 * SECOND_NS];
@@ -240,8 +269,8 @@ mod tests {
     proptest! {
         #[test]
         fn words_become_a_line_that_has_the_same_words(words in prop::collection::vec("[^\\x00]{0,9}", 1..5)) {
-            prop_assume!(!words[0].trim().is_empty());
-            let text = command_text(words.iter().map(String::as_str)).unwrap();
+            prop_assume!(!words[0].trim().is_empty() && words.len() > 1);
+            let text = command_text(&words).unwrap();
             prop_assert_eq!(&shlex::split(&text), &Some(words.clone()));
             let all = commands(&job(&[("run", &text)])).unwrap();
             let [command] = &all[..] else { panic!("{all:?}") };

@@ -31,7 +31,7 @@ pub use catalogue::{
     may_have_zero_volume, probes,
 };
 pub use command::{
-    COMMAND, Hook, LIMIT, RUNS, WARMUP, command_text, commands, hook, repetitions, words_of,
+    COMMAND, Hook, LIMIT, RUNS, WARMUP, command_text, commands, hook, one_line, repetitions,
 };
 pub use job::longest_ns;
 pub use memory::{
