@@ -33,7 +33,7 @@ Examples:
   thrashlab run -- gzip -9 -k big         how long does my command take?
   thrashlab run --load cpuload,2ctx-mem -- make
                         and how much longer on a busy machine?
-  thrashlab run --command './old' --command './new' --prepare 'rm -f out'
+  thrashlab run --command ./old --command ./new
                         two commands in turn, compared
   sudo thrashlab run --swap 1G            with a temporary swap file
   thrashlab run --subject vm:machine=p2-350,kernel=deb:linux-image-cloud-amd64 \\

@@ -47,7 +47,7 @@ fn a_difference_is_certain_after_few_blocks_and_fails_in_ci() {
     // The folder is one of an experiment.
     let compared = fixture.finish(fixture.thrashlab("compare output --factor session.cost"));
     compared.expect(0, &[]);
-    assert!(compared.sentences().contains("is a regression"), "{}", compared.stdout);
+    assert!(compared.sentences().contains("worse in 2 of 2"), "{}", compared.stdout);
     // Another margin would be another comparison.
     ab(&fixture, line).expect(2, &["output holds the experiment", "--output DIR"]);
 }

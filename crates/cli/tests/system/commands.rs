@@ -148,7 +148,9 @@ fn every_command_has_help_and_run_has_examples() {
             refused.expect(3, &["ssh://me@server"]);
             continue;
         }
-        let finished = thrashlab(&fixture, &format!("{arguments} --work-dir /dev/null/no"));
+        // Before the command of the user, if there is one.
+        let refused = arguments.replacen("run", "run --work-dir /dev/null/no", 1);
+        let finished = thrashlab(&fixture, &refused);
         let has_none = ["--subject vm", "--subject mmu"].iter().any(|on| arguments.contains(on));
         let code = if has_none { 2 } else { 3 };
         finished.expect(code, &["--work-dir"]);
