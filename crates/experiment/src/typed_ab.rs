@@ -303,7 +303,7 @@ mod tests {
         let (found, _) = plan(&line).unwrap();
         let expected = [
             r"command.folder=/home/me",
-            r"command.run='./my bench' --fast 'it'\''s'",
+            "command.run='./my bench' --fast \"it's\"",
             "job=command",
         ];
         assert_eq!(settings(&found, 0)[..3], expected);
