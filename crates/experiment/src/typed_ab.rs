@@ -301,11 +301,8 @@ mod tests {
     fn commands_run_in_the_current_folder_and_words_stay_words() {
         let line = ["sysctl.vm.swappiness", "60", "10", "--", "./my bench", "--fast", "it's"];
         let (found, _) = plan(&line).unwrap();
-        let expected = [
-            r"command.folder=/home/me",
-            "command.run='./my bench' --fast \"it's\"",
-            "job=command",
-        ];
+        let expected =
+            [r"command.folder=/home/me", "command.run='./my bench' --fast \"it's\"", "job=command"];
         assert_eq!(settings(&found, 0)[..3], expected);
         let (found, _) = plan(&["command", "./old", "./new -x"]).unwrap();
         assert_eq!(settings(&found, 1).last().unwrap(), "command.run=./new -x");
