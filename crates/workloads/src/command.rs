@@ -107,7 +107,7 @@ fn shortened(name: &str) -> String {
 /// The command lines of a text: its lines, of which quotes may span several.
 fn command_lines(text: &str) -> Result<Vec<String>, String> {
     let (mut all, mut open) = (Vec::new(), String::new());
-    for line in text.lines() {
+    for line in text.split('\n') {
         open.push_str(line);
         match shlex::split(&open) {
             Some(words) if words.is_empty() => open.clear(),
