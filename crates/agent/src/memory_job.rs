@@ -81,15 +81,20 @@ fn check_room(
             format_size(free_bytes)
         ));
     }
-    match assignment.spec.subject {
-        SubjectSpec::Host { memory_bytes } if need_bytes > memory_bytes => Err(format!(
-            "{} needs {} of memory and mem={} is what this host may spend: take less, or \
-             allow more with --subject host:mem={}M",
-            asked.name,
-            format_size(need_bytes),
-            format_size(memory_bytes),
-            need_bytes.div_ceil(1 << 20)
-        )),
+    let subject = &assignment.spec.subject;
+    let memory_bytes = subject.memory_bytes();
+    match subject {
+        SubjectSpec::Host { .. } | SubjectSpec::Group(_) if need_bytes > memory_bytes => {
+            Err(format!(
+                "{} needs {} of memory and mem={} is what this host may spend: take less, or \
+                 allow more with --subject {}:mem={}M",
+                asked.name,
+                format_size(need_bytes),
+                format_size(memory_bytes),
+                subject.kind(),
+                need_bytes.div_ceil(1 << 20)
+            ))
+        }
         _ => Ok(()),
     }
 }

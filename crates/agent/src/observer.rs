@@ -9,7 +9,7 @@ use counters::{Reader, Roots, TaskReader};
 use model::units::format_size;
 use model::{
     CounterRecord, CounterSet, Delivered, EndStatus, Header, Line, Measure, Phase, Spec,
-    Unavailable,
+    SubjectSpec, Unavailable,
 };
 use sys::clock::{monotonic_ns, realtime_ns};
 use sys::process::{Exit, signals};
@@ -48,7 +48,7 @@ fn become_observer(assignment: &Assignment, missed: &mut Vec<Unavailable>) {
             reason: format!("mlockall: {error}: the observer itself may be swapped out"),
         });
     }
-    if matches!(assignment.spec.subject, model::SubjectSpec::Vm(_))
+    if matches!(assignment.spec.subject, SubjectSpec::Vm(_))
         && let Err(error) = sys::process::become_urgent()
     {
         missed.push(Unavailable {
@@ -109,7 +109,7 @@ impl<'a, W: Write> Observer<'a, W> {
         let missed = self.missed.drain(..).chain(facts_missed).chain(load.missed()).collect();
         let asked = &assignment.spec;
         self.output.line(&Line::Header(Box::new(Header {
-            schema: asked.subject.schema(),
+            schema: asked.schema(),
             run_id: assignment.run_id.clone(),
             thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
             started_unix_ns: realtime_ns(),
@@ -272,9 +272,13 @@ impl<'a, W: Write> Observer<'a, W> {
         if now.kills <= before.kills {
             return None;
         }
-        Some(match self.assignment.spec.subject.sandbox() {
-            Some(limits) if now.at_limit > before.at_limit => {
+        let subject = &self.assignment.spec.subject;
+        Some(match (subject, subject.sandbox()) {
+            (_, Some(limits)) if now.at_limit > before.at_limit => {
                 format!("the sandbox's limit of {}", format_size(limits.memory_bytes))
+            }
+            (SubjectSpec::Group(group), _) if now.at_limit > before.at_limit => {
+                format!("the limit of {}", group.name)
             }
             _ => "the machine's memory".to_owned(),
         })

@@ -15,8 +15,11 @@ pub const HOST: &str = "host";
 /// What was measured, and on what subject.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Setup {
-    /// `host`, `sandbox`, `vm` or `mmu`.
+    /// `host`, `sandbox`, `group`, `vm` or `mmu`.
     pub subject: String,
+    /// Which control group, if the subject is one that thrashlab did not create.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// The machine's address, if the subject was on another one (`ssh://HOST`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote: Option<String>,
@@ -87,8 +90,13 @@ impl Setup {
             }
             other => (other.memory_bytes(), None),
         };
+        let group = match &spec.subject {
+            SubjectSpec::Group(group) => Some(group.name.to_string()),
+            _ => None,
+        };
         Self {
             subject: spec.subject.kind().to_owned(),
+            group,
             remote: fact(REMOTE_FACT),
             machine,
             memory_bytes,
@@ -130,7 +138,10 @@ impl Setup {
                 format!("{kind} {name} of {memory}{}", sandbox.unwrap_or_default())
             }
             None if self.subject == HOST => format!("{HOST}, loads sized for {memory}"),
-            None => format!("{} of {memory}", self.subject),
+            None => match &self.group {
+                Some(group) => group.clone(),
+                None => format!("{} of {memory}", self.subject),
+            },
         };
         let cpus = self.cpus_milli.map(|milli| {
             let plural = if milli == 1000 { "" } else { "s" };

@@ -1,11 +1,12 @@
 //! Counters of the machine and of one sandbox, from files that are opened once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use model::Unavailable;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{Reader, Row, row};
+use crate::hierarchies::Hierarchies;
 use crate::parse::{
     colon_keyed, cpu_stat_v1, flat_keyed, interrupts, limit, pressure, proc_stat, single_value,
 };
@@ -29,6 +30,23 @@ impl Sources {
     /// The machine's own counters and no sandbox.
     pub fn machine(proc_root: impl Into<PathBuf>) -> Self {
         Self { proc_root: proc_root.into(), ..Self::default() }
+    }
+
+    /// The machine's counters and those of the control group with this path below the mounts, in
+    /// the hierarchies that have it.
+    pub fn of_group(found: &Hierarchies, path: &Path, proc_root: impl Into<PathBuf>) -> Self {
+        let below = |mount: &Path| {
+            let dir = mount.join(path.strip_prefix("/").unwrap_or(path));
+            dir.is_dir().then_some(dir)
+        };
+        let v1 = |controller: &str| below(&found.v1.get(controller)?.mount_dir);
+        Self {
+            cgroup_v2_dir: found.v2.as_ref().and_then(|v2| below(&v2.mount_dir)),
+            cgroup_v1_memory_dir: v1("memory"),
+            cgroup_v1_cpu_dir: v1("cpu"),
+            cgroup_v1_cpuacct_dir: v1("cpuacct"),
+            ..Self::machine(proc_root)
+        }
     }
 }
 

@@ -273,7 +273,7 @@ fn header(spec: &Spec, mmu: &MmuSpec, run_id: &str) -> Header {
     .map(|(name, fact)| (name.to_owned(), fact))
     .into();
     Header {
-        schema: spec.subject.schema(),
+        schema: spec.schema(),
         run_id: run_id.to_owned(),
         thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
         // No time passes during a simulation.

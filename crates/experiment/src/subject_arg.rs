@@ -28,7 +28,7 @@ pub struct RemoteArg {
 /// A subject as typed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SubjectArg {
-    /// The machine that thrashlab runs on, or control groups on it.
+    /// The machine that thrashlab runs on, or new or existing control groups on it.
     Here(LocalSubject),
     /// A subject on another machine.
     Remote(Box<RemoteArg>),
@@ -62,7 +62,7 @@ pub(crate) fn split(text: &str) -> Result<(Option<&str>, &str, Vec<Setting>), St
 }
 
 impl SubjectArg {
-    /// A subject of a kind (`host`, `sandbox`, `vm`, `mmu`) with settings, of which the last of a
+    /// A subject of a kind (`host`, `sandbox`, `group`, `vm`, `mmu`) with settings, of which the last of a
     /// name counts; at an address both may be empty. The error names an unknown kind or setting, or
     /// a bad value.
     pub(crate) fn new(
@@ -77,7 +77,7 @@ impl SubjectArg {
                 "vm" => vm::request(settings).map(Box::new).map(Self::Vm),
                 "mmu" => mmu_spec(settings).map(Box::new).map(Self::Mmu),
                 _ => local(format!(
-                    "no subject is named {kind:?}; choose from host, sandbox, vm, mmu and \
+                    "no subject is named {kind:?}; choose from host, sandbox, group, vm, mmu and \
                      ssh://[USER@]HOST[:PORT][,SUBJECT]"
                 ))
                 .map(Self::Here),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::cleanup::{CleanupProcess, Duty};
 use crate::delay_accounting::{self, Held};
 use crate::folders::make_private;
+use crate::group_limit::GroupLimit;
 use crate::host::Host;
 use crate::io_results::at;
 use crate::removal::{remove, sweep};
@@ -90,6 +91,14 @@ impl Journal {
     pub fn set_parameter(&mut self, name: &str, value: &str) -> io::Result<Resource> {
         let change = Change::planned(name, value)?;
         self.make(Resource::Sysctl(change.clone()), || change.set()).map(|(made, ())| made)
+    }
+
+    /// Records a limit of somebody else's control group and lowers it; `None` if it is not higher.
+    /// Fails when there is none, it cannot be set, or the journal cannot be written.
+    pub fn lower_group_limit(&mut self, path: &Path, bytes: u64) -> io::Result<Option<Resource>> {
+        let Some(limit) = GroupLimit::planned(path, bytes)? else { return Ok(None) };
+        let made = self.make(Resource::GroupLimit(limit.clone()), || limit.set());
+        made.map(|(made, ())| Some(made))
     }
 
     /// Makes a swap file in use. Fails without privilege or space, or when `stop` returns true.

@@ -95,6 +95,7 @@ pub(crate) fn remove(made: &Resource) -> io::Result<bool> {
         }
         Resource::Swap(place) => remove_at(place, remove_empty_swap, remove_swap),
         Resource::Sysctl(change) => change.put_back(Path::new(sysctl::ROOT)),
+        Resource::GroupLimit(limit) => limit.put_back(),
         Resource::DelayAccounting => {
             delay_accounting::put_back(Path::new(delay_accounting::FOLDER))
         }

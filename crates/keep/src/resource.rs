@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use serde::{Deserialize, Serialize};
 
+use crate::group_limit::GroupLimit;
 use crate::host::Host;
 use crate::sysctl::Change;
 
@@ -37,6 +38,8 @@ pub enum Resource {
     Swap(PathEntry),
     /// A kernel parameter that was changed: it gets its old value back.
     Sysctl(Change),
+    /// A limit of somebody else's control group that was lowered: it gets its old value back.
+    GroupLimit(GroupLimit),
     /// Delay accounting, switched on: it goes off when nobody needs it any more.
     DelayAccounting,
     /// A directory with all that is in it.
@@ -82,6 +85,7 @@ impl Resource {
                 place.identity = Some(Identity::read(&place.path)?);
             }
             Self::Sysctl(change) => *change = change.as_made()?,
+            Self::GroupLimit(limit) => *limit = limit.as_made()?,
             _ => {}
         }
         Ok(made)
@@ -97,6 +101,7 @@ impl fmt::Display for Resource {
             Self::Segment { key } => write!(out, "SysV shared memory segment {key:#x}"),
             Self::Swap(place) => write!(out, "swap file {}", place.path.display()),
             Self::Sysctl(change) => write!(out, "kernel parameter {change}"),
+            Self::GroupLimit(limit) => write!(out, "limit {limit}"),
             Self::DelayAccounting => write!(out, "delay accounting, switched on"),
             Self::Directory(place) => write!(out, "directory {}", place.path.display()),
         }

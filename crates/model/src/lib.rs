@@ -8,6 +8,7 @@ mod named;
 
 mod counters;
 pub mod description;
+mod group;
 pub mod histogram;
 mod line;
 mod line_text;
@@ -23,6 +24,7 @@ pub mod units;
 pub mod whole_lines;
 
 pub use counters::{CounterSet, Name, Unavailable, Values};
+pub use group::{GroupName, GroupSpec};
 pub use line::{
     CounterRecord, DeathRecord, Delivered, End, EndStatus, Environment, Header, Line, PassRecord,
     Phase, PhaseRecord, REMOTE_FACT, Warning, WorkRecord,
@@ -38,4 +40,4 @@ pub use spec::{
 };
 
 /// Newest run-file format that is read (`docs/run-format.md`); see [`SubjectSpec::schema`].
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;

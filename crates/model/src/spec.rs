@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MmuSpec, SandboxSpec, Script, VmSpec};
+use crate::{GroupSpec, MmuSpec, SandboxSpec, Script, VmSpec};
 
 /// Name of the reference load.
 pub const BASELINE: &str = "noload";
@@ -32,6 +32,20 @@ pub struct Spec {
     pub order: u32,
 }
 
+impl Spec {
+    /// The lowest format version with this subject and measure, so that older readers can read it.
+    pub fn schema(&self) -> u32 {
+        // A command may end as `failed`.
+        let is_command = matches!(&self.measure, Measure::Job(job) if job.is_command());
+        match self.subject {
+            SubjectSpec::Group(_) => 3,
+            _ if is_command => 3,
+            SubjectSpec::Mmu(_) => 2,
+            SubjectSpec::Host { .. } | SubjectSpec::Sandbox(_) | SubjectSpec::Vm(_) => 1,
+        }
+    }
+}
+
 /// Where a run takes place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -43,6 +57,8 @@ pub enum SubjectSpec {
     },
     /// Processes confined by control groups.
     Sandbox(SandboxSpec),
+    /// A control group that thrashlab did not create; loads and measure run outside of it.
+    Group(GroupSpec),
     /// A kernel in a guest machine.
     Vm(Box<VmSpec>),
     /// A simulated machine with simulated time.
@@ -55,6 +71,7 @@ impl SubjectSpec {
         match self {
             Self::Host { memory_bytes } => *memory_bytes,
             Self::Sandbox(sandbox) => sandbox.memory_bytes,
+            Self::Group(group) => group.memory_bytes,
             Self::Vm(vm) => {
                 vm.sandbox.as_ref().map_or(vm.machine.memory_bytes, |sandbox| sandbox.memory_bytes)
             }
@@ -65,25 +82,21 @@ impl SubjectSpec {
     /// The control groups that confine the run; for a guest machine those inside it.
     pub fn sandbox(&self) -> Option<&SandboxSpec> {
         match self {
-            Self::Host { .. } | Self::Mmu(_) => None,
+            Self::Host { .. } | Self::Group(_) | Self::Mmu(_) => None,
             Self::Sandbox(sandbox) => Some(sandbox),
             Self::Vm(vm) => vm.sandbox.as_ref(),
         }
     }
 
-    /// The subject's kind as a word: `host`, `sandbox`, `vm` or `mmu`.
+    /// The subject's kind as a word: `host`, `sandbox`, `group`, `vm` or `mmu`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Host { .. } => "host",
             Self::Sandbox(_) => "sandbox",
+            Self::Group(_) => "group",
             Self::Vm(_) => "vm",
             Self::Mmu(_) => "mmu",
         }
-    }
-
-    /// The lowest format version with this subject, so that older readers can read it.
-    pub fn schema(&self) -> u32 {
-        if matches!(self, Self::Mmu(_)) { 2 } else { 1 }
     }
 }
 

@@ -5,6 +5,7 @@
 mod agent_process;
 mod cgroup;
 mod dbus;
+mod group;
 mod local_subject;
 mod machine;
 mod room;

@@ -1,9 +1,10 @@
 //! A subject of this machine as requested, and as resolved here.
 
 use model::units::{format_size, parse_size_bytes};
-use model::{SandboxSpec, SubjectSpec};
+use model::{GroupName, GroupSpec, SandboxSpec, SubjectSpec};
 use serde::{Deserialize, Serialize};
 
+use crate::group::ExistingGroup;
 use crate::machine::Machine;
 use crate::stage::Stage;
 
@@ -26,6 +27,49 @@ pub enum LocalSubject {
     },
     /// Control groups.
     Sandbox(Limits),
+    /// A control group that is there already.
+    Group(GroupRequest),
+}
+
+/// A control group as requested: a [`GroupSpec`] with optional memory for the loads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupRequest {
+    name: GroupName,
+    memory_bytes: Option<u64>,
+    high_bytes: Option<u64>,
+    max_bytes: Option<u64>,
+}
+
+impl GroupRequest {
+    fn from_settings(settings: &[(String, String)]) -> Result<Self, String> {
+        let (mut group, [mut memory, mut high, mut max]) = (None, [None; 3]);
+        for (name, value) in settings {
+            let size = || parse_size_bytes(value).map(Some);
+            match name.as_str() {
+                "unit" => group = Some(GroupName::Unit(value.clone())),
+                "pid" => {
+                    let pid = value.parse().map_err(|_| format!("{value:?} is no process id"))?;
+                    group = Some(GroupName::Pid(pid));
+                }
+                "path" => group = Some(GroupName::Path(value.into())),
+                "mem" => memory = size()?,
+                "high" => high = size()?,
+                "max" => max = size()?,
+                _ => {
+                    let known = "it has unit, pid, path, mem, high and max";
+                    return Err(format!("a group has no setting {name:?}; {known}"));
+                }
+            }
+        }
+        let name = group.ok_or("which group? name a unit, a pid or a path: group:unit=NAME")?;
+        Ok(Self { name, memory_bytes: memory, high_bytes: high, max_bytes: max })
+    }
+
+    fn with_memory(&self, otherwise_bytes: u64) -> GroupSpec {
+        let Self { name, memory_bytes, high_bytes, max_bytes } = self.clone();
+        let memory_bytes = memory_bytes.unwrap_or(otherwise_bytes);
+        GroupSpec { name, memory_bytes, high_bytes, max_bytes }
+    }
 }
 
 /// The limits of a sandbox as requested: a [`SandboxSpec`] with optional memory.
@@ -78,7 +122,7 @@ impl Limits {
 }
 
 impl LocalSubject {
-    /// A subject by kind (`host`, `sandbox`) and settings; `None` for another kind. Fails
+    /// A subject by kind (`host`, `sandbox`, `group`) and settings; `None` for another kind. Fails
     /// for an unknown setting or a bad value, and lists what there is.
     pub fn from_settings(
         kind: &str,
@@ -101,6 +145,7 @@ impl LocalSubject {
         match kind {
             "host" => Some(limits().map(|limits| Self::Host { memory_bytes: limits.memory_bytes })),
             "sandbox" => Some(limits().map(Self::Sandbox)),
+            "group" => Some(GroupRequest::from_settings(settings).map(Self::Group)),
             _ => None,
         }
     }
@@ -113,6 +158,9 @@ impl LocalSubject {
             }
             (Self::Sandbox(limits), SubjectSpec::Sandbox(made)) => {
                 limits.with_memory(made.memory_bytes) == *made
+            }
+            (Self::Group(asked), SubjectSpec::Group(made)) => {
+                asked.with_memory(made.memory_bytes) == *made
             }
             _ => false,
         }
@@ -131,6 +179,12 @@ pub fn resolve(
             let memory_bytes = memory_bytes.unwrap_or(host_bytes);
             check_memory(memory_bytes, &machine)?;
             return Ok((SubjectSpec::Host { memory_bytes }, None));
+        }
+        Some(LocalSubject::Group(asked)) => {
+            let spec = asked.with_memory(host_bytes);
+            check_memory(spec.memory_bytes, &machine)?;
+            ExistingGroup::find(&spec.name)?.limits(&spec)?;
+            return Ok((SubjectSpec::Group(spec), None));
         }
         Some(LocalSubject::Sandbox(limits)) => limits,
         None => &Limits::default(),

@@ -10,12 +10,13 @@ use counters::Sources;
 use keep::folders::state_dir;
 use keep::proc_stat::start_ticks;
 use keep::{CleanupProcess, Duty, Journal, Resource, Swept, sweep_leftovers, unique};
-use model::{Environment, SandboxSpec, Spec, Unavailable};
+use model::{Environment, GroupSpec, SandboxSpec, Spec, SubjectSpec, Unavailable};
 use serde::{Deserialize, Serialize};
 use sys::clock::monotonic_ns;
 
 use crate::agent_process::{AgentProcess, Outcome};
 use crate::cgroup::{Sandbox, wanted_controllers};
+use crate::group::ExistingGroup;
 use crate::machine::{Machine, unwritten_kb};
 use crate::room::Room;
 use crate::run_lines::Sink;
@@ -223,15 +224,33 @@ impl Stage {
             let set = self.journal.set_parameter(name, value);
             made.push(set.map_err(unavailable)?);
         }
-        let assignment = self.assignment(spec, run_id, sandbox.as_ref(), path, key)?;
+        let sources = match (&spec.subject, &sandbox) {
+            (SubjectSpec::Group(group), _) => self.lower_limits(group, made)?,
+            (_, Some(sandbox)) => sandbox.sources.clone(),
+            _ => Sources::machine("/proc"),
+        };
+        let assignment = self.assignment(spec, run_id, (sandbox.as_ref(), sources), path, key)?;
         self.run_agent(&assignment, waiter, sink)
+    }
+
+    /// Lowers the limits of somebody else's group, as it is now; returns where its counters are.
+    fn lower_limits(
+        &mut self,
+        spec: &GroupSpec,
+        made: &mut Vec<Resource>,
+    ) -> Result<Sources, StageError> {
+        let group = ExistingGroup::find(&spec.name).map_err(unavailable)?;
+        for (path, bytes) in group.limits(spec).map_err(unavailable)? {
+            made.extend(self.journal.lower_group_limit(&path, bytes).map_err(unavailable)?);
+        }
+        Ok(group.sources)
     }
 
     fn assignment(
         &self,
         spec: &Spec,
         run_id: &str,
-        sandbox: Option<&Sandbox>,
+        (sandbox, sources): (Option<&Sandbox>, Sources),
         work_dir: PathBuf,
         queue_key: i32,
     ) -> Result<Assignment, StageError> {
@@ -242,7 +261,7 @@ impl Stage {
         let cpus_milli = limit_milli.min(u64::from(machine.cpus) * 1000);
         let mut missed = self.options.missed.clone();
         missed.extend(sandbox.map_or_else(Vec::new, |made| made.missed.clone()));
-        if sandbox.is_none() {
+        if matches!(spec.subject, SubjectSpec::Host { .. }) {
             let reason = format!("the subject is the {}", spec.subject.kind());
             missed.push(Unavailable { capability: "memcg".to_owned(), reason });
         }
@@ -257,7 +276,7 @@ impl Stage {
             swap_bytes: if may_swap { machine.swap_bytes } else { 0 },
             queue_key,
             enter: sandbox.map_or_else(Vec::new, |made| made.enter.clone()),
-            sources: sandbox.map_or_else(|| Sources::machine("/proc"), |made| made.sources.clone()),
+            sources,
             environment,
             missed,
             origins: self.options.origins.clone(),

@@ -9,7 +9,7 @@ use model::{CounterSet, Unavailable};
 
 use doctor::{Snapshot, TaskSnapshot};
 
-/// The controllers of version 1 that snapshots read.
+/// The controllers of version 1 whose groups are looked for.
 const V1_CONTROLLERS: [&str; 3] = ["memory", "cpu", "cpuacct"];
 
 /// The running machine, ready to be read.
@@ -78,19 +78,7 @@ impl Survey {
 
     /// The counters of a group, from the hierarchies that have its path.
     fn group(&self, path: &str) -> CounterSet {
-        let below = |mount: &Path| {
-            let dir = mount.join(path.trim_start_matches('/'));
-            dir.is_dir().then_some(dir)
-        };
-        let v1 = |controller: &str| below(&self.hierarchies.v1.get(controller)?.mount_dir);
-        let [memory, cpu, cpuacct] = V1_CONTROLLERS.map(v1);
-        let sources = Sources {
-            cgroup_v2_dir: self.hierarchies.v2.as_ref().and_then(|v2| below(&v2.mount_dir)),
-            cgroup_v1_memory_dir: memory,
-            cgroup_v1_cpu_dir: cpu,
-            cgroup_v1_cpuacct_dir: cpuacct,
-            ..Sources::machine(&self.proc_root)
-        };
+        let sources = Sources::of_group(&self.hierarchies, Path::new(path), &self.proc_root);
         Reader::open_group(&sources).0.read(true)
     }
 }

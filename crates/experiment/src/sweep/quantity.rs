@@ -124,9 +124,8 @@ impl Quantity {
             "mem" | "kernel_mem" if is_machine && !parameter.starts_with("sandbox.") => {
                 (Form::Size, MACHINE_BYTES)
             }
-            "mem" | "sandbox.mem" | "kernel_mem" | "swap" | "disk.size" | "disk.rate" => {
-                (Form::Size, PAGE_BYTES)
-            }
+            "mem" | "sandbox.mem" | "kernel_mem" | "swap" | "disk.size" | "disk.rate" | "high"
+            | "sandbox.high" | "max" => (Form::Size, PAGE_BYTES),
             "cpus" | "sandbox.cpus" => (Form::Number, number_quantum(range)),
             "pids" | "sandbox.pids" | "shift" => (Form::Count, 1.0),
             "disk.delay" => (Form::Duration, US_NS),

@@ -109,6 +109,7 @@ fn subject(header: &Header, machines: &[MachineSpec], files: &mut Files) -> Vec<
     let (kind, settings) = match &spec.subject {
         SubjectSpec::Host { memory_bytes } => ("host", vec![("mem", exact_size(*memory_bytes))]),
         SubjectSpec::Sandbox(sandbox) => ("sandbox", sandbox.settings()),
+        SubjectSpec::Group(group) => ("group", group.settings()),
         SubjectSpec::Vm(vm) => {
             let settings = machine::settings(vm, &spec.timing.profile, machines, files);
             return vec![option("subject", &format!("vm:{settings}"))];
@@ -199,7 +200,7 @@ fn missing(header: &Header) -> Vec<String> {
     let fact = |name: &str| facts.get(name).map(String::as_str);
     let mut gaps = Vec::new();
     match &spec.subject {
-        SubjectSpec::Host { .. } | SubjectSpec::Sandbox(_) => {
+        SubjectSpec::Host { .. } | SubjectSpec::Sandbox(_) | SubjectSpec::Group(_) => {
             let device = fact("disk_device").map(|device| format!(" of {device}"));
             let place = fact("disk_filesystem")
                 .map(|system| format!("; it was on {system}{}", device.unwrap_or_default()));

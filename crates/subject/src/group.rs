@@ -1,0 +1,148 @@
+//! A control group that is there already: where its counters and limits are.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use counters::{Hierarchies, Sources, group_of};
+use model::{GroupName, GroupSpec};
+
+/// A control group of somebody else.
+#[derive(Debug)]
+pub(crate) struct ExistingGroup {
+    pub(crate) sources: Sources,
+    /// The directory of its memory controller, and whether that is of version 2.
+    memory: Option<(PathBuf, bool)>,
+}
+
+impl ExistingGroup {
+    /// Finds a group by its name. Fails when there is none, with what was looked for.
+    pub(crate) fn find(name: &GroupName) -> Result<Self, String> {
+        let found = Hierarchies::read().map_err(|error| error.to_string())?;
+        let path = match name {
+            GroupName::Unit(unit) => of_unit(unit)?,
+            GroupName::Pid(pid) => of_process(*pid)?,
+            GroupName::Path(path) => below_mount(path, &found),
+        };
+        let sources = Sources::of_group(&found, &path, "/proc");
+        let v2 = sources.cgroup_v2_dir.clone().filter(|dir| dir.join("memory.current").exists());
+        let v1 = sources.cgroup_v1_memory_dir.clone();
+        let memory = v2.map(|dir| (dir, true)).or_else(|| v1.map(|dir| (dir, false)));
+        if sources.cgroup_v2_dir.is_none() && memory.is_none() {
+            return Err(format!("there is no control group {}", path.display()));
+        }
+        Ok(Self { sources, memory })
+    }
+
+    /// The files of the limits that a run lowers, with their sizes in bytes. Fails when the group
+    /// has no such limit, or it may not be changed.
+    pub(crate) fn limits(&self, spec: &GroupSpec) -> Result<Vec<(PathBuf, u64)>, String> {
+        let wanted = [("high", spec.high_bytes), ("max", spec.max_bytes)];
+        let wanted = wanted.into_iter().filter_map(|(name, bytes)| Some((name, bytes?)));
+        wanted.map(|(name, bytes)| Ok((self.limit_file(name, &spec.name)?, bytes))).collect()
+    }
+
+    fn limit_file(&self, name: &str, group: &GroupName) -> Result<PathBuf, String> {
+        let Some((dir, is_2)) = &self.memory else {
+            return Err(format!("{group} has no memory controller"));
+        };
+        let file = match (name, is_2) {
+            (_, true) => format!("memory.{name}"),
+            ("max", false) => "memory.limit_in_bytes".to_owned(),
+            _ => {
+                return Err(format!(
+                    "{group} is of version 1, which has no memory.high; max=SIZE lowers its \
+                     memory.limit_in_bytes, at which the kernel may kill its processes"
+                ));
+            }
+        };
+        let path = dir.join(file);
+        let opened = OpenOptions::new().write(true).open(&path);
+        opened.map(|_| path.clone()).map_err(|error| {
+            let next = "it needs root, or a group that is delegated to this user";
+            format!("{}: {error}: {next}", path.display())
+        })
+    }
+}
+
+/// The path of a unit's group, as systemd shows it: of the system, else of this user.
+fn of_unit(unit: &str) -> Result<PathBuf, String> {
+    let mut why = String::new();
+    for whose in ["--system", "--user"] {
+        let mut ask = Command::new("systemctl");
+        ask.args([whose, "show", "--property=ControlGroup", "--value", "--", unit]);
+        match ask.output() {
+            Ok(output) if output.status.success() => {
+                match String::from_utf8_lossy(&output.stdout).trim() {
+                    "" => {}
+                    path => return Ok(path.into()),
+                }
+            }
+            Ok(output) => why = String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            Err(error) => why = format!("systemctl: {error}"),
+        }
+    }
+    let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+    Err(format!("the unit {unit} does not run{why}: see systemctl status {unit}"))
+}
+
+/// The path of a process's group.
+fn of_process(pid: u32) -> Result<PathBuf, String> {
+    let path = format!("/proc/{pid}/cgroup");
+    let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+    let group = ["memory", ""].into_iter().find_map(|controller| group_of(&text, controller));
+    let group = group.ok_or_else(|| format!("{path}: process {pid} is in no control group"))?;
+    Ok(group.into())
+}
+
+/// A path below the mount of a hierarchy.
+fn below_mount(path: &Path, found: &Hierarchies) -> PathBuf {
+    let mounts = found.v2.iter().chain(found.v1.values()).map(|it| it.mount_dir.as_path());
+    mounts
+        .filter_map(|mount| path.strip_prefix(mount).ok())
+        .min_by_key(|rest| rest.as_os_str().len())
+        .unwrap_or(path)
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use counters::Hierarchy;
+
+    use super::*;
+
+    #[test]
+    fn the_group_of_a_process_is_found_and_of_none_is_not() {
+        assert!(ExistingGroup::find(&GroupName::Pid(std::process::id())).is_ok());
+        let gone = ExistingGroup::find(&GroupName::Pid(u32::MAX)).unwrap_err();
+        assert!(gone.contains("/proc/4294967295/cgroup"), "{gone}");
+        let none = ExistingGroup::find(&GroupName::Path("no/such/group".into())).unwrap_err();
+        assert!(none.contains("no/such/group"), "{none}");
+    }
+
+    #[test]
+    fn a_directory_is_a_path_below_its_own_mount() {
+        let at = |dir: &str| Hierarchy { own_dir: dir.into(), mount_dir: dir.into() };
+        let found = Hierarchies {
+            v2: Some(at("/c/unified")),
+            v1: [("memory".to_owned(), at("/c/memory"))].into(),
+        };
+        for (path, below) in [("/c/unified/a/b", "a/b"), ("/c/memory/a", "a"), ("x/y", "x/y")] {
+            assert_eq!(below_mount(Path::new(path), &found), Path::new(below));
+        }
+    }
+
+    #[test]
+    fn version_1_has_no_high_limit_and_its_other_one_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("memory.limit_in_bytes"), "9").unwrap();
+        let memory = Some((dir.path().to_owned(), false));
+        let group = ExistingGroup { sources: Sources::machine("/proc"), memory };
+        let name = GroupName::Path("a".into());
+        let spec = GroupSpec { name, memory_bytes: 1, high_bytes: Some(5), max_bytes: None };
+        assert!(group.limits(&spec).unwrap_err().contains("max=SIZE"));
+        let spec = GroupSpec { high_bytes: None, max_bytes: Some(5), ..spec };
+        let path = dir.path().join("memory.limit_in_bytes");
+        assert_eq!(group.limits(&spec).unwrap(), [(path, 5)]);
+    }
+}
