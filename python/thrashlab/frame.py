@@ -95,6 +95,8 @@ class Results:
         self.histograms = frames["histograms"]
         #: One row a piece of a job's work.
         self.work = frames["work"]
+        #: One row a figure that a command printed.
+        self.figures = frames["figures"]
         #: One row a pass of a worker through all pieces.
         self.passes = frames["passes"]
         #: One row a phase, warning, or histogram that cannot be read.

@@ -97,7 +97,7 @@ def test_what_is_loaded_is_what_is_exported(tmp_path, thrashlab, results):
     of_run = loaded["runs"].select(["run", *OF_RUN]).to_pylist()
     for name, table in loaded.items():
         exported = parquet.read_table(tables / f"{name}.parquet")
-        if name in ("samples", "histograms", "work", "passes"):
+        if name in ("samples", "histograms", "work", "figures", "passes"):
             told = exported.select(["run", *OF_RUN]).to_pylist()
             assert told == [of_run[row["run"]] for row in told], name
             exported = exported.drop_columns(OF_RUN)

@@ -35,7 +35,7 @@ const RESPONSES: [(&str, &str, bool); 6] = [
 ///   passes: `cpu_ns`, `faults`, `major_faults`, `elapsed_ns`. The whole includes use between the
 ///   commands; it is absent if a worker did not finish its first pass.
 /// - Those of the user's commands have a value for each repetition: `elapsed_ns`, `cpu_ns`, `faults`,
-///   `major_faults`.
+///   `major_faults`, and the figures that they print.
 /// - Those of a memory job are for a touch in the steady state: `touch_ns` (elapsed time), `cpu_ns`,
 ///   `faults`, `major_faults`.
 pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
@@ -60,9 +60,22 @@ pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
         ((*name).to_owned(), Response { unit, more_is_better: false, additive: *additive })
     };
     set.responses = measured.map(response).collect();
+    let figures: BTreeMap<&str, ()> = values()
+        .filter(|it| !RESPONSES.iter().any(|(name, ..)| it.response == *name))
+        .map(|it| (it.response.as_str(), ()))
+        .collect();
+    let figures = figures.into_keys().map(|name| (name.to_owned(), of_figure(name)));
+    set.responses.extend(figures.collect_vec());
     let mut headers = runs.iter().filter_map(|(_, run)| run.header.as_ref());
     set.deterministic = !set.trials.is_empty() && headers.all(Header::is_deterministic);
     set
+}
+
+/// A figure that commands print, as a response: its name ends in its unit.
+pub(crate) fn of_figure(name: &str) -> Response {
+    let units = [("_ns", "ns"), ("_per_s", "/s"), ("_bytes", "bytes")];
+    let unit = units.iter().find(|(ending, _)| name.ends_with(ending)).map_or("", |(_, it)| it);
+    Response { unit: unit.to_owned(), more_is_better: unit == "/s", additive: false }
 }
 
 fn trial(name: &str, header: &Header, run: &Run) -> Trial {
@@ -239,6 +252,12 @@ fn repeated(run: &Run) -> (Vec<Values>, Option<String>) {
                 Some(Observation { value: reading(&work.usage)? as f64, is_lower_bound })
             });
             add(response, read.collect());
+        }
+        let figures = own.counted.iter().flat_map(|work| work.figures.keys()).unique();
+        for figure in figures.sorted() {
+            let read = own.counted.iter().filter_map(|work| work.figures.get(figure));
+            let samples = read.map(|value| Observation { value: *value, is_lower_bound: false });
+            add(figure, Some(samples.collect()));
         }
     }
     let failed: usize = all.iter().map(|(_, own)| own.failed.len()).sum();

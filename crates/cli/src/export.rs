@@ -68,7 +68,7 @@ pub(crate) enum ExportFormat {
 type Tables = &'static [Table];
 
 /// The values of `--table`.
-const TABLES: [(&str, &str, Tables); 9] = [
+const TABLES: [(&str, &str, Tables); 10] = [
     ("runs", "One row per run", &[Table::Runs]),
     ("samples", "One row per sample", &[Table::Samples]),
     (
@@ -78,6 +78,7 @@ const TABLES: [(&str, &str, Tables); 9] = [
     ),
     ("counters", "One row per counter and reading", &[Table::Counters]),
     ("work", "One row per work item of a job", &[Table::Work]),
+    ("figures", "One row per figure that a command printed", &[Table::Figures]),
     ("passes", "One row per pass of a job", &[Table::Passes]),
     ("events", "One row per phase or warning", &[Table::Events]),
     (

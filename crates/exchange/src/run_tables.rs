@@ -65,7 +65,7 @@ impl RunTables {
     fn whole(&self, run: &RunRow, table: Table, batch: Batch) -> Vec<Column> {
         let rows = batch.rows();
         let mut columns = batch.columns(&self.names[table as usize], table.prefix());
-        if matches!(table, Table::Samples | Table::Histograms | Table::Work | Table::Passes) {
+        if !matches!(table, Table::Runs | Table::Counters | Table::Events) {
             columns.splice(1..1, run.of_run(rows));
         }
         columns

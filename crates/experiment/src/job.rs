@@ -73,7 +73,7 @@ pub(crate) fn job(name: &str, settings: &[Setting], folder: &Path) -> Result<Mea
                 .map_err(|why| format!("{}.{name}: {why}", desc.name))?;
         }
         if job.is_command() {
-            workloads::commands(&job)?;
+            workloads::check_command(&job)?;
         }
         MemoryJob::new(&job).map_err(|why| format!("{}: {why}", desc.name))?;
     }

@@ -13,8 +13,8 @@ use model::{CounterSet, Delivered, End, Header, HistogramRecord, Line, RunError,
 use crate::batch::{Batch, Declared};
 use crate::checksum::hashed;
 use crate::sample_line::{Counter, SampleLine, Vocabulary};
-use crate::tables::{COUNTER, COUNTERS, EVENTS, Event, HISTOGRAMS, HistogramRow, PASSES, Readings};
-use crate::tables::{SAMPLES, SOURCE, Table, WORK};
+use crate::tables::{COUNTER, COUNTERS, EVENTS, Event, FIGURES, Figure, HISTOGRAMS, HistogramRow};
+use crate::tables::{PASSES, Readings, SAMPLES, SOURCE, Table, WORK};
 
 /// Read size for a line beyond its chunk.
 const BEYOND_BYTES: usize = 1 << 12;
@@ -133,7 +133,14 @@ impl<'a> Chunk<'a> {
                 self.counters(None, record.at_ns, "after", &record.after);
                 self.histogram(&record);
             }
-            Line::Work(record) => self.row(Table::Work, WORK, &*record, &record.usage),
+            Line::Work(record) => {
+                self.row(Table::Work, WORK, &*record, &record.usage);
+                for (name, value) in record.figures {
+                    let (worker, pass, item) = (record.worker, record.pass, record.item.clone());
+                    let figure = Figure { worker, pass, item, name, value };
+                    self.row(Table::Figures, FIGURES, &figure, &Values::new());
+                }
+            }
             Line::Pass(record) => self.row(Table::Passes, PASSES, &*record, &record.usage),
             Line::Counters(record) => {
                 self.counters(None, record.at_ns, "between", &record.counters);

@@ -21,7 +21,7 @@ pub struct Frame {
 }
 
 /// Loads run files as tables. Fails as [`RunFiles::read`].
-pub fn load(files: &RunFiles, go_on: impl FnMut() -> bool) -> Result<[Frame; 7], LoadError> {
+pub fn load(files: &RunFiles, go_on: impl FnMut() -> bool) -> Result<[Frame; 8], LoadError> {
     let mut gathered = Table::ALL.map(|table| Gathered::new(files.empty(table)));
     files.read(&Table::ALL, go_on, |_, table, batch| -> Result<(), LoadError> {
         gathered[table as usize].push(batch);

@@ -4,7 +4,7 @@ use model::{Censored, PassRecord, SampleRecord, WorkRecord};
 
 use crate::batch::{Batch, Declared};
 use crate::column::Source::{Count, EachCount, EachWord, OptionalCount, OptionalSmall};
-use crate::column::Source::{Small, Text, Word};
+use crate::column::Source::{Number, Small, Text, Word};
 use crate::sample_line::Counter;
 
 /// A table of run files. Its first column is the run number.
@@ -20,21 +20,32 @@ pub enum Table {
     Histograms,
     /// A row per work item of a job; resource usage is in columns.
     Work,
+    /// A row per figure that a command printed.
+    Figures,
     /// A row per worker's pass through all items; resource usage is in columns.
     Passes,
     /// A row per phase, warning, death, unknown line or unreadable record.
     Events,
 }
 
-use Table::{Counters, Events, Histograms, Passes, Runs, Samples, Work};
+use Table::{Counters, Events, Figures, Histograms, Passes, Runs, Samples, Work};
 
 impl Table {
     /// All tables.
-    pub const ALL: [Self; 7] = [Runs, Samples, Counters, Histograms, Work, Passes, Events];
+    pub const ALL: [Self; 8] = [Runs, Samples, Counters, Histograms, Work, Figures, Passes, Events];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
-        ["runs", "samples", "counters", "histograms", "work", "passes", "events"][self as usize]
+        match self {
+            Runs => "runs",
+            Samples => "samples",
+            Counters => "counters",
+            Histograms => "histograms",
+            Work => "work",
+            Figures => "figures",
+            Passes => "passes",
+            Events => "events",
+        }
     }
 
     /// The prefix of columns from maps.
@@ -49,6 +60,7 @@ impl Table {
             Counters => Batch::new(COUNTERS),
             Histograms => Batch::new(HISTOGRAMS),
             Work => Batch::new(WORK),
+            Figures => Batch::new(FIGURES),
             Passes => Batch::new(PASSES),
             Events => Batch::new(EVENTS),
         }
@@ -104,6 +116,14 @@ pub(crate) const WORK: &Declared<WorkRecord> = &[
     ("failure", Text(|it| it.failure.clone())),
 ];
 
+pub(crate) const FIGURES: &Declared<Figure> = &[
+    ("worker", Small(|it| it.worker)),
+    ("pass", Small(|it| it.pass)),
+    ("item", Word(&[], |it| Some(&it.item))),
+    ("figure", Word(&[], |it| Some(&it.name))),
+    ("value", Number(|it| Some(it.value))),
+];
+
 pub(crate) const PASSES: &Declared<PassRecord> = &[
     ("worker", Small(|it| it.worker)),
     ("pass", Small(|it| it.pass)),
@@ -122,6 +142,15 @@ pub(crate) struct Readings {
     pub(crate) at_ns: u64,
     pub(crate) when: &'static str,
     pub(crate) found: Vec<Counter>,
+}
+
+/// A figure that a command printed.
+pub(crate) struct Figure {
+    pub(crate) worker: u32,
+    pub(crate) pass: u32,
+    pub(crate) item: String,
+    pub(crate) name: String,
+    pub(crate) value: f64,
 }
 
 /// A delay of a periodic probe, or a lower bound of one.

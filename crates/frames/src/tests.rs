@@ -55,6 +55,7 @@ struct Expected {
     samples: Vec<String>,
     counters: Vec<String>,
     passes: Vec<String>,
+    figures: Vec<String>,
     events: Vec<String>,
 }
 
@@ -94,6 +95,11 @@ fn expected(run: &Run) -> Expected {
             }
             Line::Counters(record) => {
                 counters(format!("- {} between", record.at_ns), &record.counters);
+            }
+            Line::Work(work) => {
+                let at = format!("0 {} {} {}", work.worker, work.pass, work.item);
+                let row = |(name, value): (&String, &f64)| format!("{at} {name} {value}");
+                rows.figures.extend(work.figures.iter().map(row));
             }
             Line::Pass(pass) => rows.passes.push(format!(
                 "0 {} {} {} {}{}",
@@ -149,6 +155,7 @@ fn agrees(bytes: &[u8], piece_bytes: u64, threads: usize) {
     assert_eq!(rows(&found, Table::Samples, 9), expected.samples);
     assert_eq!(rows(&found, Table::Counters, 7), expected.counters);
     assert_eq!(rows(&found, Table::Passes, 5), expected.passes);
+    assert_eq!(rows(&found, Table::Figures, 6), expected.figures);
     assert_eq!(rows(&found, Table::Events, 4), expected.events);
     let whether = run.checksum_ok.map_or(ABSENT.to_owned(), |ok| ok.to_string());
     assert_eq!(of_run(&found, "checksum_ok", 0), whether);
@@ -240,6 +247,7 @@ fn line() -> impl Strategy<Value = String> {
         r#"{"kind":"phase","at_ns":3,"phase":"not-warm"}"#,
         r#"{"kind":"warning","at_ns":4,"text":"disk\nfull"}"#,
         r#"{"kind":"pass","at_ns":9,"worker":1,"pass":0,"started_ns":1,"completed_ns":8,"usage":{"user_ns":3}}"#,
+        r#"{"kind":"work","at_ns":9,"worker":1,"pass":0,"item":"./c x","started_ns":1,"completed_ns":8,"usage":{"user_ns":3},"figures":{"p99_ns":4.5e6,"x_per_s":0.1}}"#,
         r#"{"kind":"delivered","at_ns":9,"unit":"cpu_ns","intended":5,"delivered":4,"elapsed_ns":3,"totals":{"loops":7}}"#,
         r#"{"kind":"tomorrow","at_ns":3}"#,
         r#"{"kind":"sample"}"#,

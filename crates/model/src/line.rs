@@ -124,6 +124,9 @@ pub struct WorkRecord {
     pub failure: Option<String>,
     /// Its total usage, under the names of `sys::process::Usage`.
     pub usage: Values,
+    /// Figures that it printed, by name: times (`_ns`), rates (`_per_s`), other numbers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<String, f64>,
 }
 
 /// All work items of a job once, by one worker.

@@ -113,6 +113,7 @@ fn body_line() -> impl Strategy<Value = Line> {
                     started_ns,
                     completed_ns,
                     censored_at_ns: None,
+                    figures: [("p99_ns".to_owned(), 0.1)].into(),
                     usage,
                 }))
             }),

@@ -3,6 +3,8 @@
 
 use model::{Command, JobSpec};
 
+use crate::metric::metrics;
+use crate::service::{START_LIMIT, service};
 use crate::{Kind, Param, Work, Workload};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -40,11 +42,15 @@ pub const COMMAND: Workload = Workload {
         Param::text("setup"),
         Param::text("prepare"),
         Param::text("cleanup"),
+        Param::text("service"),
+        Param::text("ready"),
+        Param::text("metric"),
         Param::choice("shell", &["auto", "none", "sh", "bash"]),
         Param::choice("failures", &["stop", "ignore"]),
         Param::number(RUNS, Kind::Count, (0, 0, 1_000_000)),
         Param::number(WARMUP, Kind::Count, (0, 0, 100_000)),
         Param::number(LIMIT, Kind::Time, (3600 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS)),
+        Param::number(START_LIMIT, Kind::Time, (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS)),
     ],
     measures: &["peak_bytes"],
     ..Workload::new(Work::Job)
@@ -70,6 +76,13 @@ pub fn hook(job: &JobSpec, hook: Hook) -> Option<Vec<String>> {
     };
     let text = job.choices.get(name).filter(|text| !text.is_empty())?;
     Some(in_shell("sh", text))
+}
+
+/// Fails when a job's commands, their service or the figures that they print are not understood.
+pub fn check_command(job: &JobSpec) -> Result<(), String> {
+    commands(job)?;
+    service(job)?;
+    metrics(job).map(drop)
 }
 
 /// The commands of a job with their names. Fails when there is none, a line cannot be divided into
@@ -197,7 +210,8 @@ pub(crate) fn longest_ns(job: &JobSpec) -> u64 {
     let param = |name: &str| job.params.get(name).copied().unwrap_or(0);
     let runs = if param(RUNS) == 0 { MOST } else { param(RUNS) };
     let each_ns = param(LIMIT).saturating_mul(2 * commands(job).map_or(1, |all| all.len()) as u64);
-    each_ns.saturating_mul(runs.saturating_add(param(WARMUP)).saturating_add(1))
+    let all_ns = each_ns.saturating_mul(runs.saturating_add(param(WARMUP)).saturating_add(1));
+    all_ns.saturating_add(param(START_LIMIT))
 }
 
 #[cfg(test)]

@@ -1,0 +1,118 @@
+//! A server whose clients are the user's commands: how it starts, and when it is ready.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use model::JobSpec;
+
+use crate::command::words_of;
+
+/// Parameter: longest time until a service is ready, in ns.
+pub const START_LIMIT: &str = "start_limit";
+/// Before a text that a ready service has written.
+const OUTPUT: &str = "output:";
+/// Other names of the loopback address.
+const LOCAL: &str = "localhost:";
+
+/// A service: what starts it, and what shows that it is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// The program and its arguments.
+    pub run: Vec<String>,
+    /// When clients may start.
+    pub ready: Ready,
+}
+
+/// What shows that a service is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// It accepts connections at this address of this machine.
+    Port(SocketAddr),
+    /// It has written this text.
+    Output(String),
+    /// This command ends with exit code 0.
+    Command(Vec<String>),
+}
+
+/// The service of a job, if it has one. Fails for lines that cannot be divided into words, for
+/// addresses of other machines, and when it is not known how the service becomes ready.
+pub fn service(job: &JobSpec) -> Result<Option<Service>, String> {
+    let text = |name: &str| job.choices.get(name).map_or("", |text| text.trim());
+    let (line, shell) = (text("service"), text("shell"));
+    match (line.is_empty(), text("ready").is_empty()) {
+        (true, true) => return Ok(None),
+        (true, false) => return Err("command.ready: there is no service to wait for".to_owned()),
+        (false, true) => {
+            return Err("command.ready: what shows that the service is ready? a port (5432), a \
+                        text that it writes (output:TEXT), or a command that then works (curl -s \
+                        localhost:80)"
+                .to_owned());
+        }
+        (false, false) => {}
+    }
+    let words = |name: &str, line: &str| {
+        words_of(line, shell).map_err(|why| format!("command.{name}: {why}"))
+    };
+    let ready = match text("ready") {
+        wanted if let Some(address) = address(wanted) => Ready::Port(address?),
+        wanted if let Some(output) = wanted.strip_prefix(OUTPUT) => {
+            Ready::Output(output.to_owned())
+        }
+        line => Ready::Command(words("ready", line)?),
+    };
+    Ok(Some(Service { run: words("service", line)?, ready }))
+}
+
+/// The address in `5432`, `:5432`, `localhost:5432` or `127.0.0.1:5432`; `None` for other texts.
+fn address(text: &str) -> Option<Result<SocketAddr, String>> {
+    let port = text.strip_prefix(LOCAL).or_else(|| text.strip_prefix(':')).unwrap_or(text);
+    let address = match port.parse::<u16>() {
+        Ok(port) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+        Err(_) => text.parse().ok()?,
+    };
+    Some(match address.ip().is_loopback() && address.port() > 0 {
+        true => Ok(address),
+        false => Err(format!("command.ready: {address} is not a port of this machine")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::COMMAND;
+    use proptest::prelude::*;
+
+    fn job(service: &str, ready: &str) -> JobSpec {
+        let mut job = COMMAND.spec();
+        COMMAND.set(&mut job, "service", service).unwrap();
+        COMMAND.set(&mut job, "ready", ready).unwrap();
+        job
+    }
+
+    #[test]
+    fn a_service_is_ready_by_port_output_or_command() {
+        let ready = |text: &str| service(&job("./server -x", text)).unwrap().unwrap().ready;
+        let port = Ready::Port("127.0.0.1:5432".parse().unwrap());
+        for text in ["5432", ":5432", "localhost:5432", "127.0.0.1:5432"] {
+            assert_eq!(ready(text), port, "{text}");
+        }
+        assert_eq!(ready("[::1]:80"), Ready::Port("[::1]:80".parse().unwrap()));
+        assert_eq!(ready("output:ready to"), Ready::Output("ready to".to_owned()));
+        assert_eq!(ready("pg_isready -q"), Ready::Command(vec!["pg_isready".into(), "-q".into()]));
+        assert_eq!(service(&job("", "")).unwrap(), None);
+        for (line, text, why) in [
+            ("./server", "", "output:TEXT"),
+            ("", "80", "no service"),
+            ("./server", "192.0.2.1:80", "not a port of this machine"),
+            ("./server 'x", "80", "command.service"),
+        ] {
+            assert!(service(&job(line, text)).unwrap_err().contains(why), "{line} {text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(line in "[^\\x00]{0,30}", ready in "[^\\x00]{0,30}") {
+            let _ = service(&job(&line, &ready));
+        }
+    }
+}
