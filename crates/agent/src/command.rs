@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use keep::io_results::at;
 use keep::marked;
 use model::{EndStatus, JobSpec, Measure, WorkRecord};
 use workloads::{
@@ -25,6 +26,8 @@ use crate::working::{self, Task};
 
 /// Time from one reading of the counters to the next, in ns.
 const COUNTERS_EVERY_NS: u64 = 100_000_000;
+/// Longest part of a command line in a message, in characters.
+const SHOWN_CHARS: usize = 200;
 /// Name of a repetition's largest resident memory.
 const PEAK: &str = "peak_bytes";
 
@@ -66,6 +69,24 @@ fn limit_ns(job: &JobSpec) -> u64 {
     job.params.get(LIMIT).copied().unwrap_or(u64::MAX)
 }
 
+/// Why the process stops.
+enum Stop {
+    /// What the user named, a command line, a file or a folder, failed or is missing.
+    Failed(String),
+    Io(io::Error),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// For `map_err`: what the user named is not available.
+fn of_user(what: &str) -> impl Fn(io::Error) -> Stop {
+    move |error| Stop::Failed(format!("{what}: {error}"))
+}
+
 /// The process that repeats the commands.
 struct Runner<'a> {
     assignment: &'a Assignment,
@@ -78,9 +99,16 @@ struct Runner<'a> {
 impl Runner<'_> {
     /// Works until it is killed; returns only on failure.
     fn live(&self) -> i32 {
-        let made = self.make().map_err(|error| error.to_string());
+        let made = self.make().map_err(|stop| match stop {
+            Stop::Failed(why) => Message::Failed(why),
+            Stop::Io(error) => Message::NotReady(error.to_string()),
+        });
         self.side.live(made, || {
-            self.work()?;
+            match self.work() {
+                Ok(()) => {}
+                Err(Stop::Failed(why)) => send(self.side.writer, &Message::Failed(why))?,
+                Err(Stop::Io(error)) => return Err(error),
+            }
             send(self.side.writer, &Message::Done(self.side.user))?;
             loop {
                 thread::sleep(Duration::from_secs(1));
@@ -88,15 +116,13 @@ impl Runner<'_> {
         })
     }
 
-    fn make(&self) -> io::Result<()> {
+    fn make(&self) -> Result<(), Stop> {
         enter_groups(&self.assignment.enter)?;
-        let at = |error: io::Error, path: &Path| {
-            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-        };
         if self.folder.starts_with(&self.assignment.work_dir) {
-            fs::create_dir(&self.folder).map_err(|error| at(error, &self.folder))?;
+            fs::create_dir(&self.folder).map_err(at(self.folder.display()))?;
         }
-        env::set_current_dir(&self.folder).map_err(|error| at(error, &self.folder))?;
+        let folder = format!("the folder of the command, {}", self.folder.display());
+        env::set_current_dir(&self.folder).map_err(of_user(&folder))?;
         let path = search_path(env::var_os("PATH"));
         for command in self.commands {
             let program = &command.run[0];
@@ -105,47 +131,63 @@ impl Runner<'_> {
                     true => format!("in {}", self.folder.display()),
                     false => format!("in the search path {}", path.display()),
                 };
-                return Err(io::Error::other(format!("there is no program {program:?} {place}")));
+                return Err(Stop::Failed(format!("there is no program {program:?} {place}")));
             }
         }
         if let Some(path) = self.input() {
-            File::open(path).map_err(|error| at(error, path))?;
+            self.open(path)?;
         }
         self.hook(Hook::Setup)
+    }
+
+    fn open(&self, input: &Path) -> Result<File, Stop> {
+        let what = format!("the input of the command, {}", input.display());
+        File::open(input).map_err(of_user(&what))
     }
 
     fn input(&self) -> Option<&Path> {
         self.job.choices.get("input").filter(|path| !path.is_empty()).map(Path::new)
     }
 
-    fn hook(&self, which: Hook) -> io::Result<()> {
+    fn hook(&self, which: Hook) -> Result<(), Stop> {
         let Some(words) = hook(self.job, which) else { return Ok(()) };
-        let (mut issuer, mut work) = (Issuer::new(), WorkRecord::default());
-        let mut command = self.command(&words, &mut issuer)?;
+        let (issuer, mut work) = (Issuer::new(), WorkRecord::default());
+        let mut command = self.command(&words, &issuer)?;
         work.started_ns = sys::clock::monotonic_ns();
         issuer.run(&mut command, &mut work, limit_ns(self.job));
         match work.failure {
             None => Ok(()),
-            Some(why) => Err(io::Error::other(format!("{which:?} ({:?}): {why}", words[2]))),
+            Some(why) => {
+                let line: String = words[2].chars().take(SHOWN_CHARS).collect();
+                let name = which.name();
+                Err(Stop::Failed(format!("the {name} command {line:?} failed: {why}")))
+            }
         }
     }
 
+    /// All passes and what follows them; returns the first failure.
+    fn work(&self) -> Result<(), Stop> {
+        let worked = self.passes();
+        let cleaned = self.hook(Hook::Cleanup);
+        worked.and(cleaned)
+    }
+
     /// All passes; the first failure ends them, unless failures are ignored.
-    fn work(&self) -> io::Result<()> {
+    fn passes(&self) -> Result<(), Stop> {
         let (seed, user) = (self.assignment.spec.seed, self.side.user);
-        let (mut issuer, mut order) = (Issuer::new(), Order::new(seed, user, self.commands.len()));
+        let (issuer, mut order) = (Issuer::new(), Order::new(seed, user, self.commands.len()));
         let warmup = self.job.params.get(WARMUP).copied().unwrap_or(0);
         let (mut planned, mut views) = (None, Views::new(self));
         for pass in 0.. {
             let mut elapsed_ns = 0;
             for index in order.next_pass() {
                 self.hook(Hook::Prepare)?;
-                let work = views.repeat(&mut issuer, index, pass)?;
+                let work = views.repeat(&issuer, index, pass)?;
                 elapsed_ns += work.completed_ns.unwrap_or(u64::MAX).saturating_sub(work.started_ns);
                 let has_failed = work.failure.is_some();
                 self.side.report(work)?;
                 if has_failed && !ignores_failures(self.job) {
-                    return self.hook(Hook::Cleanup);
+                    return Ok(());
                 }
             }
             if u64::from(pass) < warmup {
@@ -156,10 +198,10 @@ impl Runner<'_> {
                 break;
             }
         }
-        self.hook(Hook::Cleanup)
+        Ok(())
     }
 
-    fn once(&self, issuer: &mut Issuer, index: usize, pass: u32) -> io::Result<WorkRecord> {
+    fn once(&self, issuer: &Issuer, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
         let described = &self.commands[index];
         let mut command = self.command(&described.run, issuer)?;
         let mut work = self.side.begin(index, pass, &described.name);
@@ -169,11 +211,11 @@ impl Runner<'_> {
     }
 
     /// The command in the user's folder and environment, with the mark of the run.
-    fn command(&self, words: &[String], issuer: &mut Issuer) -> io::Result<Command> {
+    fn command(&self, words: &[String], issuer: &Issuer) -> Result<Command, Stop> {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env(marked::VARIABLE, &self.assignment.work_dir);
         command.stdout(Stdio::null()).stdin(match self.input() {
-            Some(path) => Stdio::from(File::open(path)?),
+            Some(path) => Stdio::from(self.open(path)?),
             None => Stdio::null(),
         });
         issuer.listen_to(&mut command);
@@ -198,7 +240,7 @@ impl<'a> Views<'a> {
         Self { runner, names, worked, view: None, was_tried: false }
     }
 
-    fn repeat(&mut self, issuer: &mut Issuer, index: usize, pass: u32) -> io::Result<WorkRecord> {
+    fn repeat(&mut self, issuer: &Issuer, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
         let work = self.in_view(issuer, index, pass)?;
         let Some(why) = &work.failure else {
             self.worked.insert(index);
@@ -248,7 +290,7 @@ impl<'a> Views<'a> {
         }
     }
 
-    fn in_view(&self, issuer: &mut Issuer, index: usize, pass: u32) -> io::Result<WorkRecord> {
+    fn in_view(&self, issuer: &Issuer, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
         let Some(view) = &self.view else { return self.runner.once(issuer, index, pass) };
         view.enter()?;
         let work = self.runner.once(issuer, index, pass);

@@ -224,6 +224,10 @@ impl<'a, W: Write> Observer<'a, W> {
                 Ok(status)
             }
             Err(End::Gone | End::Failed(_)) => Ok(EndStatus::Killed),
+            Err(End::CommandFailed(why)) => {
+                self.output.death(why)?;
+                Ok(EndStatus::Failed)
+            }
             Err(End::Io(error)) => Err(error),
         }
     }
@@ -238,6 +242,10 @@ impl<'a, W: Write> Observer<'a, W> {
             End::Failed(why) => {
                 self.output.warning(refused(why.clone()).to_string())?;
                 (EndStatus::Killed, why)
+            }
+            End::CommandFailed(why) => {
+                self.output.death(why.clone())?;
+                (EndStatus::Failed, why)
             }
             End::Died(death) if !self.was_stopped(&death) => {
                 let (status, cause) = self.death_cause(&death);

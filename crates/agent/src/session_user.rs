@@ -33,7 +33,8 @@ impl UserSide<'_> {
     /// Works until it is killed; returns only on failure.
     pub(crate) fn live(&self) -> i32 {
         let side = &self.side;
-        let made = self.make().map_err(|error| format!("user {}: {error}", side.user));
+        let why = |error| Message::NotReady(format!("user {}: {error}", side.user));
+        let made = self.make().map_err(why);
         side.live(made, || self.work())
     }
 

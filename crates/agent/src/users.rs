@@ -55,6 +55,7 @@ impl Users {
             for message in self.messages.read().map_err(|error| End::Failed(error.to_string()))? {
                 match message {
                     Message::NotReady(why) => return Err(End::Failed(why)),
+                    Message::Failed(why) => return Err(End::CommandFailed(why)),
                     _ => ready += 1,
                 }
             }
@@ -101,6 +102,8 @@ pub(crate) enum Message {
     Ready,
     /// The user cannot start, with the reason.
     NotReady(String),
+    /// What the user requested cannot be done or failed, with the reason; it ends the run.
+    Failed(String),
     /// A command ended; times are monotonic.
     Work(WorkRecord),
     /// A pass ended; times are monotonic.
@@ -125,14 +128,14 @@ pub(crate) struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// Reports that the user is ready, or why it is not, and works from the start on.
+    /// Reports that the user is ready, or the message that it is not, and works from the start on.
     pub(crate) fn live(
         &self,
-        made: Result<(), String>,
+        made: Result<(), Message>,
         work: impl FnOnce() -> io::Result<()>,
     ) -> i32 {
         if let Err(why) = made {
-            let _ = send(self.writer, &Message::NotReady(why));
+            let _ = send(self.writer, &why);
             return 1;
         }
         let mut start = self.start;

@@ -41,6 +41,8 @@ pub(crate) enum End {
     Gone,
     /// A measured process did not become ready, with the reason.
     Failed(String),
+    /// A command line, file or folder that the user named failed or is missing.
+    CommandFailed(String),
     Io(io::Error),
 }
 

@@ -146,6 +146,8 @@ impl<W: Write> Working<'_, '_, '_, W> {
                 Woken::Readable => self.listen()?,
                 Woken::Time => return Err(End::Timeout),
                 Woken::Signal => {
+                    // A message before a death explains more than the death.
+                    self.listen()?;
                     if let Some(death) = self.users.dead_user() {
                         return Err(End::Died(death));
                     }
@@ -166,6 +168,10 @@ impl<W: Write> Working<'_, '_, '_, W> {
                 }
                 Message::Pass(pass) => self.write_pass(pass)?,
                 Message::Note(text) => self.observer.output.warning(text)?,
+                Message::Failed(why) => {
+                    self.observer.output.death(why)?;
+                    self.failed.get_or_insert(EndStatus::Failed);
+                }
                 Message::Done(user) => drop(self.done.insert(user)),
                 Message::Ready | Message::NotReady(_) => {}
             }

@@ -13,6 +13,7 @@ use clap::Args;
 use experiment::typed::seeds_text;
 use experiment::{AA_FACTOR, Carried, Driver, Experiment, ExperimentError, Outlook, PlanChanges};
 use model::units::format_duration;
+use render::format::counted;
 use render::{Block, Document};
 use report::{against_itself_document, cells_document, plan_document};
 
@@ -199,7 +200,7 @@ fn finish(
         return Err(Failure::Interrupted);
     }
     if carried.found > 0 {
-        progress.say(&format!("{} runs already existed", carried.found));
+        progress.say(&format!("{} already existed", counted(carried.found, "run")));
     }
     if carried.found + carried.made == 0 {
         let reasons: Vec<String> =

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use experiment::{Event, Segment};
 use model::units::format_duration;
 use model::{EndStatus, Line, Phase};
+use render::format::counted;
 
 use crate::complain;
 use live::Live;
@@ -95,7 +96,7 @@ impl Progress {
                     0 => String::new(),
                     ns => format!(", at most about {}{kind}", format_duration(ns)),
                 };
-                self.show_sentence(&format!("{} runs{longest}", segments.len()));
+                self.show_sentence(&format!("{}{longest}", counted(segments.len(), "run")));
             }
             Event::Started { index } => {
                 let begun = Instant::now();

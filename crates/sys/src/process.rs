@@ -3,12 +3,13 @@
 use std::ffi::CString;
 use std::fmt;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitOptions, getppid, kill_process, kill_process_group,
@@ -343,25 +344,43 @@ pub struct Ended {
     pub peak_bytes: u64,
 }
 
-/// Waits for a child until the monotonic clock reads `until_ns`; `None` if it still runs. Fails
-/// without such a child.
+/// Waits for a child until the monotonic clock reads `until_ns`; `None` if it still runs. Meanwhile
+/// `read` is called whenever `output` can be read or has ended; it returns whether to continue with
+/// that. Fails without such a child.
 ///
 /// With other threads it may notice the end up to a second late.
-pub fn wait_usage(pid: u32, until_ns: u64) -> io::Result<Option<Ended>> {
+pub fn wait_usage(
+    pid: u32,
+    until_ns: u64,
+    mut output: Option<BorrowedFd<'_>>,
+    mut read: impl FnMut() -> bool,
+) -> io::Result<Option<Ended>> {
     let child = SignalSet::containing(libc::SIGCHLD);
     // Blocked before the first check, so that no later signal is lost.
     child.change(libc::SIG_BLOCK)?;
-    let outcome = loop {
-        match reap(pid) {
-            Ok(None) => {}
-            done => break done,
+    let outcome = child.descriptor().and_then(|signals| {
+        loop {
+            if let Some(ended) = reap(pid)? {
+                return Ok(Some(ended));
+            }
+            let left_ns = until_ns.saturating_sub(crate::clock::monotonic_ns());
+            if left_ns == 0 {
+                return Ok(None);
+            }
+            let mut ready = vec![PollFd::new(&signals, PollFlags::IN)];
+            ready.extend(output.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+            // After an interrupted poll the child is looked at again.
+            let _ = poll(&mut ready, Some(&timespec(left_ns.min(LOOK_NS))));
+            let is_ready = |at: usize| ready.get(at).is_some_and(|fd| !fd.revents().is_empty());
+            if is_ready(0) {
+                // Takes the signal, as a handler would.
+                let _ = rustix::io::read(&signals, &mut [0; size_of::<libc::signalfd_siginfo>()]);
+            }
+            if is_ready(1) && !read() {
+                output = None;
+            }
         }
-        let left_ns = until_ns.saturating_sub(crate::clock::monotonic_ns());
-        if left_ns == 0 {
-            break Ok(None);
-        }
-        child.await_one(left_ns.min(LOOK_NS));
-    };
+    });
     child.change(libc::SIG_UNBLOCK)?;
     outcome
 }
@@ -406,12 +425,16 @@ impl SignalSet {
         if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
     }
 
-    fn await_one(&self, left_ns: u64) {
-        let time = timespec(left_ns);
-        let timeout = libc::timespec { tv_sec: time.tv_sec as _, tv_nsec: time.tv_nsec as _ };
-        // SAFETY: the call only reads set and timeout; a wait that ends early is followed by a
-        // look.
-        unsafe { libc::sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const timeout) };
+    /// Readable while a blocked signal of the set is pending (signalfd(2)).
+    fn descriptor(&self) -> io::Result<OwnedFd> {
+        let flags = libc::SFD_CLOEXEC | libc::SFD_NONBLOCK;
+        // SAFETY: the call only reads the set, which outlives it.
+        let raw = unsafe { libc::signalfd(-1, &raw const self.0, flags) };
+        if raw < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new and owned by nothing else.
+        Ok(unsafe { OwnedFd::from_raw_fd(raw) })
     }
 }
 
@@ -444,13 +467,13 @@ mod tests {
         let mut command = Command::new("sleep");
         let start_ns = crate::clock::monotonic_ns();
         let pid = spawn_bound(command.arg("0.3")).unwrap().id();
-        assert_eq!(wait_usage(pid, start_ns + 20_000_000).unwrap(), None);
-        let ended = wait_usage(pid, start_ns + 60_000_000_000).unwrap().unwrap();
+        assert_eq!(wait_usage(pid, start_ns + 20_000_000, None, || true).unwrap(), None);
+        let ended = wait_usage(pid, start_ns + 60_000_000_000, None, || true).unwrap().unwrap();
         assert_eq!(ended.exit, Exit::Code(0));
         assert!(ended.usage.0[2] > 0 && ended.peak_bytes > 4096, "{ended:?}");
         let elapsed_ns = crate::clock::monotonic_ns() - start_ns;
         assert!((300_000_000..20_000_000_000).contains(&elapsed_ns), "{elapsed_ns} ns");
-        assert!(wait_usage(pid, 0).is_err(), "it is gone");
+        assert!(wait_usage(pid, 0, None, || true).is_err(), "it is gone");
     }
 
     #[test]

@@ -67,14 +67,20 @@ pub enum Hook {
     Cleanup,
 }
 
+impl Hook {
+    /// The name of its parameter, and of its option.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Setup => "setup",
+            Self::Prepare => "prepare",
+            Self::Cleanup => "cleanup",
+        }
+    }
+}
+
 /// The words of the command line at a hook, if there is one; it is executed by `sh`.
 pub fn hook(job: &JobSpec, hook: Hook) -> Option<Vec<String>> {
-    let name = match hook {
-        Hook::Setup => "setup",
-        Hook::Prepare => "prepare",
-        Hook::Cleanup => "cleanup",
-    };
-    let text = job.choices.get(name).filter(|text| !text.is_empty())?;
+    let text = job.choices.get(hook.name()).filter(|text| !text.is_empty())?;
     Some(in_shell("sh", text))
 }
 

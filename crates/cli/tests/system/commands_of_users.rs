@@ -132,3 +132,44 @@ fn hooks_run_when_they_should_and_failures_can_be_ignored() {
     let one = ["prepare", "run"];
     assert_eq!(log, [&["setup"][..], &one, &one, &one, &["cleanup"]].concat());
 }
+
+#[test]
+fn a_failing_hook_is_named_with_what_it_printed_and_the_run_has_failed() {
+    let line = "echo no such luck >&2; exit 7";
+    for (option, name, code) in
+        [("--setup", "setup", 3), ("--prepare", "prepare", 3), ("--cleanup", "cleanup", 1)]
+    {
+        let fixture = Fixture::new();
+        let finished =
+            fixture.finish(timed(&fixture, &[option, line, "--runs", "2", "--", "true"]));
+        finished.expect(code, &[]);
+        let said = format!("{} {}", finished.sentences(), finished.stderr);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let expected = format!("the {name} command {line:?} failed: exit code 7: no such luck");
+        assert!(said.contains(&expected), "{finished:#?}");
+        assert_eq!(fixture.run_file("001-noload").status(), EndStatus::Failed);
+    }
+}
+
+#[test]
+fn a_missing_input_or_folder_is_named_and_the_run_has_failed() {
+    for (arguments, words) in [
+        (&["--input", "no-file", "--", "true"], "the input of the command, no-file: No such file"),
+        (
+            &["--set", "command.folder=/no-folder", "--", "true"],
+            "the folder of the command, /no-folder: No such file",
+        ),
+    ] {
+        let fixture = Fixture::new();
+        fixture.finish(timed(&fixture, arguments)).expect(3, &[words]);
+        assert_eq!(fixture.run_file("001-noload").status(), EndStatus::Failed);
+    }
+}
+
+#[test]
+fn a_command_may_write_any_amount_to_standard_error() {
+    let fixture = Fixture::new();
+    let line = "head -c 1000000 /dev/zero >&2 && echo last >&2 && exit 5";
+    let finished = fixture.finish(timed(&fixture, &["--runs", "2", "--command", line]));
+    shows(&finished, 1, &["never worked: exit code 5: ", "last"]);
+}

@@ -124,7 +124,7 @@ fn what_is_missing_or_cut_off_is_made_again_and_nothing_else() {
     fs::write(path(&fixture, cut), &bytes[..bytes.len() * 2 / 3]).unwrap();
     fs::write(path(&fixture, empty), "").unwrap();
     let again = experiment(&fixture, SOON, "");
-    again.expect(0, &["1 runs already existed", "3 runs, "]);
+    again.expect(0, &["1 run already existed", "3 runs, "]);
     let after = in_time(&fixture);
     assert_eq!(after[0], before[3], "the whole one stays as it was");
     assert_eq!(names(&after)[1..], names(&before)[..3]);
@@ -158,7 +158,7 @@ fn asked_to_stop_or_killed_it_leaves_nothing_and_goes_on() {
         assert_ne!(fixture.run_file(&order[1]).status(), EndStatus::Complete);
         let first = started(&fixture, &order[0]);
 
-        experiment(&fixture, &plan, "").expect(0, &["1 runs already existed", "1 runs, "]);
+        experiment(&fixture, &plan, "").expect(0, &["1 run already existed", "1 run, "]);
         assert_eq!(started(&fixture, &order[0]), first, "a finished run is not repeated");
         assert_eq!(fixture.run_file(&order[1]).status(), EndStatus::Complete);
         assert!(entries(&fixture).contains(&format!("{}.stopped-1.jsonl", order[1])));
