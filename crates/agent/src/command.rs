@@ -1,5 +1,6 @@
 //! A run of the user's own commands: one process repeats them until their times are known.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, File};
@@ -13,14 +14,15 @@ use keep::io_results::at;
 use keep::marked;
 use model::{EndStatus, JobSpec, Measure, WorkRecord};
 use workloads::{
-    Hook, LIMIT, Order, WARMUP, Workload, commands, hook, is_there, longest_ns, repetitions,
-    search_path,
+    Hook, LIMIT, Metric, Order, START_LIMIT, Service, WARMUP, Workload, commands, hook, is_there,
+    longest_ns, metrics, repetitions, search_path, service,
 };
 
 use crate::assignment::{AgentError, Assignment};
 use crate::children::{enter_groups, send};
 use crate::issued::Issuer;
 use crate::private_view::{PrivateView, names};
+use crate::running_service::RunningService;
 use crate::users::{Message, Side};
 use crate::working::{self, Task};
 
@@ -38,12 +40,16 @@ pub(crate) fn run(
     out: impl Write,
 ) -> Result<EndStatus, AgentError> {
     let commands = commands(asked).map_err(AgentError::Job)?;
+    let metrics = metrics(asked).map_err(AgentError::Job)?;
+    let service = service(asked).map_err(AgentError::Job)?;
     let live = |side: Side<'_>| {
         let folder = match asked.choices.get("folder").filter(|folder| !folder.is_empty()) {
             Some(folder) => PathBuf::from(folder),
             None => assignment.work_dir.join("command"),
         };
-        Runner { assignment, job: asked, commands: &commands, side, folder }.live()
+        let wanted = Wanted { commands: &commands, metrics: &metrics, service: service.as_ref() };
+        let running = OnceCell::new();
+        Runner { assignment, job: asked, wanted, side, folder, running }.live()
     };
     let ignores = ignores_failures(asked);
     let task = Task {
@@ -53,7 +59,7 @@ pub(crate) fn run(
         users: 1,
         names: commands.iter().map(|command| command.name.clone()).collect(),
         passes: u64::MAX,
-        ready_ns: limit_ns(asked),
+        ready_ns: limit_ns(asked).saturating_add(start_limit_ns(asked)),
         allowed_ns: longest_ns(asked),
         counters_every_ns: Some(COUNTERS_EVERY_NS),
         ends_by_failure: !ignores,
@@ -67,6 +73,10 @@ fn ignores_failures(job: &JobSpec) -> bool {
 
 fn limit_ns(job: &JobSpec) -> u64 {
     job.params.get(LIMIT).copied().unwrap_or(u64::MAX)
+}
+
+fn start_limit_ns(job: &JobSpec) -> u64 {
+    job.params.get(START_LIMIT).copied().unwrap_or(u64::MAX)
 }
 
 /// Why the process stops.
@@ -87,13 +97,23 @@ fn of_user(what: &str) -> impl Fn(io::Error) -> Stop {
     move |error| Stop::Failed(format!("{what}: {error}"))
 }
 
+/// What the job asks for.
+struct Wanted<'a> {
+    commands: &'a [model::Command],
+    /// Figures in their output.
+    metrics: &'a [Metric],
+    /// The server whose clients they are.
+    service: Option<&'a Service>,
+}
+
 /// The process that repeats the commands.
 struct Runner<'a> {
     assignment: &'a Assignment,
     job: &'a JobSpec,
-    commands: &'a [model::Command],
+    wanted: Wanted<'a>,
     side: Side<'a>,
     folder: PathBuf,
+    running: OnceCell<RunningService>,
 }
 
 impl Runner<'_> {
@@ -117,15 +137,19 @@ impl Runner<'_> {
     }
 
     fn make(&self) -> Result<(), Stop> {
-        enter_groups(&self.assignment.enter)?;
+        // The limits are for the service, not for its clients.
+        if self.wanted.service.is_none() {
+            enter_groups(&self.assignment.enter)?;
+        }
         if self.folder.starts_with(&self.assignment.work_dir) {
             fs::create_dir(&self.folder).map_err(at(self.folder.display()))?;
         }
         let folder = format!("the folder of the command, {}", self.folder.display());
         env::set_current_dir(&self.folder).map_err(of_user(&folder))?;
         let path = search_path(env::var_os("PATH"));
-        for command in self.commands {
-            let program = &command.run[0];
+        let of_commands = self.wanted.commands.iter().map(|command| &command.run);
+        let of_service = self.wanted.service.iter().map(|service| &service.run);
+        for program in of_commands.chain(of_service).map(|words| &words[0]) {
             if !is_there(program, &path) {
                 let place = match program.contains('/') {
                     true => format!("in {}", self.folder.display()),
@@ -137,7 +161,22 @@ impl Runner<'_> {
         if let Some(path) = self.input() {
             self.open(path)?;
         }
-        self.hook(Hook::Setup)
+        self.hook(Hook::Setup)?;
+        self.start_service()
+    }
+
+    fn start_service(&self) -> Result<(), Stop> {
+        let Some(service) = self.wanted.service else { return Ok(()) };
+        let limit_ns = start_limit_ns(self.job);
+        let started = RunningService::start(
+            service,
+            self.prepared(&service.run),
+            &self.assignment.enter,
+            |words| self.prepared(words),
+            limit_ns,
+        );
+        let _ = self.running.set(started.map_err(Stop::Failed)?);
+        Ok(())
     }
 
     fn open(&self, input: &Path) -> Result<File, Stop> {
@@ -151,7 +190,8 @@ impl Runner<'_> {
 
     fn hook(&self, which: Hook) -> Result<(), Stop> {
         let Some(words) = hook(self.job, which) else { return Ok(()) };
-        let (issuer, mut work) = (Issuer::new(), WorkRecord::default());
+        let issuer = Issuer::new().beside(self.running.get().map(|service| &service.output));
+        let mut work = WorkRecord::default();
         let mut command = self.command(&words, &issuer)?;
         work.started_ns = sys::clock::monotonic_ns();
         issuer.run(&mut command, &mut work, limit_ns(self.job));
@@ -168,6 +208,7 @@ impl Runner<'_> {
     /// All passes and what follows them; returns the first failure.
     fn work(&self) -> Result<(), Stop> {
         let worked = self.passes();
+        self.running.get().into_iter().for_each(RunningService::stop);
         let cleaned = self.hook(Hook::Cleanup);
         worked.and(cleaned)
     }
@@ -175,7 +216,12 @@ impl Runner<'_> {
     /// All passes; the first failure ends them, unless failures are ignored.
     fn passes(&self) -> Result<(), Stop> {
         let (seed, user) = (self.assignment.spec.seed, self.side.user);
-        let (issuer, mut order) = (Issuer::new(), Order::new(seed, user, self.commands.len()));
+        let issuer = match self.wanted.metrics.is_empty() {
+            true => Issuer::new(),
+            false => Issuer::with_output()?,
+        };
+        let issuer = issuer.beside(self.running.get().map(|service| &service.output));
+        let mut order = Order::new(seed, user, self.wanted.commands.len());
         let warmup = self.job.params.get(WARMUP).copied().unwrap_or(0);
         let (mut planned, mut views) = (None, Views::new(self));
         for pass in 0.. {
@@ -185,7 +231,15 @@ impl Runner<'_> {
                 let work = views.repeat(&issuer, index, pass)?;
                 elapsed_ns += work.completed_ns.unwrap_or(u64::MAX).saturating_sub(work.started_ns);
                 let has_failed = work.failure.is_some();
+                let death = self.running.get().and_then(RunningService::death);
+                if let Some(why) = &death {
+                    // Before the failure of its client.
+                    send(self.side.writer, &Message::Failed(why.clone()))?;
+                }
                 self.side.report(work)?;
+                if death.is_some() {
+                    return Ok(());
+                }
                 if has_failed && !ignores_failures(self.job) {
                     return Ok(());
                 }
@@ -201,23 +255,45 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn once(&self, issuer: &Issuer, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
-        let described = &self.commands[index];
+    fn once(&self, issuer: &Issuer<'_>, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
+        let described = &self.wanted.commands[index];
         let mut command = self.command(&described.run, issuer)?;
         let mut work = self.side.begin(index, pass, &described.name);
         let ended = issuer.run(&mut command, &mut work, limit_ns(self.job));
         work.usage.extend(ended.map(|ended| (PEAK.into(), ended.peak_bytes)));
+        if work.failure.is_none() {
+            self.add_figures(&mut work, &issuer.output());
+        }
         Ok(work)
     }
 
-    /// The command in the user's folder and environment, with the mark of the run.
-    fn command(&self, words: &[String], issuer: &Issuer) -> Result<Command, Stop> {
+    /// Adds what the command printed; it failed if a figure is missing.
+    fn add_figures(&self, work: &mut WorkRecord, output: &str) {
+        for metric in self.wanted.metrics {
+            match metric.find(output) {
+                Some(value) => drop(work.figures.insert(metric.name.clone(), value)),
+                None => {
+                    let name = &metric.name;
+                    work.failure = Some(format!("it printed nothing that is the metric {name}"));
+                }
+            }
+        }
+    }
+
+    /// A program in the user's folder and environment, with the mark of the run.
+    fn prepared(&self, words: &[String]) -> Command {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env(marked::VARIABLE, &self.assignment.work_dir);
-        command.stdout(Stdio::null()).stdin(match self.input() {
-            Some(path) => Stdio::from(self.open(path)?),
-            None => Stdio::null(),
-        });
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// The command with its input, whose output is listened to.
+    fn command(&self, words: &[String], issuer: &Issuer<'_>) -> Result<Command, Stop> {
+        let mut command = self.prepared(words);
+        if let Some(path) = self.input() {
+            command.stdin(self.open(path)?);
+        }
         issuer.listen_to(&mut command);
         Ok(command)
     }
@@ -240,7 +316,7 @@ impl<'a> Views<'a> {
         Self { runner, names, worked, view: None, was_tried: false }
     }
 
-    fn repeat(&mut self, issuer: &Issuer, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
+    fn repeat(&mut self, issuer: &Issuer<'_>, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
         let work = self.in_view(issuer, index, pass)?;
         let Some(why) = &work.failure else {
             self.worked.insert(index);
@@ -260,7 +336,7 @@ impl<'a> Views<'a> {
         let created: BTreeSet<PathBuf> =
             names(&runner.folder).difference(&self.names).cloned().collect();
         let listed: Vec<String> = created.iter().map(|name| name.display().to_string()).collect();
-        let name = &runner.commands[index].name;
+        let name = &runner.wanted.commands[index].name;
         let scratch = runner.assignment.work_dir.join("view");
         match PrivateView::new(&runner.folder, scratch, created) {
             Ok(view) => {
@@ -290,7 +366,7 @@ impl<'a> Views<'a> {
         }
     }
 
-    fn in_view(&self, issuer: &Issuer, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
+    fn in_view(&self, issuer: &Issuer<'_>, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
         let Some(view) = &self.view else { return self.runner.once(issuer, index, pass) };
         view.enter()?;
         let work = self.runner.once(issuer, index, pass);

@@ -1,40 +1,60 @@
 //! Commands that a process of the run issues: how long they take, what they use, how they fail.
 
-use std::cell::RefCell;
-use std::io::{self, PipeReader, PipeWriter, Read};
-use std::os::fd::AsFd;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Command, Stdio};
 
 use model::WorkRecord;
 use sys::clock::monotonic_ns;
 use sys::process::{Ended, Exit, signal_group, signals, spawn_bound, wait_usage};
 
+use crate::captured::Captured;
 use crate::record::named_usage;
 
-/// The end of a command's standard error that is kept, in bytes.
+/// The end of a command's output that is kept, in bytes: of its standard error, or of both.
 const COMPLAINT_BYTES: usize = 4096;
-/// Most reads at once: a command may write as fast as it is read.
-const READS: usize = 64;
-/// Longest text of a failure in characters: a message is one atomic write.
-const FAILURE_CHARS: usize = 200;
-/// Most lines of standard error in a failure.
-const FAILURE_LINES: usize = 3;
+const OUTPUT_BYTES: usize = 1 << 20;
 
 /// Runs commands one after the other.
-pub(crate) struct Issuer {
-    /// The standard error of commands; `None` if it cannot be kept.
-    complaints: Option<Complaints>,
+#[derive(Default)]
+pub(crate) struct Issuer<'a> {
+    /// The output of commands; `None` if it is not kept.
+    kept: Option<Captured>,
+    /// Whether their standard output is kept, too.
+    with_output: bool,
+    /// Also read while they run.
+    beside: Option<&'a Captured>,
 }
 
-impl Issuer {
+impl<'a> Issuer<'a> {
+    /// Keeps the standard error of commands.
     pub(crate) fn new() -> Self {
-        Self { complaints: Complaints::new().ok() }
+        Self { kept: Captured::new(COMPLAINT_BYTES).ok(), ..Self::default() }
     }
 
-    /// Keeps the standard error of a command, which is the next to run.
+    /// Keeps all that commands write. Fails when there is no pipe.
+    pub(crate) fn with_output() -> io::Result<Self> {
+        let kept = Some(Captured::new(OUTPUT_BYTES)?);
+        Ok(Self { kept, with_output: true, ..Self::default() })
+    }
+
+    /// Reads this as well while commands run, so that who writes it does not wait.
+    pub(crate) fn beside(self, beside: Option<&'a Captured>) -> Self {
+        Self { beside, ..self }
+    }
+
+    /// What the last command wrote.
+    pub(crate) fn output(&self) -> String {
+        self.read();
+        self.kept.as_ref().map(Captured::text).unwrap_or_default()
+    }
+
+    /// Keeps what a command writes, which is the next to run.
     pub(crate) fn listen_to(&self, command: &mut Command) {
-        let writer = self.complaints.as_ref().and_then(|kept| kept.writer.try_clone().ok());
-        command.stderr(writer.map_or_else(Stdio::null, Stdio::from));
+        let writer = || self.kept.as_ref().and_then(|kept| kept.writer().ok());
+        command.stderr(writer().map_or_else(Stdio::null, Stdio::from));
+        let output = if self.with_output { writer() } else { None };
+        command.stdout(output.map_or_else(Stdio::null, Stdio::from));
     }
 
     /// Runs a command until it ends or times out, and records how it ended. `None` if it did not
@@ -50,8 +70,7 @@ impl Issuer {
             work.failure = Some(failure);
         };
         // What earlier ones left running may have written since.
-        self.read();
-        self.complaints.iter().for_each(|kept| kept.end.borrow_mut().clear());
+        self.kept.iter().for_each(Captured::clear);
         // Reaped below, by its process id.
         let pid = match spawn_bound(command) {
             Ok(child) => child.id(),
@@ -61,8 +80,8 @@ impl Issuer {
             }
         };
         let until_ns = work.started_ns.saturating_add(limit_ns);
-        let output = self.complaints.as_ref().map(|kept| kept.reader.as_fd());
-        let ended = match wait_usage(pid, until_ns, output, || self.read()) {
+        let outputs: Vec<BorrowedFd<'_>> = self.outputs().map(Captured::as_fd).collect();
+        let ended = match wait_usage(pid, until_ns, &outputs, || self.read()) {
             Ok(Some(ended)) => {
                 work.completed_ns = Some(monotonic_ns());
                 work.failure = self.failure(ended.exit);
@@ -71,7 +90,7 @@ impl Issuer {
             Ok(None) => {
                 // Not reaped yet, so its process id is still its own.
                 let _ = signal_group(pid, signals::KILL);
-                let ended = wait_usage(pid, u64::MAX, None, || false).ok().flatten();
+                let ended = wait_usage(pid, u64::MAX, &[], || {}).ok().flatten();
                 given_up("not done within the limit".to_owned());
                 ended
             }
@@ -84,12 +103,15 @@ impl Issuer {
         ended
     }
 
-    /// Reads what was written to standard error; returns whether that works.
-    fn read(&self) -> bool {
-        self.complaints.as_ref().is_some_and(|kept| kept.read().is_ok())
+    fn outputs(&self) -> impl Iterator<Item = &Captured> {
+        self.kept.iter().chain(self.beside)
     }
 
-    /// How a command failed, with the last lines of its standard error.
+    fn read(&self) {
+        self.outputs().for_each(Captured::read);
+    }
+
+    /// How a command failed, with the last lines that it wrote.
     fn failure(&self, exit: Exit) -> Option<String> {
         let how = match exit {
             Exit::Code(0) => return None,
@@ -97,59 +119,8 @@ impl Issuer {
             Exit::Signal(_) => exit.to_string(),
         };
         self.read();
-        let last = self.complaints.as_ref().map(Complaints::last_lines).unwrap_or_default();
+        let last = self.kept.as_ref().map(Captured::last_lines).unwrap_or_default();
         Some(if last.is_empty() { how } else { format!("{how}: {last}") })
-    }
-}
-
-/// The standard error of commands: a pipe, of which the end is kept. A command may write as much as
-/// it likes, as to a terminal.
-struct Complaints {
-    reader: PipeReader,
-    writer: PipeWriter,
-    end: RefCell<Vec<u8>>,
-}
-
-impl Complaints {
-    fn new() -> io::Result<Self> {
-        let (reader, writer) = io::pipe()?;
-        rustix::io::ioctl_fionbio(&reader, true)?;
-        Ok(Self { reader, writer, end: RefCell::default() })
-    }
-
-    /// Keeps the end of what is in the pipe now.
-    fn read(&self) -> io::Result<()> {
-        let (mut end, mut bytes) = (self.end.borrow_mut(), [0; COMPLAINT_BYTES]);
-        for _ in 0..READS {
-            match (&self.reader).read(&mut bytes) {
-                Ok(count) => end.extend_from_slice(&bytes[..count]),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return Err(error),
-            }
-            let surplus = end.len().saturating_sub(COMPLAINT_BYTES);
-            end.drain(..surplus);
-        }
-        Ok(())
-    }
-
-    /// The last lines that are not empty, as one.
-    fn last_lines(&self) -> String {
-        let end = self.end.borrow();
-        let text = String::from_utf8_lossy(&end);
-        let mut last = String::new();
-        let lines = text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
-        for line in lines.take(FAILURE_LINES) {
-            let line: String =
-                line.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
-            match last.is_empty() {
-                true => last = line.chars().take(FAILURE_CHARS).collect(),
-                false if last.chars().count() + line.chars().count() < FAILURE_CHARS => {
-                    last = format!("{line}; {last}");
-                }
-                false => break,
-            }
-        }
-        last
     }
 }
 

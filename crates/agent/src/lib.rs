@@ -9,6 +9,7 @@
 //! starts dies with it, even by SIGKILL.
 
 mod assignment;
+mod captured;
 mod children;
 mod command;
 mod due;
@@ -25,6 +26,7 @@ mod private_view;
 mod prober;
 mod probing;
 mod record;
+mod running_service;
 mod session;
 mod session_user;
 mod touch_process;

@@ -225,8 +225,9 @@ impl<'a, W: Write> Observer<'a, W> {
             }
             Err(End::Gone | End::Failed(_)) => Ok(EndStatus::Killed),
             Err(End::CommandFailed(why)) => {
+                let (status, why) = self.command_failed(why);
                 self.output.death(why)?;
-                Ok(EndStatus::Failed)
+                Ok(status)
             }
             Err(End::Io(error)) => Err(error),
         }
@@ -244,8 +245,9 @@ impl<'a, W: Write> Observer<'a, W> {
                 (EndStatus::Killed, why)
             }
             End::CommandFailed(why) => {
+                let (status, why) = self.command_failed(why);
                 self.output.death(why.clone())?;
-                (EndStatus::Failed, why)
+                (status, why)
             }
             End::Died(death) if !self.was_stopped(&death) => {
                 let (status, cause) = self.death_cause(&death);
@@ -256,6 +258,17 @@ impl<'a, W: Write> Observer<'a, W> {
         };
         self.output.end(status)?;
         Err(refused(why))
+    }
+
+    /// The status of a run whose command, or its service, failed, and why.
+    pub(crate) fn command_failed(&mut self, why: String) -> (EndStatus, String) {
+        match self.attribute_oom_kill() {
+            Some(limit) => {
+                let killed = out_of_memory("a process of it", &limit);
+                (EndStatus::OutOfMemory, format!("{why}; {killed}"))
+            }
+            None => (EndStatus::Failed, why),
+        }
     }
 
     /// Whether a death is part of a stop of all processes.

@@ -53,12 +53,12 @@ impl UserSide<'_> {
         let script = &self.resolved.script;
         let mut order =
             Order::new(self.assignment.spec.seed, self.side.user, script.commands.len());
-        let mut issuer = Issuer::new();
+        let issuer = Issuer::new();
         for pass in 0.. {
             let (started_ns, before) = (monotonic_ns(), all_usage());
             for index in order.next_pass() {
                 sleep_until_ns(monotonic_ns() + order.next_think_ns(script.think_ns));
-                let work = self.issue(&mut issuer, index, pass);
+                let work = self.issue(&issuer, index, pass);
                 self.side.report(work)?;
             }
             let usage = named_usage(&all_usage().since(&before));
@@ -72,7 +72,7 @@ impl UserSide<'_> {
         Ok(())
     }
 
-    fn issue(&self, issuer: &mut Issuer, index: usize, pass: u32) -> WorkRecord {
+    fn issue(&self, issuer: &Issuer<'_>, index: usize, pass: u32) -> WorkRecord {
         let script = &self.resolved.script;
         let described = &script.commands[index];
         let (words, is_own) = self.resolved.words(described);

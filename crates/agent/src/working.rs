@@ -169,8 +169,9 @@ impl<W: Write> Working<'_, '_, '_, W> {
                 Message::Pass(pass) => self.write_pass(pass)?,
                 Message::Note(text) => self.observer.output.warning(text)?,
                 Message::Failed(why) => {
+                    let (status, why) = self.observer.command_failed(why);
                     self.observer.output.death(why)?;
-                    self.failed.get_or_insert(EndStatus::Failed);
+                    self.failed.get_or_insert(status);
                 }
                 Message::Done(user) => drop(self.done.insert(user)),
                 Message::Ready | Message::NotReady(_) => {}

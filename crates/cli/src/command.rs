@@ -13,7 +13,7 @@ use crate::{Failure, wrong};
 pub(crate) struct CommandArgs {
     /// A command to time, as it would be typed in a shell; may be repeated: all are timed in turn and
     /// compared with the first. A shell runs it only if it has something that needs one
-    #[arg(id = "commands", long = "command", value_name = "CMD", conflicts_with_all = ["job", "probe"])]
+    #[arg(id = "commands", long = "command", visible_alias = "client", value_name = "CMD")]
     lines: Vec<String>,
 
     /// Name of each command in the results, in order
@@ -57,8 +57,26 @@ pub(crate) struct CommandArgs {
     #[arg(long, short, requires = "timed")]
     ignore_failure: bool,
 
+    /// Start this server in the sandbox before the commands, its clients, which run outside of it
+    #[arg(long, value_name = "CMD", requires = "timed", requires = "ready")]
+    service: Option<String>,
+
+    /// When the service is ready: a port (5432), a text that it writes (output:TEXT), or a command
+    /// that then works (pg_isready -q)
+    #[arg(long, value_name = "WHAT", requires = "service")]
+    ready: Option<String>,
+
+    /// Longest time until the service is ready [default: 1m]
+    #[arg(long, value_name = "TIME", requires = "service")]
+    start_limit: Option<String>,
+
+    /// Measure a figure that the command prints: 'p99: ([0-9.]+) ms', a regular expression whose
+    /// group is the number; may be repeated, and the first one decides
+    #[arg(long, value_name = "REGEX", requires = "timed")]
+    metric: Vec<String>,
+
     /// The command to time, after --
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["job", "probe", "commands"])]
+    #[arg(last = true, value_name = "COMMAND")]
     words: Vec<OsString>,
 }
 
@@ -66,6 +84,11 @@ impl CommandArgs {
     /// Whether a command is timed.
     pub(crate) fn is_given(&self) -> bool {
         !(self.lines.is_empty() && self.words.is_empty())
+    }
+
+    /// Whether a service is started for it.
+    pub(crate) fn has_service(&self) -> bool {
+        self.service.is_some()
     }
 
     /// The job and its parameters, by their names in plans; empty without a command.
@@ -84,7 +107,8 @@ impl CommandArgs {
         .map_err(wrong)?;
         let input = self.input.as_ref().map(|path| text(&path.clone().into())).transpose()?;
         let number = |number: Option<u32>| number.map(|number| number.to_string());
-        let names = (!self.name.is_empty()).then(|| self.name.join("\n"));
+        let joined = |lines: &[String]| (!lines.is_empty()).then(|| lines.join("\n"));
+        let names = joined(&self.name);
         let named = [
             ("run", Some(run.join("\n"))),
             ("name", names),
@@ -97,6 +121,10 @@ impl CommandArgs {
             ("runs", number(self.runs)),
             ("warmup", number(self.warmup_runs)),
             ("limit", self.command_limit.clone()),
+            ("service", self.service.clone()),
+            ("ready", self.ready.clone()),
+            ("start_limit", self.start_limit.clone()),
+            ("metric", joined(&self.metric)),
         ];
         let given = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let given = given.map(|(name, value)| (format!("command.{name}"), value));

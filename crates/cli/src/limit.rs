@@ -4,12 +4,14 @@ use std::env;
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
-use clap::Args;
+use clap::{ArgGroup, Args};
 use experiment::typed::{Setting, setting};
 use experiment::{LimitArgs, TypedJob};
 
+use crate::command::CommandArgs;
+use crate::group::GroupArgs;
 use crate::laboratory::{LabArgs, failure};
-use crate::{Result, print, sweep, wrong};
+use crate::{Result, print, sweep};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,21 +20,27 @@ Examples:
                                                     how many CPUs, if 10 % more time is acceptable?
   thrashlab limit --job touch:48M --set touch.backing=file --set touch.pattern=uniform
                                                     a program whose need is known
-  thrashlab limit --over sandbox.high --range 1G..64M -- ./service-test
+  thrashlab limit --over sandbox.high --range 1G..64M -- ./test
+  thrashlab limit --service './server -p 8080' --ready 8080 \\
+      --client './bench 8080' --metric 'p99: ([0-9.]+) ms'
+                                                    how much does this server need?
+  sudo thrashlab limit --unit nginx --floor 64M --yes --client './bench 80'
+                                                    and one that runs already?
 
 How it searches, how to read the answer, and how it was checked: docs/limit.md.";
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    after_help = EXAMPLES,
+    group(ArgGroup::new("timed").args(["commands", "words"])),
+    group(ArgGroup::new("work").args(["job", "commands", "words"]).required(true)),
+)]
 pub(crate) struct Arguments {
-    /// The command that is limited, with its arguments, after --
-    #[arg(
-        value_name = "COMMAND",
-        last = true,
-        required_unless_present = "job",
-        conflicts_with = "job"
-    )]
-    command: Vec<String>,
+    #[command(flatten)]
+    command: CommandArgs,
+
+    #[command(flatten)]
+    group: GroupArgs,
 
     /// Time work instead of a probe: touch:48M, vmtest:24M, session; without a command
     #[arg(long, value_name = "JOB")]
@@ -45,9 +53,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PARAM=VALUE", value_parser = setting)]
     set: Vec<Setting>,
 
-    /// Where to run: sandbox, or a sandbox of another machine, as with `thrashlab run`
-    #[arg(long, value_name = "SUBJECT", default_value = "sandbox")]
-    subject: String,
+    /// Where to run, as with `thrashlab run`: a sandbox, also of another machine [default: sandbox]
+    #[arg(long, value_name = "SUBJECT")]
+    subject: Option<String>,
+
+    /// Lower the limits of a group that is there already, step by step; they are restored
+    #[arg(long)]
+    yes: bool,
 
     /// Folder for the run files; what it has is not run again [default: one of the search's name
     /// in the user's data directory]
@@ -67,35 +79,52 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    fn subject(&self) -> String {
+        let named = self.subject.clone().or_else(|| self.group.subject());
+        named.unwrap_or_else(|| "sandbox".to_owned())
+    }
+
     fn base(&self) -> Result<Vec<Setting>> {
         let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let mut base = vec![setting("subject", &self.subject)];
-        match &self.job {
-            Some(job) => {
-                base.push(setting("job", &job.name));
-                let of_job =
-                    |(name, value): &Setting| (format!("{}.{name}", job.name), value.clone());
-                base.extend(job.settings.iter().map(of_job));
+        let subject = self.subject();
+        let mut base = vec![setting("subject", &subject)];
+        if let Some(job) = &self.job {
+            base.push(setting("job", &job.name));
+            let of_job = |(name, value): &Setting| (format!("{}.{name}", job.name), value.clone());
+            base.extend(job.settings.iter().map(of_job));
+        } else {
+            let is_live = subject.starts_with("group");
+            // A server is cold when it has been started, or its limit lowered.
+            match self.command.has_service() || is_live {
+                true => base.extend([("warmup", "1"), ("runs", "3")].map(of_command)),
+                false => base.push(of_command(("runs", "1"))),
             }
-            None => {
-                let run = workloads::command_text(&self.command).map_err(wrong)?;
-                base.extend([setting("job", model::COMMAND), setting("command.run", &run)]);
-                base.push(setting("command.runs", "1"));
-                // A guest and another machine do not have this folder.
-                if ["host", "sandbox"].iter().any(|kind| self.subject.starts_with(kind)) {
-                    let folder = env::current_dir().context("find the current folder")?;
-                    let text = folder.to_str();
-                    let text = text.ok_or_else(|| anyhow!("{}: not UTF-8", folder.display()))?;
-                    base.push(setting("command.folder", text));
-                }
+            // A guest and another machine do not have this folder.
+            if is_live || ["host", "sandbox"].iter().any(|kind| subject.starts_with(kind)) {
+                let folder = env::current_dir().context("find the current folder")?;
+                let text = folder.to_str();
+                let text = text.ok_or_else(|| anyhow!("{}: not UTF-8", folder.display()))?;
+                base.push(of_command(("folder", text)));
             }
+            base.extend(self.command.settings()?);
         }
         base.extend(self.set.iter().cloned());
         Ok(base)
     }
 }
 
+/// A parameter of the job of the user's commands.
+fn of_command((name, value): (&str, &str)) -> Setting {
+    (format!("command.{name}"), value.to_owned())
+}
+
 pub(crate) fn limit(args: &Arguments) -> Result<()> {
+    if args.subject().starts_with("group") && !(args.yes || args.dry_run) {
+        return Err(wrong!(
+            "this lowers the limits of a group that thrashlab did not start, step by step down to \
+             --floor, and restores them at the end: add --yes if that is permitted"
+        ));
+    }
     let output = args.output.as_deref();
     let search = experiment::limit(&args.limit, args.base()?, output).map_err(failure)?;
     if args.dry_run {

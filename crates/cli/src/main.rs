@@ -22,6 +22,7 @@ mod doctor;
 mod experiment;
 mod export;
 mod footprint;
+mod group;
 mod guests;
 mod import;
 mod laboratory;

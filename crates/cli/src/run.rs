@@ -13,6 +13,7 @@ use store::StoreError;
 use workloads::{Workload, loads_and_provocations, probes};
 
 use crate::command::CommandArgs;
+use crate::group::GroupArgs;
 use crate::laboratory::{LabArgs, drive};
 use crate::output::deliver;
 use crate::show::Shape;
@@ -35,6 +36,9 @@ Examples:
                         and how much longer on a busy machine?
   thrashlab run --command ./old --command ./new
                         two commands in turn, compared
+  thrashlab run --service './server -p 8080' --ready 8080 --client './bench 8080' \\
+      --metric 'p99: ([0-9.]+) ms' --load 2ctx-mem
+                        a server in a sandbox, measured by its client
   sudo thrashlab run --swap 1G            with a temporary swap file
   thrashlab run --subject vm:machine=p2-350,kernel=deb:linux-image-cloud-amd64 \\
       --seeds 1..5
@@ -54,12 +58,13 @@ docs/sessions.md.";
 #[derive(Args)]
 #[command(
     after_help = EXAMPLES,
-    group(ArgGroup::new("timed").args(["commands", "words"])),
+    group(ArgGroup::new("timed").args(["commands", "words"]).conflicts_with("probe")),
     group(ArgGroup::new("work").args(["job", "commands", "words"])
         .conflicts_with_all(["interval", "points", "timeout", "classic", "quick"])),
 )]
 pub(crate) struct RunArgs {
     /// Where to run: `host[:mem=SIZE]`, `sandbox[:mem=SIZE,cpus=N,pids=N]`,
+    /// `group:unit=NAME` (also pid=, path=; high=, max=: docs/services.md),
     /// `vm[:machine=NAME,kernel=KERNEL,…]` (docs/vm.md), `mmu[:machine=NAME,hat=NAME,…]`
     /// (docs/mmu.md) or `ssh://[USER@]HOST[:PORT][,host…|,sandbox…]` (docs/remote.md) [default: a
     /// sandbox of 512M where possible, else the host]
@@ -74,6 +79,9 @@ pub(crate) struct RunArgs {
     /// The interaction that is timed [default: response]
     #[arg(long, value_name = "PROBE", value_parser = workload(probes()))]
     probe: Option<String>,
+
+    #[command(flatten)]
+    group: GroupArgs,
 
     #[command(flatten)]
     job: JobArgs,
@@ -181,7 +189,7 @@ impl JobArgs {
 impl RunArgs {
     fn plan(&self) -> Result<MatrixPlan> {
         let named = [
-            ("subject", self.subject.clone()),
+            ("subject", self.subject.clone().or_else(|| self.group.subject())),
             ("probe", self.probe.clone()),
             ("load.intensity", self.intensity.map(|intensity| intensity.to_string())),
             ("swap", self.swap.map(exact_size)),

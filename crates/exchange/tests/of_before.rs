@@ -10,7 +10,8 @@ use frames::Table;
 fn files_of_before_are_the_same_tables() {
     let runs = RunTables::find("tests/before".into()).unwrap();
     let mut found = String::new();
-    for table in Table::ALL {
+    // Commands of before printed no figures.
+    for table in Table::ALL.into_iter().filter(|table| *table != Table::Figures) {
         let columns = runs.columns(table).unwrap();
         let mut out = Vec::new();
         let file = CsvFile::new(&columns, &mut out).unwrap();

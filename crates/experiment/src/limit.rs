@@ -11,6 +11,16 @@ use crate::sweep::{SearchArgs, Sweep, TypedSweep, parse_sweep};
 use crate::typed::{self, Setting, part};
 
 const MEMORY: &str = "sandbox.memory";
+/// Kinds of subjects whose memory is that of this machine.
+const HERE: [&str; 3] = ["sandbox", "host", GROUP];
+/// The subject that is a group which is there already.
+const GROUP: &str = "group";
+/// Its limits: the one that only slows it down, and the one at which the kernel kills.
+const LIVE_HIGH: &str = "subject.high";
+const LIVE_MAX: &str = "subject.max";
+/// Factors of the cost from which lower limits are not tried.
+const USUAL_MOST: f64 = 10.0;
+const LIVE_MOST: f64 = 2.0;
 /// The lowest limits that a sandbox can have.
 const LEAST_MEMORY: &str = "16M";
 const LEAST_CPUS: &str = "0.05";
@@ -29,18 +39,23 @@ pub struct LimitArgs {
     pub price: f64,
 
     /// The parameter that is swept: any limit that a plan can set, such as sandbox.high,
-    /// sandbox.cpus, sandbox.pids, swap
-    #[arg(long, value_name = "PARAM", default_value = MEMORY)]
-    over: String,
+    /// sandbox.cpus, sandbox.pids, swap [default: sandbox.memory; of an existing group subject.high]
+    #[arg(long, value_name = "PARAM")]
+    over: Option<String>,
 
     /// The levels, such as 2G..16M: from no limit down to the lowest one that may be tried [default: from this machine's memory
     /// down to 16M; of CPUs to 0.05; of processes from 4096 to 8]
     #[arg(long, value_name = "FIRST..LAST")]
     range: Option<String>,
 
-    /// The factor of the cost from which lower limits are not tried
-    #[arg(long, value_name = "FACTOR", default_value = "10", value_parser = typed::factor)]
-    most: f64,
+    /// The lowest limit that may be tried; has to be stated for a group that is there already
+    #[arg(long, value_name = "LIMIT", conflicts_with = "range")]
+    floor: Option<String>,
+
+    /// The factor of the cost from which lower limits are not tried [default: 10; 2 for a group that
+    /// is there already]
+    #[arg(long, value_name = "FACTOR", value_parser = typed::factor)]
+    most: Option<f64>,
 
     /// Width of the knee's interval at which the search ends
     #[arg(long, value_name = "PERCENT", default_value = "3%",
@@ -60,11 +75,20 @@ pub struct LimitArgs {
 /// usual range, or something cannot be set.
 pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Result<Sweep> {
     let machine = Machine::read().map_err(ExperimentError::NotMeasured)?;
-    let LimitArgs { price, over, most, resolution, budget, response, .. } = args.clone();
-    let is_elsewhere = is_elsewhere(&base);
+    let LimitArgs { price, resolution, budget, response, .. } = args.clone();
+    let (is_elsewhere, is_live) = (!is_of(&base, &HERE), is_of(&base, &[GROUP]));
+    let usual = if is_live { LIVE_HIGH } else { MEMORY };
+    let over = args.over.clone().unwrap_or_else(|| usual.to_owned());
+    let most = args.most.unwrap_or(if is_live { LIVE_MOST } else { USUAL_MOST });
+    if is_live && args.floor.is_none() && args.range.is_none() {
+        return Err(ExperimentError::WrongUse(
+            "state the lowest limit that this group may get: --floor 256M".to_owned(),
+        ));
+    }
     let range = match &args.range {
         Some(range) => range.clone(),
-        None => usual_range(&over, &machine, is_elsewhere).map_err(ExperimentError::WrongUse)?,
+        None => usual_range(&over, &machine, is_elsewhere, args.floor.as_deref())
+            .map_err(ExperimentError::WrongUse)?,
     };
     let mut all = Vec::new();
     // A sandbox has little memory by default, which would be a second limit.
@@ -88,17 +112,24 @@ pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Res
     Ok(Sweep::of_plan(plan, PathBuf::new(), output)?)
 }
 
-/// Whether the subject is another machine, whose size is not known here.
-fn is_elsewhere(base: &[Setting]) -> bool {
+/// Whether the subject is of one of these kinds, or not named.
+fn is_of(base: &[Setting], kinds: &[&str]) -> bool {
     let subject = base.iter().rev().find(|(name, _)| name == "subject");
-    subject.is_some_and(|(_, value)| !value.starts_with("sandbox") && !value.starts_with("host"))
+    subject.is_none_or(|(_, value)| kinds.iter().any(|kind| value.starts_with(kind)))
 }
 
 /// The range of a limit if none is stated.
-fn usual_range(over: &str, machine: &Machine, is_elsewhere: bool) -> Result<String, String> {
+fn usual_range(
+    over: &str,
+    machine: &Machine,
+    is_elsewhere: bool,
+    floor: Option<&str>,
+) -> Result<String, String> {
     let (first, last) = match over {
         _ if is_elsewhere => (None, ""),
-        MEMORY | "sandbox.mem" | "sandbox.high" => (Some(ample_memory(machine)), LEAST_MEMORY),
+        MEMORY | "sandbox.mem" | "sandbox.high" | LIVE_HIGH | LIVE_MAX => {
+            (Some(ample_memory(machine)), LEAST_MEMORY)
+        }
         "sandbox.cpus" => (Some(machine.cpus.to_string()), LEAST_CPUS),
         "sandbox.pids" => (Some(AMPLE_PROCESSES.to_owned()), LEAST_PROCESSES),
         _ => (None, ""),
@@ -108,7 +139,7 @@ fn usual_range(over: &str, machine: &Machine, is_elsewhere: bool) -> Result<Stri
             "{over} has no usual range here: state it, from no limit downwards: --range 4G..16M"
         )
     })?;
-    Ok(format!("{first}..{last}"))
+    Ok(format!("{first}..{}", floor.unwrap_or(last)))
 }
 
 /// The largest power of two that this machine has: the same whatever else runs.

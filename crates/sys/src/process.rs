@@ -345,15 +345,14 @@ pub struct Ended {
 }
 
 /// Waits for a child until the monotonic clock reads `until_ns`; `None` if it still runs. Meanwhile
-/// `read` is called whenever `output` can be read or has ended; it returns whether to continue with
-/// that. Fails without such a child.
+/// `read` is called whenever one of `outputs` can be read. Fails without such a child.
 ///
 /// With other threads it may notice the end up to a second late.
 pub fn wait_usage(
     pid: u32,
     until_ns: u64,
-    mut output: Option<BorrowedFd<'_>>,
-    mut read: impl FnMut() -> bool,
+    outputs: &[BorrowedFd<'_>],
+    mut read: impl FnMut(),
 ) -> io::Result<Option<Ended>> {
     let child = SignalSet::containing(libc::SIGCHLD);
     // Blocked before the first check, so that no later signal is lost.
@@ -368,16 +367,16 @@ pub fn wait_usage(
                 return Ok(None);
             }
             let mut ready = vec![PollFd::new(&signals, PollFlags::IN)];
-            ready.extend(output.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+            ready.extend(outputs.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)));
             // After an interrupted poll the child is looked at again.
             let _ = poll(&mut ready, Some(&timespec(left_ns.min(LOOK_NS))));
-            let is_ready = |at: usize| ready.get(at).is_some_and(|fd| !fd.revents().is_empty());
-            if is_ready(0) {
+            let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+            if is_ready(&ready[0]) {
                 // Takes the signal, as a handler would.
                 let _ = rustix::io::read(&signals, &mut [0; size_of::<libc::signalfd_siginfo>()]);
             }
-            if is_ready(1) && !read() {
-                output = None;
+            if ready[1..].iter().any(is_ready) {
+                read();
             }
         }
     });
@@ -467,13 +466,13 @@ mod tests {
         let mut command = Command::new("sleep");
         let start_ns = crate::clock::monotonic_ns();
         let pid = spawn_bound(command.arg("0.3")).unwrap().id();
-        assert_eq!(wait_usage(pid, start_ns + 20_000_000, None, || true).unwrap(), None);
-        let ended = wait_usage(pid, start_ns + 60_000_000_000, None, || true).unwrap().unwrap();
+        assert_eq!(wait_usage(pid, start_ns + 20_000_000, &[], || {}).unwrap(), None);
+        let ended = wait_usage(pid, start_ns + 60_000_000_000, &[], || {}).unwrap().unwrap();
         assert_eq!(ended.exit, Exit::Code(0));
         assert!(ended.usage.0[2] > 0 && ended.peak_bytes > 4096, "{ended:?}");
         let elapsed_ns = crate::clock::monotonic_ns() - start_ns;
         assert!((300_000_000..20_000_000_000).contains(&elapsed_ns), "{elapsed_ns} ns");
-        assert!(wait_usage(pid, 0, None, || true).is_err(), "it is gone");
+        assert!(wait_usage(pid, 0, &[], || {}).is_err(), "it is gone");
     }
 
     #[test]
