@@ -8,6 +8,7 @@ use model::{
 use serde::Serialize;
 use stats::{bounded_median, hodges_lehmann_ratio, steady_from};
 
+use crate::figures::{PrintedFigure, printed, with_figure_ratios};
 use crate::remarks::{by_load, headers, status, works};
 use crate::responsiveness::{Ratio, Units};
 use crate::setup::seeds;
@@ -36,6 +37,9 @@ pub struct CommandTimes {
     pub seeds: Vec<u64>,
     /// A row per command and load, in order.
     pub rows: Vec<CommandTime>,
+    /// What the commands printed: a row per figure, command and load.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<PrintedFigure>,
     /// Remarks on the runs.
     #[serde(flatten)]
     pub remarks: Remarks,
@@ -147,7 +151,7 @@ impl CommandTimes {
             loads.iter().map(|(load, group)| (*load, group, repetitions(group))).collect();
         let all_names = loads.iter().flat_map(|(_, _, runs)| runs).flat_map(|(_, of_run)| of_run);
         let names: Vec<&str> = distinct(all_names.map(|(name, _)| *name));
-        let mut rows: Vec<(CommandTime, Units)> = Vec::new();
+        let (mut rows, mut figures) = (Vec::<(CommandTime, Units)>::new(), Vec::new());
         for name in names {
             for (load, group, of_load) in &loads {
                 let own = of_load.iter().filter_map(|(run, of_run)| {
@@ -156,6 +160,7 @@ impl CommandTimes {
                 let own: Vec<(&Run, &Repetitions<'_>)> = own.collect();
                 let (row, units) = row(name, load, &own);
                 rows.push((CommandTime { status: status(group), ..row }, units));
+                figures.extend(printed((name, *load), &own));
             }
         }
         let (header, setup) = Setup::of_first(&all, |header| job(header).is_some()).unzip();
@@ -165,6 +170,7 @@ impl CommandTimes {
             folder,
             seeds: seeds(headers(&runs)),
             rows: with_ratios(rows),
+            figures: with_figure_ratios(figures),
             remarks: Remarks::new(&all, skipped),
         }
     }
@@ -227,8 +233,7 @@ fn with_ratios(mut rows: Vec<(CommandTime, Units)>) -> Vec<CommandTime> {
             let is_other = |other: &CommandTime| other.command == command && other.load == load;
             let other = rows.iter().position(|(other, _)| is_other(other))?;
             let other = &rows.get(other).filter(|_| other != index)?.1;
-            // Within a seed the pieces of the baseline do not repeat the experiment.
-            if units.has_seeds() { units.ratio_to(other) } else { units.of_samples(other) }
+            units.repeated_ratio_to(other)
         };
         let ratios = (to(&row.command, BASELINE), to(&first, &row.load));
         (rows[index].0.to_noload, rows[index].0.to_first) = ratios;
@@ -259,13 +264,30 @@ fn waits<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> BTreeMap<String, f6
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use serde_json::json;
 
     use super::*;
 
     /// A run of one command under a load, whose repetitions took so long, in ms.
     fn run(load: &str, block: u32, times_ms: &[u64], warmup: u64) -> Run {
+        let header = Box::new(header(load, block, warmup));
+        let work = |(pass, ms): (u32, &u64)| {
+            Line::Work(Box::new(WorkRecord {
+                pass,
+                item: "gzip".to_owned(),
+                completed_ns: Some(ms * 1_000_000),
+                usage: [("user_ns".into(), 7), (PEAK.into(), 100 + u64::from(pass))].into(),
+                ..WorkRecord::default()
+            }))
+        };
+        let mut lines = vec![Line::Header(header.clone())];
+        lines.extend((0..).zip(times_ms).map(work));
+        Run { header: Some(*header), lines, ..Run::default() }
+    }
+
+    /// The header of a run of commands.
+    pub(crate) fn header(load: &str, block: u32, warmup: u64) -> Header {
         let header = json!({
             "kind": "header", "schema": 1, "run_id": load, "thrashlab": "0", "started_unix_ns": 0,
             "spec": {
@@ -281,18 +303,7 @@ mod tests {
             "environment": {}, "missed": [],
         });
         let Ok(Line::Header(header)) = Line::parse(&header.to_string()) else { panic!("a header") };
-        let work = |(pass, ms): (u32, &u64)| {
-            Line::Work(Box::new(WorkRecord {
-                pass,
-                item: "gzip".to_owned(),
-                completed_ns: Some(ms * 1_000_000),
-                usage: [("user_ns".into(), 7), (PEAK.into(), 100 + u64::from(pass))].into(),
-                ..WorkRecord::default()
-            }))
-        };
-        let mut lines = vec![Line::Header(header.clone())];
-        lines.extend((0..).zip(times_ms).map(work));
-        Run { header: Some(*header), lines, ..Run::default() }
+        *header
     }
 
     fn rows(runs: &[Run]) -> Vec<CommandTime> {

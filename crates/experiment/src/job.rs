@@ -80,6 +80,14 @@ pub(crate) fn job(name: &str, settings: &[Setting], folder: &Path) -> Result<Mea
     Ok(Measure::Job(Box::new(job)))
 }
 
+/// The name of the first figure that the user's command is to print, if these settings have one.
+pub(crate) fn first_metric(base: &[Setting]) -> Option<String> {
+    let (_, lines) = base.iter().rev().find(|(name, _)| name == "command.metric")?;
+    let mut job = workloads::COMMAND.spec();
+    workloads::COMMAND.set(&mut job, "metric", lines).ok()?;
+    Some(workloads::metrics(&job).ok()?.first()?.name.clone())
+}
+
 /// A load with its intensity.
 pub(crate) fn load_spec(name: &str, intensity: f64) -> LoadSpec {
     let version = workloads::find_load(name).map_or(0, |load| load.version);

@@ -7,6 +7,7 @@ use model::units::exact_size;
 use subject::Machine;
 
 use crate::error::{ExperimentError, Result};
+use crate::job::first_metric;
 use crate::sweep::{SearchArgs, Sweep, TypedSweep, parse_sweep};
 use crate::typed::{self, Setting, part};
 
@@ -90,6 +91,7 @@ pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Res
         None => usual_range(&over, &machine, is_elsewhere, args.floor.as_deref())
             .map_err(ExperimentError::WrongUse)?,
     };
+    let response = response.or_else(|| first_metric(&base));
     let mut all = Vec::new();
     // A sandbox has little memory by default, which would be a second limit.
     if over.starts_with("sandbox.") && over != MEMORY && !is_elsewhere {

@@ -6,7 +6,7 @@ use clap::Args;
 use model::shown::quoted;
 
 use crate::git::{commit, git};
-use crate::job::TypedJob;
+use crate::job::{TypedJob, first_metric};
 use crate::plan::{Plan, PlanError, PlanFactor, PlanLevel, is_parameter, parse_plan, plan_text};
 use crate::typed::{Seeds, Setting, seeds, setting};
 
@@ -135,7 +135,7 @@ impl TypedAb {
         let mut plan = Plan::of_factor(name, base, factor, self.seeds());
         plan.responses = vec![match &self.response {
             Some(response) => response.clone(),
-            None => usual_response(&plan.base).to_owned(),
+            None => usual_response(&plan.base),
         }];
         let text = plan_text(&plan);
         // What is written must be what is run, and as good as a plan from a file.
@@ -249,13 +249,14 @@ fn level_names(first: &str, second: &str) -> [String; 2] {
 }
 
 /// The usual deciding response of what these settings time.
-fn usual_response(base: &[Setting]) -> &'static str {
+fn usual_response(base: &[Setting]) -> String {
     let job = base.iter().rev().find(|(name, _)| name == "job");
-    match job.map(|(_, job)| job.as_str()) {
+    let usual = match job.map(|(_, job)| job.as_str()) {
         None => "delay_ns",
         Some("vmtest" | "touch") => "touch_ns",
         Some(_) => "elapsed_ns",
-    }
+    };
+    first_metric(base).unwrap_or_else(|| usual.to_owned())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use model::units::measured_duration;
 use model::{BASELINE, EndStatus};
 use render::{Cell, Document, Table, Tone, Verdict, format};
 
+use crate::figures::{figure_table, figure_verdict};
 use crate::remarks::{remarks, skipped};
 
 /// Names of the CPU time in a usage.
@@ -17,12 +18,18 @@ const LEAST_WAIT: f64 = 0.01;
 /// A sentence for each command and load, the times, what they used, and remarks.
 pub(crate) fn command_document(times: &CommandTimes, verbose: bool) -> Document<'static> {
     let title = format!("Commands: {}", times.place);
-    let verdicts = times.rows.iter().map(verdict).collect();
+    // What the user asked the command for says more than its time.
+    let of_rows = times.rows.iter().filter(|row| times.figures.is_empty() || row.failed > 0);
+    let figures = times.figures.iter().map(figure_verdict);
+    let verdicts = of_rows.map(verdict).chain(figures).collect();
     let facts = [
         ("folder", times.folder.clone().unwrap_or_default()),
         ("seeds", if times.seeds.len() > 1 { seeds_text(&times.seeds) } else { String::new() }),
     ];
     let mut document = Document { title, verdicts, ..Document::default() }.with_facts(facts);
+    if !times.figures.is_empty() {
+        document.push(figure_table(&times.figures));
+    }
     document.push(time_table(times));
     document.push(usage_table(times));
     document.blocks.extend(skipped(&times.remarks));

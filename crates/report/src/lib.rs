@@ -10,6 +10,7 @@ mod command;
 mod comparison;
 mod diagnosis;
 mod experiment;
+mod figures;
 mod footprint_document;
 mod job;
 mod matrix_document;

@@ -88,8 +88,14 @@ impl Units {
         self.over_units(baseline).or_else(|| self.of_samples(baseline))
     }
 
+    /// The ratio to others that were repeated within their runs: within a seed the pieces of the
+    /// baseline do not repeat the experiment.
+    pub(crate) fn repeated_ratio_to(&self, other: &Self) -> Option<Ratio> {
+        if self.has_seeds() { self.ratio_to(other) } else { self.of_samples(other) }
+    }
+
     /// Whether the runs have several seeds.
-    pub(crate) fn has_seeds(&self) -> bool {
+    fn has_seeds(&self) -> bool {
         self.runs.iter().any(|(_, seed, _)| *seed != self.runs[0].1)
     }
 

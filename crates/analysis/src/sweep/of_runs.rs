@@ -15,6 +15,9 @@ const COST: &str = "touch_ns";
 /// Responses of [`from_runs`] that are the cost of other measures; the first that exists counts.
 const USUAL: [&str; 2] = ["delay_ns", "elapsed_ns"];
 
+/// A second in ns.
+const SECOND_NS: f64 = 1e9;
+
 /// A run as a measurement, with the name and unit of its cost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OfRun {
@@ -174,8 +177,18 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
         (Some(median), _) => median.is_lower_bound.then(|| "its cost is a lower bound".to_owned()),
     };
     let name = name.unwrap_or(USUAL[0]);
-    let unit = set.responses.get(name).map(|response| response.unit.clone());
-    OfRun { point, response: name.to_owned(), unit: unit.unwrap_or_default() }
+    match set.responses.get(name) {
+        // A cost is less when it is better: the time that one takes.
+        Some(response) if response.more_is_better => {
+            point.cost = point.cost.filter(|rate| *rate > 0.0).map(|rate| SECOND_NS / rate);
+            let stem = name.strip_suffix("_per_s").unwrap_or(name);
+            OfRun { point, response: format!("{stem}_ns"), unit: "ns".to_owned() }
+        }
+        found => {
+            let unit = found.map(|response| response.unit.clone()).unwrap_or_default();
+            OfRun { point, response: name.to_owned(), unit }
+        }
+    }
 }
 
 fn lacks<'a>(name: &str, has: impl Iterator<Item = &'a str>) -> String {
