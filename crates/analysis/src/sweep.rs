@@ -3,6 +3,7 @@
 //! [`Search`] selects the next levels, and [`find`] reads the measurements. Both are functions of the
 //! [`Curve`] measured so far, so a sweep can be interrupted and continued.
 
+mod alarm;
 mod batch;
 mod curve;
 mod find;
@@ -11,6 +12,7 @@ mod hysteresis;
 mod moved;
 mod of_runs;
 mod orient;
+mod pressure;
 mod price;
 mod price_search;
 mod range;
@@ -18,6 +20,7 @@ mod remedy;
 mod rows;
 mod search;
 
+pub use alarm::{Alarm, NoThreshold, PressureCosts, PressureLevel, Threshold};
 pub use batch::{Batch, Purpose};
 pub use curve::{Curve, End, Point, PriceSettings, Settings};
 pub use find::{FaultCost, Grid, GridRow, Headroom, SweepResult, find};
@@ -25,6 +28,7 @@ pub use hysteresis::{Directions, Hysteresis, KneeOf};
 pub use moved::{Moved, Mover};
 pub use of_runs::{OfRun, of_run};
 pub use orient::Boundary;
+pub use pressure::Pressure;
 pub use price::{PriceKnee, Priced, PricedLevel};
 pub use range::{Range, Spacing};
 pub use remedy::Remedy;

@@ -73,6 +73,8 @@ const V2_MEMORY: [Row; 6] = [
     row("memory.max", "memcg", limit, "limit_bytes"),
     row("memory.high", "memcg", limit, "high_bytes"),
 ];
+/// Since Linux 5.19.
+const V2_PEAK: [Row; 1] = [row("memory.peak", "memcg", single_value, "peak_bytes")];
 const V2_CPU: [Row; 1] = [row("cpu.stat", "cpu_cgroup", flat_keyed, "")];
 const V2_PRESSURE: [Row; 3] = [
     row("cpu.pressure", "memcg_psi", pressure, "cpu"),
@@ -125,12 +127,13 @@ impl Reader {
     }
 }
 
-fn sandbox_files(sources: &Sources) -> [FileGroup<'_>; 6] {
+fn sandbox_files(sources: &Sources) -> [FileGroup<'_>; 7] {
     let memory_on_v1 = sources.cgroup_v1_memory_dir.is_some();
     let cpu_on_v1 = sources.cgroup_v1_cpu_dir.is_some() || sources.cgroup_v1_cpuacct_dir.is_some();
     let v2 = sources.cgroup_v2_dir.as_ref();
     [
         (v2, &V2_MEMORY, memory_on_v1),
+        (v2, &V2_PEAK, true),
         (v2, &V2_CPU, cpu_on_v1),
         (v2, &V2_PRESSURE, false),
         (sources.cgroup_v1_memory_dir.as_ref(), &V1_MEMORY, false),

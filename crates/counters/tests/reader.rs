@@ -65,6 +65,7 @@ fn version_2_alone_gives_every_sandbox_source() {
     assert_eq!(missed.len(), 1, "only irq pressure: {missed:?}");
     let set = reader.read(true);
     assert_eq!(set["memcg"]["current_bytes"], 411_041_792);
+    assert_eq!(set["memcg"]["peak_bytes"], 498_073_600);
     assert_eq!(set["memcg"]["swap_current_bytes"], 52_428_800);
     assert_eq!(set["memcg"]["events_max"], 4120);
     assert_eq!(set["memcg"]["limit_bytes"], 536_870_912);

@@ -2,6 +2,7 @@
 
 mod chart;
 mod limit;
+mod pressure;
 mod sentences;
 mod tables;
 
@@ -89,7 +90,10 @@ impl SweepView<'_> {
             self.knees().zip(&self.rows).flat_map(|(knee, SweepRow { curve, found, .. })| {
                 let conclusion = found.moved.as_ref().and_then(|moved| moved.conclusion.as_ref());
                 let under = conclusion.map(|text| format!("What changes there: {text}."));
-                [knee].into_iter().chain(other_sentences(found, &Amounts::new(curve))).chain(under)
+                let both = found.pressure.as_ref().zip(found.priced.as_ref());
+                let alarm = both.map(|(pressures, priced)| pressure::sentences(pressures, priced));
+                let others = other_sentences(found, &Amounts::new(curve));
+                [knee].into_iter().chain(alarm.into_iter().flatten()).chain(others).chain(under)
             });
         rows.collect()
     }
@@ -139,6 +143,10 @@ pub(crate) fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
         if let Some(priced) = &found.priced {
             blocks.push(limit::levels(priced, found, &amounts));
             blocks.push(Block::Notes(limit::others(found, priced, &amounts)));
+            if let Some(pressures) = &found.pressure {
+                blocks.extend(pressure::tables(pressures, &amounts));
+                blocks.push(Block::Notes(pressure::sentences(pressures, priced)));
+            }
         }
         blocks.push(tables::levels(found, &amounts).into());
         blocks.push(Block::Notes(tables::problems(&found.rows, &amounts)));

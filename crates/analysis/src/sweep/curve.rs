@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::Pressure;
+
 /// Measurements over the levels of one parameter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Curve {
@@ -49,6 +51,9 @@ pub struct Point {
     /// Largest sizes of the control group meanwhile: `peak_bytes`, `anonymous_bytes`, `file_bytes`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, f64>,
+    /// How long tasks were stalled meanwhile, if that was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<Pressure>,
 }
 
 /// What a limit may cost.

@@ -5,8 +5,8 @@ use stats::{Knee, Shape};
 
 use super::rows::{Verification, verification};
 use super::{
-    Boundary, Curve, End, Hysteresis, Moved, Priced, Remedy, Row, Settings, hysteresis, moved,
-    orient, remedy,
+    Boundary, Curve, End, Hysteresis, Moved, PressureCosts, Priced, Remedy, Row, Settings,
+    hysteresis, moved, orient, remedy,
 };
 
 /// Irlam's capacity is the last level with at least this part of the first level's speed.
@@ -44,6 +44,9 @@ pub struct SweepResult {
     /// What limits cost, if a price was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priced: Option<Priced>,
+    /// Pressure and cost side by side, if a price was requested and pressure was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<PressureCosts>,
     /// What would let the work do with a lower limit, if a price was requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<Remedy>,
@@ -95,6 +98,7 @@ pub fn find(curve: &Curve, settings: &Settings) -> SweepResult {
             .as_ref()
             .map_or_else(Vec::new, |priced| remedy::remedies(curve, priced, moved.as_ref())),
         moved,
+        pressure: priced.as_ref().and_then(|priced| PressureCosts::of(curve, priced)),
         priced,
         rows,
         plateau,

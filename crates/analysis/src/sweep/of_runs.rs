@@ -6,7 +6,7 @@ use itertools::Itertools;
 use model::{CounterSet, Line, Run};
 use stats::{bounded_median, mean};
 
-use super::Point;
+use super::{Point, Pressure};
 use crate::runs::of_ending;
 use crate::{MemoryWork, Standing, from_runs, increase, joined};
 
@@ -35,7 +35,7 @@ pub struct OfRun {
 ///   ([`MemoryWork`]), by default the time in ns.
 /// - Else the median of a response of [`from_runs`]: by default delays, or the mean time of users.
 ///
-/// Figures are sums over the same part, except `page_table_bytes`, a size at its end. Counters are
+/// Figures and pressure are those of the same part, except `page_table_bytes`, a size at its end. Counters are
 /// the increases of counters that only grow.
 pub fn of_run(run: &Run, response: Option<&str>) -> OfRun {
     let mut made = match MemoryWork::from_run(run) {
@@ -53,6 +53,7 @@ fn of_memory(work: &MemoryWork, response: Option<&str>) -> OfRun {
     let mut point = Point { figures: figures(work), ..Point::default() };
     if let Some((before, after)) = &work.counters {
         point.counters = increases(before, after);
+        point.pressure = Pressure::between(before, after, work.elapsed_ns as f64);
         let swapped = point.counters.get("vmstat.pswpin").map(|count| ("swap_ins", *count));
         let tables = page_table_bytes(after).map(|bytes| ("page_table_bytes", bytes));
         let more = swapped.into_iter().chain(tables);
@@ -121,7 +122,7 @@ fn only_grows(source: &str, name: &str) -> bool {
 
 /// Sizes of the control group, and the names of their counters in both versions.
 const SIZES: [(&str, &[&str]); 3] = [
-    ("peak_bytes", &["max_usage_in_bytes", "current_bytes"]),
+    ("peak_bytes", &["max_usage_in_bytes", "peak_bytes", "current_bytes"]),
     ("anonymous_bytes", &["anon", "total_rss"]),
     ("file_bytes", &["file", "total_cache"]),
 ];
@@ -168,6 +169,7 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
             .filter_map(|values| Some((values.response.clone(), mean(&values.at_bounds())?)))
             .collect(),
         counters: readings.map_or_else(BTreeMap::new, |(first, last)| increases(first, last)),
+        pressure: Pressure::of_run(run),
         ..Point::default()
     };
     let names = trial.values.iter().map(|values| values.response.as_str());

@@ -65,8 +65,8 @@ pub(super) fn remedies(curve: &Curve, priced: &Priced, moved: Option<&Moved>) ->
         |point: &super::Point| point.counters.get("vmstat.pswpout").is_some_and(|it| *it > 0.0);
     let lacking = lacking(death.first).filter(|_| !curve.points.iter().any(swaps_out));
     remedies.extend(lacking.filter(is_positive).map(|bytes| Remedy::Swap { bytes }));
-    let mark =
-        priced.recommended.map(|it| it.level).filter(|_| curve.parameter == "sandbox.memory");
+    let recommended = priced.recommended.map(|it| it.level).filter(|it| Some(*it) != base);
+    let mark = recommended.filter(|_| curve.parameter == "sandbox.memory");
     remedies.extend(mark.map(|bytes| Remedy::High { bytes }));
     remedies
 }

@@ -39,25 +39,62 @@ fn recommendation(priced: &Priced, amounts: &Amounts<'_>) -> String {
         let most = it.ratio.map_or(0.0, |ratio| ratio.high - 1.0).max(0.0);
         format!("its cost is at most {} above that without a limit", share(most))
     };
-    match &priced.recommended {
+    match priced.recommended.filter(|it| it.level < priced.levels[0].level) {
         Some(it) => format!(
             "Recommended: {} ({}, with headroom for the spread of {}).",
             amounts.level(it.level),
-            within(it),
+            within(&it),
             format::counted(it.runs, "run"),
         ),
-        None => format!(
-            "No limit can be recommended: the runs differ too much to tell {} (more runs with \
-             --budget, a quieter machine, or --response cpu_ns).",
-            percent(priced.price)
+        None => no_recommendation(priced, amounts),
+    }
+}
+
+/// What is true of the limits when none is certainly within the price.
+fn no_recommendation(priced: &Priced, amounts: &Amounts<'_>) -> String {
+    let price = percent(priced.price);
+    let limited = priced.levels.get(1..).unwrap_or_default();
+    let living: Vec<_> = limited.iter().filter_map(|it| Some((it, it.ratio?))).collect();
+    let measured = |(it, found): &(&PricedLevel, stats::OrderedRatio)| {
+        let ends = (found.low > 0.0 && found.high.is_finite())
+            .then(|| format!(" {}", format::interval(found.low, found.high, factor)));
+        let runs = format::counted(it.runs, "run");
+        format!(
+            "{} costs {} times as much{} in {runs}",
+            amounts.level(it.level),
+            factor(found.ratio),
+            ends.unwrap_or_default()
+        )
+    };
+    let how = "more runs (--budget), a quieter machine, or --response cpu_ns";
+    match living.iter().rfind(|(_, found)| found.ratio <= 1.0 + priced.price) {
+        Some(lowest) => format!(
+            "No limit is certainly within {price}, as the runs differ too much. The lowest that was \
+             measured within it: {}; {how} would make it certain.",
+            measured(lowest)
         ),
+        None if let Some(highest) = living.first() => format!(
+            "No limit that was measured is within {price}; the highest: {}.",
+            measured(highest)
+        ),
+        None if limited.is_empty() => {
+            "No limit was measured but the highest: a larger --budget tries others.".to_owned()
+        }
+        None => "It lives at the highest limit only.".to_owned(),
     }
 }
 
 fn death(priced: &Priced, amounts: &Amounts<'_>) -> String {
-    if let Some(Boundary { last, first, reason }) = &priced.death {
+    if let Some(death @ Boundary { last, first, reason }) = &priced.death {
         let [last, first] = [last, first].map(|level| amounts.level(*level));
-        return format!("At {first} it dies ({reason}), at {last} it lives.");
+        let below = priced.levels.iter().find(|it| it.level < death.first && it.deaths == 0);
+        let but = below.map_or_else(String::new, |it| {
+            format!(
+                " It does not die at every lower limit: at {} it lived.",
+                amounts.level(it.level)
+            )
+        });
+        return format!("At {first} it dies ({reason}), at {last} it lives.{but}");
     }
     let Some(lowest) = priced.levels.last() else { return String::new() };
     let level = amounts.level(lowest.level);
@@ -100,7 +137,8 @@ fn remedy(remedy: Remedy) -> String {
             size(bytes)
         ),
         Remedy::Swap { bytes } => format!(
-            "Nothing was swapped: with swap of {} or more it may live there, at a price.",
+            "Nothing was swapped: with swap of {0} or more it may live there, at a price, which \
+             --set swap={0} measures.",
             size(bytes)
         ),
         Remedy::High { bytes } => format!(

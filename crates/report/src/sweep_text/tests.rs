@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use analysis::sweep::{
-    Boundary, Curve, End, FaultCost, Grid, GridRow, Headroom, Hysteresis, KneeOf, Point, Row,
-    Settings, SweepResult, Verification, find,
+    Boundary, Curve, End, FaultCost, Grid, GridRow, Headroom, Hysteresis, KneeOf, Point, Pressure,
+    Row, Settings, SweepResult, Verification, find,
 };
 use stats::{Knee, KneeKind, NoKnee, Shape, WhyNoKnee};
 
@@ -80,6 +80,7 @@ fn found(curve: &Curve, shape: Shape) -> SweepResult {
         headroom: None,
         moved: None,
         priced: None,
+        pressure: None,
         remedies: Vec::new(),
         ended_by_budget: None,
         notes: Vec::new(),
@@ -308,5 +309,51 @@ fn a_limit_is_a_sentence_with_its_price_its_recommendation_and_its_death() {
     // A single run without a limit shows no spread.
     curve.points.drain(1..);
     let said = sentences_of(&view(&curve, find(&curve, &settings)));
-    assert!(said.contains("No limit can be recommended"), "{said}");
+    assert!(said.contains("No limit was measured but the highest"), "{said}");
+}
+
+fn priced(costs: &[(f64, f64)]) -> (Curve, Settings) {
+    let price = Some(analysis::sweep::PriceSettings::default());
+    (curve(costs), Settings { price, plateau: Some(End::High), ..Settings::default() })
+}
+
+#[test]
+fn without_a_certain_limit_it_says_what_was_measured() {
+    let noisy = [(1024.0, 100.0), (1024.0, 120.0), (1024.0, 90.0), (60.0, 101.0), (60.0, 110.0)];
+    let (curve, settings) = priced(&noisy);
+    let said = sentences_of(&view(&curve, find(&curve, &settings)));
+    for words in ["No limit is certainly within 5 %", "measured within it: 60M costs 1.0"] {
+        assert!(said.contains(words), "{words:?} is not in\n{said}");
+    }
+    let (curve, settings) = priced(&[(1024.0, 100.0), (1024.0, 101.0), (60.0, 200.0)]);
+    let said = sentences_of(&view(&curve, find(&curve, &settings)));
+    let words = "No limit that was measured is within 5 %; the highest: 60M costs 1.99 times";
+    assert!(said.contains(words), "{said}");
+}
+
+#[test]
+fn pressure_to_alarm_at_is_a_sentence_with_its_time() {
+    let costs = [(1024.0, 100.0), (1024.0, 101.0), (60.0, 101.0), (60.0, 100.0), (50.0, 125.0)];
+    let (mut curve, settings) = priced(&[&costs[..], &[(50.0, 126.0)]].concat());
+    let mut said = |seconds: f64, stalled: f64, is_of_group: bool| {
+        for point in &mut curve.points {
+            let share = if point.level < 60.0 * MIB { stalled } else { 0.0 };
+            let shares = [("memory some".to_owned(), share)].into();
+            point.pressure = Some(Pressure { is_of_group, seconds, shares });
+        }
+        let text = text_of(&view(&curve, find(&curve, &settings)));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    // 5 % of extra time are 5 / 105 of stalled time, as 25 % are 20 %.
+    let lasting = said(60.0, 0.2, true);
+    assert!(lasting.contains("Alarm at memory some avg10 above 4."), "{lasting}");
+    assert!(lasting.contains("[0.00 %, 20 %]: there it costs 5 % more."), "{lasting}");
+    assert!(!lasting.contains("whole machine, with"), "{lasting}");
+    let short = said(2.0, 0.2, false);
+    assert!(short.contains("of the time: there it costs 5 % more. A run took 2.00s"), "{short}");
+    assert!(short.contains("avg10 rises to 18 % of a constant share"), "{short}");
+    assert!(short.contains("Pressure is that of the whole machine"), "{short}");
+    let silent = said(60.0, 0.0, true);
+    let words = "No value of the pressure shows this cost: where it is 1.25 times, memory some is";
+    assert!(silent.contains(words), "{silent}");
 }
