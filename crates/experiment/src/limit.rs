@@ -53,8 +53,8 @@ pub struct LimitArgs {
     #[arg(long, value_name = "LIMIT", conflicts_with = "range")]
     floor: Option<String>,
 
-    /// The factor of the cost from which lower limits are not tried [default: 10; 2 for a group that
-    /// is there already]
+    /// The factor of the cost from which lower limits are not tried [default: 10; of a group that is
+    /// there already 2, or for its subject.max the price]
     #[arg(long, value_name = "FACTOR", value_parser = typed::factor)]
     most: Option<f64>,
 
@@ -80,7 +80,12 @@ pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Res
     let (is_elsewhere, is_live) = (!is_of(&base, &HERE), is_of(&base, &[GROUP]));
     let usual = if is_live { LIVE_HIGH } else { MEMORY };
     let over = args.over.clone().unwrap_or_else(|| usual.to_owned());
-    let most = args.most.unwrap_or(if is_live { LIVE_MOST } else { USUAL_MOST });
+    let most = args.most.unwrap_or(match over.as_str() {
+        // Below the price the kernel may kill somebody's service.
+        LIVE_MAX => 1.0 + price,
+        _ if is_live => LIVE_MOST,
+        _ => USUAL_MOST,
+    });
     if is_live && args.floor.is_none() && args.range.is_none() {
         return Err(ExperimentError::WrongUse(
             "state the lowest limit that this group may get: --floor 256M".to_owned(),

@@ -83,7 +83,7 @@ mod tests {
             high: 0.6,
             allowed: None,
             confidence: 0.95,
-            claim: Claim::Samples,
+            claim: Claim::ThisRun,
             units: 1,
             method: None,
             needs: None,

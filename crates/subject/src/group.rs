@@ -51,8 +51,8 @@ impl ExistingGroup {
             ("max", false) => "memory.limit_in_bytes".to_owned(),
             _ => {
                 return Err(format!(
-                    "{group} is of version 1, which has no memory.high; max=SIZE lowers its \
-                     memory.limit_in_bytes, at which the kernel may kill its processes"
+                    "{group} is of version 1, which has no memory.high; subject.max (max=SIZE) is \
+                     its memory.limit_in_bytes, at which the kernel may kill its processes"
                 ));
             }
         };
@@ -140,7 +140,7 @@ mod tests {
         let group = ExistingGroup { sources: Sources::machine("/proc"), memory };
         let name = GroupName::Path("a".into());
         let spec = GroupSpec { name, memory_bytes: 1, high_bytes: Some(5), max_bytes: None };
-        assert!(group.limits(&spec).unwrap_err().contains("max=SIZE"));
+        assert!(group.limits(&spec).unwrap_err().contains("subject.max"));
         let spec = GroupSpec { high_bytes: None, max_bytes: Some(5), ..spec };
         let path = dir.path().join("memory.limit_in_bytes");
         assert_eq!(group.limits(&spec).unwrap(), [(path, 5)]);

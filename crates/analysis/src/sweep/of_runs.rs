@@ -8,6 +8,7 @@ use stats::{bounded_median, mean};
 
 use super::{Point, Pressure};
 use crate::runs::of_ending;
+use crate::runs::of_figure;
 use crate::{MemoryWork, Standing, from_runs, increase, joined};
 
 /// The cost of work on memory: time for each touch.
@@ -174,23 +175,20 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
     };
     let names = trial.values.iter().map(|values| values.response.as_str());
     point.problem = match (median, name) {
-        (None, Some(name)) => Some(lacks(name, names)),
-        (None, None) => Some("nothing was measured".to_owned()),
+        (None, Some(name)) if !trial.values.is_empty() => Some(lacks(name, names)),
+        (None, _) => Some("nothing was measured".to_owned()),
         (Some(median), _) => median.is_lower_bound.then(|| "its cost is a lower bound".to_owned()),
     };
     let name = name.unwrap_or(USUAL[0]);
-    match set.responses.get(name) {
+    // Of a run that died, too.
+    let response = set.responses.get(name).cloned().unwrap_or_else(|| of_figure(name));
+    if response.more_is_better {
         // A cost is less when it is better: the time that one takes.
-        Some(response) if response.more_is_better => {
-            point.cost = point.cost.filter(|rate| *rate > 0.0).map(|rate| SECOND_NS / rate);
-            let stem = name.strip_suffix("_per_s").unwrap_or(name);
-            OfRun { point, response: format!("{stem}_ns"), unit: "ns".to_owned() }
-        }
-        found => {
-            let unit = found.map(|response| response.unit.clone()).unwrap_or_default();
-            OfRun { point, response: name.to_owned(), unit }
-        }
+        point.cost = point.cost.filter(|rate| *rate > 0.0).map(|rate| SECOND_NS / rate);
+        let stem = name.strip_suffix("_per_s").unwrap_or(name);
+        return OfRun { point, response: format!("{stem}_ns"), unit: "ns".to_owned() };
     }
+    OfRun { point, response: name.to_owned(), unit: response.unit }
 }
 
 fn lacks<'a>(name: &str, has: impl Iterator<Item = &'a str>) -> String {

@@ -79,7 +79,7 @@ impl PriceSearch<'_> {
     /// The largest size of the work without a limit, if the limit is one of its memory.
     fn peak(&self, base: f64) -> Option<f64> {
         let is_memory =
-            ["mem", "memory", "high"].iter().any(|it| self.curve.parameter.ends_with(it));
+            ["mem", "memory", "high", "max"].iter().any(|it| self.curve.parameter.ends_with(it));
         let without = self.curve.points.iter().filter(|point| point.level == base);
         let peaks = without.filter_map(|point| point.sizes.get("peak_bytes").copied());
         peaks.filter(|_| is_memory).reduce(f64::max)
