@@ -8,6 +8,7 @@ use clap::Args;
 use experiment::typed::{Setting, setting};
 use experiment::{LimitArgs, TypedJob};
 
+use crate::command::CommandOptions;
 use crate::laboratory::{LabArgs, failure};
 use crate::{Result, print, sweep, wrong};
 
@@ -33,6 +34,9 @@ pub(crate) struct Arguments {
         conflicts_with = "job"
     )]
     command: Vec<String>,
+
+    #[command(flatten)]
+    options: CommandOptions,
 
     /// Time work instead of a probe: touch:48M, vmtest:24M, session; without a command
     #[arg(long, value_name = "JOB")]
@@ -90,6 +94,7 @@ impl Arguments {
                 }
             }
         }
+        base.extend(self.options.settings(self.job.is_none())?);
         base.extend(self.set.iter().cloned());
         Ok(base)
     }

@@ -54,7 +54,6 @@ docs/sessions.md.";
 #[derive(Args)]
 #[command(
     after_help = EXAMPLES,
-    group(ArgGroup::new("timed").args(["commands", "words"])),
     group(ArgGroup::new("work").args(["job", "commands", "words"])
         .conflicts_with_all(["interval", "points", "timeout", "classic", "quick"])),
 )]
