@@ -9,6 +9,7 @@ use experiment::{AB_ALPHA, Ab, TypedAb};
 use render::OutputFormat;
 use report::ab_document;
 
+use crate::command::CommandOptions;
 use crate::compare::{FailOn, fail_on, margin, margin_or, regressed};
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{OutputArgs, format, show};
@@ -31,6 +32,8 @@ Examples:
                         a setting of its guest
   thrashlab ab load noload cpuload --probe wake
                         the delays of a probe with and without a load
+  thrashlab ab command './old' './new' -n old -n new --prepare 'rm -f out'
+                        with names, and what undoes each repetition
   thrashlab ab command './old' './new' --print-plan
                         the plan, for `thrashlab experiment`
 
@@ -44,6 +47,9 @@ How it decides: docs/ab.md.";
 pub(crate) struct AbArgs {
     #[command(flatten)]
     typed: TypedAb,
+
+    #[command(flatten)]
+    command: CommandOptions,
 
     /// Smallest difference that matters [default: that of --fail-on, else 3%]
     #[arg(long, value_name = "PERCENT", value_parser = margin)]
@@ -78,6 +84,8 @@ pub(crate) struct AbArgs {
 pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     let margin = margin_or(MARGIN, args.margin, args.fail_on);
     let typed = args.typed.clone().with_default_subject(!settings::is_given("subject"));
+    let of_command = args.command.settings(typed.is_timed())?;
+    let typed = typed.with_options(args.command.names(), of_command);
     let mut ab = Ab::new(&typed, margin, args.output.as_deref()).map_err(failure)?;
     if args.print_plan {
         return print(ab.plan_text());

@@ -1,6 +1,6 @@
 //! The user's own command on the command line: what is repeated, and how.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -16,49 +16,61 @@ pub(crate) struct CommandArgs {
     #[arg(id = "commands", long = "command", visible_alias = "client", value_name = "CMD")]
     lines: Vec<String>,
 
+    #[command(flatten)]
+    options: CommandOptions,
+
+    /// The command to time, after --
+    #[arg(last = true, value_name = "COMMAND")]
+    words: Vec<OsString>,
+}
+
+/// How a command is repeated, and what is run around it.
+#[derive(Args)]
+pub(crate) struct CommandOptions {
     /// Name of each command in the results, in order
-    #[arg(long, short, value_name = "NAME", requires = "timed")]
+    #[arg(long, short, value_name = "NAME")]
     name: Vec<String>,
 
-    /// Repetitions of the command [default: at least 10 and 3 s; 5 of one that takes over 30 s]
-    #[arg(long, value_name = "N", requires = "timed",
+    /// Repetitions of the command in each run [default: at least 10 and 3 s; 5 of one that takes
+    /// over 30 s; 1 of `thrashlab limit`]
+    #[arg(long, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     runs: Option<u32>,
 
     /// Repetitions before these, which do not count [default: none; a cold start is found]
-    #[arg(long, value_name = "N", requires = "timed")]
+    #[arg(long, value_name = "N")]
     warmup_runs: Option<u32>,
 
     /// Longest time of a repetition; a longer one is killed and counts as a lower bound [default: 1h]
-    #[arg(long, value_name = "TIME", requires = "timed")]
+    #[arg(long, value_name = "TIME")]
     command_limit: Option<String>,
 
     /// Run this once before the first repetition
-    #[arg(long, value_name = "CMD", requires = "timed")]
+    #[arg(long, value_name = "CMD")]
     setup: Option<String>,
 
     /// Run this before each repetition, untimed: such as removing what the command creates
-    #[arg(long, value_name = "CMD", requires = "timed")]
+    #[arg(long, value_name = "CMD")]
     prepare: Option<String>,
 
     /// Run this once after the last repetition
-    #[arg(long, value_name = "CMD", requires = "timed")]
+    #[arg(long, value_name = "CMD")]
     cleanup: Option<String>,
 
     /// Which shell runs the command: auto (sh, if it needs one), none, sh, bash [default: auto]
-    #[arg(long, value_name = "SHELL", requires = "timed", value_parser = ["auto", "none", "sh", "bash"])]
+    #[arg(long, value_name = "SHELL", value_parser = ["auto", "none", "sh", "bash"])]
     shell: Option<String>,
 
     /// Standard input of the command [default: none]
-    #[arg(long, value_name = "FILE", requires = "timed")]
+    #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
 
     /// Continue when the command fails; failed repetitions are counted
-    #[arg(long, short, requires = "timed")]
+    #[arg(long, short)]
     ignore_failure: bool,
 
     /// Start this server in the sandbox before the commands, its clients, which run outside of it
-    #[arg(long, value_name = "CMD", requires = "timed", requires = "ready")]
+    #[arg(long, value_name = "CMD", requires = "ready")]
     service: Option<String>,
 
     /// When the service is ready: a port (5432), a text that it writes (output:TEXT), or a command
@@ -72,12 +84,50 @@ pub(crate) struct CommandArgs {
 
     /// Measure a figure that the command prints: 'p99: ([0-9.]+) ms', a regular expression whose
     /// group is the number; may be repeated, and the first one decides
-    #[arg(long, value_name = "REGEX", requires = "timed")]
+    #[arg(long, value_name = "REGEX")]
     metric: Vec<String>,
+}
 
-    /// The command to time, after --
-    #[arg(last = true, value_name = "COMMAND")]
-    words: Vec<OsString>,
+impl CommandOptions {
+    /// The names of the commands.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.name
+    }
+
+    /// The parameters of the job, by their names in plans. Fails if there are any and no command
+    /// is timed.
+    pub(crate) fn settings(&self, is_timed: bool) -> Result<Vec<Setting>, Failure> {
+        let input = self.input.as_ref().map(|path| text(path.as_os_str())).transpose()?;
+        let number = |number: Option<u32>| number.map(|number| number.to_string());
+        let joined = |lines: &[String]| (!lines.is_empty()).then(|| lines.join("\n"));
+        let named = [
+            ("name", "name", joined(&self.name)),
+            ("input", "input", input),
+            ("setup", "setup", self.setup.clone()),
+            ("prepare", "prepare", self.prepare.clone()),
+            ("cleanup", "cleanup", self.cleanup.clone()),
+            ("shell", "shell", self.shell.clone()),
+            ("ignore-failure", "failures", self.ignore_failure.then(|| "ignore".to_owned())),
+            ("runs", "runs", number(self.runs)),
+            ("warmup-runs", "warmup", number(self.warmup_runs)),
+            ("command-limit", "limit", self.command_limit.clone()),
+            ("service", "service", self.service.clone()),
+            ("ready", "ready", self.ready.clone()),
+            ("start-limit", "start_limit", self.start_limit.clone()),
+            ("metric", "metric", joined(&self.metric)),
+        ];
+        let given = named.into_iter().filter_map(|(option, name, it)| Some((option, name, it?)));
+        let given: Vec<(&str, &str, String)> = given.collect();
+        match given.first() {
+            Some((option, ..)) if !is_timed => {
+                Err(wrong!("--{option} is of a command, and none is timed: name it after --"))
+            }
+            _ => Ok(given
+                .into_iter()
+                .map(|(_, name, value)| (format!("command.{name}"), value))
+                .collect()),
+        }
+    }
 }
 
 impl CommandArgs {
@@ -88,46 +138,28 @@ impl CommandArgs {
 
     /// Whether a service is started for it.
     pub(crate) fn has_service(&self) -> bool {
-        self.service.is_some()
+        self.options.service.is_some()
     }
 
     /// The job and its parameters, by their names in plans; empty without a command.
     pub(crate) fn settings(&self) -> Result<Vec<Setting>, Failure> {
+        let options = self.options.settings(self.is_given())?;
         if !self.is_given() {
-            return Ok(Vec::new());
+            return Ok(options);
         }
-        let text = |word: &OsString| {
-            word.to_str().map(str::to_owned).ok_or_else(|| wrong!("{word:?}: not UTF-8"))
-        };
-        let words: Vec<String> = self.words.iter().map(text).collect::<Result<_, _>>()?;
+        let words: Vec<String> =
+            self.words.iter().map(|word| text(word)).collect::<Result<_, _>>()?;
         let run = match &words[..] {
             [] => self.lines.iter().map(|line| one_line(line)).collect::<Result<Vec<_>, _>>(),
             words => command_text(words).map(|line| vec![line]),
         }
         .map_err(wrong)?;
-        let input = self.input.as_ref().map(|path| text(&path.clone().into())).transpose()?;
-        let number = |number: Option<u32>| number.map(|number| number.to_string());
-        let joined = |lines: &[String]| (!lines.is_empty()).then(|| lines.join("\n"));
-        let names = joined(&self.name);
-        let named = [
-            ("run", Some(run.join("\n"))),
-            ("name", names),
-            ("input", input),
-            ("setup", self.setup.clone()),
-            ("prepare", self.prepare.clone()),
-            ("cleanup", self.cleanup.clone()),
-            ("shell", self.shell.clone()),
-            ("failures", self.ignore_failure.then(|| "ignore".to_owned())),
-            ("runs", number(self.runs)),
-            ("warmup", number(self.warmup_runs)),
-            ("limit", self.command_limit.clone()),
-            ("service", self.service.clone()),
-            ("ready", self.ready.clone()),
-            ("start_limit", self.start_limit.clone()),
-            ("metric", joined(&self.metric)),
-        ];
-        let given = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        let given = given.map(|(name, value)| (format!("command.{name}"), value));
-        Ok([("job".to_owned(), model::COMMAND.to_owned())].into_iter().chain(given).collect())
+        let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let job = [setting("job", model::COMMAND), setting("command.run", &run.join("\n"))];
+        Ok(job.into_iter().chain(options).collect())
     }
+}
+
+fn text(word: &OsStr) -> Result<String, Failure> {
+    word.to_str().map(str::to_owned).ok_or_else(|| wrong!("{word:?}: not UTF-8"))
 }

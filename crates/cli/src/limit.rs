@@ -32,7 +32,6 @@ How it searches, how to read the answer, and how it was checked: docs/limit.md."
 #[derive(Args)]
 #[command(
     after_help = EXAMPLES,
-    group(ArgGroup::new("timed").args(["commands", "words"])),
     group(ArgGroup::new("work").args(["job", "commands", "words"]).required(true)),
 )]
 pub(crate) struct Arguments {
@@ -106,8 +105,8 @@ impl Arguments {
                 let text = text.ok_or_else(|| anyhow!("{}: not UTF-8", folder.display()))?;
                 base.push(of_command(("folder", text)));
             }
-            base.extend(self.command.settings()?);
         }
+        base.extend(self.command.settings()?);
         base.extend(self.set.iter().cloned());
         Ok(base)
     }

@@ -58,9 +58,8 @@ docs/sessions.md.";
 #[derive(Args)]
 #[command(
     after_help = EXAMPLES,
-    group(ArgGroup::new("timed").args(["commands", "words"]).conflicts_with("probe")),
     group(ArgGroup::new("work").args(["job", "commands", "words"])
-        .conflicts_with_all(["interval", "points", "timeout", "classic", "quick"])),
+        .conflicts_with_all(["probe", "interval", "points", "timeout", "classic", "quick"])),
 )]
 pub(crate) struct RunArgs {
     /// Where to run: `host[:mem=SIZE]`, `sandbox[:mem=SIZE,cpus=N,pids=N]`,

@@ -18,6 +18,7 @@ const GIT: &str = "git";
 /// The parameters that they set.
 const RUN: &str = "command.run";
 const FOLDER: &str = "command.folder";
+const NAME: &str = "command.name";
 /// Folder of the checked-out revisions, below that of the results. Hidden: it holds no runs.
 const CHECKOUTS: &str = ".checkouts";
 /// Most letters of a level's name, which is part of the names of files.
@@ -90,6 +91,14 @@ pub struct TypedAb {
         value_parser = clap::value_parser!(u32).range(2..=10_000),
         conflicts_with_all = ["blocks", "seeds"])]
     max_blocks: u32,
+
+    /// Names of the two levels, if they are not their values.
+    #[arg(skip)]
+    names: Option<[String; 2]>,
+
+    /// Settings of both levels that are typed as options of a command.
+    #[arg(skip)]
+    of_command: Vec<Setting>,
 }
 
 impl TypedAb {
@@ -101,6 +110,22 @@ impl TypedAb {
         let is_needed = OF_MACHINE.contains(&self.factor.as_str()) || self.factor == "subject";
         self.subject.take_if(|_| is_default && (is_set || is_needed));
         self
+    }
+
+    /// With options of the command that is timed: two names are those of the levels.
+    #[must_use]
+    pub fn with_options(mut self, names: &[String], mut settings: Vec<Setting>) -> Self {
+        if let [first, second] = names {
+            self.names = Some([first.clone(), second.clone()]);
+            settings.retain(|(name, _)| name != NAME);
+        }
+        self.of_command = settings;
+        self
+    }
+
+    /// Whether a command is timed.
+    pub fn is_timed(&self) -> bool {
+        self.factor == COMMAND || !self.command.is_empty()
     }
 
     /// Whether the number of blocks is fixed, so that there is one look.
@@ -124,7 +149,11 @@ impl TypedAb {
         folder: &Path,
     ) -> Result<(Plan, String), PlanError> {
         let base = self.base(home)?;
-        let names = level_names(&self.first, &self.second);
+        let [first, second] = match &self.names {
+            Some([first, second]) => [first, second],
+            None => [&self.first, &self.second],
+        };
+        let names = level_names(first, second);
         let values = [&*self.first, &*self.second];
         let levels = names.into_iter().zip(values);
         let level = |(name, value): (String, &str)| self.level(name, value, home, folder);
@@ -171,7 +200,7 @@ impl TypedAb {
         if !self.command.is_empty() {
             add(RUN, &workloads::command_text(&self.command).map_err(PlanError::Wrong)?);
         }
-        let is_timed = is_command || !self.command.is_empty();
+        let is_timed = self.is_timed();
         if is_timed {
             add("job", COMMAND);
         }
@@ -183,7 +212,7 @@ impl TypedAb {
         if is_timed && is_here && self.factor != GIT && !is_set(FOLDER) {
             add(FOLDER, &home.to_string_lossy());
         }
-        base.extend(self.set.iter().cloned());
+        base.extend(self.of_command.iter().chain(&self.set).cloned());
         Ok(base)
     }
 
@@ -308,6 +337,15 @@ mod tests {
         let (found, _) = plan(&["command", "./old", "./new -x"]).unwrap();
         assert_eq!(settings(&found, 1).last().unwrap(), "command.run=./new -x");
         assert_eq!(found.factors[0].levels[1].name, "./new -x");
+        let line = Line::try_parse_from(["ab", "command", "./a", "./b"]).unwrap();
+        let names = ["old", "new"].map(str::to_owned);
+        let options = [(NAME, "old\nnew"), ("command.prepare", "sync")];
+        let options = options.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let named = line.ab.with_options(&names, options.into());
+        let (found, _) = named.plan("name", Path::new("/home/me"), Path::new("/results")).unwrap();
+        assert_eq!(found.factors[0].levels[0].name, "old");
+        let both = ["command.folder=/home/me", "command.prepare=sync", "job=command"];
+        assert_eq!(settings(&found, 1), [&both[..], &["command.run=./b"]].concat());
         let told = plan(&["command", "./a", "./b", "--", "./c"]).unwrap_err().to_string();
         assert!(told.contains("nothing follows --"), "{told}");
     }

@@ -45,8 +45,10 @@ pub fn of_run(run: &Run, response: Option<&str>) -> OfRun {
     };
     made.point.sizes = sizes(run);
     let trial = of_ending(run, None);
-    made.point.problem = joined(trial.remark().into_iter().chain(made.point.problem));
-    made.point.cost = made.point.cost.filter(|_| trial.standing() == Standing::Counts);
+    let counts = trial.standing() == Standing::Counts;
+    let doubts = made.point.problem.filter(|_| counts || trial.remark().is_none());
+    made.point.problem = joined(trial.remark().into_iter().chain(doubts));
+    made.point.cost = made.point.cost.filter(|_| counts);
     made
 }
 

@@ -1,7 +1,8 @@
 //! The limit at which work begins to pay, the one to recommend, and the one at which it dies.
 //!
-//! The cost without a limit is that of the highest level. A lower limit costs the same or more, so
-//! each level is judged with the help of its neighbours ([`stats::ordered_ratios`]).
+//! The cost without a limit is that of the highest level, and of all others that the work does not
+//! reach. A lower limit costs the same or more, so each level is judged with the help of its
+//! neighbours ([`stats::ordered_ratios`]).
 
 use serde::Serialize;
 
@@ -45,6 +46,8 @@ pub struct PricedLevel {
     pub deaths: usize,
     /// Cost over the cost without a limit, and its interval; `None` where a run died, and below.
     pub ratio: Option<stats::OrderedRatio>,
+    /// Whether the work does not reach the level, so that its cost is that without a limit.
+    pub is_loose: bool,
 }
 
 /// Where the cost reaches the price.
@@ -72,9 +75,17 @@ impl Priced {
             by_level.iter().map(|(_, points)| rows::costs(points.iter().copied())).collect();
         let deaths = |index: usize| by_level[index].1.len() - costs[index].len();
         let living = (0..by_level.len()).take_while(|index| deaths(*index) == 0).count();
-        let base_cost = stats::median(costs[..living].first()?)?;
+        let peak = self::peak(curve);
+        let is_loose = |level: f64| peak.is_some_and(|peak| level >= peak);
+        let loose = by_level[..living].iter().take_while(|(level, _)| is_loose(*level)).count();
+        // Their runs are at other times than the first ones, so that a drift is noise.
+        let loose = loose.max(1).min(living);
+        let base = costs[..loose].concat();
+        let base_cost = stats::median(&base)?;
         let is_exact = curve.deterministic && costs.iter().all(|costs| costs.len() < LEAST_RUNS);
-        let mut ratios = stats::ordered_ratios(&costs[..living], confidence)?;
+        let groups: Vec<Vec<f64>> = [&[base][..], &costs[loose..living]].concat();
+        let mut ratios = stats::ordered_ratios(&groups, confidence)?;
+        ratios.splice(..1, vec![ratios[0]; loose]);
         for ratio in ratios.iter_mut().filter(|_| is_exact) {
             (ratio.low, ratio.high, ratio.standard_error) = (ratio.ratio, ratio.ratio, 0.0);
         }
@@ -83,11 +94,13 @@ impl Priced {
             runs: costs[index].len(),
             deaths: deaths(index),
             ratio: ratios.get(index).copied(),
+            is_loose: index < loose,
         });
         let levels: Vec<PricedLevel> = levels.collect();
         let least_runs = if is_exact { 1 } else { LEAST_RUNS };
         let is_certain = |it: &&PricedLevel| {
-            it.runs >= least_runs && it.ratio.is_some_and(|ratio| ratio.high <= 1.0 + price)
+            (it.runs >= least_runs || it.is_loose)
+                && it.ratio.is_some_and(|ratio| ratio.high <= 1.0 + price)
         };
         let recommended = levels.iter().rev().find(is_certain).copied();
         let death = levels.get(living).map(|first| Boundary {
@@ -133,6 +146,16 @@ impl Priced {
         let low = certain.level.min(dear.level);
         Some(PriceKnee { level, low, high, cheap: cheap.level, dear: dear.level })
     }
+}
+
+/// The largest size of the work at the highest level, if the limit is one of its memory.
+pub(super) fn peak(curve: &Curve) -> Option<f64> {
+    let is_memory = ["mem", "memory", "high", "max"].iter().any(|it| curve.parameter.ends_with(it));
+    let levels = curve.points.iter().map(|point| point.level);
+    let base = levels.filter(|_| is_memory).reduce(f64::max)?;
+    let without = curve.points.iter().filter(|point| point.level == base);
+    let peaks = without.filter_map(|point| point.sizes.get("peak_bytes").copied());
+    peaks.reduce(f64::max)
 }
 
 /// Where the cost, a line on logarithmic scales, reaches a ratio; else the geometric middle.

@@ -1,5 +1,6 @@
 //! Which limits are measured next to find what they cost.
 
+use super::price::peak;
 use super::{Curve, Priced, PricedLevel, Purpose, Range};
 
 /// A level this much above the largest size without a limit should be cheap.
@@ -67,22 +68,13 @@ impl PriceSearch<'_> {
         let (base, lowest) = (priced.levels[0].level, priced.levels.last()?.level);
         let below = priced.levels.len() - 1;
         let part = |parts: &[f64], index: usize| parts[index.min(parts.len() - 1)];
-        let peak = self.peak(base).map(|peak| peak * ABOVE_PEAK).filter(|peak| *peak < base);
+        let peak = peak(self.curve).map(|peak| peak * ABOVE_PEAK).filter(|peak| *peak < base);
         let next = match (peak, below) {
             (Some(peak), 0) => peak,
             (Some(_), _) => lowest * part(&STEPS_DOWN, below - 1),
             (None, _) => lowest * part(&BLIND_STEPS, below),
         };
         self.below(lowest, next)
-    }
-
-    /// The largest size of the work without a limit, if the limit is one of its memory.
-    fn peak(&self, base: f64) -> Option<f64> {
-        let is_memory =
-            ["mem", "memory", "high", "max"].iter().any(|it| self.curve.parameter.ends_with(it));
-        let without = self.curve.points.iter().filter(|point| point.level == base);
-        let peaks = without.filter_map(|point| point.sizes.get("peak_bytes").copied());
-        peaks.filter(|_| is_memory).reduce(f64::max)
     }
 
     /// A level of the range strictly below another one.

@@ -145,6 +145,37 @@ fn too_much_noise_gives_a_wide_interval_and_no_recommendation_that_fails() {
     assert!(covered >= 95, "{covered} of {rounds}");
 }
 
+/// The first runs, all without a limit, are quicker than all others. A limit that the work does not
+/// reach cannot be why.
+#[test]
+fn a_drift_after_the_first_runs_is_not_a_knee_far_above_the_size() {
+    for seed in 0..20 {
+        let range = Range {
+            first: 16384.0 * MIB,
+            last: 16.0 * MIB,
+            spacing: Spacing::Geometric,
+            quantum: 4096.0,
+        };
+        let settings = settings(20);
+        let search = Search::new(range, settings).unwrap();
+        let mut noise = Noise::new(0.01, seed);
+        let (level_unit, parameter) = ("bytes".to_owned(), "sandbox.memory".to_owned());
+        let mut curve = Curve { level_unit, parameter, ..Curve::default() };
+        while let Some(batch) = search.next(&curve) {
+            for (pass, level) in batch.measurements() {
+                let mut point = USUAL.measure(&mut noise, level, pass);
+                let drift = if curve.points.len() < 3 { 1.0 } else { 1.13 };
+                point.cost = point.cost.map(|cost| drift * cost);
+                curve.points.push(point);
+            }
+        }
+        let priced = find(&curve, &settings.find).priced.unwrap();
+        let most = 1.05 * USUAL.needs;
+        assert!(priced.knee.is_none_or(|knee| knee.high <= most), "{:?}", priced.knee);
+        assert!(priced.recommended.unwrap().level <= most, "{:?}", priced.recommended);
+    }
+}
+
 #[test]
 fn work_that_dies_without_a_limit_is_not_searched() {
     let work = Work { needs: 1e12, dies: 1.0, ..USUAL };

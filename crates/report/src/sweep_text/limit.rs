@@ -40,6 +40,12 @@ fn recommendation(priced: &Priced, amounts: &Amounts<'_>) -> String {
         format!("its cost is at most {} above that without a limit", share(most))
     };
     match priced.recommended.filter(|it| it.level < priced.levels[0].level) {
+        Some(it) if it.is_loose => format!(
+            "Recommended: {}, which it does not reach without a limit; no lower limit is certainly \
+             within {}.",
+            amounts.level(it.level),
+            percent(priced.price)
+        ),
         Some(it) => format!(
             "Recommended: {} ({}, with headroom for the spread of {}).",
             amounts.level(it.level),
