@@ -128,8 +128,9 @@ fn command_lines(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// The program and arguments of a command line: its words, or a shell that reads it. With `auto`
-/// a shell is used only if the line has something that only a shell understands.
-pub(crate) fn words_of(line: &str, shell: &str) -> Result<Vec<String>, String> {
+/// a shell is used only if the line has something that only a shell understands. Fails for an empty
+/// line and an open quote.
+pub fn words_of(line: &str, shell: &str) -> Result<Vec<String>, String> {
     match shell {
         "none" => {}
         "" | "auto" if !needs_shell(line) => {}

@@ -32,6 +32,7 @@ pub use catalogue::{
 };
 pub use command::{
     COMMAND, Hook, LIMIT, RUNS, WARMUP, command_text, commands, hook, one_line, repetitions,
+    words_of,
 };
 pub use job::longest_ns;
 pub use memory::{
