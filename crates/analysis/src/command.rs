@@ -54,6 +54,9 @@ pub struct CommandTime {
     pub cold_ns: Vec<f64>,
     /// Ratio of the later half of a run's repetitions to the earlier one, if certain and large.
     pub drift: Option<f64>,
+    /// The counted and the failed repetitions, in time order.
+    #[serde(skip)]
+    pub repetitions: Vec<Repetition>,
     /// Number of repetitions that failed.
     pub failed: usize,
     /// How the first one failed.
@@ -73,6 +76,34 @@ pub struct CommandTime {
     pub to_first: Option<Ratio>,
     /// The first run ending that was not complete, else complete.
     pub status: EndStatus,
+}
+
+/// One repetition of a command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repetition {
+    /// Elapsed time, in ns.
+    pub elapsed_ns: Observation,
+    /// CPU time in user mode, in ns, if known.
+    pub user_ns: Option<u64>,
+    /// CPU time in the kernel, in ns, if known.
+    pub system_ns: Option<u64>,
+    /// Largest resident memory of any one of its processes, in bytes, if known.
+    pub peak_bytes: Option<u64>,
+    /// How it failed, if it did.
+    pub failure: Option<String>,
+}
+
+impl Repetition {
+    fn of_work(work: &WorkRecord) -> Self {
+        let used = |name: &str| work.usage.get(name).copied();
+        Self {
+            elapsed_ns: repetition_ns(work),
+            user_ns: used("user_ns"),
+            system_ns: used("system_ns"),
+            peak_bytes: used(PEAK),
+            failure: work.failure.clone(),
+        }
+    }
 }
 
 /// Whether runs are those of the user's commands.
@@ -122,6 +153,12 @@ impl<'a> Repetitions<'a> {
         let cold = steady_from(&times).filter(|from| *from as f64 <= most).unwrap_or(0);
         let (cold, counted) = worked.split_at(cold);
         Self { cold: cold.to_vec(), counted: counted.to_vec(), failed }
+    }
+
+    fn in_time_order(&self) -> Vec<Repetition> {
+        let mut works: Vec<&WorkRecord> = [&self.counted[..], &self.failed[..]].concat();
+        works.sort_by_key(|work| work.started_ns);
+        works.into_iter().map(Repetition::of_work).collect()
     }
 }
 
@@ -195,6 +232,7 @@ fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> (Command
             .flat_map(|(_, own)| &own.cold)
             .map(|it| repetition_ns(it).value)
             .collect(),
+        repetitions: runs.iter().flat_map(|(_, own)| own.in_time_order()).collect(),
         drift: runs.iter().find_map(|(_, own)| drift(&own.counted)),
         failed: failed.len(),
         failure: failed.iter().find_map(|work| work.failure.clone()),

@@ -23,7 +23,7 @@ mod setup;
 pub mod sweep;
 
 pub use against_itself::{AgainstItself, Floor, against_itself};
-pub use command::{CommandTime, CommandTimes, is_of_command};
+pub use command::{CommandTime, CommandTimes, Repetition, is_of_command};
 pub use dataset::{Dataset, Factor, Response, Standing, Trial, Values};
 pub use ending::{Ending, OUTCOME};
 pub use memory_job::{MemoryJob, MemoryJobRow, MemoryWork, is_of_memory_job};
