@@ -2,26 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use model::{
-    BASELINE, CounterSet, EndStatus, Header, JobSpec, Line, Measure, Observation, Run, WorkRecord,
-};
+use model::{BASELINE, CounterSet, EndStatus, Line, Observation, Run, WorkRecord};
 use serde::Serialize;
-use stats::{bounded_median, hodges_lehmann_ratio, steady_from};
+use stats::{bounded_median, hodges_lehmann_ratio};
 
 use crate::figures::{PrintedFigure, printed, with_figure_ratios};
-use crate::remarks::{by_load, headers, status, works};
+use crate::remarks::{by_load, headers, status};
+use crate::repetitions::{PEAK, Repetition, Repetitions, job, repetition_ns};
 use crate::responsiveness::{Ratio, Units};
 use crate::setup::seeds;
 use crate::{Remarks, Setup, Skipped, distinct, increase};
 
-/// Parameter: repetitions before these are not counted.
-const WARMUP: &str = "warmup";
-/// Most of the repetitions that can be a cold start.
-const MOST_COLD: f64 = 0.5;
 /// Smaller drifts of the times are not reported.
 const LEAST_DRIFT: f64 = 0.02;
-/// Usage: largest resident memory of any one process, in bytes.
-const PEAK: &str = "peak_bytes";
 /// What tasks of the sandbox waited for, and the counter of the time in us that some did.
 const WAITS: [(&str, &str); 3] =
     [("CPU", "cpu_some_us"), ("I/O", "io_some_us"), ("memory", "memory_some_us")];
@@ -58,6 +51,9 @@ pub struct CommandTime {
     pub cold_ns: Vec<f64>,
     /// Ratio of the later half of a run's repetitions to the earlier one, if certain and large.
     pub drift: Option<f64>,
+    /// The counted and the failed repetitions, in time order.
+    #[serde(skip)]
+    pub repetitions: Vec<Repetition>,
     /// Number of repetitions that failed.
     pub failed: usize,
     /// How the first one failed.
@@ -82,58 +78,6 @@ pub struct CommandTime {
 /// Whether runs are those of the user's commands.
 pub fn is_of_command<'a>(runs: impl IntoIterator<Item = &'a Run>) -> bool {
     runs.into_iter().filter_map(|run| run.header.as_ref()).any(|header| job(header).is_some())
-}
-
-fn job(header: &Header) -> Option<&JobSpec> {
-    match &header.spec.measure {
-        Measure::Job(job) if job.is_command() => Some(job),
-        _ => None,
-    }
-}
-
-/// The repetitions of one command in one run.
-pub(crate) struct Repetitions<'a> {
-    /// Cold ones at the start.
-    pub(crate) cold: Vec<&'a WorkRecord>,
-    /// Those that count.
-    pub(crate) counted: Vec<&'a WorkRecord>,
-    /// Those that failed, unless they were cut off by a limit of time.
-    pub(crate) failed: Vec<&'a WorkRecord>,
-}
-
-impl<'a> Repetitions<'a> {
-    /// The repetitions of each command of a run, by name in order of first occurrence.
-    pub(crate) fn from_run(run: &'a Run) -> Vec<(&'a str, Self)> {
-        let spec = run.header.as_ref().and_then(job);
-        let warmup = spec.and_then(|job| job.params.get(WARMUP)).copied().unwrap_or(0);
-        let names = distinct(works(run).map(|work| work.item.as_str()));
-        // That the user stopped a repetition shows nothing about the command.
-        let is_stopped = run.status() == EndStatus::Interrupted;
-        let of_name = |name: &'a str| {
-            let all = works(run).filter(|work| work.item == name);
-            let all = all.filter(|work| work.completed_ns.is_some() || !is_stopped);
-            (name, Self::new(all.filter(|work| u64::from(work.pass) >= warmup).collect()))
-        };
-        names.into_iter().map(of_name).collect()
-    }
-
-    fn new(all: Vec<&'a WorkRecord>) -> Self {
-        let is_failed = |work: &&WorkRecord| work.failure.is_some() && work.completed_ns.is_some();
-        let (failed, worked): (Vec<_>, Vec<_>) = all.into_iter().partition(is_failed);
-        let times: Vec<f64> =
-            worked.iter().map(|work| repetition_ns(work).value.max(1.0)).collect();
-        let most = MOST_COLD * times.len() as f64;
-        let cold = steady_from(&times).filter(|from| *from as f64 <= most).unwrap_or(0);
-        let (cold, counted) = worked.split_at(cold);
-        Self { cold: cold.to_vec(), counted: counted.to_vec(), failed }
-    }
-}
-
-/// Elapsed time in ns; a lower bound of a repetition that was given up.
-pub(crate) fn repetition_ns(work: &WorkRecord) -> Observation {
-    let end_ns = work.completed_ns.or(work.censored_at_ns).unwrap_or(work.at_ns);
-    let value = end_ns.saturating_sub(work.started_ns) as f64;
-    Observation { value, is_lower_bound: work.completed_ns.is_none() }
 }
 
 impl CommandTimes {
@@ -201,6 +145,7 @@ fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> (Command
             .flat_map(|(_, own)| &own.cold)
             .map(|it| repetition_ns(it).value)
             .collect(),
+        repetitions: runs.iter().flat_map(|(_, own)| own.in_time_order()).collect(),
         drift: runs.iter().find_map(|(_, own)| drift(&own.counted)),
         failed: failed.len(),
         failure: failed.iter().find_map(|work| work.failure.clone()),
@@ -264,14 +209,13 @@ fn waits<'a>(runs: impl Iterator<Item = &'a Run> + Clone) -> BTreeMap<String, f6
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use serde_json::json;
+mod tests {
 
     use super::*;
 
     /// A run of one command under a load, whose repetitions took so long, in ms.
     fn run(load: &str, block: u32, times_ms: &[u64], warmup: u64) -> Run {
-        let header = Box::new(header(load, block, warmup));
+        let header = Box::new(crate::repetitions::tests::header(load, block, warmup));
         let work = |(pass, ms): (u32, &u64)| {
             Line::Work(Box::new(WorkRecord {
                 pass,
@@ -284,26 +228,6 @@ pub(crate) mod tests {
         let mut lines = vec![Line::Header(header.clone())];
         lines.extend((0..).zip(times_ms).map(work));
         Run { header: Some(*header), lines, ..Run::default() }
-    }
-
-    /// The header of a run of commands.
-    pub(crate) fn header(load: &str, block: u32, warmup: u64) -> Header {
-        let header = json!({
-            "kind": "header", "schema": 1, "run_id": load, "thrashlab": "0", "started_unix_ns": 0,
-            "spec": {
-                "subject": { "kind": "host", "memory_bytes": 1 },
-                "load": { "name": load, "version": 1, "intensity": 1.0 },
-                "job": { "name": "command", "version": 1, "params": { "warmup": warmup } },
-                "timing": {
-                    "profile": "default", "interval_ns": 1, "points": 1, "warmup_ns": 1,
-                    "timeout_ns": 1,
-                },
-                "seed": 1, "block": block, "order": 0,
-            },
-            "environment": {}, "missed": [],
-        });
-        let Ok(Line::Header(header)) = Line::parse(&header.to_string()) else { panic!("a header") };
-        *header
     }
 
     fn rows(runs: &[Run]) -> Vec<CommandTime> {

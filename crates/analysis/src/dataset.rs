@@ -42,6 +42,15 @@ pub struct Response {
     pub additive: bool,
 }
 
+impl Response {
+    /// A figure that commands print: its name ends in its unit.
+    pub(crate) fn of_figure(name: &str) -> Self {
+        let units = [("_ns", "ns"), ("_per_s", "/s"), ("_bytes", "bytes")];
+        let unit = units.iter().find(|(end, _)| name.ends_with(end)).map_or("", |(_, it)| it);
+        Self { unit: unit.to_owned(), more_is_better: unit == "/s", additive: false }
+    }
+}
+
 /// One run, or one row of a table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Trial {

@@ -8,9 +8,8 @@ use serde::Serialize;
 use stats::bounded_median;
 
 use crate::Response;
-use crate::command::Repetitions;
+use crate::repetitions::Repetitions;
 use crate::responsiveness::{Ratio, Units};
-use crate::runs::of_figure;
 
 /// Figures below this would be rounded up to it in ratios.
 const LEAST: f64 = 1e-9;
@@ -58,7 +57,7 @@ pub(crate) fn printed(
             command: command.to_owned(),
             load: load.to_owned(),
             name: name.clone(),
-            response: of_figure(name),
+            response: Response::of_figure(name),
             median: bounded_median(&observed)?.value,
             values,
             to_noload: None,
@@ -101,7 +100,8 @@ mod tests {
             figures: [("tps_per_s".to_owned(), value)].into(),
             ..WorkRecord::default()
         };
-        let run = Run { header: Some(crate::command::tests::header("x", 0, 0)), ..Run::default() };
+        let run =
+            Run { header: Some(crate::repetitions::tests::header("x", 0, 0)), ..Run::default() };
         let of = |command: &str, load: &str, center: f64| {
             let works: Vec<WorkRecord> =
                 (0..8).map(|index| work(center * (1.0 + 0.01 * f64::from(index % 3)))).collect();

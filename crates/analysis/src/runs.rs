@@ -9,11 +9,11 @@ use model::{
 };
 use serde_json::Value;
 
-use crate::command::{Repetitions, repetition_ns};
 use crate::dataset::LOAD;
 use crate::explained::explain_run;
 use crate::memory_job::elapsed_ns;
 use crate::remarks::{delays, passes, works};
+use crate::repetitions::{Repetitions, repetition_ns};
 use crate::responsiveness::DELIVERED_AT_LEAST;
 use crate::{Dataset, Ending, Factor, MemoryWork, Response, Trial, Values, distinct, joined};
 
@@ -64,18 +64,11 @@ pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
         .filter(|it| !RESPONSES.iter().any(|(name, ..)| it.response == *name))
         .map(|it| (it.response.as_str(), ()))
         .collect();
-    let figures = figures.into_keys().map(|name| (name.to_owned(), of_figure(name)));
+    let figures = figures.into_keys().map(|name| (name.to_owned(), Response::of_figure(name)));
     set.responses.extend(figures.collect_vec());
     let mut headers = runs.iter().filter_map(|(_, run)| run.header.as_ref());
     set.deterministic = !set.trials.is_empty() && headers.all(Header::is_deterministic);
     set
-}
-
-/// A figure that commands print, as a response: its name ends in its unit.
-pub(crate) fn of_figure(name: &str) -> Response {
-    let units = [("_ns", "ns"), ("_per_s", "/s"), ("_bytes", "bytes")];
-    let unit = units.iter().find(|(ending, _)| name.ends_with(ending)).map_or("", |(_, it)| it);
-    Response { unit: unit.to_owned(), more_is_better: unit == "/s", additive: false }
 }
 
 fn trial(name: &str, header: &Header, run: &Run) -> Trial {

@@ -1,5 +1,6 @@
-//! `thrashlab doctor`: what this machine, a recording or a run loses its time to.
+//! `thrashlab doctor`: what this machine, a command, a recording or a run loses its time to.
 
+mod command;
 mod live;
 mod sources;
 
@@ -13,6 +14,7 @@ use model::units::parse_duration_ns;
 use report::{doctor_document, doctor_metrics, rules_document, unit_costs_document};
 
 use crate::output::{OutputArgs, show};
+use crate::start::StartArgs;
 use crate::{Result, print};
 
 const EXAMPLES: &str = "\
@@ -20,6 +22,7 @@ Examples:
   thrashlab doctor               watch for ten seconds, then show what cost time
   thrashlab doctor --for 1m --verbose
                                 a minute, and why other conditions are ruled out
+  thrashlab doctor -- make -j4   a command while it runs: what its time was lost to
   thrashlab doctor --watch       repeat until Ctrl-C
   thrashlab doctor --since-boot  everything counted since boot
   thrashlab doctor --record sick.jsonl
@@ -36,11 +39,15 @@ Examples:
 Needs no privilege for what /proc shows; as root it sees every process and its
 delays. Each condition has a page in docs/findings/.";
 
+/// Options that do not fit a command, which determines what is watched and how long.
+const NOT_OF_COMMAND: [&str; 7] =
+    ["for_ns", "watch", "since_boot", "replay", "from", "calibrate", "rules"];
+
 /// Longest interval, in ns: a day.
 const FOR_NS_MAX: u64 = 24 * 3_600_000_000_000;
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("words", |words| words.conflicts_with_all(NOT_OF_COMMAND)))]
 pub(crate) struct DoctorArgs {
     /// How long to watch
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = watched)]
@@ -94,6 +101,9 @@ pub(crate) struct DoctorArgs {
 
     #[command(flatten)]
     output: OutputArgs,
+
+    #[command(flatten)]
+    start: StartArgs,
 }
 
 fn watched(text: &str) -> Result<u64, String> {
@@ -113,6 +123,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<()> {
     match (&args.replay, &args.from) {
         (Some(file), _) => sources::replay(args, file),
         (_, Some(what)) => sources::from(args, what),
+        _ if args.start.is_given() => command::doctor(args),
         _ => live::doctor(args),
     }
 }

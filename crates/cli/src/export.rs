@@ -1,16 +1,21 @@
 //! `thrashlab export`: results in the formats of others.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use analysis::CommandTimes;
 use clap::{Args, ValueEnum};
 use exchange::go::Each;
 use exchange::{CsvFile, ExportError, ParquetFile, RunTables, Sink};
 use frames::{Column, Table};
 use keep::out_file::OutFile;
+use model::Run;
 use store::import::Options;
-use store::observations::{is_foreign, observations_as};
+use store::manifest;
+use store::observations::{is_foreign, observations_as, run_name};
+use store::results::read_runs;
 
 use crate::output::named;
 use crate::{Failure, OrWrong, Result, print};
@@ -25,6 +30,8 @@ Examples:
                                        and the same for after/, then:
   benchstat a.txt b.txt
   thrashlab export RESULTS --format openmetrics -o thrashlab.prom
+  thrashlab export RESULTS --format hyperfine -o times.json
+                                       runs of commands, for hyperfine's scripts
   thrashlab export hyperfine.json --format go  results of other programs as well
 
 docs/exchange.md describes what each format keeps and what it loses.";
@@ -58,6 +65,8 @@ pub(crate) enum ExportFormat {
     Csv,
     /// Go benchmark lines, for benchstat
     Go,
+    /// hyperfine's JSON, of runs of your own commands
+    Hyperfine,
     /// OpenMetrics text, for Prometheus
     Openmetrics,
     /// Parquet, for pandas, polars, DuckDB and the like
@@ -104,20 +113,48 @@ pub(crate) fn export(args: &ExportArgs) -> Result<()> {
     match args.format {
         ExportFormat::Go => export_go(args),
         ExportFormat::Openmetrics => {
-            let text = exchange::openmetrics::text(&observed(args)?);
-            match &args.output {
-                None => print(&text),
-                Some(_) => {
-                    write_to(args.output.as_deref(), |out| Ok(out.write_all(text.as_bytes())?))
-                }
-            }
+            export_text(args, &exchange::openmetrics::text(&observed(args)?))
         }
+        ExportFormat::Hyperfine => export_hyperfine(args),
         ExportFormat::Csv | ExportFormat::Parquet => export_tables(args),
     }
 }
 
 fn observed(args: &ExportArgs) -> Result<analysis::Dataset> {
     observations_as(&args.input, None, &Options::default()).or_wrong("read what is to be exported")
+}
+
+fn export_text(args: &ExportArgs, text: &str) -> Result<()> {
+    match &args.output {
+        None => print(text),
+        Some(_) => write_to(args.output.as_deref(), |out| Ok(out.write_all(text.as_bytes())?)),
+    }
+}
+
+/// The commands of run files, with the levels of the experiment that they belong to.
+fn export_hyperfine(args: &ExportArgs) -> Result<()> {
+    let folder = Path::new(&args.input);
+    let runs = read_runs(folder).or_wrong("read what is to be exported")?;
+    let manifest = if folder.is_dir() { manifest::read(folder) } else { Ok(None) };
+    let manifest = manifest.or_wrong("read what is to be exported")?;
+    let planned = manifest.into_iter().flat_map(|it| it.runs);
+    let planned: BTreeMap<_, _> = planned.map(|run| (run.run_id, run.levels)).collect();
+    let mut groups: Vec<(BTreeMap<String, String>, Vec<Run>)> = Vec::new();
+    for (path, run) in runs {
+        let levels = planned.get(&run_name(folder, &path)).cloned().unwrap_or_default();
+        match groups.iter_mut().find(|(other, _)| *other == levels) {
+            Some((_, of_levels)) => of_levels.push(run),
+            None => groups.push((levels, vec![run])),
+        }
+    }
+    let times = |runs: &[Run]| CommandTimes::from_runs(runs, BTreeMap::new());
+    let groups: Vec<_> = groups.into_iter().map(|(levels, runs)| (levels, times(&runs))).collect();
+    let text = exchange::hyperfine::text(&groups).or_wrong(format!(
+        "{}: --format hyperfine is for runs of your own commands (thrashlab run -- COMMAND), and \
+         none has a repetition that ended",
+        args.input
+    ))?;
+    export_text(args, &text)
 }
 
 fn export_go(args: &ExportArgs) -> Result<()> {

@@ -1,5 +1,7 @@
 //! `thrashlab footprint`: what processes map, touch and share.
 
+mod command;
+
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
@@ -11,10 +13,13 @@ use clap::{Args, ValueEnum};
 use counters::parse::TaskStatus;
 use footprint::{Footprint, Options, ProcessFootprint, System, measure};
 use model::units::parse_duration_ns;
+use render::Document;
 use report::footprint_document;
 
-use crate::output::{OutputArgs, show};
+use crate::output::{OutputArgs, show, show_beside};
+use crate::start::{StartArgs, pass_on};
 use crate::{Failure, OrWrong, Result, complain};
+use command::measure_command;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,6 +31,8 @@ Examples:
                                   a program of many processes: what they share
   sudo thrashlab footprint --all --yes --top 20
                                   the whole system
+  thrashlab footprint -- sort big > /dev/null
+                                  a command: its largest window until it ends
   thrashlab footprint --cgroup user.slice --sort empty
 
 Clearing referenced bits flushes the TLB entries of each process, and until its
@@ -39,17 +46,17 @@ const WINDOW_NS_MAX: u64 = 3_600_000_000_000;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FootprintArgs {
     /// Processes by their numbers
-    #[arg(value_name = "PID", required_unless_present_any = ["all", "cgroup"],
-        conflicts_with_all = ["all", "cgroup"])]
+    #[arg(value_name = "PID", required_unless_present_any = ["all", "cgroup", "words"],
+        conflicts_with_all = ["all", "cgroup", "words"])]
     pids: Vec<u32>,
 
     /// All processes but this one
-    #[arg(long, conflicts_with = "cgroup")]
+    #[arg(long, conflicts_with_all = ["cgroup", "words"])]
     all: bool,
 
-    /// The processes of a control group and of those below it, by its folder or its name under
+    /// A control group: the processes in it and in those below it; by its folder or its name under
     /// /sys/fs/cgroup
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "words")]
     cgroup: Option<PathBuf>,
 
     /// Time in which touched pages count as active
@@ -60,7 +67,7 @@ pub(crate) struct FootprintArgs {
     #[arg(long, conflicts_with = "window")]
     no_clear: bool,
 
-    /// Clear referenced bits of other users' processes without asking
+    /// Do it without asking: clear referenced bits of other users' processes
     #[arg(long, short)]
     yes: bool,
 
@@ -78,6 +85,9 @@ pub(crate) struct FootprintArgs {
 
     #[command(flatten)]
     output: OutputArgs,
+
+    #[command(flatten)]
+    start: StartArgs,
 }
 
 /// Order of the processes; the largest comes first.
@@ -99,25 +109,40 @@ enum Sort {
 
 pub(crate) fn footprint(args: &FootprintArgs) -> Result<()> {
     let system = System::running().context("read the mappings of this process")?;
+    let options = Options { clear: !args.no_clear, mappings: args.mappings };
+    if args.start.is_given() {
+        let measured = measure_command(&system, &args.start, options, args.window)?;
+        let window_ns = options.clear.then_some(measured.window_ns);
+        let document = document(args, &measured.footprint, window_ns);
+        show_beside(&document.with_facts([("command", args.start.text())]), &args.output)?;
+        return measured.running.exit().map_or(Ok(()), pass_on);
+    }
     let pids = targets(args, &system)?;
     if !args.no_clear && !args.yes {
         confirm(&others(&system, &pids))?;
     }
-    let options = Options { clear: !args.no_clear, mappings: args.mappings };
     let wait = || std::thread::sleep(Duration::from_nanos(args.window));
     let found = measure(&system, &pids, options, wait);
     if let ([], [left]) = (found.processes.as_slice(), found.left_out.as_slice()) {
         return Err(anyhow!("process {}: {}", left.pid, left.reason).into());
     }
-    let mut shown: Vec<usize> = (0..found.processes.len()).collect();
-    shown.sort_by_key(|index| args.sort.key(&found, &found.processes[*index]));
-    shown.truncate(args.top.map_or(usize::MAX, |top| top as usize));
-    let window_ns = (!args.no_clear).then_some(args.window);
-    show(&footprint_document(&found, window_ns, &shown), &args.output)?;
+    let window_ns = options.clear.then_some(args.window);
+    show(&document(args, &found, window_ns), &args.output)?;
     match found.processes.is_empty() {
         true => Err(anyhow!("no process could be measured").into()),
         false => Ok(()),
     }
+}
+
+fn document<'a>(
+    args: &FootprintArgs,
+    found: &'a Footprint,
+    window_ns: Option<u64>,
+) -> Document<'a> {
+    let mut shown: Vec<usize> = (0..found.processes.len()).collect();
+    shown.sort_by_key(|index| args.sort.key(found, &found.processes[*index]));
+    shown.truncate(args.top.map_or(usize::MAX, |top| top as usize));
+    footprint_document(found, window_ns, &shown)
 }
 
 fn targets(args: &FootprintArgs, system: &System) -> Result<Vec<u32>> {

@@ -14,8 +14,9 @@ pub(crate) struct GroupArgs {
     #[arg(long, value_name = "PID", conflicts_with_all = ["subject", "cgroup"])]
     pid: Option<u32>,
 
-    /// Measure this control group: its directory, or its path below the mount
-    #[arg(long, value_name = "DIR", conflicts_with = "subject")]
+    /// A control group: it is there already, and is measured from outside; by its folder or its name
+    /// under /sys/fs/cgroup
+    #[arg(long, value_name = "PATH", conflicts_with = "subject")]
     cgroup: Option<PathBuf>,
 }
 

@@ -52,11 +52,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PARAM=VALUE", value_parser = setting)]
     set: Vec<Setting>,
 
-    /// Where to run, as with `thrashlab run`: a sandbox, also of another machine [default: sandbox]
+    /// Where to run: as with `thrashlab run`, such as a sandbox of another machine [default: sandbox]
     #[arg(long, value_name = "SUBJECT")]
     subject: Option<String>,
 
-    /// Lower the limits of a group that is there already, step by step; they are restored
+    /// Do it without asking: lower the limits of a group that is there already, and restore them
     #[arg(long)]
     yes: bool,
 

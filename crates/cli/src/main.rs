@@ -38,6 +38,7 @@ mod report;
 mod run;
 mod settings;
 mod show;
+mod start;
 mod sweep;
 mod timing;
 mod trace;

@@ -1,6 +1,7 @@
 //! Where a result goes, and in which format.
 
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -89,13 +90,26 @@ pub(crate) fn show(document: &Document<'_>, args: &OutputArgs) -> Result<()> {
     deliver(document, args.format_or(&FORMATS[0]), args.file_or(None))
 }
 
+/// Like [`show`], but on standard error, where standard output is that of a command.
+pub(crate) fn show_beside(document: &Document<'_>, args: &OutputArgs) -> Result<()> {
+    let format = args.format_or(&FORMATS[0]);
+    if let Some(path) = args.file_or(None) {
+        return deliver(document, format, Some(path));
+    }
+    let text = (format.write)(document, &style(&std::io::stderr()));
+    let text = text.context("write the result as JSON")?;
+    // As with `eprint!`, but a closed standard error is not a failure.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+    Ok(())
+}
+
 /// Writes a document to a file, complete or not at all; or prints it.
 pub(crate) fn deliver(
     document: &Document<'_>,
     format: &OutputFormat,
     file: Option<&Path>,
 ) -> Result<()> {
-    let style = if file.is_some() { Style::default() } else { style() };
+    let style = if file.is_some() { Style::default() } else { style(&std::io::stdout()) };
     let text = (format.write)(document, &style).context("write the result as JSON")?;
     let Some(path) = file else { return print_bytes(text.as_bytes()) };
     write_whole(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
@@ -103,9 +117,9 @@ pub(crate) fn deliver(
     Ok(())
 }
 
-/// Width and colours of standard output.
-fn style() -> Style {
-    let (output, color) = (std::io::stdout(), settings::color());
+/// Width and colours of a stream.
+fn style(output: &(impl IsTerminal + AsFd)) -> Style {
+    let color = settings::color();
     if !output.is_terminal() {
         return Style { has_colour: color == ColorChoice::Always, ..Style::default() };
     }

@@ -2,7 +2,7 @@
 
 use model::CounterSet;
 
-use crate::{LostTime, Snapshot, TaskSnapshot};
+use crate::{LostTime, Snapshot};
 
 /// Length of a tick of `/proc/PID/stat` and `/proc/stat` in ns: `USER_HZ` is 100 everywhere.
 pub(crate) const TICK_NS: f64 = 1e7;
@@ -69,11 +69,8 @@ impl<'a> Interval<'a> {
     pub(crate) fn tasks(&self) -> impl Iterator<Item = Task<'a>> {
         let interval = *self;
         let before = &interval.before.tasks;
-        let start = |task: &TaskSnapshot| -> Option<u64> {
-            task.counters.get("task_stat")?.get("starttime_ticks").copied()
-        };
         self.after.tasks.iter().filter(|_| !before.is_empty()).map(move |(pid, after)| {
-            let before = before.get(pid).filter(|before| start(before) == start(after));
+            let before = before.get(pid).filter(|before| before.is_same(after));
             let counters = interval.change(before.map(|it| &it.counters), &after.counters);
             Task { pid: *pid, name: &after.name, group: after.group.as_deref(), counters }
         })

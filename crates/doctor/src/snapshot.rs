@@ -1,9 +1,12 @@
 //! All counters at one time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{CounterSet, Environment};
 use serde::{Deserialize, Serialize};
+
+/// The group of the processes of a command, in place of their control group, which may have others.
+pub const COMMAND: &str = "the command";
 
 /// All counters at one time; unavailable ones are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -46,11 +49,32 @@ impl Snapshot {
         }
     }
 
-    /// Adds ended groups and processes of an earlier snapshot.
+    /// Adds ended groups and processes of an earlier snapshot, and what a process that has ended,
+    /// but was not waited for, no longer has: its memory and its control group.
     pub fn keep_ended(&mut self, mut earlier: Self) {
+        for (pid, task) in &mut self.tasks {
+            if let Some(before) = earlier.tasks.get(pid).filter(|before| before.is_same(task)) {
+                task.keep(before);
+            }
+        }
         earlier.groups.append(&mut self.groups);
         earlier.tasks.append(&mut self.tasks);
         (self.groups, self.tasks) = (earlier.groups, earlier.tasks);
+    }
+}
+
+impl Snapshot {
+    /// Keeps the processes of a command, as one group, and the control groups above them; the
+    /// counters of the machine stay.
+    pub fn keep_command(&mut self, pids: &BTreeSet<u32>) {
+        self.tasks.retain(|pid, _| pids.contains(pid));
+        let own: BTreeSet<String> =
+            self.tasks.values_mut().filter_map(|task| task.group.replace(COMMAND.into())).collect();
+        let is_above = |path: &str, of: &String| {
+            of.strip_prefix(path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || path.ends_with('/'))
+        };
+        self.groups.retain(|path, _| own.iter().any(|group| is_above(path, group)));
     }
 }
 
@@ -64,4 +88,67 @@ pub struct TaskSnapshot {
     pub group: Option<String>,
     /// `task_stat`, `task_status`, `schedstat`, `taskstats`, as far as available.
     pub counters: CounterSet,
+}
+
+impl TaskSnapshot {
+    /// Whether both are the same process, whose number was not reused.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let start = |task: &Self| task.counters.get("task_stat")?.get("starttime_ticks").copied();
+        start(self) == start(other)
+    }
+
+    fn keep(&mut self, before: &Self) {
+        let has_memory = |task: &Self| {
+            task.counters.get("task_status").is_some_and(|it| it.contains_key("VmRSS_kb"))
+        };
+        if has_memory(self) || !has_memory(before) {
+            return;
+        }
+        self.group.clone_from(&before.group);
+        for (source, values) in &before.counters {
+            let own = self.counters.entry(source.clone()).or_default();
+            for (name, value) in values {
+                own.entry(name.clone()).or_insert(*value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{snapshot, task};
+
+    #[test]
+    fn a_process_that_ended_keeps_its_memory_and_group_and_counts_on() {
+        let memory = ("task_status", "VmRSS_kb", 70);
+        let mut before = snapshot(0);
+        before.tasks.insert(1, task("job", Some("/a"), &[memory, ("task_stat", "minflt", 5)]));
+        before.tasks.insert(2, task("job", Some("/a"), &[memory]));
+        let mut after = snapshot(9);
+        after.tasks.insert(1, task("job", Some("/"), &[("task_stat", "minflt", 8)]));
+        let other = [("task_stat", "starttime_ticks", 7)];
+        after.tasks.insert(2, task("another", Some("/"), &other));
+        after.keep_ended(before);
+        let ended = &after.tasks[&1];
+        assert_eq!(ended.group.as_deref(), Some("/a"));
+        assert_eq!(ended.counters["task_status"]["VmRSS_kb"], 70);
+        assert_eq!(ended.counters["task_stat"]["minflt"], 8);
+        assert_eq!(after.tasks[&2].group.as_deref(), Some("/"), "its number was reused");
+    }
+
+    #[test]
+    fn only_the_processes_of_a_command_and_the_groups_above_them_stay() {
+        let mut all = snapshot(0);
+        for path in ["/", "/a", "/a/b", "/a/bc", "/c"] {
+            all.groups.insert(path.to_owned(), CounterSet::new());
+        }
+        for (pid, group) in [(1, "/a/b"), (2, "/a/b"), (3, "/c")] {
+            all.tasks.insert(pid, task("job", Some(group), &[]));
+        }
+        all.keep_command(&[2, 9].into());
+        assert_eq!(all.tasks.keys().collect::<Vec<_>>(), [&2]);
+        assert_eq!(all.tasks[&2].group.as_deref(), Some(COMMAND));
+        assert_eq!(all.groups.keys().collect::<Vec<_>>(), ["/", "/a", "/a/b"]);
+    }
 }

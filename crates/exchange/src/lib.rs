@@ -1,10 +1,12 @@
-//! Results in other programs' formats: CSV, Parquet, Go benchmark lines, OpenMetrics.
+//! Results in other programs' formats: CSV, Parquet, Go benchmark lines, OpenMetrics,
+//! hyperfine's JSON.
 //!
 //! **Invariant:** the same results give the same bytes. Tables of run files ([`frames::Table`])
 //! are written batch by batch in bounded memory.
 
 mod csv_file;
 pub mod go;
+pub mod hyperfine;
 mod observed;
 pub mod openmetrics;
 mod parquet_file;

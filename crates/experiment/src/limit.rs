@@ -81,7 +81,7 @@ pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Res
     let usual = if is_live { LIVE_HIGH } else { MEMORY };
     let over = args.over.clone().unwrap_or_else(|| usual.to_owned());
     let most = args.most.unwrap_or(match over.as_str() {
-        // Below the price the kernel may kill somebody's service.
+        // Below the price the kernel may kill a service that is in use.
         LIVE_MAX => 1.0 + price,
         _ if is_live => LIVE_MOST,
         _ => USUAL_MOST,

@@ -24,7 +24,7 @@ impl GroupLimit {
     /// it cannot be read.
     pub(crate) fn planned(path: &Path, bytes: u64) -> io::Result<Option<Self>> {
         let before = read(path)?;
-        // `max` is no number.
+        // `max` is not a number.
         let is_higher = before.parse::<u64>().map_or(true, |now| now > bytes);
         // As the kernel rounds it: whatever ends this process after the change finds it again.
         let bytes = bytes - bytes % sys::pagemap::page_bytes();

@@ -93,7 +93,7 @@ impl Journal {
         self.make(Resource::Sysctl(change.clone()), || change.set()).map(|(made, ())| made)
     }
 
-    /// Records a limit of somebody else's control group and lowers it; `None` if it is not higher.
+    /// Records a limit of an existing control group and lowers it; `None` if it is not higher.
     /// Fails when there is none, it cannot be set, or the journal cannot be written.
     pub fn lower_group_limit(&mut self, path: &Path, bytes: u64) -> io::Result<Option<Resource>> {
         let Some(limit) = GroupLimit::planned(path, bytes)? else { return Ok(None) };

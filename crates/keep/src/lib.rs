@@ -25,6 +25,7 @@ mod patience;
 pub mod proc_stat;
 mod removal;
 mod resource;
+pub mod running;
 mod scratch;
 mod shelf;
 mod spool;

@@ -14,10 +14,9 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Kills (SIGKILL) every process of this user whose environment has `THRASHLAB_RUN=mark`, until
 /// none is left. Fails without `/proc`, or when some remain after two seconds.
 pub fn end_marked(mark: &str) -> io::Result<()> {
-    let entry = format!("{VARIABLE}={mark}");
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let found = marked(entry.as_bytes())?;
+        let found = pids_marked(mark)?;
         if found.is_empty() {
             return Ok(());
         }
@@ -26,6 +25,7 @@ pub fn end_marked(mark: &str) -> io::Result<()> {
             let _ = signal(*pid, signals::KILL);
         }
         if Instant::now() >= deadline {
+            let entry = format!("{VARIABLE}={mark}");
             let text = format!("processes {found:?} with {entry} in their environment do not end");
             return Err(io::Error::other(text));
         }
@@ -33,8 +33,9 @@ pub fn end_marked(mark: &str) -> io::Result<()> {
     }
 }
 
-/// The processes with an entry in their environment, except this one.
-fn marked(entry: &[u8]) -> io::Result<Vec<u32>> {
+/// The processes of this user with the mark, except this one. Fails without `/proc`.
+pub(crate) fn pids_marked(mark: &str) -> io::Result<Vec<u32>> {
+    let entry = format!("{VARIABLE}={mark}");
     let me = std::process::id();
     let pids = fs::read_dir("/proc")?
         .filter_map(|found| found.ok()?.file_name().to_str()?.parse::<u32>().ok());
@@ -42,7 +43,7 @@ fn marked(entry: &[u8]) -> io::Result<Vec<u32>> {
         .filter(|pid| *pid != me)
         .filter(|pid| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|found| found == entry)
+            environment.split(|byte| *byte == 0).any(|found| found == entry.as_bytes())
         })
         .collect())
 }

@@ -38,7 +38,7 @@ pub enum Resource {
     Swap(PathEntry),
     /// A kernel parameter that was changed: it gets its old value back.
     Sysctl(Change),
-    /// A limit of somebody else's control group that was lowered: it gets its old value back.
+    /// A limit of an existing control group that was lowered: it gets its old value back.
     GroupLimit(GroupLimit),
     /// Delay accounting, switched on: it goes off when nobody needs it any more.
     DelayAccounting,

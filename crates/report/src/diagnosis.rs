@@ -3,7 +3,7 @@
 mod costs;
 mod metrics;
 
-use doctor::{Denominator, Diagnosis, Finding, LostTime, Price, Scope, Severity};
+use doctor::{COMMAND, Denominator, Diagnosis, Finding, LostTime, Price, Scope, Severity};
 use model::units::format_duration;
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
 use serde_json::{Value, json};
@@ -99,6 +99,7 @@ pub(crate) fn severity_word(severity: Severity) -> (&'static str, Tone) {
 fn scope_text(scope: &Scope) -> String {
     match scope {
         Scope::Machine => "the whole machine".to_owned(),
+        Scope::Group(path) if path == COMMAND => path.clone(),
         Scope::Group(path) => format!("control group {path}"),
         Scope::Process { pid, name } => format!("process {pid} ({name})"),
     }

@@ -7,7 +7,7 @@ use std::process::Command;
 use counters::{Hierarchies, Sources, group_of};
 use model::{GroupName, GroupSpec};
 
-/// A control group of somebody else.
+/// A control group that thrashlab did not create.
 #[derive(Debug)]
 pub(crate) struct ExistingGroup {
     pub(crate) sources: Sources,

@@ -48,7 +48,8 @@ impl GroupRequest {
             match name.as_str() {
                 "unit" => group = Some(GroupName::Unit(value.clone())),
                 "pid" => {
-                    let pid = value.parse().map_err(|_| format!("{value:?} is no process id"))?;
+                    let pid =
+                        value.parse().map_err(|_| format!("{value:?} is not a process id"))?;
                     group = Some(GroupName::Pid(pid));
                 }
                 "path" => group = Some(GroupName::Path(value.into())),

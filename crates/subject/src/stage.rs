@@ -233,7 +233,7 @@ impl Stage {
         self.run_agent(&assignment, waiter, sink)
     }
 
-    /// Lowers the limits of somebody else's group, as it is now; returns where its counters are.
+    /// Lowers the limits of an existing group, as it is now; returns where its counters are.
     fn lower_limits(
         &mut self,
         spec: &GroupSpec,

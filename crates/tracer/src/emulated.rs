@@ -4,8 +4,7 @@ use std::io;
 use std::process::Command;
 use std::sync::atomic::Ordering;
 
-use keep::marked::VARIABLE;
-use keep::{CleanupProcess, Duty, unique};
+use keep::running::Running;
 use sys::process::Exit;
 use trace::Block;
 
@@ -13,7 +12,6 @@ use crate::launch::{Fetches, Settings};
 use crate::processes::Processes;
 use crate::program::{qemu, recorder, split};
 use crate::request::at;
-use crate::running::Running;
 use crate::shared::Shared;
 use crate::slots::{Slots, Turn};
 use crate::stream::Taker;
@@ -26,8 +24,6 @@ pub(crate) struct Emulated {
     shared: Shared,
     slots: Slots,
     pub(crate) version: String,
-    // Dropped last: it ends what is left.
-    _cleanup: CleanupProcess,
 }
 
 impl Emulated {
@@ -45,15 +41,9 @@ impl Emulated {
         let settings = Settings { plugin, channel, process: 0, image: 0, fetches };
         let name = if program.is_interpreter { program.path.as_os_str() } else { name };
         let words = settings.emulator_words(emulator.as_os_str(), name, &program);
-        let mark = format!("trace/{}", unique::token());
-        // PR_SET_PDEATHSIG ends the first process, but not its forks.
-        let cleanup = std::env::current_exe()
-            .and_then(|program| CleanupProcess::start(&program, &Duty::Marked(mark.clone())))
-            .map_err(at("start the cleanup process"))?;
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).args(arguments).env(VARIABLE, &mark);
-        let running = Running::start(&mut command, Some(mark), "start QEMU")?;
-        Ok(Self { shared, slots: Slots::default(), running, version, _cleanup: cleanup })
+        let running = request.run(command.args(&words[1..]).args(arguments))?;
+        Ok(Self { shared, slots: Slots::default(), running, version })
     }
 
     /// Waits for the command; what was not read is lost.
@@ -65,7 +55,7 @@ impl Emulated {
             .fill(&mut BlockTaker::new(&mut rest, 0, true))
             .map_err(at("watch the command"))?
         {}
-        let interrupted = self.running.interrupted;
+        let interrupted = self.running.was_interrupted();
         if self.shared.header(wire::HEADER_LOADED).load(Ordering::Relaxed) == 0 && !interrupted {
             return Err(TracerError::NoRecorder(format!(
                 "{} did not load our plugin (its output is above); the plugin is for QEMU 5 to 8",
@@ -73,7 +63,7 @@ impl Emulated {
             )));
         }
         let Processes { all: processes, threads, .. } = self.slots.processes;
-        let exit = self.running.exit.unwrap_or(Exit::Code(0));
+        let exit = self.running.exit().unwrap_or(Exit::Code(0));
         let mut missed = self.slots.missed;
         let lost_threads = self.shared.header(wire::HEADER_LOST_THREADS).load(Ordering::Relaxed);
         if lost_threads > 0 {
@@ -107,7 +97,7 @@ impl Emulated {
             if let Some(turn) = self.slots.turn(&self.shared)? {
                 return Ok(Some(turn));
             }
-            if self.running.exit.is_some() && self.slots.are_over() {
+            if self.running.exit().is_some() && self.slots.are_over() {
                 return Ok(None);
             }
             // In this order: the next look finds what it wrote before it ended.

@@ -12,7 +12,6 @@ mod processes;
 mod program;
 mod recording;
 mod request;
-mod running;
 mod shared;
 mod slots;
 mod stream;

@@ -1,8 +1,11 @@
 //! What is to be recorded, how a recording ended, and why there is none.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
+use std::process::Command;
 
+use keep::running::Running;
 use sys::process::Exit;
 use thiserror::Error;
 use trace::TraceError;
@@ -12,6 +15,8 @@ use trace::TraceError;
 pub struct Request<'a> {
     /// The command and its arguments.
     pub command: &'a [OsString],
+    /// Its standard input; `None` is that of this process.
+    pub input: Option<&'a File>,
     /// Whether instruction fetches are recorded too.
     pub fetches: bool,
     /// Whether pages are enough: no single references, and fetches block by block.
@@ -64,6 +69,17 @@ pub enum TracerError {
         /// The reason.
         source: io::Error,
     },
+}
+
+impl Request<'_> {
+    /// Starts what records the command.
+    pub(crate) fn run(&self, recorder: &mut Command) -> Result<Running, TracerError> {
+        let what = "start the recorder";
+        if let Some(input) = self.input {
+            recorder.stdin(input.try_clone().map_err(at(what))?);
+        }
+        Running::start(recorder).map_err(at(what))
+    }
 }
 
 /// Adds what was tried to an error of the system.

@@ -4,6 +4,7 @@ use std::io::pipe;
 use std::os::fd::AsRawFd;
 use std::process::Command;
 
+use keep::running::Running;
 use rustix::io::{FdFlags, fcntl_setfd};
 use sys::process::Exit;
 use trace::{
@@ -12,7 +13,6 @@ use trace::{
 
 use crate::program::{recorder, split};
 use crate::request::at;
-use crate::running::Running;
 use crate::stream::Taker;
 use crate::{Ended, Request, TracerError};
 
@@ -40,7 +40,7 @@ impl Watched {
             .arg(format!("--log-fd={}", log.as_raw_fd()))
             .arg(name)
             .args(arguments);
-        let running = Running::start(&mut command, None, "start valgrind")?;
+        let running = request.run(&mut command)?;
         // Only valgrind holds the writing end now, so the lines end when it ends.
         drop(log);
         let (_, lines) =
@@ -76,8 +76,8 @@ impl Watched {
         // It blocks until its lines are read.
         while self.lines.next(&mut self.block)? {}
         self.running.has_ended(true).map_err(at("wait for the command"))?;
-        let Running { exit, interrupted, .. } = &self.running;
-        let (exit, interrupted) = (exit.unwrap_or(Exit::Code(0)), *interrupted);
+        let exit = self.running.exit().unwrap_or(Exit::Code(0));
+        let interrupted = self.running.was_interrupted();
         let missed = vec![MISSED.to_owned()];
         Ok(Ended { exit, processes: 1, threads: 1, missed, interrupted })
     }

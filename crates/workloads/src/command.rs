@@ -3,8 +3,6 @@
 
 use model::{Command, JobSpec};
 
-use crate::metric::metrics;
-use crate::service::{START_LIMIT, service};
 use crate::{Kind, Param, Work, Workload};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -21,6 +19,8 @@ pub const RUNS: &str = "runs";
 pub const WARMUP: &str = "warmup";
 /// Parameter: longest time of a repetition, in ns.
 pub const LIMIT: &str = "limit";
+/// Parameter: longest time until a service is ready, in ns.
+pub const START_LIMIT: &str = "start_limit";
 
 /// Fewest repetitions of a command, and least time that they take together, in ns; as hyperfine's.
 const FEWEST: u64 = 10;
@@ -84,13 +84,6 @@ pub fn hook(job: &JobSpec, hook: Hook) -> Option<Vec<String>> {
     Some(in_shell("sh", text))
 }
 
-/// Fails when a job's commands, their service or the figures that they print are not understood.
-pub fn check_command(job: &JobSpec) -> Result<(), String> {
-    commands(job)?;
-    service(job)?;
-    metrics(job).map(drop)
-}
-
 /// The commands of a job with their names. Fails when there is none, a line cannot be divided into
 /// words, or names and commands are not equally many.
 pub fn commands(job: &JobSpec) -> Result<Vec<Command>, String> {
@@ -141,8 +134,9 @@ fn command_lines(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// The program and arguments of a command line: its words, or a shell that reads it. With `auto`
-/// a shell is used only if the line has something that only a shell understands.
-pub(crate) fn words_of(line: &str, shell: &str) -> Result<Vec<String>, String> {
+/// a shell is used only if the line has something that only a shell understands. Fails for an empty
+/// line and an open quote.
+pub fn words_of(line: &str, shell: &str) -> Result<Vec<String>, String> {
     match shell {
         "none" => {}
         "" | "auto" if !needs_shell(line) => {}

@@ -3,6 +3,8 @@
 use model::{JobSpec, Script};
 
 use crate::memory::MemoryJob;
+use crate::metric::metrics;
+use crate::service::service;
 use crate::{Value, Workload, command};
 
 impl Workload {
@@ -55,6 +57,13 @@ impl Workload {
         }
         Ok(())
     }
+}
+
+/// Fails when a job's commands, their service or the figures that they print are not understood.
+pub fn check_command(job: &JobSpec) -> Result<(), String> {
+    command::commands(job)?;
+    service(job)?;
+    metrics(job).map(drop)
 }
 
 /// The longest that a job may take, in ns, without the time that its load needs.

@@ -33,17 +33,17 @@ pub use catalogue::{
     may_have_zero_volume, probes,
 };
 pub use command::{
-    COMMAND, Hook, LIMIT, RUNS, WARMUP, check_command, command_text, commands, hook, one_line,
-    repetitions,
+    COMMAND, Hook, LIMIT, RUNS, START_LIMIT, WARMUP, command_text, commands, hook, one_line,
+    repetitions, words_of,
 };
-pub use job::longest_ns;
+pub use job::{check_command, longest_ns};
 pub use memory::{
     Access, Backing, Chain, Layout, MemoryJob, PAGE_BYTES, Pages, Pattern, TOUCH, TouchPlan,
     VMTEST, VmtestPlan, Zipf, in_order, shuffled, uniform,
 };
 pub use metric::{Metric, metrics};
 pub use param::{Kind, Number, Param, Value};
-pub use service::{Ready, START_LIMIT, Service, service};
+pub use service::{Ready, Service, service};
 pub use session::{
     CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Order, Resolved, SESSION, arguments, fill, is_there,
     parse_script, resolve, script_text, search_path, set,

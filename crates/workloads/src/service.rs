@@ -6,8 +6,6 @@ use model::JobSpec;
 
 use crate::command::words_of;
 
-/// Parameter: longest time until a service is ready, in ns.
-pub const START_LIMIT: &str = "start_limit";
 /// Before a text that a ready service has written.
 const OUTPUT: &str = "output:";
 /// Other names of the loopback address.

@@ -8,8 +8,7 @@ use stats::{bounded_median, mean};
 
 use super::{Point, Pressure};
 use crate::runs::of_ending;
-use crate::runs::of_figure;
-use crate::{MemoryWork, Standing, from_runs, increase, joined};
+use crate::{MemoryWork, Response, Standing, from_runs, increase, joined};
 
 /// The cost of work on memory: time for each touch.
 const COST: &str = "touch_ns";
@@ -183,7 +182,7 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
     };
     let name = name.unwrap_or(USUAL[0]);
     // Of a run that died, too.
-    let response = set.responses.get(name).cloned().unwrap_or_else(|| of_figure(name));
+    let response = set.responses.get(name).cloned().unwrap_or_else(|| Response::of_figure(name));
     if response.more_is_better {
         // A cost is less when it is better: the time that one takes.
         point.cost = point.cost.filter(|rate| *rate > 0.0).map(|rate| SECOND_NS / rate);

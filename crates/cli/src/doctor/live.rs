@@ -26,12 +26,8 @@ const LEAST_PAUSE_NS: u64 = 1_000_000_000;
 const LOOK_SHARE: u64 = 300;
 
 pub(super) fn doctor(args: &DoctorArgs) -> Result<()> {
-    let waiter = Waiter::new().context("catch signals")?;
-    let costs = costs(args, &waiter, true)?;
-    let mut survey = Survey::open();
-    for missed in survey.missed() {
-        complain(&format!("thrashlab: not read: {}: {}", missed.capability, missed.reason));
-    }
+    let (waiter, costs) = prepared(args)?;
+    let mut survey = opened();
     if args.since_boot {
         return since_boot(args, &mut survey, &costs);
     }
@@ -69,21 +65,72 @@ fn announce_wait(until_ns: u64) {
     }
 }
 
+/// The signals of this process from now on, and what operations cost here.
+pub(super) fn prepared(args: &DoctorArgs) -> Result<(Waiter, UnitCosts)> {
+    let waiter = Waiter::new().context("catch signals")?;
+    let costs = costs(args, &waiter, true)?;
+    Ok((waiter, costs))
+}
+
+/// A survey, with a notice of each source that is not available.
+pub(super) fn opened() -> Survey {
+    let survey = Survey::open();
+    for missed in survey.missed() {
+        complain(&format!("thrashlab: not read: {}: {}", missed.capability, missed.reason));
+    }
+    survey
+}
+
+/// Repeated snapshots, with the processes that ended meanwhile.
+pub(super) struct Looks {
+    ended: Snapshot,
+    next_ns: Option<u64>,
+    look_ns: u64,
+    least_pause_ns: u64,
+}
+
+impl Looks {
+    /// Looks whose pauses double from this one to the least pause of a long time.
+    pub(super) fn from_pause(least_pause_ns: u64) -> Self {
+        Self { ended: Snapshot::default(), next_ns: None, look_ns: 0, least_pause_ns }
+    }
+
+    /// When the next one is due, in ns of the monotonic clock.
+    pub(super) fn next_ns(&mut self) -> u64 {
+        let shared_ns = self.look_ns.saturating_mul(LOOK_SHARE);
+        let pause_ns = match self.least_pause_ns {
+            LEAST_PAUSE_NS => shared_ns.max(LEAST_PAUSE_NS),
+            first_ns => first_ns,
+        };
+        *self.next_ns.get_or_insert_with(|| monotonic_ns().saturating_add(pause_ns))
+    }
+
+    pub(super) fn take(&mut self, look: &mut impl FnMut() -> Snapshot) -> Snapshot {
+        let used_ns = process_cpu_ns();
+        let mut seen = look();
+        seen.keep_ended(std::mem::take(&mut self.ended));
+        self.look_ns = process_cpu_ns() - used_ns;
+        seen
+    }
+
+    /// Keeps a snapshot that is not the last.
+    pub(super) fn keep(&mut self, seen: Snapshot) {
+        (self.ended, self.next_ns) = (seen, None);
+        self.least_pause_ns = self.least_pause_ns.saturating_mul(2).min(LEAST_PAUSE_NS);
+    }
+}
+
 /// Takes snapshots until `until_ns`. Returns whether the user stopped it, and the last snapshot
 /// with the processes that ended meanwhile.
 fn watch(waiter: &Waiter, until_ns: u64, mut look: impl FnMut() -> Snapshot) -> (bool, Snapshot) {
-    let (mut ended, mut pause_ns) = (Snapshot::default(), LEAST_PAUSE_NS);
+    let mut looks = Looks::from_pause(LEAST_PAUSE_NS);
     loop {
-        wait(waiter, until_ns.min(monotonic_ns().saturating_add(pause_ns)));
-        let used_ns = process_cpu_ns();
-        let mut seen = look();
-        seen.keep_ended(ended);
+        wait(waiter, until_ns.min(looks.next_ns()));
+        let seen = looks.take(&mut look);
         if waiter.stop_requested() || monotonic_ns() >= until_ns {
             return (waiter.stop_requested(), seen);
         }
-        let look_ns = process_cpu_ns() - used_ns;
-        pause_ns = LEAST_PAUSE_NS.max(look_ns.saturating_mul(LOOK_SHARE));
-        ended = seen;
+        looks.keep(seen);
     }
 }
 
@@ -107,7 +154,7 @@ fn uptime_ns() -> Result<u64> {
     Ok((seconds * 1e9) as u64)
 }
 
-fn header(survey: &Survey, costs: &UnitCosts) -> RecordingHeader {
+pub(super) fn header(survey: &Survey, costs: &UnitCosts) -> RecordingHeader {
     let (environment, mut missed) = counters::environment(&Roots::system(None));
     missed.extend(survey.missed().iter().cloned());
     RecordingHeader {

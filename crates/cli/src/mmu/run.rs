@@ -4,7 +4,6 @@ mod command_run;
 mod program_run;
 mod trace_run;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -19,6 +18,7 @@ use super::simulator::SimulatorArgs;
 use super::work::{Whole, Work};
 use super::{place, simulator};
 use crate::output::{OutputArgs, show};
+use crate::start::StartArgs;
 use crate::{OrWrong, Result, complain, wrong};
 
 const EXAMPLES: &str = "\
@@ -46,7 +46,7 @@ What is simulated and how certain it is: docs/mmu.md.";
 pub(crate) struct RunArgs {
     /// A program (vmtest, vmtest:24M, vmtest:process_size=4M,loops=100), a mix of several users
     /// (xterms, shells, lisp, database or a description, *.toml), or the file of a trace
-    #[arg(required_unless_present = "command", conflicts_with = "command")]
+    #[arg(required_unless_present = "words", conflicts_with = "words")]
     what: Option<String>,
 
     #[command(flatten)]
@@ -76,9 +76,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// A command whose references are simulated while it runs
-    #[arg(last = true, value_name = "COMMAND")]
-    command: Vec<OsString>,
+    #[command(flatten)]
+    command: StartArgs,
 }
 
 impl RunArgs {

@@ -1,26 +1,23 @@
 //! `thrashlab trace record`: a command's references to memory, written while it runs.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 use keep::out_file::OutFile;
 use model::units::format_size;
-use sys::process::Exit;
 use trace::{Granularity, Header};
 use tracer::{Ended, Recording, Request, Tool, TracerError, Written};
 
 use crate::output::named;
+use crate::start::{StartArgs, pass_on};
 use crate::{Failure, OrWrong, Result, complain};
-
-/// What a shell adds to the number of a signal that ended a command.
-const OF_SIGNALS: i32 = 128;
 
 const EXAMPLES: &str = "\
 Examples:
   thrashlab trace record -o t.tlt -- gzip -9 < big > /dev/null
+  thrashlab trace record --input big -- 'sort | uniq > /dev/null'
   thrashlab trace record --pages --fetch -- make -j4
                         pages only, with instructions
   thrashlab trace record --skip 1000000000 --limit 100000000 -- ./program
@@ -30,7 +27,7 @@ passed on. Its children, threads and what they execute are recorded too. Cost
 and limits: docs/tracing.md.";
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("words", |words| words.required(true)))]
 pub(crate) struct RecordArgs {
     /// Write the trace to this file
     #[arg(long, short, value_name = "FILE", default_value = "trace.tlt")]
@@ -56,9 +53,8 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "TOOL", value_parser = named(&TOOLS))]
     with: Option<Tool>,
 
-    /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    command: Vec<OsString>,
+    #[command(flatten)]
+    command: StartArgs,
 }
 
 /// What can record a command, by name.
@@ -74,9 +70,15 @@ const TOOLS: [(&str, &str, Tool); 2] = [
 pub(crate) fn record(args: &RecordArgs) -> Result<()> {
     let path = &args.output;
     let name = || format!("create {}", path.display());
+    let (command, input) = (args.command.program()?, args.command.input()?);
     let (out, file) = OutFile::create(path).or_wrong(name())?;
-    let (command, fetches, pages) = (&args.command, args.fetch, args.pages);
-    let request = Request { command, fetches, pages, tool: args.with };
+    let request = Request {
+        command: &command,
+        input: input.as_ref(),
+        fetches: args.fetch,
+        pages: args.pages,
+        tool: args.with,
+    };
     let mut recording = start(&request)?;
     // The command runs: from now on the file grows under its name, so that a recorder that is
     // killed leaves what it has recorded. A command that cannot be started replaces nothing.
@@ -88,7 +90,7 @@ pub(crate) fn record(args: &RecordArgs) -> Result<()> {
     let written = written.with_context(|| format!("write {}", path.display()))?;
     let ended = ended.map_err(anyhow::Error::new)?;
     report(path, &written, &ended);
-    pass_on(&ended)
+    pass_on(ended.exit)
 }
 
 /// Starts recording a command, with a notice if that will take long.
@@ -108,11 +110,10 @@ pub(crate) fn start(request: &Request<'_>) -> Result<Recording> {
 }
 
 fn header(recording: &Recording, args: &RecordArgs) -> Header {
-    let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
     let is_it = |(.., tool): &&(&str, &str, Tool)| *tool == recording.tool;
     let name = TOOLS.iter().find(is_it).map(|(name, ..)| *name).unwrap_or_default();
     Header {
-        program: words.join(" "),
+        program: args.command.text(),
         data: true,
         fetches: args.fetch,
         granularity: if args.pages { Granularity::Page } else { Granularity::Reference },
@@ -145,21 +146,5 @@ pub(crate) fn report_missed(ended: &Ended) {
     }
     if ended.interrupted {
         complain("the recording was interrupted; it is complete up to that point");
-    }
-}
-
-/// The command's exit code as this program's own.
-pub(crate) fn pass_on(ended: &Ended) -> Result<()> {
-    let code = match ended.exit {
-        Exit::Code(code) => code,
-        Exit::Signal(number) => OF_SIGNALS + number,
-    };
-    match u8::try_from(code) {
-        Ok(0) => Ok(()),
-        Ok(code) => {
-            complain(&format!("the command ended with {code}"));
-            Err(Failure::OfCommand(code))
-        }
-        Err(_) => Err(Failure::OfCommand(u8::MAX)),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::support::{Finished, Fixture};
@@ -102,4 +103,35 @@ fn metrics_are_for_a_collector_and_rules_for_people() {
     for rule in doctor::ALL {
         assert!(rules.stdout.contains(rule.name), "{}: {}", rule.name, rules.stdout);
     }
+}
+
+#[test]
+fn a_command_is_diagnosed_with_its_streams_and_exit_code_and_leaves_nothing() {
+    let fixture = Fixture::new();
+    fs::write(fixture.path().join("in"), "one\n").unwrap();
+    let seconds = format!("3{}", std::process::id());
+    let line = format!("setsid sleep {seconds} & cat; sleep 0.2; exit 7");
+    let mut command = fixture.thrashlab("doctor --verbose --input in --shell sh --");
+    command.arg(line);
+    let finished = fixture.finish(command);
+    finished.expect(7, &["command", "ended with 7"]);
+    assert_eq!(finished.stdout, "one\n", "standard output is the command's");
+    let is_left = fs::read_dir("/proc").unwrap().any(|process| {
+        let words = fs::read(process.unwrap().path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&words).contains(&seconds)
+    });
+    assert!(!is_left, "what it left running is ended");
+    let missing = fixture.finish(fixture.thrashlab("doctor -- no-such-program"));
+    missing.expect(2, &["no-such-program: cannot be started"]);
+}
+
+#[test]
+fn a_signal_is_passed_on_to_the_command() {
+    let fixture = Fixture::new();
+    let mut command = fixture.thrashlab("doctor --");
+    command.args(["sh", "-c", "trap 'echo caught; exit 9' TERM; touch begun; sleep 60 & wait"]);
+    let mut running = fixture.start(command);
+    running.await_that("the command begins", || fixture.path().join("begun").exists());
+    running.signal(Signal::TERM);
+    running.wait().expect(9, &["ended with 9"]);
 }

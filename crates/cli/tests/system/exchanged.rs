@@ -97,3 +97,22 @@ fn what_cannot_be_exported_says_why_and_damage_its_line() {
     thrashlab(&fixture, "export a.run.jsonl --format csv --table all -o tables").expect(0, &[]);
     assert_eq!(fs::read_dir(fixture.path().join("tables")).unwrap().count(), 7);
 }
+
+#[test]
+fn commands_are_exported_as_hyperfine_does_and_read_again() {
+    let fixture = Fixture::new();
+    let timed = "run --no-report --output output --work-dir work --subject host:mem=64M --runs 4";
+    let mut command = fixture.thrashlab(timed);
+    command.args(["--command", "sleep 0.02", "--command", "sleep 0.1"]);
+    fixture.finish(command).expect(0, &[]);
+    thrashlab(&fixture, "export output --format hyperfine -o times.json").expect(0, &[]);
+    let text = fs::read_to_string(fixture.path().join("times.json")).unwrap();
+    let written: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(written["results"][1]["times"].as_array().unwrap().len() >= 3, "{text}");
+    let found = thrashlab(&fixture, "compare times.json");
+    found.expect(0, &[]);
+    assert!(found.sentences().contains("sleep 0.1"), "{}", found.stdout);
+    assert!(found.stdout.contains("regression"), "{}", found.stdout);
+    thrashlab(&fixture, &format!("export {FOREIGN}/hyperfine.json --format hyperfine"))
+        .expect(2, &["read what is to be exported"]);
+}

@@ -6,7 +6,8 @@ use tracer::Request;
 
 use super::RunArgs;
 use super::trace_run::{options, print_result, simulate};
-use crate::trace::record::{pass_on, report_missed, start};
+use crate::start::pass_on;
+use crate::trace::record::{report_missed, start};
 use crate::{Failure, Result};
 
 /// The setting that is the recorder's.
@@ -15,7 +16,7 @@ const FETCHES: &str = "fetches";
 /// Runs a command. `--set` are those of [`mmu::tlb::Options`], and `fetches=yes` for instruction
 /// fetches too.
 pub(super) fn run_command(machine: &Machine, args: &RunArgs) -> Result<()> {
-    let (settings, command) = (&args.sim.set, &args.command);
+    let settings = &args.sim.set;
     let Machine::Tlb(machine) = machine else {
         let why = "a Sun-4 runs only its own programs; to run a command choose a machine with TLBs";
         return Err(wrong!("{why} (thrashlab mmu machines)"));
@@ -30,12 +31,13 @@ pub(super) fn run_command(machine: &Machine, args: &RunArgs) -> Result<()> {
         }
     };
     let options = options(&others).map_err(Failure::WrongUse)?;
-    let mut recording = start(&Request { command, fetches, pages: true, tool: None })?;
+    let (command, input) = (args.command.program()?, args.command.input()?);
+    let (command, input) = (&command[..], input.as_ref());
+    let mut recording = start(&Request { command, input, fetches, pages: true, tool: None })?;
     let outcome = simulate(machine, &options, &mut recording, 0);
     let notes = recording.notes();
     let ended = recording.finish().map_err(anyhow::Error::new)?;
-    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-    print_result(machine, &words.join(" "), settings, &outcome?, &notes, &args.output)?;
+    print_result(machine, &args.command.text(), settings, &outcome?, &notes, &args.output)?;
     report_missed(&ended);
-    pass_on(&ended)
+    pass_on(ended.exit)
 }

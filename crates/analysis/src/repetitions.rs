@@ -1,0 +1,130 @@
+//! The repetitions of the user's commands in a run: cold ones, those that count, those that failed.
+
+use model::{EndStatus, Header, JobSpec, Measure, Observation, Run, WorkRecord};
+use stats::steady_from;
+
+use crate::distinct;
+use crate::remarks::works;
+
+/// Parameter: repetitions before these are not counted.
+const WARMUP: &str = "warmup";
+/// Most of the repetitions that can be a cold start.
+const MOST_COLD: f64 = 0.5;
+
+/// Usage: largest resident memory of any one process, in bytes.
+pub(crate) const PEAK: &str = "peak_bytes";
+
+/// The job of a run, if it repeats the user's commands.
+pub(crate) fn job(header: &Header) -> Option<&JobSpec> {
+    match &header.spec.measure {
+        Measure::Job(job) if job.is_command() => Some(job),
+        _ => None,
+    }
+}
+
+/// One repetition of a command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repetition {
+    /// Elapsed time, in ns.
+    pub elapsed_ns: Observation,
+    /// CPU time in user mode, in ns, if known.
+    pub user_ns: Option<u64>,
+    /// CPU time in the kernel, in ns, if known.
+    pub system_ns: Option<u64>,
+    /// Largest resident memory of any one of its processes, in bytes, if known.
+    pub peak_bytes: Option<u64>,
+    /// How it failed, if it did.
+    pub failure: Option<String>,
+}
+
+impl Repetition {
+    fn of_work(work: &WorkRecord) -> Self {
+        let used = |name: &str| work.usage.get(name).copied();
+        Self {
+            elapsed_ns: repetition_ns(work),
+            user_ns: used("user_ns"),
+            system_ns: used("system_ns"),
+            peak_bytes: used(PEAK),
+            failure: work.failure.clone(),
+        }
+    }
+}
+
+/// The repetitions of one command in one run.
+pub(crate) struct Repetitions<'a> {
+    /// Cold ones at the start.
+    pub(crate) cold: Vec<&'a WorkRecord>,
+    /// Those that count.
+    pub(crate) counted: Vec<&'a WorkRecord>,
+    /// Those that failed, unless they were cut off by a limit of time.
+    pub(crate) failed: Vec<&'a WorkRecord>,
+}
+
+impl<'a> Repetitions<'a> {
+    /// The repetitions of each command of a run, by name in order of first occurrence.
+    pub(crate) fn from_run(run: &'a Run) -> Vec<(&'a str, Self)> {
+        let spec = run.header.as_ref().and_then(job);
+        let warmup = spec.and_then(|job| job.params.get(WARMUP)).copied().unwrap_or(0);
+        let names = distinct(works(run).map(|work| work.item.as_str()));
+        // That the user stopped a repetition shows nothing about the command.
+        let is_stopped = run.status() == EndStatus::Interrupted;
+        let of_name = |name: &'a str| {
+            let all = works(run).filter(|work| work.item == name);
+            let all = all.filter(|work| work.completed_ns.is_some() || !is_stopped);
+            (name, Self::new(all.filter(|work| u64::from(work.pass) >= warmup).collect()))
+        };
+        names.into_iter().map(of_name).collect()
+    }
+
+    fn new(all: Vec<&'a WorkRecord>) -> Self {
+        let is_failed = |work: &&WorkRecord| work.failure.is_some() && work.completed_ns.is_some();
+        let (failed, worked): (Vec<_>, Vec<_>) = all.into_iter().partition(is_failed);
+        let times: Vec<f64> =
+            worked.iter().map(|work| repetition_ns(work).value.max(1.0)).collect();
+        let most = MOST_COLD * times.len() as f64;
+        let cold = steady_from(&times).filter(|from| *from as f64 <= most).unwrap_or(0);
+        let (cold, counted) = worked.split_at(cold);
+        Self { cold: cold.to_vec(), counted: counted.to_vec(), failed }
+    }
+
+    pub(crate) fn in_time_order(&self) -> Vec<Repetition> {
+        let mut works: Vec<&WorkRecord> = [&self.counted[..], &self.failed[..]].concat();
+        works.sort_by_key(|work| work.started_ns);
+        works.into_iter().map(Repetition::of_work).collect()
+    }
+}
+
+/// Elapsed time in ns; a lower bound of a repetition that was given up.
+pub(crate) fn repetition_ns(work: &WorkRecord) -> Observation {
+    let end_ns = work.completed_ns.or(work.censored_at_ns).unwrap_or(work.at_ns);
+    let value = end_ns.saturating_sub(work.started_ns) as f64;
+    Observation { value, is_lower_bound: work.completed_ns.is_none() }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use model::Line;
+    use serde_json::json;
+
+    use super::*;
+
+    /// The header of a run of commands.
+    pub(crate) fn header(load: &str, block: u32, warmup: u64) -> Header {
+        let header = json!({
+            "kind": "header", "schema": 1, "run_id": load, "thrashlab": "0", "started_unix_ns": 0,
+            "spec": {
+                "subject": { "kind": "host", "memory_bytes": 1 },
+                "load": { "name": load, "version": 1, "intensity": 1.0 },
+                "job": { "name": "command", "version": 1, "params": { "warmup": warmup } },
+                "timing": {
+                    "profile": "default", "interval_ns": 1, "points": 1, "warmup_ns": 1,
+                    "timeout_ns": 1,
+                },
+                "seed": 1, "block": block, "order": 0,
+            },
+            "environment": {}, "missed": [],
+        });
+        let Ok(Line::Header(header)) = Line::parse(&header.to_string()) else { panic!("a header") };
+        *header
+    }
+}
