@@ -22,6 +22,7 @@ const LIVE_MAX: &str = "subject.max";
 /// Factors of the cost from which lower limits are not tried.
 const USUAL_MOST: f64 = 10.0;
 const LIVE_MOST: f64 = 2.0;
+const JUST_ABOVE: f64 = 1.001;
 /// The lowest limits that a sandbox can have.
 const LEAST_MEMORY: &str = "16M";
 const LEAST_CPUS: &str = "0.05";
@@ -82,7 +83,7 @@ pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Res
     let over = args.over.clone().unwrap_or_else(|| usual.to_owned());
     let most = args.most.unwrap_or(match over.as_str() {
         // Below the price the kernel may kill a service that is in use.
-        LIVE_MAX => 1.0 + price,
+        LIVE_MAX => 1.0 + price * JUST_ABOVE,
         _ if is_live => LIVE_MOST,
         _ => USUAL_MOST,
     });

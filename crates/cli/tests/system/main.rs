@@ -31,6 +31,7 @@ mod outputs;
 mod provoked;
 mod recorded;
 mod reported;
+mod services;
 mod session;
 mod settings;
 mod simulated;
