@@ -1,5 +1,6 @@
 //! A run of the user's own commands: one process repeats them until their times are known.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, File};
@@ -18,6 +19,7 @@ use workloads::{
 
 use crate::assignment::{AgentError, Assignment};
 use crate::children::{enter_groups, send};
+use crate::delays::Delays;
 use crate::issued::Issuer;
 use crate::private_view::{PrivateView, names};
 use crate::users::{Message, Side};
@@ -40,7 +42,9 @@ pub(crate) fn run(
             Some(folder) => PathBuf::from(folder),
             None => assignment.work_dir.join("command"),
         };
-        Runner { assignment, job: asked, commands: &commands, side, folder }.live()
+        // In the process that waits for the commands: their ends are reported to it.
+        let delays = RefCell::new(Delays::open(&assignment.sources));
+        Runner { assignment, job: asked, commands: &commands, side, folder, delays }.live()
     };
     let ignores = ignores_failures(asked);
     let task = Task {
@@ -73,6 +77,7 @@ struct Runner<'a> {
     commands: &'a [model::Command],
     side: Side<'a>,
     folder: PathBuf,
+    delays: RefCell<Delays>,
 }
 
 impl Runner<'_> {
@@ -123,7 +128,7 @@ impl Runner<'_> {
         let (mut issuer, mut work) = (Issuer::new(), WorkRecord::default());
         let mut command = self.command(&words, &mut issuer)?;
         work.started_ns = sys::clock::monotonic_ns();
-        issuer.run(&mut command, &mut work, limit_ns(self.job));
+        issuer.run(&mut command, &mut work, limit_ns(self.job), None);
         match work.failure {
             None => Ok(()),
             Some(why) => Err(io::Error::other(format!("{which:?} ({:?}): {why}", words[2]))),
@@ -162,8 +167,10 @@ impl Runner<'_> {
     fn once(&self, issuer: &mut Issuer, index: usize, pass: u32) -> io::Result<WorkRecord> {
         let described = &self.commands[index];
         let mut command = self.command(&described.run, issuer)?;
+        let mut delays = self.delays.borrow_mut();
+        delays.begin();
         let mut work = self.side.begin(index, pass, &described.name);
-        let ended = issuer.run(&mut command, &mut work, limit_ns(self.job));
+        let ended = issuer.run(&mut command, &mut work, limit_ns(self.job), Some(&mut delays));
         work.usage.extend(ended.map(|ended| (PEAK.into(), ended.peak_bytes)));
         Ok(work)
     }

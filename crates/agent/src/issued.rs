@@ -5,11 +5,12 @@ use std::io::{self, Seek};
 use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
 
-use model::WorkRecord;
+use model::{CounterSet, WorkRecord};
 use rustix::fs::{MemfdFlags, SealFlags};
 use sys::clock::monotonic_ns;
-use sys::process::{Ended, Exit, signal_group, signals, spawn_bound, wait_usage};
+use sys::process::{Ended, Exit, signal_group, signals, spawn_bound, wait_end, wait_usage};
 
+use crate::delays::{Delays, LOOK_EVERY_NS};
 use crate::record::named_usage;
 
 /// Captured part of a command's standard error, in bytes.
@@ -33,13 +34,14 @@ impl Issuer {
         command.stderr(listener(&mut self.complaints).map_or_else(Stdio::null, Stdio::from));
     }
 
-    /// Runs a command until it ends or times out, and records how it ended. `None` if it did not
-    /// run.
+    /// Runs a command until it ends or times out, and records how it ended, with what delayed it.
+    /// `None` if it did not run.
     pub(crate) fn run(
         &self,
         command: &mut Command,
         work: &mut WorkRecord,
         limit_ns: u64,
+        delays: Option<&mut Delays>,
     ) -> Option<Ended> {
         let mut given_up = |failure: String| {
             work.censored_at_ns = Some(monotonic_ns());
@@ -53,9 +55,11 @@ impl Issuer {
                 return None;
             }
         };
-        let ended = match wait_usage(pid, work.started_ns.saturating_add(limit_ns)) {
-            Ok(Some(ended)) => {
-                work.completed_ns = Some(monotonic_ns());
+        let until_ns = work.started_ns.saturating_add(limit_ns);
+        let ended = match wait(pid, until_ns, delays) {
+            Ok(Some((ended, ended_ns, delays))) => {
+                work.completed_ns = Some(ended_ns);
+                work.delays = delays;
                 work.failure = self.failure(ended.exit);
                 Some(ended)
             }
@@ -91,6 +95,33 @@ impl Issuer {
         let said: String = said.take(FAILURE_CHARS).collect();
         Some(if said.is_empty() { how } else { format!("{how}: {said}") })
     }
+}
+
+/// Waits for a child: how and when it ended, and what delayed it.
+fn wait(
+    pid: u32,
+    until_ns: u64,
+    delays: Option<&mut Delays>,
+) -> io::Result<Option<(Ended, u64, CounterSet)>> {
+    let Some(delays) = delays else {
+        let ended = wait_usage(pid, until_ns)?;
+        return Ok(ended.map(|ended| (ended, monotonic_ns(), CounterSet::new())));
+    };
+    let must_look = delays.must_look();
+    let next_ns = || match must_look {
+        true => monotonic_ns().saturating_add(LOOK_EVERY_NS).min(until_ns),
+        false => until_ns,
+    };
+    while !wait_end(pid, next_ns())? {
+        if monotonic_ns() >= until_ns {
+            return Ok(None);
+        }
+        delays.look();
+    }
+    let ended_ns = monotonic_ns();
+    let counters = delays.end(pid);
+    let ended = wait_usage(pid, u64::MAX)?;
+    Ok(ended.map(|ended| (ended, ended_ns, counters)))
 }
 
 /// A fixed-size file in memory.

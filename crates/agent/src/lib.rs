@@ -11,6 +11,7 @@
 mod assignment;
 mod children;
 mod command;
+mod delays;
 mod due;
 mod issued;
 mod load;

@@ -124,6 +124,14 @@ pub struct WorkRecord {
     pub failure: Option<String>,
     /// Its total usage, under the names of `sys::process::Usage`.
     pub usage: Values,
+    /// What delayed its processes, in all: `taskstats` of its process tree, else `schedstat` of its
+    /// first process, and the increase of the sandbox's `cpu_cgroup`. Empty if none was counted.
+    #[serde(
+        default,
+        skip_serializing_if = "CounterSet::is_empty",
+        deserialize_with = "crate::counters::sorted_set"
+    )]
+    pub delays: CounterSet,
 }
 
 /// All work items of a job once, by one worker.

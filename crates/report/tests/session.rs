@@ -40,6 +40,7 @@ fn work(worker: u32, pass: u32, item: &str, user_ms: u64, major: u64) -> Line {
         censored_at_ns: None,
         failure: None,
         usage: usage(user_ms, major),
+        ..WorkRecord::default()
     }))
 }
 
@@ -144,6 +145,7 @@ fn runs() -> Vec<Run> {
         censored_at_ns: Some(1000 * MS),
         failure: Some("not done within the limit".to_owned()),
         usage: BTreeMap::new(),
+        ..WorkRecord::default()
     }));
     let lines = vec![work(0, 0, "edit", 12, 9), failed, pass(0, 90)];
     vec![
