@@ -72,8 +72,12 @@ fn of_memory(work: &MemoryWork, response: Option<&str>) -> OfRun {
         (_, _, None) => Some("no steady state: all passes count".to_owned()),
         _ => None,
     };
-    let unit = if name.ends_with("_ns") { "ns" } else { "" };
-    OfRun { point, response: name.to_owned(), unit: unit.to_owned() }
+    OfRun { point, response: name.to_owned(), unit: unit_of(name).to_owned() }
+}
+
+/// The unit in the name of a response.
+fn unit_of(name: &str) -> &'static str {
+    if name.ends_with("_ns") { "ns" } else { "" }
 }
 
 /// The work and its usage.
@@ -179,7 +183,9 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
     };
     let name = name.unwrap_or(USUAL[0]);
     let unit = set.responses.get(name).map(|response| response.unit.clone());
-    OfRun { point, response: name.to_owned(), unit: unit.unwrap_or_default() }
+    // A run that died has no responses, and the same unit as the others.
+    let unit = unit.unwrap_or_else(|| unit_of(name).to_owned());
+    OfRun { point, response: name.to_owned(), unit }
 }
 
 fn lacks<'a>(name: &str, has: impl Iterator<Item = &'a str>) -> String {
