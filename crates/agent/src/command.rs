@@ -1,6 +1,6 @@
 //! A run of the user's own commands: one process repeats them until their times are known.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, File};
@@ -20,6 +20,7 @@ use workloads::{
 
 use crate::assignment::{AgentError, Assignment};
 use crate::children::{enter_groups, send};
+use crate::delays::Delays;
 use crate::issued::Issuer;
 use crate::private_view::{PrivateView, names};
 use crate::running_service::RunningService;
@@ -48,8 +49,10 @@ pub(crate) fn run(
             None => assignment.work_dir.join("command"),
         };
         let wanted = Wanted { commands: &commands, metrics: &metrics, service: service.as_ref() };
+        // In the process that waits for the commands: their ends are reported to it.
+        let delays = RefCell::new(Delays::open(&assignment.sources));
         let running = OnceCell::new();
-        Runner { assignment, job: asked, wanted, side, folder, running }.live()
+        Runner { assignment, job: asked, wanted, side, folder, running, delays }.live()
     };
     let ignores = ignores_failures(asked);
     let task = Task {
@@ -114,6 +117,7 @@ struct Runner<'a> {
     side: Side<'a>,
     folder: PathBuf,
     running: OnceCell<RunningService>,
+    delays: RefCell<Delays>,
 }
 
 impl Runner<'_> {
@@ -194,7 +198,7 @@ impl Runner<'_> {
         let mut work = WorkRecord::default();
         let mut command = self.command(&words, &issuer)?;
         work.started_ns = sys::clock::monotonic_ns();
-        issuer.run(&mut command, &mut work, limit_ns(self.job));
+        issuer.run(&mut command, &mut work, limit_ns(self.job), None);
         match work.failure {
             None => Ok(()),
             Some(why) => {
@@ -258,8 +262,10 @@ impl Runner<'_> {
     fn once(&self, issuer: &Issuer<'_>, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
         let described = &self.wanted.commands[index];
         let mut command = self.command(&described.run, issuer)?;
+        let mut delays = self.delays.borrow_mut();
+        delays.begin();
         let mut work = self.side.begin(index, pass, &described.name);
-        let ended = issuer.run(&mut command, &mut work, limit_ns(self.job));
+        let ended = issuer.run(&mut command, &mut work, limit_ns(self.job), Some(&mut delays));
         work.usage.extend(ended.map(|ended| (PEAK.into(), ended.peak_bytes)));
         if work.failure.is_none() {
             self.add_figures(&mut work, &issuer.output());

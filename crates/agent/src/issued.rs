@@ -4,11 +4,12 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Command, Stdio};
 
-use model::WorkRecord;
+use model::{CounterSet, WorkRecord};
 use sys::clock::monotonic_ns;
-use sys::process::{Ended, Exit, signal_group, signals, spawn_bound, wait_usage};
+use sys::process::{Ended, Exit, signal_group, signals, spawn_bound, wait_end, wait_usage};
 
 use crate::captured::Captured;
+use crate::delays::{Delays, LOOK_EVERY_NS};
 use crate::record::named_usage;
 
 /// The end of a command's output that is kept, in bytes: of its standard error, or of both.
@@ -57,13 +58,14 @@ impl<'a> Issuer<'a> {
         command.stdout(output.map_or_else(Stdio::null, Stdio::from));
     }
 
-    /// Runs a command until it ends or times out, and records how it ended. `None` if it did not
-    /// run.
+    /// Runs a command until it ends or times out, and records how it ended, with what delayed it.
+    /// `None` if it did not run.
     pub(crate) fn run(
         &self,
         command: &mut Command,
         work: &mut WorkRecord,
         limit_ns: u64,
+        delays: Option<&mut Delays>,
     ) -> Option<Ended> {
         let mut given_up = |failure: String| {
             work.censored_at_ns = Some(monotonic_ns());
@@ -81,9 +83,10 @@ impl<'a> Issuer<'a> {
         };
         let until_ns = work.started_ns.saturating_add(limit_ns);
         let outputs: Vec<BorrowedFd<'_>> = self.outputs().map(Captured::as_fd).collect();
-        let ended = match wait_usage(pid, until_ns, &outputs, || self.read()) {
-            Ok(Some(ended)) => {
-                work.completed_ns = Some(monotonic_ns());
+        let ended = match wait(pid, until_ns, (&outputs, &|| self.read()), delays) {
+            Ok(Some((ended, ended_ns, delays))) => {
+                work.completed_ns = Some(ended_ns);
+                work.delays = delays;
                 work.failure = self.failure(ended.exit);
                 Some(ended)
             }
@@ -124,6 +127,34 @@ impl<'a> Issuer<'a> {
     }
 }
 
+/// Waits for a child: how and when it ended, and what delayed it.
+fn wait(
+    pid: u32,
+    until_ns: u64,
+    (outputs, read): (&[BorrowedFd<'_>], &dyn Fn()),
+    delays: Option<&mut Delays>,
+) -> io::Result<Option<(Ended, u64, CounterSet)>> {
+    let Some(delays) = delays else {
+        let ended = wait_usage(pid, until_ns, outputs, read)?;
+        return Ok(ended.map(|ended| (ended, monotonic_ns(), CounterSet::new())));
+    };
+    let must_look = delays.must_look();
+    let next_ns = || match must_look {
+        true => monotonic_ns().saturating_add(LOOK_EVERY_NS).min(until_ns),
+        false => until_ns,
+    };
+    while !wait_end(pid, next_ns(), outputs, read)? {
+        if monotonic_ns() >= until_ns {
+            return Ok(None);
+        }
+        delays.look();
+    }
+    let ended_ns = monotonic_ns();
+    let counters = delays.end(pid);
+    let ended = wait_usage(pid, u64::MAX, &[], || {})?;
+    Ok(ended.map(|ended| (ended, ended_ns, counters)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,7 +165,7 @@ mod tests {
         let mut command = Command::new("sh");
         issuer.listen_to(command.args(["-c", text]));
         work.started_ns = monotonic_ns();
-        issuer.run(&mut command, &mut work, 60_000_000_000);
+        issuer.run(&mut command, &mut work, 60_000_000_000, None);
         work.failure
     }
 

@@ -58,7 +58,7 @@ impl RunningService {
                 let mut work = WorkRecord { started_ns: monotonic_ns(), ..WorkRecord::default() };
                 let mut command = issue(words);
                 command.stdout(Stdio::null()).stderr(Stdio::null());
-                Issuer::default().run(&mut command, &mut work, TRY_NS.min(limit_ns));
+                Issuer::default().run(&mut command, &mut work, TRY_NS.min(limit_ns), None);
                 work.failure.is_none()
             }
         };

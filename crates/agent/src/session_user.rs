@@ -80,7 +80,7 @@ impl UserSide<'_> {
         let mut command = self.command(&words, is_own);
         issuer.listen_to(&mut command);
         let mut work = self.side.begin(index, pass, &described.name);
-        issuer.run(&mut command, &mut work, script.limit_ns);
+        issuer.run(&mut command, &mut work, script.limit_ns, None);
         work
     }
 

@@ -6,6 +6,7 @@ use model::{BASELINE, CounterSet, EndStatus, Line, Observation, Run, WorkRecord}
 use serde::Serialize;
 use stats::{bounded_median, hodges_lehmann_ratio};
 
+use crate::explained::{Account, Explained, ExplainedDifference, difference, explain_work};
 use crate::figures::{PrintedFigure, printed, with_figure_ratios};
 use crate::remarks::{by_load, headers, status};
 use crate::repetitions::{PEAK, Repetition, Repetitions, job, repetition_ns};
@@ -13,6 +14,8 @@ use crate::responsiveness::{Ratio, Units};
 use crate::setup::seeds;
 use crate::{Remarks, Setup, Skipped, distinct, increase};
 
+/// Confidence of the parts of a difference.
+const CONFIDENCE: f64 = 0.95;
 /// Smaller drifts of the times are not reported.
 const LEAST_DRIFT: f64 = 0.02;
 /// What tasks of the sandbox waited for, and the counter of the time in us that some did.
@@ -67,6 +70,12 @@ pub struct CommandTime {
     /// Share of the time in which some task of the sandbox waited (an upper bound of what the
     /// command lost), by what it waited for; empty without a sandbox or pressure counters.
     pub waits: BTreeMap<String, f64>,
+    /// The parts of the counted repetitions, if delays were counted.
+    pub parts: Option<Account>,
+    /// How many of its processes were busy or delayed at a time on average, if delays were counted.
+    pub parallel: Option<f64>,
+    /// What the difference to the same command without load consists of, by means.
+    pub extra: Option<ExplainedDifference>,
     /// Ratio to the same command without load.
     pub to_noload: Option<Ratio>,
     /// Ratio to the first command under the same load.
@@ -95,16 +104,16 @@ impl CommandTimes {
             loads.iter().map(|(load, group)| (*load, group, repetitions(group))).collect();
         let all_names = loads.iter().flat_map(|(_, _, runs)| runs).flat_map(|(_, of_run)| of_run);
         let names: Vec<&str> = distinct(all_names.map(|(name, _)| *name));
-        let (mut rows, mut figures) = (Vec::<(CommandTime, Units)>::new(), Vec::new());
+        let (mut rows, mut figures) = (Vec::<Row>::new(), Vec::new());
         for name in names {
             for (load, group, of_load) in &loads {
                 let own = of_load.iter().filter_map(|(run, of_run)| {
                     Some((*run, &of_run.iter().find(|(other, _)| *other == name)?.1))
                 });
                 let own: Vec<(&Run, &Repetitions<'_>)> = own.collect();
-                let (row, units) = row(name, load, &own);
-                rows.push((CommandTime { status: status(group), ..row }, units));
                 figures.extend(printed((name, *load), &own));
+                let own = row(name, load, &own);
+                rows.push(Row { time: CommandTime { status: status(group), ..own.time }, ..own });
             }
         }
         let (header, setup) = Setup::of_first(&all, |header| job(header).is_some()).unzip();
@@ -120,7 +129,15 @@ impl CommandTimes {
     }
 }
 
-fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> (CommandTime, Units) {
+/// One command under one load, with what it is compared by.
+struct Row {
+    time: CommandTime,
+    units: Units,
+    /// Its counted repetitions, if delays were counted.
+    explained: Vec<Explained>,
+}
+
+fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> Row {
     let counted = || runs.iter().flat_map(|(_, own)| own.counted.iter().copied());
     let failed: Vec<&WorkRecord> = runs.iter().flat_map(|(_, own)| own.failed.clone()).collect();
     let times_ns: Vec<Observation> = counted().map(repetition_ns).collect();
@@ -135,7 +152,10 @@ fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> (Command
         let spec = &run.header.as_ref()?.spec;
         Some((u64::from(spec.block), spec.seed, batches(own)))
     });
-    let row = CommandTime {
+    let works: Vec<_> = counted().filter_map(explain_work).collect();
+    let parallel: Vec<f64> = works.iter().map(|work| work.parallel).collect();
+    let explained: Vec<Explained> = works.into_iter().map(|work| work.explained).collect();
+    let time = CommandTime {
         command: command.to_owned(),
         load: load.to_owned(),
         median_ns: bounded_median(&times_ns),
@@ -152,11 +172,14 @@ fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> (Command
         means: sums.into_iter().map(|(name, (sum, n))| (name.to_owned(), sum / n)).collect(),
         peak_bytes: counted().filter_map(|work| work.usage.get(PEAK).copied()).max(),
         waits: waits(runs.iter().map(|(run, _)| *run)),
+        parts: (!explained.is_empty()).then(|| Account::from_samples(&explained)),
+        parallel: stats::mean(&parallel),
+        extra: None,
         to_noload: None,
         to_first: None,
         status: EndStatus::Complete,
     };
-    (row, Units::new(units.collect()))
+    Row { time, units: Units::new(units.collect()), explained }
 }
 
 /// How much longer the later half takes, if that is certain and at least [`LEAST_DRIFT`].
@@ -169,21 +192,30 @@ fn drift(counted: &[&WorkRecord]) -> Option<f64> {
     (is_apart && (found.ratio - 1.0).abs() >= LEAST_DRIFT).then_some(found.ratio)
 }
 
-/// Ratios of each row to the same command without load, and to the first command of its load.
-fn with_ratios(mut rows: Vec<(CommandTime, Units)>) -> Vec<CommandTime> {
-    let first = rows.first().map(|(row, _)| row.command.clone()).unwrap_or_default();
+/// Each row with its ratios to the same command without load and to the first command of its load,
+/// and the parts of its difference to the former.
+fn with_ratios(mut rows: Vec<Row>) -> Vec<CommandTime> {
+    let first = rows.first().map(|row| row.time.command.clone()).unwrap_or_default();
     for index in 0..rows.len() {
-        let (row, units) = &rows[index];
-        let to = |command: &str, load: &str| {
-            let is_other = |other: &CommandTime| other.command == command && other.load == load;
-            let other = rows.iter().position(|(other, _)| is_other(other))?;
-            let other = &rows.get(other).filter(|_| other != index)?.1;
-            units.repeated_ratio_to(other)
+        let Row { time, units, explained } = &rows[index];
+        let other = |command: &str, load: &str| {
+            let is_other = |row: &Row| row.time.command == command && row.time.load == load;
+            let other = rows.iter().position(is_other).filter(|other| *other != index)?;
+            Some(&rows[other])
         };
-        let ratios = (to(&row.command, BASELINE), to(&first, &row.load));
-        (rows[index].0.to_noload, rows[index].0.to_first) = ratios;
+        let to = |other: Option<&Row>| units.repeated_ratio_to(&other?.units);
+        let noload = other(&time.command, BASELINE);
+        let ratios = (to(noload), to(other(&first, &time.load)));
+        let extra = noload.and_then(|noload| {
+            // A repetition is a value.
+            let arms = [&noload.explained, explained].map(|all| all.chunks(1).collect::<Vec<_>>());
+            difference([&arms[0], &arms[1]], false, CONFIDENCE)
+        });
+        let time = &mut rows[index].time;
+        (time.to_noload, time.to_first) = ratios;
+        time.extra = extra;
     }
-    rows.into_iter().map(|(row, _)| row).collect()
+    rows.into_iter().map(|row| row.time).collect()
 }
 
 /// The shares of the measured time in which some task of the sandbox waited.
@@ -261,6 +293,38 @@ mod tests {
         let ratio = rows[1].to_noload.unwrap();
         assert!((2.9..3.1).contains(&ratio.ratio) && ratio.low > 2.5, "{ratio:?}");
         assert_eq!((rows[0].to_noload, rows[1].to_first), (None, None));
+    }
+
+    #[test]
+    fn the_extra_time_under_a_load_has_parts_that_sum_to_it() {
+        let waits = |load: &str, block: u32, times_ms: &[u64]| {
+            let mut run = run(load, block, times_ms, 0);
+            for line in &mut run.lines {
+                let Line::Work(work) = line else { continue };
+                // All but 90 ms are waits for a CPU, of which 1 ms is not counted.
+                let waited_ns = work.completed_ns.unwrap() - 91_000_000;
+                let delays = [("cpu_delay_total_ns".into(), waited_ns)].into();
+                work.delays = [("taskstats".into(), delays)].into();
+                work.usage.insert("user_ns".into(), 90_000_000);
+                work.usage.insert("system_ns".into(), 0);
+            }
+            run
+        };
+        let quiet = [100, 102, 98, 101, 99, 100];
+        let runs = [
+            waits(BASELINE, 0, &quiet),
+            waits("cpuload", 0, &[300, 303, 297, 301, 299, 306]),
+            waits(BASELINE, 1, &quiet),
+        ];
+        let rows = rows(&runs);
+        assert!(rows[0].extra.is_none() && rows[0].parts.as_ref().unwrap().samples == 12);
+        let extra = rows[1].extra.as_ref().unwrap();
+        let sum: f64 = extra.parts.values().map(|part| part.difference_ns).sum();
+        assert!((sum - extra.delay.difference_ns).abs() < 1.0, "{extra:?}");
+        let of_waits = extra.parts[&crate::explained::Part::CpuWait].difference_ns;
+        assert!((of_waits / extra.delay.difference_ns - 1.0).abs() < 1e-6, "{extra:?}");
+        assert_eq!(extra.values, [12, 6]);
+        assert!((rows[1].parallel.unwrap() - 1.0).abs() < 0.01);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! 4. The rest of a state is the part of that name, and that of all [`Part::Remainder`].
 
 mod difference;
+mod repetition;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ use crate::increase;
 
 pub(crate) use difference::difference;
 pub use difference::{ExplainedDifference, PartDifference};
+pub(crate) use repetition::explain_work;
 
 /// A tick of `/proc/PID/stat` in ns (`USER_HZ` is 100 everywhere).
 const TICK_NS: u64 = 10_000_000;

@@ -6,6 +6,7 @@
 //! 0, and listed once as [`model::Unavailable`] with its source (`psi/irq` if that has several
 //! files), path and reason. A file that disappears later only takes its own counters with it.
 
+mod ended_tasks;
 mod environment;
 mod file;
 mod hierarchies;
@@ -16,6 +17,7 @@ mod task;
 mod tasks;
 mod taskstats;
 
+pub use ended_tasks::EndedTasks;
 pub use environment::{Roots, environment};
 pub use file::Reader;
 pub use hierarchies::{Hierarchies, Hierarchy, group_of};

@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use model::Values;
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::sockopt::{self, Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, netlink, socket_with};
 
 /// The kernel answers within the call, so this time never passes.
@@ -30,6 +30,8 @@ const TASKSTATS_CMD_ATTR_TGID: u16 = 2;
 const TASKSTATS_TYPE_STATS: u16 = 3;
 const TASKSTATS_TYPE_AGGR_PID: u16 = 4;
 const TASKSTATS_TYPE_AGGR_TGID: u16 = 5;
+const TASKSTATS_CMD_ATTR_REGISTER_CPUMASK: u16 = 3;
+const TASKSTATS_TYPE_PID: u16 = 1;
 const NLM_F_REQUEST: u16 = 1;
 const NLMSG_ERROR: u16 = 2;
 /// Type bits of an attribute; the two above are flags.
@@ -60,19 +62,47 @@ const WAITS: [(&str, usize, usize); 8] = [
     // While interrupts ran in its time (struct version 14).
     ("irq", 416, 528),
 ];
+/// Number of the parent of a task, and how much later it is in a version with maxima between.
+const PARENT_OFFSET: usize = 132;
+const PARENT_SPREAD: usize = 48;
 /// Length of version 14, in bytes. A longer 14 is an early 15, whose number changed a commit later.
 const V14_BYTES: usize = 432;
 
 /// Reads a `struct taskstats`: the delays that it has, by name; `None` if it has no version.
 fn delays(bytes: &[u8]) -> Option<Values> {
-    let version = number_at(bytes, 0).map(u16::from_ne_bytes)?;
-    let is_spread = version == 15 || (version == 14 && bytes.len() > V14_BYTES);
+    let is_spread = is_spread(bytes)?;
     let pairs = WAITS.iter().flat_map(|(wait, offset, spread)| {
         let at = if is_spread { *spread } else { *offset };
         [(format!("{wait}_count"), at), (format!("{wait}_delay_total_ns"), at + 8)]
     });
     let value = |at| number_at(bytes, at).map(u64::from_ne_bytes);
     Some(pairs.filter_map(|(name, at)| Some((name.into(), value(at)?))).collect())
+}
+
+/// Whether maxima are between the totals; `None` without a version.
+fn is_spread(bytes: &[u8]) -> Option<bool> {
+    let version = number_at(bytes, 0).map(u16::from_ne_bytes)?;
+    Some(version == 15 || (version == 14 && bytes.len() > V14_BYTES))
+}
+
+/// A task that ended.
+#[derive(Debug)]
+pub(crate) struct EndedTask {
+    pub(crate) pid: u32,
+    /// The process that its process was a child of.
+    pub(crate) parent: u32,
+    pub(crate) delays: Values,
+}
+
+/// The task of a report of its end; `None` for another message.
+fn ended_task(message: &[u8]) -> Option<EndedTask> {
+    let attributes = message.get(NLMSG_HEADER_BYTES + GENL_HEADER_BYTES..)?;
+    let nested = attribute(attributes, TASKSTATS_TYPE_AGGR_PID)?;
+    let pid = number_at(attribute(nested, TASKSTATS_TYPE_PID)?, 0).map(u32::from_ne_bytes)?;
+    let stats = attribute(nested, TASKSTATS_TYPE_STATS)?;
+    let spread = if is_spread(stats)? { PARENT_SPREAD } else { 0 };
+    let parent = number_at(stats, PARENT_OFFSET + spread).map(u32::from_ne_bytes)?;
+    Some(EndedTask { pid, parent, delays: delays(stats)? })
 }
 
 fn delays_in(attributes: &[u8]) -> Option<Values> {
@@ -135,6 +165,43 @@ impl Taskstats {
             if of_all_threads { TASKSTATS_CMD_ATTR_TGID } else { TASKSTATS_CMD_ATTR_PID };
         let message = self.request(self.family, TASKSTATS_CMD_GET, attribute, &pid.to_ne_bytes());
         self.query(&message, delays_in)
+    }
+
+    /// Requests a report of every task of the machine that ends on one of these CPUs (a list such
+    /// as `0-3`), for [`Self::ended`]. Fails without `CAP_NET_ADMIN`, and in a namespace.
+    pub(crate) fn report_ends(&mut self, cpus: &str, room_bytes: usize) -> io::Result<()> {
+        // Else reports are lost sooner, which is noticed.
+        let _ = sockopt::set_socket_recv_buffer_size_force(&self.socket, room_bytes);
+        let list = [cpus.as_bytes(), b"\0"].concat();
+        let attribute = TASKSTATS_CMD_ATTR_REGISTER_CPUMASK;
+        let message = self.request(self.family, TASKSTATS_CMD_GET, attribute, &list);
+        self.socket.write_all(&message)?;
+        rustix::io::ioctl_fionbio(&self.socket, true)?;
+        // Only a refusal is answered, within the call.
+        let length = match self.socket.read(&mut self.reply) {
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let reply = self.reply.get(..length).unwrap_or_default();
+        answer(reply, self.sequence, |_| Some(())).map(drop)
+    }
+
+    /// The next task that ended; `None` if there is no report now. Fails if reports were lost.
+    pub(crate) fn ended(&mut self) -> io::Result<Option<EndedTask>> {
+        loop {
+            match self.socket.read(&mut self.reply) {
+                Ok(length) => {
+                    let found = ended_task(self.reply.get(..length).unwrap_or_default());
+                    if found.is_some() {
+                        return Ok(found);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     fn request(&mut self, family: u16, command: u8, attribute: u16, payload: &[u8]) -> Vec<u8> {

@@ -139,7 +139,13 @@ impl Ab {
         }
         let set = store::observations(&self.folder().to_string_lossy())?;
         let look = self.request.look(&set, position);
-        let look = look.map_err(|error| not_measured(format!("nothing was compared: {error}")))?;
+        // Runs that did not begin have no response at all, and a better reason.
+        let began = set.trials.iter().any(|trial| !trial.values.is_empty());
+        let why = set.trials.iter().filter(|_| !began).find_map(|trial| trial.remark());
+        let look = look.map_err(|error| {
+            let why = why.unwrap_or_else(|| error.to_string());
+            not_measured(format!("nothing was compared: {why}"))
+        })?;
         driver.note(&look.so_far());
         Ok(look)
     }
@@ -147,7 +153,15 @@ impl Ab {
 
 fn experiment(typed: &TypedAb, name: &str, home: &Path, folder: PathBuf) -> Result<Experiment> {
     // Commands of a revision run below it.
-    let folder = home.join(folder);
+    let folder = without_parents(home.join(folder));
     let (plan, text) = typed.plan(name, home, &folder)?;
     Ok(Experiment::of_plan(plan, text, folder))
+}
+
+/// The same folder without `..`, as its name is shown and part of the plan; as it is if its parent
+/// does not exist yet.
+fn without_parents(folder: PathBuf) -> PathBuf {
+    let name = folder.file_name().map(ToOwned::to_owned);
+    let parent = folder.parent().and_then(|parent| parent.canonicalize().ok());
+    parent.zip(name).map_or(folder, |(parent, name)| parent.join(name))
 }

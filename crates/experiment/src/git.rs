@@ -21,6 +21,12 @@ pub(crate) fn git(repo: &Path, arguments: &[&str]) -> Result<Vec<String>, String
 pub(crate) fn commit(repo: &Path, revision: &str) -> Result<String, String> {
     let name = format!("{revision}^{{commit}}");
     let found = git(repo, &["rev-parse", "--verify", "--end-of-options", &name]);
-    let found = found.map_err(|why| format!("git {revision}: {why}"))?;
+    let found = found.map_err(|why| match why.contains("Needed a single revision") {
+        true => format!(
+            "git {revision}: no branch, tag or commit has this name; `git log --oneline --decorate` \
+             lists them"
+        ),
+        false => format!("git {revision}: {why}"),
+    })?;
     found.into_iter().next().ok_or_else(|| format!("git {revision}: no such commit"))
 }

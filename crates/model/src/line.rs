@@ -127,6 +127,14 @@ pub struct WorkRecord {
     /// Figures that it printed, by name: times (`_ns`), rates (`_per_s`), other numbers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, f64>,
+    /// What delayed its processes, in all: `taskstats` of its process tree, else `schedstat` of its
+    /// first process, and the increase of the sandbox's `cpu_cgroup`. Empty if none was counted.
+    #[serde(
+        default,
+        skip_serializing_if = "CounterSet::is_empty",
+        deserialize_with = "crate::counters::sorted_set"
+    )]
+    pub delays: CounterSet,
 }
 
 /// All work items of a job once, by one worker.

@@ -102,8 +102,14 @@ fn body_line() -> impl Strategy<Value = Line> {
     prop_oneof![
         any::<u64>().prop_map(|at_ns| Line::Phase(PhaseRecord { at_ns, phase: Phase::Warm })),
         "\\PC{0,20}".prop_map(|text| Line::Warning(Warning { at_ns: 7, text })),
-        (any::<u64>(), proptest::option::of(any::<u64>()), "\\PC{0,12}", values("[a-z_]{1,8}"))
-            .prop_map(|(started_ns, completed_ns, item, usage)| {
+        (
+            any::<u64>(),
+            proptest::option::of(any::<u64>()),
+            "\\PC{0,12}",
+            values("[a-z_]{1,8}"),
+            counters(),
+        )
+            .prop_map(|(started_ns, completed_ns, item, usage, delays)| {
                 Line::Work(Box::new(WorkRecord {
                     at_ns: 3,
                     worker: 1,
@@ -115,6 +121,7 @@ fn body_line() -> impl Strategy<Value = Line> {
                     censored_at_ns: None,
                     figures: [("p99_ns".to_owned(), 0.1)].into(),
                     usage,
+                    delays,
                 }))
             }),
         (any::<u64>(), any::<u64>(), values("[a-z_]{1,8}")).prop_map(

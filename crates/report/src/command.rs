@@ -5,6 +5,7 @@ use model::units::measured_duration;
 use model::{BASELINE, EndStatus};
 use render::{Cell, Document, Table, Tone, Verdict, format};
 
+use crate::command_parts::{label, parts};
 use crate::figures::{figure_table, figure_verdict};
 use crate::remarks::{remarks, skipped};
 
@@ -32,16 +33,10 @@ pub(crate) fn command_document(times: &CommandTimes, verbose: bool) -> Document<
     }
     document.push(time_table(times));
     document.push(usage_table(times));
+    document.blocks.extend(parts(times));
     document.blocks.extend(skipped(&times.remarks));
     document.blocks.extend(remarks(notes(times), &times.remarks, verbose));
     document
-}
-
-fn label(row: &CommandTime) -> String {
-    match row.load == BASELINE {
-        true => row.command.clone(),
-        false => format!("{} under {}", row.command, row.load),
-    }
 }
 
 /// What a row shows, in a sentence: its time against that without load, or the first command's.

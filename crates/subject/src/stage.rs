@@ -24,6 +24,9 @@ use crate::work_dir::{WorkDir, unusable};
 
 const SETTLE_NS: u64 = 3_000_000_000;
 const SETTLE_TICK_NS: u64 = 50_000_000;
+/// Looks without less unwritten memory after which nobody is writing it: the kernel leaves the
+/// files of other programs for half a minute (`dirty_expire_centisecs`).
+const SETTLE_LOOKS: u32 = 6;
 /// A system with less unwritten memory than this is settled, in KiB.
 const SETTLED_KB: u64 = 32 << 10;
 
@@ -174,11 +177,16 @@ impl Stage {
         outcome
     }
 
-    /// Waits until the last load's data is on disk, at most [`SETTLE_NS`].
+    /// Waits until the last load's data is on disk, while it is being written, at most
+    /// [`SETTLE_NS`].
     pub fn settle(&self, waiter: &Waiter) {
         let until_ns = monotonic_ns() + SETTLE_NS;
+        let (mut least_kb, mut looks) = (u64::MAX, 0);
         while monotonic_ns() < until_ns && !waiter.stop_requested() {
-            if unwritten_kb() < SETTLED_KB {
+            let kb = unwritten_kb();
+            looks = if kb < least_kb { 0 } else { looks + 1 };
+            least_kb = least_kb.min(kb);
+            if kb < SETTLED_KB || looks >= SETTLE_LOOKS {
                 return;
             }
             waiter.wait(None, monotonic_ns() + SETTLE_TICK_NS);

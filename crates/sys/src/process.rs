@@ -12,8 +12,8 @@ use std::process::{Child, Command};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, getppid, kill_process, kill_process_group,
-    set_parent_process_death_signal, setsid, waitpid,
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getppid, kill_process, kill_process_group,
+    set_parent_process_death_signal, setsid, waitid, waitpid,
 };
 
 use crate::clock::timespec;
@@ -352,15 +352,39 @@ pub fn wait_usage(
     pid: u32,
     until_ns: u64,
     outputs: &[BorrowedFd<'_>],
-    mut read: impl FnMut(),
+    read: impl FnMut(),
 ) -> io::Result<Option<Ended>> {
+    wait_for_child(until_ns, outputs, read, || reap(pid))
+}
+
+/// Waits like [`wait_usage`], but leaves a child that ended as a zombie, so that its files in
+/// `/proc` can be read before [`wait_usage`] reaps it. Whether it ended.
+pub fn wait_end(
+    pid: u32,
+    until_ns: u64,
+    outputs: &[BorrowedFd<'_>],
+    read: impl FnMut(),
+) -> io::Result<bool> {
+    let id = process(pid)?;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    let look = || Ok(rustix::io::retry_on_intr(|| waitid(WaitId::Pid(id), options))?);
+    Ok(wait_for_child(until_ns, outputs, read, look)?.is_some())
+}
+
+/// Looks whenever a child ended, until the look finds something or the time has come.
+fn wait_for_child<T>(
+    until_ns: u64,
+    outputs: &[BorrowedFd<'_>],
+    mut read: impl FnMut(),
+    look: impl Fn() -> io::Result<Option<T>>,
+) -> io::Result<Option<T>> {
     let child = SignalSet::containing(libc::SIGCHLD);
     // Blocked before the first check, so that no later signal is lost.
     child.change(libc::SIG_BLOCK)?;
     let outcome = child.descriptor().and_then(|signals| {
         loop {
-            if let Some(ended) = reap(pid)? {
-                return Ok(Some(ended));
+            if let Some(found) = look()? {
+                return Ok(Some(found));
             }
             let left_ns = until_ns.saturating_sub(crate::clock::monotonic_ns());
             if left_ns == 0 {
@@ -467,6 +491,9 @@ mod tests {
         let start_ns = crate::clock::monotonic_ns();
         let pid = spawn_bound(command.arg("0.3")).unwrap().id();
         assert_eq!(wait_usage(pid, start_ns + 20_000_000, &[], || {}).unwrap(), None);
+        assert!(!wait_end(pid, start_ns + 20_000_000, &[], || {}).unwrap());
+        assert!(wait_end(pid, start_ns + 60_000_000_000, &[], || {}).unwrap());
+        assert!(Path::new(&format!("/proc/{pid}/schedstat")).exists(), "a zombie");
         let ended = wait_usage(pid, start_ns + 60_000_000_000, &[], || {}).unwrap().unwrap();
         assert_eq!(ended.exit, Exit::Code(0));
         assert!(ended.usage.0[2] > 0 && ended.peak_bytes > 4096, "{ended:?}");

@@ -75,8 +75,12 @@ fn of_memory(work: &MemoryWork, response: Option<&str>) -> OfRun {
         (_, _, None) => Some("no steady state: all passes count".to_owned()),
         _ => None,
     };
-    let unit = if name.ends_with("_ns") { "ns" } else { "" };
-    OfRun { point, response: name.to_owned(), unit: unit.to_owned() }
+    OfRun { point, response: name.to_owned(), unit: unit_of(name).to_owned() }
+}
+
+/// The unit in the name of a response.
+fn unit_of(name: &str) -> &'static str {
+    if name.ends_with("_ns") { "ns" } else { "" }
 }
 
 /// The work and its usage.

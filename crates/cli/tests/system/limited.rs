@@ -42,6 +42,34 @@ fn the_limit_of_a_known_program_is_found_and_read_again() {
     }
 }
 
+/// `dd` reads into a buffer of 48 MiB, which cannot be evicted: it needs that and less than 2 MiB for
+/// itself, the kernel's page tables, and memory charged in advance.
+const BUFFER: &str = "limit --range 1G..16M --budget 16 --response cpu_ns --runs 1 \
+    --prepare true -n dd --output output --work-dir work --json -- \
+    dd if=/dev/zero of=/dev/null bs=48M count=4";
+
+#[test]
+fn a_command_dies_at_the_size_of_its_buffer() {
+    const NAME: &str = "a_command_dies_at_the_size_of_its_buffer";
+    if !sandbox_works() {
+        return skip(NAME, "this user cannot make sandboxes here");
+    }
+    let fixture = Fixture::new();
+    let finished = fixture.finish(fixture.thrashlab(BUFFER));
+    finished.expect(0, &[]);
+    let made: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let priced = &made["found"]["priced"];
+    let mb = |level: &Value| level.as_f64().unwrap() / 1_048_576.0;
+    let death = &priced["death"];
+    let (lives, dies) = (mb(&death["last"]), mb(&death["first"]));
+    assert!(dies < 50.0 && lives > 48.0, "{priced}");
+    assert!(lives <= 1.03 * 50.0, "{priced}");
+    let reason = death["reason"].as_str().unwrap();
+    assert!(reason.contains("killed \"dd\"") && !reason.contains("choose from"), "{reason}");
+    assert!((48.0..52.0).contains(&mb(&priced["recommended"]["level"])), "{priced}");
+    assert_nothing_left(&fixture, 0, &queue_keys(&fixture));
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     let fixture = Fixture::new();
@@ -52,6 +80,7 @@ fn what_makes_no_sense_is_refused() {
         (&format!("{job} --range 16M..256M"), "from no limit downwards"),
         (&format!("{job} --price 2000%"), "price"),
         (&format!("{job} --over touch.pages --range 2..1"), "touch.pages"),
+        (&format!("{job} --prepare sync"), "--prepare is of a command, and none is timed"),
     ] {
         fixture.finish(fixture.thrashlab(arguments)).expect(2, &[words]);
     }
