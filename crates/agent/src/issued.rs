@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 
 use model::{CounterSet, WorkRecord};
 use sys::clock::monotonic_ns;
-use sys::process::{Ended, Exit, signal_group, signals, spawn_bound, wait_end, wait_usage};
+use sys::process::{Exit, signal_group, signals, spawn_bound};
+use sys::waiting::{Ended, wait_end, wait_usage};
 
 use crate::captured::Captured;
 use crate::delays::{Delays, LOOK_EVERY_NS};

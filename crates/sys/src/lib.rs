@@ -20,6 +20,7 @@ pub mod shared_words;
 pub mod swap;
 pub mod sysv;
 pub mod touch;
+pub mod waiting;
 
 /// The outcome of a system call that returns 0 or fails.
 fn done(code: libc::c_int) -> std::io::Result<()> {
