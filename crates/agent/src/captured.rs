@@ -62,7 +62,9 @@ impl Captured {
     pub(crate) fn last_lines(&self) -> String {
         let text = self.text();
         let mut last = String::new();
-        let lines = text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+        let is_blank = |letter: char| letter.is_whitespace() || letter.is_control();
+        let lines = text.lines().rev().map(|line| line.trim_matches(is_blank));
+        let lines = lines.filter(|line| !line.is_empty());
         for line in lines.take(LAST_LINES) {
             let line: String =
                 line.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();

@@ -75,7 +75,7 @@ fn what_makes_no_sense_is_refused() {
     let fixture = Fixture::new();
     let job = "limit --job touch:32M --output output --work-dir work --dry-run";
     for (arguments, words) in [
-        ("limit --output output", "-- <COMMAND>"),
+        ("limit --output output", "<--job <JOB>|--command <CMD>|COMMAND>"),
         (&format!("{job} --over swap"), "swap has no usual range here"),
         (&format!("{job} --range 16M..256M"), "from no limit downwards"),
         (&format!("{job} --price 2000%"), "price"),
