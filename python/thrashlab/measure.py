@@ -271,7 +271,7 @@ def _words(command: Command | None) -> list[str]:
         return []
     words = [command] if isinstance(command, str) else [os.fspath(word) for word in command]
     if not any(words):
-        raise WrongUse(f"{command!r} is no command")
+        raise WrongUse(f"{command!r} is not a command")
     return words
 
 

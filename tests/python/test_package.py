@@ -272,7 +272,7 @@ def test_commands_are_timed_and_their_repetitions_are_a_frame(tmp_path):
     assert {point["panel"] for point in times} == {"short", "long"}
     failed = thrashlab.run(["sh", "-c", "exit 3"], output=tmp_path / "failed", **where)
     assert failed["rows"][0]["failure"] == "exit code 3"
-    with pytest.raises(thrashlab.WrongUse, match="no command"):
+    with pytest.raises(thrashlab.WrongUse, match="not a command"):
         thrashlab.run([], **where)
     with pytest.raises(thrashlab.CouldNotMeasure, match="no program"):
         thrashlab.run(["./no-such-program"], output=tmp_path / "none", **where)
