@@ -49,13 +49,15 @@ def answer(
     fine: tuple[int, ...] = (0,),
     text: str | None = None,
     events: bool = False,
+    words: Sequence[str] = (),
     **options: Any,
 ) -> Any:
     """What a command answers as JSON. `text` is its standard input.
 
-    `events` marks a command with events, which `progress` gets if it is a function.
+    `events` marks a command with events, which `progress` gets if it is a function. `words` follow
+    `--`: a command of the user.
     """
-    said = call([*command, "--json", *arguments(options)], progress, fine, text, events)
+    said = call([*command, "--json", *arguments(options)], progress, fine, text, events, words)
     return json.loads(said)
 
 
@@ -112,10 +114,12 @@ def call(
     fine: tuple[int, ...] = (0,),
     text: str | None = None,
     events: bool = False,
+    words: Sequence[str] = (),
 ) -> str:
     """Runs a command; returns its standard output, or raises its error."""
+    last = ["--", *words] if words else []
     with _Events(progress if events and callable(progress) else None) as listener:
-        return _call(command, progress, fine, text, listener)
+        return _call([*command, *listener.arguments, *last], progress, fine, text, listener)
 
 
 def _call(
@@ -126,7 +130,7 @@ def _call(
     events: _Events,
 ) -> str:
     process = subprocess.Popen(
-        [str(BINARY), *command, *events.arguments],
+        [str(BINARY), *command],
         pass_fds=events.passed,
         stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,12 +13,15 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ._binary import Progress, answer, answers, one
+from ._binary import Progress, answer, answers, call, one
+from .errors import WrongUse
 from .folders import data_folder
 from .frame import Results, load
 
 Names = str | Sequence[str]
 Seeds = int | str | Sequence[int]
+#: The words of a command, or a command line as it would be typed in a shell.
+Command = str | Sequence[str | os.PathLike[str]]
 _NUMBERS = count(1)
 
 
@@ -52,10 +57,19 @@ class Measured(Mapping[str, Any]):
         """The run files as tables."""
         return load(self.folder)
 
+    def charts(self) -> dict[str, dict[str, Any]]:
+        """The charts of its report as Vega-Lite specifications, by name.
+
+        `altair.Chart.from_dict(measured.charts()["commands"])` shows one in a notebook.
+        """
+        said = call(["report", str(self.folder), "--format", "vega", "--output", "-"], False)
+        return json.loads(said)
+
 
 def run(
-    load: Names | None = None,
+    command: Command | Mapping[str, Command] | None = None,
     *,
+    load: Names | None = None,
     subject: str | None = None,
     probe: str | None = None,
     job: str | None = None,
@@ -65,12 +79,15 @@ def run(
     progress: Progress = True,
     **options: Any,
 ) -> Measured:
-    """Measures how a trivial interaction responds under each load, against no load.
+    """Measures how long a command takes, or without one how a trivial interaction responds.
 
-    `settings` are the command's `--set`; further options are those of `thrashlab run`, such as
-    `quick=True`, `points=5`, `interval="1s"`.
+    `command` is the command's words or its line; of a mapping, by name, all are timed in turn and
+    compared with the first. `settings` are the command's `--set`; further options are those of
+    `thrashlab run`, such as `runs=5`, `prepare="make clean"`, `quick=True`, `interval="1s"`.
+    A command that fails is a result: the `failed` and `failure` of its row.
     """
-    folder = _folder(output, job.partition(":")[0] if job else probe or "response")
+    measure = "command" if command else job.partition(":")[0] if job else probe or "response"
+    folder = _folder(output, measure)
     asked: dict[str, Any] = {
         "load": load,
         "subject": subject,
@@ -78,12 +95,81 @@ def run(
         "job": job,
         "set": settings,
     }
+    named, words = ([], _words(command)) if not isinstance(command, Mapping) else (_named(command), [])
     summary = answer(
-        ["run"],
+        ["run", *named],
         progress=progress,
+        fine=(0, 1) if command else (0,),
         events=True,
+        words=words,
         output=folder,
         seeds=_seeds(seeds),
+        **asked,
+        **options,
+    )
+    return Measured(summary, folder)
+
+
+def ab(
+    factor: str,
+    a: Any,
+    b: Any,
+    command: Command | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    progress: Progress = True,
+    **options: Any,
+) -> Measured:
+    """Compares two levels of one factor by turns until it is certain how they differ.
+
+    `ab("command", "./old", "./new")`, `ab("sysctl.vm.swappiness", 60, 10, ["./bench"])`. Further
+    options are those of `thrashlab ab`, such as `load="cpuload"`, `margin="5%"`, `max_blocks=20`.
+    The verdict is in the `cells` of the answer's `comparison`.
+    """
+    folder = _folder(output, "ab")
+    summary = answer(
+        ["ab", factor, _level(a), _level(b)],
+        progress=progress,
+        fine=(0, 1),
+        events=True,
+        words=_words(command),
+        output=folder,
+        set=settings,
+        **options,
+    )
+    return Measured(summary, folder)
+
+
+def limit(
+    command: Command | None = None,
+    *,
+    job: str | None = None,
+    price: float | str | None = None,
+    over: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    progress: Progress = True,
+    **options: Any,
+) -> Measured:
+    """Finds the limit of memory, or of `over`, at which a command or a job begins to pay, and dies.
+
+    `price` is the acceptable extra cost: `"5%"`, or 0.05. Further options are those of
+    `thrashlab limit`, such as `budget=12`.
+    """
+    folder = _folder(output, "limit")
+    asked: dict[str, Any] = {
+        "job": job,
+        "price": f"{price * 100:g}%" if isinstance(price, float) else price,
+        "over": over,
+        "set": settings,
+    }
+    summary = answer(
+        ["limit"],
+        progress=progress,
+        events=True,
+        words=_words(command),
+        output=folder,
         **asked,
         **options,
     )
@@ -177,6 +263,31 @@ def doctor(
     asked: dict[str, Any] = {"for": watch, "from": source, "replay": replay}
     found = answers(["doctor"], progress=progress, **asked, **options)
     return found[0] if len(found) == 1 else found
+
+
+def _words(command: Command | None) -> list[str]:
+    """A command as it follows `--`: its words, or its line as one."""
+    if command is None:
+        return []
+    words = [command] if isinstance(command, str) else [os.fspath(word) for word in command]
+    if not any(words):
+        raise WrongUse(f"{command!r} is not a command")
+    return words
+
+
+def _line(command: Command) -> str:
+    return command if isinstance(command, str) else shlex.join(_words(command))
+
+
+def _named(commands: Mapping[str, Command]) -> list[str]:
+    """Several commands, by name, as options."""
+    pairs = commands.items()
+    return [word for name, it in pairs for word in (f"--command={_line(it)}", f"--name={name}")]
+
+
+def _level(level: Any) -> str:
+    """A level of a factor; a sequence is the words of a command."""
+    return _line(level) if isinstance(level, Sequence) else str(level)
 
 
 def _folder(output: str | os.PathLike[str] | None, name: str) -> Path:

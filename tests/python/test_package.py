@@ -29,7 +29,7 @@ def runs(tmp_path_factory):
     """A folder of short runs on this host."""
     folder = tmp_path_factory.mktemp("runs")
     measured = thrashlab.run(
-        "cpuload",
+        load="cpuload",
         subject="host",
         interval="100ms",
         points=4,
@@ -104,7 +104,7 @@ def test_errors_have_the_words_of_the_command_line(thrashlab_binary):
     for command, ask in [
         (["compare", "none"], lambda: thrashlab.compare("none")),
         (["mmu", "run", "none"], lambda: thrashlab.mmu.simulate("none")),
-        (["run", "--load", "none"], lambda: thrashlab.run("none")),
+        (["run", "--load", "none"], lambda: thrashlab.run(load="none")),
     ]:
         told = thrashlab_binary(*command).stderr.strip()
         with pytest.raises(thrashlab.WrongUse) as raised:
@@ -198,7 +198,7 @@ def test_progress_is_told_as_events(tmp_path):
 STOPPED = """
 import sys, thrashlab
 try:
-    thrashlab.run("cpuload", subject="host", interval="1s", points=500, output=sys.argv[1],
+    thrashlab.run(load="cpuload", subject="host", interval="1s", points=500, output=sys.argv[1],
                   work_dir=sys.argv[2], progress=lambda event: print(event["event"], flush=True))
 except KeyboardInterrupt:
     print("stopped", flush=True)
@@ -257,3 +257,32 @@ def test_results_go_into_a_database_once(runs):
         count = connection.scalar(sqlalchemy.text("select count(*) from thrashlab_counters"))
     assert found == [(name, "before", len(all), sum(all), 1) for name, all in sums.items()]
     assert count == len(results.counters)
+
+
+def test_commands_are_timed_and_their_repetitions_are_a_frame(tmp_path):
+    where = {"subject": "host:mem=64M", "work_dir": tmp_path, "progress": False, "runs": 4}
+    commands = {"short": ["sleep", "0.01"], "long": "sleep 0.1"}
+    measured = thrashlab.run(commands, output=tmp_path / "runs", **where)
+    short, long = measured["rows"]
+    assert (short["command"], long["command"]) == ("short", "long")
+    assert long["to_first"]["ratio"] > 3 and long["failed"] == 0
+    work = measured.load().work.to_pandas()
+    assert work.groupby("item").size().to_dict() == {"short": 4, "long": 4}
+    times = measured.charts()["commands"]["data"]["values"]
+    assert {point["panel"] for point in times} == {"short", "long"}
+    failed = thrashlab.run(["sh", "-c", "exit 3"], output=tmp_path / "failed", **where)
+    assert failed["rows"][0]["failure"] == "exit code 3"
+    with pytest.raises(thrashlab.WrongUse, match="not a command"):
+        thrashlab.run([], **where)
+    with pytest.raises(thrashlab.CouldNotMeasure, match="no program"):
+        thrashlab.run(["./no-such-program"], output=tmp_path / "none", **where)
+
+
+def test_two_commands_are_compared_by_turns(tmp_path):
+    where = {"subject": "host:mem=64M", "work_dir": tmp_path, "progress": False}
+    options = {"blocks": 4, "settings": {"command.runs": 2}, "output": tmp_path / "runs"}
+    measured = thrashlab.ab("command", "sleep 0.01", ["sleep", "0.1"], **options, **where)
+    assert measured["blocks"] == 4
+    assert [cell["verdict"] for cell in measured["comparison"]["cells"]] == ["regression"]
+    assert len(measured.load().runs) == 8
+    assert len(measured.charts()["looks"]["data"]["values"]) == 1

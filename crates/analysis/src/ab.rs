@@ -1,7 +1,8 @@
 //! The decision after each look at a growing comparison of two levels, and why it ends.
 
+use model::{Manifest, ManifestAb};
 use serde::Serialize;
-use stats::{Settings, Verdict};
+use stats::{Look, Settings, Verdict};
 
 use crate::comparison::{Cell, Comparison, Outcome, Request, compare};
 use crate::{Dataset, OUTCOME, Refused, Standing, Trial};
@@ -16,7 +17,7 @@ pub struct AbRequest {
     /// Ratios from 1 / (1 + margin) to 1 + margin do not matter.
     pub margin: f64,
     /// The planned looks; the chance of a wrong verdict at any of them is at most α.
-    pub looks: Vec<stats::Look>,
+    pub looks: Vec<Look>,
 }
 
 /// What a look showed.
@@ -53,6 +54,42 @@ pub enum Stop {
 }
 
 impl AbRequest {
+    /// The request of a comparison of which a manifest has the looks; `None` of other experiments.
+    pub fn of_manifest(manifest: &Manifest) -> Option<Self> {
+        let ab = manifest.ab.as_ref()?;
+        let looks = ab.looks.iter().map(|(blocks, level)| Look { blocks: *blocks, level: *level });
+        Some(Self {
+            factor: manifest.factors.first()?.name.clone(),
+            response: manifest.responses.first()?.clone(),
+            margin: ab.margin,
+            looks: looks.collect(),
+        })
+    }
+
+    /// The looks for a manifest; `alpha` is the chance of a wrong verdict over all of them.
+    pub fn recorded(&self, alpha: f64) -> ManifestAb {
+        let looks = self.looks.iter().map(|look| (look.blocks, look.level)).collect();
+        ManifestAb { margin: self.margin, alpha, looks }
+    }
+
+    /// The looks that the runs of a dataset allow, up to the one that ends the comparison. Fails as
+    /// [`compare`].
+    pub fn all_looks(&self, set: &Dataset) -> Result<Vec<AbLook>, Refused> {
+        let mut all = Vec::new();
+        for (position, look) in self.looks.iter().enumerate() {
+            let trials = self.seen(set, look.blocks).trials;
+            let counts = trials.iter().filter(|trial| trial.standing() != Standing::Excluded);
+            if counts.count() < 2 * look.blocks as usize {
+                break;
+            }
+            all.push(self.look(set, position)?);
+            if all.last().is_some_and(|found| found.stop.is_some()) {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
     /// The look at this position, with the runs of its blocks. Fails as [`compare`].
     pub fn look(&self, set: &Dataset, position: usize) -> Result<AbLook, Refused> {
         let look = self.looks[position];
@@ -79,18 +116,7 @@ impl AbRequest {
     /// The look at which a dataset ends the comparison; `None` if runs are missing before that.
     /// Fails as [`compare`].
     pub fn last_look(&self, set: &Dataset) -> Result<Option<AbLook>, Refused> {
-        for (position, look) in self.looks.iter().enumerate() {
-            let trials = self.seen(set, look.blocks).trials;
-            let counts = trials.iter().filter(|trial| trial.standing() != Standing::Excluded);
-            if counts.count() < 2 * look.blocks as usize {
-                return Ok(None);
-            }
-            let found = self.look(set, position)?;
-            if found.stop.is_some() {
-                return Ok(Some(found));
-            }
-        }
-        Ok(None)
+        Ok(self.all_looks(set)?.pop().filter(|look| look.stop.is_some()))
     }
 
     /// The runs of the first blocks, with the deciding response as a whole: its parts would make

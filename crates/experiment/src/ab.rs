@@ -52,7 +52,8 @@ impl Ab {
         let response = plan.responses[0].clone();
         let request = AbRequest { factor, response, margin, looks };
         let folder = named_or(output, &name);
-        let experiment = experiment(typed, &name, &home, folder)?;
+        let mut experiment = experiment(typed, &name, &home, folder)?;
+        experiment.ab = Some(request.recorded(AB_ALPHA));
         experiment.planned()?;
         Ok(Self {
             experiment,
@@ -88,7 +89,9 @@ impl Ab {
                 break;
             }
             let folder = named_or(None, &format!("{}-{number}", self.name));
-            self.experiment = experiment(&self.typed, &self.name, &self.home, folder)?;
+            let mut next = experiment(&self.typed, &self.name, &self.home, folder)?;
+            next.ab = self.experiment.ab.take();
+            self.experiment = next;
         }
         Ok(())
     }

@@ -39,6 +39,7 @@ pub(crate) fn manifest(plan: &Plan, text: &str) -> Manifest {
         aliases: aliases(plan),
         runs: plan.runs().into_iter().map(|(_, run)| run).collect(),
         sweep: None,
+        ab: None,
         plan: text.to_owned(),
     }
 }

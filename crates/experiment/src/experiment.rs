@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use model::{Manifest, ManifestRun};
+use model::{Manifest, ManifestAb, ManifestRun};
 
 use crate::carry_out::{Carried, aliases, factors, manifest};
 use crate::cell_list::bound_to_host;
@@ -41,6 +41,8 @@ pub struct Experiment {
     /// Base folder of the plan's paths.
     plan_folder: PathBuf,
     text: String,
+    /// The looks of a comparison that is looked at as it grows.
+    pub(crate) ab: Option<ManifestAb>,
     /// The folder's earlier manifest.
     former: Option<Manifest>,
 }
@@ -61,13 +63,20 @@ impl Experiment {
         if changes.aa {
             plan = plan.against_itself();
         }
-        Ok(Self { folder: named_or(output, &plan.name), plan_folder, plan, text, former: None })
+        Ok(Self {
+            folder: named_or(output, &plan.name),
+            plan_folder,
+            plan,
+            text,
+            ab: None,
+            former: None,
+        })
     }
 
     /// An experiment of a plan that was built here, with its text. Its paths begin in the current
     /// folder.
     pub(crate) fn of_plan(plan: Plan, text: String, folder: PathBuf) -> Self {
-        Self { plan, text, folder, plan_folder: PathBuf::new(), former: None }
+        Self { plan, text, folder, plan_folder: PathBuf::new(), ab: None, former: None }
     }
 
     /// The resolved manifest of the plan. The error names what cannot be set.
@@ -117,7 +126,8 @@ impl Experiment {
 
     /// Writes the manifest of the plan, with the folder's earlier runs.
     pub(crate) fn record(&self) -> Result<()> {
-        let manifest = with_former(manifest(&self.plan, &self.text), self.former.as_ref());
+        let planned = Manifest { ab: self.ab.clone(), ..manifest(&self.plan, &self.text) };
+        let manifest = with_former(planned, self.former.as_ref());
         match self.former.as_ref() == Some(&manifest) {
             true => Ok(()),
             false => write_manifest(&manifest, &self.folder),

@@ -351,6 +351,7 @@ fn a_folder_has_its_levels_and_whoever_asks_can_stop() {
         aliases: Vec::new(),
         runs: vec![run("b"), run("a")],
         sweep: None,
+        ab: None,
         plan: String::new(),
     };
     manifest::write(&manifest, folder.path()).unwrap();

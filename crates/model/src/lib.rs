@@ -31,7 +31,9 @@ pub use line::{
 };
 pub use line_text::LineError;
 pub use machine::{Accel, DiskSpec, MachineSpec, MmuSpec, SandboxSpec, VmSpec};
-pub use manifest::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep};
+pub use manifest::{
+    MANIFEST_SCHEMA, Manifest, ManifestAb, ManifestFactor, ManifestRun, ManifestSweep,
+};
 pub use run::{Run, RunEncoder, RunError, RunFault};
 pub use sample::{Censored, CensoredDelays, HistogramRecord, Observation, SampleRecord};
 pub use script::{Command, Script, Tools};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const MANIFEST_SCHEMA: u32 = 1;
 
 /// All runs of an experiment in order, done or not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Format version.
     pub schema: u32,
@@ -28,8 +28,22 @@ pub struct Manifest {
     /// The levels of a sweep, whose first factor is the swept parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<ManifestSweep>,
+    /// The looks of a comparison that was looked at as it grew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ab: Option<ManifestAb>,
     /// The plan as its author wrote it (TOML).
     pub plan: String,
+}
+
+/// The looks at a growing comparison of two levels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ManifestAb {
+    /// Ratios from 1 / (1 + margin) to 1 + margin do not matter.
+    pub margin: f64,
+    /// Chance of a wrong verdict over all looks.
+    pub alpha: f64,
+    /// The planned looks, each with the number of blocks before it and its own level α.
+    pub looks: Vec<(u32, f64)>,
 }
 
 /// The levels of a sweep.

@@ -81,6 +81,7 @@ mod tests {
                 seed: 1,
             }],
             sweep: None,
+            ab: None,
             plan: "name = \"x\"\n".to_owned(),
         };
         let below = folder.path().join("below");

@@ -54,6 +54,7 @@ fn an_ensemble_is_compared_seed_by_seed() {
         aliases: Vec::new(),
         runs,
         sweep: None,
+        ab: None,
         plan: String::new(),
     };
     manifest::write(&plan, folder.path()).unwrap();

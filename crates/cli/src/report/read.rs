@@ -5,6 +5,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use analysis::Dataset;
+use analysis::ab::{AbLook, AbRequest};
 use analysis::attribution::{Options, attribute};
 use analysis::comparison::{Comparison, Request, compare};
 use anyhow::Context;
@@ -28,6 +29,8 @@ pub(super) struct Results {
     /// Of each input its curves, if it is a sweep.
     curves: Vec<Option<Curves>>,
     comparison: Option<Comparison>,
+    /// The looks at a growing comparison, if it is the only input.
+    looks: Vec<AbLook>,
     notes: Vec<String>,
     /// Runs that need not be read again, by the paths of their files.
     known: BTreeMap<PathBuf, Run>,
@@ -50,6 +53,11 @@ impl Results {
             _ => None,
         });
         let several = whats.len() > 1;
+        if !several && let Some(last) = results.looks.last() {
+            results.comparison = Some(last.comparison.clone());
+            return Ok(results);
+        }
+        results.looks.clear();
         if several || factor.is_some() {
             let sets: Vec<Dataset> = sets.into_iter().flatten().collect();
             let settings = Settings { margin, ..Settings::default() };
@@ -93,6 +101,14 @@ impl Results {
             let mut read = read.with_context(|| format!("read {what}"))?;
             read.name.clone_from(&name);
             set = Some(read);
+        }
+        if let (Some(set), Some(request)) =
+            (&set, planned.as_ref().and_then(AbRequest::of_manifest))
+        {
+            match request.all_looks(set) {
+                Ok(looks) => self.looks = looks,
+                Err(why) => self.notes.push(format!("{name}: nothing was compared: {why}.")),
+            }
         }
         if let Some(manifest) = planned {
             let command = match (&manifest.sweep, curves.is_some()) {
@@ -192,6 +208,7 @@ impl Results {
         Material {
             inputs,
             comparison: self.comparison.take(),
+            looks: mem::take(&mut self.looks),
             notes: mem::take(&mut self.notes),
             machines: shipped.map(|description| description.machine).collect(),
         }

@@ -9,6 +9,7 @@
 mod skip;
 
 mod answer;
+mod commands;
 mod conditions;
 mod guest;
 mod killed;

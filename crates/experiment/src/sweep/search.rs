@@ -166,6 +166,7 @@ impl Sweep {
                 unit: plan.quantity.unit().to_owned(),
                 refused: self.refused.clone(),
             }),
+            ab: None,
             plan: plan.text(),
         }
     }

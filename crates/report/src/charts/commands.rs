@@ -1,4 +1,5 @@
-//! The time of each command of a session under each load: every invocation, and the median.
+//! The time of each command of a session or of the user under each load: every invocation, and the
+//! median.
 
 use model::{Line, Observation, WorkRecord};
 use serde_json::{Value, json};
@@ -13,12 +14,21 @@ use render::{Cell, Table};
 
 const MOST_POINTS: usize = 2400;
 const MOST_OF_ONE: usize = 80;
+/// How an invocation ended, with its colour and shape.
+const KINDS: [(&str, &str, &str); 4] = [
+    ("first time", "#e08a00", "diamond"),
+    ("again", "#2f8fcf", "circle"),
+    ("failed", "#999999", "cross"),
+    ("not finished", "#d55e00", "triangle-up"),
+];
 
 pub(super) struct Invocations<'a> {
     /// The command, and its session if there are several.
     pub(super) panel: String,
     pub(super) load: &'a str,
     works: Vec<&'a WorkRecord>,
+    /// Of a command of the user: no user issued it, and failures end it.
+    is_repetition: bool,
 }
 
 impl Invocations<'_> {
@@ -40,20 +50,32 @@ pub(super) fn invocations<'a>(data: &'a Data<'_>) -> Vec<Invocations<'a>> {
 }
 
 fn of_session<'a>(jobs: &JobRuns<'a>, label: &str) -> Vec<Invocations<'a>> {
-    let commands = jobs.job.script.iter().flat_map(|script| &script.commands);
     let loads = jobs.by_load();
     let mut all = Vec::new();
-    for command in commands {
+    for name in names(jobs) {
         all.extend(loads.iter().map(|(load, runs)| {
             let works = runs.iter().flat_map(|run| &run.lines).filter_map(|line| match line {
-                Line::Work(work) if work.item == command.name => Some(&**work),
+                Line::Work(work) if work.item == name => Some(&**work),
                 _ => None,
             });
-            Invocations { panel: panel(&command.name, label), load, works: works.collect() }
+            let is_repetition = jobs.job.is_command();
+            Invocations { panel: panel(name, label), load, works: works.collect(), is_repetition }
         }));
     }
     all.retain(|one| !one.works.is_empty());
     all
+}
+
+/// The commands of a script, or those of the user, in order of first occurrence.
+fn names<'a>(jobs: &JobRuns<'a>) -> Vec<&'a str> {
+    if let Some(script) = &jobs.job.script {
+        return script.commands.iter().map(|command| command.name.as_str()).collect();
+    }
+    let lines = jobs.runs.iter().flat_map(|run| &run.lines);
+    distinct(lines.filter_map(|line| match line {
+        Line::Work(work) => Some(work.item.as_str()),
+        _ => None,
+    }))
 }
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
@@ -76,7 +98,15 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
         let counts = [times_ns.len().into(), unfinished.into()];
         table.row([panel, load].into_iter().chain(counts).chain([0.5, 1.0].map(quantile)));
     }
+    let is_drawn = |kind: &&(&str, &str, &str)| values.iter().any(|it| it["which"] == kind.0);
+    let kinds: Vec<_> = KINDS.iter().filter(is_drawn).collect();
+    let [names, colours, shapes] = [
+        kinds.iter().map(|kind| kind.0).collect::<Vec<_>>(),
+        kinds.iter().map(|kind| kind.1).collect(),
+        kinds.iter().map(|kind| kind.2).collect(),
+    ];
     let parts = json!({
+        "kinds": names, "colours": colours, "shapes": shapes,
         "values": values, "domain": domain(&every_ns), "ticks": ticks(&every_ns),
         "columns": if order.len() < 3 { 2 } else { 3 }, "order": order,
         "loads": distinct(all.iter().map(|one| one.load)),
@@ -90,11 +120,16 @@ fn drawn(one: &Invocations<'_>, times_ns: &[Observation], most: usize) -> Vec<Va
         let work = one.works[index];
         let which = match (work.completed_ns, work.pass) {
             (None, _) => "not finished",
+            _ if one.is_repetition && work.failure.is_some() => "failed",
             (Some(_), 0) => "first time",
             _ => "again",
         };
+        let who = match one.is_repetition {
+            true => format!("repetition {}", work.pass + 1),
+            false => format!("user {}", work.worker),
+        };
         json!({ "panel": one.panel, "load": one.load, "time": rounded(times_ns[index].value),
-                "which": which, "who": format!("user {}", work.worker) })
+                "which": which, "who": who })
     };
     let mut values: Vec<Value> = thinned(times_ns, most).into_iter().map(point).collect();
     values.extend(bounded_median(times_ns).map(

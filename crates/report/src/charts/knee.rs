@@ -8,7 +8,8 @@ use super::scale::{powers_of_two, rounded, ticks};
 use super::template::duration;
 use crate::SweepView;
 use crate::sweep_text::Amounts;
-use render::{Cell, Table};
+use analysis::sweep::Priced;
+use render::{Cell, Table, format};
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let sweeps = data.material.inputs.iter().filter_map(|input| input.sweep.as_ref());
@@ -40,8 +41,15 @@ fn of_sweep(view: &SweepView<'_>) -> Option<(Value, Table)> {
     }
     let mut parts = axes(view);
     let knees = knees(view, &amounts);
-    let bands = [", the band is the knee's interval", "; there is no knee"];
-    parts["band"] = bands[usize::from(knees.is_empty())].into();
+    let band = match (knees.is_empty(), first.found.priced.is_some()) {
+        (false, _) => ", the band is the knee's interval",
+        (true, false) => "; there is no knee",
+        (true, true) => "; the price is certainly reached nowhere",
+    };
+    parts["band"] = band.into();
+    if let Some(priced) = first.found.priced.as_ref().filter(|_| !several) {
+        limit_parts(priced, &amounts, &mut parts);
+    }
     parts["knees"] = json!(Some(knees).filter(|knees| !knees.is_empty()));
     parts["values"] = values.into();
     parts["by"] = json!(view.by);
@@ -54,16 +62,39 @@ fn of_sweep(view: &SweepView<'_>) -> Option<(Value, Table)> {
 fn knees(view: &SweepView<'_>, amounts: &Amounts<'_>) -> Vec<Value> {
     let mut found = Vec::new();
     for row in &view.rows {
-        let Some(knee) = row.found.shape.knee() else { continue };
-        let (low, high) = (knee.low.min(knee.high), knee.low.max(knee.high));
+        let knee = match &row.found.priced {
+            Some(priced) => priced.knee.map(|knee| (knee.level, knee.low, knee.high)),
+            None => row.found.shape.knee().map(|knee| (knee.level, knee.low, knee.high)),
+        };
+        let Some((level, low, high)) = knee else { continue };
+        let (low, high) = (low.min(high), low.max(high));
         let name = if row.label.is_empty() { String::new() } else { format!("{}: ", row.label) };
-        let [at, from, to] = [knee.level, low, high].map(|level| amounts.level(level));
+        let [at, from, to] = [level, low, high].map(|level| amounts.level(level));
         found.push(json!({
-            "row": row.label, "knee": knee.level, "from": low, "to": high,
+            "row": row.label, "knee": level, "from": low, "to": high,
             "text": format!("knee {at}"), "tip": format!("{name}knee at {at} [{from}, {to}]"),
         }));
     }
     found
+}
+
+/// Price, recommended limit and the bracket of death of a limit.
+fn limit_parts(priced: &Priced, amounts: &Amounts<'_>, parts: &mut Value) {
+    let price = format::share(priced.price);
+    let within = priced.base_cost * (1.0 + priced.price);
+    let text = format!("without a limit + {price}");
+    parts["price"] = json!([{ "price": within, "text": text }]);
+    let recommended = priced.recommended.map(|it| {
+        let text = format!("recommended {}", amounts.level(it.level));
+        json!([{ "recommended": it.level, "text": text, "tip": text }])
+    });
+    parts["recommended"] = json!(recommended);
+    let death = priced.death.as_ref().map(|death| {
+        let [first, last] = [death.first, death.last].map(|level| amounts.level(level));
+        let tip = format!("at {first} it dies ({}), at {last} it lives", death.reason);
+        json!([{ "from": death.first, "to": death.last, "text": "dies", "tip": tip }])
+    });
+    parts["death"] = json!(death);
 }
 
 fn axes(view: &SweepView<'_>) -> Value {

@@ -13,6 +13,7 @@ mod forest;
 mod heat;
 mod interaction;
 mod knee;
+mod looks;
 mod matrix;
 mod scale;
 mod split;
@@ -70,6 +71,7 @@ macro_rules! kinds {
 kinds! {
     matrix "matrix" "responsiveness" "Responsiveness, load by load";
     verdicts "comparison" "comparison" "What differs, by how much";
+    looks "looks" "comparison" "The ratio, look by look";
     forest "ratios" "responsiveness" "Times the time without load";
     strips "samples" "responsiveness" "Every response, in the order of time";
     ecdf "ecdf" "responsiveness" "How long responses take, as distributions";

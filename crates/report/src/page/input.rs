@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::ab::AbLook;
 use analysis::attribution::Attribution;
 use analysis::comparison::Comparison;
 use analysis::responsiveness::Matrix;
@@ -26,6 +27,8 @@ pub struct Material<'a> {
     pub inputs: Vec<Input<'a>>,
     /// The comparison of the results, or of the levels of an experiment's only factor.
     pub comparison: Option<Comparison>,
+    /// The looks at that comparison as it grew, up to the one that ended it; else none.
+    pub looks: Vec<AbLook>,
     /// What is missing from the report, and why.
     pub notes: Vec<String>,
     /// Machines that a command can name, with their default settings.

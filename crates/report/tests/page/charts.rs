@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use analysis::ab::{AbLook, Stop};
+use analysis::sweep::{Curve, Point, PriceSettings, Settings, find};
 use render::Document;
 use report::charts::ALL;
 use report::page::{Material, report};
 
 use super::made_up::{curves, experiment, folder, run, sweep, two_kernels, written};
-use super::made_up_jobs::{memory, session};
+use super::made_up_jobs::{command, memory, session};
 
 /// Commands of a session, and passes of work on memory, each with and without a load.
 fn jobs() -> report::page::Input<'static> {
@@ -117,11 +119,78 @@ fn one_folder_is_drawn_beside_its_own_baseline() {
     assert!(made.charts().all(|chart| chart.name != "matrix"), "one column says nothing");
 }
 
+/// Two looks at the comparison of a material.
+fn looks(material: &Material<'_>) -> Vec<AbLook> {
+    let look = |blocks, stop| AbLook {
+        blocks,
+        most_blocks: 40,
+        looks: 12,
+        level: 0.01,
+        stop,
+        comparison: material.comparison.clone().unwrap(),
+    };
+    vec![look(4, None), look(6, Some(Stop::Different))]
+}
+
+#[test]
+fn the_ratio_is_drawn_look_by_look_and_the_reason_of_its_end_is_at_the_head() {
+    let mut material = two_kernels();
+    material.looks = looks(&material);
+    let made = report(&material);
+    let points = spec(&made, "looks")["data"]["values"].as_array().unwrap().clone();
+    let blocks: Vec<u64> = points.iter().map(|point| point["blocks"].as_u64().unwrap()).collect();
+    assert_eq!(blocks, [4, 6]);
+    assert!(points.iter().all(|point| point["ratio"].as_f64().unwrap() > 1.0), "{points:?}");
+    let reason = "Stopped after 6 of at most 40 blocks: the difference is certain.";
+    assert!(made.verdicts.iter().any(|verdict| verdict.text == reason), "{:?}", made.verdicts);
+}
+
+#[test]
+fn a_limit_is_drawn_with_its_price_its_recommendation_and_the_limit_at_which_it_dies() {
+    let levels = [(64.0, Some(100.0)), (32.0, Some(101.0)), (16.0, Some(300.0)), (8.0, None)];
+    let point = |(level, cost): (f64, Option<f64>), pass: u32| Point {
+        level: level * 1_048_576.0,
+        cost: cost.map(|cost| cost * (1.0 + 0.001 * f64::from(pass))),
+        pass,
+        ..Point::default()
+    };
+    let points = (0..4).flat_map(|pass| levels.into_iter().map(move |level| point(level, pass)));
+    let curve = Curve {
+        parameter: "sandbox.memory".to_owned(),
+        level_unit: "bytes".to_owned(),
+        cost_unit: "ns".to_owned(),
+        points: points.collect(),
+        ..Curve::default()
+    };
+    let curves = vec![(String::new(), curve)];
+    let mut input = sweep(&curves);
+    let price = Some(PriceSettings { price: 0.1, most: 10.0 });
+    let found = find(&curves[0].1, &Settings { price, ..Settings::default() });
+    input.sweep.as_mut().unwrap().rows[0].found = found;
+    let material = alone(input);
+    let text = spec(&report(&material), "knee").to_string();
+    for part in ["without a limit + 10 %", "recommended 32M", "dies", "knee "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn repetitions_of_a_command_of_the_user_are_drawn_and_its_sentence_is_at_the_head() {
+    let material = alone(folder("one", vec![command("noload", 1), command("cpuload", 3)]));
+    let made = report(&material);
+    let points = spec(&made, "commands")["data"]["values"].as_array().unwrap().clone();
+    let of = |which: &str| points.iter().filter(|point| point["which"] == which).count();
+    assert_eq!((of("first time"), of("again"), of("failed")), (2, 14, 2));
+    let heads = |text: &str| made.verdicts.iter().any(|verdict| verdict.text.starts_with(text));
+    assert!(heads("./bench takes 100ms") && heads("./bench under cpuload"), "{:?}", made.verdicts);
+}
+
 #[test]
 fn every_kind_is_drawn_and_has_a_table_and_a_description() {
     let curves = curves();
     let mut material = two_kernels();
     material.inputs.extend([sweep(&curves), experiment(), jobs()]);
+    material.looks = looks(&material);
     let made = report(&material);
     let names: BTreeSet<&str> = made.charts().map(|chart| chart.name.as_str()).collect();
     for kind in ALL {

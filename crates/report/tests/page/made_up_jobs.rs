@@ -37,6 +37,21 @@ pub(crate) fn session(load: &str, factor: u64, is_stuck: bool) -> Run {
     Run::parse(text.as_bytes()).expect("a run file")
 }
 
+/// Nine repetitions of a command of the user, of which the last fails.
+pub(crate) fn command(load: &str, factor: u64) -> Run {
+    let mut text = header(&format!("run-{load}"), load, 1, r#""name":"command","version":1"#);
+    for pass in 0..9 {
+        let started_ns = pass * 1_000_000_000;
+        let end_ns = started_ns + 100_000_000 * factor + pass % 2;
+        let failure = if pass == 8 { r#","failure":"exit code 1""# } else { "" };
+        let _ = writeln!(
+            text,
+            r#"{{"kind":"work","at_ns":{end_ns},"worker":0,"pass":{pass},"item":"./bench","started_ns":{started_ns},"completed_ns":{end_ns},"usage":{{"user_ns":1000000}}{failure}}}"#
+        );
+    }
+    Run::parse(text.as_bytes()).expect("a run file")
+}
+
 /// Work on memory under a load with these costs of a touch in ns, a pass each.
 pub(crate) fn memory(load: &str, seed: u64, costs_ns: &[u64]) -> Run {
     let job = r#""name":"vmtest","version":1,"params":{"size":16777216,"process_size":2097152}"#;

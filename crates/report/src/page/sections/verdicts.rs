@@ -1,19 +1,24 @@
 //! The verdicts and facts at the head of a report.
 
+use std::collections::BTreeMap;
+
 use analysis::{Setup, distinct, seeds, seeds_text};
 use doctor::{Finding, Price, Severity};
 use itertools::Itertools;
 use render::{Tone, Verdict};
 
-use super::super::Input;
+use super::super::{Input, JobRuns};
 use crate::charts::{Data, found, tile_verdict};
 use crate::comparison::conclusion;
 use crate::diagnosis::{price_text, severity_word};
+use crate::job_document;
 
 const MOST_READINGS: usize = 6;
 
 pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
     let mut all: Vec<Verdict> = data.material.comparison.iter().map(conclusion).collect();
+    let last = data.material.looks.last();
+    all.extend(last.map(|look| Verdict { text: look.reason(), tone: Tone::Plain }));
     let prefixed = |prefix: &str, text: &str| match prefix {
         "" => text.to_owned(),
         prefix => format!("{prefix}: {text}"),
@@ -27,6 +32,7 @@ pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
         let tone = worst.unwrap_or(Tone::Good);
         all.push(Verdict { text: prefixed(&data.label(one), &one.matrix.reading), tone });
     }
+    all.extend(of_commands(data));
     for input in &data.material.inputs {
         let prefix = if data.material.inputs.len() == 1 { "" } else { &input.name };
         let plain = |text: String| Verdict { text: prefixed(prefix, &text), tone: Tone::Plain };
@@ -47,6 +53,15 @@ pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
         Verdict { text, tone: severity_word(worst.finding.severity()).1 }
     }));
     all
+}
+
+/// What each command of the user takes, unless the levels of an experiment were compared.
+fn of_commands(data: &Data<'_>) -> Vec<Verdict> {
+    let is_alone = |jobs: &&JobRuns<'_>| jobs.job.is_command() && jobs.cell.is_empty();
+    let jobs = data.jobs.iter().filter(is_alone);
+    jobs.flat_map(|jobs| job_document(&jobs.runs, BTreeMap::new(), false).verdicts)
+        .take(MOST_READINGS)
+        .collect()
 }
 
 pub(super) fn facts(data: &Data<'_>) -> Vec<(String, String)> {

@@ -1,0 +1,32 @@
+//! The commands of an ordinary user as they are typed: `run -- COMMAND`, `ab` and `limit`.
+
+use crate::guest::Guest;
+
+#[test]
+fn the_commands_of_an_ordinary_user_are_timed_compared_and_limited_as_typed() {
+    let test = "the_commands_of_an_ordinary_user_are_timed_compared_and_limited_as_typed";
+    let Some(mut guest) = Guest::for_long(test) else { return };
+    let files = "seq 1 400000 > big && printf '#!/bin/sh\nsleep 0.1\n' > a && \
+                 printf '#!/bin/sh\nsleep 0.3\n' > b && chmod +x a b";
+    guest.login("alice", files).expect(0, &[]);
+
+    // gzip refuses to overwrite what its first repetition created.
+    let run = guest.login("alice", "thrashlab run --runs 3 -- gzip -9 -k big");
+    run.expect(0, &[]).prints(&["sandbox of ", "gzip -9 -k big takes ", "private view"]);
+    guest.assert_nothing_left();
+
+    let ab =
+        guest.login("alice", "thrashlab ab command './a' './b' --blocks 4 --set command.runs=2");
+    ab.expect(0, &[]).prints(&["./b is a regression against ./a: elapsed_ns ×"]);
+    guest.assert_nothing_left();
+
+    let limit = guest.login("alice", "thrashlab limit --budget 6 --price 50% -- sort big");
+    limit.expect(0, &[]).prints(&["ecommended"]);
+    guest.assert_nothing_left();
+
+    let wrong = guest.login("alice", "thrashlab run --prepare 'echo why >&2; exit 3' -- true");
+    wrong.expect(3, &["the prepare command", "failed: exit code 3: why"]);
+    let doctor = guest.login("alice", "thrashlab doctor -- sh -c 'sort big > /dev/null; exit 5'");
+    doctor.expect(5, &["Over ", "the command ended with 5"]);
+    guest.assert_nothing_left();
+}
