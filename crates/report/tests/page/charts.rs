@@ -127,7 +127,7 @@ fn looks(material: &Material<'_>) -> Vec<AbLook> {
         looks: 12,
         level: 0.01,
         stop,
-        comparison: material.comparison.clone().unwrap(),
+        comparison: material.comparison.clone().expect("a comparison"),
     };
     vec![look(4, None), look(6, Some(Stop::Different))]
 }
