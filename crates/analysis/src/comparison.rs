@@ -137,7 +137,8 @@ pub struct Cell {
     pub stalls: Option<Stalls>,
     /// The kernel's tick, if all values are multiples of it.
     pub tick: Option<Tick>,
-    /// The parts of the difference of mean delays, if both arms have explained samples.
+    /// The parts of the difference of mean delays, or of mean times of a command, if both arms have
+    /// explained samples or repetitions.
     pub explained: Option<ExplainedDifference>,
     /// What a reader of this cell must know.
     pub notes: Vec<String>,

@@ -78,7 +78,7 @@ pub struct Trial {
     pub is_altered: bool,
     /// Doubts about its values, such as an undelivered load.
     pub problem: Option<String>,
-    /// The parts of its delays, in their order, if known.
+    /// The parts of its delays, or of the repetitions of its command, in their order, if known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<Explained>,
 }

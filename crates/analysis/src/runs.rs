@@ -10,7 +10,7 @@ use model::{
 use serde_json::Value;
 
 use crate::dataset::LOAD;
-use crate::explained::explain_run;
+use crate::explained::{Explained, explain_run, explain_work};
 use crate::memory_job::elapsed_ns;
 use crate::remarks::{delays, passes, works};
 use crate::repetitions::{Repetitions, repetition_ns};
@@ -92,8 +92,26 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
         values,
         environment: environment(header),
         meaning: meaning(header),
-        explained: explain_run(run).into_iter().map(|(_, explained)| explained).collect(),
+        explained: explained(run),
         ..of_ending(run, unfinished)
+    }
+}
+
+/// The parts of the delays of a probe, or of the counted repetitions of the only command.
+fn explained(run: &Run) -> Vec<Explained> {
+    let header = run.header.as_ref();
+    let is_of_command = header.is_some_and(|header| match &header.spec.measure {
+        Measure::Job(job) => job.is_command(),
+        _ => false,
+    });
+    if !is_of_command {
+        return explain_run(run).into_iter().map(|(_, explained)| explained).collect();
+    }
+    match &Repetitions::from_run(run)[..] {
+        [(_, only)] => {
+            only.counted.iter().filter_map(|work| Some(explain_work(work)?.explained)).collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Delays of whole process trees: the kernel reports each task of the machine as it ends.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 
@@ -19,7 +19,10 @@ const NO_ROOM: i32 = 105;
 #[derive(Debug)]
 pub struct EndedTasks {
     taskstats: Taskstats,
-    ended: Vec<EndedTask>,
+    /// Sums of what ended below a process, by its number. A task takes the sums below it along
+    /// when it ends, so that there are no more of them than processes with children that ended:
+    /// this memory is that of the sandbox.
+    below: BTreeMap<u32, Values>,
     /// Whether reports were lost since [`Self::forget`].
     has_lost: bool,
 }
@@ -31,14 +34,14 @@ impl EndedTasks {
         let cpus = fs::read_to_string(POSSIBLE_CPUS)?;
         let mut taskstats = Taskstats::open()?;
         taskstats.report_ends(cpus.trim(), ROOM_BYTES)?;
-        Ok(Self { taskstats, ended: Vec::new(), has_lost: false })
+        Ok(Self { taskstats, below: BTreeMap::new(), has_lost: false })
     }
 
     /// Reads the reports that are there, so that there is room for others.
     pub fn read(&mut self) {
         loop {
             match self.taskstats.ended() {
-                Ok(Some(task)) => self.ended.push(task),
+                Ok(Some(task)) => add(&mut self.below, task),
                 Ok(None) => break,
                 // The kernel continues with what it has room for.
                 Err(error) if error.raw_os_error() == Some(NO_ROOM) => self.has_lost = true,
@@ -53,7 +56,7 @@ impl EndedTasks {
     /// Forgets all tasks that ended before now.
     pub fn forget(&mut self) {
         self.read();
-        self.ended.clear();
+        self.below.clear();
         self.has_lost = false;
     }
 
@@ -61,30 +64,17 @@ impl EndedTasks {
     /// outlive their parent; `None` if there is none, or reports were lost.
     pub fn below(&mut self, process: u32) -> Option<Values> {
         self.read();
-        if self.has_lost {
-            return None;
-        }
-        let mut processes = BTreeSet::from([process]);
-        // A parent ends after its children, so a few rounds find all generations.
-        loop {
-            let known = processes.len();
-            let below = self.ended.iter().filter(|task| processes.contains(&task.parent));
-            let found: Vec<u32> = below.map(|task| task.pid).collect();
-            processes.extend(found);
-            if processes.len() == known {
-                break;
-            }
-        }
-        let below = self.ended.iter().filter(|task| processes.contains(&task.parent));
-        let mut sums: Option<Values> = None;
-        for task in below {
-            let sums = sums.get_or_insert_default();
-            for (name, value) in &task.delays {
-                let sum = sums.get(name).copied().unwrap_or(0);
-                sums.insert(name.clone(), sum.saturating_add(*value));
-            }
-        }
-        sums
+        self.below.get(&process).filter(|_| !self.has_lost).cloned()
+    }
+}
+
+/// Adds a task that ended, and all below it, to what is below its parent.
+fn add(below: &mut BTreeMap<u32, Values>, task: EndedTask) {
+    let children = below.remove(&task.pid).unwrap_or_default();
+    let sums = below.entry(task.parent).or_default();
+    for (name, value) in task.delays.into_iter().chain(children) {
+        let sum = sums.entry(name).or_default();
+        *sum = sum.saturating_add(value);
     }
 }
 
@@ -93,6 +83,18 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+
+    #[test]
+    fn what_is_below_a_task_goes_with_it_to_its_parent() {
+        let mut below = BTreeMap::new();
+        for (pid, parent, count) in [(13, 12, 1), (14, 12, 2), (12, 10, 4), (11, 10, 8), (30, 1, 9)]
+        {
+            let delays = [("cpu_count".into(), count)].into();
+            add(&mut below, EndedTask { pid, parent, delays });
+        }
+        assert_eq!(below.keys().copied().collect::<Vec<_>>(), [1, 10]);
+        assert_eq!(below[&10]["cpu_count"], 15);
+    }
 
     #[test]
     fn a_tree_that_ended_is_counted_and_others_are_not() {

@@ -13,6 +13,8 @@ use crate::explained::{Explained, ExplainedDifference, difference, is_counted};
 use crate::{Response, Standing, Trial};
 
 /// The response of a probe; a delay of 0, below the clock's resolution, counts as 1 ns.
+/// Responses that are divided into parts, where these are known.
+const EXPLAINED: [&str; 2] = [DELAY, "elapsed_ns"];
 const DELAY: &str = "delay_ns";
 
 /// Response, levels, part.
@@ -143,7 +145,7 @@ fn draft(
     let [first, other] = values;
     let (first, other) = (side(sides[0], first), side(sides[1], other));
     notes.extend(censored(&first, &other));
-    let is_delay = name == DELAY && part.is_none();
+    let is_time = EXPLAINED.contains(&&*name) && part.is_none();
     let cell = Cell {
         arm: second,
         unit,
@@ -153,7 +155,7 @@ fn draft(
         seeds: deterministic.then(|| seeds::seeds(sides, costs_of)).flatten(),
         stalls: None,
         tick: None,
-        explained: is_delay.then(|| explained(&chosen, paired_by, unit, alpha)).flatten(),
+        explained: is_time.then(|| explained(&chosen, paired_by, unit, alpha)).flatten(),
         response: name,
         levels,
         part,

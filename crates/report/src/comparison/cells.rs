@@ -198,12 +198,13 @@ const SHOWN_FROM: f64 = 0.02;
 
 pub(super) fn explained(view: &View) -> Vec<Block> {
     let found = || view.comparison.cells.iter().filter_map(|cell| Some((cell, explanation(cell)?)));
-    let Some((_, first)) = found().next() else { return Vec::new() };
+    let Some((cell, first)) = found().next() else { return Vec::new() };
+    let what = if cell.response == "delay_ns" { "delay" } else { "time" };
     let caption = format!(
-        "Where the differences of the mean delays come from, with {} intervals by t, each by itself",
+        "Where the differences of the mean {what}s come from, with {} intervals by t, each by itself",
         format::percent(first.confidence)
     );
-    let head = ["mean delay", "difference", "consists of"].map(str::to_owned);
+    let head = [format!("mean {what}"), "difference".to_owned(), "consists of".to_owned()];
     let rows = found().map(|(cell, explained)| {
         let [first, second] = [explained.delay.first_ns, explained.delay.second_ns]
             .map(|mean_ns| format::duration(mean_ns.trunc()));
