@@ -179,8 +179,17 @@ impl Runner<'_> {
             |words| self.prepared(words),
             limit_ns,
         );
-        let _ = self.running.set(started.map_err(Stop::Failed)?);
-        Ok(())
+        match started {
+            Ok(started) => {
+                let _ = self.running.set(started);
+                Ok(())
+            }
+            Err(why) => {
+                // What --setup did is undone; why the service failed says more than a second failure.
+                let _ = self.hook(Hook::Cleanup);
+                Err(Stop::Failed(why))
+            }
+        }
     }
 
     fn open(&self, input: &Path) -> Result<File, Stop> {

@@ -56,12 +56,15 @@ fn a_service_is_inside_the_limits_and_its_client_is_measured_outside() {
 fn a_service_that_dies_or_is_late_ends_its_run_with_its_last_words() {
     let fixture = Fixture::new();
     let ready = ["--ready", "output:up", "--start-limit", "400ms", "--client", "sleep 2"];
+    let cleanup = ["--cleanup", "echo cleaned > cleaned"];
     for (service, words) in [
         ("echo up; sleep 0.6; echo broken >&2; exit 7", "ended with code 7: up; broken"),
         ("echo almost; sleep 30", "is not ready after 400ms: almost"),
         ("echo no disk; exit 3", "ended with code 3: no disk"),
     ] {
-        let finished = fixture.finish(served(&fixture, service, &ready));
+        let arguments = [&ready[..], &cleanup].concat();
+        let finished = fixture.finish(served(&fixture, service, &arguments));
+        fs::remove_file(fixture.path().join("cleaned")).unwrap();
         assert!(matches!(finished.code(), Some(1 | 3)), "{finished:#?}");
         let run = fixture.run_file("001-noload");
         assert_eq!(run.status(), EndStatus::Failed, "{service}");
