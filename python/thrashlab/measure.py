@@ -152,7 +152,7 @@ def limit(
     progress: Progress = True,
     **options: Any,
 ) -> Measured:
-    """Finds the limit of memory, or of `over`, at which a command or a job begins to pay, and dies.
+    """Finds the limit of memory, or of `over`, at which a command or a job gets slower, and dies.
 
     `price` is the acceptable extra cost: `"5%"`, or 0.05. Further options are those of
     `thrashlab limit`, such as `budget=12`.
@@ -281,6 +281,8 @@ def _line(command: Command) -> str:
 
 def _named(commands: Mapping[str, Command]) -> list[str]:
     """Several commands, by name, as options."""
+    if not commands:
+        raise WrongUse("run: no command is named")
     pairs = commands.items()
     return [word for name, it in pairs for word in (f"--command={_line(it)}", f"--name={name}")]
 

@@ -42,8 +42,11 @@ impl Captured {
             // It would block; the pipe does not end, because this process can write to it.
             let Ok(count) = (&self.reader).read(&mut bytes) else { return };
             end.extend_from_slice(&bytes[..count]);
-            let surplus = end.len().saturating_sub(self.most_bytes);
-            end.drain(..surplus);
+            // Seldom, because all that is kept moves.
+            if end.len() > 2 * self.most_bytes {
+                let surplus = end.len() - self.most_bytes;
+                end.drain(..surplus);
+            }
         }
     }
 
@@ -55,7 +58,9 @@ impl Captured {
 
     /// What is kept.
     pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.end.borrow()).into_owned()
+        let end = self.end.borrow();
+        let surplus = end.len().saturating_sub(self.most_bytes);
+        String::from_utf8_lossy(&end[surplus..]).into_owned()
     }
 
     /// The last lines that are not empty, as one.

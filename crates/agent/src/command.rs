@@ -7,18 +7,21 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
+use counters::Sources;
 use keep::io_results::at;
 use keep::marked;
-use model::{EndStatus, JobSpec, Measure, WorkRecord};
+use model::{EndStatus, JobSpec, Measure, SubjectSpec, WorkRecord};
 use workloads::{
     Hook, LIMIT, Metric, Order, START_LIMIT, Service, WARMUP, Workload, commands, hook, is_there,
     longest_ns, metrics, repetitions, search_path, service,
 };
 
 use crate::assignment::{AgentError, Assignment};
+use crate::captured::Captured;
 use crate::children::{enter_groups, send};
 use crate::delays::Delays;
 use crate::issued::Issuer;
@@ -31,6 +34,8 @@ use crate::working::{self, Task};
 const COUNTERS_EVERY_NS: u64 = 100_000_000;
 /// Longest part of a command line in a message, in characters.
 const SHOWN_CHARS: usize = 200;
+/// The end of the hooks' output that is kept, in bytes.
+const HOOK_BYTES: usize = 4096;
 /// Name of a repetition's largest resident memory.
 const PEAK: &str = "peak_bytes";
 
@@ -50,9 +55,15 @@ pub(crate) fn run(
         };
         let wanted = Wanted { commands: &commands, metrics: &metrics, service: service.as_ref() };
         // In the process that waits for the commands: their ends are reported to it.
-        let delays = RefCell::new(Delays::open(&assignment.sources));
+        let is_outside =
+            service.is_some() || matches!(assignment.spec.subject, SubjectSpec::Group(_));
+        let delays = RefCell::new(match is_outside {
+            true => Delays::open(&Sources::machine(&assignment.sources.proc_root)),
+            false => Delays::open(&assignment.sources),
+        });
+        let hooks = Captured::new(HOOK_BYTES).ok().map(Rc::new);
         let running = OnceCell::new();
-        Runner { assignment, job: asked, wanted, side, folder, running, delays }.live()
+        Runner { assignment, job: asked, wanted, side, folder, running, hooks, delays }.live()
     };
     let ignores = ignores_failures(asked);
     let task = Task {
@@ -66,6 +77,11 @@ pub(crate) fn run(
         allowed_ns: longest_ns(asked),
         counters_every_ns: Some(COUNTERS_EVERY_NS),
         ends_by_failure: !ignores,
+        watched: match (&service, &assignment.spec.subject) {
+            (Some(_), _) => Some("a process of the service"),
+            (_, SubjectSpec::Group(_)) => Some("a process of the group"),
+            _ => None,
+        },
     };
     working::run(assignment, load, &task, live, out)
 }
@@ -117,6 +133,8 @@ struct Runner<'a> {
     side: Side<'a>,
     folder: PathBuf,
     running: OnceCell<RunningService>,
+    /// What the hooks write: also later, if they left something running.
+    hooks: Option<Rc<Captured>>,
     delays: RefCell<Delays>,
 }
 
@@ -203,7 +221,7 @@ impl Runner<'_> {
 
     fn hook(&self, which: Hook) -> Result<(), Stop> {
         let Some(words) = hook(self.job, which) else { return Ok(()) };
-        let issuer = Issuer::new().beside(self.running.get().map(|service| &service.output));
+        let issuer = Issuer::keeping(self.hooks.clone()).beside(self.service_output());
         let mut work = WorkRecord::default();
         let mut command = self.command(&words, &issuer)?;
         work.started_ns = sys::clock::monotonic_ns();
@@ -216,6 +234,10 @@ impl Runner<'_> {
                 Err(Stop::Failed(format!("the {name} command {line:?} failed: {why}")))
             }
         }
+    }
+
+    fn service_output(&self) -> Option<Rc<Captured>> {
+        self.running.get().map(|service| service.output.clone())
     }
 
     /// All passes and what follows them; returns the first failure.
@@ -233,7 +255,9 @@ impl Runner<'_> {
             true => Issuer::new(),
             false => Issuer::with_output()?,
         };
-        let issuer = issuer.beside(self.running.get().map(|service| &service.output));
+        let is_over = || self.running.get().is_some_and(|service| service.death().is_some());
+        let issuer = issuer.beside(self.hooks.iter().cloned().chain(self.service_output()));
+        let issuer = if self.running.get().is_some() { issuer.until(&is_over) } else { issuer };
         let mut order = Order::new(seed, user, self.wanted.commands.len());
         let warmup = self.job.params.get(WARMUP).copied().unwrap_or(0);
         let (mut planned, mut views) = (None, Views::new(self));

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Command, Stdio};
+use std::rc::Rc;
 
 use model::{CounterSet, WorkRecord};
 use sys::clock::monotonic_ns;
@@ -21,34 +22,46 @@ const OUTPUT_BYTES: usize = 1 << 20;
 #[derive(Default)]
 pub(crate) struct Issuer<'a> {
     /// The output of commands; `None` if it is not kept.
-    kept: Option<Captured>,
+    kept: Option<Rc<Captured>>,
     /// Whether their standard output is kept, too.
     with_output: bool,
-    /// Also read while they run.
-    beside: Option<&'a Captured>,
+    /// Also read while they run, so that who writes it does not wait.
+    beside: Vec<Rc<Captured>>,
+    /// Whether what a command needs has ended, so that it is not waited for.
+    is_over: Option<&'a dyn Fn() -> bool>,
 }
 
 impl<'a> Issuer<'a> {
     /// Keeps the standard error of commands.
     pub(crate) fn new() -> Self {
-        Self { kept: Captured::new(COMPLAINT_BYTES).ok(), ..Self::default() }
+        Self::keeping(Captured::new(COMPLAINT_BYTES).ok().map(Rc::new))
+    }
+
+    /// Keeps the standard error of commands in this.
+    pub(crate) fn keeping(kept: Option<Rc<Captured>>) -> Self {
+        Self { kept, ..Self::default() }
     }
 
     /// Keeps all that commands write. Fails when there is no pipe.
     pub(crate) fn with_output() -> io::Result<Self> {
-        let kept = Some(Captured::new(OUTPUT_BYTES)?);
+        let kept = Some(Rc::new(Captured::new(OUTPUT_BYTES)?));
         Ok(Self { kept, with_output: true, ..Self::default() })
     }
 
-    /// Reads this as well while commands run, so that who writes it does not wait.
-    pub(crate) fn beside(self, beside: Option<&'a Captured>) -> Self {
-        Self { beside, ..self }
+    /// Reads these as well while commands run.
+    pub(crate) fn beside(self, beside: impl IntoIterator<Item = Rc<Captured>>) -> Self {
+        Self { beside: beside.into_iter().collect(), ..self }
+    }
+
+    /// Ends commands when this is so.
+    pub(crate) fn until(self, is_over: &'a dyn Fn() -> bool) -> Self {
+        Self { is_over: Some(is_over), ..self }
     }
 
     /// What the last command wrote.
     pub(crate) fn output(&self) -> String {
         self.read();
-        self.kept.as_ref().map(Captured::text).unwrap_or_default()
+        self.kept.as_ref().map(|kept| kept.text()).unwrap_or_default()
     }
 
     /// Keeps what a command writes, which is the next to run.
@@ -73,7 +86,7 @@ impl<'a> Issuer<'a> {
             work.failure = Some(failure);
         };
         // What earlier ones left running may have written since.
-        self.kept.iter().for_each(Captured::clear);
+        self.kept.iter().for_each(|kept| kept.clear());
         // Reaped below, by its process id.
         let pid = match spawn_bound(command) {
             Ok(child) => child.id(),
@@ -83,8 +96,7 @@ impl<'a> Issuer<'a> {
             }
         };
         let until_ns = work.started_ns.saturating_add(limit_ns);
-        let outputs: Vec<BorrowedFd<'_>> = self.outputs().map(Captured::as_fd).collect();
-        let ended = match wait(pid, until_ns, (&outputs, &|| self.read()), delays) {
+        let ended = match self.wait(pid, until_ns, delays) {
             Ok(Some((ended, ended_ns, delays))) => {
                 work.completed_ns = Some(ended_ns);
                 work.delays = delays;
@@ -95,7 +107,10 @@ impl<'a> Issuer<'a> {
                 // Not reaped yet, so its process id is still its own.
                 let _ = signal_group(pid, signals::KILL);
                 let ended = wait_usage(pid, u64::MAX, &[], || {}).ok().flatten();
-                given_up("not done within the limit".to_owned());
+                given_up(match self.is_over() {
+                    true => "its service ended".to_owned(),
+                    false => "not done within the limit".to_owned(),
+                });
                 ended
             }
             Err(error) => {
@@ -107,12 +122,42 @@ impl<'a> Issuer<'a> {
         ended
     }
 
-    fn outputs(&self) -> impl Iterator<Item = &Captured> {
-        self.kept.iter().chain(self.beside)
+    /// Waits for a child: how and when it ended, and what delayed it.
+    fn wait(
+        &self,
+        pid: u32,
+        until_ns: u64,
+        mut delays: Option<&mut Delays>,
+    ) -> io::Result<Option<(Ended, u64, CounterSet)>> {
+        let outputs: Vec<BorrowedFd<'_>> = self.outputs().map(|output| output.as_fd()).collect();
+        let must_look =
+            self.is_over.is_some() || delays.as_ref().is_some_and(|delays| delays.must_look());
+        let next_ns = || match must_look {
+            true => monotonic_ns().saturating_add(LOOK_EVERY_NS).min(until_ns),
+            false => until_ns,
+        };
+        while !wait_end(pid, next_ns(), &outputs, || self.read())? {
+            if monotonic_ns() >= until_ns || self.is_over() {
+                return Ok(None);
+            }
+            delays.iter_mut().for_each(|delays| delays.look());
+        }
+        let ended_ns = monotonic_ns();
+        let counters = delays.map_or_else(CounterSet::new, |delays| delays.end(pid));
+        let ended = wait_usage(pid, u64::MAX, &[], || {})?;
+        Ok(ended.map(|ended| (ended, ended_ns, counters)))
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.is_some_and(|is_over| is_over())
+    }
+
+    fn outputs(&self) -> impl Iterator<Item = &Rc<Captured>> {
+        self.kept.iter().chain(&self.beside)
     }
 
     fn read(&self) {
-        self.outputs().for_each(Captured::read);
+        self.outputs().for_each(|output| output.read());
     }
 
     /// How a command failed, with the last lines that it wrote.
@@ -123,37 +168,9 @@ impl<'a> Issuer<'a> {
             Exit::Signal(_) => exit.to_string(),
         };
         self.read();
-        let last = self.kept.as_ref().map(Captured::last_lines).unwrap_or_default();
+        let last = self.kept.as_ref().map(|kept| kept.last_lines()).unwrap_or_default();
         Some(if last.is_empty() { how } else { format!("{how}: {last}") })
     }
-}
-
-/// Waits for a child: how and when it ended, and what delayed it.
-fn wait(
-    pid: u32,
-    until_ns: u64,
-    (outputs, read): (&[BorrowedFd<'_>], &dyn Fn()),
-    delays: Option<&mut Delays>,
-) -> io::Result<Option<(Ended, u64, CounterSet)>> {
-    let Some(delays) = delays else {
-        let ended = wait_usage(pid, until_ns, outputs, read)?;
-        return Ok(ended.map(|ended| (ended, monotonic_ns(), CounterSet::new())));
-    };
-    let must_look = delays.must_look();
-    let next_ns = || match must_look {
-        true => monotonic_ns().saturating_add(LOOK_EVERY_NS).min(until_ns),
-        false => until_ns,
-    };
-    while !wait_end(pid, next_ns(), outputs, read)? {
-        if monotonic_ns() >= until_ns {
-            return Ok(None);
-        }
-        delays.look();
-    }
-    let ended_ns = monotonic_ns();
-    let counters = delays.end(pid);
-    let ended = wait_usage(pid, u64::MAX, &[], || {})?;
-    Ok(ended.map(|ended| (ended, ended_ns, counters)))
 }
 
 #[cfg(test)]

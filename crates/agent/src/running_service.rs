@@ -1,17 +1,18 @@
 //! The user's service while it runs: inside the sandbox, whose clients are outside of it.
 
 use std::cell::Cell;
-use std::io;
+use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::rc::Rc;
 use std::time::Duration;
 
 use model::WorkRecord;
 use model::units::format_duration;
 use sys::clock::{monotonic_ns, sleep_until_ns};
-use sys::process::{Exit, fork_child, signal, signal_group, signals, wait};
+use sys::process::{Exit, fork_child, signal_group, signals, wait};
 use workloads::{Ready, Service};
 
 use crate::captured::Captured;
@@ -34,7 +35,7 @@ pub(crate) struct RunningService {
     pid: u32,
     exit: Cell<Option<Exit>>,
     /// What it writes.
-    pub(crate) output: Captured,
+    pub(crate) output: Rc<Captured>,
 }
 
 impl RunningService {
@@ -49,36 +50,40 @@ impl RunningService {
         limit_ns: u64,
     ) -> Result<Self, String> {
         let line = service.run.join(" ");
-        let is_ready = |output: Option<&Captured>| match &service.ready {
-            Ready::Port(address) => {
-                TcpStream::connect_timeout(address, Duration::from_nanos(TRY_NS)).is_ok()
-            }
+        let connects =
+            |address| TcpStream::connect_timeout(address, Duration::from_nanos(TRY_NS)).is_ok();
+        let is_ready = |output: Option<&Rc<Captured>>| match &service.ready {
+            Ready::Port(addresses) => addresses.iter().any(connects),
             Ready::Output(text) => output.is_some_and(|output| output.text().contains(text)),
             Ready::Command(words) => {
                 let mut work = WorkRecord { started_ns: monotonic_ns(), ..WorkRecord::default() };
                 let mut command = issue(words);
                 command.stdout(Stdio::null()).stderr(Stdio::null());
-                Issuer::default().run(&mut command, &mut work, TRY_NS.min(limit_ns), None);
+                Issuer::default().beside(output.cloned()).run(
+                    &mut command,
+                    &mut work,
+                    TRY_NS.min(limit_ns),
+                    None,
+                );
                 work.failure.is_none()
             }
         };
         if is_ready(None) {
             return Err(format!(
                 "something else is ready before the service {line:?} was started: another process \
-                 has its place"
+                 is running there"
             ));
         }
         let failed = |error: io::Error| format!("start the service {line:?}: {error}");
-        let output = Captured::new(OUTPUT_BYTES).map_err(failed)?;
-        let (out, err) = (output.writer().map_err(failed)?, output.writer().map_err(failed)?);
+        let output = Rc::new(Captured::new(OUTPUT_BYTES).map_err(failed)?);
+        let writer = || output.writer().map_err(failed);
+        let (out, err, mut why) = (writer()?, writer()?, writer()?);
         prepared.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
         let pid = fork_child(|| {
             let entered = enter_groups(groups);
             let error = entered.err().unwrap_or_else(|| prepared.exec());
-            let _ = io::Write::write_all(
-                &mut io::stderr(),
-                format!("cannot be started: {error}\n").as_bytes(),
-            );
+            // It is read as what the service wrote.
+            let _ = writeln!(why, "cannot be started: {error}");
             127
         });
         let pid = pid.map_err(failed)?;
@@ -95,7 +100,9 @@ impl RunningService {
             if monotonic_ns() >= until_ns {
                 let (line, last) = (&started.line, started.output.last_lines());
                 let limit = format_duration(limit_ns);
-                return Err(format!("the service {line:?} is not ready after {limit}: {last}"));
+                let why = format!("the service {line:?} is not ready after {limit}: {last}");
+                started.stop();
+                return Err(why);
             }
             sleep_until_ns(monotonic_ns() + LOOK_NS);
         }
@@ -113,9 +120,13 @@ impl RunningService {
         Some(format!("the service {line:?} {exit}{last}"))
     }
 
-    /// Lets it end by itself, and kills what does not.
+    /// Lets it and what it started in its process group end by themselves, and kills what does not.
+    /// One that works on in the background has no process number that is known here.
     pub(crate) fn stop(&self) {
-        let _ = signal(self.pid, signals::TERM);
+        if self.exit.get().is_some() {
+            return;
+        }
+        let _ = signal_group(self.pid, signals::TERM);
         let until_ns = monotonic_ns() + STOP_NS;
         while self.exit.get().is_none() && monotonic_ns() < until_ns {
             self.output.read();

@@ -49,6 +49,7 @@ pub(crate) fn run(
         allowed_ns: script.longest_pass_ns().saturating_add(SLACK_NS),
         counters_every_ns: None,
         ends_by_failure: false,
+        watched: None,
     };
     working::run(assignment, load, &task, live, out)
 }

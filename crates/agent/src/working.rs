@@ -35,6 +35,8 @@ pub(crate) struct Task {
     pub(crate) counters_every_ns: Option<u64>,
     /// Whether a failed command is how the run ends.
     pub(crate) ends_by_failure: bool,
+    /// Who else may be killed at the limit of memory, which is how the run ends then.
+    pub(crate) watched: Option<&'static str>,
 }
 
 /// Starts the users, each of whom lives in its own process, and measures until all are done.
@@ -101,7 +103,7 @@ impl<W: Write> Working<'_, '_, '_, W> {
         let end = match self.work() {
             Err(End::Io(error)) => return Err(error),
             Err(end) => end,
-            Ok(()) => return Ok(self.failed.unwrap_or(EndStatus::Complete)),
+            Ok(()) => return self.ended_by_itself(),
         };
         // Before reading the pipe: it then holds the line of a command that ends in between.
         let ended_ns = monotonic_ns();
@@ -136,6 +138,20 @@ impl<W: Write> Working<'_, '_, '_, W> {
         }
         let death = if matches!(end, End::Gone) { self.users.dead_user() } else { None };
         self.observer.status(Err(death.map_or(end, End::Died)))
+    }
+
+    /// The status when all is done: a server may have lost a process and gone on.
+    fn ended_by_itself(self) -> io::Result<EndStatus> {
+        let Some(who) = self.task.watched.filter(|_| self.failed.is_none()) else {
+            return Ok(self.failed.unwrap_or(EndStatus::Complete));
+        };
+        match self.observer.attribute_oom_kill() {
+            Some(limit) => {
+                self.observer.output.death(out_of_memory(who, &limit))?;
+                Ok(EndStatus::OutOfMemory)
+            }
+            None => Ok(EndStatus::Complete),
+        }
     }
 
     fn work(&mut self) -> Result<(), End> {
@@ -202,7 +218,9 @@ impl<W: Write> Working<'_, '_, '_, W> {
         if is_failed && self.failed.is_none() {
             self.failed = Some(match self.observer.attribute_oom_kill() {
                 Some(limit) => {
-                    self.observer.output.death(out_of_memory(&format!("{item:?}"), &limit))?;
+                    let item = format!("{item:?}");
+                    let who = self.task.watched.unwrap_or(&item);
+                    self.observer.output.death(out_of_memory(who, &limit))?;
                     EndStatus::OutOfMemory
                 }
                 None if is_late => EndStatus::Timeout,

@@ -116,6 +116,7 @@ impl CommandTimes {
                 rows.push(Row { time: CommandTime { status: status(group), ..own.time }, ..own });
             }
         }
+        let first = rows.first().map(|row| row.time.command.clone()).unwrap_or_default();
         let (header, setup) = Setup::of_first(&all, |header| job(header).is_some()).unzip();
         let folder = header.and_then(job).and_then(|job| job.choices.get("folder")).cloned();
         Self {
@@ -123,7 +124,7 @@ impl CommandTimes {
             folder,
             seeds: seeds(headers(&runs)),
             rows: with_ratios(rows),
-            figures: with_figure_ratios(figures),
+            figures: with_figure_ratios(figures, &first),
             remarks: Remarks::new(&all, skipped),
         }
     }
@@ -133,8 +134,8 @@ impl CommandTimes {
 struct Row {
     time: CommandTime,
     units: Units,
-    /// Its counted repetitions, if delays were counted.
-    explained: Vec<Explained>,
+    /// Its counted repetitions by run, if delays were counted.
+    explained: Vec<Vec<Explained>>,
 }
 
 fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> Row {
@@ -152,9 +153,14 @@ fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> Row {
         let spec = &run.header.as_ref()?.spec;
         Some((u64::from(spec.block), spec.seed, batches(own)))
     });
-    let works: Vec<_> = counted().filter_map(explain_work).collect();
-    let parallel: Vec<f64> = works.iter().map(|work| work.parallel).collect();
-    let explained: Vec<Explained> = works.into_iter().map(|work| work.explained).collect();
+    let works: Vec<Vec<_>> = runs
+        .iter()
+        .map(|(_, own)| own.counted.iter().filter_map(|work| explain_work(work)).collect())
+        .collect();
+    let parallel: Vec<f64> = works.iter().flatten().map(|work| work.parallel).collect();
+    let explained: Vec<Vec<Explained>> =
+        works.into_iter().map(|run| run.into_iter().map(|work| work.explained).collect()).collect();
+    let all = explained.concat();
     let time = CommandTime {
         command: command.to_owned(),
         load: load.to_owned(),
@@ -172,7 +178,7 @@ fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> Row {
         means: sums.into_iter().map(|(name, (sum, n))| (name.to_owned(), sum / n)).collect(),
         peak_bytes: counted().filter_map(|work| work.usage.get(PEAK).copied()).max(),
         waits: waits(runs.iter().map(|(run, _)| *run)),
-        parts: (!explained.is_empty()).then(|| Account::from_samples(&explained)),
+        parts: (!all.is_empty()).then(|| Account::from_samples(&all)),
         parallel: stats::mean(&parallel),
         extra: None,
         to_noload: None,
@@ -207,8 +213,12 @@ fn with_ratios(mut rows: Vec<Row>) -> Vec<CommandTime> {
         let noload = other(&time.command, BASELINE);
         let ratios = (to(noload), to(other(&first, &time.load)));
         let extra = noload.and_then(|noload| {
-            // A repetition is a value.
-            let arms = [&noload.explained, explained].map(|all| all.chunks(1).collect::<Vec<_>>());
+            // A repetition is a value, or a run: the repetitions of a seed are alike.
+            let by_run = units.has_seeds();
+            let arms = [&noload.explained, explained].map(|runs| -> Vec<&[Explained]> {
+                let runs = runs.iter().filter(|run| !run.is_empty());
+                runs.flat_map(|run| run.chunks(if by_run { run.len() } else { 1 })).collect()
+            });
             difference([&arms[0], &arms[1]], false, CONFIDENCE)
         });
         let time = &mut rows[index].time;

@@ -68,9 +68,11 @@ pub(crate) fn printed(
     made.collect()
 }
 
-/// Ratios of each figure to that without load, and to that of the first command of its load.
-pub(crate) fn with_figure_ratios(all: Vec<(PrintedFigure, Units)>) -> Vec<PrintedFigure> {
-    let first = all.first().map(|(figure, _)| figure.command.clone()).unwrap_or_default();
+/// Ratios of each figure to that without load, and to that of the `first` command under its load.
+pub(crate) fn with_figure_ratios(
+    all: Vec<(PrintedFigure, Units)>,
+    first: &str,
+) -> Vec<PrintedFigure> {
     let by_key: BTreeMap<(&str, &str, &str), &Units> = all
         .iter()
         .map(|(it, units)| ((it.command.as_str(), it.load.as_str(), it.name.as_str()), units))
@@ -82,7 +84,7 @@ pub(crate) fn with_figure_ratios(all: Vec<(PrintedFigure, Units)>) -> Vec<Printe
     };
     let with_ratios = |pair: &(PrintedFigure, Units)| PrintedFigure {
         to_noload: ratio(pair, &pair.0.command, BASELINE),
-        to_first: ratio(pair, &first, &pair.0.load),
+        to_first: ratio(pair, first, &pair.0.load),
         ..pair.0.clone()
     };
     all.iter().map(with_ratios).collect()
@@ -110,7 +112,7 @@ mod tests {
             printed((command, load), &[(&run, &own)])
         };
         let all = [of("a", BASELINE, 0.5), of("a", "cpuload", 0.25), of("b", BASELINE, 1.0)];
-        let all = with_figure_ratios(all.into_iter().flatten().collect());
+        let all = with_figure_ratios(all.into_iter().flatten().collect(), "a");
         let [quiet, loaded, other] = &all[..] else { panic!("{all:?}") };
         assert_eq!((quiet.to_noload, quiet.to_first), (None, None));
         assert!(quiet.response.more_is_better && quiet.response.unit == "/s");

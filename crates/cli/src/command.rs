@@ -32,12 +32,13 @@ pub(crate) struct CommandOptions {
     name: Vec<String>,
 
     /// Repetitions of the command in each run [default: at least 10 and 3 s; 5 of one that takes
-    /// over 30 s; 1 of `thrashlab limit`]
+    /// over 30 s; 1 of `thrashlab limit`, and 3 of its services]
     #[arg(long, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     runs: Option<u32>,
 
-    /// Repetitions before these, which do not count [default: none; a cold start is found]
+    /// Repetitions before these, which do not count [default: none, as a cold start is
+    /// found; 1 of `thrashlab limit` with a service]
     #[arg(long, value_name = "N")]
     warmup_runs: Option<u32>,
 

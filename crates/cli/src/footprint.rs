@@ -67,7 +67,7 @@ pub(crate) struct FootprintArgs {
     #[arg(long, conflicts_with = "window")]
     no_clear: bool,
 
-    /// Do it without asking: clear referenced bits of other users' processes
+    /// Permit it: clear referenced bits of other users' processes without a question
     #[arg(long, short)]
     yes: bool,
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, anyhow};
 use clap::{ArgGroup, Args};
 use experiment::typed::{Setting, setting};
-use experiment::{LimitArgs, TypedJob};
+use experiment::{LimitArgs, TypedJob, names_live_group};
 
 use crate::command::CommandArgs;
 use crate::group::GroupArgs;
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SUBJECT")]
     subject: Option<String>,
 
-    /// Do it without asking: lower the limits of a group that is there already, and restore them
+    /// Permit it: lower the limits of a group that is there already, which are restored at the end
     #[arg(long)]
     yes: bool,
 
@@ -79,7 +79,8 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     fn subject(&self) -> String {
-        let named = self.subject.clone().or_else(|| self.group.subject());
+        // A subject may be that of the user's settings.
+        let named = self.group.subject().or_else(|| self.subject.clone());
         named.unwrap_or_else(|| "sandbox".to_owned())
     }
 
@@ -118,14 +119,15 @@ fn of_command((name, value): (&str, &str)) -> Setting {
 }
 
 pub(crate) fn limit(args: &Arguments) -> Result<()> {
-    if args.subject().starts_with("group") && !(args.yes || args.dry_run) {
+    let base = args.base()?;
+    if names_live_group(&base) && !(args.yes || args.dry_run) {
         return Err(wrong!(
             "this lowers the limits of a group that thrashlab did not start, step by step down to \
              --floor, and restores them at the end: add --yes if that is permitted"
         ));
     }
     let output = args.output.as_deref();
-    let search = experiment::limit(&args.limit, args.base()?, output).map_err(failure)?;
+    let search = experiment::limit(&args.limit, base, output).map_err(failure)?;
     if args.dry_run {
         return print(&search.plan.text());
     }

@@ -188,7 +188,7 @@ impl JobArgs {
 impl RunArgs {
     fn plan(&self) -> Result<MatrixPlan> {
         let named = [
-            ("subject", self.subject.clone().or_else(|| self.group.subject())),
+            ("subject", self.group.subject().or_else(|| self.subject.clone())),
             ("probe", self.probe.clone()),
             ("load.intensity", self.intensity.map(|intensity| intensity.to_string())),
             ("swap", self.swap.map(exact_size)),

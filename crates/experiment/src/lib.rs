@@ -40,7 +40,7 @@ pub use error::ExperimentError;
 pub use event::Event;
 pub use experiment::{Experiment, PlanChanges};
 pub use job::{TypedJob, size_of};
-pub use limit::{LimitArgs, limit};
+pub use limit::{LimitArgs, limit, names_live_group};
 pub use matrix::MatrixPlan;
 pub use parallel::in_parallel;
 pub use plan::{AA_FACTOR, CellPlan, PARAMETERS, Plan, PlanError, is_parameter, parse_plan};

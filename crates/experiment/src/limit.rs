@@ -78,7 +78,7 @@ pub struct LimitArgs {
 pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Result<Sweep> {
     let machine = Machine::read().map_err(ExperimentError::NotMeasured)?;
     let LimitArgs { price, resolution, budget, response, .. } = args.clone();
-    let (is_elsewhere, is_live) = (!is_of(&base, &HERE), is_of(&base, &[GROUP]));
+    let (is_elsewhere, is_live) = (!is_of(&base, &HERE), names_live_group(&base));
     let usual = if is_live { LIVE_HIGH } else { MEMORY };
     let over = args.over.clone().unwrap_or_else(|| usual.to_owned());
     let most = args.most.unwrap_or(match over.as_str() {
@@ -120,10 +120,19 @@ pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Res
     Ok(Sweep::of_plan(plan, PathBuf::new(), output)?)
 }
 
+fn subject_of(base: &[Setting]) -> Option<&str> {
+    let subject = base.iter().rev().find(|(name, _)| name == "subject");
+    subject.map(|(_, value)| value.as_str())
+}
+
 /// Whether the subject is of one of these kinds, or not named.
 fn is_of(base: &[Setting], kinds: &[&str]) -> bool {
-    let subject = base.iter().rev().find(|(name, _)| name == "subject");
-    subject.is_none_or(|(_, value)| kinds.iter().any(|kind| value.starts_with(kind)))
+    subject_of(base).is_none_or(|value| kinds.iter().any(|kind| value.starts_with(kind)))
+}
+
+/// Whether the subject is a control group that is there already, here or on another machine.
+pub fn names_live_group(base: &[Setting]) -> bool {
+    subject_of(base).is_some_and(|value| value.starts_with(GROUP) || value.contains(",group"))
 }
 
 /// The range of a limit if none is stated.
@@ -135,8 +144,10 @@ fn usual_range(
 ) -> Result<String, String> {
     let (first, last) = match over {
         _ if is_elsewhere => (None, ""),
-        MEMORY | "sandbox.mem" | "sandbox.high" | LIVE_HIGH | LIVE_MAX => {
-            (Some(ample_memory(machine)), LEAST_MEMORY)
+        MEMORY | "sandbox.mem" | "sandbox.high" => (Some(ample_memory(machine)), LEAST_MEMORY),
+        // More than there is: a live group keeps what it has.
+        LIVE_HIGH | LIVE_MAX => {
+            (Some(exact_size(machine.memory_bytes.next_power_of_two())), LEAST_MEMORY)
         }
         "sandbox.cpus" => (Some(machine.cpus.to_string()), LEAST_CPUS),
         "sandbox.pids" => (Some(AMPLE_PROCESSES.to_owned()), LEAST_PROCESSES),

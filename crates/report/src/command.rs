@@ -20,7 +20,10 @@ const LEAST_WAIT: f64 = 0.01;
 pub(crate) fn command_document(times: &CommandTimes, verbose: bool) -> Document<'static> {
     let title = format!("Commands: {}", times.place);
     // What the user asked the command for says more than its time.
-    let of_rows = times.rows.iter().filter(|row| times.figures.is_empty() || row.failed > 0);
+    let has_figure = |row: &CommandTime| {
+        times.figures.iter().any(|it| (&it.command, &it.load) == (&row.command, &row.load))
+    };
+    let of_rows = times.rows.iter().filter(|row| row.failed > 0 || !has_figure(row));
     let figures = times.figures.iter().map(figure_verdict);
     let verdicts = of_rows.map(verdict).chain(figures).collect();
     let facts = [

@@ -13,6 +13,8 @@ pub(crate) struct ExistingGroup {
     pub(crate) sources: Sources,
     /// The directory of its memory controller, and whether that is of version 2.
     memory: Option<(PathBuf, bool)>,
+    /// Whether this process is in it.
+    is_own: bool,
 }
 
 impl ExistingGroup {
@@ -31,7 +33,9 @@ impl ExistingGroup {
         if sources.cgroup_v2_dir.is_none() && memory.is_none() {
             return Err(format!("there is no control group {}", path.display()));
         }
-        Ok(Self { sources, memory })
+        let own = found.v2.iter().chain(found.v1.get("memory")).map(|it| &it.own_dir);
+        let is_own = memory.iter().any(|(dir, _)| own.clone().any(|own| own.starts_with(dir)));
+        Ok(Self { sources, memory, is_own })
     }
 
     /// The files of the limits that a run lowers, with their sizes in bytes. Fails when the group
@@ -43,6 +47,12 @@ impl ExistingGroup {
     }
 
     fn limit_file(&self, name: &str, group: &GroupName) -> Result<PathBuf, String> {
+        if self.is_own {
+            return Err(format!(
+                "thrashlab itself is in {group}, and would get its limit: start it elsewhere, such \
+                 as with systemd-run --scope"
+            ));
+        }
         let Some((dir, is_2)) = &self.memory else {
             return Err(format!("{group} has no memory controller"));
         };
@@ -113,7 +123,10 @@ mod tests {
 
     #[test]
     fn the_group_of_a_process_is_found_and_of_none_is_not() {
-        assert!(ExistingGroup::find(&GroupName::Pid(std::process::id())).is_ok());
+        let name = GroupName::Pid(std::process::id());
+        let own = ExistingGroup::find(&name).unwrap();
+        let spec = GroupSpec { name, memory_bytes: 1, high_bytes: None, max_bytes: Some(1 << 30) };
+        assert!(own.limits(&spec).is_err(), "this process would be limited");
         let gone = ExistingGroup::find(&GroupName::Pid(u32::MAX)).unwrap_err();
         assert!(gone.contains("/proc/4294967295/cgroup"), "{gone}");
         let none = ExistingGroup::find(&GroupName::Path("no/such/group".into())).unwrap_err();
@@ -137,7 +150,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("memory.limit_in_bytes"), "9").unwrap();
         let memory = Some((dir.path().to_owned(), false));
-        let group = ExistingGroup { sources: Sources::machine("/proc"), memory };
+        let (sources, is_own) = (Sources::machine("/proc"), false);
+        let group = ExistingGroup { sources, memory, is_own };
         let name = GroupName::Path("a".into());
         let spec = GroupSpec { name, memory_bytes: 1, high_bytes: Some(5), max_bytes: None };
         assert!(group.limits(&spec).unwrap_err().contains("subject.max"));

@@ -44,7 +44,12 @@ impl GroupRequest {
     fn from_settings(settings: &[(String, String)]) -> Result<Self, String> {
         let (mut group, [mut memory, mut high, mut max]) = (None, [None; 3]);
         for (name, value) in settings {
-            let size = || parse_size_bytes(value).map(Some);
+            let size = || match parse_size_bytes(value)? {
+                ..SMALLEST_BYTES => {
+                    Err(format!("{name}={value}: at least {}", format_size(SMALLEST_BYTES)))
+                }
+                bytes => Ok(Some(bytes)),
+            };
             match name.as_str() {
                 "unit" => group = Some(GroupName::Unit(value.clone())),
                 "pid" => {

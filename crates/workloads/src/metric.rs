@@ -24,6 +24,9 @@ const TIMES: [(&str, f64); 12] = [
     ("m", 60e9),
     ("min", 60e9),
 ];
+/// Endings of the names of times and rates.
+const NS: &str = "_ns";
+const PER_S: &str = "_per_s";
 /// What shows in a name that more is better.
 const RATES: [&str; 7] = ["tps", "qps", "rps", "iops", "ops", "throughput", "rate"];
 
@@ -70,11 +73,12 @@ impl Metric {
         }
         let named = pattern.capture_names().flatten().next();
         let (before, after) = around_group(text);
-        let (stem, factor) = match named {
+        let (stem, ending, factor) = match named {
             Some(name) => of_name(name),
             None => of_text(&before, &after),
         };
-        let name: String = stem.chars().take(LONGEST_NAME).collect();
+        let most = LONGEST_NAME - ending.len();
+        let name: String = stem.chars().take(most).chain(ending.chars()).collect();
         match name.chars().any(char::is_alphabetic) {
             true => Ok(Self { name, pattern, factor }),
             false => Err("it has no name: write (?<NAME>[0-9.]+)".to_owned()),
@@ -97,6 +101,7 @@ impl Metric {
             "" => Some(number * self.factor),
             unit => Some(number * time_ns(unit).filter(|_| self.name.ends_with("_ns"))?),
         }
+        .filter(|figure| figure.is_finite())
     }
 }
 
@@ -104,31 +109,36 @@ fn time_ns(unit: &str) -> Option<f64> {
     TIMES.iter().find(|(name, _)| *name == unit).map(|(_, ns)| *ns)
 }
 
-/// A name whose end is a unit: times are kept in ns.
-fn of_name(name: &str) -> (String, f64) {
-    if name.ends_with("_per_s") {
-        return (name.to_owned(), 1.0);
+/// The stem of a name, its ending if that is a unit, and a factor: times are kept in ns.
+fn of_name(name: &str) -> (String, &'static str, f64) {
+    if let Some(stem) = name.strip_suffix(PER_S) {
+        return (stem.to_owned(), PER_S, 1.0);
     }
     match name.rsplit_once('_').and_then(|(stem, unit)| Some((stem, time_ns(unit)?))) {
-        Some((stem, ns)) => (format!("{stem}_ns"), ns),
-        None => (name.to_owned(), 1.0),
+        Some((stem, ns)) => (stem.to_owned(), NS, ns),
+        None => (name.to_owned(), "", 1.0),
     }
 }
 
-/// A name from the literal text before and after the number.
-fn of_text(before: &str, after: &str) -> (String, f64) {
+/// A name from the literal text before and after the number, as [`of_name`].
+fn of_text(before: &str, after: &str) -> (String, &'static str, f64) {
     let both = format!("{before} {after}").to_lowercase();
     let lower =
         before.to_lowercase().replace("/sec", " ").replace("/s", " ").replace("per second", " ");
     let stem = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|it| !it.is_empty());
     let stem = stem.collect::<Vec<_>>().join("_");
-    let is_rate = ["/s", "per second"].iter().any(|text| both.contains(text))
+    let is_per_second = |(at, _): (usize, &str)| {
+        let word = both[at + 1..].split(|letter: char| !letter.is_alphabetic()).next();
+        matches!(word, Some("s" | "sec" | "second"))
+    };
+    let is_rate = both.match_indices('/').any(is_per_second)
+        || both.contains("per second")
         || stem.split('_').any(|word| RATES.contains(&word));
     let unit: String = after.trim().chars().take_while(|it| it.is_alphabetic()).collect();
     match time_ns(&unit) {
-        _ if is_rate => (format!("{stem}_per_s"), 1.0),
-        Some(ns) => (format!("{stem}_ns"), ns),
-        None => (stem, 1.0),
+        Some(ns) => (stem, NS, ns),
+        None if is_rate => (stem, PER_S, 1.0),
+        None => (stem, "", 1.0),
     }
 }
 
@@ -190,6 +200,19 @@ mod tests {
             (r"99%\s+(?<p99_s>[0-9.]+[a-z]+)", "99%   12.5ms", "p99_ns", 12.5e6),
             (r"(?<heap_bytes>[0-9,]+) used", "1,024 used", "heap_bytes", 1024.0),
             (r"(?<jobs_per_s>[0-9]+)", "7", "jobs_per_s", 7.0),
+            (r"step: ([0-9.]+) ms/step", "step: 3 ms/step", "step_ns", 3e6),
+            (
+                r"Read ops latency: ([0-9.]+) ms",
+                "Read ops latency: 2 ms",
+                "read_ops_latency_ns",
+                2e6,
+            ),
+            (
+                "Total number of transactions per second for clients: ([0-9.]+)",
+                "Total number of transactions per second for clients: 5",
+                "total_number_of_transactions_for_c_per_s",
+                5.0,
+            ),
         ] {
             match Metric::new(pattern) {
                 Err(why) => assert!(figure.is_nan() && why.contains("NAME"), "{pattern}: {why}"),

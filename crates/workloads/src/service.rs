@@ -1,6 +1,6 @@
 //! A server whose clients are the user's commands: how it starts, and when it is ready.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use model::JobSpec;
 
@@ -23,8 +23,8 @@ pub struct Service {
 /// What shows that a service is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// It accepts connections at this address of this machine.
-    Port(SocketAddr),
+    /// It accepts connections at one of these addresses of this machine.
+    Port(Vec<SocketAddr>),
     /// It has written this text.
     Output(String),
     /// This command ends with exit code 0.
@@ -51,7 +51,7 @@ pub fn service(job: &JobSpec) -> Result<Option<Service>, String> {
         words_of(line, shell).map_err(|why| format!("command.{name}: {why}"))
     };
     let ready = match text("ready") {
-        wanted if let Some(address) = address(wanted) => Ready::Port(address?),
+        wanted if let Some(addresses) = addresses(wanted) => Ready::Port(addresses?),
         wanted if let Some(output) = wanted.strip_prefix(OUTPUT) => {
             Ready::Output(output.to_owned())
         }
@@ -60,16 +60,18 @@ pub fn service(job: &JobSpec) -> Result<Option<Service>, String> {
     Ok(Some(Service { run: words("service", line)?, ready }))
 }
 
-/// The address in `5432`, `:5432`, `localhost:5432` or `127.0.0.1:5432`; `None` for other texts.
-fn address(text: &str) -> Option<Result<SocketAddr, String>> {
+/// The addresses of `5432`, `:5432`, `localhost:5432` or `127.0.0.1:5432`; `None` for other texts.
+fn addresses(text: &str) -> Option<Result<Vec<SocketAddr>, String>> {
     let port = text.strip_prefix(LOCAL).or_else(|| text.strip_prefix(':')).unwrap_or(text);
-    let address = match port.parse::<u16>() {
-        Ok(port) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
-        Err(_) => text.parse().ok()?,
+    let all: Vec<SocketAddr> = match port.parse::<u16>() {
+        Ok(port) => {
+            vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()]
+        }
+        Err(_) => vec![text.parse().ok()?],
     };
-    Some(match address.ip().is_loopback() && address.port() > 0 {
-        true => Ok(address),
-        false => Err(format!("command.ready: {address} is not a port of this machine")),
+    Some(match all.iter().all(|it| it.ip().is_loopback() && it.port() > 0) {
+        true => Ok(all),
+        false => Err(format!("command.ready: {text} is not a port of this machine")),
     })
 }
 
@@ -89,11 +91,13 @@ mod tests {
     #[test]
     fn a_service_is_ready_by_port_output_or_command() {
         let ready = |text: &str| service(&job("./server -x", text)).unwrap().unwrap().ready;
-        let port = Ready::Port("127.0.0.1:5432".parse().unwrap());
-        for text in ["5432", ":5432", "localhost:5432", "127.0.0.1:5432"] {
-            assert_eq!(ready(text), port, "{text}");
+        let port = |all: &[&str]| Ready::Port(all.iter().map(|it| it.parse().unwrap()).collect());
+        for text in ["5432", ":5432", "localhost:5432"] {
+            assert_eq!(ready(text), port(&["127.0.0.1:5432", "[::1]:5432"]), "{text}");
         }
-        assert_eq!(ready("[::1]:80"), Ready::Port("[::1]:80".parse().unwrap()));
+        for text in ["127.0.0.1:5432", "[::1]:80"] {
+            assert_eq!(ready(text), port(&[text]));
+        }
         assert_eq!(ready("output:ready to"), Ready::Output("ready to".to_owned()));
         assert_eq!(ready("pg_isready -q"), Ready::Command(vec!["pg_isready".into(), "-q".into()]));
         assert_eq!(service(&job("", "")).unwrap(), None);

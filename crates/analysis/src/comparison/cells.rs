@@ -13,9 +13,9 @@ use crate::explained::{Explained, ExplainedDifference, difference, is_counted};
 use crate::{Response, Standing, Trial};
 
 /// The response of a probe; a delay of 0, below the clock's resolution, counts as 1 ns.
+const DELAY: &str = "delay_ns";
 /// Responses that are divided into parts, where these are known.
 const EXPLAINED: [&str; 2] = [DELAY, "elapsed_ns"];
-const DELAY: &str = "delay_ns";
 
 /// Response, levels, part.
 type Place = (String, Levels, Option<String>);

@@ -95,7 +95,7 @@ impl Units {
     }
 
     /// Whether the runs have several seeds.
-    fn has_seeds(&self) -> bool {
+    pub(crate) fn has_seeds(&self) -> bool {
         self.runs.iter().any(|(_, seed, _)| *seed != self.runs[0].1)
     }
 

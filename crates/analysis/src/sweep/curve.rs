@@ -48,7 +48,8 @@ pub struct Point {
     pub figures: BTreeMap<String, f64>,
     /// Increases of kernel counters meanwhile, by source and name: `vmstat.pgmajfault`.
     pub counters: BTreeMap<String, f64>,
-    /// Largest sizes of the control group meanwhile: `peak_bytes`, `anonymous_bytes`, `file_bytes`.
+    /// Largest sizes of the control group meanwhile: `peak_bytes` as the kernel keeps it,
+    /// `largest_reading_bytes`, `anonymous_bytes`, `file_bytes`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, f64>,
     /// How long tasks were stalled meanwhile, if that was counted.

@@ -148,14 +148,24 @@ impl Priced {
     }
 }
 
-/// The largest size of the work at the highest level, if the limit is one of its memory.
-pub(super) fn peak(curve: &Curve) -> Option<f64> {
+/// The largest size of the work at the highest level, if the limit is one of its memory and the
+/// kernel kept the size.
+fn peak(curve: &Curve) -> Option<f64> {
+    size_without_limit(curve, "peak_bytes")
+}
+
+/// The same, or else the largest size that was read, which may be too small.
+pub(super) fn largest(curve: &Curve) -> Option<f64> {
+    peak(curve).or_else(|| size_without_limit(curve, "largest_reading_bytes"))
+}
+
+fn size_without_limit(curve: &Curve, name: &str) -> Option<f64> {
     let is_memory = ["mem", "memory", "high", "max"].iter().any(|it| curve.parameter.ends_with(it));
     let levels = curve.points.iter().map(|point| point.level);
     let base = levels.filter(|_| is_memory).reduce(f64::max)?;
     let without = curve.points.iter().filter(|point| point.level == base);
-    let peaks = without.filter_map(|point| point.sizes.get("peak_bytes").copied());
-    peaks.reduce(f64::max)
+    let sizes = without.filter_map(|point| point.sizes.get(name).copied());
+    sizes.reduce(f64::max)
 }
 
 /// Where the cost, a line on logarithmic scales, reaches a ratio; else the geometric middle.

@@ -1,6 +1,6 @@
 //! Which limits are measured next to find what they cost.
 
-use super::price::peak;
+use super::price::largest;
 use super::{Curve, Priced, PricedLevel, Purpose, Range};
 
 /// A level this much above the largest size without a limit should be cheap.
@@ -28,6 +28,9 @@ const KEPT: usize = 5;
 /// Levels, how many times each, and what for.
 type Request = (Vec<f64>, usize, Purpose);
 
+/// The limit of an existing group at which the kernel kills.
+const LETHAL: &str = "subject.max";
+
 /// A search with what was measured so far.
 pub(super) struct PriceSearch<'a> {
     /// From no limit down to the lowest one that may be tried.
@@ -53,6 +56,10 @@ impl PriceSearch<'_> {
             return Some((vec![base], wanted - measured, Purpose::Coarse));
         }
         let priced = self.priced?;
+        // Each further measurement there would kill a service that is in use.
+        if priced.death.is_some() && self.curve.parameter == LETHAL {
+            return None;
+        }
         let once = |level: f64, purpose| (vec![level], 1, purpose);
         let coarse = self.down(priced).map(|level| once(level, Purpose::Coarse));
         let refine = || self.narrow(priced).map(|level| once(level, Purpose::Refine));
@@ -68,7 +75,7 @@ impl PriceSearch<'_> {
         let (base, lowest) = (priced.levels[0].level, priced.levels.last()?.level);
         let below = priced.levels.len() - 1;
         let part = |parts: &[f64], index: usize| parts[index.min(parts.len() - 1)];
-        let peak = peak(self.curve).map(|peak| peak * ABOVE_PEAK).filter(|peak| *peak < base);
+        let peak = largest(self.curve).map(|peak| peak * ABOVE_PEAK).filter(|peak| *peak < base);
         let next = match (peak, below) {
             (Some(peak), 0) => peak,
             (Some(_), _) => lowest * part(&STEPS_DOWN, below - 1),

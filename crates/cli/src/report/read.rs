@@ -18,7 +18,7 @@ use store::reference::add_conditions;
 use store::results::{read_run, run_files};
 use store::{CurveOptions, Curves, curve, manifest};
 
-use crate::sweep;
+use crate::{settings, sweep};
 
 /// The factor of the responsiveness matrix.
 const LOAD: &str = "load";
@@ -48,12 +48,17 @@ impl Results {
         for (what, name) in whats.iter().zip(names(whats)) {
             sets.push(results.add(what, name.clone(), name)?);
         }
+        // What was named counts, not what the comparison was made with.
+        let is_asked = factor.is_some() || settings::is_given("margin");
         let factor = factor.map(str::to_owned).or_else(|| match &sets[..] {
             [Some(set)] => only_factor(set),
             _ => None,
         });
         let several = whats.len() > 1;
-        if !several && let Some(last) = results.looks.last() {
+        if !several
+            && !is_asked
+            && let Some(last) = results.looks.last()
+        {
             results.comparison = Some(last.comparison.clone());
             return Ok(results);
         }

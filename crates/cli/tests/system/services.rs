@@ -74,9 +74,41 @@ fn a_service_that_dies_or_is_late_ends_its_run_with_its_last_words() {
         });
         let deaths: Vec<String> = deaths.collect();
         assert!(deaths[0].contains(words), "{service}: {deaths:?}");
+        let works = works(&fixture, "001-noload").into_iter();
+        let failures: Vec<String> = works.filter_map(|work| work.failure).collect();
+        assert!(failures.iter().all(|why| why == "its service ended"), "{failures:?}");
         assert_nothing_left(&fixture, 0, &queue_keys(&fixture));
         fs::remove_dir_all(fixture.output()).unwrap();
     }
+}
+
+#[test]
+fn a_service_that_loses_a_process_at_its_limit_has_run_out_of_memory() {
+    const NAME: &str = "a_service_that_loses_a_process_at_its_limit_has_run_out_of_memory";
+    if !sandbox_works() {
+        return skip(NAME, "this user cannot make sandboxes here");
+    }
+    let fixture = Fixture::new();
+    // As a server whose worker is started again: it lives on.
+    let service = "echo up; sleep 0.3; tail /dev/zero; exec sleep 60";
+    let client = ["--ready", "output:up", "--runs", "2", "--client", "sleep 1.5"];
+    let finished = fixture.finish(served(&fixture, service, &client));
+    assert_eq!(finished.code(), Some(1), "{finished:#?}");
+    let run = fixture.run_file("001-noload");
+    assert_eq!(run.status(), EndStatus::OutOfMemory, "{finished:#?}");
+    let lines = String::from_utf8(fixture.run_bytes("001-noload")).unwrap();
+    assert!(lines.contains("killed a process of the service for lack of memory"), "{lines}");
+}
+
+#[test]
+fn what_a_hook_leaves_running_can_still_write() {
+    let fixture = Fixture::new();
+    let setup = "(sleep 0.3; echo late >&2; echo x > alive) & true";
+    let arguments = ["--setup", setup, "--runs", "1", "--", "sleep", "1"];
+    let mut run = fixture.thrashlab("run --no-report --output output --work-dir work");
+    run.args(["--subject", "host:mem=64M"]).args(arguments);
+    fixture.finish(run).expect(0, &[]);
+    assert!(fixture.path().join("alive").exists());
 }
 
 #[test]
@@ -155,6 +187,13 @@ fn the_limit_of_an_existing_group_is_lowered_and_restored_even_after_sigkill() {
     fixture.finish(limit("--floor 512M")).expect(2, &["add --yes"]);
     fixture.finish(limit("--yes")).expect(2, &["--floor"]);
     let before = group.limit();
+    let mut lowered = fixture.thrashlab("run --no-report --output low --work-dir work --runs 2");
+    let subject = format!("group:path={},max=512M", group.folder.display());
+    lowered.args(["--subject", &subject, "--", "sleep", "0.1"]);
+    fixture.finish(lowered).expect(0, &[]);
+    let lines = fs::read_to_string(fixture.path().join("low/001-noload.run.jsonl")).unwrap();
+    assert!(lines.contains(&format!("\"limit_bytes\":{}", 512 << 20)), "{lines}");
+    assert_eq!(group.limit(), before);
     let mut running = fixture.start(limit("--yes --range 512M..256M"));
     running.await_that("the lowered limit", || group.limit() == (512 << 20).to_string());
     let pid = running.pid();

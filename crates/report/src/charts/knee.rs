@@ -44,7 +44,7 @@ fn of_sweep(view: &SweepView<'_>) -> Option<(Value, Table)> {
     let band = match (knees.is_empty(), first.found.priced.is_some()) {
         (false, _) => ", the band is the knee's interval",
         (true, false) => "; there is no knee",
-        (true, true) => "; the price is certainly reached nowhere",
+        (true, true) => "; no limit certainly costs the price",
     };
     parts["band"] = band.into();
     if let Some(priced) = first.found.priced.as_ref().filter(|_| !several) {
@@ -84,7 +84,9 @@ fn limit_parts(priced: &Priced, amounts: &Amounts<'_>, parts: &mut Value) {
     let within = priced.base_cost * (1.0 + priced.price);
     let text = format!("without a limit + {price}");
     parts["price"] = json!([{ "price": within, "text": text }]);
-    let recommended = priced.recommended.map(|it| {
+    // The highest level stands for no limit at all.
+    let limited = priced.recommended.filter(|it| it.level < priced.levels[0].level);
+    let recommended = limited.map(|it| {
         let text = format!("recommended {}", amounts.level(it.level));
         json!([{ "recommended": it.level, "text": text, "tip": text }])
     });

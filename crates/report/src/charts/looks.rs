@@ -36,6 +36,9 @@ pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
             Cell::Share(1.0 - look.level),
         ]);
     }
+    if values.is_empty() {
+        return Vec::new();
+    }
     let margin = last.comparison.margin;
     let (low, high) = (1.0 / (1.0 + margin), 1.0 + margin);
     bounds.extend([low, high]);

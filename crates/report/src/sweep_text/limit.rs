@@ -17,16 +17,26 @@ fn cost(priced: &Priced, amounts: &Amounts<'_>) -> String {
     let price = percent(priced.price);
     let (cheap, dear) = priced.bracket();
     let cheapest = amounts.level(cheap.level);
+    // What is cheap within its noise only is not claimed to be cheap.
+    let is_certain = priced.recommended.is_some_and(|it| it.level <= cheap.level);
     match (&priced.knee, dear) {
         (Some(knee), _) => format!(
             "At {} {} it costs {price} more than without a limit.",
             amounts.level(knee.level),
             amounts.interval(knee.low, knee.high)
         ),
-        (None, None) => format!("Down to {cheapest} no limit costs {price} more."),
-        (None, Some(dear)) if dear.deaths > 0 => {
+        (None, None) if is_certain => format!("Down to {cheapest} no limit costs {price} more."),
+        (None, None) => format!(
+            "It is unclear whether limits down to {cheapest} cost {price} more: the runs differ too \
+             much."
+        ),
+        (None, Some(dear)) if dear.deaths > 0 && is_certain => {
             format!("It does not cost {price} more before it dies: {cheapest} costs no more.")
         }
+        (None, Some(dear)) if dear.deaths > 0 => format!(
+            "It is unclear whether it costs {price} more before it dies: the runs at {cheapest} \
+             differ too much."
+        ),
         (None, Some(dear)) => format!(
             "It is unclear whether {} costs {price} more: the runs differ too much.",
             amounts.level(dear.level)
@@ -46,12 +56,18 @@ fn recommendation(priced: &Priced, amounts: &Amounts<'_>) -> String {
             amounts.level(it.level),
             percent(priced.price)
         ),
-        Some(it) => format!(
-            "Recommended: {} ({}, with headroom for the spread of {}).",
-            amounts.level(it.level),
-            within(&it),
-            format::counted(it.runs, "run"),
-        ),
+        Some(it) => {
+            let lower = match it.level > priced.bracket().0.level {
+                true => format!("; no lower limit is certainly within {}", percent(priced.price)),
+                false => String::new(),
+            };
+            format!(
+                "Recommended: {} ({}, with headroom for the spread of {}){lower}.",
+                amounts.level(it.level),
+                within(&it),
+                format::counted(it.runs, "run"),
+            )
+        }
         None => no_recommendation(priced, amounts),
     }
 }
@@ -143,8 +159,8 @@ fn remedy(remedy: Remedy) -> String {
             size(bytes)
         ),
         Remedy::Swap { bytes } => format!(
-            "Nothing was swapped: with swap of {0} or more it may live there, at a price, which \
-             --set swap={0} measures.",
+            "Nothing was swapped. It may live there with {0} or more of swap; --set swap={0} measures \
+             the cost.",
             size(bytes)
         ),
         Remedy::High { bytes } => format!(

@@ -46,11 +46,11 @@ fn no_alarm(found: &PressureCosts) -> Vec<String> {
     });
     let sentence = |(name, dear, ratio, cheap): (&String, f64, f64, f64)| {
         format!(
-            "No value of the pressure shows this cost: where it is {} times, {name} is {}, and up \
-             to {} where it is within the price. Its extra time is not stalled time, such as that \
-             of reading file pages again from a fast disk.",
-            format::factor(ratio),
+            "No value of the pressure shows this cost: {name} is {} at the limit that costs {} times \
+             as much, and up to {} at limits within the price. Either the extra time is work and not \
+             waiting, or other processes cause the pressure.",
             pressure(dear),
+            format::factor(ratio),
             pressure(cheap)
         )
     };
