@@ -302,7 +302,7 @@ fn a_limit_is_a_sentence_with_its_price_its_recommendation_and_its_death() {
         "At 30M it dies (out of memory), at 40M it lives.",
         "Both sides: 2 runs at 60M cost [1.00, 1.01] times, 2 runs at 50M cost [1.50, 1.51] times",
         "Its 5M of file pages are what it lacks",
-        "with swap of 29M or more it may live there",
+        "It may live there with 29M or more of swap",
     ] {
         assert!(said.contains(words), "{words:?} is not in\n{said}");
     }
@@ -322,7 +322,11 @@ fn without_a_certain_limit_it_says_what_was_measured() {
     let noisy = [(1024.0, 100.0), (1024.0, 120.0), (1024.0, 90.0), (60.0, 101.0), (60.0, 110.0)];
     let (curve, settings) = priced(&noisy);
     let said = sentences_of(&view(&curve, find(&curve, &settings)));
-    for words in ["No limit is certainly within 5 %", "measured within it: 60M costs 1.0"] {
+    for words in [
+        "It is unclear whether limits down to 60M cost 5 % more: the runs differ too much.",
+        "No limit is certainly within 5 %",
+        "measured within it: 60M costs 1.0",
+    ] {
         assert!(said.contains(words), "{words:?} is not in\n{said}");
     }
     let (curve, settings) = priced(&[(1024.0, 100.0), (1024.0, 101.0), (60.0, 200.0)]);
@@ -354,6 +358,6 @@ fn pressure_to_alarm_at_is_a_sentence_with_its_time() {
     assert!(short.contains("avg10 rises to 18 % of a constant share"), "{short}");
     assert!(short.contains("Pressure is that of the whole machine"), "{short}");
     let silent = said(60.0, 0.0, true);
-    let words = "No value of the pressure shows this cost: where it is 1.25 times, memory some is";
+    let words = "this cost: memory some is 0.00 % at the limit that costs 1.25 times as much";
     assert!(silent.contains(words), "{silent}");
 }
