@@ -15,17 +15,18 @@ use crate::{Result, print, sweep};
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab limit -- sort big                       how much memory does it need?
+  thrashlab limit -- sort big             how much memory does it need?
   thrashlab limit --price 10% --over sandbox.cpus -- make
-                                                    how many CPUs, if 10 % more time is acceptable?
-  thrashlab limit --job touch:48M --set touch.backing=file --set touch.pattern=uniform
-                                                    a program whose need is known
+                        how many CPUs, if 10 % more time is acceptable?
+  thrashlab limit --job touch:48M --set touch.backing=file \\
+      --set touch.pattern=uniform
+                        a program whose need is known
   thrashlab limit --over sandbox.high --range 1G..64M -- ./test
   thrashlab limit --service './server -p 8080' --ready 8080 \\
       --client './bench 8080' --metric 'p99: ([0-9.]+) ms'
-                                                    how much does this server need?
+                        how much does this server need?
   sudo thrashlab limit --unit nginx --floor 64M --yes --client './bench 80'
-                                                    and one that runs already?
+                        and one that is running already?
 
 How it searches, how to read the answer, and how it was checked: docs/limit.md.";
 

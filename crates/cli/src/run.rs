@@ -36,8 +36,8 @@ Examples:
                         and how much longer on a busy machine?
   thrashlab run --command ./old --command ./new
                         two commands in turn, compared
-  thrashlab run --service './server -p 8080' --ready 8080 --client './bench 8080' \\
-      --metric 'p99: ([0-9.]+) ms' --load 2ctx-mem
+  thrashlab run --service ./server --ready 8080 --client ./bench \\
+      --metric 'p99=([0-9.]+)ms' --load 2ctx-mem
                         a server in a sandbox, measured by its client
   sudo thrashlab run --swap 1G            with a temporary swap file
   thrashlab run --subject vm:machine=p2-350,kernel=deb:linux-image-cloud-amd64 \\

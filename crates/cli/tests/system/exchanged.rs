@@ -95,7 +95,7 @@ fn what_cannot_be_exported_says_why_and_damage_its_line() {
     samples.expect(0, &[]);
     assert_eq!(samples.stdout.lines().count(), 3, "{}", samples.stdout);
     thrashlab(&fixture, "export a.run.jsonl --format csv --table all -o tables").expect(0, &[]);
-    assert_eq!(fs::read_dir(fixture.path().join("tables")).unwrap().count(), 7);
+    assert_eq!(fs::read_dir(fixture.path().join("tables")).unwrap().count(), 8);
 }
 
 #[test]
