@@ -39,6 +39,7 @@ FURTHER = [
         "started_ns": 1,
         "completed_ns": 9,
         "usage": {"zeal": 1, "art": 2},
+        "figures": {"p99_ns": 4.5e6, "tps_per_s": 12.5},
     },
     {
         "kind": "pass",
