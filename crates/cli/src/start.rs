@@ -75,7 +75,8 @@ impl StartArgs {
         if let Some(input) = input {
             command.stdin(input);
         }
-        Running::start(&mut command).or_wrong(format!("{}: cannot be started", words[0].display()))
+        Running::start(&mut command, || Ok(()))
+            .or_wrong(format!("{}: cannot be started", words[0].display()))
     }
 }
 

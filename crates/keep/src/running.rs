@@ -37,8 +37,10 @@ pub struct Running {
 
 impl Running {
     /// Starts a command in this process's group, so that it can read the terminal and gets its
-    /// signals. Fails as [`Command::spawn`], or when signals cannot be caught.
-    pub fn start(command: &mut Command) -> io::Result<Self> {
+    /// signals. `open` is called when nothing but the command is still to be started: only the
+    /// command inherits what it makes inheritable. Fails as `open` and [`Command::spawn`], or when
+    /// signals cannot be caught.
+    pub fn start(command: &mut Command, open: impl FnOnce() -> io::Result<()>) -> io::Result<Self> {
         let (interrupt, end) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
         // Ctrl-\ also ends the command, not us.
         let signals =
@@ -51,6 +53,7 @@ impl Running {
         let cleanup = std::env::current_exe()
             .and_then(|program| CleanupProcess::start(&program, &Duty::Marked(mark.clone())))
             .map_err(at("start the cleanup process"))?;
+        open()?;
         let child = spawn_bound_in_group(command.env(VARIABLE, &mark))?;
         let (exit, was_interrupted, has_passed_interrupt) = (None, false, false);
         let _cleanup = cleanup;

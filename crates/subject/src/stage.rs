@@ -269,7 +269,7 @@ impl Stage {
         let cpus_milli = limit_milli.min(u64::from(machine.cpus) * 1000);
         let mut missed = self.options.missed.clone();
         missed.extend(sandbox.map_or_else(Vec::new, |made| made.missed.clone()));
-        if matches!(spec.subject, SubjectSpec::Host { .. }) {
+        if sandbox.is_none() && !matches!(spec.subject, SubjectSpec::Group(_)) {
             let reason = format!("the subject is the {}", spec.subject.kind());
             missed.push(Unavailable { capability: "memcg".to_owned(), reason });
         }

@@ -42,7 +42,7 @@ impl Emulated {
         let name = if program.is_interpreter { program.path.as_os_str() } else { name };
         let words = settings.emulator_words(emulator.as_os_str(), name, &program);
         let mut command = Command::new(&words[0]);
-        let running = request.run(command.args(&words[1..]).args(arguments))?;
+        let running = request.run(command.args(&words[1..]).args(arguments), || Ok(()))?;
         Ok(Self { shared, slots: Slots::default(), running, version })
     }
 

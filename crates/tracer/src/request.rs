@@ -72,13 +72,17 @@ pub enum TracerError {
 }
 
 impl Request<'_> {
-    /// Starts what records the command.
-    pub(crate) fn run(&self, recorder: &mut Command) -> Result<Running, TracerError> {
+    /// Starts what records the command; `open` as in [`Running::start`].
+    pub(crate) fn run(
+        &self,
+        recorder: &mut Command,
+        open: impl FnOnce() -> io::Result<()>,
+    ) -> Result<Running, TracerError> {
         let what = "start the recorder";
         if let Some(input) = self.input {
             recorder.stdin(input.try_clone().map_err(at(what))?);
         }
-        Running::start(recorder).map_err(at(what))
+        Running::start(recorder, open).map_err(at(what))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Recording under valgrind's tool lackey, where there is no QEMU: its lines come through a pipe.
 
-use std::io::pipe;
+use std::io::{self, pipe};
 use std::os::fd::AsRawFd;
 use std::process::Command;
 
@@ -33,14 +33,14 @@ impl Watched {
         let (_, name, arguments) = split(request.command)?;
         let (valgrind, version) = recorder("valgrind")?;
         let (lines, log) = pipe().map_err(at("create a pipe"))?;
-        fcntl_setfd(&log, FdFlags::empty()).map_err(at("create a pipe"))?;
         let mut command = Command::new(valgrind);
         command
             .args(["--tool=lackey", "--trace-mem=yes", "--basic-counts=no"])
             .arg(format!("--log-fd={}", log.as_raw_fd()))
             .arg(name)
             .args(arguments);
-        let running = request.run(&mut command)?;
+        let running = request
+            .run(&mut command, || fcntl_setfd(&log, FdFlags::empty()).map_err(io::Error::from))?;
         // Only valgrind holds the writing end now, so the lines end when it ends.
         drop(log);
         let (_, lines) =
