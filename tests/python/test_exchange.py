@@ -54,7 +54,7 @@ def test_tables_read_as_parquet(thrashlab, results, tmp_path):
             thrashlab, folder, "--format", "parquet", "--table", "all", "-o", tmp_path / attempt
         )
     files = sorted(file.name for file in (tmp_path / "one").iterdir())
-    assert len(files) == 7
+    assert len(files) == 8
     for file in files:
         again = (tmp_path / "two" / file).read_bytes()
         assert (tmp_path / "one" / file).read_bytes() == again, f"{file} is not the same again"
