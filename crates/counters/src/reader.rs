@@ -88,6 +88,8 @@ const V1_MEMORY: [Row; 5] = [
     row("memory.failcnt", "memcg", single_value, "failcnt"),
     row("memory.limit_in_bytes", "memcg", limit, "limit_bytes"),
 ];
+/// Since Linux 4.13 with the number of OOM kills.
+const V1_OOM: [Row; 1] = [row("memory.oom_control", "memcg", flat_keyed, "events")];
 const V1_CPU: [Row; 1] = [row("cpu.stat", "cpu_cgroup", cpu_stat_v1, "")];
 const V1_CPUACCT: [Row; 1] = [row("cpuacct.usage", "cpu_cgroup", single_value, "usage_ns")];
 
@@ -127,7 +129,7 @@ impl Reader {
     }
 }
 
-fn sandbox_files(sources: &Sources) -> [FileGroup<'_>; 7] {
+fn sandbox_files(sources: &Sources) -> [FileGroup<'_>; 8] {
     let memory_on_v1 = sources.cgroup_v1_memory_dir.is_some();
     let cpu_on_v1 = sources.cgroup_v1_cpu_dir.is_some() || sources.cgroup_v1_cpuacct_dir.is_some();
     let v2 = sources.cgroup_v2_dir.as_ref();
@@ -137,6 +139,7 @@ fn sandbox_files(sources: &Sources) -> [FileGroup<'_>; 7] {
         (v2, &V2_CPU, cpu_on_v1),
         (v2, &V2_PRESSURE, false),
         (sources.cgroup_v1_memory_dir.as_ref(), &V1_MEMORY, false),
+        (sources.cgroup_v1_memory_dir.as_ref(), &V1_OOM, true),
         (sources.cgroup_v1_cpu_dir.as_ref(), &V1_CPU, false),
         (sources.cgroup_v1_cpuacct_dir.as_ref(), &V1_CPUACCT, false),
     ]
