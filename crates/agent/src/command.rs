@@ -48,6 +48,11 @@ pub(crate) fn run(
     let commands = commands(asked).map_err(AgentError::Job)?;
     let metrics = metrics(asked).map_err(AgentError::Job)?;
     let service = service(asked).map_err(AgentError::Job)?;
+    let watched = match (&service, &assignment.spec.subject) {
+        (Some(_), _) => Some("a process of the service"),
+        (_, SubjectSpec::Group(_)) => Some("a process of the group"),
+        _ => None,
+    };
     let live = |side: Side<'_>| {
         let folder = match asked.choices.get("folder").filter(|folder| !folder.is_empty()) {
             Some(folder) => PathBuf::from(folder),
@@ -55,11 +60,10 @@ pub(crate) fn run(
         };
         let wanted = Wanted { commands: &commands, metrics: &metrics, service: service.as_ref() };
         // In the process that waits for the commands: their ends are reported to it.
-        let is_outside =
-            service.is_some() || matches!(assignment.spec.subject, SubjectSpec::Group(_));
-        let delays = RefCell::new(match is_outside {
-            true => Delays::open(&Sources::machine(&assignment.sources.proc_root)),
-            false => Delays::open(&assignment.sources),
+        // What is watched has counters of its own: it is not what delays its clients.
+        let delays = RefCell::new(match watched {
+            Some(_) => Delays::open(&Sources::machine(&assignment.sources.proc_root)),
+            None => Delays::open(&assignment.sources),
         });
         let hooks = Captured::new(HOOK_BYTES).ok().map(Rc::new);
         let running = OnceCell::new();
@@ -77,11 +81,7 @@ pub(crate) fn run(
         allowed_ns: longest_ns(asked),
         counters_every_ns: Some(COUNTERS_EVERY_NS),
         ends_by_failure: !ignores,
-        watched: match (&service, &assignment.spec.subject) {
-            (Some(_), _) => Some("a process of the service"),
-            (_, SubjectSpec::Group(_)) => Some("a process of the group"),
-            _ => None,
-        },
+        watched,
     };
     working::run(assignment, load, &task, live, out)
 }

@@ -9,7 +9,7 @@ use stats::{bounded_median, hodges_lehmann_ratio};
 use crate::explained::{Account, Explained, ExplainedDifference, difference, explain_work};
 use crate::figures::{PrintedFigure, printed, with_figure_ratios};
 use crate::remarks::{by_load, headers, status};
-use crate::repetitions::{PEAK, Repetition, Repetitions, job, repetition_ns};
+use crate::repetitions::{PEAK, Repetition, Repetitions, job, repetition_ns, units};
 use crate::responsiveness::{Ratio, Units};
 use crate::setup::seeds;
 use crate::{Remarks, Setup, Skipped, distinct, increase};
@@ -123,7 +123,7 @@ impl CommandTimes {
             place: setup.map_or_else(String::new, |setup| setup.place()),
             folder,
             seeds: seeds(headers(&runs)),
-            rows: with_ratios(rows),
+            rows: with_ratios(rows, &first),
             figures: with_figure_ratios(figures, &first),
             remarks: Remarks::new(&all, skipped),
         }
@@ -147,12 +147,6 @@ fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> Row {
         let sum = sums.entry(name).or_default();
         *sum = (sum.0 + *value as f64, sum.1 + 1.0);
     }
-    let batches =
-        |own: &Repetitions<'_>| own.counted.iter().map(|it| vec![repetition_ns(it)]).collect();
-    let units = runs.iter().filter_map(|(run, own)| {
-        let spec = &run.header.as_ref()?.spec;
-        Some((u64::from(spec.block), spec.seed, batches(own)))
-    });
     let works: Vec<Vec<_>> = runs
         .iter()
         .map(|(_, own)| own.counted.iter().filter_map(|work| explain_work(work)).collect())
@@ -185,7 +179,8 @@ fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> Row {
         to_first: None,
         status: EndStatus::Complete,
     };
-    Row { time, units: Units::new(units.collect()), explained }
+    let units = units(runs, |work| Some(repetition_ns(work)));
+    Row { time, units, explained }
 }
 
 /// How much longer the later half takes, if that is certain and at least [`LEAST_DRIFT`].
@@ -198,10 +193,8 @@ fn drift(counted: &[&WorkRecord]) -> Option<f64> {
     (is_apart && (found.ratio - 1.0).abs() >= LEAST_DRIFT).then_some(found.ratio)
 }
 
-/// Each row with its ratios to the same command without load and to the first command of its load,
-/// and the parts of its difference to the former.
-fn with_ratios(mut rows: Vec<Row>) -> Vec<CommandTime> {
-    let first = rows.first().map(|row| row.time.command.clone()).unwrap_or_default();
+/// Each row with its ratios to the same command without load and to the `first` one of its load, and the parts of its difference to the former.
+fn with_ratios(mut rows: Vec<Row>, first: &str) -> Vec<CommandTime> {
     for index in 0..rows.len() {
         let Row { time, units, explained } = &rows[index];
         let other = |command: &str, load: &str| {
@@ -211,7 +204,7 @@ fn with_ratios(mut rows: Vec<Row>) -> Vec<CommandTime> {
         };
         let to = |other: Option<&Row>| units.repeated_ratio_to(&other?.units);
         let noload = other(&time.command, BASELINE);
-        let ratios = (to(noload), to(other(&first, &time.load)));
+        let ratios = (to(noload), to(other(first, &time.load)));
         let extra = noload.and_then(|noload| {
             // A repetition is a value, or a run: the repetitions of a seed are alike.
             let by_run = units.has_seeds();

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use itertools::Itertools;
-use model::{BASELINE, Observation, Run};
+use model::{BASELINE, Observation, Run, WorkRecord};
 use serde::Serialize;
-use stats::bounded_median;
 
 use crate::Response;
-use crate::repetitions::Repetitions;
+use crate::repetitions::{Repetitions, units};
 use crate::responsiveness::{Ratio, Units};
 
 /// Figures below this would be rounded up to it in ratios.
@@ -43,27 +42,20 @@ pub(crate) fn printed(
     let counted = || runs.iter().flat_map(|(_, own)| own.counted.iter().copied());
     let names = counted().flat_map(|work| work.figures.keys()).unique().sorted();
     let made = names.filter_map(|name| {
-        let value = |work: &model::WorkRecord| work.figures.get(name).copied();
+        let value = |work: &WorkRecord| work.figures.get(name).copied();
         let values: Vec<f64> = counted().filter_map(value).collect();
-        let exact = |value: f64| Observation { value, is_lower_bound: false };
-        let observed: Vec<Observation> = values.iter().map(|it| exact(*it)).collect();
-        let units = runs.iter().filter_map(|(run, own)| {
-            let spec = &run.header.as_ref()?.spec;
-            let values = own.counted.iter().filter_map(|work| value(work));
-            let batches = values.map(|it| vec![exact(it / LEAST)]).collect();
-            Some((u64::from(spec.block), spec.seed, batches))
-        });
+        let scaled = |work: &WorkRecord| Some(Observation::exact(value(work)? / LEAST));
         let figure = PrintedFigure {
             command: command.to_owned(),
             load: load.to_owned(),
             name: name.clone(),
             response: Response::of_figure(name),
-            median: bounded_median(&observed)?.value,
+            median: stats::median(&values)?,
             values,
             to_noload: None,
             to_first: None,
         };
-        Some((figure, Units::new(units.collect())))
+        Some((figure, units(runs, scaled)))
     });
     made.collect()
 }
@@ -92,8 +84,6 @@ pub(crate) fn with_figure_ratios(
 
 #[cfg(test)]
 mod tests {
-    use model::WorkRecord;
-
     use super::*;
 
     #[test]

@@ -5,6 +5,7 @@ use stats::steady_from;
 
 use crate::distinct;
 use crate::remarks::works;
+use crate::responsiveness::Units;
 
 /// Parameter: repetitions before these are not counted.
 const WARMUP: &str = "warmup";
@@ -92,6 +93,19 @@ impl<'a> Repetitions<'a> {
         works.sort_by_key(|work| work.started_ns);
         works.into_iter().map(Repetition::of_work).collect()
     }
+}
+
+/// A value of each counted repetition, to be compared by runs, blocks and seeds.
+pub(crate) fn units(
+    runs: &[(&Run, &Repetitions<'_>)],
+    value: impl Fn(&WorkRecord) -> Option<Observation>,
+) -> Units {
+    let of_run = |(run, own): &(&Run, &Repetitions<'_>)| {
+        let spec = &run.header.as_ref()?.spec;
+        let values = own.counted.iter().filter_map(|work| value(work));
+        Some((u64::from(spec.block), spec.seed, values.map(|value| vec![value]).collect()))
+    };
+    Units::new(runs.iter().filter_map(of_run).collect())
 }
 
 /// Elapsed time in ns; a lower bound of a repetition that was given up.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, anyhow};
 use clap::{ArgGroup, Args};
 use experiment::typed::{Setting, setting};
-use experiment::{LimitArgs, TypedJob, names_live_group};
+use experiment::{LimitArgs, TypedJob, is_here, is_live_group, names_live_group};
 
 use crate::command::CommandArgs;
 use crate::group::GroupArgs;
@@ -94,14 +94,13 @@ impl Arguments {
             let of_job = |(name, value): &Setting| (format!("{}.{name}", job.name), value.clone());
             base.extend(job.settings.iter().map(of_job));
         } else {
-            let is_live = subject.starts_with("group");
             // A server is cold when it has been started, or its limit lowered.
-            match self.command.has_service() || is_live {
+            match self.command.has_service() || is_live_group(&subject) {
                 true => base.extend([("warmup", "1"), ("runs", "3")].map(of_command)),
                 false => base.push(of_command(("runs", "1"))),
             }
             // A guest and another machine do not have this folder.
-            if is_live || ["host", "sandbox"].iter().any(|kind| subject.starts_with(kind)) {
+            if is_here(&subject) {
                 let folder = env::current_dir().context("find the current folder")?;
                 let text = folder.to_str();
                 let text = text.ok_or_else(|| anyhow!("{}: not UTF-8", folder.display()))?;

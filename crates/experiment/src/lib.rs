@@ -48,6 +48,6 @@ pub use profile::TimingChanges;
 pub use segment::Segment;
 pub use simulated::{Machine, machine_text, mmu_setup};
 pub use simulated_levels::{SimulatedLevels, SimulatedRun};
-pub use subject_arg::SubjectArg;
+pub use subject_arg::{SubjectArg, is_here, is_live_group};
 pub use sweep::{Form, Quantity, SearchArgs, Sweep, SweepPlan, TypedSweep, parse_sweep};
 pub use typed_ab::TypedAb;

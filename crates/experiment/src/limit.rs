@@ -8,15 +8,12 @@ use subject::Machine;
 
 use crate::error::{ExperimentError, Result};
 use crate::job::first_metric;
+use crate::subject_arg::{is_here, is_live_group};
 use crate::sweep::{SearchArgs, Sweep, TypedSweep, parse_sweep};
 use crate::typed::{self, Setting, part};
 
 const MEMORY: &str = "sandbox.memory";
-/// Kinds of subjects whose memory is that of this machine.
-const HERE: [&str; 3] = ["sandbox", "host", GROUP];
-/// The subject that is a group which is there already.
-const GROUP: &str = "group";
-/// Its limits: the one that only slows it down, and the one at which the kernel kills.
+/// Limits of a group that is there already: the one that only slows it down, and the one at which the kernel kills.
 const LIVE_HIGH: &str = "subject.high";
 const LIVE_MAX: &str = "subject.max";
 /// Factors of the cost from which lower limits are not tried.
@@ -78,7 +75,8 @@ pub struct LimitArgs {
 pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Result<Sweep> {
     let machine = Machine::read().map_err(ExperimentError::NotMeasured)?;
     let LimitArgs { price, resolution, budget, response, .. } = args.clone();
-    let (is_elsewhere, is_live) = (!is_of(&base, &HERE), names_live_group(&base));
+    let is_elsewhere = subject_of(&base).is_some_and(|subject| !is_here(subject));
+    let is_live = names_live_group(&base);
     let usual = if is_live { LIVE_HIGH } else { MEMORY };
     let over = args.over.clone().unwrap_or_else(|| usual.to_owned());
     let most = args.most.unwrap_or(match over.as_str() {
@@ -125,14 +123,9 @@ fn subject_of(base: &[Setting]) -> Option<&str> {
     subject.map(|(_, value)| value.as_str())
 }
 
-/// Whether the subject is of one of these kinds, or not named.
-fn is_of(base: &[Setting], kinds: &[&str]) -> bool {
-    subject_of(base).is_none_or(|value| kinds.iter().any(|kind| value.starts_with(kind)))
-}
-
 /// Whether the subject is a control group that is there already, here or on another machine.
 pub fn names_live_group(base: &[Setting]) -> bool {
-    subject_of(base).is_some_and(|value| value.starts_with(GROUP) || value.contains(",group"))
+    subject_of(base).is_some_and(is_live_group)
 }
 
 /// The range of a limit if none is stated.

@@ -14,6 +14,21 @@ use crate::typed::Setting;
 /// The default kernel if the host has none: the newest of Debian's small ones.
 const DEFAULT_KERNEL: &str = "deb:linux-image-cloud-amd64";
 
+/// Kinds of subjects of this machine.
+const HERE: [&str; 3] = ["host", "sandbox", GROUP];
+/// The kind that is there already.
+const GROUP: &str = "group";
+
+/// Whether a subject as typed is of this machine, so that it has its folders and memory.
+pub fn is_here(subject: &str) -> bool {
+    HERE.iter().any(|kind| subject.starts_with(kind))
+}
+
+/// Whether a subject as typed is a control group that is there already, here or elsewhere.
+pub fn is_live_group(subject: &str) -> bool {
+    subject.starts_with(GROUP) || subject.contains(",group")
+}
+
 /// Prefix of another machine's address.
 const SSH: &str = "ssh://";
 

@@ -8,6 +8,7 @@ use model::shown::quoted;
 use crate::git::{commit, git};
 use crate::job::{TypedJob, first_metric};
 use crate::plan::{Plan, PlanError, PlanFactor, PlanLevel, is_parameter, parse_plan, plan_text};
+use crate::subject_arg::is_here;
 use crate::typed::{Seeds, Setting, seeds, setting};
 
 /// Factors whose subject is a machine of its own.
@@ -206,7 +207,7 @@ impl TypedAb {
         }
         // A guest and another machine do not have this folder.
         let is_here = match &self.subject {
-            Some(subject) => ["host", "sandbox"].iter().any(|kind| subject.starts_with(kind)),
+            Some(subject) => is_here(subject),
             None => !is_of_machine && !is_set("subject"),
         };
         if is_timed && is_here && self.factor != GIT && !is_set(FOLDER) {

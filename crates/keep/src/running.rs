@@ -7,10 +7,10 @@ use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 use sys::process::{Exit, signal, signals, spawn_bound_in_group, wait};
+use sys::waiting::wait_end;
 
 use crate::cleanup::{CleanupProcess, Duty};
 use crate::io_results::at;
@@ -98,11 +98,7 @@ impl Running {
 
     /// Whether the command has ended; its counters in `/proc` stay until [`Self::has_ended`].
     pub fn is_over(&self) -> bool {
-        let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) else {
-            return true;
-        };
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        self.exit.is_some() || !matches!(waitid(WaitId::Pid(pid), options), Ok(None))
+        self.exit.is_some() || wait_end(self.child.id(), 0, &[], || {}).unwrap_or(true)
     }
 
     /// How it ended, as soon as that is known.

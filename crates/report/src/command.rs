@@ -1,11 +1,12 @@
 //! The times of the user's commands as a document.
 
 use analysis::{CommandTime, CommandTimes, seeds_text};
+use model::EndStatus;
 use model::units::measured_duration;
-use model::{BASELINE, EndStatus};
 use render::{Cell, Document, Table, Tone, Verdict, format};
 
-use crate::command_parts::{label, parts};
+use crate::command_parts::parts;
+use crate::command_ratios::{compared, label, ratio_cells};
 use crate::figures::{figure_table, figure_verdict};
 use crate::remarks::{remarks, skipped};
 
@@ -44,27 +45,13 @@ pub(crate) fn command_document(times: &CommandTimes, verbose: bool) -> Document<
 
 /// What a row shows, in a sentence: its time against that without load, or the first command's.
 fn verdict(row: &CommandTime) -> Verdict {
-    let label = label(row);
+    let label = label(&row.command, &row.load);
     let Some(median_ns) = row.median_ns else {
         let why = row.failure.clone().unwrap_or_else(|| "it was never finished".to_owned());
         return Verdict { text: format!("{label} never worked: {why}"), tone: Tone::Bad };
     };
-    let mut text = format!("{label} takes {}", format::observed(&median_ns));
-    let ratios = [(row.to_noload, "without load"), (row.to_first, "of the first command")];
-    for (ratio, than) in ratios.into_iter().filter_map(|(ratio, than)| Some((ratio?, than))) {
-        let interval = format::interval(ratio.low, ratio.high, format::ratio);
-        let times = format!("{}{}", ratio.mark(), format::ratio(ratio.ratio));
-        text += &format!(", {times} times that {than} {interval}");
-        if ratio.low <= 1.0 && ratio.high >= 1.0 {
-            text += " (no difference is certain)";
-        }
-    }
-    let tone = match row.to_noload.or(row.to_first) {
-        Some(ratio) if ratio.low > 1.0 => Tone::Doubtful,
-        Some(ratio) if ratio.high < 1.0 => Tone::Better,
-        _ => Tone::Plain,
-    };
-    Verdict { text: text + ".", tone }
+    let text = format!("{label} takes {}", format::observed(&median_ns));
+    compared(text, [row.to_noload, row.to_first], false)
 }
 
 fn time_table(times: &CommandTimes) -> Table {
@@ -77,14 +64,7 @@ fn time_table(times: &CommandTimes) -> Table {
         let extremes = [row.times_ns.iter().min_by(by_time), row.times_ns.iter().max_by(by_time)];
         let [fastest, slowest] = extremes.map(|time| time.copied().map(Cell::Duration).into());
         let first = row.cold_ns.first().map(|first_ns| Cell::duration(*first_ns));
-        let (ratio, interval) = match row.to_noload {
-            Some(found) => {
-                let interval = format::interval(found.low, found.high, format::ratio);
-                (Cell::Ratio(found.mark(), found.ratio), Cell::Figure(interval))
-            }
-            None if row.load == BASELINE => (Cell::ratio(1.0), Cell::blank()),
-            None => (Cell::absent(), Cell::absent()),
-        };
+        let [ratio, interval] = ratio_cells(row.to_noload, &row.load);
         [
             Cell::from(&row.command),
             Cell::from(&row.load),
@@ -136,7 +116,7 @@ fn notes(times: &CommandTimes) -> Vec<String> {
             .to_owned(),
     ];
     for row in &times.rows {
-        let label = label(row);
+        let label = label(&row.command, &row.load);
         if let (Some(first_ns), Some(median_ns)) = (row.cold_ns.first(), row.median_ns) {
             let times = first_ns / median_ns.value.max(1.0);
             let colder = if times >= COLDER { "colder" } else { "not yet steady" };

@@ -5,6 +5,8 @@ use analysis::{CommandTime, CommandTimes};
 use model::BASELINE;
 use render::{Block, Cell, Table, format};
 
+use crate::command_ratios::label;
+
 /// Parts below this share of the time in all rows have no column.
 const LEAST_SHARE: f64 = 0.005;
 /// A share below this is printed as 0.
@@ -13,14 +15,6 @@ const NO_SHARE: f64 = 0.000_5;
 const SIDE_BY_SIDE: f64 = 1.05;
 /// What is only known of a whole process tree.
 const OF_TREE: Part = Part::BlockIo;
-
-/// A command and its load in a sentence.
-pub(crate) fn label(row: &CommandTime) -> String {
-    match row.load == BASELINE {
-        true => row.command.clone(),
-        false => format!("{} under {}", row.command, row.load),
-    }
-}
 
 /// Two tables and notes; nothing if no delay was counted.
 pub(crate) fn parts(times: &CommandTimes) -> Vec<Block> {
@@ -107,7 +101,7 @@ fn notes(rows: &[(&CommandTime, &Account)]) -> Vec<String> {
         let Some(parallel) = row.parallel.filter(|parallel| *parallel >= SIDE_BY_SIDE) else {
             continue;
         };
-        let label = label(row);
+        let label = label(&row.command, &row.load);
         notes.push(format!(
             "{label}: {} of its processes or threads were busy or delayed at a time on average, so \
              their times were scaled to the elapsed time.",

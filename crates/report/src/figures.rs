@@ -1,34 +1,16 @@
 //! Figures that the user's commands print, in sentences and a table.
 
 use analysis::PrintedFigure;
-use model::{BASELINE, Observation};
-use render::{Cell, Table, Tone, Verdict, format};
+use model::Observation;
+use render::{Cell, Table, Verdict, format};
+
+use crate::command_ratios::{compared, label, ratio_cells};
 
 /// What a figure shows, in a sentence: its median against that without load, or the first command's.
 pub(crate) fn figure_verdict(figure: &PrintedFigure) -> Verdict {
-    let under = match figure.load == BASELINE {
-        true => String::new(),
-        false => format!(" under {}", figure.load),
-    };
     let median = format::quantity(figure.median, &figure.response.unit);
-    let mut text = format!("{}{under}: {} is {median}", figure.command, figure.name);
-    let ratios = [(figure.to_noload, "without load"), (figure.to_first, "of the first command")];
-    for (ratio, than) in ratios.into_iter().filter_map(|(ratio, than)| Some((ratio?, than))) {
-        let interval = format::interval(ratio.low, ratio.high, format::ratio);
-        let times = format!("{}{}", ratio.mark(), format::ratio(ratio.ratio));
-        text += &format!(", {times} times that {than} {interval}");
-        if ratio.low <= 1.0 && ratio.high >= 1.0 {
-            text += " (no difference is certain)";
-        }
-    }
-    let more_is_better = figure.response.more_is_better;
-    let tone = match figure.to_noload.or(figure.to_first) {
-        Some(ratio) if ratio.low > 1.0 && !more_is_better => Tone::Doubtful,
-        Some(ratio) if ratio.high < 1.0 && more_is_better => Tone::Doubtful,
-        Some(ratio) if ratio.low > 1.0 || ratio.high < 1.0 => Tone::Better,
-        _ => Tone::Plain,
-    };
-    Verdict { text: text + ".", tone }
+    let text = format!("{}: {} is {median}", label(&figure.command, &figure.load), figure.name);
+    compared(text, [figure.to_noload, figure.to_first], figure.response.more_is_better)
 }
 
 pub(crate) fn figure_table(figures: &[PrintedFigure]) -> Table {
@@ -37,14 +19,7 @@ pub(crate) fn figure_table(figures: &[PrintedFigure]) -> Table {
     let rows = figures.iter().map(|figure| {
         let unit = &figure.response.unit;
         let extreme = |least: fn(f64, f64) -> f64| figure.values.iter().copied().reduce(least);
-        let (ratio, interval) = match figure.to_noload {
-            Some(found) => {
-                let interval = format::interval(found.low, found.high, format::ratio);
-                (Cell::Ratio(found.mark(), found.ratio), Cell::Figure(interval))
-            }
-            None if figure.load == BASELINE => (Cell::ratio(1.0), Cell::blank()),
-            None => (Cell::absent(), Cell::absent()),
-        };
+        let [ratio, interval] = ratio_cells(figure.to_noload, &figure.load);
         [
             Cell::from(&figure.command),
             Cell::from(&figure.load),
@@ -72,6 +47,7 @@ fn cell(value: f64, unit: &str) -> Cell {
 mod tests {
     use analysis::Response;
     use analysis::responsiveness::{Claim, Ratio};
+    use render::Tone;
 
     use super::*;
 

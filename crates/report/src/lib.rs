@@ -8,6 +8,7 @@ mod bisect_text;
 pub mod charts;
 mod command;
 mod command_parts;
+mod command_ratios;
 mod comparison;
 mod diagnosis;
 mod experiment;
