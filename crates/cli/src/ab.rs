@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use analysis::ab::{AbLook, Stop};
 use anyhow::anyhow;
 use clap::Args;
-use experiment::{AB_ALPHA, Ab, TypedAb};
+use experiment::{Ab, TypedAb};
 use render::OutputFormat;
 use report::ab_document;
 
 use crate::command::CommandOptions;
-use crate::compare::{FailOn, fail_on, margin, margin_or, regressed};
+use crate::compare::{FailOn, alpha, fail_on, margin, margin_or, regressed};
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{OutputArgs, format, show};
 use crate::{Failure, print, settings};
@@ -38,7 +38,7 @@ Examples:
                         the plan, for `thrashlab experiment`
 
 Blocks of one run of each, in random order, until the verdict is certain:
-different, or equivalent within the margin. The chance of a wrong one is 5 %
+different, or equivalent within the margin. The chance of a wrong one is 1 %
 over all looks. To resume an interrupted comparison, run the same command again.
 How it decides: docs/ab.md.";
 
@@ -54,6 +54,10 @@ pub(crate) struct AbArgs {
     /// Smallest difference that matters [default: that of --fail-on, else 3%]
     #[arg(long, value_name = "PERCENT", value_parser = margin)]
     margin: Option<f64>,
+
+    /// Chance of any wrong verdict
+    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = alpha)]
+    alpha: f64,
 
     /// Exit with 1 on a regression, of a cell or over all cells, or only on one beyond a margin:
     /// `regression[:15%]`
@@ -86,7 +90,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     let typed = args.typed.clone().with_default_subject(!settings::is_given("subject"));
     let of_command = args.command.settings(typed.is_timed())?;
     let typed = typed.with_options(args.command.names(), of_command);
-    let mut ab = Ab::new(&typed, margin, args.output.as_deref()).map_err(failure)?;
+    let mut ab = Ab::new(&typed, margin, args.alpha, args.output.as_deref()).map_err(failure)?;
     if args.print_plan {
         return print(ab.plan_text());
     }
@@ -96,7 +100,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     let mut last = None;
     let outcome = drive(&args.lab.options, &mut progress, |driver| ab.run(&mut last, driver));
     if let Some(look) = &last {
-        show(&ab_document(look, AB_ALPHA), &OutputArgs::in_format(args.format, args.json))?;
+        show(&ab_document(look, args.alpha), &OutputArgs::in_format(args.format, args.json))?;
     }
     let folder = model::shown::quoted(&folder.to_string_lossy());
     match (&outcome, &last) {

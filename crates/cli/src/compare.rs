@@ -144,7 +144,7 @@ pub(crate) fn margin(text: &str) -> Result<f64, String> {
     }
 }
 
-fn alpha(text: &str) -> Result<f64, String> {
+pub(crate) fn alpha(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(alpha) if alpha > 0.0 && alpha < 0.5 => Ok(alpha),
         _ => Err("a chance of error is above 0 and below 0.5, such as 0.05".to_owned()),

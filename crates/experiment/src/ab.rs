@@ -13,8 +13,6 @@ use crate::laboratory::Laboratory;
 use crate::results_folder::named_or;
 use crate::typed_ab::TypedAb;
 
-/// Chance of a wrong verdict at any look.
-pub const AB_ALPHA: f64 = 0.05;
 /// Length of the hash that distinguishes comparisons of one factor.
 const HASH_LETTERS: usize = 8;
 /// Most unnamed folders of one comparison.
@@ -33,27 +31,28 @@ pub struct Ab {
 }
 
 impl Ab {
-    /// A comparison as it was typed; a ratio within `margin` does not matter. Fails for what
-    /// cannot be set or contradicts itself.
-    pub fn new(typed: &TypedAb, margin: f64, output: Option<&Path>) -> Result<Self> {
+    /// A comparison as it was typed; a ratio within `margin` does not matter, and `alpha` is the
+    /// chance of a wrong verdict over all looks. Fails for what cannot be set or contradicts itself.
+    pub fn new(typed: &TypedAb, margin: f64, alpha: f64, output: Option<&Path>) -> Result<Self> {
         let home = std::env::current_dir()
             .map_err(|error| ExperimentError::WrongUse(format!("the current folder: {error}")))?;
         let (plan, text) = typed.plan("ab", &home, Path::new(""))?;
         let blocks = plan.seeds.len() as u32;
         let looks = match typed.is_fixed() {
-            true => vec![Look { blocks, level: AB_ALPHA }],
-            false => looks(blocks, AB_ALPHA),
+            true => vec![Look { blocks, level: alpha }],
+            false => looks(blocks, alpha),
         };
-        // Other blocks or another margin are another comparison: to change them after a look would
+        // Other blocks, margin or alpha are another comparison: to change them after a look would
         // make the error rate larger.
-        let hash = blake3::hash(format!("{text} {margin} {}", looks.len()).as_bytes()).to_hex();
+        let hash = format!("{text} {margin} {alpha} {}", looks.len());
+        let hash = blake3::hash(hash.as_bytes()).to_hex();
         let factor = typed.factor.clone();
         let name = format!("ab-{factor}-{}", &hash[..HASH_LETTERS]);
         let response = plan.responses[0].clone();
         let request = AbRequest { factor, response, margin, looks };
         let folder = named_or(output, &name);
         let mut experiment = experiment(typed, &name, &home, folder)?;
-        experiment.ab = Some(request.recorded(AB_ALPHA));
+        experiment.ab = Some(request.recorded(alpha));
         experiment.planned()?;
         Ok(Self {
             experiment,

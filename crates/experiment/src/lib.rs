@@ -31,7 +31,7 @@ mod sweep;
 pub mod typed;
 mod typed_ab;
 
-pub use ab::{AB_ALPHA, Ab};
+pub use ab::Ab;
 pub use bisect::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
 pub use carry_out::{Carried, Outlook};
 pub use cell_list::{CellMaker, CellResult};

@@ -140,7 +140,7 @@ fn notes(times: &CommandTimes) -> Vec<String> {
             waits.map(|(what, share)| format!("{what} {}", format::share(*share))).collect();
         if !waits.is_empty() {
             notes.push(format!(
-                "{label}: share of the time in which some process of the sandbox waited: {}.",
+                "{label}: share of the time in which some process of the control group waited: {}.",
                 format::and(&waits)
             ));
         }

@@ -29,13 +29,20 @@ pub struct Arms {
     pub second: Vec<Observation>,
     /// Whether values at one position belong together.
     pub pairing: Pairing,
+    /// The least standard error of the ratio's logarithm ([`crate::least_log_error`]); 0 if unknown.
+    pub least_log_error: f64,
 }
 
 impl Arms {
+    /// Two samples of which no least error is known.
+    pub fn new(first: Vec<Observation>, second: Vec<Observation>, pairing: Pairing) -> Self {
+        Self { first, second, pairing, least_log_error: 0.0 }
+    }
+
     /// Two samples without lower bounds.
     pub fn exact(first: &[f64], second: &[f64], pairing: Pairing) -> Self {
         let exact = |values: &[f64]| values.iter().copied().map(Observation::exact).collect();
-        Self { first: exact(first), second: exact(second), pairing }
+        Self::new(exact(first), exact(second), pairing)
     }
 }
 

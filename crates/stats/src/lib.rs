@@ -24,6 +24,7 @@ mod geometric;
 mod hodges_lehmann;
 mod knee;
 mod least_squares;
+mod median_error;
 mod mediation;
 mod multiple;
 mod null_distribution;
@@ -62,6 +63,7 @@ pub use hodges_lehmann::hodges_lehmann_ratio;
 pub use knee::{
     Knee, KneeKind, KneeSettings, LEAST_LEVELS, Level, NoKnee, OtherKnee, Shape, WhyNoKnee, knee,
 };
+pub use median_error::least_log_error;
 pub use mediation::{Mediation, UnitCost, mediation, unit_cost};
 pub use multiple::holm;
 pub use null_distribution::minimum_two_sided_p;

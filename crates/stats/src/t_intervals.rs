@@ -98,6 +98,17 @@ impl LogRatio {
         (ratio.is_normal() && ratio > 0.0).then_some(found)
     }
 
+    /// The same ratio with at least this standard error of its logarithm.
+    pub(crate) fn at_least(self, log_standard_error: f64, confidence: f64) -> Option<Self> {
+        match log_standard_error > self.log_standard_error {
+            true => {
+                let df = self.degrees_of_freedom;
+                Self::new(self.ratio.ln(), log_standard_error, df, confidence)
+            }
+            false => Some(self),
+        }
+    }
+
     fn ends(&self, confidence: f64) -> (f64, f64) {
         let half_width = distributions::t_critical(1.0 - confidence, self.degrees_of_freedom)
             * self.log_standard_error;

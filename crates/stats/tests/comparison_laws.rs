@@ -61,11 +61,8 @@ proptest! {
         let complete = |side: &[(Observation, f64)], shift: f64| {
             side.iter().map(|(_, truth)| truth * shift).collect::<Vec<_>>()
         };
-        let bounded = Arms {
-            first: known(&first, 1.0),
-            second: known(&second, shift),
-            pairing: Pairing::Unpaired,
-        };
+        let bounded =
+            Arms::new(known(&first, 1.0), known(&second, shift), Pairing::Unpaired);
         let truth =
             Arms::exact(&complete(&first, 1.0), &complete(&second, shift), Pairing::Unpaired);
         let found = results(&[bounded]).remove(0);
@@ -85,8 +82,8 @@ proptest! {
     fn exchanging_the_arms_mirrors_the_verdict(cells in family()) {
         let exchanged: Vec<Arms> = cells
             .iter()
-            .map(|Arms { first, second, pairing }| {
-                Arms { first: second.clone(), second: first.clone(), pairing: *pairing }
+            .map(|arms| {
+                Arms { first: arms.second.clone(), second: arms.first.clone(), ..arms.clone() }
             })
             .collect();
         for (there, back) in results(&cells).into_iter().zip(results(&exchanged)) {
@@ -111,12 +108,12 @@ proptest! {
     fn the_unit_does_not_matter(cells in family(), unit in 1e-6..1e6) {
         let scaled: Vec<Arms> = cells
             .iter()
-            .map(|Arms { first, second, pairing }| {
+            .map(|arms| {
                 let scale = |values: &[Observation]| {
                     let scaled = |it: &Observation| Observation { value: it.value * unit, ..*it };
                     values.iter().map(scaled).collect()
                 };
-                Arms { first: scale(first), second: scale(second), pairing: *pairing }
+                Arms { first: scale(&arms.first), second: scale(&arms.second), ..arms.clone() }
             })
             .collect();
         for (plain, scaled) in results(&cells).into_iter().zip(results(&scaled)) {

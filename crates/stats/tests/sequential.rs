@@ -4,9 +4,13 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-use stats::{Arms, Look, Pairing, Settings, Verdict, compare, log_ratio, looks};
+use stats::{
+    Arms, Look, Pairing, Settings, Verdict, compare, least_log_error, log_ratio, looks, median,
+};
 
-const ALPHA: f64 = 0.05;
+/// Chances of a wrong verdict: the default of `thrashlab ab`, and five times as much.
+const ALPHAS: [f64; 2] = [ALPHA, 0.05];
+const ALPHA: f64 = 0.01;
 const MOST_BLOCKS: u32 = 40;
 /// As `thrashlab ab` has it by default.
 const MARGIN: f64 = 0.03;
@@ -95,16 +99,16 @@ fn verdict(first: &[f64], second: &[f64], level: f64) -> Option<Verdict> {
     (verdict != Verdict::CannotTell).then_some(verdict)
 }
 
-/// Of this many, the most that happen with a chance of 5 %, but for one test in 1,000.
-fn most(of: usize) -> usize {
+/// Of this many, the most that happen with this chance, but for one test in 1,000.
+fn most(of: usize, chance: f64) -> usize {
     let of = of as f64;
-    (ALPHA * of + 3.1 * (of * ALPHA * (1.0 - ALPHA)).sqrt()) as usize
+    (chance * of + 3.1 * (of * chance * (1.0 - chance)).sqrt()) as usize
 }
 
 #[test]
-fn t_at_every_look_raises_false_alarms_in_no_more_than_5_percent() {
-    let looks = looks(MOST_BLOCKS, ALPHA);
-    for noise in NOISES {
+fn t_at_every_look_raises_no_more_false_alarms_than_promised() {
+    for (alpha, noise) in ALPHAS.into_iter().flat_map(|alpha| NOISES.map(|noise| (alpha, noise))) {
+        let looks = looks(MOST_BLOCKS, alpha);
         let mut machine = Machine::new(noise, 0.025, 1);
         let differs = |first: &[f64], second: &[f64], level: f64| {
             let found = log_ratio(first, second, Pairing::Paired, 0.95)?;
@@ -114,16 +118,18 @@ fn t_at_every_look_raises_false_alarms_in_no_more_than_5_percent() {
         let alarms =
             (0..runs).filter(|_| sequential(&mut machine, 1.0, &looks, differs).0.is_some());
         let alarms = alarms.count();
-        assert!(alarms <= most(runs), "{noise:?}: {alarms} of {runs}");
+        assert!(alarms <= most(runs, alpha), "{noise:?}, {alpha}: {alarms} of {runs}");
         // The levels are not stricter than they need to be.
-        assert!(!matches!(noise, Noise::Normal) || alarms > runs / 30, "{alarms} of {runs}");
+        let expected = alpha * runs as f64;
+        let is_strict = (alarms as f64) < 0.66 * expected;
+        assert!(!matches!(noise, Noise::Normal) || !is_strict, "{alpha}: {alarms} of {runs}");
     }
 }
 
 #[test]
-fn equal_levels_are_called_different_in_no_more_than_5_percent() {
-    let looks = looks(MOST_BLOCKS, ALPHA);
-    for noise in NOISES {
+fn equal_levels_are_called_different_no_more_often_than_promised() {
+    for (alpha, noise) in ALPHAS.into_iter().flat_map(|alpha| NOISES.map(|noise| (alpha, noise))) {
+        let looks = looks(MOST_BLOCKS, alpha);
         let mut machine = Machine::new(noise, 0.025, 2);
         let (mut alarms, mut equivalent) = (0, 0);
         for _ in 0..RUNS {
@@ -133,24 +139,24 @@ fn equal_levels_are_called_different_in_no_more_than_5_percent() {
                 None => {}
             }
         }
-        assert!(alarms <= most(RUNS), "{noise:?}: {alarms} of {RUNS}");
-        assert!(equivalent >= RUNS / 10, "{noise:?}: {equivalent} of {RUNS} equivalent");
+        assert!(alarms <= most(RUNS, alpha), "{noise:?}, {alpha}: {alarms} of {RUNS}");
+        assert!(equivalent >= RUNS / 100, "{noise:?}, {alpha}: {equivalent} equivalent");
     }
 }
 
 #[test]
-fn levels_that_differ_by_the_margin_are_called_equivalent_in_no_more_than_5_percent() {
+fn levels_that_differ_by_the_margin_are_called_equivalent_no_more_often_than_promised() {
     let looks = looks(MOST_BLOCKS, ALPHA);
     for (noise, ratio) in NOISES.into_iter().zip([1.0 + MARGIN, 1.0 / (1.0 + MARGIN)].repeat(2)) {
         let mut machine = Machine::new(noise, 0.025, 3);
         let mut says = || sequential(&mut machine, ratio, &looks, verdict).0;
         let wrong = (0..RUNS).filter(|_| says() == Some(Verdict::Equivalent)).count();
-        assert!(wrong <= most(RUNS), "{noise:?}: {wrong} of {RUNS}");
+        assert!(wrong <= most(RUNS, ALPHA), "{noise:?}: {wrong} of {RUNS}");
     }
 }
 
 #[test]
-fn the_interval_after_stopping_has_the_true_ratio_in_95_percent() {
+fn the_interval_after_stopping_has_the_true_ratio_as_often_as_promised() {
     let looks = looks(MOST_BLOCKS, ALPHA);
     for ratio in [1.0, 1.03, 1.05, 1.2] {
         let mut machine = Machine::new(Noise::Normal, 0.025, 4);
@@ -162,7 +168,7 @@ fn the_interval_after_stopping_has_the_true_ratio_in_95_percent() {
         let missed =
             (0..RUNS).filter(|_| sequential(&mut machine, ratio, &looks, interval).0.is_some());
         let missed = missed.count();
-        assert!(missed <= most(RUNS), "×{ratio}: {missed} of {RUNS}");
+        assert!(missed <= most(RUNS, ALPHA), "×{ratio}: {missed} of {RUNS}");
     }
 }
 
@@ -191,7 +197,7 @@ fn found_by_looks(machine: &mut Machine) -> (f64, f64) {
 
 #[test]
 fn a_true_5_percent_takes_fewer_runs_than_welch_with_10_and_10() {
-    for (spread, fewer_than) in [(0.02, 8.0), (0.025, 10.0), (0.03, 12.0)] {
+    for (spread, fewer_than) in [(0.02, 10.0), (0.025, 13.0), (0.03, 17.0)] {
         let mut machine = Machine::new(Noise::Normal, spread, 5);
         let (power, blocks) = found_by_looks(&mut machine);
         assert!(power > 0.98 && blocks < fewer_than, "{spread}: {power} with {blocks}");
@@ -203,6 +209,50 @@ fn a_true_5_percent_takes_fewer_runs_than_welch_with_10_and_10() {
     // Where blocks differ, the fixed test finds nothing.
     let mut machine = Machine::new(Noise::Drift, 0.025, 6);
     let (power, blocks) = found_by_looks(&mut machine);
-    assert!(power > 0.98 && blocks < 10.0, "{power} with {blocks}");
+    assert!(power > 0.98 && blocks < 13.0, "{power} with {blocks}");
     assert!(found_by_welch(&mut machine, 10) < 0.2);
+}
+
+/// Repetitions in each run, as a busy machine makes them: three in ten take half as long again,
+/// and runs differ little.
+fn busy_run(machine: &mut Machine) -> Vec<f64> {
+    let run = (0.01 * machine.normal()).exp();
+    let slowed = |machine: &mut Machine| if machine.random.random_bool(0.3) { 1.5 } else { 1.0 };
+    (0..5).map(|_| run * slowed(machine) * (0.02 * machine.normal()).exp()).collect()
+}
+
+/// Whether two levels are called different at any look, with the error that repetitions show or
+/// without.
+fn busy_alarm(machine: &mut Machine, ratio: f64, looks: &[Look], has_error: bool) -> bool {
+    let (mut first, mut second): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
+    for look in looks {
+        while first.len() < look.blocks as usize {
+            first.push(busy_run(machine));
+            second.push(busy_run(machine).into_iter().map(|value| value * ratio).collect());
+        }
+        let medians = [&first, &second]
+            .map(|side| side.iter().map(|run| median(run).unwrap()).collect::<Vec<_>>());
+        let mut arms = Arms::exact(&medians[0], &medians[1], Pairing::Paired);
+        let [one, other] = [&first, &second].map(|side| side.iter().map(Vec::as_slice));
+        arms.least_log_error = if has_error { least_log_error(one, other) } else { 0.0 };
+        let settings = Settings { margin: MARGIN, alpha: look.level };
+        match compare(&[arms], &[], &settings).cells[0].as_ref().unwrap().verdict {
+            Verdict::CannotTell => {}
+            verdict => return verdict != Verdict::Equivalent,
+        }
+    }
+    false
+}
+
+#[test]
+fn what_repetitions_show_prevents_early_false_alarms_and_finds_what_is_there() {
+    // Later the signed rank test decides.
+    let early = &looks(MOST_BLOCKS, 0.05)[..3];
+    let share = |ratio: f64, has_error: bool| {
+        let mut machine = Machine::new(Noise::Normal, 0.0, 7);
+        (0..RUNS).filter(|_| busy_alarm(&mut machine, ratio, early, has_error)).count()
+    };
+    let (without, with) = (share(1.0, false), share(1.0, true));
+    assert!(10 * with < without, "{with}, {without} without");
+    assert!(share(1.5, true) > RUNS * 9 / 10);
 }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use model::{BASELINE, Observation};
-use stats::{Arms as Samples, OverallCell, Pairing, Settings, TrialCost, Verdict, bounded_median};
+use stats::{
+    Arms as Samples, OverallCell, Pairing, Settings, TrialCost, Verdict, bounded_median,
+    least_log_error,
+};
 
 use super::arms::{ArmTrials, Arms, Levels, Seen, samples};
 use super::overall::UnjudgedCell;
@@ -142,6 +145,8 @@ fn draft(
         notes.push(single(&arms.all[alone].arm.name, unit, deterministic));
     }
     let trials = overall_cell(&chosen, paired_by.is_some(), costs_of);
+    let is_repeated = unit == Unit::Trials && place.0 != DELAY && !deterministic;
+    let least_log_error = if is_repeated { error_within(&chosen) } else { 0.0 };
     let [first, other] = values;
     let (first, other) = (side(sides[0], first), side(sides[1], other));
     notes.extend(censored(&first, &other));
@@ -165,8 +170,19 @@ fn draft(
     };
     let testable = !identical && is_usable && costs.iter().any(|side| side.len() > 1);
     let [first, second] = costs;
-    let test = testable.then_some(Samples { first, second, pairing: trials.pairing });
+    let pairing = trials.pairing;
+    let test = testable.then_some(Samples { first, second, pairing, least_log_error });
     UnjudgedCell { cell, test, trials }
+}
+
+/// The least error of the ratio by the repetitions in each trial, which are independent of each
+/// other; delays of a probe are not.
+fn error_within(chosen: &[Vec<Seen>; 2]) -> f64 {
+    let values = chosen.each_ref().map(|side| -> Vec<Vec<f64>> {
+        side.iter().map(|it| it.samples.iter().map(|sample| sample.value).collect()).collect()
+    });
+    let [first, second] = values.each_ref().map(|side| side.iter().map(Vec::as_slice));
+    least_log_error(first, second)
 }
 
 /// The trials for the effect over all cells, bounds as values; `overall::doubt` allows for that.

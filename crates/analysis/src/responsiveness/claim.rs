@@ -124,7 +124,7 @@ impl Units {
         let first = own.unwrap_or_else(|| quiet.into_values().collect());
         let (units, second) = (loaded.len(), loaded.into_values().collect());
         let settings = Settings { alpha: 1.0 - CONFIDENCE, ..Settings::default() };
-        let judgement = compare(&[Arms { first, second, pairing }], &[], &settings);
+        let judgement = compare(&[Arms::new(first, second, pairing)], &[], &settings);
         let found = judgement.cells.into_iter().next()?.ok()?;
         Some(Ratio {
             ratio: found.ratio,

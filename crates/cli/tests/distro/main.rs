@@ -15,4 +15,5 @@ mod guest;
 mod killed;
 mod machine;
 mod root;
+mod unit;
 mod user;

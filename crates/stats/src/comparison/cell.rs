@@ -25,7 +25,7 @@ pub(super) fn check(arms: &Arms, settings: &Settings) -> Result<(), Refused> {
             "margin {margin} must be 0 or more, alpha {alpha} above 0 and below 0.5"
         ));
     }
-    let Arms { first, second, pairing } = arms;
+    let Arms { first, second, pairing, .. } = arms;
     if first.is_empty() || second.is_empty() {
         return refused("a sample has no values: nothing to compare");
     }
@@ -97,7 +97,7 @@ pub(super) struct Weighed {
 
 /// Chooses the method of a checked cell, for the strictest `level` of the family, and applies it.
 pub(super) fn weigh(arms: &Arms, settings: &Settings, level: f64) -> Result<Weighed, Refused> {
-    let Arms { first, second, pairing } = arms;
+    let Arms { first, second, pairing, least_log_error } = arms;
     let smallest_p = outlook::smallest_p(*pairing, first.len(), second.len());
     let rank_can_fire = reaches(smallest_p, level);
     let confidence = 1.0 - settings.alpha;
@@ -108,7 +108,9 @@ pub(super) fn weigh(arms: &Arms, settings: &Settings, level: f64) -> Result<Weig
     extremes.extend(is_bounded.then(|| (raised(first, None), raised(second, Some(beyond)))));
     let by_t: Option<Vec<LogRatio>> = extremes
         .iter()
-        .map(|(first, second)| log_ratio(first, second, *pairing, confidence))
+        .map(|(first, second)| {
+            log_ratio(first, second, *pairing, confidence)?.at_least(*least_log_error, confidence)
+        })
         .collect();
     // t decides only where it has a spread at both extremes.
     let deciding_t = by_t.as_ref().filter(|_| !rank_can_fire);

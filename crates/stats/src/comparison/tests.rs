@@ -165,7 +165,7 @@ fn a_timeout_is_never_an_improvement_and_may_be_a_regression() {
     assert_eq!(found.verdict, Verdict::Regression);
     assert!(found.allowed.unwrap().lowest > 900.0 && found.allowed.unwrap().highest.is_infinite());
     let (first, second) = (hung.second, hung.first);
-    let found = alone(Arms { first, second, pairing: Pairing::Unpaired });
+    let found = alone(Arms::new(first, second, Pairing::Unpaired));
     assert_eq!(found.verdict, Verdict::Improvement);
     assert!(found.ratio < 1.0 / 900.0 && found.low == 0.0, "{found:?}");
 }
@@ -196,7 +196,7 @@ fn bounded(values: &[f64], bounds: &[f64]) -> Vec<Observation> {
 fn what_a_bound_leaves_open_is_open_whatever_the_method() {
     let second = bounded(&[10.0, 10.2, 10.4], &[]);
     let pairing = Pairing::Unpaired;
-    let few = alone(Arms { first: bounded(&[10.0, 10.5], &[10.0]), second, pairing });
+    let few = alone(Arms::new(bounded(&[10.0, 10.5], &[10.0]), second, pairing));
     assert_eq!(few.method, Method::WelchLog);
     let allowed = few.allowed.unwrap();
     assert_eq!((allowed.lowest, allowed.mark(), few.low), (0.0, "≤ ", 0.0));
@@ -206,7 +206,7 @@ fn what_a_bound_leaves_open_is_open_whatever_the_method() {
     // The middle two of sixteen ratios are of a bound and of a value.
     let first = bounded(&[10.0, 10.1], &[10.2, 10.3]);
     let second = bounded(&[13.0, 13.1, 13.2, 13.3], &[]);
-    let ranks = alone(Arms { first, second, pairing });
+    let ranks = alone(Arms::new(first, second, pairing));
     assert_eq!((ranks.method, ranks.allowed.unwrap().lowest), (Method::HodgesLehmann, 0.0));
     assert_near(ranks.ratio, 1.3, 0.02);
 
@@ -214,6 +214,6 @@ fn what_a_bound_leaves_open_is_open_whatever_the_method() {
     let values = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6];
     let first = bounded(&values, &[1.0]);
     let second = bounded(&values.map(|value| 1.2 * value), &[1.3]);
-    let pairs = alone(Arms { first, second, pairing: Pairing::Paired });
+    let pairs = alone(Arms::new(first, second, Pairing::Paired));
     assert_eq!((pairs.method, pairs.adjusted_high), (Method::SignedRank, f64::INFINITY));
 }
