@@ -57,7 +57,7 @@ pub struct LimitArgs {
     most: Option<f64>,
 
     /// Width of the knee's interval at which the search ends
-    #[arg(long, value_name = "PERCENT", default_value = "3%",
+    #[arg(long, value_name = "PERCENT", default_value = "5%",
         value_parser = |text: &str| part(text, 1.0))]
     resolution: f64,
 

@@ -149,8 +149,8 @@ impl Priced {
 }
 
 /// The largest size of the work at the highest level, if the limit is one of its memory and the
-/// kernel kept the size.
-fn peak(curve: &Curve) -> Option<f64> {
+/// kernel kept the size. Levels above it cost what no limit costs.
+pub(super) fn peak(curve: &Curve) -> Option<f64> {
     size_without_limit(curve, "peak_bytes")
 }
 
@@ -168,12 +168,16 @@ fn size_without_limit(curve: &Curve, name: &str) -> Option<f64> {
     sizes.reduce(f64::max)
 }
 
-/// Where the cost, a line on logarithmic scales, reaches a ratio; else the geometric middle.
+/// Where the cost reaches a ratio; the geometric middle without costs.
+///
+/// The cost is flat and then rises, from somewhere between the two levels: it reaches the ratio
+/// between the dear level and where the line between both does, on logarithmic scales. The middle
+/// of these is at most half of the bracket off.
 fn crossing(cheap: &PricedLevel, dear: &PricedLevel, ratio: f64) -> f64 {
     let costs = cheap.ratio.zip(dear.ratio).map(|(cheap, dear)| (cheap.ratio, dear.ratio));
     let part = costs.map(|(below, above)| (ratio / below).ln() / (above / below).ln());
-    let part = part.filter(|part| (0.0..=1.0).contains(part)).unwrap_or(0.5);
-    cheap.level * (dear.level / cheap.level).powf(part)
+    let part = part.filter(|part| (0.0..=1.0).contains(part)).unwrap_or(0.0);
+    cheap.level * (dear.level / cheap.level).powf(f64::midpoint(part, 1.0))
 }
 
 fn reason(points: &[&super::Point]) -> String {
