@@ -7,7 +7,9 @@ mod text;
 
 use std::path::Path;
 
-use analysis::sweep::{Batch, Purpose, Range, Search, SearchSettings};
+use analysis::sweep::{Batch, Curve, Purpose, Range, Search, SearchSettings};
+use model::units::exact_duration;
+use workloads::COMMAND;
 
 use crate::plan::{CellPlan, Design, Order, Plan, PlanError, PlanFactor, PlanLevel};
 use crate::typed::Setting;
@@ -19,6 +21,12 @@ pub use text::{SearchArgs, TypedSweep, parse_sweep};
 /// Parameter that calibrates the loops of Irlam's program, and the size parameter for it.
 const LOOPS: &str = "vmtest.loops";
 const OF_SIZE: &str = "vmtest.of_size";
+
+/// Longest time of a repetition of a command.
+const COMMAND_LIMIT: &str = "command.limit";
+/// Times of a command are not limited to less than this.
+const LEAST_PATIENCE_NS: u64 = 1_000_000_000;
+const MILLISECOND_NS: u64 = 1_000_000;
 
 /// A validated sweep.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,6 +117,20 @@ impl SweepPlan {
         let is_vmtest = self.value("job") == Some(workloads::VMTEST.name);
         let zero = |text: &str| text.parse() == Ok(0_u64);
         is_vmtest && self.over != LOOPS && self.value(LOOPS).is_none_or(zero)
+    }
+
+    /// In a search for a price, the longest time of a command that is not worth waiting for: the
+    /// factor from which lower levels are not tried, of what it takes at the first level. Far below
+    /// its need a program may take thousands of times as long.
+    pub(crate) fn patience(&self, curve: &Curve) -> Option<Setting> {
+        let most = self.settings.find.price?.most;
+        let is_open =
+            self.value("job") == Some(COMMAND.name) && self.value(COMMAND_LIMIT).is_none();
+        let first = curve.points.iter().filter(|point| point.level == self.range.first);
+        let elapsed_ns = first.filter_map(|point| point.figures.get("elapsed_ns").copied());
+        let longest_ns = elapsed_ns.reduce(f64::max).filter(|_| is_open)? * most;
+        let limit_ns = (longest_ns as u64).max(LEAST_PATIENCE_NS).next_multiple_of(MILLISECOND_NS);
+        Some((COMMAND_LIMIT.to_owned(), exact_duration(limit_ns)))
     }
 
     /// The plan of the calibration run: the smallest work, sized for the largest.

@@ -142,3 +142,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_search_for_a_price_does_not_wait_for_a_command_far_below_its_need() {
+    let plan = |of_command: &str, price: &str| {
+        sweep(&format!(
+            "name = \"limit\"\n[base]\njob = \"command\"\ncommand.run = \"sort big\"\n{of_command}\n\
+             [sweep]\nover = \"sandbox.memory\"\nrange = \"1G..16M\"\n{price}"
+        ))
+        .unwrap()
+    };
+    let point = |level: f64, elapsed_ns: f64| {
+        let figures = [("elapsed_ns".to_owned(), elapsed_ns)].into();
+        analysis::sweep::Point { level, figures, ..Default::default() }
+    };
+    let first = f64::from(1 << 30);
+    let points = vec![point(first, 2.0e9), point(first, 2.5e9), point(first / 4.0, 9.0e9)];
+    let curve = Curve { points, ..Curve::default() };
+    let limit = |plan: &SweepPlan| plan.patience(&curve);
+    let patience = Some(("command.limit".to_owned(), "20s".to_owned()));
+    assert_eq!(limit(&plan("", "price = 0.05\nmost = 8.0")), patience);
+    assert_eq!(limit(&plan("command.limit = \"1m\"", "price = 0.05\nmost = 8.0")), None);
+    assert_eq!(limit(&plan("", "")), None);
+    let before = plan("", "price = 0.05").patience(&Curve::default());
+    assert_eq!(before, None, "nothing is known yet");
+}
