@@ -1,6 +1,7 @@
 //! `thrashlab vm`: the deterministic machine itself, apart from measurements.
 
 mod boot;
+mod engine;
 mod kernels;
 mod machines;
 mod shell;
@@ -34,6 +35,8 @@ pub(crate) enum VmCommand {
     Machines(machines::MachinesArgs),
     /// Boot a machine once and report the result
     Boot(boot::BootArgs),
+    /// List the engines, patched QEMUs for several virtual CPUs, or build one
+    Engine(engine::EngineArgs),
     /// Open a shell in a machine, with its disk at /work
     Shell(shell::ShellArgs),
     /// Run one cell several times, once on a busy host, and compare the bytes
@@ -89,6 +92,7 @@ pub(crate) fn vm(command: &VmCommand) -> Result<()> {
         VmCommand::Kernels(args) => kernels::kernels(args),
         VmCommand::Machines(args) => machines::machines(args),
         VmCommand::Boot(args) => boot::boot(args),
+        VmCommand::Engine(args) => engine::engine(args),
         VmCommand::Shell(args) => shell::shell(args),
         VmCommand::Verify(args) => verify::verify(args),
     }

@@ -12,6 +12,7 @@ use crate::scratch::sweep;
 const KERNELS: &str = "kernels";
 const SNAPSHOTS: &str = "snapshots";
 const CELLS: &str = "cells";
+const ENGINES: &str = "engines";
 /// Copies of this program that other machines put here, named by hash (crate `remote`).
 const PROGRAMS: &str = "bin";
 /// The default store of fleets (`docs/fleet.md`): finished cells, and files for nodes.
@@ -60,14 +61,20 @@ impl Cache {
         self.root.join(KERNELS)
     }
 
+    /// The folder of engines that were built here.
+    pub fn engines(&self) -> PathBuf {
+        self.root.join(ENGINES)
+    }
+
     /// Name, folder to remove, folders whose entries count, and whether it is cheap to rebuild.
-    fn parts(&self) -> [(&'static str, PathBuf, Vec<PathBuf>, bool); 5] {
+    fn parts(&self) -> [(&'static str, PathBuf, Vec<PathBuf>, bool); 6] {
         let simple =
             |name, folder: PathBuf, is_cheap| (name, folder.clone(), vec![folder], is_cheap);
         let fleet = self.root.join(FLEET);
         let counted = FLEET_PARTS.map(|part| fleet.join(part)).into();
         [
             simple("kernels", self.kernels(), false),
+            simple("engines", self.engines(), false),
             simple("snapshots", self.snapshots.clone(), true),
             simple("cells", self.cells.folder.clone(), true),
             simple("programs", self.root.join(PROGRAMS), false),

@@ -34,6 +34,12 @@ pub struct MachineSpec {
     pub kernel_memory_bytes: u64,
     /// Virtual time of an instruction: 2 to the power of this many ns. Unused under KVM.
     pub icount_shift: u8,
+    /// Number of virtual CPUs; `None` = one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u8>,
+    /// When virtual CPUs take turns.
+    #[serde(default, skip_serializing_if = "Schedule::is_even")]
+    pub schedule: Schedule,
     /// The simulated disk, with swap area and files.
     pub disk: DiskSpec,
     /// Size of the swap area on the disk in bytes; 0 = no swap.
@@ -87,6 +93,24 @@ named! {
     }
 }
 
+named! {
+    /// When virtual CPUs take turns.
+    #[derive(Default)]
+    pub enum Schedule {
+        /// At even distances of virtual time.
+        #[default]
+        Even = "even",
+        /// At moments that the seed of each run decides.
+        Seed = "seed",
+    }
+}
+
+impl Schedule {
+    fn is_even(&self) -> bool {
+        *self == Self::Even
+    }
+}
+
 /// A disk in the guest's memory, delayed by a virtual timer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiskSpec {
@@ -117,6 +141,11 @@ impl MachineSpec {
             .saturating_add(self.disk.size_bytes)
     }
 
+    /// How many virtual CPUs it has.
+    pub fn cpu_count(&self) -> u8 {
+        self.cpus.unwrap_or(1)
+    }
+
     /// Its settings as typed after `vm:` (`docs/vm.md`), without the kernel's defaults.
     pub fn settings(&self) -> BTreeMap<String, String> {
         let (disk, size) = (&self.disk, |bytes| Some(exact_size(bytes)));
@@ -128,6 +157,8 @@ impl MachineSpec {
             ("mem", size(self.memory_bytes)),
             ("kernel_mem", size(self.kernel_memory_bytes)),
             ("shift", Some(self.icount_shift.to_string())),
+            ("cpus", self.cpus.map(|count| count.to_string())),
+            ("schedule", (!self.schedule.is_even()).then(|| self.schedule.name().to_owned())),
             ("swap", size(self.swap_bytes)),
             ("disk.size", size(disk.size_bytes)),
             ("disk.rate", size(disk.spindle_bytes_per_s.unwrap_or(0))),

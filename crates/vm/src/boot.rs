@@ -37,7 +37,7 @@ impl Parts {
         extra: &[RootFile],
         then: Then,
     ) -> Result<Self> {
-        let qemu = Qemu::find(machine).map_err(VmError::Unavailable)?;
+        let qemu = Qemu::find(machine, cache).map_err(VmError::Unavailable)?;
         let arg: KernelArg =
             kernel.parse().map_err(|error| VmError::KernelName(format!("{kernel}: {error}")))?;
         let kernel = locate(&arg, &cache.kernels()).map_err(|error| match error {

@@ -62,14 +62,15 @@ impl GuestProcess {
         let printed = memory_file("console", &[])?;
         let errors = memory_file("errors", &[])?;
         let mut command = Command::new(&qemu.program);
-        command.args(machine_arguments(machine, start));
+        command.args(qemu.firmware.iter().flat_map(|folder| ["-L".as_ref(), folder.as_os_str()]));
+        command.args(machine_arguments(machine, start, qemu.firmware.is_some()));
         command.args(file_arguments(machine, start, folder, [&setup, &cell, &channel]));
         let console = match start {
             Start::Boot { terminal: Some(socket) } => format!("socket,id=console,fd={socket}"),
             _ => format!("file,id=console,path={}", path_of(&printed)),
         };
         command.args(["-chardev", &console, "-qmp", "stdio"]);
-        if matches!(start, Start::Restore) {
+        if matches!(start, Start::Restore { .. }) {
             command.args(["-incoming", "defer"]);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.try_clone()?);

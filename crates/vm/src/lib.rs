@@ -9,6 +9,7 @@
 //! outlives the process.
 
 mod boot;
+mod engine;
 mod guest_process;
 mod initramfs;
 mod machine;
@@ -30,10 +31,11 @@ use agent::Freeze;
 use guest::{Cell, Notice, Setup, Then};
 use keep::{Cache, Cells, key_of};
 use kernels::KernelError;
-use model::{DeathRecord, EndStatus, Environment, Line, Spec, VmSpec};
+use model::{DeathRecord, EndStatus, Environment, Line, Schedule, Spec, VmSpec};
 use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
+pub use engine::{ENGINE_RELEASES, EngineBuild, EngineRelease, built as built_engine};
 pub use machine::{
     DEFAULT, NAMED, VmRequest, load, parse_description, parse_request, parse_settings, request,
 };
@@ -201,7 +203,8 @@ impl Vm {
         }
         let (mut kept, mut name) = (Vec::new(), RunRenamer::new(run_id));
         let setup = &self.machine.setup;
-        let mut guest = snapshot::restore(&self.folder, &self.qemu, setup, &cell)?;
+        let schedule = (setup.machine.schedule == Schedule::Seed).then_some(spec.seed);
+        let mut guest = snapshot::restore(&self.folder, &self.qemu, setup, &cell, schedule)?;
         let mut keep = |bytes: &[u8], line: Option<&Line>| {
             kept.extend_from_slice(bytes);
             name.line(bytes, line, sink)
@@ -221,8 +224,9 @@ fn machine_key(
     kernel_hash: &str,
     initramfs_hash: &str,
 ) -> Result<String> {
-    let arguments = [Start::Boot { terminal: None }, Start::Restore]
-        .map(|start| machine_arguments(&setup.machine, start).join("\0"));
+    let is_engine = qemu.firmware.is_some();
+    let arguments = [Start::Boot { terminal: None }, Start::Restore { schedule: None }]
+        .map(|start| machine_arguments(&setup.machine, start, is_engine).join("\0"));
     Ok(key_of(&[
         CELL_VERSION.as_bytes(),
         qemu.version.as_bytes(),

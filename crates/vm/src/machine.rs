@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use model::units::{parse_duration_ns, parse_size_bytes};
-use model::{Accel, MachineSpec, SandboxSpec};
+use model::{Accel, MachineSpec, SandboxSpec, Schedule};
 use subject::Limits;
 
 /// The machines that ship: name and description.
@@ -19,7 +19,8 @@ pub const DEFAULT: &str = "p2-350";
 const SUFFIX: &str = ".toml";
 const SMALLEST_MEMORY_BYTES: u64 = 16 << 20;
 const SMALLEST_FILES_BYTES: u64 = 16 << 20;
-const GUEST_CPUS: f64 = 1.0;
+/// Most virtual CPUs.
+const MOST_CPUS: u8 = 8;
 /// 2^10 ns per instruction, QEMU's limit.
 const LARGEST_SHIFT: u8 = 10;
 
@@ -49,12 +50,16 @@ pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
     let name = last("machine").map_or(DEFAULT, |(_, value)| value.as_str());
     let VmRequest { mut machine, profile, .. } = load(name)?;
     let mut limits: Option<Limits> = None;
+    if let Some((name, value)) = last("cpus") {
+        set(&mut machine, name, value)?;
+    }
+    let cpus = f64::from(machine.cpu_count());
     for (name, value) in pairs {
         match (name.as_str(), name.strip_prefix("sandbox.")) {
             ("machine" | "kernel" | "overlay", _) => {}
             (_, Some(limit)) => {
                 let limits = limits.get_or_insert_default();
-                limits.set(limit, value, GUEST_CPUS).map_err(|why| format!("{name}: {why}"))?;
+                limits.set(limit, value, cpus).map_err(|why| format!("{name}: {why}"))?;
             }
             (name, None) => set(&mut machine, name, value)?,
         }
@@ -170,6 +175,12 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
             machine.icount_shift =
                 shift.ok_or_else(|| failed(format!("a number from 0 to {LARGEST_SHIFT}")))?;
         }
+        "cpus" => {
+            let count = value.parse().ok().filter(|count| (1..=MOST_CPUS).contains(count));
+            let count = count.ok_or_else(|| failed(format!("a number from 1 to {MOST_CPUS}")))?;
+            machine.cpus = Some(count).filter(|count| *count > 1);
+        }
+        "schedule" => machine.schedule = Schedule::named(value).map_err(failed)?,
         "swap" => machine.swap_bytes = size()?,
         "disk.size" => machine.disk.size_bytes = size()?,
         "disk.delay" => {

@@ -7,15 +7,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use guest::{CELL_FILE, CHANNEL_PORT, COMMAND, EXIT_PORT, PAUSE_PORT, PROGRAM, SETUP_FILE};
+use keep::Cache;
 use model::{Accel, MachineSpec};
+
+use crate::engine;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Start {
     /// Boots, with its memory in the file. With a terminal, an interactive user has the console at
     /// this socket, and when idle, guest time follows the wall clock.
     Boot { terminal: Option<RawFd> },
-    /// Waits to be restored; its memory is a private copy of the file.
-    Restore,
+    /// Waits to be restored; its memory is a private copy of the file. With a seed, virtual CPUs
+    /// take turns at moments that it decides.
+    Restore { schedule: Option<u64> },
 }
 
 pub(crate) const KERNEL: &str = "kernel";
@@ -23,7 +27,7 @@ pub(crate) const INITRAMFS: &str = "initramfs";
 pub(crate) const MEMORY: &str = "memory";
 pub(crate) const DEVICES: &str = "devices";
 pub(crate) const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
-const EMULATOR: &str = "qemu-system-x86_64";
+pub(crate) const EMULATOR: &str = "qemu-system-x86_64";
 /// This program, also the guest's.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
 const DEV_KVM: &str = "/dev/kvm";
@@ -37,15 +41,34 @@ const CMDLINE: &str = "console=ttyS0 panic=-1 tsc=reliable nokaslr random.trust_
 pub(crate) struct Qemu {
     pub(crate) program: PathBuf,
     pub(crate) version: String,
+    /// The folder of its firmware, if it has its own: it is the engine, whose guests depend on
+    /// nothing of the host by themselves.
+    pub(crate) firmware: Option<PathBuf>,
 }
 
 impl Qemu {
-    /// Finds QEMU in `$PATH`. The error says what is missing and the next step.
-    pub(crate) fn find(machine: &MachineSpec) -> Result<Self, String> {
+    /// Finds the engine in the cache, else QEMU in `$PATH`. The error says what is missing and the
+    /// next step.
+    pub(crate) fn find(machine: &MachineSpec, cache: &Cache) -> Result<Self, String> {
         if !cfg!(target_arch = "x86_64") {
             return Err("the deterministic machine needs an x86-64 build of thrashlab: its guest \
                         talks to QEMU through I/O ports, which other architectures do not have"
                 .to_owned());
+        }
+        if machine.accel == Accel::Kvm {
+            File::options().read(true).write(true).open(DEV_KVM).map_err(|error| {
+                let next = "use accel=tcg, which needs nothing of the host";
+                format!("accel=kvm: {DEV_KVM}: {error}; {next}")
+            })?;
+        } else if let Some((folder, version)) = engine::built(cache) {
+            let program = folder.join(EMULATOR);
+            return Ok(Self { program, version, firmware: Some(folder) });
+        } else if machine.cpu_count() > 1 {
+            return Err(format!(
+                "cpus={}: with several virtual CPUs, what a guest of the system's QEMU does depends \
+                 on the host; build the engine, a QEMU with patches: thrashlab vm engine build",
+                machine.cpu_count()
+            ));
         }
         let path = env::var_os("PATH").unwrap_or_default();
         let mut programs = env::split_paths(&path).map(|dir| dir.join(EMULATOR));
@@ -64,26 +87,26 @@ impl Qemu {
         if !output.status.success() || version.is_empty() {
             return Err(broken(String::from_utf8_lossy(&output.stderr).trim()));
         }
-        if machine.accel == Accel::Kvm {
-            File::options().read(true).write(true).open(DEV_KVM).map_err(|error| {
-                let next = "use accel=tcg, which needs nothing of the host";
-                format!("accel=kvm: {DEV_KVM}: {error}; {next}")
-            })?;
-        }
-        Ok(Self { program, version })
+        Ok(Self { program, version, firmware: None })
     }
 }
 
 /// The arguments that define the machine.
 ///
-/// Cells run in QEMU's record mode, with the record discarded: it makes main loop and virtual CPU
-/// exclude each other, so the clock is exact (`docs/vm.md`). A booting machine cannot: QEMU does
-/// not save while recording.
-pub(crate) fn machine_arguments(machine: &MachineSpec, start: Start) -> Vec<String> {
+/// Without the engine, cells run in QEMU's record mode, with the record discarded: it makes main
+/// loop and virtual CPU exclude each other, so the clock is exact (`docs/vm.md`). A booting machine
+/// cannot: QEMU does not save while recording.
+pub(crate) fn machine_arguments(
+    machine: &MachineSpec,
+    start: Start,
+    is_engine: bool,
+) -> Vec<String> {
     let mode = match start {
-        Start::Boot { terminal: Some(_) } => "sleep=on",
-        Start::Boot { terminal: None } => "sleep=off",
-        Start::Restore => "sleep=off,rr=record,rrfile=/dev/null",
+        Start::Boot { terminal: Some(_) } => "sleep=on".to_owned(),
+        Start::Boot { terminal: None } if !is_engine => "sleep=off".to_owned(),
+        Start::Restore { .. } if !is_engine => "sleep=off,rr=record,rrfile=/dev/null".to_owned(),
+        Start::Restore { schedule: Some(seed) } => format!("sleep=off,exact=on,schedule={seed}"),
+        _ => "sleep=off,exact=on".to_owned(),
     };
     let processor = match machine.accel {
         Accel::Tcg => {
@@ -92,12 +115,13 @@ pub(crate) fn machine_arguments(machine: &MachineSpec, start: Start) -> Vec<Stri
         Accel::Kvm => "-accel kvm -cpu host".to_owned(),
     };
     let fixed = format!(
-        "{processor} -rtc base=2020-01-01,clock=vm -seed 1 -smp 1 -no-user-config -nodefaults \
+        "{processor} -rtc base=2020-01-01,clock=vm -seed 1 -smp {} -no-user-config -nodefaults \
          -display none -no-reboot -action panic=pause -machine pc,memory-backend=ram \
          -device pvpanic,ioport={PAUSE_PORT} \
          -device isa-debugcon,iobase={CHANNEL_PORT:#x},chardev=channel \
          -device isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04 \
          -serial chardev:console -m {}B -append",
+        machine.cpu_count(),
         ram_bytes(machine)
     );
     // Only the last argument contains spaces.
@@ -130,7 +154,7 @@ pub(crate) fn file_arguments(
 ) -> Vec<String> {
     let path = |name: &str| folder.join(name).display().to_string();
     let memory = path(MEMORY).replace(',', ",,");
-    let share = if matches!(start, Start::Restore) { "off" } else { "on" };
+    let share = if matches!(start, Start::Restore { .. }) { "off" } else { "on" };
     let ram = ram_bytes(machine);
     let arguments = [
         (
@@ -154,7 +178,7 @@ mod tests {
     #[test]
     fn the_arguments_of_a_machine_are_these() {
         let machine = crate::machine::load("p2-350").unwrap().machine;
-        let arguments = machine_arguments(&machine, Start::Restore);
+        let arguments = machine_arguments(&machine, Start::Restore { schedule: None }, false);
         let memory = format!("{}B", ram_bytes(&machine));
         let expected = [
             "-accel",
@@ -196,14 +220,27 @@ mod tests {
     }
 
     #[test]
+    fn the_engine_needs_no_record_and_may_have_several_cpus() {
+        let mut machine = crate::machine::load("micro").unwrap().machine;
+        machine.cpus = Some(4);
+        let seeded = Start::Restore { schedule: Some(7) };
+        let arguments = machine_arguments(&machine, seeded, true).join(" ");
+        assert!(arguments.contains("shift=3,sleep=off,exact=on,schedule=7 "), "{arguments}");
+        assert!(arguments.contains(" -smp 4 "), "{arguments}");
+        let boot = machine_arguments(&machine, Start::Boot { terminal: None }, true).join(" ");
+        assert!(boot.contains("shift=3,sleep=off,exact=on -cpu"), "{boot}");
+    }
+
+    #[test]
     fn virtual_time_belongs_to_the_deterministic_machine_only() {
         let mut machine = crate::machine::load("p2-350").unwrap().machine;
         machine.cmdline = "mitigations=off".to_owned();
-        let deterministic = machine_arguments(&machine, Start::Boot { terminal: None }).join(" ");
+        let deterministic =
+            machine_arguments(&machine, Start::Boot { terminal: None }, false).join(" ");
         assert!(deterministic.contains("-icount shift=3,sleep=off"), "{deterministic}");
         assert!(deterministic.contains("quiet mitigations=off rdinit=/thrashlab -- __guest"));
         machine.accel = Accel::Kvm;
-        let fast = machine_arguments(&machine, Start::Restore).join(" ");
+        let fast = machine_arguments(&machine, Start::Restore { schedule: None }, false).join(" ");
         assert!(fast.contains("-accel kvm") && !fast.contains("icount"), "{fast}");
     }
 }

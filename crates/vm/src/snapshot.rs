@@ -37,14 +37,15 @@ pub(crate) fn find(snapshots: &Path, key: &str) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Boots a guest until it pauses, and keeps it under this key. A deterministic guest boots twice at
-/// a time until two boots are equal, so that no chance gets into the cache.
+/// Boots a guest until it pauses, and keeps it under this key. Without the engine, a deterministic
+/// guest boots twice at a time until two boots are equal, so that no chance gets into the cache.
 pub(crate) fn make(snapshots: &Path, key: &str, parts: &Parts, stop: Stop<'_>) -> Result<PathBuf> {
     let failed = VmError::cache(snapshots);
     tidy(snapshots);
     let image = &parts.image()?;
     let mut made: Vec<Boot> = Vec::new();
-    let at_a_time = if parts.setup.machine.is_deterministic() { 2 } else { 1 };
+    let is_chance = parts.setup.machine.is_deterministic() && parts.qemu.firmware.is_none();
+    let at_a_time = if is_chance { 2 } else { 1 };
     for round in 0..ROUNDS {
         let boots = thread::scope(|scope| {
             let boots: Vec<_> = (0..at_a_time)
@@ -71,8 +72,10 @@ pub(crate) fn restore(
     qemu: &Qemu,
     setup: &Setup,
     cell: &[u8],
+    schedule: Option<u64>,
 ) -> io::Result<GuestProcess> {
-    let mut guest = GuestProcess::start(qemu, setup, cell, folder, Start::Restore)?;
+    let start = Start::Restore { schedule };
+    let mut guest = GuestProcess::start(qemu, setup, cell, folder, start)?;
     guest.restore(&File::open(folder.join(DEVICES))?)?;
     Ok(guest)
 }
@@ -105,7 +108,7 @@ impl Boot {
         let mut hasher = blake3::Hasher::new();
         compact(&folder.join(MEMORY), &mut hasher).map_err(failed)?;
         // Virtual time in the pause, as the guest saw it.
-        let mut guest = restore(folder, &parts.qemu, &parts.setup, &[])?;
+        let mut guest = restore(folder, &parts.qemu, &parts.setup, &[], None)?;
         let gap_ns = guest.follow("continue from its pause", stop, |said| match said {
             Message::Notice(Notice::Resumed { gap_ns }) => Some(gap_ns),
             _ => None,

@@ -32,6 +32,7 @@ The cell cache is not used. Exit codes: 0 identical, 1 not identical.
 Examples:
   thrashlab vm verify machine=micro
   thrashlab vm verify machine=micro --boots 2  without the cache, too
+  thrashlab vm verify machine=micro,cpus=4 --boots 2 --runs 10
   thrashlab vm verify kernel=deb:linux-image-cloud-amd64 --load largewrite \\
       --probe exec";
 
@@ -61,6 +62,11 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=100))]
     boots: u32,
+
+    /// Number of runs from each boot, every second one on a busy host [default: three from the
+    /// first boot, of them one on a busy host, and one from each other]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: Option<u32>,
 
     /// Print JSON
     #[arg(long)]
@@ -95,7 +101,12 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<()> {
     let spec = cell.spec(SubjectSpec::Vm(Box::new(context.spec.clone())), args.seed, 0, 0);
     let mut made = Vec::new();
     for boot in 1..=args.boots {
-        runs_of_boot(&context, &spec, args.boots > 1, boot, &mut made)?;
+        let hosts = match args.runs {
+            Some(count) => (0..count).map(|run| run % 2 == 1).collect(),
+            None if boot == 1 => vec![false, false, true],
+            None => vec![false],
+        };
+        runs_of_boot(&context, &spec, args.boots > 1, (boot, &hosts), &mut made)?;
     }
     let differences = differences(&made);
     let data = as_json(&context.spec, &made, &differences);
@@ -106,12 +117,12 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<()> {
     }
 }
 
-/// The runs that continue from one boot: several of the first boot, one of each other.
+/// The runs that continue from one boot, on a busy host or a quiet one.
 fn runs_of_boot(
     VmContext { waiter, progress, spec: machine }: &VmContext,
     spec: &Spec,
     afresh: bool,
-    boot: u32,
+    (boot, hosts): (u32, &[bool]),
     made: &mut Vec<VerifiedRun>,
 ) -> Result<()> {
     let cache = Cache::of_user();
@@ -128,7 +139,6 @@ fn runs_of_boot(
     progress.say(&format!("{} with {}", machine.machine.name, machine.kernel));
     let vm = Vm::prepare(machine, &options, &|| waiter.stop_requested());
     let vm = vm.map_err(guests::failure)?;
-    let hosts: &[bool] = if boot == 1 { &[false, false, true] } else { &[false] };
     for is_host_busy in hosts.iter().copied() {
         let host = if is_host_busy { ", on a busy host" } else { "" };
         progress.say(&format!("run {}: {} from boot {boot}{host}", made.len() + 1, spec.load.name));

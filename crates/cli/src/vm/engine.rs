@@ -1,0 +1,122 @@
+//! `thrashlab vm engine`: the patched QEMU that deterministic guests run in.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use clap::{Args, Subcommand};
+use keep::Cache;
+use keep::running::Running;
+use render::{Cell, Document, Table};
+use sys::process::{Exit, signals};
+use vm::{ENGINE_RELEASES, EngineRelease};
+
+use crate::output::{OutputArgs, show};
+use crate::progress::Progress;
+use crate::{Failure, OrWrong, Result};
+
+const TICK: Duration = Duration::from_millis(50);
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab vm engine                  which engines are built
+  thrashlab vm engine build            fetch QEMU's source from Debian, patch and
+                                       compile it (some minutes, 1 GB of disk)
+  thrashlab vm engine build --source qemu_10.0.13+ds.orig.tar.xz
+                                       without a network
+
+Guests with several virtual CPUs need it, and all others use it once it is
+built. It is kept in the cache; nothing is installed. Why: docs/vm.md.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct EngineArgs {
+    #[command(subcommand)]
+    command: Option<EngineCommand>,
+}
+
+#[derive(Subcommand)]
+enum EngineCommand {
+    /// Build it on this machine
+    Build(BuildArgs),
+}
+
+#[derive(Args)]
+struct BuildArgs {
+    /// The release of QEMU [default: the first that `thrashlab vm engine` lists]
+    #[arg(long, value_name = "VERSION", value_parser = release)]
+    qemu: Option<EngineRelease>,
+
+    /// The source archive, if it is on this disk already
+    #[arg(long, value_name = "FILE")]
+    source: Option<PathBuf>,
+}
+
+fn release(version: &str) -> Result<EngineRelease, String> {
+    let found = ENGINE_RELEASES.iter().find(|release| release.version == version);
+    found.copied().ok_or_else(|| {
+        let versions: Vec<&str> = ENGINE_RELEASES.iter().map(|it| it.version).collect();
+        format!("there are patches for {}", versions.join(" and "))
+    })
+}
+
+pub(crate) fn engine(args: &EngineArgs) -> Result<()> {
+    match &args.command {
+        None => list(),
+        Some(EngineCommand::Build(args)) => build(args),
+    }
+}
+
+fn list() -> Result<()> {
+    let cache = Cache::of_user();
+    let used = vm::built_engine(&cache).map(|(folder, _)| folder);
+    let rows = ENGINE_RELEASES.iter().map(|release| {
+        let folder = release.find(&cache);
+        let state = match &folder {
+            Some(folder) if Some(folder) == used.as_ref() => "built, in use",
+            Some(_) => "built",
+            None => "not built",
+        };
+        [Cell::from(release.version), Cell::from(state)]
+    });
+    let heading = ["QEMU", "engine"];
+    let mut document = Document::of(vec![Table::of("", heading, rows).into()]);
+    if used.is_none() {
+        document.push("To build one: thrashlab vm engine build".to_owned());
+    }
+    show(&document, &OutputArgs::printed(false))
+}
+
+fn build(args: &BuildArgs) -> Result<()> {
+    let (cache, progress) = (Cache::of_user(), Progress::new(false, None));
+    let release = args.qemu.unwrap_or(ENGINE_RELEASES[0]);
+    if let Some(folder) = release.find(&cache) {
+        progress.say(&format!("QEMU {} is built already: {}", release.version, folder.display()));
+        return Ok(());
+    }
+    let source = args
+        .source
+        .as_ref()
+        .map(|file| file.canonicalize().or_wrong(format!("--source {}", file.display())));
+    let source = source.transpose()?;
+    let cannot = || format!("the cache {} cannot be used", cache.root.display());
+    let engine = release.unpack(&cache).with_context(cannot)?;
+    let mut command = Command::new("sh");
+    command.args(engine.arguments(source.as_deref())).stdin(Stdio::null());
+    let mut running = Running::start(&mut command, || Ok(())).context("start sh")?;
+    while !running.has_ended(false).context("wait for the build")? {
+        running.heed_signals().context("pass on signals")?;
+        std::thread::sleep(TICK);
+    }
+    match running.exit() {
+        _ if running.was_interrupted() => Err(Failure::Interrupted),
+        Some(Exit::Code(0)) => {
+            let folder = engine.keep(&cache).with_context(cannot)?;
+            progress.say(&format!("guests use it from now on: {}", folder.display()));
+            Ok(())
+        }
+        Some(Exit::Signal(signals::INT)) => Err(Failure::Interrupted),
+        _ => Err(anyhow!("the engine was not built").into()),
+    }
+}

@@ -1,0 +1,152 @@
+//! The engine: QEMU with this project's patches (`engine/`), built on this machine from the
+//! distribution's source package. A guest in it depends on nothing of the host, with any number of
+//! virtual CPUs.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use keep::{Cache, Scratch, Shelf, key_of};
+
+use crate::qemu::EMULATOR;
+
+const SHELF_HEAD: &str = "thrashlab engine 1";
+/// The first line of its `--version`, kept with it.
+const VERSION: &str = "version";
+const PATCHES: &str = "patches";
+const SCRIPT: (&str, &str) = ("build", include_str!("../../../engine/build"));
+
+/// A release of QEMU for which there are patches, and its source package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineRelease {
+    /// The version.
+    pub version: &'static str,
+    /// The name of its source archive in Debian's pool.
+    pub archive: &'static str,
+    /// The SHA-256 of the archive.
+    pub sha256: &'static str,
+    /// Names and texts of the patches, in order.
+    patches: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! patches {
+    ($($file:literal),* $(,)?) => {
+        &[$(($file, include_str!(concat!("../../../engine/patches/", $file)))),*]
+    };
+}
+
+/// The releases, the usual one first.
+pub const ENGINE_RELEASES: [EngineRelease; 2] = [
+    EngineRelease {
+        version: "10.0.13",
+        archive: "qemu_10.0.13+ds.orig.tar.xz",
+        sha256: "6a0888e806c2ffc0c5f0733e974f9aea55491950d3c47c98669c8b236dde59ae",
+        patches: patches![
+            "01-idle-clock.patch",
+            "02-pause-yields.patch",
+            "03-turns.patch",
+            "04-own-exits.10.0.patch",
+            "05-tlb-size.patch",
+            "06-stop-together.patch",
+            "07-schedule.patch",
+        ],
+    },
+    EngineRelease {
+        version: "10.2.2",
+        archive: "qemu_10.2.2+ds.orig.tar.xz",
+        sha256: "be05230fe47a6937cd29f28f562932c8125f9c93c2a82c625198f7a4aa601dfb",
+        patches: patches![
+            "01-idle-clock.patch",
+            "02-pause-yields.patch",
+            "03-turns.patch",
+            "04-own-exits.10.2.patch",
+            "05-tlb-size.patch",
+            "06-stop-together.patch",
+            "07-schedule.patch",
+        ],
+    },
+];
+
+impl EngineRelease {
+    /// The hash of release, patches and build script, under which an engine is kept.
+    fn key(&self) -> String {
+        let patches =
+            self.patches.iter().flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]);
+        let parts: Vec<&[u8]> =
+            [self.sha256.as_bytes(), SCRIPT.1.as_bytes()].into_iter().chain(patches).collect();
+        key_of(&parts)
+    }
+
+    /// Its folder in the cache, if it was built.
+    pub fn find(&self, cache: &Cache) -> Option<PathBuf> {
+        shelf(cache).find(&self.key())
+    }
+
+    /// A folder with the build script and the patches, removed when dropped. Fails when the cache
+    /// cannot be written.
+    pub fn unpack(&self, cache: &Cache) -> io::Result<EngineBuild> {
+        let scratch = Scratch::make(&cache.engines(), &self.key())?;
+        fs::write(scratch.path().join(SCRIPT.0), SCRIPT.1)?;
+        let patches = scratch.path().join(PATCHES);
+        fs::create_dir(&patches)?;
+        for (name, text) in self.patches {
+            fs::write(patches.join(name), text)?;
+        }
+        Ok(EngineBuild { release: *self, scratch })
+    }
+}
+
+/// An engine on its way into the cache.
+pub struct EngineBuild {
+    release: EngineRelease,
+    scratch: Scratch,
+}
+
+impl EngineBuild {
+    /// The folder in which it is built.
+    pub fn folder(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// The arguments of `sh` that build it, from an archive on this disk if one is named.
+    pub fn arguments(&self, archive: Option<&Path>) -> Vec<PathBuf> {
+        let EngineRelease { version, archive: name, sha256, .. } = self.release;
+        let script = self.folder().join(SCRIPT.0);
+        let texts = [version, name, sha256].map(PathBuf::from);
+        std::iter::once(script).chain(texts).chain(archive.map(Path::to_owned)).collect()
+    }
+
+    /// Keeps what the script built; returns its folder. Fails when a file is missing.
+    pub fn keep(self, cache: &Cache) -> io::Result<PathBuf> {
+        let made = self.scratch.path().join("made");
+        let name = format!("{}-made", self.release.key());
+        let kept = Scratch::make(&cache.engines(), &name)?;
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&made)? {
+            let name = entry?.file_name();
+            fs::rename(made.join(&name), kept.path().join(&name))?;
+            files.push(name);
+        }
+        files.sort();
+        let said =
+            std::process::Command::new(kept.path().join(EMULATOR)).arg("--version").output()?;
+        let line =
+            String::from_utf8_lossy(&said.stdout).lines().next().unwrap_or_default().to_owned();
+        let version = format!("{line} with patches {}", &self.release.key()[..8]);
+        fs::write(kept.path().join(VERSION), version)?;
+        files.push(VERSION.into());
+        shelf(cache).put(&kept, files, &self.release.key())
+    }
+}
+
+/// The engine that guests use, and its version: the first release that was built. `None` if none
+/// was.
+pub fn built(cache: &Cache) -> Option<(PathBuf, String)> {
+    let folder = ENGINE_RELEASES.iter().find_map(|release| release.find(cache))?;
+    let version = fs::read_to_string(folder.join(VERSION)).ok()?;
+    Some((folder, version))
+}
+
+fn shelf(cache: &Cache) -> Shelf {
+    Shelf::at(cache.engines(), SHELF_HEAD)
+}
