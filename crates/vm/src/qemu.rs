@@ -110,7 +110,14 @@ pub(crate) fn machine_arguments(
     };
     let processor = match machine.accel {
         Accel::Tcg => {
-            format!("-accel tcg -icount shift={},{mode} -cpu qemu64", machine.icount_shift)
+            let shift = machine.icount_shift;
+            // A full translation cache depends on the host, as does the device for other systems'
+            // task priorities (`engine/README.md`).
+            let (cache, devices) = match is_engine {
+                true => (",tb-size=1024", " -global apic-common.vapic=off"),
+                false => ("", ""),
+            };
+            format!("-accel tcg{cache} -icount shift={shift},{mode} -cpu qemu64{devices}")
         }
         Accel::Kvm => "-accel kvm -cpu host".to_owned(),
     };
