@@ -14,7 +14,7 @@ ARGS ?=
 # How long `make fuzz` runs each target, in s
 FUZZ_SECONDS ?= 600
 
-.PHONY: build binary run test test-distro bench fuzz guide skips fmt clean
+.PHONY: build binary run test test-distro test-engine bench fuzz guide skips fmt clean
 
 # Fully static, so that the binary runs in any container and as /init of a virtual machine.
 # The flags go to the last crate only: build scripts and proc macros cannot be static. At a fixed
@@ -47,6 +47,16 @@ test-distro: build
 	@: > "$(SKIPS)"
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test distro
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
+
+# Guests with several virtual CPUs: builds the engine, tests its patches, its guests, and the bar.
+# Nightly.
+test-engine: build
+	@tools/setup engine
+	XDG_CACHE_HOME=$(CURDIR)/target/engine-cache $(BINARY) vm engine build
+	engine/test "$$(echo target/engine-cache/thrashlab/engines/*/qemu-system-x86_64)"
+	@: > "$(SKIPS)"
+	THRASHLAB_SKIPS="$(SKIPS)" cargo test --locked -p cli --test vm engine::
+	XDG_CACHE_HOME=$(CURDIR)/target/engine-cache tools/engine-bar $(BINARY) $(BAR_RUNS)
 
 # Claims of performance, beside peers or limits: benches/README.md
 bench: build

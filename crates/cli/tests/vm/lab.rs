@@ -48,6 +48,21 @@ impl Lab {
         Some(lab)
     }
 
+    /// A test with the cache that has the engine (`make test-engine`); `None`, which is noted, where
+    /// that has none.
+    pub(crate) fn with_engine(test: &str) -> Option<Self> {
+        let mut lab = Self::new(test)?;
+        let kernels = lab.kept("kernels");
+        lab.cache = Path::new(WORKSPACE).join("target/engine-cache");
+        if lab.entries("engines").is_empty() {
+            skip(test, "the engine is not built: make test-engine");
+            return None;
+        }
+        // The first test does it.
+        let _ = symlink(kernels, lab.kept("kernels"));
+        Some(lab)
+    }
+
     /// Another test with this one's cache.
     pub(crate) fn sibling(&self) -> Self {
         Self { cache: self.cache.clone(), ..Self::of(&self.kernel) }

@@ -17,6 +17,7 @@ mod broken;
 mod cells;
 mod commands;
 mod doctor;
+mod engine;
 mod experiments;
 mod explained;
 mod inside;

@@ -8,10 +8,10 @@ use crate::lab::Lab;
 const ARGUMENTS: &str = "--load 2ctx-mem --seeds 1..2 --warmup 1s --timeout 3s";
 
 /// Processes that keep all processors busy; ended when dropped.
-struct Busy(Vec<Child>);
+pub(crate) struct Busy(Vec<Child>);
 
 impl Busy {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let spin = || {
             let mut command = Command::new("sh");
             command.args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap()
@@ -30,7 +30,7 @@ impl Drop for Busy {
 }
 
 /// The run files of this run in the cache's machine.
-fn files(lab: &Lab, arguments: &str) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn files(lab: &Lab, arguments: &str) -> Vec<(String, Vec<u8>)> {
     lab.finish("", arguments).expect(0, &[]);
     lab.files()
 }
@@ -70,7 +70,7 @@ fn two_boots_of_one_machine_give_the_same_bytes() {
 }
 
 /// Where two sets of run files first differ, in words.
-fn difference(first: &[(String, Vec<u8>)], second: &[(String, Vec<u8>)]) -> String {
+pub(crate) fn difference(first: &[(String, Vec<u8>)], second: &[(String, Vec<u8>)]) -> String {
     let pair = first.iter().zip(second).find(|(one, other)| one != other);
     let Some(((name, one), (other_name, other))) = pair else {
         return format!("{} and {} files", first.len(), second.len());
