@@ -46,6 +46,8 @@ test-distro: build
 	@tools/setup test
 	@: > "$(SKIPS)"
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test distro
+	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test vm \
+		programs_of_debian -- --nocapture
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
 
 # Claims of performance, beside peers or limits: benches/README.md

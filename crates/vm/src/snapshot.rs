@@ -72,7 +72,7 @@ pub(crate) fn restore(
     setup: &Setup,
     cell: &[u8],
 ) -> io::Result<GuestProcess> {
-    let mut guest = GuestProcess::start(qemu, setup, cell, folder, Start::Restore)?;
+    let mut guest = GuestProcess::start(qemu, setup, cell, folder, Start::Restore, None)?;
     guest.restore(&File::open(folder.join(DEVICES))?)?;
     Ok(guest)
 }
