@@ -46,6 +46,8 @@ test-distro: build
 	@tools/setup test
 	@: > "$(SKIPS)"
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test distro
+	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test vm \
+		programs_of_debian -- --nocapture
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
 
 # Guests with several virtual CPUs: builds the engine, tests its patches, its guests, and the bar.

@@ -8,7 +8,7 @@ use serde_json::Value;
 const RANKS: &[&[&str]] = &[
     &["model", "sys"],
     &["keep", "render"],
-    &["stats", "counters", "workloads", "kernels", "trace"],
+    &["stats", "counters", "workloads", "kernels", "roots", "trace"],
     &["agent", "analysis", "doctor", "footprint", "mmu", "sun4"],
     &["report", "survey", "trace-plugin", "tracer"],
     &["store", "subject"],

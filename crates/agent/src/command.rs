@@ -177,6 +177,13 @@ impl Runner<'_> {
                     true => format!("in {}", self.folder.display()),
                     false => format!("in the search path {}", path.display()),
                 };
+                let place = match &self.assignment.spec.subject {
+                    SubjectSpec::Vm(vm) => match &vm.root {
+                        Some(root) => format!("{place} of the guest's root {}", root.name),
+                        None => format!("{place} of the guest, which has no root (vm:root=NAME)"),
+                    },
+                    _ => place,
+                };
                 return Err(Stop::Failed(format!("there is no program {program:?} {place}")));
             }
         }

@@ -36,6 +36,8 @@ Examples:
                         and how much longer on a busy machine?
   thrashlab run --command ./old --command ./new
                         two commands in turn, compared
+  thrashlab run --subject vm:machine=small-cloud,root=debian:13,python3 -- python3 -V
+                        in a guest with a Debian, exactly repeatable
   thrashlab run --service ./server --ready 8080 --client ./bench \\
       --metric 'p99=([0-9.]+)ms' --load 2ctx-mem
                         a server in a sandbox, measured by its client

@@ -162,9 +162,12 @@ impl Machines {
         }
         note.iter().for_each(|note| driver.note(note));
         let overlay = spec.overlay.as_ref().map_or_else(String::new, |path| format!(", {path}"));
-        driver.note(&format!("{} with {}{overlay}", spec.machine.name, spec.kernel));
-        let stop = || driver.waiter.stop_requested();
-        let vm = Vm::prepare(spec, &driver.options.guests(), &stop)?;
+        let root = spec.root.as_ref().map_or_else(String::new, |root| format!(", {}", root.name));
+        driver.note(&format!("{} with {}{overlay}{root}", spec.machine.name, spec.kernel));
+        let Driver { options, waiter, on_event, .. } = driver;
+        let stop = || waiter.stop_requested();
+        let say = &mut |text: &str| on_event(&Event::Note { text });
+        let vm = Vm::prepare(spec, &options.guests(), &stop, say)?;
         self.guests.push((spec.clone(), vm));
         Ok(self.guests.len() - 1)
     }
@@ -187,7 +190,7 @@ impl Machines {
 
     /// Host memory of the largest guest, in bytes; `None` without a guest.
     pub(crate) fn largest_guest_bytes(&self) -> Option<u64> {
-        self.guests.iter().map(|(spec, _)| spec.machine.ram_bytes()).max()
+        self.guests.iter().map(|(_, vm)| vm.memory_bytes()).max()
     }
 
     /// Waits until the last run has no effect on the next. Sessions do so themselves.

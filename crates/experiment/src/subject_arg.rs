@@ -124,6 +124,7 @@ pub fn vm_spec(request: &VmRequest) -> (VmSpec, Option<String>) {
         machine: request.machine.clone(),
         kernel,
         overlay: request.overlay.clone(),
+        root: request.root.clone(),
         sandbox: request.sandbox.clone(),
     };
     (spec, note)

@@ -12,7 +12,7 @@ use crate::subject_arg::is_here;
 use crate::typed::{Seeds, Setting, seeds, setting};
 
 /// Factors whose subject is a machine of its own.
-const OF_MACHINE: [&str; 5] = ["kernel", "machine", "cmdline", "overlay", "thp"];
+const OF_MACHINE: [&str; 6] = ["kernel", "machine", "cmdline", "overlay", "root", "thp"];
 /// The factors besides parameters: command lines, revisions.
 const COMMAND: &str = "command";
 const GIT: &str = "git";
@@ -60,7 +60,7 @@ pub struct TypedAb {
     #[arg(long, value_name = "PROBE")]
     probe: Option<String>,
 
-    /// Where to run: as with `thrashlab run` [default of kernel, machine, cmdline, overlay and thp:
+    /// Where to run: as with `thrashlab run` [default of kernel, machine, cmdline, overlay, root and thp:
     /// vm]
     #[arg(long, value_name = "SUBJECT")]
     subject: Option<String>,

@@ -15,11 +15,12 @@ use sys::entropy::{SEED_BYTES, mix_in};
 use crate::at;
 use crate::channel::Channel;
 use crate::disk::WORK_DIR;
-use crate::protocol::{COMMAND as GUEST, Cell, Notice, PROGRAM};
+use crate::protocol::{COMMAND as GUEST, Cell, Notice, PROGRAM, RootSetup};
+use crate::root;
 
 /// Argument of the first process's second start.
 pub(crate) const COMMAND: &str = "cell";
-const CELL_PATH: &str = "/cell";
+const CELL_PATH: &str = "/run/cell";
 /// The run starts at a seeded time within this span (a few ticks), in ns.
 const START_NS: u64 = 50_000_000;
 /// The environment has a seeded size up to this, which moves the stack (Mytkowicz et al.,
@@ -27,7 +28,7 @@ const START_NS: u64 = 50_000_000;
 const PAD_BYTES: usize = 4096;
 
 /// Applies the seed, then restarts this program to run the cell. Returns only on failure.
-pub(crate) fn begin(bytes: &[u8], cell: &Cell) -> Result<(), String> {
+pub(crate) fn begin(bytes: &[u8], cell: &Cell, setup: Option<&RootSetup>) -> Result<(), String> {
     let mut random = Pcg64Mcg::seed_from_u64(cell.spec.seed);
     let mut entropy = [0; 2 * SEED_BYTES];
     random.fill_bytes(&mut entropy);
@@ -39,6 +40,7 @@ pub(crate) fn begin(bytes: &[u8], cell: &Cell) -> Result<(), String> {
     let error = Command::new(PROGRAM)
         .args([GUEST, COMMAND])
         .env_clear()
+        .envs(setup.into_iter().flat_map(root::environment))
         .env("XDG_STATE_HOME", "/run")
         .env("PAD", pad)
         .exec();

@@ -49,8 +49,9 @@ pub(crate) fn scsi_debug_arguments(disk: &DiskSpec) -> CString {
     CString::new(text).unwrap_or_default()
 }
 
-/// Finds, partitions, formats and mounts the disk. The error names device and step.
-pub(crate) fn set_up(machine: &MachineSpec) -> Result<(), String> {
+/// Finds, partitions and formats the disk, and mounts it in a folder. The error names device and
+/// step.
+pub(crate) fn set_up(machine: &MachineSpec, folder: &str) -> Result<(), String> {
     let name = find()?;
     if let Some(rate) = machine.disk.spindle_bytes_per_s {
         let queue = Path::new(BLOCK_DEVICES).join(&name).join("queue");
@@ -73,7 +74,8 @@ pub(crate) fn set_up(machine: &MachineSpec) -> Result<(), String> {
     let node = part(&machine.disk, &disk, if swap.is_some() { 2 } else { 1 }, &files)?;
     format(&node, |file| ext4::format(file, files.end - files.start))
         .map_err(failed("write a file system to", &node))?;
-    mount(&node, WORK_DIR, "ext4", MountFlags::empty(), c"").map_err(failed("mount", &node))
+    fs::create_dir_all(folder).map_err(at(format!("make {folder}")))?;
+    mount(&node, folder, "ext4", MountFlags::empty(), c"").map_err(failed("mount", &node))
 }
 
 /// What a spindle transfers in one delay, in KiB: whole pages.

@@ -13,6 +13,16 @@ const NAME_OFFSET: usize = 8;
 
 /// Reads a file. Fails without the device or the file.
 pub(crate) fn read(name: &str) -> io::Result<Vec<u8>> {
+    let (key, size_bytes) = find(name)?;
+    let ports = PortAccess::gain(SELECTOR_PORT, 2)?;
+    let mut file = vec![0; size_bytes as usize];
+    ports.write_u16(SELECTOR_PORT, key);
+    ports.read_into(DATA_PORT, &mut file);
+    Ok(file)
+}
+
+/// Key and size of a file. Fails as [`read`].
+pub(crate) fn find(name: &str) -> io::Result<(u16, u32)> {
     let ports = PortAccess::gain(SELECTOR_PORT, 2)?;
     ports.write_u16(SELECTOR_PORT, DIRECTORY_KEY);
     let mut count = [0; 4];
@@ -23,10 +33,7 @@ pub(crate) fn read(name: &str) -> io::Result<Vec<u8>> {
         let found = entry[NAME_OFFSET..].split(|byte| *byte == 0).next().unwrap_or_default();
         if found == name.as_bytes() {
             let size_bytes = u32::from_be_bytes([entry[0], entry[1], entry[2], entry[3]]);
-            let mut file = vec![0; size_bytes as usize];
-            ports.write_u16(SELECTOR_PORT, u16::from_be_bytes([entry[4], entry[5]]));
-            ports.read_into(DATA_PORT, &mut file);
-            return Ok(file);
+            return Ok((u16::from_be_bytes([entry[4], entry[5]]), size_bytes));
         }
     }
     Err(io::Error::new(io::ErrorKind::NotFound, format!("the host provides no fw_cfg file {name}")))

@@ -10,7 +10,7 @@ use rustix::system::{RebootCommand, init_module, reboot, sethostname};
 
 use crate::at;
 use crate::protocol::{CELL_FILE, Cell, MODULES_DIR, Notice, SETUP_FILE, Setup, Then};
-use crate::{cell, channel, disk, fw_cfg, kernel_log, settings, shell};
+use crate::{cell, channel, disk, fw_cfg, kernel_log, root, settings, shell};
 
 /// Source, target, type.
 const MOUNTS: [(&str, &str, &str); 4] = [
@@ -49,7 +49,12 @@ fn boot() -> Result<(), String> {
     for file in &setup.modules {
         load(file, &setup.machine.disk)?;
     }
-    disk::set_up(&setup.machine).map_err(at("set up the disk"))?;
+    sys::network::loopback_up().map_err(at("switch the loopback device on"))?;
+    let files_at = if setup.root.is_some() { root::DISK_DIR } else { disk::WORK_DIR };
+    disk::set_up(&setup.machine, files_at).map_err(at("set up the disk"))?;
+    if let Some(root) = &setup.root {
+        root::enter(root, &setup.machine.name)?;
+    }
     settings::apply(&setup.machine)?;
     match setup.then {
         Then::Cell => {
@@ -57,13 +62,15 @@ fn boot() -> Result<(), String> {
             channel.say(&Notice::Resumed { gap_ns });
             let bytes = fw_cfg::read(CELL_FILE).map_err(at("read the cell"))?;
             let cell: Cell = serde_json::from_slice(&bytes).map_err(at("read the cell"))?;
-            cell::begin(&bytes, &cell)
+            cell::begin(&bytes, &cell, setup.root.as_ref())
         }
         Then::Report => {
             channel.say(&Notice::Ready);
             kernel_log::tell(&channel).map_err(at("read the kernel's log"))
         }
-        Then::Shell | Then::Script => shell::run(&channel, setup.then == Then::Script),
+        Then::Shell | Then::Script => {
+            shell::run(&channel, setup.then == Then::Script, setup.root.as_ref())
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod fw_cfg;
 mod init;
 mod kernel_log;
 mod protocol;
+mod root;
 mod settings;
 mod shell;
 
@@ -21,7 +22,7 @@ pub use applet::applet;
 pub use init::main;
 pub use protocol::{
     BUSYBOX, CELL_FILE, CHANNEL_PORT, COMMAND, Cell, EXIT_PORT, MODULES_DIR, NOTICE, Notice,
-    PAUSE_PORT, PROGRAM, SETUP_FILE, Setup, Then,
+    OVERLAY_DIR, PAUSE_PORT, PROGRAM, ROOT_FILE, RootSetup, SETUP_FILE, Setup, Then,
 };
 
 /// For `map_err`: names the step at which the guest cannot continue.

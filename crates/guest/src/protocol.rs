@@ -1,7 +1,7 @@
 //! Messages between host and guest: fw_cfg files in, bytes through an I/O port out.
 
 use agent::Freeze;
-use model::{Environment, MachineSpec, Spec, Unavailable};
+use model::{Environment, MachineSpec, RootPlace, Spec, Unavailable};
 use serde::{Deserialize, Serialize};
 
 /// Port of QEMU's `isa-debugcon`, for output. Not the usual 0x402, which the BIOS uses.
@@ -14,6 +14,8 @@ pub const EXIT_PORT: u16 = 0xf4;
 pub const SETUP_FILE: &str = "opt/thrashlab/setup";
 /// Name of the fw_cfg file with the [`Cell`].
 pub const CELL_FILE: &str = "opt/thrashlab/cell";
+/// Name of the fw_cfg file with the archive of the root; only while the machine boots.
+pub const ROOT_FILE: &str = "opt/thrashlab/root";
 /// The binary in the guest's root.
 pub const PROGRAM: &str = "/thrashlab";
 /// A static busybox in the root of a guest with a shell.
@@ -23,6 +25,9 @@ pub const COMMAND: &str = "__guest";
 /// Where the modules are in the guest's root.
 pub const MODULES_DIR: &str = "/modules";
 
+/// Where the overlay is in the root of a guest that moves into another root.
+pub const OVERLAY_DIR: &str = "/overlay";
+
 /// How a guest is set up before it is paused for the first time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
@@ -30,8 +35,26 @@ pub struct Setup {
     pub machine: MachineSpec,
     /// Names of the files in [`MODULES_DIR`], in the order in which they are loaded.
     pub modules: Vec<String>,
+    /// The root of programs; `None` = only what the kernel unpacked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<RootSetup>,
     /// What follows.
     pub then: Then,
+}
+
+/// The root of programs in a guest, whose archive is [`ROOT_FILE`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RootSetup {
+    /// BLAKE3 of the archive.
+    pub blake3: String,
+    /// Where its files are.
+    pub files: RootPlace,
+    /// Where changes to them go.
+    pub changes: RootPlace,
+    /// The latest time of a file, in s since 1970: the guest's clock is later.
+    pub newest_s: u64,
+    /// Variables of its programs, besides the usual ones.
+    pub environment: Vec<(String, String)>,
 }
 
 /// What a guest does once it is set up.

@@ -10,6 +10,7 @@ use crate::io_results::{at, if_exists, unless_missing};
 use crate::scratch::sweep;
 
 const KERNELS: &str = "kernels";
+const ROOTS: &str = "roots";
 const SNAPSHOTS: &str = "snapshots";
 const CELLS: &str = "cells";
 const ENGINES: &str = "engines";
@@ -66,8 +67,13 @@ impl Cache {
         self.root.join(ENGINES)
     }
 
+    /// The folder of archives of roots.
+    pub fn roots(&self) -> PathBuf {
+        self.root.join(ROOTS)
+    }
+
     /// Name, folder to remove, folders whose entries count, and whether it is cheap to rebuild.
-    fn parts(&self) -> [(&'static str, PathBuf, Vec<PathBuf>, bool); 6] {
+    fn parts(&self) -> [(&'static str, PathBuf, Vec<PathBuf>, bool); 7] {
         let simple =
             |name, folder: PathBuf, is_cheap| (name, folder.clone(), vec![folder], is_cheap);
         let fleet = self.root.join(FLEET);
@@ -75,6 +81,7 @@ impl Cache {
         [
             simple("kernels", self.kernels(), false),
             simple("engines", self.engines(), false),
+            simple("roots", self.roots(), false),
             simple("snapshots", self.snapshots.clone(), true),
             simple("cells", self.cells.folder.clone(), true),
             simple("programs", self.root.join(PROGRAMS), false),

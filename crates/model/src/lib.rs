@@ -30,7 +30,9 @@ pub use line::{
     Phase, PhaseRecord, REMOTE_FACT, Warning, WorkRecord,
 };
 pub use line_text::LineError;
-pub use machine::{Accel, DiskSpec, MachineSpec, MmuSpec, SandboxSpec, Schedule, VmSpec};
+pub use machine::{
+    Accel, DiskSpec, MachineSpec, MmuSpec, RootPlace, RootSpec, SandboxSpec, Schedule, VmSpec,
+};
 pub use manifest::{
     MANIFEST_SCHEMA, Manifest, ManifestAb, ManifestFactor, ManifestRun, ManifestSweep,
 };

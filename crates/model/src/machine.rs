@@ -16,6 +16,9 @@ pub struct VmSpec {
     /// A folder of this host that overlays the guest's root: the programs under test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<String>,
+    /// The root file system of programs; `None` = only this program and the overlay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<RootSpec>,
     /// A sandbox inside the guest; `None` = the whole guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxSpec>,
@@ -63,6 +66,41 @@ pub struct MachineSpec {
     /// The compressed cache in front of swap; `None` = the kernel's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zswap: Option<bool>,
+}
+
+/// A root file system in a guest. Its content is known by the fact `vm_root_blake3` of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RootSpec {
+    /// As named by the user: a path, `debian:SUITE`.
+    pub name: String,
+    /// Where its files are.
+    pub files: RootPlace,
+    /// Where changes to them go.
+    pub changes: RootPlace,
+}
+
+named! {
+    /// A place for a root's files or changes.
+    #[derive(Default)]
+    pub enum RootPlace {
+        /// The machine's disk, whose room grows by what is there.
+        #[default]
+        Disk = "disk",
+        /// Memory; that of the root's files is additional to the machine's.
+        Memory = "memory",
+    }
+}
+
+impl RootSpec {
+    /// Its settings as typed after `vm:` (`docs/vm.md`), without defaults.
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        let files = (self.files != RootPlace::default())
+            .then(|| ("root.files", self.files.name().to_owned()));
+        let changes =
+            (self.changes != self.files).then(|| ("root.changes", self.changes.name().to_owned()));
+        let name = ("root", self.name.clone());
+        std::iter::once(name).chain(files).chain(changes).collect()
+    }
 }
 
 /// A simulated machine and its system, complete enough to simulate it again.

@@ -54,6 +54,18 @@ impl PortAccess {
         }
     }
 
+    /// Writes four bytes at once, to `port` and the next three. A device may read and write memory
+    /// before this returns; so the compiler takes all memory for changed.
+    pub(crate) fn write_u32(&self, port: u16, value: u32) {
+        self.check(port, 4);
+        // SAFETY: touches no stack and no flags. What the device does is the caller's concern, who
+        // is of this crate.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            asm!("out dx, eax", in("dx") port, in("eax") value, options(nostack, preserves_flags));
+        }
+    }
+
     /// Writes bytes to one port, one after the other, by a single instruction.
     pub fn write_all(&self, port: u16, bytes: &[u8]) {
         self.check(port, 1);

@@ -3,19 +3,20 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::RawFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use guest::{Notice, Setup, Then};
 use keep::{Cache, Scratch};
 use kernels::{Kernel, KernelArg, KernelError, Missing, locate};
-use model::{MachineSpec, Unavailable};
+use model::{MachineSpec, Unavailable, VmSpec};
 use object::Endianness;
 use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::guest_process::{GuestProcess, Message};
+use crate::guest_root::{self, GuestRoot};
 use crate::initramfs::{RootFile, archive};
 use crate::qemu::{INITRAMFS, KERNEL, MEMORY, Qemu, Start, THIS_PROGRAM, ram_bytes};
 use crate::qmp::Event;
@@ -27,6 +28,8 @@ pub(crate) struct Parts {
     pub(crate) kernel: Kernel,
     pub(crate) initramfs: Vec<u8>,
     pub(crate) initramfs_hash: String,
+    /// The archive of its root.
+    root: Option<PathBuf>,
 }
 
 impl Parts {
@@ -35,6 +38,7 @@ impl Parts {
         kernel: &str,
         cache: &Cache,
         extra: &[RootFile],
+        root: Option<&GuestRoot>,
         then: Then,
     ) -> Result<Self> {
         let qemu = Qemu::find(machine, cache).map_err(VmError::Unavailable)?;
@@ -46,17 +50,26 @@ impl Parts {
             }
             other => VmError::Kernel(other),
         })?;
-        let mut modules = Vec::new();
         let mut wanted = MODULES.to_vec();
         wanted.extend(machine.disk.needs_mapper().then_some("dm-delay"));
-        for module in kernel.modules(&wanted)? {
-            modules.push((format!("{}.ko", module.name), module.bytes));
-        }
-        let initramfs = archive(&program()?, &modules, extra);
+        wanted.extend(root.map(|_| guest_root::MODULE));
+        let found = match kernel.modules(&wanted) {
+            Err(_) if root.is_some_and(|root| !root.needs_module()) => {
+                wanted.pop();
+                kernel.modules(&wanted)
+            }
+            found => found,
+        }?;
+        let named = |module: kernels::Module| (format!("{}.ko", module.name), module.bytes);
+        let modules: Vec<(String, Vec<u8>)> = found.into_iter().map(named).collect();
+        let initramfs = archive(&program()?, &modules, extra, root.is_some());
         let initramfs_hash = blake3::hash(&initramfs).to_hex().to_string();
         let modules = modules.into_iter().map(|(file, _)| file).collect();
-        let setup = Setup { machine: machine.clone(), modules, then };
-        Ok(Self { qemu, setup, kernel, initramfs, initramfs_hash })
+        let mut machine = machine.clone();
+        root.into_iter().for_each(|root| root.make_room(&mut machine));
+        let setup = Setup { machine, modules, root: root.map(GuestRoot::setup), then };
+        let root = root.map(|root| root.archive.clone());
+        Ok(Self { qemu, setup, kernel, initramfs, initramfs_hash, root })
     }
 
     /// Writes the boot files; `image` comes from [`Self::image`].
@@ -70,7 +83,8 @@ impl Parts {
     pub(crate) fn boot(&self, folder: &Path, terminal: Option<RawFd>) -> Result<GuestProcess> {
         let memory = folder.join(MEMORY);
         reserve(&memory, ram_bytes(&self.setup.machine)).map_err(VmError::cache(&memory))?;
-        Ok(GuestProcess::start(&self.qemu, &self.setup, &[], folder, Start::Boot { terminal })?)
+        let (start, root) = (Start::Boot { terminal }, self.root.as_deref());
+        Ok(GuestProcess::start(&self.qemu, &self.setup, &[], folder, start, root)?)
     }
 
     /// The uncompressed kernel where QEMU can boot it, so that the guest need not unpack it.
@@ -136,9 +150,17 @@ pub struct Booted {
     pub dmesg: String,
 }
 
-/// Boots a guest without the cache, and reports how that went. Fails as [`crate::Vm::prepare`].
-pub fn boot(machine: &MachineSpec, kernel: &str, cache: &Cache, stop: Stop<'_>) -> Result<Booted> {
-    let parts = Parts::gather(machine, kernel, cache, &[], Then::Report)?;
+/// Boots a guest without kept machines, and reports how that went; `say` gets the steps that take
+/// long. Fails as [`crate::Vm::prepare`].
+pub fn boot(
+    spec: &VmSpec,
+    cache: &Cache,
+    stop: Stop<'_>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Booted> {
+    let root = GuestRoot::of(spec, cache, stop, say)?;
+    let (machine, kernel) = (&spec.machine, &spec.kernel);
+    let parts = Parts::gather(machine, kernel, cache, &[], root.as_ref(), Then::Report)?;
     let folder = Scratch::make(&cache.root, "boot").map_err(VmError::cache(&cache.root))?;
     parts.write(&parts.image()?, folder.path())?;
     let begun = Instant::now();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use guest::{NOTICE, Notice, Setup};
+use guest::{NOTICE, Notice, ROOT_FILE, Setup};
 use model::{DeathRecord, whole_lines};
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::json;
@@ -18,6 +18,8 @@ use crate::qmp::{Event, Qmp};
 use crate::{Result, Stop, TICK, VmError};
 
 const BOOT_LIMIT: Duration = Duration::from_secs(300);
+/// Additional time for a root: slow, busy hosts unpack so much in a second.
+const UNPACKED_BYTES_PER_S: u64 = 512 << 10;
 const MIGRATION: Duration = Duration::from_secs(120);
 /// Console lines kept after a crash: an oops with registers and call trace has about 60.
 const LOG_LINES: usize = 100;
@@ -35,6 +37,7 @@ pub(crate) struct GuestProcess {
     rest: Vec<u8>,
     console: File,
     errors: File,
+    boot_limit: Duration,
     // QEMU opens them by their path in this process.
     _inputs: [File; 2],
 }
@@ -46,14 +49,15 @@ fn memory_file(name: &str, content: &[u8]) -> io::Result<File> {
 }
 
 impl GuestProcess {
-    /// Starts QEMU with the files in a folder and a cell, which may be empty; it dies with the
-    /// calling thread. Fails when it cannot start or ends at once, with its output.
+    /// Starts QEMU with the files in a folder, a cell, which may be empty, and the archive of a root
+    /// to boot with; it dies with the calling thread. Fails when it cannot start or ends at once, with its output.
     pub(crate) fn start(
         qemu: &Qemu,
         setup: &Setup,
         cell: &[u8],
         folder: &Path,
         start: Start,
+        root: Option<&Path>,
     ) -> io::Result<Self> {
         let machine = &setup.machine;
         let setup = memory_file("setup", &serde_json::to_vec(setup)?)?;
@@ -65,6 +69,12 @@ impl GuestProcess {
         command.args(qemu.firmware.iter().flat_map(|folder| ["-L".as_ref(), folder.as_os_str()]));
         command.args(machine_arguments(machine, start, qemu.firmware.is_some()));
         command.args(file_arguments(machine, start, folder, [&setup, &cell, &channel]));
+        let mut boot_limit = BOOT_LIMIT;
+        if let Some(archive) = root {
+            boot_limit += Duration::from_secs(fs::metadata(archive)?.len() / UNPACKED_BYTES_PER_S);
+            let archive = archive.display().to_string().replace(',', ",,");
+            command.args(["-fw_cfg", &format!("name={ROOT_FILE},file={archive}")]);
+        }
         let console = match start {
             Start::Boot { terminal: Some(socket) } => format!("socket,id=console,fd={socket}"),
             _ => format!("file,id=console,path={}", path_of(&printed)),
@@ -78,7 +88,8 @@ impl GuestProcess {
         match Qmp::connect(&mut child.0) {
             Ok(qmp) => {
                 let (rest, _inputs) = (Vec::new(), [setup, cell]);
-                Ok(Self { child, qmp, channel, rest, console: printed, errors, _inputs })
+                let console = printed;
+                Ok(Self { child, qmp, channel, rest, console, errors, boot_limit, _inputs })
             }
             Err(error) => {
                 let _ = signal(child.0.id(), signals::KILL);
@@ -108,7 +119,7 @@ impl GuestProcess {
         stop: Stop<'_>,
         mut found: impl FnMut(Message) -> Option<T>,
     ) -> Result<T> {
-        let until = Instant::now() + BOOT_LIMIT;
+        let until = Instant::now() + self.boot_limit;
         loop {
             let event = self.qmp.event(TICK)?;
             for said in self.messages()?.into_iter().chain([Message::Event(event)]) {
@@ -125,7 +136,7 @@ impl GuestProcess {
                 Event::Ended => format!("it ended before it could {step}"),
                 _ if stop() => return Err(VmError::Interrupted),
                 _ if Instant::now() > until => {
-                    format!("it did not {step} within {} s", BOOT_LIMIT.as_secs())
+                    format!("it did not {step} within {} s", self.boot_limit.as_secs())
                 }
                 _ => continue,
             };

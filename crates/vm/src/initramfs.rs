@@ -1,6 +1,6 @@
 //! The guest's root as a cpio archive: this program, its modules, nothing else.
 
-use guest::{MODULES_DIR, PROGRAM};
+use guest::{MODULES_DIR, OVERLAY_DIR, PROGRAM};
 
 /// Format "newc" (`Documentation/driver-api/early-userspace/buffer-format.rst`).
 const MAGIC: &str = "070701";
@@ -20,11 +20,13 @@ pub(crate) struct RootFile {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The archive, uncompressed to save guest time.
+/// The archive, uncompressed to save guest time. For a guest that moves into another root, the extra
+/// files are in a folder of their own.
 pub(crate) fn archive(
     program: &[u8],
     modules: &[(String, Vec<u8>)],
     extra: &[RootFile],
+    has_root: bool,
 ) -> Vec<u8> {
     let mut made = Archive { bytes: Vec::new(), next_inode: 1 };
     for directory in ["dev", "proc", "sys", "run", "work", "bin", &MODULES_DIR[1..]] {
@@ -42,8 +44,13 @@ pub(crate) fn archive(
             made.entry(applet, LINK, (0, 0), PROGRAM.as_bytes());
         }
     }
+    let place = if has_root { &OVERLAY_DIR[1..] } else { "" };
+    if has_root && !extra.is_empty() {
+        made.entry(place, DIRECTORY, (0, 0), &[]);
+    }
     for file in extra {
-        made.entry(file.path.trim_start_matches('/'), file.mode, (0, 0), &file.bytes);
+        let path = format!("{place}{}", file.path);
+        made.entry(path.trim_start_matches('/'), file.mode, (0, 0), &file.bytes);
     }
     made.entry(TRAILER, 0, (0, 0), &[]);
     made.bytes
@@ -89,7 +96,7 @@ mod tests {
         let (path, bytes) = ("/bin/sh".to_owned(), b"odd".to_vec());
         let extra = [RootFile { path, mode: EXECUTABLE, bytes }];
         let modules = [("a.ko".to_owned(), b"module".to_vec())];
-        let bytes = archive(b"program", &modules, &extra);
+        let bytes = archive(b"program", &modules, &extra, false);
         assert_eq!(bytes.len() % 4, 0);
         let text = String::from_utf8_lossy(&bytes);
         let at = |name: &str| text.find(name).unwrap_or_else(|| panic!("{name} is missing"));

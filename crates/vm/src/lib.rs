@@ -11,6 +11,7 @@
 mod boot;
 mod engine;
 mod guest_process;
+mod guest_root;
 mod initramfs;
 mod machine;
 mod named;
@@ -41,10 +42,12 @@ pub use machine::{
 };
 pub use named::{IN_GUEST, replay};
 pub use packed::PackedMachine;
+pub use roots::is_path as is_path_of_root;
 pub use shell::{Shell, ShellState};
 pub use verify::{Difference, first_difference};
 
 use guest_process::{GuestProcess, Message};
+use guest_root::GuestRoot;
 use named::RunRenamer;
 use qemu::{Qemu, Start, machine_arguments};
 use qmp::Event;
@@ -86,6 +89,9 @@ pub enum VmError {
     /// What the user named as kernel cannot be understood.
     #[error("{0}")]
     KernelName(String),
+    /// No root, or a damaged one.
+    #[error("{0}")]
+    Root(String),
     /// The guest does not boot.
     #[error("the guest does not boot: {0}")]
     Boot(String),
@@ -128,16 +134,27 @@ pub struct Vm {
 impl Vm {
     /// Finds everything, and boots the machine unless it is cached. Fails when something is
     /// missing, with the next step, or when the guest does not boot, with its last output.
-    pub fn prepare(spec: &VmSpec, options: &VmOptions, stop: Stop<'_>) -> Result<Self> {
+    /// `say` gets the steps that take long.
+    pub fn prepare(
+        spec: &VmSpec,
+        options: &VmOptions,
+        stop: Stop<'_>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Self> {
         let overlay = spec.overlay.as_ref().map(|folder| overlay::read(Path::new(folder)));
         let overlay = overlay.transpose().map_err(VmError::Unavailable)?.unwrap_or_default();
         let (cache, kernel) = (&options.cache, &spec.kernel);
-        let parts = boot::Parts::gather(&spec.machine, kernel, cache, &overlay, Then::Cell)?;
+        let (root, machine) = (GuestRoot::of(spec, cache, stop, say)?, &spec.machine);
+        let parts =
+            boot::Parts::gather(machine, kernel, cache, &overlay, root.as_ref(), Then::Cell)?;
         let (qemu, setup) = (&parts.qemu, &parts.setup);
         let key = machine_key(qemu, setup, &parts.kernel.image_hash, &parts.initramfs_hash)?;
         let folder = match snapshot::find(&cache.snapshots, &key) {
             Some(folder) => folder,
-            None => snapshot::make(&cache.snapshots, &key, &parts, stop)?,
+            None => {
+                root.iter().for_each(|root| say(&root.step()));
+                snapshot::make(&cache.snapshots, &key, &parts, stop)?
+            }
         };
         let machine = PackedMachine {
             qemu: qemu.version.clone(),
@@ -154,6 +171,11 @@ impl Vm {
     /// The hash of everything that the booted machine depends on.
     pub fn key(&self) -> &str {
         &self.machine.key
+    }
+
+    /// Memory that a guest takes of its host, in bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.machine.memory_bytes
     }
 
     /// The hash of all inputs of a run. Fails when the spec cannot be serialized.
@@ -247,8 +269,10 @@ fn facts(parts: &boot::Parts, key: &str) -> Environment {
         ("vm_machine_blake3", key),
         ("vm_deterministic", deterministic),
     ]
+    .into_iter()
+    .chain(parts.setup.root.iter().map(|root| ("vm_root_blake3", root.blake3.as_str())))
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
-    .into()
+    .collect()
 }
 
 fn listen(

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use model::units::{parse_duration_ns, parse_size_bytes};
-use model::{Accel, MachineSpec, SandboxSpec, Schedule};
+use model::{Accel, MachineSpec, RootPlace, RootSpec, SandboxSpec, Schedule};
 use subject::Limits;
 
 /// The machines that ship: name and description.
@@ -33,6 +33,8 @@ pub struct VmRequest {
     pub kernel: Option<String>,
     /// A folder that is overlaid on the guest's root.
     pub overlay: Option<String>,
+    /// The root of programs.
+    pub root: Option<RootSpec>,
     /// A sandbox inside the guest.
     pub sandbox: Option<SandboxSpec>,
     /// The timing profile that suits the machine, if its description names one.
@@ -56,7 +58,7 @@ pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
     let cpus = f64::from(machine.cpu_count());
     for (name, value) in pairs {
         match (name.as_str(), name.strip_prefix("sandbox.")) {
-            ("machine" | "kernel" | "overlay", _) => {}
+            ("machine" | "kernel" | "overlay" | "root" | "root.files" | "root.changes", _) => {}
             (_, Some(limit)) => {
                 let limits = limits.get_or_insert_default();
                 limits.set(limit, value, cpus).map_err(|why| format!("{name}: {why}"))?;
@@ -69,8 +71,29 @@ pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
     if sandbox.as_ref().is_some_and(|sandbox| sandbox.memory_bytes == 0) {
         return Err("a sandbox in the guest needs its memory: sandbox.mem=SIZE".to_owned());
     }
-    let value = |name| last(name).map(|(_, value)| value.clone());
-    Ok(VmRequest { machine, kernel: value("kernel"), overlay: value("overlay"), sandbox, profile })
+    let value = |name: &str| last(name).map(|(_, value)| value.clone());
+    let (kernel, overlay, root) = (value("kernel"), value("overlay"), root(value)?);
+    Ok(VmRequest { machine, kernel, overlay, root, sandbox, profile })
+}
+
+/// The root that settings name. Fails for a bad name or place, and for a place without a root.
+fn root(value: impl Fn(&str) -> Option<String>) -> Result<Option<RootSpec>, String> {
+    let place = |setting: &str| {
+        let place = value(setting).map(|name| RootPlace::named(&name)).transpose();
+        place.map_err(|why| format!("{setting}: {why}"))
+    };
+    let (files, changes) = (place("root.files")?, place("root.changes")?);
+    match value("root") {
+        Some(name) => {
+            roots::check(&name).map_err(|why| format!("root: {why}"))?;
+            let files = files.unwrap_or_default();
+            Ok(Some(RootSpec { name, files, changes: changes.unwrap_or(files) }))
+        }
+        None if files.or(changes).is_some() => {
+            Err("root.files and root.changes are settings of a root: root=NAME, too".to_owned())
+        }
+        None => Ok(None),
+    }
 }
 
 /// Splits settings. A part without `=` continues the value before it, since kernel files are
@@ -126,7 +149,7 @@ pub fn parse_description(name: &str, text: &str) -> Result<VmRequest, String> {
         }
     }
     check(&machine)?;
-    Ok(VmRequest { machine, kernel: None, overlay: None, sandbox: None, profile })
+    Ok(VmRequest { machine, kernel: None, overlay: None, root: None, sandbox: None, profile })
 }
 
 fn flatten(
@@ -247,7 +270,7 @@ mod tests {
     fn settings_change_a_machine() {
         let request = parse_request(
             "machine=p2-350,kernel=deb:x,mem=128M,disk.rate=0,disk.read_delay=1ms,thp=never,\
-             thp_defrag=madvise,disk.write_delay=4ms,lru_gen=on,sysctl.vm.swappiness=10,sandbox.mem=64M,sandbox.high=32M,overlay=programs/new",
+             thp_defrag=madvise,disk.write_delay=4ms,lru_gen=on,sysctl.vm.swappiness=10,sandbox.mem=64M,sandbox.high=32M,overlay=programs/new,root=debian:13,g++,redis,root.files=memory",
         )
         .unwrap();
         assert_eq!(request.machine.memory_bytes, 128 << 20);
@@ -258,6 +281,9 @@ mod tests {
         assert_eq!(request.machine.sysctls["vm.swappiness"], "10");
         assert_eq!(request.kernel.as_deref(), Some("deb:x"));
         assert_eq!(request.overlay.as_deref(), Some("programs/new"));
+        let root = request.root.unwrap();
+        assert_eq!(root.name, "debian:13,g++,redis");
+        assert_eq!((root.files, root.changes), (RootPlace::Memory, RootPlace::Memory));
         let sandbox = request.sandbox.unwrap();
         assert_eq!((sandbox.memory_bytes, sandbox.high_bytes), (64 << 20, Some(32 << 20)));
     }
@@ -293,6 +319,9 @@ mod tests {
             ("sandbox.cpus=0.5", "sandbox.mem"),
             ("shift=11", "from 0 to 10"),
             ("mem", "NAME=VALUE"),
+            ("root=debian:99", "not a suite"),
+            ("root=x,root.files=cloud", "disk, memory"),
+            ("root.changes=disk", "root=NAME"),
         ] {
             let found = parse_request(bad).unwrap_err();
             assert!(found.contains(why), "{bad}: {found}");

@@ -9,14 +9,15 @@ use std::time::Duration;
 
 use guest::{BUSYBOX, Notice, Then};
 use keep::{Cache, Scratch};
-use model::MachineSpec;
+use model::VmSpec;
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::boot::{Parts, needs_loader};
 use crate::guest_process::{GuestProcess, Message};
+use crate::guest_root::GuestRoot;
 use crate::initramfs::{EXECUTABLE, RootFile};
 use crate::qmp::Event;
-use crate::{Result, VmError};
+use crate::{Result, Stop, VmError};
 
 /// Besides `$PATH`.
 const BUSYBOX_DIRS: [&str; 3] = ["/bin", "/usr/lib/busybox", "/usr/lib/initramfs-tools/bin"];
@@ -45,17 +46,22 @@ pub enum ShellState {
 }
 
 impl Shell {
-    /// Starts a guest, for a script without prompt or echo. Fails also without a static busybox.
+    /// Starts a guest, for a script without prompt or echo; `say` gets the steps that take long. Fails
+    /// also without a static busybox.
     pub fn start(
-        machine: &MachineSpec,
-        kernel: &str,
+        spec: &VmSpec,
         cache: &Cache,
         is_script: bool,
+        stop: Stop<'_>,
+        say: &mut dyn FnMut(&str),
     ) -> Result<Self> {
         let bytes = static_busybox().ok_or_else(|| VmError::Unavailable(NO_BUSYBOX.to_owned()))?;
         let extra = [RootFile { path: BUSYBOX.to_owned(), mode: EXECUTABLE, bytes }];
         let then = if is_script { Then::Script } else { Then::Shell };
-        let parts = Parts::gather(machine, kernel, cache, &extra, then)?;
+        let parts = {
+            let root = GuestRoot::of(spec, cache, stop, say)?;
+            Parts::gather(&spec.machine, &spec.kernel, cache, &extra, root.as_ref(), then)?
+        };
         // Our end of the console, and QEMU's.
         let (console, theirs) = UnixStream::pair()?;
         console.set_nonblocking(true)?;

@@ -75,7 +75,7 @@ pub(crate) fn restore(
     schedule: Option<u64>,
 ) -> io::Result<GuestProcess> {
     let start = Start::Restore { schedule };
-    let mut guest = GuestProcess::start(qemu, setup, cell, folder, start)?;
+    let mut guest = GuestProcess::start(qemu, setup, cell, folder, start, None)?;
     guest.restore(&File::open(folder.join(DEVICES))?)?;
     Ok(guest)
 }

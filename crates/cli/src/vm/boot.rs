@@ -47,7 +47,7 @@ pub(crate) fn boot(args: &BootArgs) -> Result<()> {
     progress.say(&format!("booting {} with {}", spec.machine.name, spec.kernel));
     let cache = Cache::of_user();
     let stop = || waiter.stop_requested();
-    let booted = vm::boot(&spec.machine, &spec.kernel, &cache, &stop)
+    let booted = vm::boot(&spec, &cache, &stop, &mut |text| progress.say(text))
         .map_err(|error| guests::stopped_or(&waiter, guests::failure(error)))?;
     let data = json!({
         "machine": spec.machine,

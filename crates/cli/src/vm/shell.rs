@@ -23,6 +23,7 @@ terminal, it runs its input as a script.
 Examples:
   thrashlab vm shell
   thrashlab vm shell machine=micro --kernel host
+  thrashlab vm shell machine=small-cloud,root=debian:13
   echo 'uname -r; cat /proc/swaps' | thrashlab vm shell";
 
 #[derive(Args)]
@@ -46,8 +47,9 @@ pub(crate) fn shell(args: &ShellArgs) -> Result<()> {
     let is_script = !stdin().is_terminal();
     progress.say(&format!("booting {} with {}", spec.machine.name, spec.kernel));
     let failed = |error| guests::stopped_or(&waiter, guests::failure(error));
-    let mut shell =
-        Shell::start(&spec.machine, &spec.kernel, &Cache::of_user(), is_script).map_err(failed)?;
+    let (cache, stop) = (Cache::of_user(), || waiter.stop_requested());
+    let mut say = |text: &str| progress.say(text);
+    let mut shell = Shell::start(&spec, &cache, is_script, &stop, &mut say).map_err(failed)?;
     while shell.state().map_err(failed)? == ShellState::Booting {
         if waiter.stop_requested() {
             return Err(Failure::Interrupted);

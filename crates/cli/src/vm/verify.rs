@@ -137,7 +137,9 @@ fn runs_of_boot(
     };
     let options = VmOptions { cache, reuse_cells: false, silence: SILENCE, freeze: None };
     progress.say(&format!("{} with {}", machine.machine.name, machine.kernel));
-    let vm = Vm::prepare(machine, &options, &|| waiter.stop_requested());
+    let vm = Vm::prepare(machine, &options, &|| waiter.stop_requested(), &mut |text| {
+        progress.say(text);
+    });
     let vm = vm.map_err(guests::failure)?;
     for is_host_busy in hosts.iter().copied() {
         let host = if is_host_busy { ", on a busy host" } else { "" };

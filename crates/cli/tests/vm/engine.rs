@@ -1,7 +1,8 @@
 //! The engine: guests with several virtual CPUs.
 
+use crate::busy::Busy;
 use crate::lab::Lab;
-use crate::repeat::{Busy, difference};
+use crate::repeat::difference;
 
 /// A load that reaches scheduler, locks, swap area and disk.
 const ARGUMENTS: &str = "--load 2ctx-mem --seeds 1..2 --warmup 1s --timeout 3s --no-cache";

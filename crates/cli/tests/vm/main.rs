@@ -13,7 +13,9 @@ mod skip;
 #[expect(dead_code, reason = "shared with the system tests")]
 mod support;
 
+mod any_program;
 mod broken;
+mod busy;
 mod cells;
 mod commands;
 mod doctor;
@@ -25,5 +27,6 @@ mod killed;
 mod lab;
 mod memory_jobs;
 mod repeat;
+mod roots;
 mod session;
 mod sweep;

@@ -1,36 +1,13 @@
 //! Equal seeds, equal bytes: whatever the host does meanwhile.
 
-use std::process::{Child, Command, Stdio};
-
+use crate::busy::Busy;
 use crate::lab::Lab;
 
 /// A load that reaches the scheduler, the swap area and the disk.
 const ARGUMENTS: &str = "--load 2ctx-mem --seeds 1..2 --warmup 1s --timeout 3s";
 
-/// Processes that keep all processors busy; ended when dropped.
-pub(crate) struct Busy(Vec<Child>);
-
-impl Busy {
-    pub(crate) fn new() -> Self {
-        let spin = || {
-            let mut command = Command::new("sh");
-            command.args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap()
-        };
-        Self(vec![spin(), spin()])
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
 /// The run files of this run in the cache's machine.
-pub(crate) fn files(lab: &Lab, arguments: &str) -> Vec<(String, Vec<u8>)> {
+fn files(lab: &Lab, arguments: &str) -> Vec<(String, Vec<u8>)> {
     lab.finish("", arguments).expect(0, &[]);
     lab.files()
 }

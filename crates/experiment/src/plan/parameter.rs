@@ -8,7 +8,7 @@ use crate::profile::TimingChanges;
 use crate::typed::{Setting, intensity};
 
 /// Everything that a plan can set: name and meaning.
-pub const PARAMETERS: [(&str, &str); 28] = [
+pub const PARAMETERS: [(&str, &str); 29] = [
     ("subject", "where it runs, as with `thrashlab run --subject`"),
     ("subject.NAME", "one setting of the subject: sandbox.mem, disk.delay, thp, cmdline, …"),
     ("sandbox.NAME", "a limit of the sandbox, also of one in a guest: memory, cpus, pids"),
@@ -19,6 +19,7 @@ pub const PARAMETERS: [(&str, &str); 28] = [
     ("memory", "the same as subject.mem"),
     ("cmdline", "the same as subject.cmdline: added to the kernel's command line"),
     ("overlay", "a folder overlaid on the guest's root: the programs under test"),
+    ("root", "the guest's root: a folder, a tar file, an OCI image, debian:SUITE[,PACKAGE…]"),
     (
         "sysctl.NAME",
         "a kernel parameter: of the guest, or of this host (root), restored afterwards",
@@ -87,7 +88,7 @@ impl CellDraft {
         let time = || parse_duration_ns(value).map(Some);
         match parameter.as_str() {
             "subject" => self.subject = text(),
-            "machine" | "kernel" | "cmdline" | "overlay" => {
+            "machine" | "kernel" | "cmdline" | "overlay" | "root" => {
                 self.subject_setting(SettingTarget::Subject, parameter, value);
             }
             "memory" => self.subject_setting(SettingTarget::Subject, "mem", value),

@@ -25,6 +25,8 @@ pub(super) fn settings(
     settings.extend(changes);
     settings.push(("kernel".to_owned(), vm.kernel.clone()));
     settings.extend(vm.overlay.iter().map(|folder| ("overlay".to_owned(), folder.clone())));
+    let root = vm.root.iter().flat_map(model::RootSpec::settings);
+    settings.extend(root.map(|(name, value)| (name.to_owned(), value)));
     let limits = vm.sandbox.iter().flat_map(model::SandboxSpec::settings);
     settings.extend(limits.map(|(name, value)| (format!("sandbox.{name}"), value)));
     settings.iter().map(|(name, value)| format!("{name}={value}")).join(",")
@@ -94,7 +96,8 @@ mod tests {
     }
 
     fn typed(machine: MachineSpec, base: MachineSpec) -> (String, Vec<(String, String)>) {
-        let vm = VmSpec { machine, kernel: "host".to_owned(), overlay: None, sandbox: None };
+        let vm =
+            VmSpec { machine, kernel: "host".to_owned(), overlay: None, root: None, sandbox: None };
         let mut files = Files::default();
         let text = settings(&vm, "slow", &[base], &mut files);
         (text, files.0)

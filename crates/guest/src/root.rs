@@ -1,0 +1,242 @@
+//! The root of a guest with programs of its own: its archive is unpacked while the machine boots, and
+//! the first process moves into it before the pause.
+
+mod unpack;
+
+use std::ffi::{CStr, CString};
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+
+use model::RootPlace;
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, mount_move, unmount};
+use rustix::process::{chdir, chroot};
+use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
+use sys::fw_cfg_dma::FwCfgFile;
+
+use crate::at;
+use crate::disk::WORK_DIR;
+use crate::fw_cfg;
+use crate::protocol::{OVERLAY_DIR, PROGRAM, ROOT_FILE, RootSetup};
+
+/// Where the file system of the disk is while the root is put together.
+pub(crate) const DISK_DIR: &str = "/disk";
+const MEMORY_DIR: &str = "/memory";
+const CHANGES_DIR: &str = "/changes";
+const VIEW_DIR: &str = "/view";
+/// What is mounted already and moves along.
+const MOVED: [&str; 3] = ["proc", "sys", "dev"];
+/// Links of `/dev` that udev makes elsewhere.
+const DEVICE_LINKS: [(&str, &str); 4] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+];
+/// The environment of programs, which an image may change.
+const ENVIRONMENT: [(&str, &str); 5] = [
+    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+    ("HOME", "/root"),
+    ("USER", "root"),
+    ("SHELL", "/bin/sh"),
+    ("LANG", "C.UTF-8"),
+];
+/// Where the overlay is while it is copied.
+const MOVED_OVERLAY: &str = "run/overlay";
+const DAY_S: u64 = 86_400;
+const EMPTY_CACHES: &str = "3";
+
+/// The environment of programs in a root.
+pub(crate) fn environment(setup: &RootSetup) -> impl Iterator<Item = (&str, &str)> {
+    let own = setup.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    ENVIRONMENT.into_iter().chain(own)
+}
+
+/// Unpacks the root, puts it together and makes it this process's. The disk is mounted at
+/// [`DISK_DIR`]. The error names the step.
+pub(crate) fn enter(setup: &RootSetup, host_name: &str) -> Result<(), String> {
+    set_clock(setup.newest_s).map_err(at("set the clock"))?;
+    let disk = Path::new(DISK_DIR);
+    let lower = match setup.files {
+        RootPlace::Disk => disk.to_owned(),
+        // Without a limit, and never swapped.
+        RootPlace::Memory => mounted("ramfs", MEMORY_DIR, c"mode=0755")?,
+    };
+    let (key, size_bytes) = fw_cfg::find(ROOT_FILE).map_err(at("find the root"))?;
+    let file = FwCfgFile::open(key, size_bytes.into()).map_err(at("read the root"))?;
+    unpack::unpack(file, &lower)?;
+    let root = put_together(setup, &lower, disk)?;
+    furnish(&root, host_name).map_err(at("prepare the root"))?;
+    let overlay = Path::new(OVERLAY_DIR);
+    let has_overlay = overlay.is_dir();
+    if has_overlay {
+        fs::create_dir(root.join(MOVED_OVERLAY)).map_err(at("make a place for the overlay"))?;
+        mount_bind(overlay, root.join(MOVED_OVERLAY)).map_err(at("move the overlay"))?;
+    }
+    move_into(&root).map_err(at("move into the root"))?;
+    if has_overlay {
+        let from = Path::new("/").join(MOVED_OVERLAY);
+        // Here the links of the root lead to where they will.
+        lay_over(&from, Path::new("/"))?;
+        unmount(&from, UnmountFlags::DETACH).map_err(at("leave the overlay"))?;
+    }
+    // What was written while it was unpacked would be read from memory.
+    rustix::fs::sync();
+    fs::write("/proc/sys/vm/drop_caches", EMPTY_CACHES).map_err(at("empty the caches"))
+}
+
+/// The midnight after the newest file: for programs such as `make` none is of the future.
+fn set_clock(newest_s: u64) -> io::Result<()> {
+    let tomorrow_s = (newest_s / DAY_S + 1) * DAY_S;
+    let now = clock_gettime(ClockId::Realtime);
+    match i64::try_from(tomorrow_s) {
+        Ok(tv_sec) if tv_sec > now.tv_sec => {
+            Ok(clock_settime(ClockId::Realtime, Timespec { tv_sec, tv_nsec: 0 })?)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn mounted(kind: &str, folder: &str, options: &CStr) -> Result<PathBuf, String> {
+    fs::create_dir_all(folder).map_err(at(format!("make {folder}")))?;
+    mount("none", folder, kind, MountFlags::empty(), options)
+        .map_err(at(format!("mount {folder}")))?;
+    Ok(PathBuf::from(folder))
+}
+
+/// The folder of the root, with the disk's [`WORK_DIR`] in it.
+fn put_together(setup: &RootSetup, lower: &Path, disk: &Path) -> Result<PathBuf, String> {
+    let changes = match (setup.files, setup.changes) {
+        (files, changes) if files == changes => None,
+        (_, RootPlace::Disk) => Some(disk.join("changes")),
+        (_, RootPlace::Memory) => Some(mounted("tmpfs", CHANGES_DIR, c"mode=0755,size=100%")?),
+    };
+    let root = match changes {
+        None => lower.to_owned(),
+        Some(changes) => {
+            let [upper, work] = ["upper", "work"].map(|name| changes.join(name));
+            for folder in [&upper, &work] {
+                fs::create_dir_all(folder).map_err(at(format!("make {}", folder.display())))?;
+            }
+            let (lower, upper, work) = (lower.display(), upper.display(), work.display());
+            let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+            let options = CString::new(options).map_err(at("name the root's folders"))?;
+            mounted("overlay", VIEW_DIR, &options)?
+        }
+    };
+    let inside = root.join(&WORK_DIR[1..]);
+    fs::create_dir_all(&inside).map_err(at(format!("make {}", inside.display())))?;
+    if root != disk {
+        let work = disk.join(&WORK_DIR[1..]);
+        fs::create_dir_all(&work).map_err(at(format!("make {}", work.display())))?;
+        mount_bind(&work, &inside).map_err(at(format!("mount {WORK_DIR}")))?;
+    }
+    Ok(root)
+}
+
+/// What every system has besides its files: names, mount points, this program.
+fn furnish(root: &Path, host_name: &str) -> io::Result<()> {
+    for folder in ["proc", "sys", "dev", "run", "tmp", "etc", "root"] {
+        let path = root.join(folder);
+        if !path.is_dir() {
+            DirBuilder::new().mode(0o755).create(&path)?;
+        }
+    }
+    fs::set_permissions(root.join("tmp"), Permissions::from_mode(0o1777))?;
+    let hosts = format!("127.0.0.1 localhost {host_name}\n::1 localhost\n");
+    for (name, text) in [
+        ("etc/hostname", format!("{host_name}\n")),
+        ("etc/hosts", hosts),
+        // Nothing answers, and nobody waits.
+        ("etc/resolv.conf", String::new()),
+    ] {
+        let path = root.join(name);
+        // It may be a link to where some service would write it.
+        let _ = fs::remove_file(&path);
+        fs::write(path, text)?;
+    }
+    refresh_run(&root.join("run"))?;
+    for (name, target) in DEVICE_LINKS {
+        if let Err(error) = symlink(target, Path::new("/dev").join(name))
+            && error.kind() != io::ErrorKind::AlreadyExists
+        {
+            return Err(error);
+        }
+    }
+    for (folder, kind, options) in
+        [("/dev/pts", "devpts", c"mode=0620,ptmxmode=0666"), ("/dev/shm", "tmpfs", c"mode=1777")]
+    {
+        fs::create_dir_all(folder)?;
+        mount(kind, folder, kind, MountFlags::empty(), options)?;
+    }
+    let program = root.join(&PROGRAM[1..]);
+    fs::write(&program, [])?;
+    Ok(mount_bind(PROGRAM, &program)?)
+}
+
+/// Empties `/run` but for its folders, which are made at boot elsewhere.
+fn refresh_run(run: &Path) -> io::Result<()> {
+    let mut folders = Vec::new();
+    collect_folders(run, Path::new(""), &mut folders)?;
+    mount("tmpfs", run, "tmpfs", MountFlags::empty(), c"mode=0755")?;
+    for (path, facts) in folders {
+        let path = run.join(path);
+        fs::create_dir(&path)?;
+        chown(&path, Some(facts.uid()), Some(facts.gid()))?;
+        fs::set_permissions(&path, facts.permissions())?;
+    }
+    Ok(())
+}
+
+fn collect_folders(
+    run: &Path,
+    inside: &Path,
+    found: &mut Vec<(PathBuf, fs::Metadata)>,
+) -> io::Result<()> {
+    let entries = fs::read_dir(run.join(inside))?.collect::<io::Result<Vec<_>>>()?;
+    for entry in entries {
+        let facts = entry.metadata()?;
+        if facts.is_dir() {
+            let inside = inside.join(entry.file_name());
+            found.push((inside.clone(), facts));
+            collect_folders(run, &inside, found)?;
+        }
+    }
+    Ok(())
+}
+
+/// As `switch_root(8)`: the first root of a machine cannot be left otherwise.
+fn move_into(root: &Path) -> io::Result<()> {
+    for name in MOVED {
+        mount_move(Path::new("/").join(name), root.join(name))?;
+    }
+    chdir(root)?;
+    mount_move(".", "/")?;
+    chroot(".")?;
+    Ok(chdir("/")?)
+}
+
+/// Copies files over those of the root, and frees their memory. The error names the file.
+fn lay_over(from: &Path, to: &Path) -> Result<(), String> {
+    let failed = |path: &Path| at(format!("lay over {}", path.display()));
+    let entries = fs::read_dir(from).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    for entry in entries.map_err(failed(to))? {
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        let facts = entry.metadata().map_err(failed(&target))?;
+        if facts.is_dir() {
+            if !target.is_dir() {
+                fs::create_dir(&target).map_err(failed(&target))?;
+            }
+            lay_over(&path, &target)?;
+            continue;
+        }
+        let _ = fs::remove_file(&target);
+        let copied = match facts.is_symlink() {
+            true => fs::read_link(&path).and_then(|link| symlink(link, &target)),
+            false => fs::copy(&path, &target).map(drop),
+        };
+        copied.and_then(|()| fs::remove_file(&path)).map_err(failed(&target))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,345 @@
+//! Container images: a layout on disk (`image-layout.md` of the OCI image specification), the same in
+//! a tar file, or what `docker save` writes (`manifest.json`). All hashes are checked.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::RootError;
+use crate::compression;
+use crate::layer::{self, Building, STOPPED};
+use crate::spool::{MOST_BYTES, Part};
+
+const LAYOUT: &str = "oci-layout";
+const INDEX: &str = "index.json";
+const SAVED: &str = "manifest.json";
+/// The platform that guests have.
+const PLATFORM: (&str, &str) = ("linux", "amd64");
+const MOST_JSON_BYTES: u64 = 16 << 20;
+/// Indexes within indexes.
+const MOST_INDEXES: usize = 4;
+const MOST_LAYERS: usize = 1000;
+/// Entries of a saved image: files of layers, not what is in them.
+const MOST_FILES: usize = 100_000;
+
+/// The files of an image by name.
+pub(crate) enum Image {
+    Folder(PathBuf),
+    Tar { path: PathBuf, file: File, files: HashMap<String, (u64, u64)> },
+}
+
+#[derive(Deserialize)]
+struct Index {
+    manifests: Vec<Descriptor>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    #[serde(default)]
+    media_type: String,
+    digest: String,
+    platform: Option<Platform>,
+}
+
+#[derive(Deserialize)]
+struct Platform {
+    os: String,
+    architecture: String,
+}
+
+#[derive(Deserialize)]
+struct Manifest {
+    config: Descriptor,
+    layers: Vec<Descriptor>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct SavedImage {
+    config: String,
+    layers: Vec<String>,
+    #[serde(default)]
+    repo_tags: Option<Vec<String>>,
+}
+
+#[derive(Default, Deserialize)]
+struct Config {
+    #[serde(default)]
+    config: Option<ProgramConfig>,
+    rootfs: Option<RootFs>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct ProgramConfig {
+    #[serde(default)]
+    env: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct RootFs {
+    diff_ids: Vec<String>,
+}
+
+/// A file of layers, and the hash of it or of what it contains.
+struct Layer {
+    file: String,
+    sha256: String,
+    is_hash_of_content: bool,
+}
+
+impl Image {
+    /// The folder, if it is an image.
+    pub(crate) fn of_folder(folder: &Path) -> Option<Self> {
+        let is_image = folder.join(LAYOUT).is_file() && folder.join(INDEX).is_file();
+        is_image.then(|| Self::Folder(folder.to_owned()))
+    }
+
+    /// The tar file, if it is an image and not compressed. Fails when it cannot be read.
+    pub(crate) fn of_tar(path: &Path) -> io::Result<Option<Self>> {
+        let mut files = HashMap::new();
+        let mut archive = tar::Archive::new(File::open(path)?);
+        // Anything else is reported where it is read as a tar file.
+        for entry in archive.entries_with_seek()?.take(MOST_FILES) {
+            let Ok(entry) = entry else { return Ok(None) };
+            let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            let name = name.strip_prefix("./").map(str::to_owned).unwrap_or(name);
+            if entry.header().entry_type().is_file() {
+                files.insert(name, (entry.raw_file_position(), entry.size()));
+            } else if let Some(target) = entry.link_name_bytes() {
+                // Layers that are the same in older files: `ID/layer.tar -> ../OTHER/layer.tar`.
+                let target = String::from_utf8_lossy(&target).into_owned();
+                let target = target.trim_start_matches("../");
+                if let Some(place) = files.get(target).copied() {
+                    files.insert(name, place);
+                }
+            }
+        }
+        let is_image =
+            files.contains_key(SAVED) || files.contains_key(LAYOUT) && files.contains_key(INDEX);
+        let file = File::open(path)?;
+        Ok(is_image.then(|| Self::Tar { path: path.to_owned(), file, files }))
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Folder(path) | Self::Tar { path, .. } => path,
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        match self {
+            Self::Folder(folder) => folder.join(name).is_file(),
+            Self::Tar { files, .. } => files.contains_key(name),
+        }
+    }
+
+    /// A file of it, by a name that was checked.
+    fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, String> {
+        match self {
+            Self::Folder(folder) => {
+                let file = File::open(folder.join(name));
+                Ok(Box::new(file.map_err(|error| format!("{name}: {error}"))?))
+            }
+            Self::Tar { file, files, .. } => {
+                let place = files.get(name).ok_or_else(|| format!("{name} is not in it"))?;
+                Ok(Box::new(Part { file, offset: place.0, left_bytes: place.1 }))
+            }
+        }
+    }
+
+    fn json(&self, name: &str, sha256: Option<&str>) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        let read = self.open(name)?.take(MOST_JSON_BYTES).read_to_end(&mut bytes);
+        read.map_err(|error| format!("{name}: {error}"))?;
+        match sha256.filter(|expected| hex(&Sha256::digest(&bytes)) != **expected) {
+            Some(expected) => Err(wrong_hash(name, expected)),
+            None => Ok(bytes),
+        }
+    }
+
+    fn parsed<T: for<'a> Deserialize<'a>>(
+        &self,
+        name: &str,
+        sha256: Option<&str>,
+    ) -> Result<T, String> {
+        // serde_json names line and column.
+        serde_json::from_slice(&self.json(name, sha256)?).map_err(|why| format!("{name}: {why}"))
+    }
+
+    /// Applies all layers; returns the variables that the image sets.
+    pub(crate) fn read(
+        &self,
+        building: &mut Building<'_>,
+    ) -> Result<Vec<(String, String)>, RootError> {
+        self.layers()
+            .and_then(|(config, layers)| {
+                for layer in &layers {
+                    building.tree.next_layer();
+                    self.apply(layer, building)?;
+                }
+                Ok(environment(config))
+            })
+            .map_err(|why| match why.as_str() {
+                STOPPED => RootError::Interrupted,
+                _ => RootError::unfit(self.path().display(), why),
+            })
+    }
+
+    fn layers(&self) -> Result<(Config, Vec<Layer>), String> {
+        if self.has(INDEX) && self.has(LAYOUT) {
+            return self.oci_layers();
+        }
+        let images: Vec<SavedImage> = self.parsed(SAVED, None)?;
+        let [image] = &images[..] else {
+            let tags = images.iter().flat_map(|image| image.repo_tags.iter().flatten());
+            let tags: Vec<&str> = tags.map(String::as_str).collect();
+            return Err(format!(
+                "{SAVED} names {} images ({}); save one of them alone",
+                images.len(),
+                tags.join(", ")
+            ));
+        };
+        let config: Config = self.parsed(&image.config, None)?;
+        let ids = config.rootfs.as_ref().map_or(&[][..], |rootfs| &rootfs.diff_ids);
+        if ids.len() != image.layers.len() || ids.len() > MOST_LAYERS {
+            let (files, ids) = (image.layers.len(), ids.len());
+            return Err(format!("{SAVED} names {files} layers, {} has {ids}", image.config));
+        }
+        let layers = image.layers.iter().zip(ids).map(|(file, id)| {
+            let sha256 = sha256_of(id)?.to_owned();
+            Ok(Layer { file: file.clone(), sha256, is_hash_of_content: true })
+        });
+        let layers = layers.collect::<Result<Vec<_>, String>>()?;
+        Ok((config, layers))
+    }
+
+    fn oci_layers(&self) -> Result<(Config, Vec<Layer>), String> {
+        let mut name = INDEX.to_owned();
+        let mut sha256 = None;
+        for _ in 0..MOST_INDEXES {
+            let index: Index = self.parsed(&name, sha256.as_deref())?;
+            let chosen = chosen(&name, &index.manifests)?;
+            let digest = sha256_of(&chosen.digest)?.to_owned();
+            name = blob(&digest);
+            sha256 = Some(digest);
+            if chosen.media_type.contains("index") || chosen.media_type.contains("list") {
+                continue;
+            }
+            let manifest: Manifest = self.parsed(&name, sha256.as_deref())?;
+            let digest = sha256_of(&manifest.config.digest)?;
+            let config: Config = self.parsed(&blob(digest), Some(digest))?;
+            if manifest.layers.len() > MOST_LAYERS {
+                return Err(format!("{name}: more than {MOST_LAYERS} layers"));
+            }
+            let layers = manifest.layers.iter().map(|layer| {
+                let sha256 = sha256_of(&layer.digest)?.to_owned();
+                Ok(Layer { file: blob(&sha256), sha256, is_hash_of_content: false })
+            });
+            return Ok((config, layers.collect::<Result<_, String>>()?));
+        }
+        Err(format!("{INDEX} leads to more than {MOST_INDEXES} indexes"))
+    }
+
+    fn apply(&self, layer: &Layer, building: &mut Building<'_>) -> Result<(), String> {
+        let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", layer.file);
+        let text = |error: io::Error| failed(&error);
+        let mut packed = HashingReader { from: self.open(&layer.file)?, hasher: Sha256::new() };
+        let of_content = {
+            let buffered = BufReader::with_capacity(1 << 16, &mut packed);
+            let from = compression::reader(buffered).map_err(text)?;
+            let mut content = HashingReader { from, hasher: Sha256::new() };
+            layer::apply(&mut content, true, building).map_err(|why| match why.as_str() {
+                STOPPED => why,
+                _ => failed(&why),
+            })?;
+            // A tar file ends before its padding.
+            io::copy(&mut (&mut content).take(MOST_BYTES), &mut io::sink()).map_err(text)?;
+            content.hasher.finalize()
+        };
+        io::copy(&mut packed, &mut io::sink()).map_err(text)?;
+        let of_file = packed.hasher.finalize();
+        let found = if layer.is_hash_of_content { of_content } else { of_file };
+        match hex(&found) == layer.sha256 {
+            true => Ok(()),
+            false => Err(wrong_hash(&layer.file, &layer.sha256)),
+        }
+    }
+}
+
+/// The manifest for the guest's platform.
+fn chosen<'a>(name: &str, manifests: &'a [Descriptor]) -> Result<&'a Descriptor, String> {
+    if let [only] = manifests {
+        return Ok(only);
+    }
+    let fits = |found: &&Descriptor| {
+        let is = |platform: &Platform| {
+            (platform.os.as_str(), platform.architecture.as_str()) == PLATFORM
+        };
+        found.platform.as_ref().is_some_and(is)
+    };
+    let mut fitting = manifests.iter().filter(fits);
+    match (fitting.next(), fitting.next()) {
+        (Some(only), None) => Ok(only),
+        (Some(_), Some(_)) => {
+            Err(format!("{name} names several images for linux/amd64; copy one of them alone"))
+        }
+        _ => Err(format!("{name} names {} images, none of them for linux/amd64", manifests.len())),
+    }
+}
+
+fn environment(config: Config) -> Vec<(String, String)> {
+    let texts = config.config.and_then(|config| config.env).unwrap_or_default();
+    let pair = |text: &String| {
+        text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
+    };
+    texts.iter().filter_map(pair).filter(|(name, _)| !name.is_empty()).collect()
+}
+
+/// The hexadecimal part of a digest. Other kinds are refused: it becomes the name of a file.
+fn sha256_of(digest: &str) -> Result<&str, String> {
+    let is_hex = |text: &&str| {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        text.len() == 64 && text.bytes().all(is_digit)
+    };
+    digest
+        .strip_prefix("sha256:")
+        .filter(is_hex)
+        .ok_or_else(|| format!("{digest:?} is not a digest of the kind sha256:HEX"))
+}
+
+fn blob(sha256: &str) -> String {
+    format!("blobs/sha256/{sha256}")
+}
+
+fn wrong_hash(name: &str, expected: &str) -> String {
+    format!("{name} does not have the hash sha256:{expected}: it is damaged, fetch it again")
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+struct HashingReader<R> {
+    from: R,
+    hasher: Sha256,
+}
+
+impl<R: Read> Read for HashingReader<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(bytes)?;
+        self.hasher.update(&bytes[..count]);
+        Ok(count)
+    }
+}
+
+/// What changes when an image in a folder does: its index names everything else by hash.
+pub(crate) fn fingerprint(folder: &Path) -> Result<Vec<u8>, RootError> {
+    let path = folder.join(INDEX);
+    fs::read(&path).map_err(RootError::io(&path))
+}

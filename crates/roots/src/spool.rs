@@ -1,0 +1,65 @@
+//! The contents of all files of a root, one after the other in a file of the cache.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::tree::Content;
+
+/// What a guest can be handed over (a fw_cfg file has a 32-bit size), without the heads of an archive.
+pub(crate) const MOST_BYTES: u64 = 3 << 30;
+
+#[derive(Debug)]
+pub(crate) struct Spool {
+    file: BufWriter<File>,
+    size_bytes: u64,
+    next_number: u64,
+}
+
+impl Spool {
+    /// A new file that nobody else uses.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let file = File::options().read(true).write(true).create_new(true).open(path)?;
+        Ok(Self { file: BufWriter::with_capacity(1 << 18, file), size_bytes: 0, next_number: 0 })
+    }
+
+    /// Keeps a file's content. Fails as the reader, when the disk is full, and when all of it is too
+    /// large for a guest.
+    pub(crate) fn keep(&mut self, content: &mut dyn Read) -> io::Result<Content> {
+        let (offset, number) = (self.size_bytes, self.next_number);
+        let room = MOST_BYTES - offset;
+        let size_bytes = io::copy(&mut content.take(room + 1), &mut self.file)?;
+        if size_bytes > room {
+            return Err(io::Error::other(format!(
+                "the files have more than {} GiB together, the most that a guest takes",
+                MOST_BYTES >> 30
+            )));
+        }
+        self.size_bytes += size_bytes;
+        self.next_number += 1;
+        Ok(Content { number, offset, size_bytes })
+    }
+
+    /// Everything that was kept, to be read.
+    pub(crate) fn finish(self) -> io::Result<File> {
+        self.file.into_inner().map_err(io::IntoInnerError::into_error)
+    }
+}
+
+/// A part of a file, read from its beginning to its end.
+pub(crate) struct Part<'a> {
+    pub(crate) file: &'a File,
+    pub(crate) offset: u64,
+    pub(crate) left_bytes: u64,
+}
+
+impl Read for Part<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let wanted = bytes.len().min(usize::try_from(self.left_bytes).unwrap_or(usize::MAX));
+        let count = self.file.read_at(&mut bytes[..wanted], self.offset)?;
+        self.offset += count as u64;
+        self.left_bytes -= count as u64;
+        Ok(count)
+    }
+}

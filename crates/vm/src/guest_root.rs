@@ -1,0 +1,81 @@
+//! The root of programs in a guest, and the room that it needs.
+
+use std::path::PathBuf;
+
+use guest::RootSetup;
+use keep::Cache;
+use model::{MachineSpec, RootPlace, RootSpec, VmSpec};
+use roots::{Contents, Root, RootError};
+
+use crate::{Result, Stop, VmError};
+
+/// What mounts changes over files, and private views of folders for commands.
+pub(crate) const MODULE: &str = "overlay";
+/// Journal, tables and room to write, in bytes.
+const SPARE_BYTES: u64 = 64 << 20;
+/// Tables and directories of an ext4, as a part of its files.
+const SPARE_PART: u64 = 16;
+/// A large ext4 has one inode for so many bytes (`mke2fs`).
+const INODE_EVERY_BYTES: u64 = 16 << 10;
+/// An inode and a name in the kernel's memory.
+const CACHED_ENTRY_BYTES: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+pub(crate) struct GuestRoot {
+    spec: RootSpec,
+    contents: Contents,
+    pub(crate) archive: PathBuf,
+}
+
+impl GuestRoot {
+    /// Finds or builds the one of a machine, if it has one. Fails as [`roots::prepare`].
+    pub(crate) fn of(
+        spec: &VmSpec,
+        cache: &Cache,
+        stop: Stop<'_>,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Option<Self>> {
+        let Some(spec) = &spec.root else { return Ok(None) };
+        let found = roots::prepare(&spec.name, &cache.roots(), say, &|| stop());
+        let Root { archive, contents } = found.map_err(|error| match error {
+            RootError::Cache { path, source } => VmError::Cache { path, source },
+            RootError::Interrupted => VmError::Interrupted,
+            other => VmError::Root(other.to_string()),
+        })?;
+        Ok(Some(Self { spec: spec.clone(), contents, archive }))
+    }
+
+    /// What takes long when a machine boots with it.
+    pub(crate) fn step(&self) -> String {
+        let (name, mib) = (&self.spec.name, self.contents.size_bytes / MIB);
+        format!("the machine boots, and unpacks the root {name} ({mib} MiB)")
+    }
+
+    pub(crate) fn setup(&self) -> RootSetup {
+        let Contents { blake3, newest_s, environment, .. } = self.contents.clone();
+        let RootSpec { files, changes, .. } = self.spec;
+        RootSetup { blake3, files, changes, newest_s, environment }
+    }
+
+    /// Whether it cannot be put together without [`MODULE`].
+    pub(crate) fn needs_module(&self) -> bool {
+        self.spec.files != self.spec.changes
+    }
+
+    /// Adds what its files take to disk or memory, so that the machine has the same room without it.
+    pub(crate) fn make_room(&self, machine: &mut MachineSpec) {
+        let Contents { size_bytes, entries, .. } = self.contents;
+        match self.spec.files {
+            RootPlace::Disk => {
+                let with_tables = size_bytes + size_bytes / SPARE_PART + SPARE_BYTES;
+                let bytes = with_tables.max(entries * INODE_EVERY_BYTES).next_multiple_of(MIB);
+                machine.disk.size_bytes = machine.disk.size_bytes.saturating_add(bytes);
+            }
+            RootPlace::Memory => {
+                let bytes = (size_bytes + entries * CACHED_ENTRY_BYTES).next_multiple_of(MIB);
+                let kernel_bytes = machine.kernel_memory_bytes;
+                machine.kernel_memory_bytes = kernel_bytes.saturating_add(bytes);
+            }
+        }
+    }
+}
