@@ -31,7 +31,6 @@
         .set MIB, 1 << 20
         .set APIC, 0xfee00000
         .set CONSOLE, 0xe9
-        .set EXIT, 0xf4
 
         .text
         .code32
@@ -327,10 +326,12 @@ print:                          # eax, in hexadecimal
         pop     ecx
         ret
 
-exit:
-        xor     eax, eax
-        out     EXIT, al
-        jmp     exit
+exit:                           # a last line
+        mov     al, '.'
+        out     CONSOLE, al
+        mov     al, 10
+        out     CONSOLE, al
+        jmp     sleep
 
         .code16
 trampoline:
