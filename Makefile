@@ -55,7 +55,7 @@ test-distro: build
 test-engine: build
 	@tools/setup engine
 	XDG_CACHE_HOME=$(CURDIR)/target/engine-cache $(BINARY) vm engine build
-	engine/test "$$(echo target/engine-cache/thrashlab/engines/*/qemu-system-x86_64)"
+	engine/test "$$(ls -t target/engine-cache/thrashlab/engines/*/qemu-system-x86_64 | head -n 1)"
 	@: > "$(SKIPS)"
 	THRASHLAB_SKIPS="$(SKIPS)" cargo test --locked -p cli --test vm engine::
 	XDG_CACHE_HOME=$(CURDIR)/target/engine-cache tools/engine-bar $(BINARY) $(BAR_RUNS)

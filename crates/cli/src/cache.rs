@@ -41,7 +41,7 @@ pub(crate) enum CacheCommand {
     /// Remove booted machines, cells and fleet data
     #[command(after_help = PRUNE_EXAMPLES)]
     Prune {
-        /// The kernels, too
+        /// Kernels, engines, roots and copies of this program, too
         #[arg(long)]
         all: bool,
     },

@@ -25,7 +25,9 @@ const OF_SIZE: &str = "vmtest.of_size";
 /// Longest time of a repetition of a command.
 const COMMAND_LIMIT: &str = "command.limit";
 /// Times of a command are not limited to less than this.
-const LEAST_PATIENCE_NS: u64 = 1_000_000_000;
+const LEAST_PATIENCE_NS: f64 = 1e9;
+/// The most that can be set.
+const MOST_PATIENCE_NS: f64 = 86_400e9;
 const MILLISECOND_NS: u64 = 1_000_000;
 
 /// A validated sweep.
@@ -120,17 +122,22 @@ impl SweepPlan {
     }
 
     /// In a search for a price, the longest time of a command that is not worth waiting for: the
-    /// factor from which lower levels are not tried, of what it takes at the first level. Far below
-    /// its need a program may take thousands of times as long.
-    pub(crate) fn patience(&self, curve: &Curve) -> Option<Setting> {
+    /// factor from which lower levels are not tried, of what the first run takes. Far below its
+    /// need a program may take thousands of times as long.
+    ///
+    /// Of a continued search it is the same: runs at the first level have none, and only the first
+    /// of them decides.
+    pub(crate) fn patience(&self, batch: &Batch, curve: &Curve) -> Option<Setting> {
         let most = self.settings.find.price?.most;
         let is_open =
             self.value("job") == Some(COMMAND.name) && self.value(COMMAND_LIMIT).is_none();
-        let first = curve.points.iter().filter(|point| point.level == self.range.first);
-        let elapsed_ns = first.filter_map(|point| point.figures.get("elapsed_ns").copied());
-        let longest_ns = elapsed_ns.reduce(f64::max).filter(|_| is_open)? * most;
-        let limit_ns = (longest_ns as u64).max(LEAST_PATIENCE_NS).next_multiple_of(MILLISECOND_NS);
-        Some((COMMAND_LIMIT.to_owned(), exact_duration(limit_ns)))
+        let first = curve.points.iter().filter(|_| is_open).min_by_key(|point| point.pass)?;
+        if batch.levels == [first.level] {
+            return None;
+        }
+        let longest_ns = first.figures.get("elapsed_ns")? * most;
+        let limit_ns = longest_ns.clamp(LEAST_PATIENCE_NS, MOST_PATIENCE_NS) as u64;
+        Some((COMMAND_LIMIT.to_owned(), exact_duration(limit_ns.next_multiple_of(MILLISECOND_NS))))
     }
 
     /// The plan of the calibration run: the smallest work, sized for the largest.

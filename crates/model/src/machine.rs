@@ -138,7 +138,7 @@ named! {
         /// At even distances of virtual time.
         #[default]
         Even = "even",
-        /// At moments that the seed of each run decides.
+        /// At times that the seed of each run decides.
         Seed = "seed",
     }
 }

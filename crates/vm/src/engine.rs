@@ -129,11 +129,17 @@ impl EngineBuild {
             files.push(name);
         }
         files.sort();
+        // The firmware is that of this host, and is executed by guests.
+        let mut content = blake3::Hasher::new();
+        for name in &files {
+            content.update(&fs::read(kept.path().join(name))?);
+        }
+        let content = content.finalize().to_hex();
         let said =
             std::process::Command::new(kept.path().join(EMULATOR)).arg("--version").output()?;
         let line =
             String::from_utf8_lossy(&said.stdout).lines().next().unwrap_or_default().to_owned();
-        let version = format!("{line} with patches {}", &self.release.key()[..8]);
+        let version = format!("{line}, engine {}", &content[..16]);
         fs::write(kept.path().join(VERSION), version)?;
         files.push(VERSION.into());
         shelf(cache).put(&kept, files, &self.release.key())

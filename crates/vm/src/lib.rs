@@ -225,7 +225,8 @@ impl Vm {
         }
         let (mut kept, mut name) = (Vec::new(), RunRenamer::new(run_id));
         let setup = &self.machine.setup;
-        let schedule = (setup.machine.schedule == Schedule::Seed).then_some(spec.seed);
+        let schedule =
+            (setup.machine.schedule == Schedule::Seed).then(|| spec.seed.wrapping_add(1).max(1));
         let mut guest = snapshot::restore(&self.folder, &self.qemu, setup, &cell, schedule)?;
         let mut keep = |bytes: &[u8], line: Option<&Line>| {
             kept.extend_from_slice(bytes);

@@ -239,6 +239,13 @@ fn check(machine: &MachineSpec) -> Result<(), String> {
     if disk.size_bytes < machine.swap_bytes.saturating_add(SMALLEST_FILES_BYTES) {
         return Err("disk.size: the disk holds the swap area and at least 16M of files".to_owned());
     }
+    let has_turns = machine.cpu_count() > 1 && machine.accel == Accel::Tcg;
+    if machine.schedule == Schedule::Seed && !has_turns {
+        return Err(
+            "schedule=seed: only several virtual CPUs of accel=tcg take turns: cpus=2, too"
+                .to_owned(),
+        );
+    }
     if disk.read_delay_ns != disk.write_delay_ns {
         if disk.spindle_bytes_per_s.is_some() {
             return Err("disk.rate: a disk with a rate has one delay, disk.delay".to_owned());

@@ -18,7 +18,7 @@ pub(crate) enum Start {
     /// this socket, and when idle, guest time follows the wall clock.
     Boot { terminal: Option<RawFd> },
     /// Waits to be restored; its memory is a private copy of the file. With a seed, virtual CPUs
-    /// take turns at moments that it decides.
+    /// take turns at times that it decides.
     Restore { schedule: Option<u64> },
 }
 

@@ -24,7 +24,7 @@ Examples:
   thrashlab vm engine build            fetch QEMU's source from Debian, patch and
                                        compile it (some minutes, 1 GB of disk)
   thrashlab vm engine build --source qemu_10.0.13+ds.orig.tar.xz
-                                       without a network
+                                       with a source that is on this disk
 
 Guests with several virtual CPUs need it, and all others use it once it is
 built. It is kept in the cache; nothing is installed. Why: docs/vm.md.";
@@ -113,7 +113,9 @@ fn build(args: &BuildArgs) -> Result<()> {
         _ if running.was_interrupted() => Err(Failure::Interrupted),
         Some(Exit::Code(0)) => {
             let folder = engine.keep(&cache).with_context(cannot)?;
-            progress.say(&format!("guests use it from now on: {}", folder.display()));
+            let is_used = vm::built_engine(&cache).is_some_and(|(used, _)| used == folder);
+            let what = if is_used { "guests use it from now on" } else { "kept, not in use" };
+            progress.say(&format!("{what}: {}", folder.display()));
             Ok(())
         }
         Some(Exit::Signal(signals::INT)) => Err(Failure::Interrupted),

@@ -93,6 +93,9 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<()> {
              with accel=tcg"
         ));
     }
+    if args.runs == Some(1) && args.boots == 1 {
+        return Err(wrong!("one run has nothing to be compared with: --runs 2 or --boots 2"));
+    }
     let profile = args.timing.profile().or(request.profile.as_deref());
     let settings = [("load", &args.load), ("probe", &args.probe)];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.clone()));

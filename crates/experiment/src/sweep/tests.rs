@@ -152,18 +152,32 @@ fn a_search_for_a_price_does_not_wait_for_a_command_far_below_its_need() {
         ))
         .unwrap()
     };
-    let point = |level: f64, elapsed_ns: f64| {
+    let point = |level: f64, pass: u32, elapsed_ns: f64| {
         let figures = [("elapsed_ns".to_owned(), elapsed_ns)].into();
-        analysis::sweep::Point { level, figures, ..Default::default() }
+        analysis::sweep::Point { level, pass, figures, ..Default::default() }
     };
     let first = f64::from(1 << 30);
-    let points = vec![point(first, 2.0e9), point(first, 2.5e9), point(first / 4.0, 9.0e9)];
+    let batch = |level: f64| Batch {
+        levels: vec![level],
+        first_pass: 3,
+        passes: 1,
+        purpose: Purpose::Coarse,
+    };
+    // The first run decides, so that a continued search has the same limit.
+    let points = vec![point(first, 1, 2.5e9), point(first, 0, 2.0e9), point(first / 4.0, 2, 9.0e9)];
     let curve = Curve { points, ..Curve::default() };
-    let limit = |plan: &SweepPlan| plan.patience(&curve);
-    let patience = Some(("command.limit".to_owned(), "20s".to_owned()));
-    assert_eq!(limit(&plan("", "price = 0.05\nmost = 8.0")), patience);
+    let limit = |plan: &SweepPlan| plan.patience(&batch(first / 4.0), &curve);
+    let patience = |time: &str| Some(("command.limit".to_owned(), time.to_owned()));
+    let usual = plan("", "price = 0.05\nmost = 8.0");
+    assert_eq!(limit(&usual), patience("16s"));
+    assert_eq!(
+        usual.patience(&batch(first), &curve),
+        None,
+        "without a limit it takes what it takes"
+    );
+    assert_eq!(limit(&plan("", "price = 0.05\nmost = 1e15")), patience("1440m"));
     assert_eq!(limit(&plan("command.limit = \"1m\"", "price = 0.05\nmost = 8.0")), None);
     assert_eq!(limit(&plan("", "")), None);
-    let before = plan("", "price = 0.05").patience(&Curve::default());
+    let before = plan("", "price = 0.05").patience(&batch(first), &Curve::default());
     assert_eq!(before, None, "nothing is known yet");
 }

@@ -68,7 +68,7 @@ fn text(value: &str) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use model::{Accel, DiskSpec};
+    use model::{Accel, DiskSpec, Schedule};
 
     use super::*;
 
@@ -79,6 +79,8 @@ mod tests {
             memory_bytes: 48 << 20,
             kernel_memory_bytes: 29 << 20,
             icount_shift: 3,
+            cpus: None,
+            schedule: Schedule::Even,
             disk: DiskSpec {
                 size_bytes: 112 << 20,
                 read_delay_ns: 2_000_000,
