@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use keep::{Cache, Scratch, Shelf, key_of};
 
-use crate::qemu::EMULATOR;
-
+/// The name of an emulator of x86-64 machines.
+pub(crate) const EMULATOR: &str = "qemu-system-x86_64";
 const SHELF_HEAD: &str = "thrashlab engine 1";
 /// The first line of its `--version`, kept with it.
 const VERSION: &str = "version";

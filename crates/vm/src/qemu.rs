@@ -10,7 +10,7 @@ use guest::{CELL_FILE, CHANNEL_PORT, COMMAND, EXIT_PORT, PAUSE_PORT, PROGRAM, SE
 use keep::Cache;
 use model::{Accel, MachineSpec};
 
-use crate::engine;
+use crate::engine::{self, EMULATOR};
 
 #[derive(Clone, Copy)]
 pub(crate) enum Start {
@@ -27,7 +27,6 @@ pub(crate) const INITRAMFS: &str = "initramfs";
 pub(crate) const MEMORY: &str = "memory";
 pub(crate) const DEVICES: &str = "devices";
 pub(crate) const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
-pub(crate) const EMULATOR: &str = "qemu-system-x86_64";
 /// This program, also the guest's.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
 const DEV_KVM: &str = "/dev/kvm";

@@ -23,8 +23,6 @@ Examples:
   thrashlab vm engine                  which engines are built
   thrashlab vm engine build            fetch QEMU's source from Debian, patch and
                                        compile it (some minutes, 1 GB of disk)
-  thrashlab vm engine build --source qemu_10.0.13+ds.orig.tar.xz
-                                       with a source that is on this disk
 
 Guests with several virtual CPUs need it, and all others use it once it is
 built. It is kept in the cache; nothing is installed. Why: docs/vm.md.";
@@ -42,7 +40,16 @@ enum EngineCommand {
     Build(BuildArgs),
 }
 
+const BUILD_EXAMPLES: &str = "\
+Examples:
+  thrashlab vm engine build
+  thrashlab vm engine build --source qemu_10.0.13+ds.orig.tar.xz
+                                       with a source that is on this disk
+
+It needs a C compiler, GLib, Ninja and Meson; what is missing is named.";
+
 #[derive(Args)]
+#[command(after_help = BUILD_EXAMPLES)]
 struct BuildArgs {
     /// The release of QEMU [default: the first that `thrashlab vm engine` lists]
     #[arg(long, value_name = "VERSION", value_parser = release)]

@@ -32,7 +32,7 @@ The cell cache is not used. Exit codes: 0 identical, 1 not identical.
 Examples:
   thrashlab vm verify machine=micro
   thrashlab vm verify machine=micro --boots 2  without the cache, too
-  thrashlab vm verify machine=micro,cpus=4 --boots 2 --runs 10
+  thrashlab vm verify machine=micro,cpus=4 --boots 2 --runs-per-boot 10
   thrashlab vm verify kernel=deb:linux-image-cloud-amd64 --load largewrite \\
       --probe exec";
 
@@ -66,7 +66,7 @@ pub(crate) struct VerifyArgs {
     /// Number of runs from each boot, every second one on a busy host [default: three from the
     /// first boot, of them one on a busy host, and one from each other]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    runs: Option<u32>,
+    runs_per_boot: Option<u32>,
 
     /// Print JSON
     #[arg(long)]
@@ -93,8 +93,10 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<()> {
              with accel=tcg"
         ));
     }
-    if args.runs == Some(1) && args.boots == 1 {
-        return Err(wrong!("one run has nothing to be compared with: --runs 2 or --boots 2"));
+    if args.runs_per_boot == Some(1) && args.boots == 1 {
+        return Err(wrong!(
+            "one run has nothing to be compared with: --runs-per-boot 2 or --boots 2"
+        ));
     }
     let profile = args.timing.profile().or(request.profile.as_deref());
     let settings = [("load", &args.load), ("probe", &args.probe)];
@@ -104,7 +106,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<()> {
     let spec = cell.spec(SubjectSpec::Vm(Box::new(context.spec.clone())), args.seed, 0, 0);
     let mut made = Vec::new();
     for boot in 1..=args.boots {
-        let hosts = match args.runs {
+        let hosts = match args.runs_per_boot {
             Some(count) => (0..count).map(|run| run % 2 == 1).collect(),
             None if boot == 1 => vec![false, false, true],
             None => vec![false],

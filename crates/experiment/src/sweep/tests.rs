@@ -175,7 +175,7 @@ fn a_search_for_a_price_does_not_wait_for_a_command_far_below_its_need() {
         None,
         "without a limit it takes what it takes"
     );
-    assert_eq!(limit(&plan("", "price = 0.05\nmost = 1e15")), patience("1440m"));
+    assert_eq!(limit(&plan("", "price = 0.05\nmost = 1e15")), patience("86400s"));
     assert_eq!(limit(&plan("command.limit = \"1m\"", "price = 0.05\nmost = 8.0")), None);
     assert_eq!(limit(&plan("", "")), None);
     let before = plan("", "price = 0.05").patience(&batch(first), &Curve::default());
