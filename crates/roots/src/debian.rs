@@ -195,7 +195,10 @@ fn tidy(building: &mut Building<'_>, begun_s: u64) -> Result<(), String> {
     }
     if let Some(entry) = building.tree.get(MACHINE_ID) {
         let attributes = entry.attributes;
-        let empty: Content = building.spool.keep(&mut &b""[..]).map_err(|why| why.to_string())?;
+        let empty: Content = {
+            let kept = building.spool.keep(&mut &b""[..], building.stop);
+            kept.map_err(|why| why.to_string())?
+        };
         building.tree.add(MACHINE_ID, Kind::File(empty), attributes)?;
     }
     let times = building.tree.entries().map(|(_, entry)| entry.attributes.modified_s);
