@@ -204,7 +204,7 @@ fn complete(host_name: &str) -> io::Result<()> {
     for (name, text) in [
         ("etc/hostname", format!("{host_name}\n")),
         ("etc/hosts", hosts),
-        // Nothing answers, and nobody waits.
+        // No name server answers: without one in this file, programs do not wait for it.
         ("etc/resolv.conf", String::new()),
     ] {
         let path = Path::new("/").join(name);

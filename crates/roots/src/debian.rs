@@ -14,7 +14,8 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use sys::process::{KilledOnDrop, signal_group, signals, spawn_bound};
 
 use crate::RootError;
-use crate::layer::{self, Building, STOPPED};
+use crate::layer::{self, Building};
+use crate::spool::STOPPED;
 use crate::tree::{Content, Kind, Tree};
 
 const TOOL: &str = "mmdebstrap";

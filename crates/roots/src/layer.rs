@@ -4,7 +4,7 @@ use std::io::Read;
 
 use tar::{Archive, EntryType};
 
-use crate::spool::Spool;
+use crate::spool::{STOPPED, Spool};
 use crate::tree::{Attributes, Kind, Tree, clamped_s, shown};
 
 /// Prefix of the names that remove others (`layer.md` of the OCI image specification).
@@ -19,9 +19,6 @@ pub(crate) struct Building<'a> {
     /// Polled; whether the user wants to stop.
     pub(crate) stop: &'a dyn Fn() -> bool,
 }
-
-/// What stops it before its end.
-pub(crate) const STOPPED: &str = "interrupted";
 
 /// Applies a tar file. Whiteouts are only understood in layers. The error has the number of the
 /// entry, its offset and its name.

@@ -27,9 +27,9 @@ pub use archive::Contents;
 pub use error::RootError;
 
 use debian::Debian;
-use layer::{Building, STOPPED};
+use layer::Building;
 use oci::Image;
-use spool::Spool;
+use spool::{STOPPED, Spool};
 use tree::Tree;
 
 const SHELF_HEAD: &str = "thrashlab root 2";

@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 
 use crate::RootError;
 use crate::compression;
-use crate::layer::{self, Building, STOPPED};
-use crate::spool::{MOST_BYTES, Part};
+use crate::layer::{self, Building};
+use crate::spool::{MOST_BYTES, Part, STOPPED};
 
 const LAYOUT: &str = "oci-layout";
 const INDEX: &str = "index.json";

@@ -5,11 +5,13 @@ use std::io::{self, BufWriter, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::layer::STOPPED;
 use crate::tree::Content;
 
 /// What a guest can be handed over (a fw_cfg file has a 32-bit size), without the heads of an archive.
 pub(crate) const MOST_BYTES: u64 = 3 << 30;
+
+/// The error of what the user stopped.
+pub(crate) const STOPPED: &str = "interrupted";
 
 #[derive(Debug)]
 pub(crate) struct Spool {

@@ -4,8 +4,8 @@
 //! **Invariant:** the device writes only to pages of this module's own mapping, whose physical
 //! addresses are looked up before each use and again afterwards: the read fails if the kernel has
 //! moved a page in between. Locked pages are moved only by memory compaction, which the caller turns
-//! off (`vm.compact_unevictable_allowed`), because the device would then write to a page of somebody
-//! else.
+//! off (`vm.compact_unevictable_allowed`), because the device would then write to a page that has
+//! another owner.
 
 use std::fs::File;
 use std::io::{self, Read};
