@@ -45,7 +45,11 @@ const ENVIRONMENT: [(&str, &str); 5] = [
 /// Where the overlay is while it is copied.
 const MOVED_OVERLAY: &str = "run/overlay";
 const DAY_S: u64 = 86_400;
+/// Times of files are 32-bit numbers, as in some file systems.
+const LATEST_S: u64 = u32::MAX as u64;
 const EMPTY_CACHES: &str = "3";
+/// Whether memory compaction moves locked pages; absent in kernels without compaction.
+const COMPACTION: &str = "/proc/sys/vm/compact_unevictable_allowed";
 
 /// The environment of programs in a root.
 pub(crate) fn environment(setup: &RootSetup) -> impl Iterator<Item = (&str, &str)> {
@@ -65,9 +69,9 @@ pub(crate) fn enter(setup: &RootSetup, host_name: &str) -> Result<(), String> {
     };
     let (key, size_bytes) = fw_cfg::find(ROOT_FILE).map_err(at("find the root"))?;
     let file = FwCfgFile::open(key, size_bytes.into()).map_err(at("read the root"))?;
-    unpack::unpack(file, &lower)?;
+    without_compaction(|| unpack::unpack(file, &lower))?;
     let root = put_together(setup, &lower, disk)?;
-    furnish(&root, host_name).map_err(at("prepare the root"))?;
+    furnish(&root).map_err(at("prepare the root"))?;
     let overlay = Path::new(OVERLAY_DIR);
     let has_overlay = overlay.is_dir();
     if has_overlay {
@@ -75,9 +79,10 @@ pub(crate) fn enter(setup: &RootSetup, host_name: &str) -> Result<(), String> {
         mount_bind(overlay, root.join(MOVED_OVERLAY)).map_err(at("move the overlay"))?;
     }
     move_into(&root).map_err(at("move into the root"))?;
+    // From here on, links of the root lead to places in the root.
+    complete(host_name).map_err(at("complete the root"))?;
     if has_overlay {
         let from = Path::new("/").join(MOVED_OVERLAY);
-        // Here the links of the root lead to where they will.
         lay_over(&from, Path::new("/"))?;
         unmount(&from, UnmountFlags::DETACH).map_err(at("leave the overlay"))?;
     }
@@ -86,16 +91,30 @@ pub(crate) fn enter(setup: &RootSetup, host_name: &str) -> Result<(), String> {
     fs::write("/proc/sys/vm/drop_caches", EMPTY_CACHES).map_err(at("empty the caches"))
 }
 
-/// The midnight after the newest file: for programs such as `make` none is of the future.
+/// Runs this while locked pages stay where they are: the device that hands over the root writes to
+/// their physical addresses.
+fn without_compaction(work: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    let Ok(default) = fs::read(COMPACTION) else { return work() };
+    fs::write(COMPACTION, "0").map_err(at("turn compaction of locked pages off"))?;
+    work()?;
+    fs::write(COMPACTION, default).map_err(at("turn compaction of locked pages on"))
+}
+
+/// Sets the clock to the midnight after the newest file, for programs such as `make`, which complain
+/// about files that are newer than the current time.
 fn set_clock(newest_s: u64) -> io::Result<()> {
-    let tomorrow_s = (newest_s / DAY_S + 1) * DAY_S;
     let now = clock_gettime(ClockId::Realtime);
-    match i64::try_from(tomorrow_s) {
+    match i64::try_from(midnight_after(newest_s)) {
         Ok(tv_sec) if tv_sec > now.tv_sec => {
             Ok(clock_settime(ClockId::Realtime, Timespec { tv_sec, tv_nsec: 0 })?)
         }
         _ => Ok(()),
     }
+}
+
+/// Files that claim to be newer than [`LATEST_S`] do not count.
+fn midnight_after(newest_s: u64) -> u64 {
+    (newest_s.min(LATEST_S) / DAY_S + 1) * DAY_S
 }
 
 fn mounted(kind: &str, folder: &str, options: &CStr) -> Result<PathBuf, String> {
@@ -126,7 +145,7 @@ fn put_together(setup: &RootSetup, lower: &Path, disk: &Path) -> Result<PathBuf,
         }
     };
     let inside = root.join(&WORK_DIR[1..]);
-    fs::create_dir_all(&inside).map_err(at(format!("make {}", inside.display())))?;
+    own_directory(&inside).map_err(at(format!("make {}", inside.display())))?;
     if root != disk {
         let work = disk.join(&WORK_DIR[1..]);
         fs::create_dir_all(&work).map_err(at(format!("make {}", work.display())))?;
@@ -135,26 +154,21 @@ fn put_together(setup: &RootSetup, lower: &Path, disk: &Path) -> Result<PathBuf,
     Ok(root)
 }
 
-/// What every system has besides its files: names, mount points, this program.
-fn furnish(root: &Path, host_name: &str) -> io::Result<()> {
-    for folder in ["proc", "sys", "dev", "run", "tmp", "etc", "root"] {
-        let path = root.join(folder);
-        if !path.is_dir() {
-            DirBuilder::new().mode(0o755).create(&path)?;
-        }
+/// Makes a directory, in the place of anything else. A symbolic link of the root is not followed: it
+/// would lead out of the root, which is not yet this process's own.
+fn own_directory(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(facts) if facts.is_dir() => return Ok(()),
+        Ok(_) => fs::remove_file(path)?,
+        Err(_) => {}
     }
-    fs::set_permissions(root.join("tmp"), Permissions::from_mode(0o1777))?;
-    let hosts = format!("127.0.0.1 localhost {host_name}\n::1 localhost\n");
-    for (name, text) in [
-        ("etc/hostname", format!("{host_name}\n")),
-        ("etc/hosts", hosts),
-        // Nothing answers, and nobody waits.
-        ("etc/resolv.conf", String::new()),
-    ] {
-        let path = root.join(name);
-        // It may be a link to where some service would write it.
-        let _ = fs::remove_file(&path);
-        fs::write(path, text)?;
+    DirBuilder::new().mode(0o755).create(path)
+}
+
+/// What has to be there before the root is entered: mount points, devices, this program.
+fn furnish(root: &Path) -> io::Result<()> {
+    for folder in MOVED.into_iter().chain(["run"]) {
+        own_directory(&root.join(folder))?;
     }
     refresh_run(&root.join("run"))?;
     for (name, target) in DEVICE_LINKS {
@@ -171,8 +185,34 @@ fn furnish(root: &Path, host_name: &str) -> io::Result<()> {
         mount(kind, folder, kind, MountFlags::empty(), options)?;
     }
     let program = root.join(&PROGRAM[1..]);
+    // It may be a link.
+    let _ = fs::remove_file(&program);
     fs::write(&program, [])?;
     Ok(mount_bind(PROGRAM, &program)?)
+}
+
+/// What every system has besides its files: names, and directories that programs expect.
+fn complete(host_name: &str) -> io::Result<()> {
+    for folder in ["/tmp", "/etc", "/root"] {
+        // A link to a directory of the root is as good.
+        if !Path::new(folder).is_dir() {
+            own_directory(Path::new(folder))?;
+        }
+    }
+    fs::set_permissions("/tmp", Permissions::from_mode(0o1777))?;
+    let hosts = format!("127.0.0.1 localhost {host_name}\n::1 localhost\n");
+    for (name, text) in [
+        ("etc/hostname", format!("{host_name}\n")),
+        ("etc/hosts", hosts),
+        // No name server answers: without one in this file, programs do not wait for it.
+        ("etc/resolv.conf", String::new()),
+    ] {
+        let path = Path::new("/").join(name);
+        // It may be a link to where some service would write it.
+        let _ = fs::remove_file(&path);
+        fs::write(path, text)?;
+    }
+    Ok(())
 }
 
 /// Empties `/run` but for its folders, which are made at boot elsewhere.
@@ -239,4 +279,31 @@ fn lay_over(from: &Path, to: &Path) -> Result<(), String> {
         copied.and_then(|()| fs::remove_file(&path)).map_err(failed(&target))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_starts_after_the_newest_file_and_never_overflows() {
+        assert_eq!(midnight_after(0), DAY_S);
+        assert_eq!(midnight_after(DAY_S), 2 * DAY_S);
+        assert!(midnight_after(u64::MAX) > LATEST_S);
+        assert!(midnight_after(u64::MAX) < LATEST_S + 2 * DAY_S);
+    }
+
+    #[test]
+    fn links_of_a_root_are_replaced_and_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (outside, inside) = (folder.path().join("outside"), folder.path().join("inside"));
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("file"), "").unwrap();
+        symlink(&outside, &inside).unwrap();
+        own_directory(&inside).unwrap();
+        assert_eq!(fs::read_dir(&inside).unwrap().count(), 0);
+        assert!(!fs::symlink_metadata(&inside).unwrap().is_symlink());
+        own_directory(&outside).unwrap();
+        assert!(outside.join("file").exists(), "a directory stays as it is");
+    }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tar::{Builder, EntryType, Header};
 
-use crate::spool::Part;
+use crate::spool::{Part, Stoppable};
 use crate::tree::{Entry, Kind, Tree};
 
 /// Directories whose content the guest's kernel provides.
@@ -34,11 +34,18 @@ pub struct Contents {
     pub environment: Vec<(String, String)>,
 }
 
-/// Writes the archive. Fails when the disk is full or the spool cannot be read.
-pub(crate) fn write(tree: &Tree, spool: &File, to: File) -> io::Result<Contents> {
+/// Writes the archive. Fails when the disk is full, the spool cannot be read, the archive is too large
+/// for a guest, or the user wants to stop.
+pub(crate) fn write(
+    tree: &Tree,
+    spool: &File,
+    to: File,
+    stop: &dyn Fn() -> bool,
+) -> io::Result<Contents> {
     let mut contents = Contents::default();
     let out =
         Hashing { file: io::BufWriter::with_capacity(1 << 18, to), hasher: blake3::Hasher::new() };
+    let source = Spooled { spool, stop };
     let mut builder = Builder::new(out);
     let mut written: HashMap<u64, &[u8]> = HashMap::new();
     for (path, entry) in tree.entries() {
@@ -47,11 +54,28 @@ pub(crate) fn write(tree: &Tree, spool: &File, to: File) -> io::Result<Contents>
         }
         contents.entries += 1;
         contents.newest_s = contents.newest_s.max(entry.attributes.modified_s);
-        contents.size_bytes += append(&mut builder, path, entry, spool, &mut written)?;
+        contents.size_bytes += append(&mut builder, path, entry, &source, &mut written)?;
     }
     let Hashing { file, hasher } = builder.into_inner()?;
-    file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+    check_size(file.metadata()?.len())?;
     Ok(Contents { blake3: hasher.finalize().to_hex().to_string(), ..contents })
+}
+
+/// The size of a fw_cfg file is a 32-bit number.
+fn check_size(bytes: u64) -> io::Result<()> {
+    match u32::try_from(bytes) {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let why = format!("its archive has {bytes} bytes; a guest takes less than 4 GiB");
+            Err(io::Error::new(io::ErrorKind::FileTooLarge, why))
+        }
+    }
+}
+
+struct Spooled<'a> {
+    spool: &'a File,
+    stop: &'a dyn Fn() -> bool,
 }
 
 /// Returns the bytes that it takes in whole pages.
@@ -59,7 +83,7 @@ fn append<'a>(
     builder: &mut Builder<Hashing>,
     path: &'a [u8],
     entry: &Entry,
-    spool: &File,
+    source: &Spooled<'_>,
     written: &mut HashMap<u64, &'a [u8]>,
 ) -> io::Result<u64> {
     let as_path = |bytes: &'a [u8]| Path::new(OsStr::from_bytes(bytes));
@@ -81,7 +105,8 @@ fn append<'a>(
             header.set_entry_type(EntryType::Regular);
             header.set_size(content.size_bytes);
             let (offset, left_bytes) = (content.offset, content.size_bytes);
-            let part = Part { file: spool, offset, left_bytes };
+            let part = Part { file: source.spool, offset, left_bytes };
+            let part = Stoppable { from: part, stop: source.stop };
             builder.append_data(&mut header, as_path(path), part)?;
             return Ok(content.size_bytes.next_multiple_of(PAGE_BYTES));
         }
@@ -117,5 +142,16 @@ impl Write for Hashing {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_that_no_guest_can_get_is_refused() {
+        assert!(check_size((1 << 32) - 1).is_ok());
+        assert!(check_size(1 << 32).unwrap_err().to_string().contains("less than 4 GiB"));
     }
 }

@@ -1,18 +1,21 @@
 //! A Debian suite with packages, installed by mmdebstrap into an archive: without root where the
 //! system has user namespaces, and without any of this system's configuration.
 
+use std::env;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use keep::Scratch;
-use sys::process::{KilledOnDrop, spawn_bound};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use sys::process::{KilledOnDrop, signal_group, signals, spawn_bound};
 
 use crate::RootError;
-use crate::layer::{self, Building, STOPPED};
+use crate::layer::{self, Building};
+use crate::spool::STOPPED;
 use crate::tree::{Content, Kind, Tree};
 
 const TOOL: &str = "mmdebstrap";
@@ -32,8 +35,15 @@ const OF_INSTALLATION: [&str; 6] = [
     "var/lib/apt/lists",
     "var/lib/systemd/catalog",
 ];
+/// Files that mmdebstrap copies from this machine. The guest writes its own.
+const OF_HOST: [&[u8]; 2] = [b"etc/hostname", b"etc/resolv.conf"];
 const MACHINE_ID: &[u8] = b"etc/machine-id";
+/// The variables of the user that mmdebstrap gets; others could change what it installs.
+const PASSED_VARIABLES: [&str; 6] =
+    ["PATH", "HOME", "TMPDIR", "http_proxy", "https_proxy", "no_proxy"];
 const LOOK: Duration = Duration::from_millis(50);
+/// How long mmdebstrap may take to remove its temporary folder after SIGTERM.
+const CLEANUP_LIMIT: Duration = Duration::from_secs(10);
 /// Lines of the tool's complaints in an error.
 const SHOWN_LINES: usize = 4;
 
@@ -119,7 +129,9 @@ impl Debian {
             command.arg(format!("--include={}", self.packages.join(",")));
         }
         command.arg(&self.suite).arg(tar);
-        // The environment of the user must not get into the root.
+        command.env_clear();
+        let passed = PASSED_VARIABLES.iter().filter_map(|name| Some((name, env::var_os(name)?)));
+        command.envs(passed);
         command.env("LC_ALL", "C.UTF-8").env("DEBIAN_FRONTEND", "noninteractive");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
         let started = spawn_bound(&mut command).map_err(|error| {
@@ -145,23 +157,49 @@ impl Debian {
                     let last = if last.is_empty() { exit.to_string() } else { last };
                     return Err(RootError::unfit(name, format!("{TOOL} failed: {last}")));
                 }
-                None if stop() => return Err(RootError::Interrupted),
+                None if stop() => {
+                    end_group(&tool.0, CLEANUP_LIMIT);
+                    return Err(RootError::Interrupted);
+                }
                 None => thread::sleep(LOOK),
             }
         }
     }
 }
 
-/// Removes what depends on the time of the installation: files that it created get the time of the
-/// newest file of a package.
+/// Asks a process and the rest of its group to end, and kills the group when the process has ended or
+/// the limit has passed. The process is not waited for, so that its number remains that of the group.
+fn end_group(leader: &Child, limit: Duration) {
+    let Some(pid) = i32::try_from(leader.id()).ok().and_then(Pid::from_raw) else { return };
+    let ended = || {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(waitid(WaitId::Pid(pid), options), Ok(None))
+    };
+    // A group that cannot be signalled has ended.
+    let _ = signal_group(leader.id(), signals::TERM);
+    let started = Instant::now();
+    while !ended() && started.elapsed() < limit {
+        thread::sleep(LOOK);
+    }
+    let _ = signal_group(leader.id(), signals::KILL);
+}
+
+/// Removes what depends on this machine and on the time of the installation: files that it created
+/// get the time of the newest file of a package.
 fn tidy(building: &mut Building<'_>, begun_s: u64) -> Result<(), String> {
     building.tree.next_layer();
     for folder in OF_INSTALLATION {
         remove_files(building.tree, folder)?;
     }
+    for file in OF_HOST {
+        building.tree.white_out(file)?;
+    }
     if let Some(entry) = building.tree.get(MACHINE_ID) {
         let attributes = entry.attributes;
-        let empty: Content = building.spool.keep(&mut &b""[..]).map_err(|why| why.to_string())?;
+        let empty: Content = {
+            let kept = building.spool.keep(&mut &b""[..], building.stop);
+            kept.map_err(|why| why.to_string())?
+        };
         building.tree.add(MACHINE_ID, Kind::File(empty), attributes)?;
     }
     let times = building.tree.entries().map(|(_, entry)| entry.attributes.modified_s);
@@ -188,6 +226,47 @@ fn remove_files(tree: &mut Tree, folder: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layer::tests::tar_of;
+    use crate::spool::Spool;
+
+    #[test]
+    fn files_of_this_machine_do_not_get_into_the_root() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::create(&folder.path().join("spool")).unwrap();
+        let mut tree = Tree::default();
+        let stop: &dyn Fn() -> bool = &|| false;
+        let mut building = Building { tree: &mut tree, spool: &mut spool, stop };
+        let installed = tar_of(&[
+            ("etc/hostname", "mine"),
+            ("etc/resolv.conf", "->/run/resolv.conf"),
+            ("etc/hosts", "127.0.0.1"),
+            ("var/log/dpkg.log", "installed"),
+        ]);
+        layer::apply(&installed[..], false, &mut building).unwrap();
+        tidy(&mut building, 9).unwrap();
+        let paths: Vec<&[u8]> = tree.entries().map(|(path, _)| path).collect();
+        assert_eq!(paths, [&b"etc"[..], b"etc/hosts", b"var", b"var/log"]);
+    }
+
+    #[test]
+    fn an_interrupted_tool_may_clean_up_and_leaves_no_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let (ready, cleaned) = (folder.path().join("ready"), folder.path().join("cleaned"));
+        // A child that ignores SIGTERM keeps the pipe open.
+        let script = "trap 'echo x > cleaned; exit 1' TERM; \
+            (trap '' TERM; echo x > ready; exec sleep 100) & wait";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).current_dir(folder.path()).stdout(Stdio::piped());
+        let mut tool = KilledOnDrop(spawn_bound(&mut command).unwrap());
+        while !ready.exists() {
+            thread::sleep(LOOK);
+        }
+        let started = Instant::now();
+        end_group(&tool.0, CLEANUP_LIMIT);
+        assert!(cleaned.exists());
+        std::io::copy(&mut tool.0.stdout.take().unwrap(), &mut std::io::sink()).unwrap();
+        assert!(started.elapsed() < CLEANUP_LIMIT, "a process is left");
+    }
 
     #[test]
     fn suites_have_numbers_and_packages_follow_commas() {

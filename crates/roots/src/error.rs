@@ -22,7 +22,7 @@ pub enum RootError {
         /// What the system answered.
         source: io::Error,
     },
-    /// The name is none, a program is missing, or the content is damaged; with the next step.
+    /// The name is invalid, a program is missing, or the content is damaged; with the next step.
     #[error("root {name}: {why}")]
     Unfit {
         /// The root as typed, or the damaged file.

@@ -8,12 +8,14 @@ use std::path::Path;
 
 use crate::RootError;
 use crate::layer::Building;
-use crate::tree::{Attributes, Content, Kind};
+use crate::tree::{Attributes, Content, Kind, clamped_s};
 
 /// Everything that shows whether a folder has changed, without reading its files. Fails when a folder
 /// cannot be read.
 pub(crate) fn fingerprint(folder: &Path) -> Result<blake3::Hash, RootError> {
     let mut hasher = blake3::Hasher::new();
+    // What belongs to this user is root's in the guest.
+    hasher.update(format!("{:?} ", own_ids()).as_bytes());
     walk(folder, &mut |path, _, facts| {
         let changed = (facts.ctime(), facts.ctime_nsec(), facts.mtime(), facts.mtime_nsec());
         let text = format!("{changed:?} {} {} {}", facts.ino(), facts.len(), facts.mode());
@@ -25,13 +27,17 @@ pub(crate) fn fingerprint(folder: &Path) -> Result<blake3::Hash, RootError> {
     Ok(hasher.finalize())
 }
 
+/// User and group of this process.
+fn own_ids() -> (u32, u32) {
+    (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+}
+
 /// Adds a folder's content to a tree. Other mounted file systems in it stay empty, sockets are
 /// omitted. Where the folder belongs to an ordinary user, what this user owns is root's in the guest.
 pub(crate) fn read(folder: &Path, building: &mut Building<'_>) -> Result<(), RootError> {
-    let user = rustix::process::geteuid();
-    let (own_uid, own_gid) = (user.as_raw(), rustix::process::getegid().as_raw());
-    let owner = |id: u32, own: u32| u64::from(if user.is_root() || id != own { id } else { 0 });
-    let mut linked: HashMap<u64, Content> = HashMap::new();
+    let (own_uid, own_gid) = own_ids();
+    let owner = |id: u32, own: u32| u64::from(if own_uid == 0 || id != own { id } else { 0 });
+    let mut linked: HashMap<(u64, u64), Content> = HashMap::new();
     walk(folder, &mut |inside, path, facts| {
         if (building.stop)() {
             return Err(RootError::Interrupted);
@@ -44,16 +50,17 @@ pub(crate) fn read(folder: &Path, building: &mut Building<'_>) -> Result<(), Roo
             let target = fs::read_link(path).map_err(failed)?;
             Kind::Link(target.into_os_string().as_bytes().to_vec())
         } else if kind.is_file() {
-            let known = linked.get(&facts.ino()).copied();
+            let identity = (facts.dev(), facts.ino());
+            let known = linked.get(&identity).copied();
             let content = match known {
                 Some(content) => content,
                 None => {
                     let mut file = File::open(path).map_err(&failed)?;
-                    building.spool.keep(&mut file).map_err(failed)?
+                    building.spool.keep(&mut file, building.stop).map_err(failed)?
                 }
             };
             if facts.nlink() > 1 {
-                linked.insert(facts.ino(), content);
+                linked.insert(identity, content);
             }
             Kind::File(content)
         } else if kind.is_fifo() {
@@ -69,7 +76,7 @@ pub(crate) fn read(folder: &Path, building: &mut Building<'_>) -> Result<(), Roo
             mode: facts.mode() & 0o7777,
             uid: owner(facts.uid(), own_uid),
             gid: owner(facts.gid(), own_gid),
-            modified_s: facts.mtime().try_into().unwrap_or(0),
+            modified_s: clamped_s(facts.mtime() as u64),
         };
         let added = building.tree.add(inside, kind, attributes);
         added.map_err(|why| RootError::unfit(path.display(), why))

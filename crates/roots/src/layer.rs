@@ -4,8 +4,8 @@ use std::io::Read;
 
 use tar::{Archive, EntryType};
 
-use crate::spool::Spool;
-use crate::tree::{Attributes, Kind, Tree, shown};
+use crate::spool::{STOPPED, Spool};
+use crate::tree::{Attributes, Kind, Tree, clamped_s, shown};
 
 /// Prefix of the names that remove others (`layer.md` of the OCI image specification).
 const WHITEOUT: &[u8] = b".wh.";
@@ -19,9 +19,6 @@ pub(crate) struct Building<'a> {
     /// Polled; whether the user wants to stop.
     pub(crate) stop: &'a dyn Fn() -> bool,
 }
-
-/// What stops it before its end.
-pub(crate) const STOPPED: &str = "interrupted";
 
 /// Applies a tar file. Whiteouts are only understood in layers. The error has the number of the
 /// entry, its offset and its name.
@@ -51,7 +48,7 @@ fn apply_entry(
     entry: &mut tar::Entry<'_, impl Read>,
     path: &[u8],
     is_layer: bool,
-    Building { tree, spool, .. }: &mut Building<'_>,
+    Building { tree, spool, stop }: &mut Building<'_>,
 ) -> Result<(), String> {
     let text = |error: std::io::Error| error.to_string();
     let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
@@ -72,7 +69,7 @@ fn apply_entry(
         mode: header.mode().map_err(text)? & 0o7777,
         uid: header.uid().map_err(text)?,
         gid: header.gid().map_err(text)?,
-        modified_s: header.mtime().map_err(text)?,
+        modified_s: clamped_s(header.mtime().map_err(text)?),
     };
     let device = |is_block| {
         let major = header.device_major().map_err(text)?.unwrap_or(0);
@@ -81,7 +78,7 @@ fn apply_entry(
     };
     let kind = match header.entry_type() {
         EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
-            Kind::File(spool.keep(entry).map_err(text)?)
+            Kind::File(spool.keep(entry, stop).map_err(text)?)
         }
         EntryType::Directory => Kind::Directory,
         EntryType::Symlink | EntryType::Link => {

@@ -17,7 +17,7 @@ mod tests;
 mod tree;
 
 use std::fs::{self, File};
-use std::io::BufReader;
+use std::io::{BufReader, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -27,12 +27,12 @@ pub use archive::Contents;
 pub use error::RootError;
 
 use debian::Debian;
-use layer::{Building, STOPPED};
+use layer::Building;
 use oci::Image;
-use spool::Spool;
+use spool::{STOPPED, Spool};
 use tree::Tree;
 
-const SHELF_HEAD: &str = "thrashlab root 1";
+const SHELF_HEAD: &str = "thrashlab root 2";
 const ARCHIVE: &str = "root.tar";
 const CONTENTS: &str = "contents.json";
 const SPOOL: &str = "spool";
@@ -89,11 +89,17 @@ pub fn prepare(
         let mut spool = Spool::create(&spool_path).map_err(RootError::cache(&spool_path))?;
         let mut tree = Tree::default();
         let mut building = Building { tree: &mut tree, spool: &mut spool, stop };
-        let environment = source.read(name, &scratch, &mut building)?;
+        let interrupted = |error| if stop() { RootError::Interrupted } else { error };
+        let environment = source.read(name, &scratch, &mut building).map_err(interrupted)?;
         let spool = spool.finish().map_err(RootError::cache(&spool_path))?;
         fs::remove_file(&spool_path).map_err(RootError::cache(&spool_path))?;
         let file = File::create_new(&archive).map_err(RootError::cache(&archive))?;
-        let written = archive::write(&tree, &spool, file).map_err(RootError::cache(&archive))?;
+        let written = archive::write(&tree, &spool, file, stop)
+            .map_err(|error| match error.kind() {
+                ErrorKind::FileTooLarge => RootError::unfit(name, error),
+                _ => RootError::cache(&archive)(error),
+            })
+            .map_err(interrupted)?;
         if written.entries == 0 {
             return Err(RootError::unfit(name, "it is empty"));
         }
@@ -192,7 +198,7 @@ fn read_tar(path: &Path, building: &mut Building<'_>) -> Result<(), RootError> {
     let reader = compression::reader(file).map_err(RootError::io(path))?;
     layer::apply(reader, false, building).map_err(|why| match why.as_str() {
         STOPPED => RootError::Interrupted,
-        _ => RootError::unfit(path.display(), format!("no tar file, or damaged: {why}")),
+        _ => RootError::unfit(path.display(), format!("not a tar file, or damaged: {why}")),
     })?;
     match PACKED_IMAGE.iter().any(|name| building.tree.get(name).is_some()) {
         true => Err(RootError::unfit(

@@ -1,5 +1,5 @@
 //! Container images: a layout on disk (`image-layout.md` of the OCI image specification), the same in
-//! a tar file, or what `docker save` writes (`manifest.json`). All hashes are checked.
+//! a tar file, or what `docker save` writes (`manifest.json`). Hashes that an image names are checked.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 
 use crate::RootError;
 use crate::compression;
-use crate::layer::{self, Building, STOPPED};
-use crate::spool::{MOST_BYTES, Part};
+use crate::layer::{self, Building};
+use crate::spool::{MOST_BYTES, Part, STOPPED};
 
 const LAYOUT: &str = "oci-layout";
 const INDEX: &str = "index.json";
@@ -72,6 +72,10 @@ struct Config {
     #[serde(default)]
     config: Option<ProgramConfig>,
     rootfs: Option<RootFs>,
+    #[serde(default)]
+    os: String,
+    #[serde(default)]
+    architecture: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -179,11 +183,13 @@ impl Image {
     ) -> Result<Vec<(String, String)>, RootError> {
         self.layers()
             .and_then(|(config, layers)| {
+                check_platform(&config)?;
+                let environment = environment(config)?;
                 for layer in &layers {
                     building.tree.next_layer();
                     self.apply(layer, building)?;
                 }
-                Ok(environment(config))
+                Ok(environment)
             })
             .map_err(|why| match why.as_str() {
                 STOPPED => RootError::Interrupted,
@@ -205,7 +211,7 @@ impl Image {
                 tags.join(", ")
             ));
         };
-        let config: Config = self.parsed(&image.config, None)?;
+        let config: Config = self.parsed(&image.config, hash_in_name(&image.config))?;
         let ids = config.rootfs.as_ref().map_or(&[][..], |rootfs| &rootfs.diff_ids);
         if ids.len() != image.layers.len() || ids.len() > MOST_LAYERS {
             let (files, ids) = (image.layers.len(), ids.len());
@@ -293,24 +299,53 @@ fn chosen<'a>(name: &str, manifests: &'a [Descriptor]) -> Result<&'a Descriptor,
     }
 }
 
-fn environment(config: Config) -> Vec<(String, String)> {
+/// Refuses an image for another platform; what an old image does not say is not checked.
+fn check_platform(Config { os, architecture, .. }: &Config) -> Result<(), String> {
+    let fits = |found: &str, needed: &str| found.is_empty() || found == needed;
+    match fits(os, PLATFORM.0) && fits(architecture, PLATFORM.1) {
+        true => Ok(()),
+        false => {
+            let (needed_os, needed) = PLATFORM;
+            Err(format!(
+                "the image is for {os}/{architecture}, guests are {needed_os}/{needed}; fetch it with \
+                 --platform {needed_os}/{needed}"
+            ))
+        }
+    }
+}
+
+/// The variables of an image. Fails for one that no program can have.
+fn environment(config: Config) -> Result<Vec<(String, String)>, String> {
     let texts = config.config.and_then(|config| config.env).unwrap_or_default();
     let pair = |text: &String| {
         text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()))
     };
-    texts.iter().filter_map(pair).filter(|(name, _)| !name.is_empty()).collect()
+    let pairs: Vec<_> =
+        texts.iter().filter_map(pair).filter(|(name, _)| !name.is_empty()).collect();
+    match pairs.iter().find(|(name, value)| name.contains('\0') || value.contains('\0')) {
+        Some((name, _)) => Err(format!("the variable {name:?} has a zero byte")),
+        None => Ok(pairs),
+    }
 }
 
 /// The hexadecimal part of a digest. Other kinds are refused: it becomes the name of a file.
 fn sha256_of(digest: &str) -> Result<&str, String> {
-    let is_hex = |text: &&str| {
-        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-        text.len() == 64 && text.bytes().all(is_digit)
-    };
     digest
         .strip_prefix("sha256:")
-        .filter(is_hex)
+        .filter(|text| is_sha256(text))
         .ok_or_else(|| format!("{digest:?} is not a digest of the kind sha256:HEX"))
+}
+
+/// The hash by which docker names the config of an image: `HEX.json` or `blobs/sha256/HEX`.
+fn hash_in_name(name: &str) -> Option<&str> {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    let stem = file.strip_suffix(".json").unwrap_or(file);
+    is_sha256(stem).then_some(stem)
+}
+
+fn is_sha256(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.len() == 64 && text.bytes().all(is_digit)
 }
 
 fn blob(sha256: &str) -> String {

@@ -126,11 +126,13 @@ fn a_saved_image_is_its_layers() {
     let (saved, cache) = (folder.path().join("saved.tar"), folder.path().join("cache"));
     let layer = tar_of(&[("etc/b", "2")]);
     let config = format!(r#"{{"rootfs":{{"diff_ids":["sha256:{}"]}}}}"#, hex(&layer));
-    let manifest = r#"[{"Config":"c.json","RepoTags":["a:1"],"Layers":["l/layer.tar"]}]"#;
-    let make = |config: &str| {
+    let make_as = |config_name: &str, config: &str| {
+        let manifest = format!(
+            r#"[{{"Config":"{config_name}","RepoTags":["a:1"],"Layers":["l/layer.tar"]}}]"#
+        );
         let mut builder = tar::Builder::new(File::create(&saved).unwrap());
         for (name, bytes) in [
-            ("c.json", config.as_bytes()),
+            (config_name, config.as_bytes()),
             ("l/layer.tar", &layer[..]),
             ("manifest.json", manifest.as_bytes()),
         ] {
@@ -140,11 +142,29 @@ fn a_saved_image_is_its_layers() {
         }
         builder.into_inner().unwrap();
     };
+    let make = |config: &str| make_as("c.json", config);
     make(&config);
     assert_eq!(listed(&root(&saved, &cache).unwrap()), pairs(&[("etc", ""), ("etc/b", "2")]));
     make(&config.replace(&hex(&layer), &hex(b"")));
     let error = root(&saved, &cache).unwrap_err().to_string();
     assert!(error.contains("l/layer.tar does not have the hash"), "{error}");
+
+    // docker names the config by its hash.
+    let name = format!("{}.json", hex(config.as_bytes()));
+    make_as(&name, &config);
+    assert!(root(&saved, &cache).is_ok());
+    make_as(&name, &format!("{config} "));
+    let error = root(&saved, &cache).unwrap_err().to_string();
+    assert!(error.contains(&format!("{name} does not have the hash")), "{error}");
+
+    let arm = config.replacen('{', r#"{"os":"linux","architecture":"arm64","#, 1);
+    make(&arm);
+    let error = root(&saved, &cache).unwrap_err().to_string();
+    assert!(error.contains("the image is for linux/arm64"), "{error}");
+    let zero = config.replacen('{', r#"{"config":{"Env":["A=x\u0000y"]},"#, 1);
+    make(&zero);
+    let error = root(&saved, &cache).unwrap_err().to_string();
+    assert!(error.contains("variable \"A\" has a zero byte"), "{error}");
 }
 
 #[test]
@@ -200,12 +220,12 @@ fn what_is_no_root_is_named_with_the_next_step() {
         ("missing", "No such file"),
         ("socket", "neither a folder nor a file"),
         ("empty", "it is empty"),
-        ("text", "no tar file, or damaged: entry 1"),
+        ("text", "not a tar file, or damaged: entry 1"),
         ("bzip2", "use gzip, xz or zstd"),
     ] {
         let error = root(&place(name), &cache).unwrap_err().to_string();
         assert!(error.contains(why) && error.contains(name), "{name}: {error}");
     }
     let stopped = prepare(&place("text").display().to_string(), &cache, &mut |_| {}, &|| true);
-    assert!(matches!(stopped, Err(RootError::Interrupted | RootError::Unfit { .. })));
+    assert!(matches!(stopped, Err(RootError::Interrupted)));
 }

@@ -21,6 +21,15 @@ pub(crate) struct Attributes {
     pub(crate) modified_s: u64,
 }
 
+/// The time of a file as a root has it: a time before 1970, which is a negative number in tar files,
+/// becomes 0, and none is later than a 32-bit number can say.
+pub(crate) fn clamped_s(time_s: u64) -> u64 {
+    match i64::try_from(time_s) {
+        Ok(_) => time_s.min(u32::MAX.into()),
+        Err(_) => 0,
+    }
+}
+
 /// The content of a file: bytes of the spool, and what distinguishes it from other files. Hard links
 /// have the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,6 +283,13 @@ mod tests {
         tree.add(b"loop", link(b"loop"), ANY).unwrap();
         let error = tree.add(b"loop/x", file(4), ANY).unwrap_err();
         assert!(error.contains("loop of symbolic links"), "{error}");
+    }
+
+    #[test]
+    fn times_of_files_are_clamped() {
+        assert_eq!(clamped_s(7), 7);
+        assert_eq!(clamped_s(-1i64 as u64), 0);
+        assert_eq!(clamped_s(i64::MAX as u64), u64::from(u32::MAX));
     }
 
     #[test]

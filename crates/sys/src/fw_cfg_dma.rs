@@ -2,9 +2,10 @@
 //! whole pages during one I/O instruction, without driver, interrupt or delay.
 //!
 //! **Invariant:** the device writes only to pages of this module's own mapping, whose physical
-//! addresses are looked up before each use. A mapping that is locked into memory can still be moved
-//! by the kernel, but not between the look and the instruction: this module is for the first process
-//! of a machine that does nothing else.
+//! addresses are looked up before each use and again afterwards: the read fails if the kernel has
+//! moved a page in between. Locked pages are moved only by memory compaction, which the caller turns
+//! off (`vm.compact_unevictable_allowed`), because the device would then write to a page that has
+//! another owner.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -59,7 +60,8 @@ impl FwCfgFile {
         })
     }
 
-    fn fill(&mut self) -> io::Result<()> {
+    /// The physical addresses of the pages. Fails if the kernel does not show one.
+    fn addresses(&self) -> io::Result<[u64; 1 + PAGES]> {
         let mut entries = [0; 8 * (1 + PAGES)];
         let first = self.pages.start().as_ptr().expose_provenance() / PAGE_BYTES;
         self.pagemap.read_exact_at(&mut entries, 8 * first as u64)?;
@@ -71,6 +73,11 @@ impl FwCfgFile {
             }
             *address = (entry & FRAME) * PAGE_BYTES as u64;
         }
+        Ok(addresses)
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        let addresses = self.addresses()?;
         self.filled = PAGE_BYTES..PAGE_BYTES;
         for address in &addresses[1..] {
             let length = self.left_bytes.min(PAGE_BYTES as u64);
@@ -81,7 +88,10 @@ impl FwCfgFile {
             self.left_bytes -= length;
             self.filled.end += length as usize;
         }
-        Ok(())
+        match self.addresses()? == addresses {
+            true => Ok(()),
+            false => Err(io::Error::other("the kernel has moved a locked page during DMA")),
+        }
     }
 
     /// Lets the device copy the next bytes of the file to a physical address, at most a page.

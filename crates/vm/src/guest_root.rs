@@ -19,6 +19,10 @@ const SPARE_PART: u64 = 16;
 const INODE_EVERY_BYTES: u64 = 16 << 10;
 /// An inode and a name in the kernel's memory.
 const CACHED_ENTRY_BYTES: u64 = 1 << 10;
+/// The kernel has a `struct page` of 64 bytes for each page of memory, and page tables (8 bytes for
+/// each page).
+const STRUCT_PAGE_PART: u64 = 64;
+const PAGE_TABLE_PART: u64 = 512;
 const MIB: u64 = 1 << 20;
 
 pub(crate) struct GuestRoot {
@@ -65,17 +69,42 @@ impl GuestRoot {
     /// Adds what its files take to disk or memory, so that the machine has the same room without it.
     pub(crate) fn make_room(&self, machine: &mut MachineSpec) {
         let Contents { size_bytes, entries, .. } = self.contents;
-        match self.spec.files {
+        // The disk is in the guest's memory, too.
+        let added_bytes = match self.spec.files {
             RootPlace::Disk => {
                 let with_tables = size_bytes + size_bytes / SPARE_PART + SPARE_BYTES;
                 let bytes = with_tables.max(entries * INODE_EVERY_BYTES).next_multiple_of(MIB);
                 machine.disk.size_bytes = machine.disk.size_bytes.saturating_add(bytes);
+                bytes
             }
             RootPlace::Memory => {
                 let bytes = (size_bytes + entries * CACHED_ENTRY_BYTES).next_multiple_of(MIB);
                 let kernel_bytes = machine.kernel_memory_bytes;
                 machine.kernel_memory_bytes = kernel_bytes.saturating_add(bytes);
+                bytes
             }
+        };
+        let tables = added_bytes / STRUCT_PAGE_PART + added_bytes / PAGE_TABLE_PART;
+        let kernel_bytes = machine.kernel_memory_bytes;
+        machine.kernel_memory_bytes = kernel_bytes.saturating_add(tables.next_multiple_of(MIB));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_gets_room_for_the_structures_of_added_memory() {
+        for (files, least_mib) in [(RootPlace::Disk, 8), (RootPlace::Memory, 512 + 8)] {
+            let contents = Contents { size_bytes: 512 << 20, entries: 1, ..Contents::default() };
+            let spec = RootSpec { name: String::new(), files, changes: files };
+            let root = GuestRoot { spec, contents, archive: PathBuf::new() };
+            let mut machine = MachineSpec::default();
+            root.make_room(&mut machine);
+            let mib = machine.kernel_memory_bytes / MIB;
+            assert!((least_mib..least_mib + 8).contains(&mib), "{files:?}: {mib} MiB");
+            assert_eq!(machine.kernel_memory_bytes % MIB, 0);
         }
     }
 }

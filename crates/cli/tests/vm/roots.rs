@@ -90,7 +90,7 @@ fn changes_go_where_they_are_sent_and_a_tar_file_is_the_same_root() {
     }
     let folder = lab.fixture.path().join("root");
     make_root(&folder);
-    // The folder belongs to whoever runs this test, who is root in the guest.
+    // The files belong to the user who runs this test, and to root in the guest.
     let tar = lab.fixture.path().join("root.tar");
     let mut pack = Command::new("tar");
     pack.args(["--owner=0", "--group=0", "-cf"]).arg(&tar).arg("-C").arg(&folder).arg(".");
