@@ -14,6 +14,7 @@ pub(crate) fn failure(error: VmError) -> Failure {
     match error {
         VmError::Interrupted => Failure::Interrupted,
         VmError::KernelName(_) => Failure::WrongUse(anyhow::Error::new(error).context("vm:kernel")),
+        VmError::RootName(_) => Failure::WrongUse(anyhow::Error::new(error).context("vm:root")),
         VmError::Kernel(ref why) if names_nothing(why) => {
             Failure::WrongUse(anyhow::Error::new(error).context("vm:kernel"))
         }

@@ -1,6 +1,7 @@
 //! The root of programs in a guest, and the room that it needs.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use guest::RootSetup;
 use keep::Cache;
@@ -44,6 +45,11 @@ impl GuestRoot {
         let Root { archive, contents } = found.map_err(|error| match error {
             RootError::Cache { path, source } => VmError::Cache { path, source },
             RootError::Interrupted => VmError::Interrupted,
+            RootError::Io { ref path, ref source }
+                if source.kind() == ErrorKind::NotFound && path == Path::new(&spec.name) =>
+            {
+                VmError::RootName(error.to_string())
+            }
             other => VmError::Root(other.to_string()),
         })?;
         Ok(Some(Self { spec: spec.clone(), contents, archive }))

@@ -89,7 +89,10 @@ pub enum VmError {
     /// What the user named as kernel cannot be understood.
     #[error("{0}")]
     KernelName(String),
-    /// No root, or a damaged one.
+    /// There is no root of the user's name.
+    #[error("{0}")]
+    RootName(String),
+    /// A root that is damaged or cannot be read.
     #[error("{0}")]
     Root(String),
     /// The guest does not boot.

@@ -137,7 +137,8 @@ fn runs_of_boot(
         .transpose()
         .with_context(|| format!("create a folder in {}", cache.root.display()))?;
     let cache = match &scratch {
-        Some(scratch) => Cache { snapshots: scratch.path().to_owned(), ..cache },
+        // A shelf and a scratch folder each lock their own folder.
+        Some(scratch) => Cache { snapshots: scratch.path().join("snapshots"), ..cache },
         None => cache,
     };
     let options = VmOptions { cache, reuse_cells: false, silence: SILENCE, freeze: None };

@@ -100,6 +100,18 @@ fn eviction_by_somebody_else_is_named() {
 }
 
 #[test]
+fn shootdowns_on_several_cpus_are_named() {
+    let Some(lab) = Lab::with_engine("shootdowns_on_several_cpus_are_named") else { return };
+    let [healthy, ill] =
+        [0, 1].map(|intensity| run(&lab, "cpus=2", "provoke-shootdown", intensity));
+    // Its price is an upper bound, which nothing measured can confirm.
+    let said = diagnosis(&ill);
+    assert!(said.findings.first().is_some_and(|first| first.rule == "shootdown"), "{said:#?}");
+    let healthy = diagnosis(&healthy);
+    assert!(healthy.findings.iter().all(|found| found.rule != "shootdown"), "{healthy:#?}");
+}
+
+#[test]
 fn a_storm_of_numa_hinting_is_named() {
     const NAME: &str = "a_storm_of_numa_hinting_is_named";
     // Nodes of a size: of a number of nodes the kernel makes one, with some sizes of memory.
