@@ -67,11 +67,13 @@ fn a_fixed_number_of_blocks_has_one_look_and_a_plan_that_can_be_run() {
     assert!(!fixture.path().join("data").exists(), "it ran nothing");
     let found = json(&ab(&fixture, &format!("{line} --json")));
     assert_eq!((&found["blocks"], &found["looks"]), (&Value::from(2), &Value::from(1)));
-    assert_eq!(found["level"], 0.05);
+    assert_eq!(found["level"], 0.01);
+    let other = json(&ab(&fixture, &format!("{line} --alpha 0.05 --json")));
+    assert_eq!(other["level"], 0.05, "another comparison, with its own folder");
     // What is over is measured again, in a folder of its own.
     ab(&fixture, line).expect(0, &["-2"]);
     let folders = fs::read_dir(fixture.path().join("data/thrashlab")).unwrap();
-    assert_eq!(folders.count(), 2);
+    assert_eq!(folders.count(), 3);
 }
 
 #[test]
