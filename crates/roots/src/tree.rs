@@ -100,7 +100,12 @@ impl Tree {
         if self.entries.len() >= MOST_ENTRIES {
             return Err(format!("more than {MOST_ENTRIES} files"));
         }
-        // What is above it belongs to this layer, too, so that no whiteout of it removes that.
+        self.insert(path, kind, attributes);
+        Ok(())
+    }
+
+    /// What is above the entry belongs to this layer, too, so that no whiteout of it removes that.
+    fn insert(&mut self, path: Vec<u8>, kind: Kind, attributes: Attributes) {
         let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         for (end, _) in slashes {
             if let Some(above) = self.entries.get_mut(&path[..end]) {
@@ -108,7 +113,6 @@ impl Tree {
             }
         }
         self.entries.insert(path, Entry { kind, attributes, layer: self.layer });
-        Ok(())
     }
 
     /// Adds another name of a file. Fails as [`Self::add`], and without that file.
@@ -205,9 +209,7 @@ impl Tree {
                 }
                 Some(_) => return Err(format!("{} is not a directory", shown(&next))),
                 None => {
-                    let entry =
-                        Entry { kind: Kind::Directory, attributes: IMPLIED, layer: self.layer };
-                    self.entries.insert(next.clone(), entry);
+                    self.insert(next.clone(), Kind::Directory, IMPLIED);
                     at = next;
                 }
             }
@@ -329,6 +331,16 @@ mod tests {
         let below: Vec<String> =
             paths(&tree).into_iter().filter(|path| path.starts_with("var")).collect();
         assert_eq!(below, ["var", "var/deep", "var/deep/y"]);
+    }
+
+    #[test]
+    fn a_directory_that_a_path_implies_belongs_to_its_layer_with_all_above() {
+        let mut tree = Tree::default();
+        tree.add(b"a", Kind::Directory, ANY).unwrap();
+        tree.next_layer();
+        tree.link(b"b", b"a/a/a", ANY).unwrap_err();
+        tree.white_out(b"a").unwrap();
+        assert_eq!(tree.entries().map(|(path, _)| path).collect::<Vec<_>>(), [&b"a"[..], b"a/a"]);
     }
 
     proptest! {
