@@ -193,7 +193,8 @@ fn drift(counted: &[&WorkRecord]) -> Option<f64> {
     (is_apart && (found.ratio - 1.0).abs() >= LEAST_DRIFT).then_some(found.ratio)
 }
 
-/// Each row with its ratios to the same command without load and to the `first` one of its load, and the parts of its difference to the former.
+/// Each row with its ratios to the same command without load and to the `first` one of its load,
+/// and the parts of its difference to the former.
 fn with_ratios(mut rows: Vec<Row>, first: &str) -> Vec<CommandTime> {
     for index in 0..rows.len() {
         let Row { time, units, explained } = &rows[index];

@@ -151,8 +151,8 @@ impl Debian {
                 Some(exit) => {
                     let said = fs::read(&errors_path).unwrap_or_default();
                     let said = String::from_utf8_lossy(&said);
-                    let tells = |line: &&str| line.starts_with("E: ") || line.contains("error");
-                    let lines: Vec<&str> = said.lines().filter(tells).collect();
+                    let complains = |line: &&str| line.starts_with("E: ") || line.contains("error");
+                    let lines: Vec<&str> = said.lines().filter(complains).collect();
                     let last = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("; ");
                     let last = if last.is_empty() { exit.to_string() } else { last };
                     return Err(RootError::unfit(name, format!("{TOOL} failed: {last}")));

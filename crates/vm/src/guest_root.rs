@@ -76,23 +76,21 @@ impl GuestRoot {
     pub(crate) fn make_room(&self, machine: &mut MachineSpec) {
         let Contents { size_bytes, entries, .. } = self.contents;
         // The disk is in the guest's memory, too.
-        let added_bytes = match self.spec.files {
+        let (bytes, grown) = match self.spec.files {
             RootPlace::Disk => {
                 let with_tables = size_bytes + size_bytes / SPARE_PART + SPARE_BYTES;
-                let bytes = with_tables.max(entries * INODE_EVERY_BYTES).next_multiple_of(MIB);
-                machine.disk.size_bytes = machine.disk.size_bytes.saturating_add(bytes);
-                bytes
+                let bytes = with_tables.max(entries * INODE_EVERY_BYTES);
+                (bytes, &mut machine.disk.size_bytes)
             }
             RootPlace::Memory => {
-                let bytes = (size_bytes + entries * CACHED_ENTRY_BYTES).next_multiple_of(MIB);
-                let kernel_bytes = machine.kernel_memory_bytes;
-                machine.kernel_memory_bytes = kernel_bytes.saturating_add(bytes);
-                bytes
+                (size_bytes + entries * CACHED_ENTRY_BYTES, &mut machine.kernel_memory_bytes)
             }
         };
-        let tables = added_bytes / STRUCT_PAGE_PART + added_bytes / PAGE_TABLE_PART;
-        let kernel_bytes = machine.kernel_memory_bytes;
-        machine.kernel_memory_bytes = kernel_bytes.saturating_add(tables.next_multiple_of(MIB));
+        let bytes = bytes.next_multiple_of(MIB);
+        *grown = grown.saturating_add(bytes);
+        let structures = bytes / STRUCT_PAGE_PART + bytes / PAGE_TABLE_PART;
+        let kernel_bytes = &mut machine.kernel_memory_bytes;
+        *kernel_bytes = kernel_bytes.saturating_add(structures.next_multiple_of(MIB));
     }
 }
 

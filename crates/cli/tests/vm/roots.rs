@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::busy::Busy;
@@ -51,16 +51,22 @@ fn bytes(lab: &Lab, settings: &str, name: &str, script: &str) -> Vec<u8> {
     fs::read(Path::new(&output).join("001-noload-seed1.run.jsonl")).unwrap()
 }
 
-#[test]
-fn dynamic_programs_run_in_a_root_and_are_the_same_bytes() {
-    const NAME: &str = "dynamic_programs_run_in_a_root_and_are_the_same_bytes";
-    let Some(lab) = Lab::new(NAME) else { return };
+/// A test with the folder of a root; `None`, which is noted, where there can be none.
+fn lab_with_root(test: &str) -> Option<(Lab, PathBuf)> {
+    let lab = Lab::new(test)?;
     if Command::new("ldd").arg("/bin/sh").output().is_err() {
-        skip(NAME, "ldd is not installed");
-        return;
+        skip(test, "ldd is not installed");
+        return None;
     }
     let folder = lab.fixture.path().join("root");
     make_root(&folder);
+    Some((lab, folder))
+}
+
+#[test]
+fn dynamic_programs_run_in_a_root_and_are_the_same_bytes() {
+    const NAME: &str = "dynamic_programs_run_in_a_root_and_are_the_same_bytes";
+    let Some((lab, folder)) = lab_with_root(NAME) else { return };
     let settings = format!("root={}", folder.display());
     let first = bytes(&lab, &settings, "first", SCRIPT);
     let busy = Busy::new();
@@ -83,13 +89,7 @@ fn dynamic_programs_run_in_a_root_and_are_the_same_bytes() {
 #[test]
 fn changes_go_where_they_are_sent_and_a_tar_file_is_the_same_root() {
     const NAME: &str = "changes_go_where_they_are_sent_and_a_tar_file_is_the_same_root";
-    let Some(lab) = Lab::new(NAME) else { return };
-    if Command::new("ldd").arg("/bin/sh").output().is_err() {
-        skip(NAME, "ldd is not installed");
-        return;
-    }
-    let folder = lab.fixture.path().join("root");
-    make_root(&folder);
+    let Some((lab, folder)) = lab_with_root(NAME) else { return };
     // The files belong to the user who runs this test, and to root in the guest.
     let tar = lab.fixture.path().join("root.tar");
     let mut pack = Command::new("tar");

@@ -293,7 +293,10 @@ impl Sweep {
 
     fn set_up(&self, row: usize, batch: &Batch, driver: &mut Driver<'_>) -> Result<Laboratory> {
         let mut plan = self.plan.plan(row, batch, self.deterministic);
-        plan.base.extend(self.plan.patience(batch, &self.curve(row)?));
+        // Other searches need no run file for that.
+        if self.plan.settings.find.price.is_some() {
+            plan.base.extend(self.plan.patience(batch, &self.curve(row)?));
+        }
         Laboratory::set_up(&plan, &self.plan_folder, driver)
     }
 
