@@ -15,7 +15,6 @@ use sys::process::{KilledOnDrop, signal_group, signals, spawn_bound};
 
 use crate::RootError;
 use crate::layer::{self, Building};
-use crate::spool::STOPPED;
 use crate::tree::{Content, Kind, Tree};
 
 const TOOL: &str = "mmdebstrap";
@@ -102,9 +101,8 @@ impl Debian {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.install(name, &tar, scratch.path(), building.stop)?;
         let file = BufReader::new(File::open(&tar).map_err(RootError::cache(&tar))?);
-        layer::apply(file, false, building).map_err(|why| match why.as_str() {
-            STOPPED => RootError::Interrupted,
-            _ => RootError::unfit(name, format!("{TOOL} wrote a damaged archive: {why}")),
+        layer::apply(file, false, building).map_err(|why| {
+            RootError::unfit(name, format!("{TOOL} wrote a damaged archive: {why}"))
         })?;
         fs::remove_file(&tar).map_err(RootError::cache(&tar))?;
         tidy(building, since_epoch.as_secs())

@@ -29,7 +29,7 @@ pub use error::RootError;
 use debian::Debian;
 use layer::Building;
 use oci::Image;
-use spool::{STOPPED, Spool};
+use spool::Spool;
 use tree::Tree;
 
 const SHELF_HEAD: &str = "thrashlab root 2";
@@ -89,6 +89,7 @@ pub fn prepare(
         let mut spool = Spool::create(&spool_path).map_err(RootError::cache(&spool_path))?;
         let mut tree = Tree::default();
         let mut building = Building { tree: &mut tree, spool: &mut spool, stop };
+        // What the user stops fails in many places.
         let interrupted = |error| if stop() { RootError::Interrupted } else { error };
         let environment = source.read(name, &scratch, &mut building).map_err(interrupted)?;
         let spool = spool.finish().map_err(RootError::cache(&spool_path))?;
@@ -196,9 +197,8 @@ fn read_tar(path: &Path, building: &mut Building<'_>) -> Result<(), RootError> {
     let file = File::open(path).map_err(RootError::io(path))?;
     let file = BufReader::with_capacity(1 << 16, file);
     let reader = compression::reader(file).map_err(RootError::io(path))?;
-    layer::apply(reader, false, building).map_err(|why| match why.as_str() {
-        STOPPED => RootError::Interrupted,
-        _ => RootError::unfit(path.display(), format!("not a tar file, or damaged: {why}")),
+    layer::apply(reader, false, building).map_err(|why| {
+        RootError::unfit(path.display(), format!("not a tar file, or damaged: {why}"))
     })?;
     match PACKED_IMAGE.iter().any(|name| building.tree.get(name).is_some()) {
         true => Err(RootError::unfit(

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use crate::RootError;
 use crate::compression;
 use crate::layer::{self, Building};
-use crate::spool::{MOST_BYTES, Part, STOPPED};
+use crate::spool::{MOST_BYTES, Part};
 
 const LAYOUT: &str = "oci-layout";
 const INDEX: &str = "index.json";
@@ -191,10 +191,7 @@ impl Image {
                 }
                 Ok(environment)
             })
-            .map_err(|why| match why.as_str() {
-                STOPPED => RootError::Interrupted,
-                _ => RootError::unfit(self.path().display(), why),
-            })
+            .map_err(|why| RootError::unfit(self.path().display(), why))
     }
 
     fn layers(&self) -> Result<(Config, Vec<Layer>), String> {
@@ -260,10 +257,7 @@ impl Image {
             let buffered = BufReader::with_capacity(1 << 16, &mut packed);
             let from = compression::reader(buffered).map_err(text)?;
             let mut content = HashingReader { from, hasher: Sha256::new() };
-            layer::apply(&mut content, true, building).map_err(|why| match why.as_str() {
-                STOPPED => why,
-                _ => failed(&why),
-            })?;
+            layer::apply(&mut content, true, building).map_err(|why| failed(&why))?;
             // A tar file ends before its padding.
             io::copy(&mut (&mut content).take(MOST_BYTES), &mut io::sink()).map_err(text)?;
             content.hasher.finalize()

@@ -162,8 +162,7 @@ impl PriceSearch<'_> {
 
     /// The level just below one that costs nearly the price, unless one just above was measured.
     fn below_near(&self, priced: &Priced, of: PricedLevel) -> Option<f64> {
-        let above = priced.levels.iter().rev().find(|it| it.level > of.level)?;
-        let is_next = above.level <= of.level * (1.0 + self.resolution);
+        let is_next = self.are_next(of.level, next_above(priced, of.level)?.level);
         let is_near = !is_next && is_near(priced, &of);
         is_near.then(|| self.range.rounded(of.level / self.step()))
     }
@@ -171,10 +170,15 @@ impl PriceSearch<'_> {
     /// The level just above one that costs little more than the price, unless one just below was
     /// measured.
     fn above_near(&self, priced: &Priced, of: PricedLevel) -> Option<f64> {
-        let below = priced.levels.iter().find(|it| it.level < of.level);
-        let is_next = below.is_some_and(|it| of.level <= it.level * (1.0 + self.resolution));
+        let below = next_below(priced, of.level);
+        let is_next = below.is_some_and(|it| self.are_next(it.level, of.level));
         let is_near = !is_next && is_near(priced, &of);
         is_near.then(|| self.range.rounded(of.level * self.step()))
+    }
+
+    /// Whether two levels are a narrow bracket.
+    fn are_next(&self, low: f64, high: f64) -> bool {
+        high <= low * (1.0 + self.resolution)
     }
 
     /// Ratio of two levels that are narrow even when they are rounded.
@@ -242,16 +246,16 @@ impl PriceSearch<'_> {
 
     /// The level just below one that costs nearly the price, to be certainly dear or fatal.
     fn just_below(&self, priced: &Priced, of: &PricedLevel) -> Option<f64> {
-        let below = priced.levels.iter().find(|it| it.level < of.level);
-        let is_next = below.is_some_and(|it| of.level <= it.level * (1.0 + self.resolution));
+        let below = next_below(priced, of.level);
+        let is_next = below.is_some_and(|it| self.are_next(it.level, of.level));
         let is_tried = is_next || !is_near(priced, of);
         if is_tried { None } else { self.below(of.level, of.level / self.step()) }
     }
 
     /// The lowest level just above one that costs nearly the price, to be recommended.
     fn just_above(&self, priced: &Priced, of: &PricedLevel) -> Option<f64> {
-        let above = priced.levels.iter().rev().find(|it| it.level > of.level)?;
-        if above.level > of.level * (1.0 + self.resolution) {
+        let above = next_above(priced, of.level)?;
+        if !self.are_next(of.level, above.level) {
             return Some(self.range.rounded(of.level * self.step()));
         }
         Some(above.level).filter(|_| !above.is_loose && above.runs < LEAST_RUNS)
@@ -280,6 +284,16 @@ impl PriceSearch<'_> {
         levels.truncate(self.left);
         (!levels.is_empty()).then_some((levels, 1, Purpose::Verify))
     }
+}
+
+/// The lowest level measured above another one.
+fn next_above(priced: &Priced, level: f64) -> Option<&PricedLevel> {
+    priced.levels.iter().rev().find(|it| it.level > level)
+}
+
+/// The highest level measured below another one.
+fn next_below(priced: &Priced, level: f64) -> Option<&PricedLevel> {
+    priced.levels.iter().find(|it| it.level < level)
 }
 
 /// Whether a level costs about as much as the price, so that the knee is not far.
