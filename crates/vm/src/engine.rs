@@ -5,6 +5,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use keep::{Cache, Scratch, Shelf, key_of};
 
@@ -117,7 +118,8 @@ impl EngineBuild {
         std::iter::once(script).chain(texts).chain(archive.map(Path::to_owned)).collect()
     }
 
-    /// Keeps what the script built; returns its folder. Fails when a file is missing.
+    /// Keeps what the script built; returns its folder. Fails when a file is missing, or it does not
+    /// run.
     pub fn keep(self, cache: &Cache) -> io::Result<PathBuf> {
         let made = self.scratch.path().join("made");
         let name = format!("{}-made", self.release.key());
@@ -135,14 +137,24 @@ impl EngineBuild {
             content.update(&fs::read(kept.path().join(name))?);
         }
         let content = content.finalize().to_hex();
-        let said =
-            std::process::Command::new(kept.path().join(EMULATOR)).arg("--version").output()?;
-        let line =
-            String::from_utf8_lossy(&said.stdout).lines().next().unwrap_or_default().to_owned();
+        let line = version_of(&kept.path().join(EMULATOR)).map_err(io::Error::other)?;
         let version = format!("{line}, engine {}", &content[..16]);
         fs::write(kept.path().join(VERSION), version)?;
         files.push(VERSION.into());
         shelf(cache).put(&kept, files, &self.release.key())
+    }
+}
+
+/// The first line of a QEMU's `--version`. Fails when it does not run.
+pub(crate) fn version_of(program: &Path) -> Result<String, String> {
+    let broken = |reason: &str| format!("{} does not run: {reason}", program.display());
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    let output = output.map_err(|error| broken(&error.to_string()))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let version = said.lines().next().unwrap_or_default().trim().to_owned();
+    match output.status.success() && !version.is_empty() {
+        true => Ok(version),
+        false => Err(broken(String::from_utf8_lossy(&output.stderr).trim())),
     }
 }
 

@@ -4,7 +4,6 @@ use std::env;
 use std::fs::{self, File};
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use guest::{CELL_FILE, CHANNEL_PORT, COMMAND, EXIT_PORT, PAUSE_PORT, PROGRAM, SETUP_FILE};
 use keep::Cache;
@@ -78,14 +77,7 @@ impl Qemu {
                  --no-install-recommends qemu-system-x86 (Fedora: dnf install qemu-system-x86-core)"
             )
         })?;
-        let broken = |reason: &str| format!("{} does not run: {reason}", program.display());
-        let output = Command::new(&program).arg("--version").stdin(Stdio::null()).output();
-        let output = output.map_err(|error| broken(&error.to_string()))?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let version = said.lines().next().unwrap_or_default().trim().to_owned();
-        if !output.status.success() || version.is_empty() {
-            return Err(broken(String::from_utf8_lossy(&output.stderr).trim()));
-        }
+        let version = engine::version_of(&program)?;
         Ok(Self { program, version, firmware: None })
     }
 }
