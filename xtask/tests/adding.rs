@@ -1,4 +1,5 @@
-//! Follows `docs/adding-*.md` in a copy of the tree, and runs the commands they name.
+//! Follows `docs/adding-*.md` in a copy of the tree: compiles what they add, and in a long test
+//! (`THRASHLAB_LONG_TESTS`) runs the commands they name.
 //!
 //! In a page, a block whose first line names a file after its language (```` ```rust PATH ````) is
 //! that new file; a `diff` block changes the file; each line `$ cargo …` of a `console` block is
@@ -11,6 +12,11 @@ use std::process::Command;
 
 /// Folders that the copy does not need.
 const NOT_COPIED: &[&str] = &["target", ".git", "node_modules", "corpus"];
+
+/// Compiles and checks everything: the commands of the pages compile a crate after the other, each
+/// with its own features of the same libraries, which takes minutes.
+const QUICK: [&str; 2] =
+    ["cargo clippy --locked --workspace --all-targets -- -D warnings", "cargo xtask check"];
 
 /// A fenced block of a page.
 struct Block {
@@ -55,6 +61,9 @@ fn every_walk_through_works_as_it_is_written() {
     commands.sort();
     commands.dedup();
     assert!(commands.len() >= pages.len(), "each page has a command: {commands:?}");
+    if std::env::var_os("THRASHLAB_LONG_TESTS").is_none() {
+        commands = QUICK.map(str::to_owned).into();
+    }
     for command in commands {
         run(&command, &tree, &folder.join("target"));
     }
@@ -114,36 +123,40 @@ fn copy(from: &Path, to: &Path) {
         }
         match kind.is_dir() {
             true => copy(&entry.path(), &to.join(name)),
-            // Times are kept, so that cargo does not build again what is the same.
-            false => {
-                let path = to.join(name);
-                fs::copy(entry.path(), &path).unwrap();
-                let modified = entry.metadata().unwrap().modified().unwrap();
-                fs::File::options().write(true).open(path).unwrap().set_modified(modified).unwrap();
-            }
+            false => copy_file(&entry.path(), &to.join(name)),
         }
     }
 }
 
-/// Gives the copy the compiled third-party crates, by hard links: names of files contain the path of
-/// the sources, so nothing of this tree is taken or overwritten.
+/// Gives the copy what is compiled already. Compilers replace what is in `deps` apart from lists of
+/// files, so that may be linked; everything else is written in place.
 fn share_compiled(from: &Path, to: &Path) {
     if to.exists() {
         return;
     }
     for folder in [".fingerprint", "build", "deps"] {
-        link(&from.join(folder), &to.join(folder));
+        share(&from.join(folder), &to.join(folder), folder == "deps");
     }
 }
 
-fn link(from: &Path, to: &Path) {
+fn share(from: &Path, to: &Path, is_linked: bool) {
     fs::create_dir_all(to).unwrap();
     let Ok(entries) = fs::read_dir(from) else { return };
     for entry in entries.map(Result::unwrap) {
-        let target = to.join(entry.file_name());
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
         match entry.file_type().unwrap().is_dir() {
-            true => link(&entry.path(), &target),
-            false => fs::hard_link(entry.path(), target).unwrap(),
+            true => share(&path, &target, is_linked),
+            false if is_linked && path.extension().is_none_or(|end| end != "d") => {
+                fs::hard_link(path, target).unwrap();
+            }
+            false => copy_file(&path, &target),
         }
     }
+}
+
+/// Copies a file with its time, so that cargo does not build again what is the same.
+fn copy_file(from: &Path, to: &Path) {
+    fs::copy(from, to).unwrap();
+    let modified = fs::metadata(from).unwrap().modified().unwrap();
+    fs::File::options().write(true).open(to).unwrap().set_modified(modified).unwrap();
 }

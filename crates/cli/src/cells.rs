@@ -53,6 +53,7 @@ pub(crate) fn cells(args: &CellsArgs) -> Result<()> {
         cache: Cache::of_user(),
         reuse_cells: true,
         silence: Duration::from_nanos(args.wall_limit),
+        qemu: None,
         freeze: None,
     };
     let mut maker =

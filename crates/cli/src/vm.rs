@@ -1,6 +1,7 @@
 //! `thrashlab vm`: the deterministic machine itself, apart from measurements.
 
 mod boot;
+mod emulators;
 mod engine;
 mod kernels;
 mod machines;

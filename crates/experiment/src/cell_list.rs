@@ -249,6 +249,7 @@ mod tests {
             cache: Cache::at(folder.join("cache")),
             reuse_cells: true,
             silence: Duration::from_secs(60),
+            qemu: None,
             freeze: None,
         };
         CellMaker::new(Cells { folder: folder.join("cells") }, folder.join("machines"), &options)

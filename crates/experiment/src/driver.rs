@@ -76,6 +76,7 @@ impl DriverOptions {
             },
             reuse_cells: !self.no_cache,
             silence: Duration::from_nanos(self.wall_limit),
+            qemu: None,
             freeze: self.freeze,
         }
     }

@@ -158,12 +158,13 @@ pub(crate) fn version_of(program: &Path) -> Result<String, String> {
     }
 }
 
-/// The engine that guests use, and its version: the first release that was built. `None` if none
-/// was.
-pub fn built(cache: &Cache) -> Option<(PathBuf, String)> {
-    let folder = ENGINE_RELEASES.iter().find_map(|release| release.find(cache))?;
-    let version = fs::read_to_string(folder.join(VERSION)).ok()?;
-    Some((folder, version))
+/// The folders and versions of the engines that were built; guests use the first one.
+pub fn built(cache: &Cache) -> impl Iterator<Item = (PathBuf, String)> {
+    ENGINE_RELEASES.iter().filter_map(|release| {
+        let folder = release.find(cache)?;
+        let version = fs::read_to_string(folder.join(VERSION)).ok()?;
+        Some((folder, version))
+    })
 }
 
 fn shelf(cache: &Cache) -> Shelf {

@@ -36,12 +36,13 @@ use model::{DeathRecord, EndStatus, Environment, Line, Schedule, Spec, VmSpec};
 use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
-pub use engine::{ENGINE_RELEASES, EngineBuild, EngineRelease, built as built_engine};
+pub use engine::{ENGINE_RELEASES, EngineBuild, EngineRelease, built as built_engines};
 pub use machine::{
     DEFAULT, NAMED, VmRequest, load, parse_description, parse_request, parse_settings, request,
 };
 pub use named::{IN_GUEST, replay};
 pub use packed::PackedMachine;
+pub use qemu::Qemu;
 pub use roots::is_path as is_path_of_root;
 pub use shell::{Shell, ShellState};
 pub use verify::{Difference, first_difference};
@@ -49,7 +50,7 @@ pub use verify::{Difference, first_difference};
 use guest_process::{GuestProcess, Message};
 use guest_root::GuestRoot;
 use named::RunRenamer;
-use qemu::{Qemu, Start, machine_arguments};
+use qemu::{Start, machine_arguments};
 use qmp::Event;
 
 /// Bumped when cells change although their inputs do not.
@@ -70,6 +71,8 @@ pub struct VmOptions {
     pub reuse_cells: bool,
     /// A guest that is silent for longer than this on the wall clock is taken for stuck.
     pub silence: Duration,
+    /// What runs them; `None` is the engine, or without it the QEMU of the system.
+    pub qemu: Option<Qemu>,
     /// Test hook: freeze the prober.
     pub freeze: Option<Freeze>,
 }
@@ -148,8 +151,9 @@ impl Vm {
         let overlay = overlay.transpose().map_err(VmError::Unavailable)?.unwrap_or_default();
         let (cache, kernel) = (&options.cache, &spec.kernel);
         let (root, machine) = (GuestRoot::of(spec, cache, stop, say)?, &spec.machine);
-        let parts =
+        let mut parts =
             boot::Parts::gather(machine, kernel, cache, &overlay, root.as_ref(), Then::Cell)?;
+        parts.qemu = options.qemu.clone().unwrap_or(parts.qemu);
         let (qemu, setup) = (&parts.qemu, &parts.setup);
         let key = machine_key(qemu, setup, &parts.kernel.image_hash, &parts.initramfs_hash)?;
         let folder = match snapshot::find(&cache.snapshots, &key) {

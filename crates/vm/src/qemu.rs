@@ -35,10 +35,12 @@ const CMDLINE: &str = "console=ttyS0 panic=-1 tsc=reliable nokaslr random.trust_
                        random.trust_bootloader=off cryptomgr.notests psi=1 delayacct \
                        cgroup_no_v1=all oops=panic softlockup_panic=1 quiet";
 
+/// A QEMU on this host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Qemu {
+pub struct Qemu {
     pub(crate) program: PathBuf,
-    pub(crate) version: String,
+    /// The first line of its `--version`; for an engine also the hash of its files.
+    pub version: String,
     /// The folder of its firmware, if it has its own: it is the engine, whose guests depend on
     /// nothing of the host by themselves.
     pub(crate) firmware: Option<PathBuf>,
@@ -58,9 +60,8 @@ impl Qemu {
                 let next = "use accel=tcg, which needs nothing of the host";
                 format!("accel=kvm: {DEV_KVM}: {error}; {next}")
             })?;
-        } else if let Some((folder, version)) = engine::built(cache) {
-            let program = folder.join(EMULATOR);
-            return Ok(Self { program, version, firmware: Some(folder) });
+        } else if let Some(engine) = Self::engines(cache).next() {
+            return Ok(engine);
         } else if machine.cpu_count() > 1 {
             return Err(format!(
                 "cpus={}: with several virtual CPUs, what a guest of the system's QEMU does depends \
@@ -68,6 +69,28 @@ impl Qemu {
                 machine.cpu_count()
             ));
         }
+        Self::of_system()
+    }
+
+    /// Every QEMU that can run this deterministic machine: the engines, the usual one first, and
+    /// that in `$PATH`. The error says what is missing and the next step.
+    pub fn all(machine: &MachineSpec, cache: &Cache) -> Result<Vec<Self>, String> {
+        let usual = Self::find(machine, cache)?;
+        let others = Self::engines(cache).filter(|engine| *engine != usual).collect::<Vec<_>>();
+        let system = (machine.cpu_count() == 1 && usual.firmware.is_some())
+            .then(|| Self::of_system().ok())
+            .flatten();
+        Ok([usual].into_iter().chain(others).chain(system).collect())
+    }
+
+    fn engines(cache: &Cache) -> impl Iterator<Item = Self> {
+        engine::built(cache).map(|(folder, version)| {
+            let program = folder.join(EMULATOR);
+            Self { program, version, firmware: Some(folder) }
+        })
+    }
+
+    fn of_system() -> Result<Self, String> {
         let path = env::var_os("PATH").unwrap_or_default();
         let mut programs = env::split_paths(&path).map(|dir| dir.join(EMULATOR));
         let program = programs.find(|program| program.is_file()).ok_or_else(|| {

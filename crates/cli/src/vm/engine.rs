@@ -77,7 +77,7 @@ pub(crate) fn engine(args: &EngineArgs) -> Result<()> {
 
 fn list() -> Result<()> {
     let cache = Cache::of_user();
-    let used = vm::built_engine(&cache).map(|(folder, _)| folder);
+    let used = vm::built_engines(&cache).next().map(|(folder, _)| folder);
     let rows = ENGINE_RELEASES.iter().map(|release| {
         let folder = release.find(&cache);
         let state = match &folder {
@@ -120,7 +120,7 @@ fn build(args: &BuildArgs) -> Result<()> {
         _ if running.was_interrupted() => Err(Failure::Interrupted),
         Some(Exit::Code(0)) => {
             let folder = engine.keep(&cache).with_context(cannot)?;
-            let is_used = vm::built_engine(&cache).is_some_and(|(used, _)| used == folder);
+            let is_used = vm::built_engines(&cache).next().is_some_and(|(used, _)| used == folder);
             let what = if is_used { "guests use it from now on" } else { "kept, not in use" };
             progress.say(&format!("{what}: {}", folder.display()));
             Ok(())

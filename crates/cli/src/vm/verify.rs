@@ -16,7 +16,7 @@ use sys::process::{end, fork_child};
 use vm::{Difference, Vm, VmOptions, first_difference};
 use workloads::{loads_and_provocations, probes};
 
-use super::{MachineArgs, VmContext};
+use super::{MachineArgs, VmContext, emulators};
 use crate::guests;
 use crate::output::{OutputArgs, show};
 use crate::run::workload;
@@ -27,12 +27,15 @@ use crate::{Failure, Result, wrong};
 const VERIFIED_LOAD: &str = "2ctx-mem";
 
 const EXAMPLES: &str = "\
-The cell cache is not used. Exit codes: 0 identical, 1 not identical.
+The cell cache is not used. Exit codes: 0 identical (with --emulators: ends alike),
+1 not.
 
 Examples:
   thrashlab vm verify machine=micro
   thrashlab vm verify machine=micro --boots 2  without the cache, too
   thrashlab vm verify machine=micro,cpus=4 --boots 2 --runs-per-boot 10
+  thrashlab vm verify machine=micro --emulators
+                                               does it end alike in every QEMU?
   thrashlab vm verify kernel=deb:linux-image-cloud-amd64 --load largewrite \\
       --probe exec";
 
@@ -68,15 +71,20 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs_per_boot: Option<u32>,
 
+    /// Run the cell once in every QEMU at hand (the engines, and with one virtual CPU the system's),
+    /// and compare how it ends instead of the bytes
+    #[arg(long, conflicts_with_all = ["boots", "runs_per_boot"])]
+    emulators: bool,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 /// Name of the cell; a part of its bytes.
-const RUN_ID: &str = "verify";
+pub(super) const RUN_ID: &str = "verify";
 /// A guest that writes nothing for this long counts as stuck.
-const SILENCE: Duration = Duration::from_secs(900);
+pub(super) const SILENCE: Duration = Duration::from_secs(900);
 
 struct VerifiedRun {
     boot: u32,
@@ -104,6 +112,9 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<()> {
     let cell = CellPlan::typed(profile, args.timing.changes, &settings).map_err(wrong)?;
     let context = args.machine.prepare()?;
     let spec = cell.spec(SubjectSpec::Vm(Box::new(context.spec.clone())), args.seed, 0, 0);
+    if args.emulators {
+        return emulators::compare(&context, &spec, args.json);
+    }
     let mut made = Vec::new();
     for boot in 1..=args.boots {
         let hosts = match args.runs_per_boot {
@@ -115,11 +126,14 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<()> {
     }
     let differences = differences(&made);
     let data = as_json(&context.spec, &made, &differences);
-    show(&document(&made, &differences).with_data(data), &OutputArgs::printed(args.json))?;
-    match differences.iter().all(Option::is_none) {
-        true => Ok(()),
-        false => Err(Failure::CheckFailed),
-    }
+    let is_same = differences.iter().all(Option::is_none);
+    show_verdict(&document(&made, &differences).with_data(data), args.json, is_same)
+}
+
+/// Prints the result. Fails when runs are not the same.
+pub(super) fn show_verdict(document: &Document<'_>, is_json: bool, is_same: bool) -> Result<()> {
+    show(document, &OutputArgs::printed(is_json))?;
+    if is_same { Ok(()) } else { Err(Failure::CheckFailed) }
 }
 
 /// The runs that continue from one boot, on a busy host or a quiet one.
@@ -141,7 +155,8 @@ fn runs_of_boot(
         Some(scratch) => Cache { snapshots: scratch.path().join("snapshots"), ..cache },
         None => cache,
     };
-    let options = VmOptions { cache, reuse_cells: false, silence: SILENCE, freeze: None };
+    let options =
+        VmOptions { cache, reuse_cells: false, silence: SILENCE, qemu: None, freeze: None };
     progress.say(&format!("{} with {}", machine.machine.name, machine.kernel));
     let vm = Vm::prepare(machine, &options, &|| waiter.stop_requested(), &mut |text| {
         progress.say(text);

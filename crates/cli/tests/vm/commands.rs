@@ -6,7 +6,8 @@ use crate::lab::Lab;
 
 #[test]
 fn verify_finds_the_same_bytes_also_on_a_busy_host() {
-    let Some(lab) = Lab::new("verify_finds_the_same_bytes_also_on_a_busy_host") else { return };
+    let name = "verify_finds_the_same_bytes_also_on_a_busy_host";
+    let Some(lab) = Lab::of_system(name) else { return };
     let machine = lab.machine();
     let times =
         ["--load", "cpuload", "--points", "1", "--interval", "200ms", "--json", "--boots", "2"];
@@ -15,6 +16,33 @@ fn verify_finds_the_same_bytes_also_on_a_busy_host() {
     let verdict: Value = serde_json::from_str(&finished.stdout).unwrap();
     assert_eq!(verdict["identical"], true, "{verdict}");
     assert_eq!(verdict["runs"].as_array().map(Vec::len), Some(4), "{verdict}");
+}
+
+#[test]
+fn verify_compares_how_a_cell_ends_in_every_qemu() {
+    let Some(lab) = Lab::with_engine("verify_compares_how_a_cell_ends_in_every_qemu") else {
+        return;
+    };
+    let times = ["--load", "noload", "--points", "1", "--interval", "200ms", "--emulators"];
+    let finished = lab.command(&[&["vm", "verify", &lab.machine(), "--json"][..], &times].concat());
+    finished.expect(0, &[]);
+    let verdict: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!(verdict["same_outcome"], true, "{verdict}");
+    let runs = verdict["runs"].as_array().unwrap();
+    assert!(runs.len() >= 2 && runs[0]["qemu"] != runs[1]["qemu"], "{verdict}");
+    assert!(
+        runs.iter().all(|run| run["outcome"] == "complete" && run["samples"] == 1),
+        "{verdict}"
+    );
+}
+
+#[test]
+fn one_qemu_has_nothing_to_be_compared_with() {
+    let Some(lab) = Lab::with_empty_cache("one_qemu_has_nothing_to_be_compared_with") else {
+        return;
+    };
+    let only = lab.command(&["vm", "verify", &lab.machine(), "--emulators"]);
+    only.expect(3, &["only one QEMU can run this machine", "vm engine build --qemu"]);
 }
 
 #[test]

@@ -26,8 +26,15 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    /// A test with the cache of all tests; `None`, which is noted, where no guest can run.
+    /// A test with the cache that has the engine, or without an engine as [`Self::of_system`].
     pub(crate) fn new(test: &str) -> Option<Self> {
+        let lab = Self::of_system(test)?;
+        Some(lab.in_engine().unwrap_or(lab))
+    }
+
+    /// A test with the system's QEMU, and the cache of all such tests; `None`, which is noted, where
+    /// no guest can run.
+    pub(crate) fn of_system(test: &str) -> Option<Self> {
         static KERNEL: OnceLock<Result<String, String>> = OnceLock::new();
         match KERNEL.get_or_init(kernel) {
             Ok(kernel) => Some(Self::of(kernel)),
@@ -40,7 +47,7 @@ impl Lab {
 
     /// A test with a cache of its own, which has the kernel and nothing else.
     pub(crate) fn with_empty_cache(test: &str) -> Option<Self> {
-        let mut lab = Self::new(test)?;
+        let mut lab = Self::of_system(test)?;
         let kernels = lab.kept("kernels");
         lab.cache = lab.fixture.path().join("cache");
         fs::create_dir_all(lab.cache.join("thrashlab")).unwrap();
@@ -48,19 +55,24 @@ impl Lab {
         Some(lab)
     }
 
-    /// A test with the cache that has the engine (`make test-engine`); `None`, which is noted, where
-    /// that has none.
+    /// A test with the cache that has the engine; `None`, which is noted, where that has none.
     pub(crate) fn with_engine(test: &str) -> Option<Self> {
-        let mut lab = Self::new(test)?;
-        let kernels = lab.kept("kernels");
-        lab.cache = Path::new(WORKSPACE).join("target/engine-cache");
-        if !lab.command(&["vm", "engine"]).stdout.contains("in use") {
-            skip(test, "the engine is not built: make test-engine");
-            return None;
+        let lab = Self::of_system(test)?.in_engine();
+        if lab.is_none() {
+            skip(test, "the engine could not be built here");
         }
+        lab
+    }
+
+    /// The same test with the cache that has the engine, if `make test` could build one.
+    fn in_engine(&self) -> Option<Self> {
+        static IS_BUILT: OnceLock<bool> = OnceLock::new();
+        let cache = Path::new(WORKSPACE).join("target/engine-cache");
+        let lab = Self { cache, ..Self::of(&self.kernel) };
+        let is_built = || lab.command(&["vm", "engine"]).stdout.contains("in use");
         // The first test does it.
-        let _ = symlink(kernels, lab.kept("kernels"));
-        Some(lab)
+        let _ = symlink(self.kept("kernels"), lab.kept("kernels"));
+        IS_BUILT.get_or_init(is_built).then_some(lab)
     }
 
     /// Another test with this one's cache.

@@ -15,7 +15,7 @@ fn files(lab: &Lab, arguments: &str) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn equal_seeds_give_equal_bytes_and_others_do_not() {
     const NAME: &str = "equal_seeds_give_equal_bytes_and_others_do_not";
-    let Some(lab) = Lab::new(NAME) else { return };
+    let Some(lab) = Lab::of_system(NAME) else { return };
     let alone = files(&lab, &format!("{ARGUMENTS} --no-cache --jobs 1"));
     assert_eq!(alone.len(), 4);
     let together = files(&lab.sibling(), &format!("{ARGUMENTS} --no-cache --jobs 2"));
