@@ -1,6 +1,7 @@
 //! `thrashlab vm`: the deterministic machine itself, apart from measurements.
 
 mod boot;
+mod disk;
 mod emulators;
 mod engine;
 mod kernels;
@@ -36,6 +37,8 @@ pub(crate) enum VmCommand {
     Machines(machines::MachinesArgs),
     /// Boot a machine once and report the result
     Boot(boot::BootArgs),
+    /// Measure the disk of a machine and compare it with its parameters
+    Disk(disk::DiskArgs),
     /// List the engines, patched QEMUs for several virtual CPUs, or build one
     Engine(engine::EngineArgs),
     /// Open a shell in a machine, with its disk at /work
@@ -93,6 +96,7 @@ pub(crate) fn vm(command: &VmCommand) -> Result<()> {
         VmCommand::Kernels(args) => kernels::kernels(args),
         VmCommand::Machines(args) => machines::machines(args),
         VmCommand::Boot(args) => boot::boot(args),
+        VmCommand::Disk(args) => disk::disk(args),
         VmCommand::Engine(args) => engine::engine(args),
         VmCommand::Shell(args) => shell::shell(args),
         VmCommand::Verify(args) => verify::verify(args),

@@ -25,6 +25,7 @@ const MOUNTS: [(&str, &str, &str); 4] = [
 pub fn main(argument: Option<&str>) -> ! {
     let outcome = match argument {
         Some(cell::COMMAND) => cell::run(),
+        Some(disk::credits::COMMAND) => disk::credits::run(),
         _ => boot(),
     };
     if let (Err(why), Ok(channel)) = (outcome, channel::Channel::open()) {
@@ -55,6 +56,9 @@ fn boot() -> Result<(), String> {
         Err(error) if setup.root.is_none() && has_no_network(&error) => {}
         switched => switched.map_err(at("switch the loopback device on"))?,
     }
+    if setup.then == Then::Disk {
+        return disk::measure::run(&setup.machine, &channel).map_err(at("measure the disk"));
+    }
     let files_at = if setup.root.is_some() { root::DISK_DIR } else { disk::WORK_DIR };
     disk::set_up(&setup.machine, files_at).map_err(at("set up the disk"))?;
     if let Some(root) = &setup.root {
@@ -67,9 +71,10 @@ fn boot() -> Result<(), String> {
             channel.say(&Notice::Resumed { gap_ns });
             let bytes = fw_cfg::read(CELL_FILE).map_err(at("read the cell"))?;
             let cell: Cell = serde_json::from_slice(&bytes).map_err(at("read the cell"))?;
+            disk::credits::start(&setup.machine.disk)?;
             cell::begin(&bytes, &cell, setup.root.as_ref())
         }
-        Then::Report => {
+        Then::Report | Then::Disk => {
             channel.say(&Notice::Ready);
             kernel_log::tell(&channel).map_err(at("read the kernel's log"))
         }
@@ -90,11 +95,7 @@ fn has_no_network(error: &io::Error) -> bool {
 fn load(file: &str, spec: &model::DiskSpec) -> Result<(), String> {
     let path = Path::new(MODULES_DIR).join(file);
     let bytes = fs::read(&path).map_err(at(format!("read module {file}")))?;
-    let arguments = match file {
-        "scsi_debug.ko" => disk::scsi_debug_arguments(spec),
-        _ => c"".to_owned(),
-    };
-    match init_module(&bytes, &arguments) {
+    match init_module(&bytes, &disk::module_arguments(file, spec)) {
         // Already in the kernel.
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(format!("load module {file}: {}", io::Error::from(error))),

@@ -21,8 +21,9 @@ mod shell;
 pub use applet::applet;
 pub use init::main;
 pub use protocol::{
-    BUSYBOX, CELL_FILE, CHANNEL_PORT, COMMAND, Cell, EXIT_PORT, MODULES_DIR, NOTICE, Notice,
-    OVERLAY_DIR, PAUSE_PORT, PROGRAM, ROOT_FILE, RootSetup, SETUP_FILE, Setup, Then,
+    BUSYBOX, CELL_FILE, CHANNEL_PORT, COMMAND, Cell, DiskFigure, DiskPattern, DiskPhase, EXIT_PORT,
+    MODULES_DIR, NOTICE, Notice, OVERLAY_DIR, PAUSE_PORT, PROGRAM, ROOT_FILE, RootSetup,
+    SETUP_FILE, Setup, Then, ZramFigure,
 };
 
 /// For `map_err`: names the step at which the guest cannot continue.

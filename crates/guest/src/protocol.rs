@@ -65,6 +65,8 @@ pub enum Then {
     Cell,
     /// Says that it is ready, and ends.
     Report,
+    /// Measures its disk instead of setting it up, and ends.
+    Disk,
     /// Runs an interactive shell on the console, and ends with it.
     Shell,
     /// Runs what comes on the console, without prompt and echo, and ends with it.
@@ -107,6 +109,10 @@ pub enum Notice {
         /// A kernel message.
         text: String,
     },
+    /// A pattern of requests to the disk.
+    Disk(DiskFigure),
+    /// Pages in compressed memory.
+    Zram(ZramFigure),
     /// The guest cannot continue, and why.
     Failed(String),
     /// The run has ended; what the agent printed if it died or refused.
@@ -114,6 +120,70 @@ pub enum Notice {
         /// The agent's last words.
         death: Option<String>,
     },
+}
+
+/// A pattern of requests to a disk: users transfer blocks, each one block at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskPattern {
+    /// Whether blocks are written.
+    pub is_write: bool,
+    /// Whether blocks are anywhere; else each follows the last one.
+    pub is_random: bool,
+    /// Size of a block.
+    pub block_bytes: u64,
+    /// How many users.
+    pub users: u32,
+}
+
+/// The state of a disk while it is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskPhase {
+    /// As it is at first.
+    Usual,
+    /// Until its credits are used up: the last figure is after that.
+    Draining,
+    /// Without credits.
+    WithoutCredits,
+}
+
+/// How a disk served a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskFigure {
+    /// The state of the disk.
+    pub phase: DiskPhase,
+    /// The pattern.
+    pub pattern: DiskPattern,
+    /// Blocks.
+    pub transferred: u64,
+    /// From the first request to the end of the last one, in virtual ns.
+    pub elapsed_ns: u64,
+    /// For how long all users together waited, in virtual ns.
+    pub waited_ns: u64,
+    /// For how long the guest's CPUs were idle, in virtual ns, counted in ticks.
+    pub idle_ns: u64,
+}
+
+impl DiskFigure {
+    /// Blocks per second.
+    pub fn per_s(&self) -> f64 {
+        self.transferred as f64 * 1e9 / self.elapsed_ns as f64
+    }
+}
+
+/// What compressed memory did with pages of random bytes, of half as many, and of zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZramFigure {
+    /// Pages of each of the three kinds.
+    pub pages_of_each: u64,
+    /// Pages kept as they are.
+    pub incompressible: u64,
+    /// Pages of which only one word is kept.
+    pub same_filled: u64,
+    /// Size of the others after compression.
+    pub compressed_bytes: u64,
+    /// Pages that were read back with another content.
+    pub unequal: u64,
 }
 
 /// First byte of a notice; a line of a run begins with `{`.

@@ -8,6 +8,7 @@ mod named;
 
 mod counters;
 pub mod description;
+mod disk;
 mod group;
 pub mod histogram;
 mod line;
@@ -24,6 +25,7 @@ pub mod units;
 pub mod whole_lines;
 
 pub use counters::{CounterSet, Name, Unavailable, Values};
+pub use disk::{BurstSpec, DiskDriver, DiskModel, DiskSpec, Service};
 pub use group::{GroupName, GroupSpec};
 pub use line::{
     CounterRecord, DeathRecord, Delivered, End, EndStatus, Environment, Header, Line, PassRecord,
@@ -31,7 +33,7 @@ pub use line::{
 };
 pub use line_text::LineError;
 pub use machine::{
-    Accel, DiskSpec, MachineSpec, MmuSpec, RootPlace, RootSpec, SandboxSpec, Schedule, VmSpec,
+    Accel, MachineSpec, MmuSpec, RootPlace, RootSpec, SandboxSpec, Schedule, VmSpec,
 };
 pub use manifest::{
     MANIFEST_SCHEMA, Manifest, ManifestAb, ManifestFactor, ManifestRun, ManifestSweep,

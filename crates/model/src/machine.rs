@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::disk::{BurstSpec, DiskDriver, DiskSpec};
 use crate::units::{exact_duration, exact_size};
+
+/// What a driver with an index of its pages needs for it, as a part of the disk.
+const SHARED_INDEX_PART: u64 = 128;
 
 /// A kernel in a machine, and where in it the loads run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -149,34 +153,17 @@ impl Schedule {
     }
 }
 
-/// A disk in the guest's memory, delayed by a virtual timer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct DiskSpec {
-    /// Its size in bytes.
-    pub size_bytes: u64,
-    /// Time of a read request in ns.
-    pub read_delay_ns: u64,
-    /// Time of a write request in ns.
-    pub write_delay_ns: u64,
-    /// `Some`: one request at a time, at most what the disk transfers in one delay at this many
-    /// bytes per second. `None`: concurrent requests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spindle_bytes_per_s: Option<u64>,
-}
-
-impl DiskSpec {
-    /// Whether reads and writes have different delays, which a driver cannot provide.
-    pub fn needs_mapper(&self) -> bool {
-        self.read_delay_ns != self.write_delay_ns
-    }
-}
-
 impl MachineSpec {
     /// The guest's memory in bytes, including the disk's store.
     pub fn ram_bytes(&self) -> u64 {
         self.memory_bytes
             .saturating_add(self.kernel_memory_bytes)
             .saturating_add(self.disk.size_bytes)
+            .saturating_add(match self.disk.driver() {
+                // The driver's index of its pages: 26 bytes a page.
+                DiskDriver::Shared => self.disk.size_bytes / SHARED_INDEX_PART,
+                _ => 0,
+            })
     }
 
     /// How many virtual CPUs it has.
@@ -190,6 +177,7 @@ impl MachineSpec {
         let switch = |on: Option<bool>| on.map(|on| if on { "on" } else { "off" }.to_owned());
         let read_delay = if disk.needs_mapper() { "disk.read_delay" } else { "disk.delay" };
         let write_delay = disk.needs_mapper().then(|| exact_duration(disk.write_delay_ns));
+        let burst = |value: fn(BurstSpec) -> u64| disk.burst.map(|burst| value(burst).to_string());
         let settings = [
             ("accel", Some(self.accel.name().to_owned())),
             ("mem", size(self.memory_bytes)),
@@ -199,7 +187,13 @@ impl MachineSpec {
             ("schedule", (!self.schedule.is_even()).then(|| self.schedule.name().to_owned())),
             ("swap", size(self.swap_bytes)),
             ("disk.size", size(disk.size_bytes)),
-            ("disk.rate", size(disk.spindle_bytes_per_s.unwrap_or(0))),
+            ("disk.model", disk.model.map(|model| model.name().to_owned())),
+            ("disk.rate", size(disk.rate_bytes_per_s.unwrap_or(0))),
+            ("disk.queue", disk.queue.map(|count| count.to_string())),
+            ("disk.iops", burst(|burst| burst.iops)),
+            ("disk.burst_iops", burst(|burst| burst.burst_iops)),
+            ("disk.burst_credits", burst(|burst| burst.credits)),
+            ("disk.compressor", disk.compressor.clone()),
             (read_delay, Some(exact_duration(disk.read_delay_ns))),
             ("disk.write_delay", write_delay),
             ("cmdline", Some(self.cmdline.clone()).filter(|text| !text.is_empty())),

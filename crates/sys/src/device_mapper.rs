@@ -23,6 +23,7 @@ const VERSION_AT: usize = 0;
 const DATA_SIZE_AT: usize = 12;
 const DATA_START_AT: usize = 16;
 const TARGET_COUNT_AT: usize = 20;
+const FLAGS_AT: usize = 28;
 const DEVICE_AT: usize = 40;
 const NAME_AT: usize = 48;
 /// Bytes of the name, with its NUL.
@@ -31,6 +32,9 @@ const NAME_BYTES: usize = 128;
 const TARGET_BYTES: usize = 40;
 const TARGET_NAME_BYTES: usize = 16;
 const SECTOR_BYTES: u64 = 512;
+/// Suspend, and leave the file system on the device alone.
+const DM_SUSPEND_FLAG: u32 = 1 << 1;
+const DM_SKIP_LOCKFS_FLAG: u32 = 1 << 10;
 
 /// The number of a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,13 +82,29 @@ pub fn create(name: &str, segments: &[Segment]) -> io::Result<DeviceNumber> {
     Ok(device_number(&reply))
 }
 
+/// Holds back new requests to a device, and waits for those under way. Fails when there is none of
+/// this name.
+pub fn suspend(name: &str) -> io::Result<()> {
+    let mut request = request(name, 0, &[])?;
+    put(&mut request, FLAGS_AT, &(DM_SUSPEND_FLAG | DM_SKIP_LOCKFS_FLAG).to_ne_bytes());
+    send(DM_DEV_SUSPEND, request).map(drop)
+}
+
+/// Lets requests to a suspended device pass. Fails when there is none of this name.
+pub fn resume(name: &str) -> io::Result<()> {
+    call(DM_DEV_SUSPEND, name, 0, &[]).map(drop)
+}
+
 /// Removes a device. Fails when there is none of this name, or it is in use.
 pub fn remove(name: &str) -> io::Result<()> {
     call(DM_DEV_REMOVE, name, 0, &[]).map(drop)
 }
 
 fn call(operation: u32, name: &str, target_count: u32, data: &[u8]) -> io::Result<Vec<u8>> {
-    let mut request = request(name, target_count, data)?;
+    send(operation, request(name, target_count, data)?)
+}
+
+fn send(operation: u32, mut request: Vec<u8>) -> io::Result<Vec<u8>> {
     let control = File::options().read(true).write(true).open(CONTROL).map_err(|error| {
         io::Error::new(error.kind(), format!("{CONTROL}: {error}; is dm_mod loaded?"))
     })?;

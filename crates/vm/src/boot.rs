@@ -20,7 +20,7 @@ use crate::guest_root::{self, GuestRoot};
 use crate::initramfs::{RootFile, archive};
 use crate::qemu::{INITRAMFS, KERNEL, MEMORY, Qemu, Start, THIS_PROGRAM, ram_bytes};
 use crate::qmp::Event;
-use crate::{MODULES, Result, Stop, VmError};
+use crate::{Result, Stop, VmError, disk};
 
 pub(crate) struct Parts {
     pub(crate) qemu: Qemu,
@@ -50,16 +50,16 @@ impl Parts {
             }
             other => VmError::Kernel(other),
         })?;
-        let mut wanted = MODULES.to_vec();
-        wanted.extend(machine.disk.needs_mapper().then_some("dm-delay"));
-        wanted.extend(root.map(|_| guest_root::MODULE));
-        let found = match kernel.modules(&wanted) {
-            Err(_) if root.is_some_and(|root| !root.needs_module()) => {
-                wanted.pop();
-                kernel.modules(&wanted)
-            }
-            found => found,
-        }?;
+        let (mut wanted, optional) = disk::modules(&machine.disk);
+        let has_optional_root = root.is_some_and(|root| !root.needs_module());
+        wanted.extend(root.filter(|root| root.needs_module()).map(|_| guest_root::MODULE));
+        let mut optional: Vec<&str> = optional.into_iter().collect();
+        optional.extend(has_optional_root.then_some(guest_root::MODULE));
+        let all = |optional: &[&str]| kernel.modules(&[&wanted[..], optional].concat());
+        let found = all(&optional).or_else(|_| {
+            optional.retain(|name| kernel.modules(&[name]).is_ok());
+            all(&optional)
+        })?;
         let named = |module: kernels::Module| (format!("{}.ko", module.name), module.bytes);
         let modules: Vec<(String, Vec<u8>)> = found.into_iter().map(named).collect();
         let initramfs = archive(&program()?, &modules, extra, root.is_some());

@@ -9,6 +9,8 @@
 //! outlives the process.
 
 mod boot;
+mod disk;
+mod disk_check;
 mod engine;
 mod guest_process;
 mod guest_root;
@@ -36,7 +38,9 @@ use model::{DeathRecord, EndStatus, Environment, Line, Schedule, Spec, VmSpec};
 use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
+pub use disk_check::{CreditRow, DiskReport, DiskRow, DiskVerdict, ZramRow, measure_disk};
 pub use engine::{ENGINE_RELEASES, EngineBuild, EngineRelease, built as built_engines};
+pub use guest::{DiskFigure, DiskPattern, DiskPhase, ZramFigure};
 pub use machine::{
     DEFAULT, NAMED, VmRequest, load, parse_description, parse_request, parse_settings, request,
 };

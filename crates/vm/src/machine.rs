@@ -4,9 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use model::units::{parse_duration_ns, parse_size_bytes};
+use model::units::parse_size_bytes;
 use model::{Accel, MachineSpec, RootPlace, RootSpec, SandboxSpec, Schedule};
 use subject::Limits;
+
+use crate::disk;
 
 /// The machines that ship: name and description.
 pub const NAMED: [(&str, &str); 3] = [
@@ -18,7 +20,6 @@ pub const NAMED: [(&str, &str); 3] = [
 pub const DEFAULT: &str = "p2-350";
 const SUFFIX: &str = ".toml";
 const SMALLEST_MEMORY_BYTES: u64 = 16 << 20;
-const SMALLEST_FILES_BYTES: u64 = 16 << 20;
 /// Most virtual CPUs.
 const MOST_CPUS: u8 = 8;
 /// 2^10 ns per instruction, QEMU's limit.
@@ -52,13 +53,23 @@ pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
     let name = last("machine").map_or(DEFAULT, |(_, value)| value.as_str());
     let VmRequest { mut machine, profile, .. } = load(name)?;
     let mut limits: Option<Limits> = None;
-    if let Some((name, value)) = last("cpus") {
+    // What others build on: sandboxes on CPUs, parameters of the disk on its model.
+    for (name, value) in ["cpus", disk::MODEL].into_iter().filter_map(last) {
         set(&mut machine, name, value)?;
     }
     let cpus = f64::from(machine.cpu_count());
     for (name, value) in pairs {
         match (name.as_str(), name.strip_prefix("sandbox.")) {
-            ("machine" | "kernel" | "overlay" | "root" | "root.files" | "root.changes", _) => {}
+            (
+                "machine"
+                | "kernel"
+                | "overlay"
+                | "root"
+                | "root.files"
+                | "root.changes"
+                | disk::MODEL,
+                _,
+            ) => {}
             (_, Some(limit)) => {
                 let limits = limits.get_or_insert_default();
                 limits.set(limit, value, cpus).map_err(|why| format!("{name}: {why}"))?;
@@ -140,6 +151,8 @@ pub fn parse_description(name: &str, text: &str) -> Result<VmRequest, String> {
     };
     let mut pairs = Vec::new();
     flatten("", &table, &mut pairs)?;
+    // The others change its parameters.
+    pairs.sort_by_key(|(key, _)| key != disk::MODEL);
     for (key, value) in &pairs {
         set(&mut machine, key, value)?;
     }
@@ -173,7 +186,6 @@ fn flatten(
 fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> {
     let failed = |why: String| format!("{key}: {why}");
     let size = || parse_size_bytes(value).map_err(failed);
-    let time = || parse_duration_ns(value).map_err(failed);
     let one_of = |known: &[&str]| match known.contains(&value) {
         true => Ok(Some(value.to_owned())),
         false => Err(failed(format!("choose from {}", known.join(", ")))),
@@ -205,14 +217,6 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
         }
         "schedule" => machine.schedule = Schedule::named(value).map_err(failed)?,
         "swap" => machine.swap_bytes = size()?,
-        "disk.size" => machine.disk.size_bytes = size()?,
-        "disk.delay" => {
-            machine.disk.read_delay_ns = time()?;
-            machine.disk.write_delay_ns = time()?;
-        }
-        "disk.read_delay" => machine.disk.read_delay_ns = time()?,
-        "disk.write_delay" => machine.disk.write_delay_ns = time()?,
-        "disk.rate" => machine.disk.spindle_bytes_per_s = Some(size()?).filter(|rate| *rate > 0),
         "cmdline" => machine.cmdline = value.to_owned(),
         "thp" => machine.thp = one_of(&["always", "madvise", "never"])?,
         "thp_defrag" => {
@@ -221,6 +225,7 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
         }
         "lru_gen" => machine.lru_gen = switch()?,
         "zswap" => machine.zswap = switch()?,
+        _ if disk::set(&mut machine.disk, key, value)? => {}
         _ => match key.strip_prefix("sysctl.") {
             Some(name) if name.split('.').all(|part| !part.is_empty() && !part.contains('/')) => {
                 machine.sysctls.insert(name.to_owned(), value.to_owned());
@@ -232,12 +237,8 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
 }
 
 fn check(machine: &MachineSpec) -> Result<(), String> {
-    let disk = &machine.disk;
     if machine.memory_bytes < SMALLEST_MEMORY_BYTES {
         return Err("mem: a machine has at least 16M".to_owned());
-    }
-    if disk.size_bytes < machine.swap_bytes.saturating_add(SMALLEST_FILES_BYTES) {
-        return Err("disk.size: the disk holds the swap area and at least 16M of files".to_owned());
     }
     let has_turns = machine.cpu_count() > 1 && machine.accel == Accel::Tcg;
     if machine.schedule == Schedule::Seed && !has_turns {
@@ -246,17 +247,7 @@ fn check(machine: &MachineSpec) -> Result<(), String> {
                 .to_owned(),
         );
     }
-    if disk.read_delay_ns != disk.write_delay_ns {
-        if disk.spindle_bytes_per_s.is_some() {
-            return Err("disk.rate: a disk with a rate has one delay, disk.delay".to_owned());
-        }
-        if [disk.read_delay_ns, disk.write_delay_ns].iter().any(|delay| delay % 1_000_000 != 0) {
-            return Err("disk.read_delay, disk.write_delay: whole milliseconds, where they are \
-                        not the same"
-                .to_owned());
-        }
-    }
-    Ok(())
+    disk::check(&machine.disk, machine.swap_bytes)
 }
 
 #[cfg(test)]
@@ -281,7 +272,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(request.machine.memory_bytes, 128 << 20);
-        assert_eq!(request.machine.disk.spindle_bytes_per_s, None);
+        assert_eq!(request.machine.disk.rate_bytes_per_s, None);
         assert_eq!(request.machine.disk.write_delay_ns, 4_000_000);
         assert_eq!(request.machine.lru_gen, Some(true));
         assert_eq!(request.machine.thp_defrag.as_deref(), Some("madvise"));
@@ -303,6 +294,10 @@ mod tests {
             "disk.rate=0,disk.read_delay=1ms,disk.write_delay=4ms,cmdline=quiet a,b",
             "disk.delay=1500us,thp=never,thp_defrag=defer+madvise,lru_gen=off,zswap=on",
             "sysctl.vm.swappiness=10,sysctl.kernel.x=a,b",
+            "disk.model=ssd",
+            "disk.model=nvme,disk.queue=7,disk.delay=2ms,disk.rate=20M",
+            "disk.model=cloud,disk.iops=50,disk.burst_credits=900",
+            "disk.model=zram,disk.compressor=lz4,disk.rate=0",
         ] {
             for (name, _) in NAMED {
                 let asked = parse_request(&format!("machine={name},{changes}"));

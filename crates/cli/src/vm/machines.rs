@@ -62,7 +62,7 @@ fn row(description: &VmRequest) -> [String; 9] {
         (read, write) => format!("{} / {}", format_duration(read), format_duration(write)),
     };
     let rate = disk
-        .spindle_bytes_per_s
+        .rate_bytes_per_s
         .map_or_else(|| "-".to_owned(), |rate| format!("{}/s", format_size(rate)));
     [
         machine.name.clone(),

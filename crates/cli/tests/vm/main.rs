@@ -18,6 +18,7 @@ mod broken;
 mod busy;
 mod cells;
 mod commands;
+mod disks;
 mod doctor;
 mod engine;
 mod experiments;

@@ -127,7 +127,8 @@ impl Quantity {
             "mem" | "sandbox.mem" | "kernel_mem" | "swap" | "disk.size" | "disk.rate" | "high"
             | "sandbox.high" | "max" => (Form::Size, PAGE_BYTES),
             "cpus" | "sandbox.cpus" => (Form::Number, number_quantum(range)),
-            "pids" | "sandbox.pids" | "shift" => (Form::Count, 1.0),
+            "pids" | "sandbox.pids" | "shift" | "disk.queue" | "disk.iops" | "disk.burst_iops"
+            | "disk.burst_credits" => (Form::Count, 1.0),
             "disk.delay" => (Form::Duration, US_NS),
             "disk.read_delay" | "disk.write_delay" => (Form::Duration, MS_NS),
             _ if name.starts_with("sysctl.") => (Form::Count, 1.0),

@@ -8,6 +8,8 @@ use super::Files;
 /// Timing profiles that the command names itself.
 const OWN_PROFILES: [&str; 3] = ["quick", "classic", "custom"];
 
+const DISK_MODEL: &str = "disk.model";
+
 /// The settings after `vm:`: a machine of `machines` by name with its changes, else a file.
 pub(super) fn settings(
     vm: &VmSpec,
@@ -36,10 +38,16 @@ pub(super) fn settings(
 fn changes(base: &MachineSpec, machine: &MachineSpec) -> Option<Vec<(String, String)>> {
     let (before, after) = (base.settings(), machine.settings());
     // The kernel's own value cannot be set; delays of disks replace each other.
-    if before.keys().any(|name| !after.contains_key(name) && !name.starts_with("disk.")) {
+    let is_delay = |name: &str| name.starts_with("disk.") && name.ends_with("delay");
+    if before.keys().any(|name| !after.contains_key(name) && !is_delay(name)) {
         return None;
     }
-    let changed = after.into_iter().filter(|(name, value)| before.get(name) != Some(value));
+    // A model sets the others.
+    let has_other_model = before.get(DISK_MODEL) != after.get(DISK_MODEL);
+    let changed = after.into_iter().filter(|(name, value)| {
+        before.get(name) != Some(value)
+            || has_other_model && name.starts_with("disk.") && name != "disk.size"
+    });
     let changed: Vec<(String, String)> = changed.collect();
     // A comma must not separate settings.
     let is_plain = |piece: &str| !piece.is_empty() && !piece.contains('=');
@@ -85,7 +93,8 @@ mod tests {
                 size_bytes: 112 << 20,
                 read_delay_ns: 2_000_000,
                 write_delay_ns: 2_000_000,
-                spindle_bytes_per_s: Some(20 << 20),
+                rate_bytes_per_s: Some(20 << 20),
+                ..DiskSpec::default()
             },
             swap_bytes: 48 << 20,
             cmdline: String::new(),
@@ -111,7 +120,7 @@ mod tests {
         assert_eq!(typed(machine.clone(), base()).0, "machine=micro,kernel=host");
         machine.memory_bytes = 40 << 20;
         machine.disk.write_delay_ns = 9_000_000;
-        machine.disk.spindle_bytes_per_s = None;
+        machine.disk.rate_bytes_per_s = None;
         machine.sysctls.insert("vm.swappiness".to_owned(), "10".to_owned());
         let (text, files) = typed(machine, base());
         assert_eq!(
@@ -120,6 +129,19 @@ mod tests {
              sysctl.vm.swappiness=10,kernel=host"
         );
         assert!(files.is_empty());
+    }
+
+    #[test]
+    fn a_model_of_a_disk_is_named_with_all_that_it_could_change() {
+        let mut machine = base();
+        machine.disk.model = Some(model::DiskModel::Ssd);
+        machine.disk.queue = Some(8);
+        // The delay is that of the machine, and not that of the model.
+        assert_eq!(
+            typed(machine.clone(), base()).0,
+            "machine=micro,disk.delay=2ms,disk.model=ssd,disk.queue=8,disk.rate=20M,kernel=host"
+        );
+        assert_eq!(typed(base(), machine).0, "machine=micro.toml,kernel=host", "no model");
     }
 
     #[test]
