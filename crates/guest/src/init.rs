@@ -48,6 +48,12 @@ fn boot() -> Result<(), String> {
     let bytes = fw_cfg::read(SETUP_FILE).map_err(at("read the setup"))?;
     let setup: Setup = serde_json::from_slice(&bytes).map_err(at("read the setup"))?;
     sethostname(setup.machine.name.as_bytes()).map_err(at("set the host name"))?;
+    let nodes = setup.machine.nodes;
+    if let Some(nodes) = nodes {
+        settings::check_nodes(nodes)?;
+        // The store of the disk alone would fill the first of them.
+        sys::memory::interleave(nodes).map_err(at("use all NUMA nodes"))?;
+    }
     for file in &setup.modules {
         load(file, &setup.machine.disk)?;
     }
@@ -63,6 +69,9 @@ fn boot() -> Result<(), String> {
     disk::set_up(&setup.machine, files_at).map_err(at("set up the disk"))?;
     if let Some(root) = &setup.root {
         root::enter(root, &setup.machine.name)?;
+    }
+    if nodes.is_some() {
+        sys::memory::interleave(1).map_err(at("use the nearest NUMA node"))?;
     }
     settings::apply(&setup.machine)?;
     match setup.then {

@@ -10,6 +10,9 @@ use crate::at;
 /// A task blocked for this many virtual s is hung; the kernel panics, and the run ends.
 const LOST_TASK_S: &str = "1800";
 
+/// Where a kernel with NUMA has a folder for each node.
+const NODES: &str = "/sys/devices/system/node";
+
 /// Applies all settings. Fails when the kernel lacks one or refuses its value, with the file.
 pub(crate) fn apply(machine: &MachineSpec) -> Result<(), String> {
     for (name, value) in [("hung_task_timeout_secs", LOST_TASK_S), ("hung_task_panic", "1")] {
@@ -24,6 +27,20 @@ pub(crate) fn apply(machine: &MachineSpec) -> Result<(), String> {
         fs::write(&path, value).map_err(at(format!("write {value:?} to {shown}")))?;
     }
     Ok(())
+}
+
+/// Fails if the kernel does not use the machine's NUMA nodes.
+pub(crate) fn check_nodes(wanted: u8) -> Result<(), String> {
+    let entries = fs::read_dir(NODES).into_iter().flatten().flatten();
+    let is_node = |name: &str| name.strip_prefix("node").is_some_and(|it| it.parse::<u8>().is_ok());
+    let found = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_node)).count();
+    match found == usize::from(wanted) {
+        true => Ok(()),
+        false => Err(format!(
+            "this kernel has {found} NUMA nodes in {NODES}, not the {wanted} of the machine; it \
+             needs CONFIG_NUMA and CONFIG_X86_64_ACPI_NUMA, and no numa=off"
+        )),
+    }
 }
 
 fn files(machine: &MachineSpec) -> Vec<(PathBuf, &str)> {

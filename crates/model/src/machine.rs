@@ -44,6 +44,9 @@ pub struct MachineSpec {
     /// Number of virtual CPUs; `None` = one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u8>,
+    /// Number of NUMA nodes, each with an equal part of the CPUs and of memory; `None` = one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u8>,
     /// When virtual CPUs take turns.
     #[serde(default, skip_serializing_if = "Schedule::is_even")]
     pub schedule: Schedule,
@@ -171,6 +174,11 @@ impl MachineSpec {
         self.cpus.unwrap_or(1)
     }
 
+    /// How many NUMA nodes it has.
+    pub fn node_count(&self) -> u8 {
+        self.nodes.unwrap_or(1)
+    }
+
     /// Its settings as typed after `vm:` (`docs/vm.md`), without the kernel's defaults.
     pub fn settings(&self) -> BTreeMap<String, String> {
         let (disk, size) = (&self.disk, |bytes| Some(exact_size(bytes)));
@@ -184,6 +192,7 @@ impl MachineSpec {
             ("kernel_mem", size(self.kernel_memory_bytes)),
             ("shift", Some(self.icount_shift.to_string())),
             ("cpus", self.cpus.map(|count| count.to_string())),
+            ("nodes", self.nodes.map(|count| count.to_string())),
             ("schedule", (!self.schedule.is_even()).then(|| self.schedule.name().to_owned())),
             ("swap", size(self.swap_bytes)),
             ("disk.size", size(disk.size_bytes)),

@@ -8,6 +8,11 @@ use std::ptr::NonNull;
 
 use rustix::mm::{MlockAllFlags, mlockall, munlockall};
 
+use crate::done;
+
+/// Size of a mask of 64 nodes, of which the kernel reads one bit fewer (`mm/mempolicy.c`).
+pub(crate) const MASK_BITS: libc::c_ulong = 64 + 1;
+
 /// A private or shared mapping, unmapped when dropped. Access is volatile: no touch is optimised
 /// away, and no reference aliases bytes that another process changes.
 #[derive(Debug)]
@@ -181,6 +186,24 @@ pub fn lock_all() -> io::Result<()> {
     Mapping::map(ROOM_BYTES, libc::PROT_NONE, flags, -1).map(drop).inspect_err(|_| {
         let _ = munlockall();
     })
+}
+
+/// Has NUMA nodes from 0 to `nodes` − 1 provide the memory that this thread allocates from now on, or
+/// the kernel for it, in turn (`set_mempolicy(2)`); with one, the nearest node provides it. Fails for
+/// more than 63, or nodes that do not exist.
+pub fn interleave(nodes: u8) -> io::Result<()> {
+    if nodes <= 1 {
+        return set_policy(libc::MPOL_DEFAULT, 0);
+    }
+    let beyond = || io::Error::new(io::ErrorKind::InvalidInput, "more than 63 nodes");
+    let first_beyond = 1_u64.checked_shl(u32::from(nodes)).ok_or_else(beyond)?;
+    set_policy(libc::MPOL_INTERLEAVE, first_beyond - 1)
+}
+
+fn set_policy(mode: libc::c_int, nodes: u64) -> io::Result<()> {
+    let mask = if nodes == 0 { std::ptr::null() } else { std::ptr::from_ref(&nodes) };
+    // SAFETY: the kernel reads the mask, whose bits it is told, and keeps no reference.
+    done(unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, mask, MASK_BITS) as libc::c_int })
 }
 
 #[cfg(test)]

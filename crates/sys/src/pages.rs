@@ -4,10 +4,7 @@ use std::io;
 use std::ops::Range;
 
 use crate::done;
-use crate::memory::{Advice, Mapping, Placement};
-
-/// Size of a mask of 64 nodes for `mbind`, which reads one bit fewer (`mm/mempolicy.c`).
-const MASK_BITS: libc::c_ulong = 64 + 1;
+use crate::memory::{Advice, MASK_BITS, Mapping, Placement};
 
 impl Mapping {
     /// Maps anonymous memory without reserving swap (`MAP_NORESERVE`), or with `huge` reserved huge

@@ -22,6 +22,8 @@ const SUFFIX: &str = ".toml";
 const SMALLEST_MEMORY_BYTES: u64 = 16 << 20;
 /// Most virtual CPUs.
 const MOST_CPUS: u8 = 8;
+/// Most NUMA nodes.
+const MOST_NODES: u8 = 4;
 /// 2^10 ns per instruction, QEMU's limit.
 const LARGEST_SHIFT: u8 = 10;
 
@@ -195,6 +197,12 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
         "off" | "false" | "0" => Ok(Some(false)),
         _ => Err(failed("on or off".to_owned())),
     };
+    // One is what a machine has by default.
+    let count = |most: u8| {
+        let count = value.parse().ok().filter(|count| (1..=most).contains(count));
+        let count = count.ok_or_else(|| failed(format!("a number from 1 to {most}")));
+        count.map(|count| (count > 1).then_some(count))
+    };
     match key {
         "accel" => {
             machine.accel = match value {
@@ -210,11 +218,8 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
             machine.icount_shift =
                 shift.ok_or_else(|| failed(format!("a number from 0 to {LARGEST_SHIFT}")))?;
         }
-        "cpus" => {
-            let count = value.parse().ok().filter(|count| (1..=MOST_CPUS).contains(count));
-            let count = count.ok_or_else(|| failed(format!("a number from 1 to {MOST_CPUS}")))?;
-            machine.cpus = Some(count).filter(|count| *count > 1);
-        }
+        "cpus" => machine.cpus = count(MOST_CPUS)?,
+        "nodes" => machine.nodes = count(MOST_NODES)?,
         "schedule" => machine.schedule = Schedule::named(value).map_err(failed)?,
         "swap" => machine.swap_bytes = size()?,
         "cmdline" => machine.cmdline = value.to_owned(),
@@ -246,6 +251,16 @@ fn check(machine: &MachineSpec) -> Result<(), String> {
             "schedule=seed: only several virtual CPUs of accel=tcg take turns: cpus=2, too"
                 .to_owned(),
         );
+    }
+    let (cpus, nodes) = (machine.cpu_count(), machine.node_count());
+    if !cpus.is_multiple_of(nodes) {
+        return Err(format!(
+            "nodes={nodes}: a machine's NUMA nodes have equally many virtual CPUs, which {cpus} in \
+             all do not allow; cpus={nodes} does"
+        ));
+    }
+    if nodes > 1 && machine.accel == Accel::Kvm {
+        return Err("nodes: a machine of accel=kvm has one NUMA node".to_owned());
     }
     disk::check(&machine.disk, machine.swap_bytes)
 }
@@ -291,6 +306,7 @@ mod tests {
     fn settings_of_a_machine_make_it_again() {
         for changes in [
             "mem=100000K,shift=5,accel=kvm,swap=20M",
+            "cpus=8,nodes=4,schedule=seed",
             "disk.rate=0,disk.read_delay=1ms,disk.write_delay=4ms,cmdline=quiet a,b",
             "disk.delay=1500us,thp=never,thp_defrag=defer+madvise,lru_gen=off,zswap=on",
             "sysctl.vm.swappiness=10,sysctl.kernel.x=a,b",
@@ -321,6 +337,11 @@ mod tests {
             ("sandbox.cpus=0.5", "sandbox.mem"),
             ("shift=11", "from 0 to 10"),
             ("mem", "NAME=VALUE"),
+            ("cpus=9", "from 1 to 8"),
+            ("cpus=8,nodes=5", "from 1 to 4"),
+            ("nodes=2", "cpus=2"),
+            ("cpus=3,nodes=2", "cpus=2"),
+            ("cpus=2,nodes=2,accel=kvm", "one NUMA node"),
             ("root=debian:99", "not a suite"),
             ("root=x,root.files=cloud", "disk, memory"),
             ("root.changes=disk", "root=NAME"),

@@ -135,25 +135,75 @@ pub(crate) fn machine_arguments(
         }
         Accel::Kvm => "-accel kvm -cpu host".to_owned(),
     };
+    let nodes = nodes(machine);
+    let (sockets, memory) = match &nodes[..] {
+        [_] => (String::new(), ",memory-backend=ram"),
+        // A core's siblings are on its node.
+        nodes => (format!(",sockets={}", nodes.len()), ""),
+    };
     let fixed = format!(
-        "{processor} -rtc base=2020-01-01,clock=vm -seed 1 -smp {} -no-user-config -nodefaults \
-         -display none -no-reboot -action panic=pause -machine pc,memory-backend=ram \
+        "{processor} -rtc base=2020-01-01,clock=vm -seed 1 -smp {}{sockets} -no-user-config \
+         -nodefaults -display none -no-reboot -action panic=pause -machine pc{memory} \
          -device pvpanic,ioport={PAUSE_PORT} \
          -device isa-debugcon,iobase={CHANNEL_PORT:#x},chardev=channel \
          -device isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04 \
-         -serial chardev:console -m {}B -append",
+         -serial chardev:console -m {}B{} -append",
         machine.cpu_count(),
-        ram_bytes(machine)
+        ram_bytes(machine),
+        nodes.iter().filter_map(Node::argument).collect::<String>(),
     );
     // Only the last argument contains spaces.
     fixed.split(' ').map(str::to_owned).chain([command_line(machine)]).collect()
 }
 
+/// A NUMA node: a range of CPUs, and a part of the memory file.
+struct Node {
+    /// Its number, if it is not the only one.
+    number: Option<u8>,
+    first_cpu: u8,
+    last_cpu: u8,
+    offset_bytes: u64,
+    size_bytes: u64,
+}
+
+impl Node {
+    /// The name of its memory.
+    fn memory(&self) -> String {
+        self.number.map_or("ram".to_owned(), |number| format!("ram{number}"))
+    }
+
+    /// The arguments of a node with others beside it, with a blank before them.
+    fn argument(&self) -> Option<String> {
+        let Self { number, first_cpu, last_cpu, .. } = self;
+        let (number, memory) = ((*number)?, self.memory());
+        Some(format!(" -numa node,nodeid={number},cpus={first_cpu}-{last_cpu},memdev={memory}"))
+    }
+}
+
+fn nodes(machine: &MachineSpec) -> Vec<Node> {
+    let count = machine.node_count();
+    let cpus = machine.cpu_count() / count;
+    let size_bytes = ram_bytes(machine) / u64::from(count);
+    let node = |number| Node {
+        number: (count > 1).then_some(number),
+        first_cpu: number * cpus,
+        last_cpu: (number + 1) * cpus - 1,
+        offset_bytes: u64::from(number) * size_bytes,
+        size_bytes,
+    };
+    (0..count).map(node).collect()
+}
+
 /// The machine's memory plus this program, whose pages in the root a guest cannot evict
-/// (`Documentation/filesystems/ramfs-rootfs-initramfs.rst`).
+/// (`Documentation/filesystems/ramfs-rootfs-initramfs.rst`). Each
+/// node has an equal part of whole MiB.
 pub(crate) fn ram_bytes(machine: &MachineSpec) -> u64 {
     let program_bytes = fs::metadata(THIS_PROGRAM).map_or(0, |program| program.len());
-    machine.ram_bytes().saturating_add(program_bytes.next_multiple_of(1 << 20))
+    let bytes = machine.ram_bytes().saturating_add(program_bytes.next_multiple_of(1 << 20));
+    match machine.nodes {
+        None => bytes,
+        Some(count) => bytes.checked_next_multiple_of(u64::from(count) << 20).unwrap_or(bytes),
+    }
 }
 
 fn command_line(machine: &MachineSpec) -> String {
@@ -176,19 +226,26 @@ pub(crate) fn file_arguments(
     let path = |name: &str| folder.join(name).display().to_string();
     let memory = path(MEMORY).replace(',', ",,");
     let share = if matches!(start, Start::Restore { .. }) { "off" } else { "on" };
-    let ram = ram_bytes(machine);
-    let arguments = [
-        (
-            "-object",
-            format!("memory-backend-file,id=ram,size={ram}B,mem-path={memory},share={share}"),
-        ),
+    let backends = nodes(machine).into_iter().map(|node| {
+        let (id, size_bytes) = (node.memory(), node.size_bytes);
+        // Before QEMU 8.1 there is no offset.
+        let offset = match node.offset_bytes {
+            0 => String::new(),
+            bytes => format!(",offset={bytes}"),
+        };
+        let backend = format!(
+            "memory-backend-file,id={id},size={size_bytes}B,mem-path={memory}{offset},share={share}"
+        );
+        ("-object", backend)
+    });
+    let others = [
         ("-kernel", path(KERNEL)),
         ("-initrd", path(INITRAMFS)),
         ("-fw_cfg", format!("name={SETUP_FILE},file={}", path_of(setup))),
         ("-fw_cfg", format!("name={CELL_FILE},file={}", path_of(cell))),
         ("-chardev", format!("file,id=channel,path={}", path_of(channel))),
     ];
-    arguments.into_iter().flat_map(|(name, value)| [name.to_owned(), value]).collect()
+    backends.chain(others).flat_map(|(name, value)| [name.to_owned(), value]).collect()
 }
 
 #[cfg(test)]
@@ -250,6 +307,34 @@ mod tests {
         assert!(arguments.contains(" -smp 4 "), "{arguments}");
         let boot = machine_arguments(&machine, Start::Boot { terminal: None }, true).join(" ");
         assert!(boot.contains("shift=3,sleep=off,exact=on -cpu"), "{boot}");
+    }
+
+    #[test]
+    fn nodes_divide_cpus_and_the_memory_file() {
+        let mut machine = crate::machine::load("micro").unwrap().machine;
+        (machine.cpus, machine.nodes) = (Some(4), Some(2));
+        let start = Start::Restore { schedule: None };
+        let arguments = machine_arguments(&machine, start, true).join(" ");
+        let half_bytes = ram_bytes(&machine) / 2;
+        assert_eq!(half_bytes % (1 << 20), 0);
+        for expected in [
+            "-smp 4,sockets=2 ",
+            "-machine pc -device",
+            " -numa node,nodeid=0,cpus=0-1,memdev=ram0 -numa node,nodeid=1,cpus=2-3,memdev=ram1 ",
+            &format!("-m {}B ", 2 * half_bytes),
+        ] {
+            assert!(arguments.contains(expected), "{expected}: {arguments}");
+        }
+        let file = File::open("/dev/null").unwrap();
+        let files = file_arguments(&machine, start, Path::new("/x"), [&file; 3]);
+        let object = |node: u64, offset: String| {
+            format!(
+                "memory-backend-file,id=ram{node},size={half_bytes}B,mem-path=/x/memory{offset},\
+                 share=off"
+            )
+        };
+        assert_eq!(files[1], object(0, String::new()));
+        assert_eq!(files[3], object(1, format!(",offset={half_bytes}")));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub(crate) mod memory_high;
 pub(crate) mod minor_faults;
 pub(crate) mod numa_hinting;
 pub(crate) mod page_tables;
+mod pinned;
 pub(crate) mod proactive_eviction;
 pub(crate) mod shootdown;
 pub(crate) mod swap_thrash;

@@ -1,10 +1,12 @@
 //! `provoke-numa-hinting`: memory on another node is touched, which the kernel unmaps and moves.
 
+use std::path::Path;
 use std::{fs, io};
 
+use rustix::thread::sched_getcpu;
 use sys::memory::{Mapping, Placement};
 
-use super::{OPERATIONS, counted, provocation};
+use super::{OPERATIONS, counted, pinned, provocation};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
 
 /// The nodes with memory, such as `0-1`.
@@ -15,6 +17,7 @@ const WARM_NS: u64 = 1_000_000_000;
 
 pub(crate) const LOAD: Workload = Workload {
     name: "provoke-numa-hinting",
+    version: 2,
     about: "touch memory that the kernel wants on another node (at 0 it may not move)",
     is_warm: |progress| progress.elapsed_ns >= WARM_NS && progress.since_start(OPERATIONS) > 0,
     ..provocation(plan, work)
@@ -30,6 +33,8 @@ fn plan(setting: &Setting) -> Result<Plan, String> {
 fn work(worker: &Worker<'_>) -> Endless {
     let [touched, balanced] =
         ["touched_bytes", "balanced_bytes"].map(|name| worker.plan.param(name) as usize);
+    // Else the kernel may move the process to its memory instead.
+    pinned::pin(&pinned::cpus().map_err(at("read the CPUs"))?, 0);
     let node = other_node().map_err(at(format!("read {NODES}")))?;
     let memory =
         far_memory(touched, balanced, node).map_err(at(format!("place memory on node {node}")))?;
@@ -39,11 +44,14 @@ fn work(worker: &Worker<'_>) -> Endless {
     }
 }
 
-/// The last node that has memory, if it is not the first.
+/// The first or last node that has memory, and not this CPU: the last, if both are others.
 fn other_node() -> io::Result<u32> {
     let listed = fs::read_to_string(NODES)?;
-    let last = listed.trim().rsplit([',', '-']).next().and_then(|last| last.parse().ok());
-    last.filter(|last| *last > 0)
+    let cpu = format!("/sys/devices/system/cpu/cpu{}", sched_getcpu());
+    let is_here = |node: &u32| Path::new(&cpu).join(format!("node{node}")).exists();
+    let mut nodes = listed.trim().split([',', '-']).filter_map(|node| node.parse().ok());
+    nodes
+        .rfind(|node| !is_here(node))
         .ok_or_else(|| io::Error::other(format!("{:?}: there is one node", listed.trim())))
 }
 

@@ -2,11 +2,10 @@
 
 use std::convert::Infallible;
 use std::hint::spin_loop;
-use std::io;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use sys::memory::Mapping;
 
+use super::pinned::{cpus, pin};
 use super::{OPERATIONS, counted, provocation};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, page_bytes, scaled};
 
@@ -58,16 +57,4 @@ fn work(worker: &Worker<'_>) -> Endless {
         };
         counted(worker, pages as u64, change).map_err(at("protect a page"))?;
     }
-}
-
-fn cpus() -> io::Result<Vec<usize>> {
-    let allowed = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
-}
-
-/// Pins a thread to its own CPU; a refusal is ignored.
-fn pin(cpus: &[usize], number: usize) {
-    let mut own = CpuSet::new();
-    cpus.get(number).into_iter().for_each(|cpu| own.set(*cpu));
-    let _ = sched_setaffinity(None, &own);
 }
