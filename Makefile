@@ -7,7 +7,20 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 export CARGO_TARGET_DIR := $(CURDIR)/target
 unexport CARGO_BUILD_TARGET
 
+# The architecture of the binary: this machine's, or make ARCH=aarch64. Only a variable of the
+# command line counts: those who build kernels have an ARCH in their environment.
+HOST_ARCH := $(shell uname -m)
+ARCH := $(HOST_ARCH)
+ifeq ($(ARCH),$(HOST_ARCH))
 BINARY := target/release/thrashlab
+else ifeq ($(ARCH),aarch64)
+TRIPLE := aarch64-unknown-linux-gnu
+CROSS := --target $(TRIPLE)
+BINARY := target/$(TRIPLE)/release/thrashlab
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER := aarch64-linux-gnu-gcc
+else
+$(error ARCH=$(ARCH): a binary is built for this machine, or with ARCH=aarch64)
+endif
 SKIPS := $(CURDIR)/target/skips.txt
 # The tests' engine is apart from the user's.
 ENGINE := XDG_CACHE_HOME=$(CURDIR)/target/engine-cache $(BINARY)
@@ -16,18 +29,19 @@ ARGS ?=
 # How long `make fuzz` runs each target, in s
 FUZZ_SECONDS ?= 600
 
-.PHONY: build binary run test checked engine test-distro test-engine bench fuzz guide skips fmt clean
+.PHONY: build binary run test checked engine test-distro test-aarch64 test-engine bench fuzz guide \
+	skips fmt clean
 
 # Fully static, so that the binary runs in any container and as /init of a virtual machine.
 # The flags go to the last crate only: build scripts and proc macros cannot be static. At a fixed
 # address, because relocating 6 MB at every start of a process is what `spawnload` would measure.
 build:
-	@tools/setup
+	@tools/setup $(if $(CROSS),cross-$(ARCH))
 	@$(MAKE) --no-print-directory binary
 
 # The same without looking for missing packages: what the Python wheel contains.
 binary:
-	@cargo rustc --locked --release -p cli --bin thrashlab -- -C target-feature=+crt-static -C relocation-model=static
+	@cargo rustc --locked --release $(CROSS) -p cli --bin thrashlab -- -C target-feature=+crt-static -C relocation-model=static
 	@! readelf -lW $(BINARY) | grep -q INTERP || { echo "$(BINARY) is not static" >&2; exit 1; }
 
 run: build
@@ -62,6 +76,15 @@ test-distro: build
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test vm \
 		-- programs_of_debian every_model_of_a_disk --nocapture
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p xtask --test adding
+	@sed 's/^/SKIPPED /' "$(SKIPS)"
+
+# The binary of aarch64 in a guest with a current Debian of aarch64: nightly, and before each release.
+test-aarch64:
+	@$(MAKE) --no-print-directory build ARCH=aarch64
+	@tools/setup test-aarch64
+	@: > "$(SKIPS)"
+	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 THRASHLAB_DISTRO_ARCH=aarch64 \
+		cargo test --locked -p cli --test distro
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
 
 # Guests with several virtual CPUs: builds the engine, tests its patches, its guests, and the bar.

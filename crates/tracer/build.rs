@@ -5,6 +5,7 @@
 //! crate, `rustc` alone builds it.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -22,6 +23,12 @@ fn main() {
         .arg("-o")
         .arg(&built)
         .arg(plugin.join("lib.rs"));
+    // Set where the target is another architecture than this machine's.
+    if let Some(linker) = env::var_os("RUSTC_LINKER") {
+        let mut option = OsString::from("linker=");
+        option.push(linker);
+        rustc.arg("-C").arg(option);
+    }
     match rustc.status() {
         Ok(status) if status.success() => {}
         outcome => panic!("rustc could not build the plugin ({outcome:?}): {rustc:?}"),

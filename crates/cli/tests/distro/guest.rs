@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::answer::Answer;
-use crate::machine::{EMULATOR, Machine, folder};
+use crate::architecture::Architecture;
+use crate::machine::Machine;
 use crate::skip::skip;
 
 /// A run that is over soon, on an emulated processor too.
@@ -101,10 +102,11 @@ impl Guest {
 fn possible() -> Result<(), &'static str> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let has = |name: &str| std::env::split_paths(&path).any(|dir| dir.join(name).is_file());
-    if !has(EMULATOR) {
+    let architecture = Architecture::chosen();
+    if !has(architecture.emulator) {
         return Err("QEMU is not installed");
     }
-    match folder().join("recipe").is_file() {
+    match architecture.folder().join("recipe").is_file() {
         true => Ok(()),
         false if !has("mmdebstrap") => Err("mmdebstrap is not installed"),
         false if !rustix::process::geteuid().is_root() => {

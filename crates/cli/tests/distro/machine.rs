@@ -1,7 +1,5 @@
 //! The guest's machine in QEMU: its devices, its monitor, and the snapshot of it after its boot.
-//!
-//! One thread runs both virtual CPUs, without `cmpxchg16b`: in QEMU 7.2 that instruction corrupts
-//! the flags, and the kernel's allocator, which uses it where available, double-faults.
+//! One thread runs both virtual CPUs.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,11 +14,8 @@ use sys::process::spawn_bound;
 use tempfile::TempDir;
 
 use crate::answer::{Answer, encoded};
+use crate::architecture::Architecture;
 
-/// The folder of the workspace.
-const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-/// The emulator.
-pub(crate) const EMULATOR: &str = "qemu-system-x86_64";
 /// Memory of the guest.
 const MEMORY: &str = "1024M";
 /// Size of the swap area and of the disk with the program, in bytes.
@@ -31,18 +26,6 @@ const BOOT: Duration = Duration::from_secs(900);
 const SCRIPT: Duration = Duration::from_secs(600);
 /// Pause between two looks.
 const TICK: Duration = Duration::from_millis(20);
-
-/// The folder of the guest's files.
-pub(crate) fn folder() -> PathBuf {
-    Path::new(WORKSPACE).join("target/distro")
-}
-
-/// The static program.
-pub(crate) fn program() -> PathBuf {
-    let program = Path::new(WORKSPACE).join("target/release/thrashlab");
-    assert!(program.is_file(), "{} is missing: make binary", program.display());
-    program
-}
 
 /// A running machine; it ends when this is dropped.
 pub(crate) struct Machine {
@@ -61,7 +44,7 @@ impl Machine {
     pub(crate) fn restore() -> Self {
         let snapshot = snapshot();
         let own = own_folder();
-        let bytes = fs::read(program()).unwrap();
+        let bytes = fs::read(Architecture::chosen().program()).unwrap();
         assert!(bytes.len() as u64 <= PROGRAM_BYTES, "the program is larger than its disk");
         fs::write(own.path().join("program"), &bytes).unwrap();
         let mut machine = Self::start(&snapshot, own, true);
@@ -81,7 +64,8 @@ impl Machine {
 
     /// Starts QEMU with the disks and the memory of a folder; a copy leaves them as they are.
     fn start(disks: &Path, own: TempDir, is_copy: bool) -> Self {
-        let files = folder();
+        let architecture = Architecture::chosen();
+        let files = architecture.folder();
         let path = |name: &str| own.path().join(name).display().to_string();
         let disk = |file: String, options: &str| {
             format!("file={file},format=raw,if=virtio,cache=unsafe{options}")
@@ -96,10 +80,12 @@ impl Machine {
             .open(own.path().join("program"))
             .and_then(|file| file.set_len(PROGRAM_BYTES))
             .unwrap();
-        let mut command = Command::new(EMULATOR);
+        let mut command = Command::new(architecture.emulator);
         command
-            .args(["-accel", "tcg,thread=single", "-cpu", "qemu64,-cx16", "-smp", "2"])
-            .args(["-m", MEMORY, "-machine", "pc,memory-backend=ram", "-nodefaults"])
+            .args(["-accel", "tcg,thread=single", "-cpu", architecture.processor, "-smp", "2"])
+            .args(["-m", MEMORY, "-machine"])
+            .arg(format!("{},memory-backend=ram", architecture.machine))
+            .arg("-nodefaults")
             .args(["-no-user-config", "-display", "none", "-no-reboot", "-object"])
             .arg(format!(
                 "memory-backend-file,id=ram,size={MEMORY},mem-path={memory},share={share}"
@@ -108,11 +94,11 @@ impl Machine {
             .arg(files.join("vmlinuz"))
             .arg("-initrd")
             .arg(files.join("initrd.img"))
-            .args([
-                "-append",
-                "root=/dev/vda rw console=ttyS0 mitigations=off cryptomgr.notests tsc=reliable \
-                 quiet psi=1 audit=0",
-            ])
+            .arg("-append")
+            .arg(format!(
+                "root=/dev/vda rw {} mitigations=off cryptomgr.notests quiet psi=1 audit=0",
+                architecture.kernel_options
+            ))
             .args(["-drive", &of_disks("root.img"), "-drive", &of_disks("swap.img")])
             .args(["-drive", &disk(path("program"), ",readonly=on")])
             .args(["-device", "virtio-rng-pci", "-device", "virtio-serial-pci"])
@@ -233,7 +219,7 @@ fn connected(qemu: &mut Child, own: &Path, name: &str) -> BufReader<UnixStream> 
 
 /// The folder of the snapshot: memory, disks and state of the booted machine.
 fn snapshot() -> PathBuf {
-    let folder = folder();
+    let folder = Architecture::chosen().folder();
     let snapshot = folder.join("snapshot");
     let lock = File::create(folder.join("lock")).unwrap();
     lock.lock().unwrap();
@@ -254,17 +240,19 @@ fn snapshot() -> PathBuf {
 
 /// What a snapshot depends on: the root file system, QEMU, and the machine as defined here.
 fn made_of() -> String {
-    let version = Command::new(EMULATOR).arg("--version").output().unwrap().stdout;
-    let recipe = fs::read_to_string(folder().join("recipe")).unwrap();
-    let this = blake3::hash(include_bytes!("machine.rs"));
-    format!("{recipe}{}{this}", String::from_utf8_lossy(&version))
+    let architecture = Architecture::chosen();
+    let version = Command::new(architecture.emulator).arg("--version").output().unwrap().stdout;
+    let recipe = fs::read_to_string(architecture.folder().join("recipe")).unwrap();
+    let defined = concat!(include_str!("machine.rs"), include_str!("architecture.rs"));
+    let hash = blake3::hash(defined.as_bytes());
+    format!("{recipe}{}{hash}", String::from_utf8_lossy(&version))
 }
 
 /// Boots a machine and leaves it in a folder.
 fn boot(new: &Path) {
     let copied = Command::new("cp")
         .arg("--sparse=always")
-        .args([&folder().join("root.img"), &new.join("root.img")])
+        .args([&Architecture::chosen().folder().join("root.img"), &new.join("root.img")])
         .status();
     assert!(copied.unwrap().success(), "the root file system cannot be copied");
     let swap = File::create(new.join("swap.img")).unwrap();

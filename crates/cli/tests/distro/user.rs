@@ -3,6 +3,9 @@
 
 use crate::guest::{Guest, SHORT};
 
+/// The loads of resp1, in its order.
+const LOADS: [&str; 7] =
+    ["noload", "smallwrite", "largewrite", "cpuload", "spawnload", "8ctx-mem", "2ctx-mem"];
 /// The message about the scope.
 const SCOPE: &str = "not root: the sandbox is created in thrashlab-";
 
@@ -27,6 +30,19 @@ fn an_ordinary_user_gets_a_sandbox_without_asking() {
     // All that is not available is one letter away.
     let all = guest.login("alice", "thrashlab show -v first");
     all.expect(0, &[]).prints(&["Not available here (", "environment.governor"]);
+}
+
+#[test]
+fn the_seven_loads_are_measured_without_asking() {
+    let test = "the_seven_loads_are_measured_without_asking";
+    let Some(mut guest) = Guest::for_long(test) else { return };
+    let run = guest.login("alice", "thrashlab run --quick --output quick");
+    run.expect(0, &[SCOPE]).prints(&["sandbox of ", "2 CPUs"]);
+    let rows = |load: &str| run.stdout.lines().filter(|row| row.starts_with(load)).count();
+    for load in LOADS {
+        assert!(rows(&format!("{load} ")) > 0, "no row of {load}: {run:#?}");
+    }
+    guest.assert_nothing_left();
 }
 
 #[test]
