@@ -57,7 +57,7 @@ test-engine: build
 	XDG_CACHE_HOME=$(CURDIR)/target/engine-cache $(BINARY) vm engine build
 	engine/test "$$(ls -t target/engine-cache/thrashlab/engines/*/qemu-system-x86_64 | head -n 1)"
 	@: > "$(SKIPS)"
-	THRASHLAB_SKIPS="$(SKIPS)" cargo test --locked -p cli --test vm -- engine:: shootdowns
+	THRASHLAB_SKIPS="$(SKIPS)" cargo test --locked -p cli --test vm -- engine:: on_several_cpus
 	XDG_CACHE_HOME=$(CURDIR)/target/engine-cache tools/engine-bar $(BINARY) $(BAR_RUNS)
 
 # Claims of performance, beside peers or limits: benches/README.md
