@@ -94,7 +94,7 @@ test-engine: build
 	$(ENGINE) vm engine build
 	engine/test "$$(ls -t target/engine-cache/thrashlab/engines/*/qemu-system-x86_64 | head -n 1)"
 	@: > "$(SKIPS)"
-	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test vm -- engine:: cpus
+	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test vm -- engine:: on_several_cpus
 	XDG_CACHE_HOME=$(CURDIR)/target/engine-cache tools/engine-bar $(BINARY) $(BAR_RUNS)
 
 # Claims of performance, beside peers or limits: benches/README.md

@@ -23,7 +23,16 @@ pub fn delay_accounting_enabled(proc_root: &Path) -> Option<bool> {
     }
 }
 
-/// Open counters of one process, or (`schedstat`, `taskstats`) of its first thread.
+/// Source of waits in the kernel.
+pub(crate) const SCHED: &str = "sched";
+
+/// Whether the scheduler counts for what tasks wait (`kernel.sched_schedstats`).
+pub(crate) fn sleeps_counted(proc_root: &Path) -> bool {
+    let switch = fs::read_to_string(proc_root.join("sys/kernel/sched_schedstats"));
+    switch.is_ok_and(|text| text.trim_ascii() == "1")
+}
+
+/// Open counters of one process, or (`sched`, `schedstat`, `taskstats`) of its first thread.
 #[derive(Debug)]
 pub struct TaskReader {
     files: Reader,
@@ -48,6 +57,9 @@ impl TaskReader {
             .or_else(|| open("schedstat", "schedstat", parse::schedstat as Parse));
         let mut missed = Vec::from_iter(no_schedstat);
         missed.extend(open("stat", TASK_STAT, parse::task_stat));
+        if sleeps_counted(proc_root) {
+            missed.extend(open(SCHED, SCHED, parse::sched));
+        }
         let taskstats = open_taskstats(delay_accounting_enabled(proc_root), pid, &mut missed);
         (Self { files, pid, taskstats }, missed)
     }
@@ -96,7 +108,7 @@ impl TaskSum {
         Self { readers: pids.map(|pid| TaskReader::open(proc_root, pid).0).collect() }
     }
 
-    /// The sums of `task_stat`, `schedstat` and `taskstats` as `load_task_stat` and so on, with the
+    /// The sums of `task_stat`, `sched`, `schedstat` and `taskstats` as `load_task_stat` and so on, with the
     /// number of processes as `tasks`. A source that an ended process lacks is absent.
     pub fn read(&mut self) -> CounterSet {
         let tasks = self.readers.len() as u64;
@@ -206,6 +218,20 @@ mod tests {
         fs::write(root.path().join("8/schedstat"), "").unwrap();
         let set = sum.read();
         assert!(set.contains_key("load_task_stat") && !set.contains_key("load_schedstat"));
+    }
+
+    #[test]
+    fn waits_in_the_kernel_are_read_while_they_are_counted() {
+        let root = tempfile::tempdir().unwrap();
+        make(root.path(), 7, 1);
+        let sums = "sum_block_runtime : 1500.000001\niowait_sum : 2.000000\n";
+        fs::write(root.path().join("7/sched"), sums).unwrap();
+        let read = || TaskSum::open(root.path(), [7].into_iter()).read();
+        assert!(!read().contains_key("load_sched"));
+        fs::create_dir_all(root.path().join("sys/kernel")).unwrap();
+        fs::write(root.path().join("sys/kernel/sched_schedstats"), "1\n").unwrap();
+        let sums = read()["load_sched"].clone();
+        assert_eq!((sums["blocked_ns"], sums["iowait_ns"]), (1_500_000_001, 2_000_000));
     }
 
     #[test]

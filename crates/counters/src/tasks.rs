@@ -7,24 +7,30 @@ use model::{CounterSet, Unavailable, Values};
 
 use crate::file::Parse;
 use crate::parse;
-use crate::task::{TASK_STAT, TASKSTATS, delay_accounting_enabled, no_schedstat, open_taskstats};
+use crate::task::{
+    SCHED, TASK_STAT, TASKSTATS, delay_accounting_enabled, no_schedstat, open_taskstats,
+    sleeps_counted,
+};
 use crate::taskstats::Taskstats;
 
-const SOURCES: [(&str, &str, Parse); 3] = [
+const SOURCES: [(&str, &str, Parse); 4] = [
     (TASK_STAT, "stat", parse::task_stat),
     ("task_status", "status", parse::task_status_counters),
     ("schedstat", "schedstat", parse::schedstat),
+    (SCHED, SCHED, parse::sched),
 ];
 
 /// A reader of the processes of a machine.
 ///
-/// `task_stat`, `task_status` and `taskstats` are of the process, `schedstat` and
-/// `blkio_delay_ticks` of its first thread. With several threads there are, by thread number,
-/// `thread_run_ns`, `thread_wait_ns` and, where `taskstats` may not be read, `thread_blkio_ticks`.
+/// `task_stat`, `task_status` and `taskstats` are of the process, `sched`,
+/// `schedstat` and `blkio_delay_ticks` of its first thread. With several threads there are, by thread
+/// number, `thread_run_ns`, `thread_wait_ns` and, while they are counted, `thread_blocked_ns` and
+/// `thread_iowait_ns`; where `taskstats` may not be read, `thread_blkio_ticks`.
 #[derive(Debug)]
 pub struct Tasks {
     proc_root: PathBuf,
     counts_time: bool,
+    counts_sleeps: bool,
     counts_delays: bool,
     /// Open only while delays are counted and may be read.
     taskstats: Option<Taskstats>,
@@ -39,7 +45,8 @@ impl Tasks {
         let taskstats = open_taskstats(enabled, std::process::id(), &mut missed);
         // Without access to taskstats the waits for block I/O may still be counted.
         let counts_delays = taskstats.is_some() || enabled == Some(true);
-        let tasks = Self { proc_root: proc_root.to_owned(), counts_time, counts_delays, taskstats };
+        let (counts_sleeps, proc_root) = (sleeps_counted(proc_root), proc_root.to_owned());
+        let tasks = Self { proc_root, counts_time, counts_sleeps, counts_delays, taskstats };
         (tasks, missed)
     }
 
@@ -48,7 +55,12 @@ impl Tasks {
         let dir = self.proc_root.join(pid.to_string());
         let mut set = CounterSet::new();
         for (source, file, parse) in SOURCES {
-            if source == "schedstat" && !self.counts_time {
+            let is_counted = match source {
+                "schedstat" => self.counts_time,
+                SCHED => self.counts_sleeps,
+                _ => true,
+            };
+            if !is_counted {
                 continue;
             }
             set.extend(values(&dir.join(file), parse).map(|values| (source.into(), values)));
@@ -84,6 +96,11 @@ impl Tasks {
                 let times = of("schedstat", parse::schedstat);
                 add("thread_run_ns", thread, times.get("run_ns"));
                 add("thread_wait_ns", thread, times.get("wait_ns"));
+            }
+            if self.counts_sleeps {
+                let sleeps = of(SCHED, parse::sched);
+                add("thread_blocked_ns", thread, sleeps.get("blocked_ns"));
+                add("thread_iowait_ns", thread, sleeps.get("iowait_ns"));
             }
             if self.counts_delays && self.taskstats.is_none() {
                 let stat = of("stat", parse::task_stat);

@@ -28,7 +28,7 @@ macro_rules! by_name {
         })*
     };
 }
-by_name!(colon_keyed, flat_keyed, interrupts, limit, pressure, proc_stat, schedstat);
+by_name!(colon_keyed, flat_keyed, interrupts, limit, pressure, proc_stat, sched, schedstat);
 by_name!(single_value, task_stat);
 
 /// The error as people see it.
@@ -190,6 +190,21 @@ fn one_line_files_have_columns() {
         said(single_value("1\n2\n")),
         "line 2, column 1: \"2\" is more than the format has room for"
     );
+}
+
+#[test]
+fn sleeps_are_read_in_ns() {
+    let text = "cat (17, #threads: 1)\n-----\nse.exec_start  :  1000.5\n\
+                sum_sleep_runtime  :  9.000000\nsum_block_runtime  :  12.000345\n\
+                iowait_sum  :  0.700000\niowait_count  :  3\n";
+    let values = sched(text).unwrap();
+    assert_eq!((values["blocked_ns"], values["iowait_ns"]), (12_000_345, 700_000));
+    assert_eq!(
+        said(sched("cat (17)\nse.exec_start : 1\n")),
+        "line 2, field sum_block_runtime: missing"
+    );
+    let text = "sum_block_runtime : 1.5\n";
+    assert_eq!(said(sched(text)), "line 1, column 21: \"1.5\" is not a time in ms");
 }
 
 #[test]

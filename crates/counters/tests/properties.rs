@@ -24,6 +24,7 @@ fn parse_all(text: &str) {
         parse::colon_keyed(text).err(),
         parse::pressure(text).err(),
         parse::proc_stat(text).err(),
+        parse::sched(text).err(),
         parse::schedstat(text).err(),
         parse::single_value(text).err(),
         parse::task_stat(text).err(),

@@ -117,6 +117,8 @@ pub enum Family {
     Compaction,
     /// Others get the CPU.
     Cpu,
+    /// Others have a lock.
+    Locks,
 }
 
 /// Severity of a finding.

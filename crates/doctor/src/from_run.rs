@@ -15,7 +15,7 @@ pub const PROBER: u32 = 1;
 pub const LOAD: u32 = 2;
 
 const GROUP_SOURCES: [&str; 3] = ["memcg", "memcg_psi", "cpu_cgroup"];
-const TASK_SOURCES: [&str; 3] = ["task_stat", "schedstat", "taskstats"];
+const TASK_SOURCES: [&str; 4] = ["task_stat", "sched", "schedstat", "taskstats"];
 /// Prefix of sources that are sums over the load's processes.
 const LOAD_PREFIX: &str = "load_";
 /// Sources that are not kernel counters: the load's and the prober's own.

@@ -5,6 +5,7 @@ mod cpu_denied;
 mod fork_storm;
 mod global_reclaim;
 mod hypervisor_mmu;
+mod lock_contention;
 mod memcg_refault;
 mod memory_high;
 mod minor_faults;
@@ -34,6 +35,7 @@ pub const ALL: &[Rule] = &[
     fork_storm::RULE,
     global_reclaim::RULE,
     hypervisor_mmu::RULE,
+    lock_contention::RULE,
     memcg_refault::RULE,
     memory_high::RULE,
     minor_faults::RULE,

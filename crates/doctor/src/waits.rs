@@ -38,6 +38,11 @@ impl Change<'_> {
         counted.or_else(|| ticks().map(|ticks| ticks * TICK_NS)).unwrap_or(0.0)
     }
 
+    /// Whether it is a thread of the kernel, which has no memory of its own.
+    pub(crate) fn is_kernel_thread(&self) -> bool {
+        self.has("task_status") && self.level("task_status", "VmSize_kb").is_none()
+    }
+
     /// Ticks of block I/O waits of all threads; `None` if only those of one of several are known.
     fn block_ticks(&self) -> Option<f64> {
         let by_thread = "thread_blkio_ticks";
@@ -75,9 +80,7 @@ fn lost_of_each(
     mut figure: impl FnMut(&Change<'_>) -> Option<f64>,
 ) -> Option<LostTime> {
     let losses = losses(interval, |Task { group: own, counters, .. }| {
-        let has_memory = counters.level("task_status", "VmSize_kb").is_some();
-        let is_kernel_thread = counters.has("task_status") && !has_memory;
-        let is_meant = (group.is_none() || *own == group) && !is_kernel_thread;
+        let is_meant = (group.is_none() || *own == group) && !counters.is_kernel_thread();
         is_meant.then(|| figure(counters)).flatten()
     });
     losses.map(|losses| sum(&losses))

@@ -5,7 +5,7 @@ use model::CounterSet;
 use proptest::prelude::*;
 
 /// Sources with counters that rules look at.
-const COUNTERS: [(&str, &[&str]); 13] = [
+const COUNTERS: [(&str, &[&str]); 14] = [
     ("thread_run_ns", &["1", "2"]),
     ("thread_wait_ns", &["1", "2"]),
     ("psi", &["memory_some_us", "io_some_us"]),
@@ -21,6 +21,7 @@ const COUNTERS: [(&str, &[&str]); 13] = [
     ("cpu_cgroup", &["nr_periods", "nr_throttled", "throttled_time_ns", "throttled_usec"]),
     ("task_stat", &["minflt", "majflt", "stime_ticks", "utime_ticks", "threads", "rss_pages"]),
     ("schedstat", &["run_ns", "wait_ns"]),
+    ("sched", &["blocked_ns", "iowait_ns"]),
     ("taskstats", &["swapin_delay_total_ns", "freepages_delay_total_ns", "wpcopy_delay_total_ns"]),
 ];
 

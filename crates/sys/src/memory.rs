@@ -202,7 +202,7 @@ pub fn interleave(nodes: u8) -> io::Result<()> {
 
 fn set_policy(mode: libc::c_int, nodes: u64) -> io::Result<()> {
     let mask = if nodes == 0 { std::ptr::null() } else { std::ptr::from_ref(&nodes) };
-    // SAFETY: the kernel reads the mask, whose bits it is told, and keeps no reference.
+    // SAFETY: the kernel reads the mask, of the size that it is given, and keeps no reference.
     done(unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, mask, MASK_BITS) as libc::c_int })
 }
 

@@ -172,7 +172,7 @@ impl Node {
         self.number.map_or("ram".to_owned(), |number| format!("ram{number}"))
     }
 
-    /// The arguments of a node with others beside it, with a blank before them.
+    /// The arguments of a node with others next to it, with a blank before them.
     fn argument(&self) -> Option<String> {
         let Self { number, first_cpu, last_cpu, .. } = self;
         let (number, memory) = ((*number)?, self.memory());

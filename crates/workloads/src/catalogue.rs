@@ -15,6 +15,7 @@ pub const ALL: &[Workload] = &[
     provoke::cpu_denied::LOAD,
     provoke::fork_storm::LOAD,
     provoke::global_reclaim::LOAD,
+    provoke::lock_contention::LOAD,
     provoke::memcg_refault::LOAD,
     provoke::memory_high::LOAD,
     provoke::minor_faults::LOAD,

@@ -1,7 +1,7 @@
 //! Recordings and traces that version 0.1.0 wrote are read as that version read them.
 //!
 //! `before/` has them, and what that program computed from them: the costs that it diagnosed, and
-//! the references of the trace as CSV.
+//! the references of the trace as CSV; a rule that is younger cannot judge them.
 
 use std::fs;
 

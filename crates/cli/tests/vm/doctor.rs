@@ -14,6 +14,9 @@ const MACHINE: &str = "sysctl.kernel.task_delayacct=1,kernel_mem=60M";
 /// A probe that needs no memory, and times that let a slow load become warm.
 const TIMES: &str = "--probe wake --interval 1s --points 2 --warmup 30s --timeout 10s";
 
+/// For what threads sleep in the kernel is counted, too.
+const SLEEPS: &str = "sysctl.kernel.sched_schedstats=1";
+
 /// The one run of a load at an intensity, in a machine with these settings.
 fn run(lab: &Lab, settings: &str, load: &str, intensity: u8) -> Run {
     let lab = lab.sibling();
@@ -54,7 +57,14 @@ fn is_named(test: &str, settings: &str, rule: &str) {
     }
 }
 
-/// The same with a kernel that was chosen.
+/// The same in a machine with several virtual CPUs.
+fn is_named_on_cpus(test: &str, settings: &str, rule: &str) {
+    if let Some(lab) = Lab::with_engine(test) {
+        is_named_in(&lab, settings, rule);
+    }
+}
+
+/// The same in a laboratory that was chosen.
 fn is_named_in(lab: &Lab, settings: &str, rule: &str) {
     let load = format!("provoke-{rule}");
     let [healthy, ill] = [0, 1].map(|intensity| run(lab, settings, &load, intensity));
@@ -109,6 +119,18 @@ fn shootdowns_on_several_cpus_are_named() {
     assert!(said.findings.first().is_some_and(|first| first.rule == "shootdown"), "{said:#?}");
     let healthy = diagnosis(&healthy);
     assert!(healthy.findings.iter().all(|found| found.rule != "shootdown"), "{healthy:#?}");
+}
+
+#[test]
+fn numa_hinting_on_several_cpus_is_named() {
+    let settings = format!("cpus=2,nodes=2,{SLEEPS},swap=0,mem=160M");
+    is_named_on_cpus("numa_hinting_on_several_cpus_is_named", &settings, "numa-hinting");
+}
+
+#[test]
+fn lock_contention_on_several_cpus_is_named() {
+    let settings = format!("cpus=2,{SLEEPS},swap=0");
+    is_named_on_cpus("lock_contention_on_several_cpus_is_named", &settings, "lock-contention");
 }
 
 #[test]

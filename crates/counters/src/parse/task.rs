@@ -73,6 +73,36 @@ pub fn schedstat(text: &str) -> Result<Pairs, ParseError> {
     columns.map(|name| Ok((name.into(), words.number(name)?))).collect()
 }
 
+/// The sums of `/proc/PID/sched` that are read, and our names.
+const SCHED_SUMS: [(&str, &str); 2] =
+    [("sum_block_runtime", "blocked_ns"), ("iowait_sum", "iowait_ns")];
+
+/// Reads `/proc/PID/sched`: time asleep in the kernel where no signal wakes it (`blocked_ns`: for a
+/// device, memory, a lock), and the part of it that is for a device (`iowait_ns`).
+///
+/// Since Linux 5.16, while `kernel.sched_schedstats` is 1 (`Documentation/admin-guide/sysctl/kernel.rst`).
+/// Fails without the two sums, which are in ms with six decimals.
+pub fn sched(text: &str) -> Result<Pairs, ParseError> {
+    let mut pairs = Pairs::with_capacity(SCHED_SUMS.len());
+    let mut last = 1;
+    for (number, line) in lines(text) {
+        last = number;
+        let Some((key, value)) = line.split_once(':') else { continue };
+        let Some((_, name)) = SCHED_SUMS.iter().find(|(known, _)| *known == key.trim_ascii())
+        else {
+            continue;
+        };
+        let word = Words::new(value, number, key.len() + 1).field(name)?;
+        let sum_ns = word.text.split_once('.').and_then(|(ms, ns)| {
+            let (ms, rest): (u64, u64) = (ms.parse().ok()?, ns.parse().ok()?);
+            (ns.len() == 6).then(|| ms.checked_mul(1_000_000)?.checked_add(rest)).flatten()
+        });
+        pairs.push(((*name).into(), sum_ns.ok_or_else(|| word.unfit("a time in ms"))?));
+    }
+    let missing = SCHED_SUMS.iter().find(|(_, name)| !pairs.iter().any(|(known, _)| known == name));
+    missing.map_or(Ok(pairs), |(key, _)| Err(ParseError::missing(last, key)))
+}
+
 /// Who a process is, and how large its page tables are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskStatus {

@@ -6,6 +6,7 @@
 pub(crate) mod cpu_denied;
 pub(crate) mod fork_storm;
 pub(crate) mod global_reclaim;
+pub(crate) mod lock_contention;
 mod mapped_file;
 pub(crate) mod memcg_refault;
 pub(crate) mod memory_high;
