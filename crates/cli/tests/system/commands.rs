@@ -104,7 +104,7 @@ fn wrong_use_is_2_and_names_what_is_known() {
 fn every_command_has_help_and_run_has_examples() {
     let fixture = Fixture::new();
     let of_guests =
-        ["vm", "vm kernels", "vm machines", "vm boot", "vm shell", "vm verify", "cache"];
+        ["vm", "vm kernels", "vm machines", "vm boot", "vm disk", "vm shell", "vm verify", "cache"];
     let others = [
         "",
         "run",

@@ -51,10 +51,7 @@ pub(crate) fn run(machine: &MachineSpec, channel: &Channel) -> Result<(), String
     let node = part(spec, &disk, 1, &range)?;
     let measure = |phase: DiskPhase, pattern: DiskPattern, length_ns: u64| {
         pattern_on(&node, phase, pattern, length_ns)
-            .map(|figure| {
-                channel.say(&Notice::Disk(figure));
-                figure
-            })
+            .inspect(|figure| channel.say(&Notice::Disk(*figure)))
             .map_err(failed("measure", &node))
     };
     credits::start(spec)?;
