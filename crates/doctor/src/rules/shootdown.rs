@@ -26,9 +26,12 @@ pub(crate) const RULE: Rule = Rule {
 
 fn look(interval: &Interval<'_>, costs: &UnitCosts) -> RuleResult {
     let machine = interval.machine();
-    let interrupts = machine
-        .grown("interrupts", "TLB")
-        .ok_or_else(|| unable("there is no line TLB in /proc/interrupts"))?;
+    let interrupts = machine.grown("interrupts", "TLB").ok_or_else(|| {
+        unable(
+            "there is no line TLB in /proc/interrupts: on aarch64 a CPU flushes the TLBs of \
+             others without interrupts",
+        )
+    })?;
     let per_s = interrupts / interval.seconds();
     let calls = machine.grown("interrupts", "CAL");
     let cost_ns = costs.ns(Operation::TlbShootdown);
