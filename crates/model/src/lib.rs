@@ -31,7 +31,8 @@ pub use line::{
 };
 pub use line_text::LineError;
 pub use machine::{
-    Accel, DiskSpec, MachineSpec, MmuSpec, RootPlace, RootSpec, SandboxSpec, Schedule, VmSpec,
+    Accel, CpuModel, DiskSpec, MachineSpec, MmuSpec, RootPlace, RootSpec, SandboxSpec, Schedule,
+    VmSpec,
 };
 pub use manifest::{
     MANIFEST_SCHEMA, Manifest, ManifestAb, ManifestFactor, ManifestRun, ManifestSweep,

@@ -40,6 +40,12 @@ pub struct MachineSpec {
     /// Number of virtual CPUs; `None` = one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u8>,
+    /// What time means with several virtual CPUs.
+    #[serde(default, skip_serializing_if = "CpuModel::is_turns")]
+    pub cpu_model: CpuModel,
+    /// Virtual time after which the next virtual CPU has its turn, in ns; `None` = the model's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quantum_ns: Option<u64>,
     /// When virtual CPUs take turns.
     #[serde(default, skip_serializing_if = "Schedule::is_even")]
     pub schedule: Schedule,
@@ -132,6 +138,32 @@ named! {
 }
 
 named! {
+    /// What time means with several virtual CPUs.
+    #[derive(Default)]
+    pub enum CpuModel {
+        /// They share one clock: while one executes, the others stand still.
+        #[default]
+        Turns = "turns",
+        /// Each has its own time, so that they execute in parallel in virtual time.
+        Parallel = "parallel",
+    }
+}
+
+impl CpuModel {
+    fn is_turns(&self) -> bool {
+        *self == Self::Turns
+    }
+
+    /// The quantum of virtual time, in ns, if none is named.
+    pub fn quantum_ns(self) -> u64 {
+        match self {
+            Self::Turns => 100_000,
+            Self::Parallel => 10_000,
+        }
+    }
+}
+
+named! {
     /// When virtual CPUs take turns.
     #[derive(Default)]
     pub enum Schedule {
@@ -196,6 +228,8 @@ impl MachineSpec {
             ("kernel_mem", size(self.kernel_memory_bytes)),
             ("shift", Some(self.icount_shift.to_string())),
             ("cpus", self.cpus.map(|count| count.to_string())),
+            ("cpus.model", (!self.cpu_model.is_turns()).then(|| self.cpu_model.name().to_owned())),
+            ("cpus.quantum", self.cpu_quantum_ns.map(exact_duration)),
             ("schedule", (!self.schedule.is_even()).then(|| self.schedule.name().to_owned())),
             ("swap", size(self.swap_bytes)),
             ("disk.size", size(disk.size_bytes)),

@@ -2,10 +2,11 @@
 //! (`mem=96M,disk.delay=8ms`), all with the same keys.
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use model::units::{parse_duration_ns, parse_size_bytes};
-use model::{Accel, MachineSpec, RootPlace, RootSpec, SandboxSpec, Schedule};
+use model::{Accel, CpuModel, MachineSpec, RootPlace, RootSpec, SandboxSpec, Schedule};
 use subject::Limits;
 
 /// The machines that ship: name and description.
@@ -21,6 +22,8 @@ const SMALLEST_MEMORY_BYTES: u64 = 16 << 20;
 const SMALLEST_FILES_BYTES: u64 = 16 << 20;
 /// Most virtual CPUs.
 const MOST_CPUS: u8 = 8;
+/// Quanta of virtual CPUs: below, a turn is a few instructions; above, it is longer than a tick.
+const QUANTA_NS: RangeInclusive<u64> = 1_000..=1_000_000;
 /// 2^10 ns per instruction, QEMU's limit.
 const LARGEST_SHIFT: u8 = 10;
 
@@ -203,6 +206,14 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
             let count = count.ok_or_else(|| failed(format!("a number from 1 to {MOST_CPUS}")))?;
             machine.cpus = Some(count).filter(|count| *count > 1);
         }
+        "cpus.model" => machine.cpu_model = CpuModel::named(value).map_err(failed)?,
+        "cpus.quantum" => {
+            let quantum_ns = time()?;
+            if !QUANTA_NS.contains(&quantum_ns) {
+                return Err(failed("a time from 1us to 1ms".to_owned()));
+            }
+            machine.cpu_quantum_ns = Some(quantum_ns);
+        }
         "schedule" => machine.schedule = Schedule::named(value).map_err(failed)?,
         "swap" => machine.swap_bytes = size()?,
         "disk.size" => machine.disk.size_bytes = size()?,
@@ -238,6 +249,10 @@ fn check(machine: &MachineSpec) -> Result<(), String> {
     }
     if disk.size_bytes < machine.swap_bytes.saturating_add(SMALLEST_FILES_BYTES) {
         return Err("disk.size: the disk holds the swap area and at least 16M of files".to_owned());
+    }
+    let has_model = machine.cpu_model != CpuModel::default() || machine.cpu_quantum_ns.is_some();
+    if has_model && machine.accel != Accel::Tcg {
+        return Err("cpus.model, cpus.quantum: only virtual CPUs of accel=tcg have them".to_owned());
     }
     let has_turns = machine.cpu_count() > 1 && machine.accel == Accel::Tcg;
     if machine.schedule == Schedule::Seed && !has_turns {
@@ -303,6 +318,7 @@ mod tests {
             "disk.rate=0,disk.read_delay=1ms,disk.write_delay=4ms,cmdline=quiet a,b",
             "disk.delay=1500us,thp=never,thp_defrag=defer+madvise,lru_gen=off,zswap=on",
             "sysctl.vm.swappiness=10,sysctl.kernel.x=a,b",
+            "cpus=4,cpus.model=parallel,cpus.quantum=2us,schedule=seed",
         ] {
             for (name, _) in NAMED {
                 let asked = parse_request(&format!("machine={name},{changes}"));
@@ -325,6 +341,9 @@ mod tests {
             ("sysctl.../x=1", "no setting"),
             ("sandbox.cpus=0.5", "sandbox.mem"),
             ("shift=11", "from 0 to 10"),
+            ("cpus=2,cpus.model=lockstep", "turns, parallel"),
+            ("cpus=2,cpus.quantum=2ms", "from 1us to 1ms"),
+            ("accel=kvm,cpus=2,cpus.model=parallel", "accel=tcg"),
             ("mem", "NAME=VALUE"),
             ("root=debian:99", "not a suite"),
             ("root=x,root.files=cloud", "disk, memory"),
@@ -336,6 +355,15 @@ mod tests {
         assert!(parse_description("x", "mem = 1.5").unwrap_err().contains("mem is neither"));
         assert!(parse_description("x", "mem = ").unwrap_err().contains("line 1"));
         assert!(parse_description("x", "mem = \"64M\"").unwrap_err().contains("needs kernel_mem"));
+    }
+
+    /// `cpus` is a number in TOML, so it has no keys of its own.
+    #[test]
+    fn a_description_quotes_settings_of_virtual_cpus() {
+        let quoted = "cpus = 2\n\"cpus.model\" = \"parallel\"";
+        let text = format!("mem = \"64M\"\nkernel_mem = \"29M\"\ndisk.size = \"64M\"\n{quoted}");
+        let machine = parse_description("x", &text).unwrap().machine;
+        assert_eq!((machine.cpus, machine.cpu_model), (Some(2), CpuModel::Parallel));
     }
 
     proptest! {
