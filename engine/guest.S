@@ -13,6 +13,8 @@
         .set DEAD, 8            # HLT with interrupts disabled, and a periodic timer
         .set WALK, 9            # when code is looked up, as accessed bits show
         .set SIZE, 10           # when the TLB shrinks, as accessed bits show
+        .set WORK, 11           # how long it takes until all CPUs have executed a loop
+        .set CLOCK, 12          # CPUs that compare their clocks, under a lock
 
         .set ROM, 0xf0000
         .set TRAMPOLINE, 0x8000 # where the other CPUs start
@@ -23,6 +25,9 @@
         .set DONE, DATA + 8     # CPUs that have finished
         .set SHARED, DATA + 12   # what they race for
         .set TURN, DATA + 16
+        .set LOCK, DATA + 20
+        .set LATEST, DATA + 24
+        .set EARLIER, DATA + 28 # how often a clock was behind another one
         .set COUNTS, DATA + 64  # one word per CPU
         .set CODES, 0x30000     # one page per CPU
         .set DIRECTORY, 0x40000 # all of its entries are the one table
@@ -127,6 +132,46 @@ work:
         jnz     sleep
         rdtsc
         sub     eax, ebp
+        call    print
+        jmp     exit
+
+        .elseif TEST == WORK || TEST == CLOCK
+        rdtsc
+        mov     ebp, eax
+        .if     TEST == WORK
+        mov     ecx, 1000000
+24:     loop    24b
+        .else
+        mov     ecx, 30000
+25:     mov     eax, 1
+        xchg    [LOCK], eax
+        test    eax, eax
+        jz      26f
+        pause
+        jmp     25b
+26:     rdtsc
+        cmp     eax, [LATEST]
+        jae     27f
+        inc     dword ptr [EARLIER]
+27:     mov     [LATEST], eax
+        mov     dword ptr [LOCK], 0
+        mov     eax, ebx
+28:     dec     eax
+        jns     28b
+        dec     ecx
+        jnz     25b
+        .endif
+        lock inc dword ptr [DONE]
+        test    ebx, ebx
+        jnz     sleep
+29:     pause
+        cmp     dword ptr [DONE], CPUS
+        jne     29b
+        rdtsc
+        sub     eax, ebp
+        .if     TEST == CLOCK
+        mov     eax, [EARLIER]
+        .endif
         call    print
         jmp     exit
 

@@ -47,6 +47,12 @@ pub struct MachineSpec {
     /// Number of NUMA nodes, each with an equal part of the CPUs and of memory; `None` = one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u8>,
+    /// What time means with several virtual CPUs.
+    #[serde(default, skip_serializing_if = "CpuModel::is_turns")]
+    pub cpu_model: CpuModel,
+    /// Virtual time after which the next virtual CPU has its turn, in ns; `None` = the model's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quantum_ns: Option<u64>,
     /// When virtual CPUs take turns.
     #[serde(default, skip_serializing_if = "Schedule::is_even")]
     pub schedule: Schedule,
@@ -139,6 +145,32 @@ named! {
 }
 
 named! {
+    /// What time means with several virtual CPUs.
+    #[derive(Default)]
+    pub enum CpuModel {
+        /// They share one clock: while one executes, the others stand still.
+        #[default]
+        Turns = "turns",
+        /// Each has its own time, so that they execute in parallel in virtual time.
+        Parallel = "parallel",
+    }
+}
+
+impl CpuModel {
+    fn is_turns(&self) -> bool {
+        *self == Self::Turns
+    }
+
+    /// The quantum of virtual time, in ns, if none is named.
+    pub fn quantum_ns(self) -> u64 {
+        match self {
+            Self::Turns => 100_000,
+            Self::Parallel => 10_000,
+        }
+    }
+}
+
+named! {
     /// When virtual CPUs take turns.
     #[derive(Default)]
     pub enum Schedule {
@@ -193,6 +225,8 @@ impl MachineSpec {
             ("shift", Some(self.icount_shift.to_string())),
             ("cpus", self.cpus.map(|count| count.to_string())),
             ("nodes", self.nodes.map(|count| count.to_string())),
+            ("cpus.model", (!self.cpu_model.is_turns()).then(|| self.cpu_model.name().to_owned())),
+            ("cpus.quantum", self.cpu_quantum_ns.map(exact_duration)),
             ("schedule", (!self.schedule.is_even()).then(|| self.schedule.name().to_owned())),
             ("swap", size(self.swap_bytes)),
             ("disk.size", size(disk.size_bytes)),

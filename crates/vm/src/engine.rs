@@ -50,6 +50,7 @@ pub const ENGINE_RELEASES: [EngineRelease; 2] = [
             "05-tlb-size.patch",
             "06-stop-together.patch",
             "07-schedule.patch",
+            "09-parallel.patch",
         ],
     },
     EngineRelease {
@@ -65,6 +66,7 @@ pub const ENGINE_RELEASES: [EngineRelease; 2] = [
             "06-stop-together.patch",
             "07-schedule.patch",
             "08-cxl-stub.10.2.patch",
+            "09-parallel.patch",
         ],
     },
 ];

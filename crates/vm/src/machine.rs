@@ -2,10 +2,11 @@
 //! (`mem=96M,disk.delay=8ms`), all with the same keys.
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-use model::units::parse_size_bytes;
-use model::{Accel, MachineSpec, RootPlace, RootSpec, SandboxSpec, Schedule};
+use model::units::{parse_duration_ns, parse_size_bytes};
+use model::{Accel, CpuModel, MachineSpec, RootPlace, RootSpec, SandboxSpec, Schedule};
 use subject::Limits;
 
 use crate::disk;
@@ -24,6 +25,8 @@ const SMALLEST_MEMORY_BYTES: u64 = 16 << 20;
 const MOST_CPUS: u8 = 8;
 /// Most NUMA nodes.
 const MOST_NODES: u8 = 4;
+/// Quanta of virtual CPUs: below, a turn is a few instructions; above, it is longer than a tick.
+const QUANTA_NS: RangeInclusive<u64> = 1_000..=1_000_000;
 /// 2^10 ns per instruction, QEMU's limit.
 const LARGEST_SHIFT: u8 = 10;
 
@@ -220,6 +223,14 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
         }
         "cpus" => machine.cpus = count(MOST_CPUS)?,
         "nodes" => machine.nodes = count(MOST_NODES)?,
+        "cpus.model" => machine.cpu_model = CpuModel::named(value).map_err(failed)?,
+        "cpus.quantum" => {
+            let quantum_ns = parse_duration_ns(value).map_err(failed)?;
+            if !QUANTA_NS.contains(&quantum_ns) {
+                return Err(failed("a time from 1us to 1ms".to_owned()));
+            }
+            machine.cpu_quantum_ns = Some(quantum_ns);
+        }
         "schedule" => machine.schedule = Schedule::named(value).map_err(failed)?,
         "swap" => machine.swap_bytes = size()?,
         "cmdline" => machine.cmdline = value.to_owned(),
@@ -244,6 +255,10 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
 fn check(machine: &MachineSpec) -> Result<(), String> {
     if machine.memory_bytes < SMALLEST_MEMORY_BYTES {
         return Err("mem: a machine has at least 16M".to_owned());
+    }
+    let has_model = machine.cpu_model != CpuModel::default() || machine.cpu_quantum_ns.is_some();
+    if has_model && machine.accel != Accel::Tcg {
+        return Err("cpus.model, cpus.quantum: only virtual CPUs of accel=tcg have them".to_owned());
     }
     let has_turns = machine.cpu_count() > 1 && machine.accel == Accel::Tcg;
     if machine.schedule == Schedule::Seed && !has_turns {
@@ -314,6 +329,7 @@ mod tests {
             "disk.model=nvme,disk.queue=7,disk.delay=2ms,disk.rate=20M",
             "disk.model=cloud,disk.iops=50,disk.burst_credits=900",
             "disk.model=zram,disk.compressor=lz4,disk.rate=0",
+            "cpus=4,cpus.model=parallel,cpus.quantum=2us,schedule=seed",
         ] {
             for (name, _) in NAMED {
                 let asked = parse_request(&format!("machine={name},{changes}"));
@@ -336,6 +352,9 @@ mod tests {
             ("sysctl.../x=1", "no setting"),
             ("sandbox.cpus=0.5", "sandbox.mem"),
             ("shift=11", "from 0 to 10"),
+            ("cpus=2,cpus.model=lockstep", "turns, parallel"),
+            ("cpus=2,cpus.quantum=2ms", "from 1us to 1ms"),
+            ("accel=kvm,cpus=2,cpus.model=parallel", "accel=tcg"),
             ("mem", "NAME=VALUE"),
             ("cpus=9", "from 1 to 8"),
             ("cpus=8,nodes=5", "from 1 to 4"),
@@ -352,6 +371,15 @@ mod tests {
         assert!(parse_description("x", "mem = 1.5").unwrap_err().contains("mem is neither"));
         assert!(parse_description("x", "mem = ").unwrap_err().contains("line 1"));
         assert!(parse_description("x", "mem = \"64M\"").unwrap_err().contains("needs kernel_mem"));
+    }
+
+    /// `cpus` is a number in TOML, so it has no keys of its own.
+    #[test]
+    fn a_description_quotes_settings_of_virtual_cpus() {
+        let quoted = "cpus = 2\n\"cpus.model\" = \"parallel\"";
+        let text = format!("mem = \"64M\"\nkernel_mem = \"29M\"\ndisk.size = \"64M\"\n{quoted}");
+        let machine = parse_description("x", &text).unwrap().machine;
+        assert_eq!((machine.cpus, machine.cpu_model), (Some(2), CpuModel::Parallel));
     }
 
     proptest! {

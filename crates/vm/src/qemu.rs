@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use guest::{CELL_FILE, CHANNEL_PORT, COMMAND, EXIT_PORT, PAUSE_PORT, PROGRAM, SETUP_FILE};
 use keep::Cache;
-use model::{Accel, MachineSpec};
+use model::{Accel, CpuModel, MachineSpec};
 
 use crate::engine::{self, EMULATOR};
 
@@ -115,12 +115,13 @@ pub(crate) fn machine_arguments(
     start: Start,
     is_engine: bool,
 ) -> Vec<String> {
+    let exact = || format!("sleep=off,exact=on{}", time_options(machine));
     let mode = match start {
         Start::Boot { terminal: Some(_) } => "sleep=on".to_owned(),
         Start::Boot { terminal: None } if !is_engine => "sleep=off".to_owned(),
         Start::Restore { .. } if !is_engine => "sleep=off,rr=record,rrfile=/dev/null".to_owned(),
-        Start::Restore { schedule: Some(seed) } => format!("sleep=off,exact=on,schedule={seed}"),
-        _ => "sleep=off,exact=on".to_owned(),
+        Start::Restore { schedule: Some(seed) } => format!("{},schedule={seed}", exact()),
+        _ => exact(),
     };
     let processor = match machine.accel {
         Accel::Tcg => {
@@ -192,6 +193,17 @@ fn nodes(machine: &MachineSpec) -> Vec<Node> {
         size_bytes,
     };
     (0..count).map(node).collect()
+}
+
+/// What time means with several virtual CPUs; nothing if it is what the engine does by itself.
+fn time_options(machine: &MachineSpec) -> String {
+    let model = machine.cpu_model;
+    let has_default = model == CpuModel::default() && machine.cpu_quantum_ns.is_none();
+    if machine.cpu_count() == 1 || has_default {
+        return String::new();
+    }
+    let quantum_ns = machine.cpu_quantum_ns.unwrap_or(model.quantum_ns());
+    format!(",model={},quantum={quantum_ns}", model.name())
 }
 
 /// The machine's memory plus this program, whose pages in the root a guest cannot evict
@@ -335,6 +347,28 @@ mod tests {
         };
         assert_eq!(files[1], object(0, String::new()));
         assert_eq!(files[3], object(1, format!(",offset={half_bytes}")));
+    }
+
+    #[test]
+    fn virtual_cpus_in_parallel_have_a_quantum() {
+        let options = |settings: &str| {
+            let machine = crate::machine::parse_request(settings).unwrap().machine;
+            machine_arguments(&machine, Start::Restore { schedule: Some(7) }, true).join(" ")
+        };
+        for (settings, icount) in [
+            ("cpus=2", "exact=on,schedule=7 "),
+            ("cpus=2,cpus.model=turns", "exact=on,schedule=7 "),
+            ("cpus=1,cpus.model=parallel", "exact=on,schedule=7 "),
+            ("cpus=2,cpus.quantum=20us", "exact=on,model=turns,quantum=20000,schedule=7 "),
+            ("cpus=2,cpus.model=parallel", "exact=on,model=parallel,quantum=10000,schedule=7 "),
+            (
+                "cpus.quantum=1us,cpus.model=parallel,cpus=2",
+                "exact=on,model=parallel,quantum=1000,schedule=7 ",
+            ),
+        ] {
+            let found = options(settings);
+            assert!(found.contains(icount), "{settings}: {found}");
+        }
     }
 
     #[test]

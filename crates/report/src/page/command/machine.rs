@@ -76,7 +76,7 @@ fn text(value: &str) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use model::{Accel, DiskSpec, Schedule};
+    use model::{Accel, CpuModel, DiskSpec, Schedule};
 
     use super::*;
 
@@ -88,6 +88,8 @@ mod tests {
             kernel_memory_bytes: 29 << 20,
             icount_shift: 3,
             cpus: None,
+            cpu_model: CpuModel::Turns,
+            cpu_quantum_ns: None,
             schedule: Schedule::Even,
             disk: DiskSpec {
                 size_bytes: 112 << 20,
