@@ -9,16 +9,20 @@ mod machines;
 mod shell;
 mod verify;
 
+use std::time::Duration;
+
 use ::kernels::KernelArg;
 use agent::Waiter;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use experiment::subject_arg;
 use model::VmSpec;
+use render::Document;
 use vm::VmRequest;
 
+use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
-use crate::{OrWrong, Result, settings};
+use crate::{Failure, OrWrong, Result, settings};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -28,6 +32,11 @@ Examples:
   thrashlab run --subject vm:machine=micro --quick
 
 Settings of machines: docs/vm.md.";
+
+/// Name of a cell that is verified; a part of its bytes.
+const RUN_ID: &str = "verify";
+/// A guest that writes nothing for this long counts as stuck.
+const SILENCE: Duration = Duration::from_secs(900);
 
 #[derive(Subcommand)]
 pub(crate) enum VmCommand {
@@ -84,6 +93,12 @@ impl MachineArgs {
         spec.kernel.parse::<KernelArg>().map_err(anyhow::Error::msg).or_wrong("vm:kernel")?;
         Ok(VmContext { waiter, progress, spec })
     }
+}
+
+/// Prints the result. Fails when runs are not the same.
+fn show_verdict(document: &Document<'_>, is_json: bool, is_same: bool) -> Result<()> {
+    show(document, &OutputArgs::printed(is_json))?;
+    if is_same { Ok(()) } else { Err(Failure::CheckFailed) }
 }
 
 /// Reads settings, with the `vm:` of --subject or without it.

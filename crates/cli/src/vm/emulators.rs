@@ -10,8 +10,7 @@ use render::{Block, Cell, Document, Table};
 use serde_json::{Value, json};
 use vm::{Qemu, Vm, VmError, VmOptions};
 
-use super::VmContext;
-use super::verify::{RUN_ID, SILENCE, show_verdict};
+use super::{RUN_ID, SILENCE, VmContext, show_verdict};
 use crate::{Failure, Result, guests};
 
 /// How the cell ended in one QEMU.

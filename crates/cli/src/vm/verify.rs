@@ -16,9 +16,8 @@ use sys::process::{end, fork_child};
 use vm::{Difference, Vm, VmOptions, first_difference};
 use workloads::{loads_and_provocations, probes};
 
-use super::{MachineArgs, VmContext, emulators};
+use super::{MachineArgs, RUN_ID, SILENCE, VmContext, emulators, show_verdict};
 use crate::guests;
-use crate::output::{OutputArgs, show};
 use crate::run::workload;
 use crate::timing::TimingArgs;
 use crate::{Failure, Result, wrong};
@@ -81,11 +80,6 @@ pub(crate) struct VerifyArgs {
     json: bool,
 }
 
-/// Name of the cell; a part of its bytes.
-pub(super) const RUN_ID: &str = "verify";
-/// A guest that writes nothing for this long counts as stuck.
-pub(super) const SILENCE: Duration = Duration::from_secs(900);
-
 struct VerifiedRun {
     boot: u32,
     is_host_busy: bool,
@@ -128,12 +122,6 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<()> {
     let data = as_json(&context.spec, &made, &differences);
     let is_same = differences.iter().all(Option::is_none);
     show_verdict(&document(&made, &differences).with_data(data), args.json, is_same)
-}
-
-/// Prints the result. Fails when runs are not the same.
-pub(super) fn show_verdict(document: &Document<'_>, is_json: bool, is_same: bool) -> Result<()> {
-    show(document, &OutputArgs::printed(is_json))?;
-    if is_same { Ok(()) } else { Err(Failure::CheckFailed) }
 }
 
 /// The runs that continue from one boot, on a busy host or a quiet one.

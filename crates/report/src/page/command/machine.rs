@@ -58,10 +58,13 @@ fn changes(base: &MachineSpec, machine: &MachineSpec) -> Option<Vec<(String, Str
 fn description(machine: &MachineSpec, profile: &str) -> String {
     let is_bare = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
     let key = |part: &str| if part.chars().all(is_bare) { part.to_owned() } else { text(part) };
+    // `cpus` has a value of its own, so it cannot be a table.
+    let path = |name: &str| match name.starts_with("cpus.") {
+        true => text(name),
+        false => name.split('.').map(key).join("."),
+    };
     let settings = machine.settings();
-    let lines = settings
-        .iter()
-        .map(|(name, value)| format!("{} = {}\n", name.split('.').map(key).join("."), text(value)));
+    let lines = settings.iter().map(|(name, value)| format!("{} = {}\n", path(name), text(value)));
     let is_own = OWN_PROFILES.contains(&profile);
     let profile = (!is_own).then(|| format!("profile = {}\n", text(profile)));
     profile.into_iter().chain(lines).collect()
@@ -74,9 +77,7 @@ fn text(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
-    use model::{Accel, CpuModel, DiskSpec, Schedule};
+    use model::{Accel, DiskSpec};
 
     use super::*;
 
@@ -87,10 +88,6 @@ mod tests {
             memory_bytes: 48 << 20,
             kernel_memory_bytes: 29 << 20,
             icount_shift: 3,
-            cpus: None,
-            cpu_model: CpuModel::Turns,
-            cpu_quantum_ns: None,
-            schedule: Schedule::Even,
             disk: DiskSpec {
                 size_bytes: 112 << 20,
                 read_delay_ns: 2_000_000,
@@ -99,12 +96,7 @@ mod tests {
                 ..DiskSpec::default()
             },
             swap_bytes: 48 << 20,
-            cmdline: String::new(),
-            sysctls: BTreeMap::new(),
-            thp: None,
-            thp_defrag: None,
-            lru_gen: None,
-            zswap: None,
+            ..MachineSpec::default()
         }
     }
 
@@ -150,12 +142,17 @@ mod tests {
     fn any_other_machine_becomes_a_file() {
         let mut machine = base();
         machine.cmdline = "a=\"1\",b=2".to_owned();
+        (machine.cpus, machine.cpu_model) = (Some(2), model::CpuModel::Parallel);
         let (text, files) = typed(machine, base());
         assert_eq!(text, "machine=micro.toml,kernel=host");
         let (name, description) = &files[0];
         assert_eq!(name, "micro.toml");
         assert!(description.starts_with("profile = \"slow\"\naccel = \"tcg\"\n"), "{description}");
         assert!(description.contains("\ncmdline = \"a=\\\"1\\\",b=2\"\n"), "{description}");
+        assert!(
+            description.contains("\ncpus = \"2\"\n\"cpus.model\" = \"parallel\"\n"),
+            "{description}"
+        );
         let with_thp = MachineSpec { thp: Some("never".to_owned()), ..base() };
         assert_eq!(typed(base(), with_thp).0, "machine=micro.toml,kernel=host", "unset");
     }
