@@ -88,6 +88,7 @@ fn boot() -> Result<(), String> {
             kernel_log::tell(&channel).map_err(at("read the kernel's log"))
         }
         Then::Shell | Then::Script => {
+            disk::credits::start(&setup.machine.disk)?;
             shell::run(&channel, setup.then == Then::Script, setup.root.as_ref())
         }
     }

@@ -178,7 +178,7 @@ impl DiskSpec {
     }
 
     /// How many blocks of a size it transfers per second for so many users, each of whom waits for
-    /// one block at a time.
+    /// one block at a time. Infinite for a disk without delay and shared rate.
     pub fn blocks_per_s(&self, service: Service, block_bytes: u64, users: u32) -> f64 {
         let (users, queue) = (f64::from(users), f64::from(service.queue));
         let requests = block_bytes.div_ceil(service.request_bytes.unwrap_or(block_bytes)) as f64;

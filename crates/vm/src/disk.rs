@@ -10,8 +10,9 @@ pub(crate) const MODEL: &str = "disk.model";
 const SMALLEST_FILES_BYTES: u64 = 16 << 20;
 /// Most requests at a time: the limit of `scsi_debug`.
 const MOST_REQUESTS: u64 = 192;
-/// The unit in which `null_blk` has its rate.
-const SMALLEST_SHARED_RATE: u64 = 1 << 20;
+/// The unit in which `null_blk` has its rate, and how many of them make a part of one negligible.
+const SHARED_RATE_UNIT: u64 = 1 << 20;
+const EXACT_UNITS: u64 = 64;
 /// `scsi_debug` delays a request by less than 1 s.
 const SLOWEST_IOPS: u64 = 2;
 const LONGEST_DELAY_NS: u64 = 999_999_999;
@@ -75,10 +76,14 @@ pub(crate) fn check(disk: &DiskSpec, swap_bytes: u64) -> Result<(), String> {
     if disk.read_delay_ns.max(disk.write_delay_ns) > LONGEST_DELAY_NS && !disk.needs_mapper() {
         return Err("disk.delay: less than 1s, which is the driver's limit".to_owned());
     }
+    // The driver takes whole units; large rates lose little.
     if disk.driver() == DiskDriver::Shared
-        && disk.rate_bytes_per_s.is_some_and(|rate| rate < SMALLEST_SHARED_RATE)
+        && disk.rate_bytes_per_s.is_some_and(|rate| {
+            rate < SHARED_RATE_UNIT * EXACT_UNITS && rate % SHARED_RATE_UNIT != 0
+        })
     {
-        return Err("disk.rate: at least 1M for several requests at a time; disk.queue=1 has any"
+        return Err("disk.rate: whole MiB, or at least 64M, for several requests at a time; \
+                    disk.queue=1 has any"
             .to_owned());
     }
     if disk.needs_mapper() {
@@ -118,7 +123,15 @@ fn check_burst(disk: &DiskSpec, burst: BurstSpec) -> Result<(), String> {
     if burst.burst_iops <= burst.iops {
         return Err(format!("disk.burst_iops: more than disk.iops, which is {}", burst.iops));
     }
-    let queue = disk.service().queue;
+    let service = disk.service();
+    if service.delay_ns > LONGEST_DELAY_NS {
+        return Err(
+            "disk.delay: with this disk.burst_iops a request takes 1s or more, which is the \
+                    driver's limit"
+                .to_owned(),
+        );
+    }
+    let queue = service.queue;
     if u64::from(queue) > MOST_REQUESTS {
         return Err(format!(
             "disk.burst_iops: with this disk.delay it takes {queue} requests at a time; there are \
@@ -183,7 +196,13 @@ mod tests {
             ("disk.model=cloud,disk.delay=100ms", "disk.burst_iops", "at most 192"),
             ("disk.model=cloud,disk.read_delay=7ms", "disk.rate", "one delay"),
             ("disk.rate=0,disk.queue=3,disk.read_delay=7ms", "disk.queue", "one delay"),
-            ("disk.queue=3,disk.rate=1000", "disk.rate", "at least 1M"),
+            ("disk.queue=3,disk.rate=1000", "disk.rate", "whole MiB"),
+            ("disk.queue=2,disk.rate=1900K", "disk.rate", "whole MiB"),
+            (
+                "disk.model=cloud,disk.iops=2,disk.burst_iops=3,disk.delay=999999999ns",
+                "disk.delay",
+                "1s or more",
+            ),
             ("disk.delay=1s", "disk.delay", "less than 1s"),
             ("disk.compressor=lz4", "disk.compressor", "disk.model=zram"),
             ("disk.model=zram,disk.compressor=zip", "disk.compressor", "zstd"),

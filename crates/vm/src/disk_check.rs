@@ -187,7 +187,7 @@ fn row(machine: &MachineSpec, figure: DiskFigure) -> DiskRow {
         requests(service, &figure) * REQUEST_INSTRUCTIONS + pages * PAGE_INSTRUCTIONS;
     let software_s = instructions * f64::from(1_u32 << machine.icount_shift) / 1e9;
     let cpus_ns = figure.elapsed_ns as f64 * f64::from(machine.cpu_count());
-    let idle = figure.idle_ns as f64 / cpus_ns;
+    let idle = (figure.idle_ns as f64 / cpus_ns).min(1.0);
     let faster = if disk.driver() == DiskDriver::Shared { FASTER_SHARED } else { FASTER };
     let slowest_per_s = SLOWER / (1.0 / computed_per_s + software_s);
     let verdict = match measured_per_s {

@@ -39,6 +39,10 @@ pub(super) fn compare(context: &VmContext, spec: &Spec, is_json: bool) -> Result
         context.progress.say(&format!("run {}: {}", ended.len() + 1, qemu.version));
         ended.push(run(context, spec, &cache, qemu)?);
     }
+    if ended.iter().all(|run| run.samples == 0) {
+        let said = &ended[0].outcome;
+        return Err(Failure::NotMeasured(anyhow::anyhow!("no QEMU makes this cell: {said}")));
+    }
     let difference = difference(&ended);
     let data = as_json(&ended, difference.is_none());
     show_verdict(&document(&ended, difference).with_data(data), is_json, difference.is_none())
@@ -69,8 +73,8 @@ fn run(context: &VmContext, spec: &Spec, cache: &Cache, qemu: Qemu) -> Result<En
             Some(why) => format!("{}: {why}", outcome.status.name()),
             None => outcome.status.name().to_owned(),
         },
-        // What a QEMU does to a machine is its outcome; what the user got wrong is not.
-        Err(error @ (VmError::Boot(_) | VmError::Qemu(_))) => error.to_string(),
+        // A machine that does not boot is an outcome; what fails on this host is not.
+        Err(error @ VmError::Boot(_)) => error.to_string(),
         Err(error) => return Err(guests::failure(error)),
     };
     let is_sample = |line: &&[u8]| {

@@ -16,6 +16,8 @@ use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
 use crate::{Failure, OrWrong, Result};
 
+/// How `engine/build` ends when a patch does not apply, or QEMU does not compile with it.
+const BROKEN: i32 = 2;
 const TICK: Duration = Duration::from_millis(50);
 
 const EXAMPLES: &str = "\
@@ -46,7 +48,8 @@ Examples:
   thrashlab vm engine build --source qemu_10.0.13+ds.orig.tar.xz
                                        with a source that is on this disk
 
-It needs a C compiler, GLib, Ninja and Meson; what is missing is named.";
+It needs a C compiler, GLib, Ninja and Meson; what is missing is named. Exit
+codes: 1 the patches do not apply or do not compile, 3 something is missing.";
 
 #[derive(Args)]
 #[command(after_help = BUILD_EXAMPLES)]
@@ -126,6 +129,8 @@ fn build(args: &BuildArgs) -> Result<()> {
             Ok(())
         }
         Some(Exit::Signal(signals::INT)) => Err(Failure::Interrupted),
+        // The script says why; nothing that is missing here is to blame.
+        Some(Exit::Code(BROKEN)) => Err(Failure::CheckFailed),
         _ => Err(anyhow!("the engine was not built").into()),
     }
 }

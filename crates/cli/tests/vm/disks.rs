@@ -38,7 +38,7 @@ fn per_s(report: &Value, phase: &str, users: u64, is_write: bool) -> f64 {
 fn a_cloud_disk_is_fast_until_its_credits_are_used_up() {
     const NAME: &str = "a_cloud_disk_is_fast_until_its_credits_are_used_up";
     let Some(lab) = Lab::new(NAME) else { return };
-    let report = measured(&lab, "disk.model=cloud,disk.burst_credits=10000");
+    let report = measured(&lab, "disk.model=cloud,disk.burst_credits=16000");
     for (phase, users, expected) in [
         ("usual", 1, 1000.0),
         ("usual", 2, 3000.0),

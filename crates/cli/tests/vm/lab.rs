@@ -67,8 +67,7 @@ impl Lab {
     /// The same test with the cache that has the engine, if `make test` could build one.
     fn in_engine(&self) -> Option<Self> {
         static IS_BUILT: OnceLock<bool> = OnceLock::new();
-        let cache = Path::new(WORKSPACE).join("target/engine-cache");
-        let lab = Self { cache, ..Self::of(&self.kernel) };
+        let lab = Self { cache: engine_cache(), ..Self::of(&self.kernel) };
         let is_built = || lab.command(&["vm", "engine"]).stdout.contains("in use");
         // The first test does it.
         let _ = symlink(self.kept("kernels"), lab.kept("kernels"));
@@ -180,6 +179,11 @@ impl Lab {
     }
 }
 
+/// The cache with the engine that `make test` builds.
+fn engine_cache() -> PathBuf {
+    Path::new(WORKSPACE).join("target/engine-cache")
+}
+
 /// The static program: only that one runs as the first process of a guest.
 pub(crate) fn program() -> PathBuf {
     let program = Path::new(WORKSPACE).join("target/release/thrashlab");
@@ -233,7 +237,11 @@ fn forget_older() {
     let modified = |path: &Path| fs::metadata(path).and_then(|facts| facts.modified());
     let built = modified(&program()).unwrap();
     let lab = Lab::without_guests();
-    for path in lab.entries("snapshots").into_iter().chain(lab.entries("cells")) {
+    let with_engine = Lab { cache: engine_cache(), ..lab.sibling() };
+    for path in [lab, with_engine]
+        .iter()
+        .flat_map(|lab| [lab.entries("snapshots"), lab.entries("cells")].concat())
+    {
         if modified(&path).is_ok_and(|made| made < built) {
             let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
         }

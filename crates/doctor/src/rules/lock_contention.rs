@@ -34,6 +34,8 @@ fn look(interval: &Interval<'_>, _: &UnitCosts) -> RuleResult {
     let affected = affected(interval, |task| {
         let counted = is_program(task).then(|| slept(&task.counters)).flatten();
         let Slept { blocked_ns, iowait_ns, threads } = counted?;
+        // A sleep is counted when it ends, also one that began before.
+        let blocked_ns = blocked_ns.min(interval.elapsed_ns() as f64 * threads);
         let known_ns = ["freepages", "compact"].map(|name| task.counters.delay_ns(name));
         let others_ns = iowait_ns.max(pressed_ns * threads) + known_ns.iter().sum::<f64>();
         Some((blocked_ns - others_ns).max(0.0))
@@ -101,6 +103,16 @@ mod tests {
             .task("thread_blocked_ns", "8", 0)
             .task("thread_iowait_ns", "7", 200_000_000);
         assert_eq!(threads.found(&RULE).lost().unwrap().lost_ns, 700_000_000);
+    }
+
+    #[test]
+    fn a_sleep_that_began_long_before_counts_with_its_last_second() {
+        let long = Second::bare()
+            .machine("psi", "io_some_us", 900_000)
+            .machine("psi", "memory_some_us", 0)
+            .task("sched", "blocked_ns", 60_000_000_000)
+            .task("sched", "iowait_ns", 0);
+        assert_eq!(long.found(&RULE).lost().unwrap().lost_ns, 100_000_000);
     }
 
     #[test]

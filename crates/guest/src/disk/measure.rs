@@ -130,7 +130,7 @@ fn pattern_on(
     let elapsed_ns = monotonic_ns() - start_ns;
     let transferred = results.iter().map(|(count, _)| count).sum();
     let waited_ns = results.iter().map(|(_, waited_ns)| waited_ns).sum();
-    let idle_ns = self::idle_ns()?.saturating_sub(idle_ns).min(elapsed_ns);
+    let idle_ns = self::idle_ns()?.saturating_sub(idle_ns);
     Ok(DiskFigure { phase, pattern, transferred, elapsed_ns, waited_ns, idle_ns })
 }
 
