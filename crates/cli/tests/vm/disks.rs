@@ -65,7 +65,7 @@ fn cells_on_a_disk_with_credits_and_on_compressed_memory_are_the_same_bytes() {
         second.finish(settings, ARGUMENTS).expect(0, &[]);
         drop(busy);
         let (first, second) = (first.files(), second.files());
-        assert_eq!(first.len(), 2, "{settings}");
+        assert_eq!(first.len(), 3, "{settings}: noload is the reference");
         assert!(first == second, "{settings}: {}", difference(&first, &second));
         let (_, swapping) = first.iter().find(|(name, _)| name.contains("2ctx-mem")).unwrap();
         let run = model::Run::parse(swapping).unwrap();
