@@ -30,9 +30,9 @@ fn every_walk_through_works_as_it_is_written() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let folder = root.join("target/adding");
     let tree = folder.join("tree");
-    let _ = fs::remove_dir_all(&tree);
+    let _ = fs::remove_dir_all(&folder);
     copy(root, &tree);
-    share_compiled(&root.join("target/debug"), &folder.join("target/debug"));
+    share_compiled(root, &folder.join("target/debug"));
     let pages = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let mut pages: Vec<PathBuf> = pages
         .filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("adding-"))
@@ -128,25 +128,33 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Gives the copy what is compiled already. Compilers replace what is in `deps` apart from lists of
-/// files, so that may be linked; everything else is written in place.
-fn share_compiled(from: &Path, to: &Path) {
-    if to.exists() {
-        return;
-    }
+/// Gives the copy the compiled third-party crates. What is compiled of this tree is left out: it has
+/// the same names there, and cargo would take it for the copy's.
+fn share_compiled(root: &Path, to: &Path) {
+    let crates = fs::read_dir(root.join("crates")).unwrap();
+    let own = crates.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let own: Vec<String> = own.chain(["guide", "xtask"].map(str::to_owned)).collect();
     for folder in [".fingerprint", "build", "deps"] {
-        share(&from.join(folder), &to.join(folder), folder == "deps");
+        let from = root.join("target/debug").join(folder);
+        share(&from, &to.join(folder), &|name: &str| {
+            let is_program = folder == "deps" && !name.contains('.');
+            let name = name.rsplit_once('-').map_or(name, |(name, _)| name).replace('_', "-");
+            is_program
+                || own.iter().any(|own| name == *own || name.strip_prefix("lib") == Some(own))
+        });
     }
 }
 
-fn share(from: &Path, to: &Path, is_linked: bool) {
+/// Links what compilers replace, and copies what is written in place.
+fn share(from: &Path, to: &Path, is_left_out: &dyn Fn(&str) -> bool) {
     fs::create_dir_all(to).unwrap();
     let Ok(entries) = fs::read_dir(from) else { return };
     for entry in entries.map(Result::unwrap) {
         let (path, target) = (entry.path(), to.join(entry.file_name()));
         match entry.file_type().unwrap().is_dir() {
-            true => share(&path, &target, is_linked),
-            false if is_linked && path.extension().is_none_or(|end| end != "d") => {
+            _ if is_left_out(&entry.file_name().to_string_lossy()) => {}
+            true => share(&path, &target, &|_| false),
+            false if path.extension().is_some_and(|end| end == "rlib" || end == "rmeta") => {
                 fs::hard_link(path, target).unwrap();
             }
             false => copy_file(&path, &target),
