@@ -50,7 +50,6 @@ run: build
 # Layering and the other rules of the project are tests of xtask; guests run the static binary. What
 # is compiled is compiled side by side: the last crate of each kind leaves a CPU idle.
 test:
-	@tools/setup
 	@tools/setup test
 	@[ $(HOST_ARCH) != x86_64 ] || tools/setup engine
 	@$(MAKE) --no-print-directory -j2 --output-sync=recurse checked engine
@@ -97,7 +96,7 @@ test-engine: build
 	$(ENGINE) vm engine build
 	engine/test "$$(ls -t target/engine-cache/thrashlab/engines/*/qemu-system-x86_64 | head -n 1)"
 	@: > "$(SKIPS)"
-	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test vm -- engine:: on_several_cpus
+	THRASHLAB_SKIPS="$(SKIPS)" cargo test --locked -p cli --test vm -- engine:: on_several_cpus
 	XDG_CACHE_HOME=$(CURDIR)/target/engine-cache tools/engine-bar $(BINARY) $(BAR_RUNS)
 
 # Claims of performance, beside peers or limits: benches/README.md

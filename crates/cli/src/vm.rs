@@ -16,9 +16,11 @@ use agent::Waiter;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use experiment::subject_arg;
-use model::VmSpec;
+use keep::Cache;
+use model::{Line, Spec, VmSpec};
 use render::Document;
-use vm::VmRequest;
+use subject::Outcome;
+use vm::{Qemu, Vm, VmError, VmOptions, VmRequest};
 
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
@@ -95,10 +97,26 @@ impl MachineArgs {
     }
 }
 
-/// Prints the result. Fails when runs are not the same.
-fn show_verdict(document: &Document<'_>, is_json: bool, is_same: bool) -> Result<()> {
+/// What machines are verified with: in this QEMU, if one is named, and no cell from the cache.
+fn verify_options(cache: Cache, qemu: Option<Qemu>) -> VmOptions {
+    VmOptions { cache, reuse_cells: false, silence: SILENCE, qemu, freeze: None }
+}
+
+/// Makes a cell that is verified; returns how it ended, and its bytes. Fails as [`Vm::run`].
+fn verified_run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<(Outcome, Vec<u8>), VmError> {
+    let mut bytes = Vec::new();
+    let mut take = |part: &[u8], _: Option<&Line>| {
+        bytes.extend_from_slice(part);
+        Ok(())
+    };
+    let (outcome, _) = vm.run(spec, RUN_ID, &|| waiter.stop_requested(), &mut take)?;
+    Ok((outcome, bytes))
+}
+
+/// Prints the result of a check. Fails when it is not as it should be.
+fn show_verdict(document: &Document<'_>, is_json: bool, is_right: bool) -> Result<()> {
     show(document, &OutputArgs::printed(is_json))?;
-    if is_same { Ok(()) } else { Err(Failure::CheckFailed) }
+    if is_right { Ok(()) } else { Err(Failure::CheckFailed) }
 }
 
 /// Reads settings, with the `vm:` of --subject or without it.

@@ -90,6 +90,13 @@ pub struct Service {
     pub request_bytes: Option<u64>,
 }
 
+impl Service {
+    /// How many requests transfer a block of a size.
+    pub fn requests(&self, block_bytes: u64) -> f64 {
+        block_bytes.div_ceil(self.request_bytes.unwrap_or(block_bytes)) as f64
+    }
+}
+
 impl DiskModel {
     /// Sets the parameters of the model. Sources are in `docs/vm.md`.
     pub fn apply(self, disk: &mut DiskSpec) {
@@ -181,7 +188,7 @@ impl DiskSpec {
     /// one block at a time. Infinite for a disk without delay and shared rate.
     pub fn blocks_per_s(&self, service: Service, block_bytes: u64, users: u32) -> f64 {
         let (users, queue) = (f64::from(users), f64::from(service.queue));
-        let requests = block_bytes.div_ceil(service.request_bytes.unwrap_or(block_bytes)) as f64;
+        let requests = service.requests(block_bytes);
         let delay_s = service.delay_ns as f64 / NS_PER_S as f64;
         let waiting = users / ((requests / queue).ceil() * delay_s);
         let shared = match (self.driver(), self.rate_bytes_per_s) {

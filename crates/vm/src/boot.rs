@@ -33,7 +33,9 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
+    /// With the usual QEMU, if none is named.
     pub(crate) fn gather(
+        qemu: Option<&Qemu>,
         machine: &MachineSpec,
         kernel: &str,
         cache: &Cache,
@@ -41,7 +43,7 @@ impl Parts {
         root: Option<&GuestRoot>,
         then: Then,
     ) -> Result<Self> {
-        let qemu = Qemu::find(machine, cache).map_err(VmError::Unavailable)?;
+        let qemu = qemu.map_or_else(|| Qemu::find(machine, cache), |qemu| Ok(qemu.clone()))?;
         let arg: KernelArg =
             kernel.parse().map_err(|error| VmError::KernelName(format!("{kernel}: {error}")))?;
         let kernel = locate(&arg, &cache.kernels()).map_err(|error| match error {
@@ -160,7 +162,7 @@ pub fn boot(
 ) -> Result<Booted> {
     let root = GuestRoot::of(spec, cache, stop, say)?;
     let (machine, kernel) = (&spec.machine, &spec.kernel);
-    let parts = Parts::gather(machine, kernel, cache, &[], root.as_ref(), Then::Report)?;
+    let parts = Parts::gather(None, machine, kernel, cache, &[], root.as_ref(), Then::Report)?;
     let folder = Scratch::make(&cache.root, "boot").map_err(VmError::cache(&cache.root))?;
     parts.write(&parts.image()?, folder.path())?;
     let begun = Instant::now();

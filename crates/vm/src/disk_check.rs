@@ -115,7 +115,7 @@ pub fn measure_disk(spec: &VmSpec, cache: &Cache, stop: Stop<'_>) -> Result<Disk
             "accel=kvm: only in virtual time does a disk do what can be computed".to_owned(),
         ));
     }
-    let parts = Parts::gather(machine, &spec.kernel, cache, &[], None, Then::Disk)?;
+    let parts = Parts::gather(None, machine, &spec.kernel, cache, &[], None, Then::Disk)?;
     let folder = Scratch::make(&cache.root, "disk").map_err(VmError::cache(&cache.root))?;
     parts.write(&parts.image()?, folder.path())?;
     let mut guest = parts.boot(folder.path(), None)?;
@@ -166,11 +166,6 @@ fn service(disk: &DiskSpec, phase: DiskPhase) -> Service {
     }
 }
 
-fn requests(service: Service, figure: &DiskFigure) -> f64 {
-    let block_bytes = figure.pattern.block_bytes;
-    block_bytes.div_ceil(service.request_bytes.unwrap_or(block_bytes)) as f64
-}
-
 fn row(machine: &MachineSpec, figure: DiskFigure) -> DiskRow {
     let (disk, pattern) = (&machine.disk, figure.pattern);
     let service = service(disk, figure.phase);
@@ -184,7 +179,7 @@ fn row(machine: &MachineSpec, figure: DiskFigure) -> DiskRow {
     let measured_per_s = figure.per_s();
     let pages = pattern.block_bytes.div_ceil(PAGE_BYTES) as f64;
     let instructions =
-        requests(service, &figure) * REQUEST_INSTRUCTIONS + pages * PAGE_INSTRUCTIONS;
+        service.requests(pattern.block_bytes) * REQUEST_INSTRUCTIONS + pages * PAGE_INSTRUCTIONS;
     let software_s = instructions * f64::from(1_u32 << machine.icount_shift) / 1e9;
     let cpus_ns = figure.elapsed_ns as f64 * f64::from(machine.cpu_count());
     let idle = (figure.idle_ns as f64 / cpus_ns).min(1.0);
@@ -207,7 +202,7 @@ fn credits(disk: &DiskSpec, figures: &[DiskFigure]) -> Option<CreditRow> {
     let service = service(disk, DiskPhase::Usual);
     let of = |phase| figures.iter().filter(move |figure| figure.phase == phase);
     let used: f64 = of(DiskPhase::Usual)
-        .map(|figure| figure.transferred as f64 * requests(service, figure))
+        .map(|figure| figure.transferred as f64 * service.requests(figure.pattern.block_bytes))
         .sum();
     let elapsed_s = |figure: &DiskFigure| figure.elapsed_ns as f64 / 1e9;
     let earned = of(DiskPhase::Usual).map(elapsed_s).sum::<f64>() * burst.iops as f64;

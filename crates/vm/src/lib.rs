@@ -155,9 +155,9 @@ impl Vm {
         let overlay = overlay.transpose().map_err(VmError::Unavailable)?.unwrap_or_default();
         let (cache, kernel) = (&options.cache, &spec.kernel);
         let (root, machine) = (GuestRoot::of(spec, cache, stop, say)?, &spec.machine);
-        let mut parts =
-            boot::Parts::gather(machine, kernel, cache, &overlay, root.as_ref(), Then::Cell)?;
-        parts.qemu = options.qemu.clone().unwrap_or(parts.qemu);
+        let (qemu, root_files) = (options.qemu.as_ref(), root.as_ref());
+        let parts =
+            boot::Parts::gather(qemu, machine, kernel, cache, &overlay, root_files, Then::Cell)?;
         let (qemu, setup) = (&parts.qemu, &parts.setup);
         let key = machine_key(qemu, setup, &parts.kernel.image_hash, &parts.initramfs_hash)?;
         let folder = match snapshot::find(&cache.snapshots, &key) {

@@ -10,6 +10,7 @@ use keep::Cache;
 use model::{Accel, CpuModel, MachineSpec};
 
 use crate::engine::{self, EMULATOR};
+use crate::{Result, VmError};
 
 #[derive(Clone, Copy)]
 pub(crate) enum Start {
@@ -49,32 +50,32 @@ pub struct Qemu {
 impl Qemu {
     /// Finds the engine in the cache, else QEMU in `$PATH`. The error says what is missing and the
     /// next step.
-    pub(crate) fn find(machine: &MachineSpec, cache: &Cache) -> Result<Self, String> {
+    pub(crate) fn find(machine: &MachineSpec, cache: &Cache) -> Result<Self> {
         if !cfg!(target_arch = "x86_64") {
-            return Err("the deterministic machine needs an x86-64 build of thrashlab: its guest \
-                        talks to QEMU through I/O ports, which other architectures do not have"
-                .to_owned());
+            let why = "the deterministic machine needs an x86-64 build of thrashlab: its guest \
+                       talks to QEMU through I/O ports, which other architectures do not have";
+            return Err(VmError::Unavailable(why.to_owned()));
         }
         if machine.accel == Accel::Kvm {
             File::options().read(true).write(true).open(DEV_KVM).map_err(|error| {
                 let next = "use accel=tcg, which needs nothing of the host";
-                format!("accel=kvm: {DEV_KVM}: {error}; {next}")
+                VmError::Unavailable(format!("accel=kvm: {DEV_KVM}: {error}; {next}"))
             })?;
         } else if let Some(engine) = Self::engines(cache).next() {
             return Ok(engine);
         } else if machine.cpu_count() > 1 {
-            return Err(format!(
+            return Err(VmError::Unavailable(format!(
                 "cpus={}: with several virtual CPUs, what a guest of the system's QEMU does depends \
                  on the host; build the engine, a QEMU with patches: thrashlab vm engine build",
                 machine.cpu_count()
-            ));
+            )));
         }
         Self::of_system()
     }
 
     /// Every QEMU that can run this deterministic machine: the engines, the usual one first, and
     /// that in `$PATH`. The error says what is missing and the next step.
-    pub fn all(machine: &MachineSpec, cache: &Cache) -> Result<Vec<Self>, String> {
+    pub fn all(machine: &MachineSpec, cache: &Cache) -> Result<Vec<Self>> {
         let usual = Self::find(machine, cache)?;
         let others = Self::engines(cache).filter(|engine| *engine != usual).collect::<Vec<_>>();
         let system = (machine.cpu_count() == 1 && usual.firmware.is_some())
@@ -90,17 +91,17 @@ impl Qemu {
         })
     }
 
-    fn of_system() -> Result<Self, String> {
+    fn of_system() -> Result<Self> {
         let path = env::var_os("PATH").unwrap_or_default();
         let mut programs = env::split_paths(&path).map(|dir| dir.join(EMULATOR));
         let program = programs.find(|program| program.is_file()).ok_or_else(|| {
             let sudo = if rustix::process::geteuid().is_root() { "" } else { "sudo " };
-            format!(
+            VmError::Unavailable(format!(
                 "{EMULATOR} is not installed; install it with: {sudo}apt-get install \
                  --no-install-recommends qemu-system-x86 (Fedora: dnf install qemu-system-x86-core)"
-            )
+            ))
         })?;
-        let version = engine::version_of(&program)?;
+        let version = engine::version_of(&program).map_err(VmError::Unavailable)?;
         Ok(Self { program, version, firmware: None })
     }
 }
@@ -207,8 +208,7 @@ fn time_options(machine: &MachineSpec) -> String {
 }
 
 /// The machine's memory plus this program, whose pages in the root a guest cannot evict
-/// (`Documentation/filesystems/ramfs-rootfs-initramfs.rst`). Each
-/// node has an equal part of whole MiB.
+/// (`Documentation/filesystems/ramfs-rootfs-initramfs.rst`). Each node has an equal part of whole MiB.
 pub(crate) fn ram_bytes(machine: &MachineSpec) -> u64 {
     let program_bytes = fs::metadata(THIS_PROGRAM).map_or(0, |program| program.len());
     let bytes = machine.ram_bytes().saturating_add(program_bytes.next_multiple_of(1 << 20));

@@ -60,7 +60,7 @@ impl Shell {
         let then = if is_script { Then::Script } else { Then::Shell };
         let parts = {
             let root = GuestRoot::of(spec, cache, stop, say)?;
-            Parts::gather(&spec.machine, &spec.kernel, cache, &extra, root.as_ref(), then)?
+            Parts::gather(None, &spec.machine, &spec.kernel, cache, &extra, root.as_ref(), then)?
         };
         // Our end of the console, and QEMU's.
         let (console, theirs) = UnixStream::pair()?;

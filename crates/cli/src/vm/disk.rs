@@ -7,9 +7,8 @@ use render::{Cell, Document, Table};
 use serde_json::json;
 use vm::{CreditRow, DiskFigure, DiskPhase, DiskReport, DiskRow, DiskVerdict, ZramRow};
 
-use super::{MachineArgs, VmContext};
-use crate::output::{OutputArgs, show};
-use crate::{Failure, Result, guests};
+use super::{MachineArgs, VmContext, show_verdict};
+use crate::{Result, guests};
 
 const EXAMPLES: &str = "\
 The guest measures its empty disk past the page cache, in virtual time. Exit
@@ -40,11 +39,7 @@ pub(crate) fn disk(args: &DiskArgs) -> Result<()> {
     let report = vm::measure_disk(&spec, &Cache::of_user(), &|| waiter.stop_requested())
         .map_err(|error| guests::stopped_or(&waiter, guests::failure(error)))?;
     let data = json!({ "machine": spec.machine, "report": report });
-    show(&document(&report).with_data(data), &OutputArgs::printed(args.json))?;
-    match report.is_sound() {
-        true => Ok(()),
-        false => Err(Failure::CheckFailed),
-    }
+    show_verdict(&document(&report).with_data(data), args.json, report.is_sound())
 }
 
 fn document(report: &DiskReport) -> Document<'static> {

@@ -8,9 +8,9 @@ use model::units::format_duration;
 use model::{EndStatus, Line, Spec, whole_lines};
 use render::{Block, Cell, Document, Table};
 use serde_json::{Value, json};
-use vm::{Qemu, Vm, VmError, VmOptions};
+use vm::{Qemu, Vm, VmError};
 
-use super::{RUN_ID, SILENCE, VmContext, show_verdict};
+use super::{VmContext, show_verdict, verified_run, verify_options};
 use crate::{Failure, Result, guests};
 
 /// How the cell ended in one QEMU.
@@ -25,8 +25,7 @@ struct Ended {
 /// Runs the cell once in each QEMU. Fails like the other runs, and where there is only one QEMU.
 pub(super) fn compare(context: &VmContext, spec: &Spec, is_json: bool) -> Result<()> {
     let cache = Cache::of_user();
-    let qemus = Qemu::all(&context.spec.machine, &cache)
-        .map_err(|why| Failure::NotMeasured(anyhow::anyhow!(why)))?;
+    let qemus = Qemu::all(&context.spec.machine, &cache).map_err(guests::failure)?;
     if let [only] = &qemus[..] {
         return Err(Failure::NotMeasured(anyhow::anyhow!(
             "only one QEMU can run this machine, {}: build another one with `thrashlab vm engine \
@@ -50,31 +49,22 @@ pub(super) fn compare(context: &VmContext, spec: &Spec, is_json: bool) -> Result
 
 fn run(context: &VmContext, spec: &Spec, cache: &Cache, qemu: Qemu) -> Result<Ended> {
     let version = qemu.version.clone();
-    let options = VmOptions {
-        cache: cache.clone(),
-        reuse_cells: false,
-        silence: SILENCE,
-        qemu: Some(qemu),
-        freeze: None,
-    };
-    let stop = || context.waiter.stop_requested();
+    let VmContext { waiter, progress, spec: machine } = context;
+    let options = verify_options(cache.clone(), Some(qemu));
     let begun = Instant::now();
-    let mut bytes = Vec::new();
-    let mut take = |part: &[u8], _: Option<&Line>| {
-        bytes.extend_from_slice(part);
-        Ok(())
-    };
-    let vm = Vm::prepare(&context.spec, &options, &stop, &mut |text| context.progress.say(text));
-    let outcome = match vm.and_then(|vm| vm.run(spec, RUN_ID, &stop, &mut take)) {
+    let vm = Vm::prepare(machine, &options, &|| waiter.stop_requested(), &mut |text| {
+        progress.say(text);
+    });
+    let (outcome, bytes) = match vm.and_then(|vm| verified_run(&vm, spec, waiter)) {
         Ok((outcome, _)) if outcome.status == EndStatus::Interrupted => {
             return Err(Failure::Interrupted);
         }
-        Ok((outcome, _)) => match outcome.death {
-            Some(why) => format!("{}: {why}", outcome.status.name()),
-            None => outcome.status.name().to_owned(),
+        Ok((outcome, bytes)) => match outcome.death {
+            Some(why) => (format!("{}: {why}", outcome.status.name()), bytes),
+            None => (outcome.status.name().to_owned(), bytes),
         },
         // A machine that does not boot is an outcome; what fails on this host is not.
-        Err(error @ VmError::Boot(_)) => error.to_string(),
+        Err(error @ VmError::Boot(_)) => (error.to_string(), Vec::new()),
         Err(error) => return Err(guests::failure(error)),
     };
     let is_sample = |line: &&[u8]| {

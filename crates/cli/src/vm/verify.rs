@@ -9,14 +9,14 @@ use clap::Args;
 use experiment::CellPlan;
 use keep::{Cache, Scratch};
 use model::units::format_duration;
-use model::{EndStatus, Line, Spec, SubjectSpec, VmSpec};
+use model::{EndStatus, Spec, SubjectSpec, VmSpec};
 use render::{Block, Cell, Document, Table};
 use serde_json::{Value, json};
 use sys::process::{end, fork_child};
-use vm::{Difference, Vm, VmOptions, first_difference};
+use vm::{Difference, Vm, first_difference};
 use workloads::{loads_and_provocations, probes};
 
-use super::{MachineArgs, RUN_ID, SILENCE, VmContext, emulators, show_verdict};
+use super::{MachineArgs, VmContext, emulators, show_verdict, verified_run, verify_options};
 use crate::guests;
 use crate::run::workload;
 use crate::timing::TimingArgs;
@@ -143,8 +143,7 @@ fn runs_of_boot(
         Some(scratch) => Cache { snapshots: scratch.path().join("snapshots"), ..cache },
         None => cache,
     };
-    let options =
-        VmOptions { cache, reuse_cells: false, silence: SILENCE, qemu: None, freeze: None };
+    let options = verify_options(cache, None);
     progress.say(&format!("{} with {}", machine.machine.name, machine.kernel));
     let vm = Vm::prepare(machine, &options, &|| waiter.stop_requested(), &mut |text| {
         progress.say(text);
@@ -163,13 +162,7 @@ fn runs_of_boot(
 }
 
 fn run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut take = |part: &[u8], _: Option<&Line>| {
-        bytes.extend_from_slice(part);
-        Ok(())
-    };
-    let stop = || waiter.stop_requested();
-    let (outcome, _) = vm.run(spec, RUN_ID, &stop, &mut take).map_err(guests::failure)?;
+    let (outcome, bytes) = verified_run(vm, spec, waiter).map_err(guests::failure)?;
     match (outcome.status, outcome.death) {
         (EndStatus::Interrupted, _) => Err(Failure::Interrupted),
         (_, Some(why)) => Err(Failure::NotMeasured(anyhow!("the cell cannot be run: {why}"))),
