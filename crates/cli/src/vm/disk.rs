@@ -60,13 +60,18 @@ fn row(row: &DiskRow) -> [Cell; 9] {
         format!("{order} {what}{without}").into(),
         Cell::Size(pattern.block_bytes),
         pattern.users.into(),
-        Cell::Figure(format!("{:.1}/s", row.computed_per_s)),
+        computed(row.computed_per_s),
         Cell::Figure(format!("{:.1}/s", row.measured_per_s)),
         Cell::Figure(format!("{rate}/s")),
         Cell::duration(row.delay_ns),
         Cell::Share(row.idle),
         words(row.verdict).into(),
     ]
+}
+
+/// A delay of 0 limits nothing.
+fn computed(per_s: f64) -> Cell {
+    if per_s.is_finite() { Cell::Figure(format!("{per_s:.1}/s")) } else { "no limit".into() }
 }
 
 fn words(verdict: DiskVerdict) -> &'static str {

@@ -1,6 +1,5 @@
 //! Models of disks in guests: measured against their arithmetic, and equal bytes.
 
-use model::EndStatus;
 use serde_json::Value;
 
 use crate::busy::Busy;
@@ -69,7 +68,6 @@ fn cells_on_a_disk_with_credits_and_on_compressed_memory_are_the_same_bytes() {
         assert!(first == second, "{settings}: {}", difference(&first, &second));
         let (_, swapping) = first.iter().find(|(name, _)| name.contains("2ctx-mem")).unwrap();
         let run = model::Run::parse(swapping).unwrap();
-        assert!(matches!(run.status(), EndStatus::Complete | EndStatus::Timeout), "{settings}");
         let readings = run.lines.iter().flat_map(model::Line::readings);
         let pages = readings.last().unwrap().1["vmstat"]["pswpout"];
         assert!(pages > 0, "{settings}: nothing was swapped out");
