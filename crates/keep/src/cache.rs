@@ -116,8 +116,10 @@ fn usage(folders: &[PathBuf]) -> io::Result<Usage> {
     for folder in folders {
         let Some(entries) = if_exists(fs::read_dir(folder))? else { continue };
         for entry in entries {
-            found.count += 1;
-            found.size_bytes += size_bytes(&entry?.path())?;
+            let entry = entry?;
+            found.size_bytes += size_bytes(&entry.path())?;
+            // Hidden ones are being made, or are about the others.
+            found.count += u64::from(!entry.file_name().as_encoded_bytes().starts_with(b"."));
         }
     }
     Ok(found)

@@ -12,6 +12,7 @@ mod image;
 mod kernel;
 mod locate;
 mod modules;
+mod names;
 mod package;
 mod survey;
 mod version;

@@ -8,6 +8,7 @@ use keep::{Scratch, Shelf};
 
 use crate::apt::{self, AptPackage};
 use crate::package::{deb, is_image_name, visit_package};
+use crate::names::{Names, short_hash};
 use crate::version::compare;
 use crate::{Kernel, KernelArg, KernelError, KernelSource};
 
@@ -155,12 +156,15 @@ impl Origin {
             Some(version) => format!("{name}_{version}_"),
             None => format!("{name}_"),
         };
-        if let Some(key) = newest(cache, &start) {
+        let names = Names::of(&cache.folder);
+        let led_to = || names.find(&start).filter(|key| cache.find(key).is_some());
+        if let Some(key) = newest(cache, &start).or_else(led_to) {
             return Ok(Self { key, file: None, to_fetch: Vec::new() });
         }
         let to_fetch = apt::resolve(name, version)?;
         let image = to_fetch.iter().find(|package| package.name.contains("-image-"));
         let key = image.or(to_fetch.first()).map(AptPackage::key).unwrap_or_default();
+        names.remember(&start, &key);
         Ok(Self { key, file: None, to_fetch })
     }
 }
@@ -215,10 +219,6 @@ fn names_in(dir: &Path) -> Vec<PathBuf> {
 fn is_package(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "deb" || extension == "rpm")
         && !path.is_dir()
-}
-
-fn short_hash(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex()[..16].to_owned()
 }
 
 #[cfg(test)]
