@@ -89,14 +89,18 @@ test-aarch64:
 		cargo test --locked -p cli --test distro
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
 
-# Guests with several virtual CPUs: builds the engine, tests its patches, its guests, and the bar.
+# Guests with several virtual CPUs: builds the engine, tests its patches, its CPUs by those who test
+# KVM's, its guests, whether they depend on the host, and the bar.
 # Nightly; `make test` has a short form.
+test-engine: EMULATOR = "$$(ls -t target/engine-cache/thrashlab/engines/*/qemu-system-x86_64 | head -n 1)"
 test-engine: build
-	@tools/setup engine
+	@tools/setup test-engine
 	$(ENGINE) vm engine build
-	engine/test "$$(ls -t target/engine-cache/thrashlab/engines/*/qemu-system-x86_64 | head -n 1)"
+	engine/test $(EMULATOR)
+	engine/kvm-unit-tests $(EMULATOR) || [ $$? -eq 3 ]
 	@: > "$(SKIPS)"
 	THRASHLAB_SKIPS="$(SKIPS)" cargo test --locked -p cli --test vm -- engine:: on_several_cpus
+	engine/elsewhere $(BINARY)
 	XDG_CACHE_HOME=$(CURDIR)/target/engine-cache tools/engine-bar $(BINARY) $(BAR_RUNS)
 
 # Claims of performance, beside peers or limits: benches/README.md

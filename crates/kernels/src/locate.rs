@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use keep::{Scratch, Shelf};
 
 use crate::apt::{self, AptPackage};
-use crate::package::{deb, is_image_name, visit_package};
 use crate::names::{Names, short_hash};
+use crate::package::{deb, is_image_name, visit_package};
 use crate::version::compare;
 use crate::{Kernel, KernelArg, KernelError, KernelSource};
 

@@ -12,6 +12,7 @@ pub const ALL: &[Workload] = &[
     crate::loads::spawnload::LOAD,
     crate::loads::ctx_mem_8::LOAD,
     crate::loads::ctx_mem_2::LOAD,
+    provoke::compaction::LOAD,
     provoke::cpu_denied::LOAD,
     provoke::fork_storm::LOAD,
     provoke::global_reclaim::LOAD,

@@ -12,15 +12,18 @@ use crate::lab::Lab;
 /// sized to.
 const MACHINE: &str = "sysctl.kernel.task_delayacct=1,kernel_mem=60M";
 /// A probe that needs no memory, and times that let a slow load become warm.
-const TIMES: &str = "--probe wake --interval 1s --points 2 --warmup 30s --timeout 10s";
+const TIMES: &str = "--probe wake --interval 1s --warmup 30s --timeout 10s";
 
 /// For what threads sleep in the kernel is counted, too.
 const SLEEPS: &str = "sysctl.kernel.sched_schedstats=1";
 
+/// How long a steady condition is measured, in seconds.
+const STEADY_S: u8 = 2;
+
 /// The one run of a load at an intensity, in a machine with these settings.
-fn run(lab: &Lab, settings: &str, load: &str, intensity: u8) -> Run {
+fn run(lab: &Lab, settings: &str, seconds: u8, load: &str, intensity: u8) -> Run {
     let lab = lab.sibling();
-    let arguments = format!("{TIMES} --load {load} --intensity {intensity}");
+    let arguments = format!("{TIMES} --points {seconds} --load {load} --intensity {intensity}");
     lab.finish(&format!("{MACHINE},{settings}"), &arguments).expect(0, &[]);
     let (name, _) = lab.files().into_iter().find(|(name, _)| name.contains(load)).unwrap();
     let run = lab.fixture.run_file(&name);
@@ -53,21 +56,21 @@ fn loud(diagnosis: &Diagnosis) -> Vec<&doctor::Finding> {
 /// two, sees nothing of another family, and sees nothing without it.
 fn is_named(test: &str, settings: &str, rule: &str) {
     if let Some(lab) = Lab::new(test) {
-        is_named_in(&lab, settings, rule);
+        is_named_in(&lab, settings, STEADY_S, rule);
     }
 }
 
 /// The same in a machine with several virtual CPUs.
 fn is_named_on_cpus(test: &str, settings: &str, rule: &str) {
     if let Some(lab) = Lab::with_engine(test) {
-        is_named_in(&lab, settings, rule);
+        is_named_in(&lab, settings, STEADY_S, rule);
     }
 }
 
 /// The same in a laboratory that was chosen.
-fn is_named_in(lab: &Lab, settings: &str, rule: &str) {
+fn is_named_in(lab: &Lab, settings: &str, seconds: u8, rule: &str) {
     let load = format!("provoke-{rule}");
-    let [healthy, ill] = [0, 1].map(|intensity| run(lab, settings, &load, intensity));
+    let [healthy, ill] = [0, 1].map(|intensity| run(lab, settings, seconds, &load, intensity));
     let measured = 1.0 - rate(&ill) / rate(&healthy);
     let said = diagnosis(&ill);
     let first = said.findings.first().unwrap_or_else(|| panic!("nothing found: {said:#?}"));
@@ -110,10 +113,19 @@ fn eviction_by_somebody_else_is_named() {
 }
 
 #[test]
+fn waits_for_compaction_are_named() {
+    let Some(lab) = Lab::new("waits_for_compaction_are_named") else { return };
+    // Nobody compacts beforehand. For seconds the kernel takes small pages, then it tries again.
+    let settings = "swap=0,mem=160M,thp=madvise,thp_defrag=madvise,\
+                    sysctl.vm.compaction_proactiveness=0";
+    is_named_in(&lab, settings, 10, "compaction");
+}
+
+#[test]
 fn shootdowns_on_several_cpus_are_named() {
     let Some(lab) = Lab::with_engine("shootdowns_on_several_cpus_are_named") else { return };
     let [healthy, ill] =
-        [0, 1].map(|intensity| run(&lab, "cpus=2", "provoke-shootdown", intensity));
+        [0, 1].map(|intensity| run(&lab, "cpus=2", STEADY_S, "provoke-shootdown", intensity));
     // Its price is an upper bound, which nothing measured can confirm.
     let said = diagnosis(&ill);
     assert!(said.findings.first().is_some_and(|first| first.rule == "shootdown"), "{said:#?}");

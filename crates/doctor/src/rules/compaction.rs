@@ -11,11 +11,7 @@ pub(crate) const RULE: Rule = Rule {
     about: "processes wait for pages to be moved, to make room for huge pages",
     cost: "compaction delay of each task; without delays: at least the pressure of memory (some), \
            where nothing was reclaimed",
-    provocation: Provocation::None(
-        "in guests with memory full of holes the kernel does make processes wait (8 stalls of \
-         40 ms), but after a second or two it defers compaction and hands out small pages, so \
-         that no loss lasts long enough to be measured",
-    ),
+    provocation: Provocation::Load("provoke-compaction"),
     remedy: "echo defer+madvise > /sys/kernel/mm/transparent_hugepage/defrag, or no \
              MADV_HUGEPAGE; vm.compaction_proactiveness lets the kernel compact beforehand",
     confirm: "grep -E 'compact_|thp_fault' /proc/vmstat; cat /proc/buddyinfo",

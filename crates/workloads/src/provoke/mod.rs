@@ -3,6 +3,7 @@
 //! `intensity` 1 provokes the condition, 0 is the control run. All count `operations` and their
 //! time, `busy_ns`, so the condition costs 1 − rate(1) ÷ rate(0) in operations per ns.
 
+pub(crate) mod compaction;
 pub(crate) mod cpu_denied;
 pub(crate) mod fork_storm;
 pub(crate) mod global_reclaim;
@@ -36,6 +37,8 @@ const OPERATIONS: usize = 0;
 const BUSY_NS: usize = 1;
 
 const CHUNK_BYTES: usize = 1 << 20;
+/// Size and alignment of a huge page in bytes, where a page has 4096.
+const HUGE_BYTES: u64 = 2 << 20;
 
 /// A provocation whose processes, by its parameter or one, are always in an operation.
 const fn provocation(

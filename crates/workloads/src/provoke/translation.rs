@@ -2,12 +2,10 @@
 
 use sys::memory::{Advice, Mapping};
 
-use super::{OPERATIONS, counted, provocation};
+use super::{HUGE_BYTES, OPERATIONS, counted, provocation};
 use crate::{Endless, Plan, Setting, Worker, Workload, at, scaled};
 
 const CHAIN_BYTES: u64 = 64 << 20;
-/// Size and alignment of a huge page in bytes.
-const HUGE_BYTES: u64 = 2 << 20;
 /// A cache line in bytes: each holds one pointer.
 const LINE_BYTES: usize = 64;
 const BATCH: u64 = 4096;
