@@ -55,7 +55,7 @@ fn boot() -> Result<(), String> {
         sys::memory::interleave(nodes).map_err(at("use all NUMA nodes"))?;
     }
     for file in &setup.modules {
-        load(file, &setup.machine.disk)?;
+        load(file, &setup.machine)?;
     }
     match sys::network::loopback_up() {
         // Only programs of a root need a network.
@@ -65,10 +65,10 @@ fn boot() -> Result<(), String> {
     if setup.then == Then::Disk {
         return disk::measure::run(&setup.machine, &channel).map_err(at("measure the disk"));
     }
-    let files_at = if setup.root.is_some() { root::DISK_DIR } else { disk::WORK_DIR };
-    disk::set_up(&setup.machine, files_at).map_err(at("set up the disk"))?;
+    let folders = root::disk_folders(&setup.machine, setup.root.is_some());
+    disk::set_up(&setup.machine, folders).map_err(at("set up the disk"))?;
     if let Some(root) = &setup.root {
-        root::enter(root, &setup.machine.name)?;
+        root::enter(root, &setup.machine)?;
     }
     if nodes.is_some() {
         sys::memory::interleave(1).map_err(at("use the nearest NUMA node"))?;
@@ -80,7 +80,7 @@ fn boot() -> Result<(), String> {
             channel.say(&Notice::Resumed { gap_ns });
             let bytes = fw_cfg::read(CELL_FILE).map_err(at("read the cell"))?;
             let cell: Cell = serde_json::from_slice(&bytes).map_err(at("read the cell"))?;
-            disk::credits::start(&setup.machine.disk)?;
+            disk::credits::start(&setup.machine)?;
             cell::begin(&bytes, &cell, setup.root.as_ref())
         }
         Then::Report | Then::Disk => {
@@ -88,7 +88,7 @@ fn boot() -> Result<(), String> {
             kernel_log::tell(&channel).map_err(at("read the kernel's log"))
         }
         Then::Shell | Then::Script => {
-            disk::credits::start(&setup.machine.disk)?;
+            disk::credits::start(&setup.machine)?;
             shell::run(&channel, setup.then == Then::Script, setup.root.as_ref())
         }
     }
@@ -102,10 +102,10 @@ fn has_no_network(error: &io::Error) -> bool {
 }
 
 /// Loads a module and removes its file: the memory belongs to the machine under test.
-fn load(file: &str, spec: &model::DiskSpec) -> Result<(), String> {
+fn load(file: &str, machine: &model::MachineSpec) -> Result<(), String> {
     let path = Path::new(MODULES_DIR).join(file);
     let bytes = fs::read(&path).map_err(at(format!("read module {file}")))?;
-    match init_module(&bytes, &disk::module_arguments(file, spec)) {
+    match init_module(&bytes, &disk::module_arguments(file, machine)) {
         // Already in the kernel.
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(format!("load module {file}: {}", io::Error::from(error))),

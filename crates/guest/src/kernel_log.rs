@@ -11,7 +11,21 @@ const DEVICE: &str = "/dev/kmsg";
 /// Longest record (`CONSOLE_EXT_LOG_MAX` of the kernel).
 const RECORD_BYTES: usize = 8192;
 
+/// Messages in an error.
+const LAST: usize = 3;
+
 pub(crate) fn tell(channel: &Channel) -> io::Result<()> {
+    read(|at_us, text| channel.say(&Notice::Log { at_us, text }))
+}
+
+/// The last messages.
+pub(crate) fn last() -> io::Result<Vec<String>> {
+    let mut texts = Vec::new();
+    read(|_, text| texts.push(text))?;
+    Ok(texts.split_off(texts.len().saturating_sub(LAST)))
+}
+
+fn read(mut each: impl FnMut(u64, String)) -> io::Result<()> {
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let mut log = OpenOptions::new().read(true).custom_flags(nonblocking).open(DEVICE)?;
     let mut bytes = [0; RECORD_BYTES];
@@ -20,7 +34,7 @@ pub(crate) fn tell(channel: &Channel) -> io::Result<()> {
             Ok(0) => return Ok(()),
             Ok(count) => {
                 if let Some((at_us, text)) = record(&String::from_utf8_lossy(&bytes[..count])) {
-                    channel.say(&Notice::Log { at_us, text });
+                    each(at_us, text);
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),

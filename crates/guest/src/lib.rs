@@ -23,7 +23,7 @@ pub use init::main;
 pub use protocol::{
     BUSYBOX, CELL_FILE, CHANNEL_PORT, COMMAND, Cell, DiskFigure, DiskPattern, DiskPhase, EXIT_PORT,
     MODULES_DIR, NOTICE, Notice, OVERLAY_DIR, PAUSE_PORT, PROGRAM, ROOT_FILE, RootSetup,
-    SETUP_FILE, Setup, Then, ZramFigure,
+    SETUP_FILE, Setup, TOOL_LIBRARIES, TOOL_LOADER, TOOLS_DIR, Then, ZramFigure,
 };
 
 /// For `map_err`: names the step at which the guest cannot continue.

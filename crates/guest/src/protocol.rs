@@ -24,7 +24,13 @@ pub const BUSYBOX: &str = "/bin/busybox";
 pub const COMMAND: &str = "__guest";
 /// Where the modules are in the guest's root.
 pub const MODULES_DIR: &str = "/modules";
-
+/// Where the programs are that make the disks' file systems, with loader and libraries under the names
+/// that follow; gone once they have run.
+pub const TOOLS_DIR: &str = "/tools";
+/// What follows a program's name in the name of its dynamic loader, if it has one.
+pub const TOOL_LOADER: &str = ".loader";
+/// The folder of the programs' libraries.
+pub const TOOL_LIBRARIES: &str = "lib";
 /// Where the overlay is in the root of a guest that moves into another root.
 pub const OVERLAY_DIR: &str = "/overlay";
 
@@ -65,7 +71,7 @@ pub enum Then {
     Cell,
     /// Says that it is ready, and ends.
     Report,
-    /// Measures its disk instead of setting it up, and ends.
+    /// Measures its disks instead of setting them up, and ends.
     Disk,
     /// Runs an interactive shell on the console, and ends with it.
     Shell,
@@ -109,8 +115,8 @@ pub enum Notice {
         /// A kernel message.
         text: String,
     },
-    /// A pattern of requests to the disk.
-    Disk(DiskFigure),
+    /// A pattern of requests to the disk of this number.
+    Disk(u8, DiskFigure),
     /// Pages in compressed memory.
     Zram(ZramFigure),
     /// The guest cannot continue, and why.

@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
-use model::RootPlace;
+use model::{MachineSpec, RootPlace};
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, mount_move, unmount};
 use rustix::process::{chdir, chroot};
 use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
@@ -20,8 +20,9 @@ use crate::disk::WORK_DIR;
 use crate::fw_cfg;
 use crate::protocol::{OVERLAY_DIR, PROGRAM, ROOT_FILE, RootSetup};
 
-/// Where the file system of the disk is while the root is put together.
-pub(crate) const DISK_DIR: &str = "/disk";
+/// Where the file systems of the disks are while the root is put together.
+const DISK_DIR: &str = "/disk";
+const SECOND_DISK_DIR: &str = "/disk2";
 const MEMORY_DIR: &str = "/memory";
 const CHANGES_DIR: &str = "/changes";
 const VIEW_DIR: &str = "/view";
@@ -57,9 +58,25 @@ pub(crate) fn environment(setup: &RootSetup) -> impl Iterator<Item = (&str, &str
     ENVIRONMENT.into_iter().chain(own)
 }
 
+/// Where the file systems of a machine's disks are mounted at first. A first disk with neither root nor
+/// files has none.
+pub(crate) fn disk_folders(machine: &MachineSpec, has_root: bool) -> [Option<&'static str>; 2] {
+    match (has_root, second_has_files(machine)) {
+        (false, false) => [Some(WORK_DIR), None],
+        (false, true) => [None, Some(WORK_DIR)],
+        (true, false) => [Some(DISK_DIR), None],
+        (true, true) => [Some(DISK_DIR), Some(SECOND_DISK_DIR)],
+    }
+}
+
+fn second_has_files(machine: &MachineSpec) -> bool {
+    machine.disks().iter().any(|disk| disk.number == 2 && disk.has_files)
+}
+
 /// Unpacks the root, puts it together and makes it this process's. The disk is mounted at
-/// [`DISK_DIR`]. The error names the step.
-pub(crate) fn enter(setup: &RootSetup, host_name: &str) -> Result<(), String> {
+/// [`DISK_DIR`], and a second one with the files of runs at [`SECOND_DISK_DIR`]. The error names the
+/// step.
+pub(crate) fn enter(setup: &RootSetup, machine: &MachineSpec) -> Result<(), String> {
     set_clock(setup.newest_s).map_err(at("set the clock"))?;
     let disk = Path::new(DISK_DIR);
     let lower = match setup.files {
@@ -70,7 +87,8 @@ pub(crate) fn enter(setup: &RootSetup, host_name: &str) -> Result<(), String> {
     let (key, size_bytes) = fw_cfg::find(ROOT_FILE).map_err(at("find the root"))?;
     let file = FwCfgFile::open(key, size_bytes.into()).map_err(at("read the root"))?;
     without_compaction(|| unpack::unpack(file, &lower))?;
-    let root = put_together(setup, &lower, disk)?;
+    let second = second_has_files(machine).then_some(Path::new(SECOND_DISK_DIR));
+    let root = put_together(setup, &lower, disk, second)?;
     furnish(&root).map_err(at("prepare the root"))?;
     let overlay = Path::new(OVERLAY_DIR);
     let has_overlay = overlay.is_dir();
@@ -80,7 +98,7 @@ pub(crate) fn enter(setup: &RootSetup, host_name: &str) -> Result<(), String> {
     }
     move_into(&root).map_err(at("move into the root"))?;
     // From here on, links of the root lead to places in the root.
-    complete(host_name).map_err(at("complete the root"))?;
+    complete(&machine.name).map_err(at("complete the root"))?;
     if has_overlay {
         let from = Path::new("/").join(MOVED_OVERLAY);
         lay_over(&from, Path::new("/"))?;
@@ -124,8 +142,13 @@ fn mounted(kind: &str, folder: &str, options: &CStr) -> Result<PathBuf, String> 
     Ok(PathBuf::from(folder))
 }
 
-/// The folder of the root, with the disk's [`WORK_DIR`] in it.
-fn put_together(setup: &RootSetup, lower: &Path, disk: &Path) -> Result<PathBuf, String> {
+/// The folder of the root, with the [`WORK_DIR`] of a disk in it, which is all of a second one.
+fn put_together(
+    setup: &RootSetup,
+    lower: &Path,
+    disk: &Path,
+    second: Option<&Path>,
+) -> Result<PathBuf, String> {
     let changes = match (setup.files, setup.changes) {
         (files, changes) if files == changes => None,
         (_, RootPlace::Disk) => Some(disk.join("changes")),
@@ -146,7 +169,9 @@ fn put_together(setup: &RootSetup, lower: &Path, disk: &Path) -> Result<PathBuf,
     };
     let inside = root.join(&WORK_DIR[1..]);
     own_directory(&inside).map_err(at(format!("make {}", inside.display())))?;
-    if root != disk {
+    if let Some(second) = second {
+        mount_bind(second, &inside).map_err(at(format!("mount {WORK_DIR}")))?;
+    } else if root != disk {
         let work = disk.join(&WORK_DIR[1..]);
         fs::create_dir_all(&work).map_err(at(format!("make {}", work.display())))?;
         mount_bind(&work, &inside).map_err(at(format!("mount {WORK_DIR}")))?;

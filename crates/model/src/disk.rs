@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::units::{exact_duration, exact_size};
+
 const NS_PER_S: u64 = 1_000_000_000;
 const PAGE_BYTES: u64 = 4096;
 /// Requests at a time without a setting and without a rate: the command slots that the driver once
@@ -39,6 +41,38 @@ pub struct DiskSpec {
     /// The compressor of a swap area in compressed memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compressor: Option<String>,
+    /// The file system of its files.
+    #[serde(rename = "fs", default, skip_serializing_if = "FileSystem::is_ext4")]
+    pub file_system: FileSystem,
+}
+
+named! {
+    /// A file system of a disk.
+    #[derive(Default)]
+    pub enum FileSystem {
+        /// Written by thrashlab.
+        #[default]
+        Ext4 = "ext4",
+        /// Made in the guest by its root's `mkfs.xfs`.
+        Xfs = "xfs",
+        /// Made in the guest by its root's `mkfs.btrfs`.
+        Btrfs = "btrfs",
+    }
+}
+
+impl FileSystem {
+    fn is_ext4(&self) -> bool {
+        *self == Self::Ext4
+    }
+
+    /// The program of a root that makes it, and Debian's package that has it; `None` = none is needed.
+    pub fn maker(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Ext4 => None,
+            Self::Xfs => Some(("mkfs.xfs", "xfsprogs")),
+            Self::Btrfs => Some(("mkfs.btrfs", "btrfs-progs")),
+        }
+    }
 }
 
 /// How many requests per second a disk takes, with credits.
@@ -126,6 +160,7 @@ impl DiskModel {
             queue,
             burst: (self == Self::Cloud).then_some(credits),
             compressor: None,
+            file_system: disk.file_system,
         };
     }
 }
@@ -196,6 +231,27 @@ impl DiskSpec {
             _ => f64::INFINITY,
         };
         waiting.min(queue / (requests * delay_s)).min(shared)
+    }
+
+    /// Its settings, without `disk.` before their names.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, String)> {
+        let count = |count: Option<u64>| count.map(|count| count.to_string());
+        let burst = |value: fn(BurstSpec) -> u64| count(self.burst.map(value));
+        let read_delay = if self.needs_mapper() { "read_delay" } else { "delay" };
+        let settings = [
+            ("size", Some(exact_size(self.size_bytes))),
+            ("model", self.model.map(|model| model.name().to_owned())),
+            ("rate", Some(exact_size(self.rate_bytes_per_s.unwrap_or(0)))),
+            ("queue", count(self.queue.map(u64::from))),
+            ("iops", burst(|burst| burst.iops)),
+            ("burst_iops", burst(|burst| burst.burst_iops)),
+            ("burst_credits", burst(|burst| burst.credits)),
+            ("compressor", self.compressor.clone()),
+            (read_delay, Some(exact_duration(self.read_delay_ns))),
+            ("write_delay", self.needs_mapper().then(|| exact_duration(self.write_delay_ns))),
+            ("fs", (!self.file_system.is_ext4()).then(|| self.file_system.name().to_owned())),
+        ];
+        settings.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
     fn credit_bytes(&self, iops: u64) -> u64 {

@@ -14,6 +14,7 @@ pub mod histogram;
 mod line;
 mod line_text;
 mod machine;
+mod machine_disks;
 mod manifest;
 pub mod resp1;
 mod run;
@@ -25,7 +26,7 @@ pub mod units;
 pub mod whole_lines;
 
 pub use counters::{CounterSet, Name, Unavailable, Values};
-pub use disk::{BurstSpec, DiskDriver, DiskModel, DiskSpec, Service};
+pub use disk::{BurstSpec, DiskDriver, DiskModel, DiskSpec, FileSystem, Service};
 pub use group::{GroupName, GroupSpec};
 pub use line::{
     CounterRecord, DeathRecord, Delivered, End, EndStatus, Environment, Header, Line, PassRecord,
@@ -35,6 +36,7 @@ pub use line_text::LineError;
 pub use machine::{
     Accel, CpuModel, MachineSpec, MmuSpec, RootPlace, RootSpec, SandboxSpec, Schedule, VmSpec,
 };
+pub use machine_disks::{DiskModule, MachineDisk, SecondDisk, SecondHolds};
 pub use manifest::{
     MANIFEST_SCHEMA, Manifest, ManifestAb, ManifestFactor, ManifestRun, ManifestSweep,
 };

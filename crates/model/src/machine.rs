@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{BurstSpec, DiskDriver, DiskSpec};
+use crate::disk::DiskSpec;
+use crate::machine_disks::{MachineDisk, SecondDisk};
 use crate::units::{exact_duration, exact_size};
-
-/// What a driver with an index of its pages needs for it, as a part of the disk.
-const SHARED_INDEX_PART: u64 = 128;
 
 /// A kernel in a machine, and where in it the loads run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,7 +56,10 @@ pub struct MachineSpec {
     pub schedule: Schedule,
     /// The simulated disk, with swap area and files.
     pub disk: DiskSpec,
-    /// Size of the swap area on the disk in bytes; 0 = no swap.
+    /// A second disk, which has either the swap area or the files; `None` = the first has both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk2: Option<SecondDisk>,
+    /// Size of the swap area in bytes; 0 = no swap.
     pub swap_bytes: u64,
     /// Added to the kernel's command line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -189,16 +190,18 @@ impl Schedule {
 }
 
 impl MachineSpec {
-    /// The guest's memory in bytes, including the disk's store.
+    /// The guest's memory in bytes, including the stores of its disks.
     pub fn ram_bytes(&self) -> u64 {
+        let disks = self.disks();
+        let disks = disks.iter().map(MachineDisk::memory_bytes);
         self.memory_bytes
             .saturating_add(self.kernel_memory_bytes)
-            .saturating_add(self.disk.size_bytes)
-            .saturating_add(match self.disk.driver() {
-                // The driver's index of its pages: 26 bytes a page.
-                DiskDriver::Shared => self.disk.size_bytes / SHARED_INDEX_PART,
-                _ => 0,
-            })
+            .saturating_add(disks.fold(0, u64::saturating_add))
+    }
+
+    /// Its disks, the first one first.
+    pub fn disks(&self) -> Vec<MachineDisk<'_>> {
+        MachineDisk::all(&self.disk, self.disk2.as_ref(), self.swap_bytes)
     }
 
     /// How many virtual CPUs it has.
@@ -213,11 +216,8 @@ impl MachineSpec {
 
     /// Its settings as typed after `vm:` (`docs/vm.md`), without the kernel's defaults.
     pub fn settings(&self) -> BTreeMap<String, String> {
-        let (disk, size) = (&self.disk, |bytes| Some(exact_size(bytes)));
+        let size = |bytes| Some(exact_size(bytes));
         let switch = |on: Option<bool>| on.map(|on| if on { "on" } else { "off" }.to_owned());
-        let read_delay = if disk.needs_mapper() { "disk.read_delay" } else { "disk.delay" };
-        let write_delay = disk.needs_mapper().then(|| exact_duration(disk.write_delay_ns));
-        let burst = |value: fn(BurstSpec) -> u64| disk.burst.map(|burst| value(burst).to_string());
         let settings = [
             ("accel", Some(self.accel.name().to_owned())),
             ("mem", size(self.memory_bytes)),
@@ -229,16 +229,6 @@ impl MachineSpec {
             ("cpus.quantum", self.cpu_quantum_ns.map(exact_duration)),
             ("schedule", (!self.schedule.is_even()).then(|| self.schedule.name().to_owned())),
             ("swap", size(self.swap_bytes)),
-            ("disk.size", size(disk.size_bytes)),
-            ("disk.model", disk.model.map(|model| model.name().to_owned())),
-            ("disk.rate", size(disk.rate_bytes_per_s.unwrap_or(0))),
-            ("disk.queue", disk.queue.map(|count| count.to_string())),
-            ("disk.iops", burst(|burst| burst.iops)),
-            ("disk.burst_iops", burst(|burst| burst.burst_iops)),
-            ("disk.burst_credits", burst(|burst| burst.credits)),
-            ("disk.compressor", disk.compressor.clone()),
-            (read_delay, Some(exact_duration(disk.read_delay_ns))),
-            ("disk.write_delay", write_delay),
             ("cmdline", Some(self.cmdline.clone()).filter(|text| !text.is_empty())),
             ("thp", self.thp.clone()),
             ("thp_defrag", self.thp_defrag.clone()),
@@ -248,7 +238,11 @@ impl MachineSpec {
         let settings = settings.into_iter().filter_map(|(name, it)| Some((name.to_owned(), it?)));
         let sysctls = self.sysctls.iter();
         let sysctls = sysctls.map(|(name, value)| (format!("sysctl.{name}"), value.clone()));
-        settings.chain(sysctls).collect()
+        let disk = self.disk.settings().into_iter();
+        let disk = disk.map(|(name, value)| (format!("disk.{name}"), value));
+        let second = self.disk2.iter().flat_map(SecondDisk::settings);
+        let second = second.map(|(name, value)| (format!("disk2.{name}"), value));
+        settings.chain(disk).chain(second).chain(sysctls).collect()
     }
 
     /// Whether equal inputs give equal bytes.

@@ -11,6 +11,7 @@ mod error;
 mod folder;
 mod layer;
 mod oci;
+mod program;
 mod spool;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use keep::{Scratch, Shelf, key_of};
 
 pub use archive::Contents;
 pub use error::RootError;
+pub use program::{Program, program};
 
 use debian::Debian;
 use layer::Building;

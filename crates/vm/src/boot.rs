@@ -20,7 +20,7 @@ use crate::guest_root::{self, GuestRoot};
 use crate::initramfs::{RootFile, archive};
 use crate::qemu::{INITRAMFS, KERNEL, MEMORY, Qemu, Start, THIS_PROGRAM, ram_bytes};
 use crate::qmp::Event;
-use crate::{Result, Stop, VmError, disk};
+use crate::{Result, Stop, VmError, disks};
 
 pub(crate) struct Parts {
     pub(crate) qemu: Qemu,
@@ -52,7 +52,7 @@ impl Parts {
             }
             other => VmError::Kernel(other),
         })?;
-        let (mut wanted, optional) = disk::modules(&machine.disk);
+        let (mut wanted, optional) = disks::modules(machine);
         let has_optional_root = root.is_some_and(|root| !root.needs_module());
         wanted.extend(root.filter(|root| root.needs_module()).map(|_| guest_root::MODULE));
         let mut optional: Vec<&str> = optional.into_iter().collect();
@@ -64,7 +64,8 @@ impl Parts {
         })?;
         let named = |module: kernels::Module| (format!("{}.ko", module.name), module.bytes);
         let modules: Vec<(String, Vec<u8>)> = found.into_iter().map(named).collect();
-        let initramfs = archive(&program()?, &modules, extra, root.is_some());
+        let tools = root.map_or_else(|| Ok(Vec::new()), |root| root.tools(machine))?;
+        let initramfs = archive(&program()?, &modules, &tools, extra, root.is_some());
         let initramfs_hash = blake3::hash(&initramfs).to_hex().to_string();
         let modules = modules.into_iter().map(|(file, _)| file).collect();
         let mut machine = machine.clone();

@@ -1,13 +1,15 @@
-//! Settings of a machine's disk, and the modules of the kernel that it needs.
+//! Settings of a disk.
 
 use model::units::{parse_duration_ns, parse_size_bytes};
-use model::{BurstSpec, DiskDriver, DiskModel, DiskSpec};
-
-use crate::MODULES;
+use model::{BurstSpec, DiskDriver, DiskModel, DiskSpec, FileSystem};
 
 /// The setting on which the others build.
 pub(crate) const MODEL: &str = "disk.model";
-const SMALLEST_FILES_BYTES: u64 = 16 << 20;
+const MIB: u64 = 1 << 20;
+const SMALLEST_FILES_BYTES: u64 = 16 * MIB;
+/// The limit of `mkfs.xfs` since 5.19, and what `mkfs.btrfs` needs for two copies of its trees.
+const SMALLEST_XFS_BYTES: u64 = 300 * MIB;
+const SMALLEST_BTRFS_BYTES: u64 = 128 * MIB;
 /// Most requests at a time: the limit of `scsi_debug`.
 const MOST_REQUESTS: u64 = 192;
 /// The unit in which `null_blk` has its rate, and how many of them make a part of one negligible.
@@ -48,6 +50,7 @@ pub(crate) fn set(disk: &mut DiskSpec, key: &str, value: &str) -> Result<bool, S
         "disk.burst_credits" => {
             disk.burst.get_or_insert(none).credits = count(1, MOST_CREDITS)?;
         }
+        "disk.fs" => disk.file_system = FileSystem::named(value).map_err(failed)?,
         "disk.compressor" if COMPRESSORS.contains(&value) => {
             disk.compressor = Some(value.to_owned());
         }
@@ -60,16 +63,7 @@ pub(crate) fn set(disk: &mut DiskSpec, key: &str, value: &str) -> Result<bool, S
 }
 
 /// Fails for parameters that do not go together, with the names of their settings.
-pub(crate) fn check(disk: &DiskSpec, swap_bytes: u64) -> Result<(), String> {
-    let on_disk_bytes = if disk.has_zram() { 0 } else { swap_bytes };
-    if disk.size_bytes < on_disk_bytes.saturating_add(SMALLEST_FILES_BYTES) {
-        return Err("disk.size: the disk holds the swap area and at least 16M of files".to_owned());
-    }
-    if disk.has_zram() && swap_bytes == 0 {
-        return Err(
-            "disk.model=zram: it is a swap area in compressed memory: swap=SIZE, too".to_owned()
-        );
-    }
+pub(crate) fn check(disk: &DiskSpec) -> Result<(), String> {
     if disk.compressor.is_some() && !disk.has_zram() {
         return Err("disk.compressor: only disk.model=zram compresses".to_owned());
     }
@@ -90,6 +84,34 @@ pub(crate) fn check(disk: &DiskSpec, swap_bytes: u64) -> Result<(), String> {
         check_two_delays(disk)?;
     }
     disk.burst.map_or(Ok(()), |burst| check_burst(disk, burst))
+}
+
+/// Fails for a disk without room for swap and files. The first MiB stays free, and the swap area takes
+/// whole MiB.
+pub(crate) fn check_size(disk: &DiskSpec, swap_bytes: u64) -> Result<(), String> {
+    let name = disk.file_system.name();
+    let least_files_bytes = match disk.file_system {
+        FileSystem::Ext4 if disk.size_bytes >= swap_bytes.saturating_add(SMALLEST_FILES_BYTES) => {
+            return Ok(());
+        }
+        FileSystem::Ext4 => {
+            return Err(
+                "disk.size: the disk holds the swap area and at least 16M of files".to_owned()
+            );
+        }
+        FileSystem::Xfs => SMALLEST_XFS_BYTES,
+        FileSystem::Btrfs => SMALLEST_BTRFS_BYTES,
+    };
+    let swap_bytes = swap_bytes.checked_next_multiple_of(MIB).unwrap_or(u64::MAX);
+    let least_bytes = swap_bytes.saturating_add(MIB + least_files_bytes);
+    if disk.size_bytes >= least_bytes {
+        return Ok(());
+    }
+    let [files_mib, least_mib] = [least_files_bytes, least_bytes].map(|bytes| bytes / MIB);
+    Err(format!(
+        "disk.size: {name} has at least {files_mib}M, besides swap and the first MiB: \
+         disk.size={least_mib}M or more"
+    ))
 }
 
 fn check_two_delays(disk: &DiskSpec) -> Result<(), String> {
@@ -141,17 +163,14 @@ fn check_burst(disk: &DiskSpec, burst: BurstSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// The modules that a disk and its files need, and one that only some kernels need.
-pub(crate) fn modules(disk: &DiskSpec) -> (Vec<&str>, Option<&str>) {
-    let mut needed = match disk.driver() {
-        DiskDriver::Shared => vec!["null_blk", "ext4"],
-        DiskDriver::Delayed => MODULES.to_vec(),
-        DiskDriver::Credited => [&MODULES[..], &["dm-mod"]].concat(),
-    };
-    needed.extend(disk.needs_mapper().then_some("dm-delay"));
-    needed.extend(disk.has_zram().then_some("zram"));
-    // Newer kernels have the compressors of zram in zram.
-    (needed, disk.compressor.as_deref())
+/// Fails for a file system that a program of a root makes; for machines without a root.
+pub(crate) fn check_maker(disk: &DiskSpec) -> Result<(), String> {
+    let (name, maker) = (disk.file_system.name(), disk.file_system.maker());
+    let Some((program, package)) = maker else { return Ok(()) };
+    Err(format!(
+        "disk.fs={name}: {program} of the guest's root makes it: root=debian:13,{package}, too, or \
+         another root that has this program"
+    ))
 }
 
 #[cfg(test)]
@@ -207,6 +226,9 @@ mod tests {
             ("disk.compressor=lz4", "disk.compressor", "disk.model=zram"),
             ("disk.model=zram,disk.compressor=zip", "disk.compressor", "zstd"),
             ("disk.model=zram,swap=0", "disk.model=zram", "swap=SIZE"),
+            ("disk.fs=zfs", "disk.fs", "ext4, xfs, btrfs"),
+            ("disk.fs=xfs,disk.size=1G", "disk.fs=xfs", "root=debian:13,xfsprogs"),
+            ("disk.fs=btrfs", "mkfs.btrfs", "root=debian:13,btrfs-progs"),
         ] {
             let found = parse_request(bad).unwrap_err();
             assert!(found.contains(name) && found.contains(why), "{bad}: {found}");
@@ -217,18 +239,23 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_needs_what_simulates_it() {
-        let needed = |settings: &str| {
-            let disk = disk(settings);
-            let (needed, optional) = modules(&disk);
-            format!("{} {}", needed.join(" "), optional.unwrap_or("-"))
-        };
-        assert_eq!(needed("machine=micro"), "scsi_debug sd_mod ext4 -");
-        assert_eq!(needed("disk.model=spindle"), "scsi_debug sd_mod ext4 -");
-        assert_eq!(needed("disk.model=ssd"), "null_blk ext4 -");
-        assert_eq!(needed("disk.model=cloud"), "scsi_debug sd_mod ext4 dm-mod -");
-        assert_eq!(needed("disk.model=zram"), "scsi_debug sd_mod ext4 zram lzo-rle");
-        let two = "disk.rate=0,disk.read_delay=1ms,disk.write_delay=2ms";
-        assert_eq!(needed(two), "scsi_debug sd_mod ext4 dm-delay -");
+    fn file_systems_have_smallest_sizes() {
+        let parsed = |settings: &str| parse_request(&format!("machine=micro,{settings}"));
+        for (settings, least_mib) in [
+            ("disk.fs=xfs,swap=48M", 349),
+            ("disk.fs=xfs,swap=0", 301),
+            ("disk.fs=xfs,disk.model=zram", 301),
+            ("disk.fs=btrfs,swap=1025K", 131),
+        ] {
+            let with = |mib: u64| parsed(&format!("{settings},disk.size={mib}M,root=x"));
+            let why = with(least_mib - 1).unwrap_err();
+            assert!(why.contains(&format!("disk.size={least_mib}M or more")), "{why}");
+            assert!(with(least_mib).is_ok(), "{settings}");
+        }
+        // A model sets parameters of the device only, and a description has no root.
+        let text =
+            "mem=\"48M\"\nkernel_mem=\"29M\"\n[disk]\nsize=\"400M\"\nmodel=\"ssd\"\nfs=\"xfs\"";
+        let disk = parse_description("x", text).unwrap().machine.disk;
+        assert_eq!((disk.file_system, disk.queue), (FileSystem::Xfs, Some(8)));
     }
 }

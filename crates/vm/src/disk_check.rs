@@ -2,7 +2,7 @@
 
 use guest::{DiskFigure, DiskPhase, Notice, Then, ZramFigure};
 use keep::{Cache, Scratch};
-use model::{Accel, DiskDriver, DiskSpec, MachineSpec, Service, VmSpec};
+use model::{Accel, DiskDriver, MachineDisk, MachineSpec, Service, VmSpec};
 use serde::Serialize;
 
 use crate::boot::Parts;
@@ -27,19 +27,30 @@ const DRAIN_S: f64 = 0.5;
 const DRAIN_PART: f64 = 0.1;
 const HALF_PAGE: f64 = 0.15;
 
-/// A disk, measured.
+/// The disks of a machine, measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct DiskReport {
     /// The kernel's release.
     pub kernel: String,
+    /// The first or only disk.
+    #[serde(flatten)]
+    pub first: MeasuredDisk,
+    /// The second disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second: Option<MeasuredDisk>,
+    /// Swap in compressed memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zram: Option<ZramRow>,
+}
+
+/// A disk, measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct MeasuredDisk {
     /// Patterns of requests.
     pub patterns: Vec<DiskRow>,
     /// How long its credits lasted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credits: Option<CreditRow>,
-    /// Swap in compressed memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub zram: Option<ZramRow>,
 }
 
 /// A pattern of requests: blocks per second, computed and measured.
@@ -100,14 +111,15 @@ pub enum DiskVerdict {
 impl DiskReport {
     /// Whether nothing is different from what was computed.
     pub fn is_sound(&self) -> bool {
-        let patterns = self.patterns.iter().map(|row| row.verdict);
-        let others = self.credits.map(|row| row.verdict).into_iter();
-        let mut all = patterns.chain(others).chain(self.zram.map(|row| row.verdict));
+        let disks = || std::iter::once(&self.first).chain(&self.second);
+        let patterns = disks().flat_map(|disk| &disk.patterns).map(|row| row.verdict);
+        let credits = disks().filter_map(|disk| disk.credits).map(|row| row.verdict);
+        let mut all = patterns.chain(credits).chain(self.zram.map(|row| row.verdict));
         all.all(|verdict| verdict != DiskVerdict::Different)
     }
 }
 
-/// Boots a guest that measures its disk. Fails as [`crate::boot`].
+/// Boots a guest that measures its disks. Fails as [`crate::boot`].
 pub fn measure_disk(spec: &VmSpec, cache: &Cache, stop: Stop<'_>) -> Result<DiskReport> {
     let machine = &spec.machine;
     if machine.accel != Accel::Tcg {
@@ -122,7 +134,7 @@ pub fn measure_disk(spec: &VmSpec, cache: &Cache, stop: Stop<'_>) -> Result<Disk
     let (mut figures, mut zram, mut is_ready) = (Vec::new(), None, false);
     guest.follow("measure its disk", stop, |said| {
         match said {
-            Message::Notice(Notice::Disk(figure)) => figures.push(figure),
+            Message::Notice(Notice::Disk(number, figure)) => figures.push((number, figure)),
             Message::Notice(Notice::Zram(figure)) => zram = Some(figure),
             Message::Notice(Notice::Ready) => is_ready = true,
             Message::Event(Event::Ended) => return is_ready.then_some(()),
@@ -136,12 +148,18 @@ pub fn measure_disk(spec: &VmSpec, cache: &Cache, stop: Stop<'_>) -> Result<Disk
 fn report(
     machine: &MachineSpec,
     kernel: String,
-    figures: &[DiskFigure],
+    figures: &[(u8, DiskFigure)],
     zram: Option<ZramFigure>,
 ) -> DiskReport {
-    let disk = &machine.disk;
-    let steady = figures.iter().filter(|figure| figure.phase != DiskPhase::Draining);
-    let patterns = steady.map(|figure| row(machine, *figure)).collect();
+    let measured = |disk: &MachineDisk<'_>| {
+        let own = figures.iter().filter(|(number, _)| *number == disk.number);
+        let figures: Vec<DiskFigure> = own.map(|(_, figure)| *figure).collect();
+        let steady = figures.iter().filter(|figure| figure.phase != DiskPhase::Draining);
+        let patterns = steady.map(|figure| row(machine, disk, *figure)).collect();
+        MeasuredDisk { patterns, credits: credits(disk, &figures) }
+    };
+    let disks = machine.disks();
+    let (first, second) = (measured(&disks[0]), disks.get(1).map(measured));
     let zram = zram.map(|figure| {
         let computed_bytes = figure.pages_of_each * PAGE_BYTES * 3 / 2;
         let ratio = figure.compressed_bytes as f64 / computed_bytes as f64;
@@ -151,24 +169,24 @@ fn report(
             && (ratio - 1.0).abs() < HALF_PAGE;
         ZramRow { figure, computed_bytes, verdict: verdict(is_sound) }
     });
-    DiskReport { kernel, patterns, credits: credits(disk, figures), zram }
+    DiskReport { kernel, first, second, zram }
 }
 
 fn verdict(is_sound: bool) -> DiskVerdict {
     if is_sound { DiskVerdict::AsComputed } else { DiskVerdict::Different }
 }
 
-fn service(disk: &DiskSpec, phase: DiskPhase) -> Service {
+fn service(disk: &MachineDisk<'_>, phase: DiskPhase) -> Service {
     let usual = disk.service();
     match phase {
-        DiskPhase::WithoutCredits => disk.service_without_credits().unwrap_or(usual),
+        DiskPhase::WithoutCredits => disk.spec.service_without_credits().unwrap_or(usual),
         _ => usual,
     }
 }
 
-fn row(machine: &MachineSpec, figure: DiskFigure) -> DiskRow {
-    let (disk, pattern) = (&machine.disk, figure.pattern);
+fn row(machine: &MachineSpec, disk: &MachineDisk<'_>, figure: DiskFigure) -> DiskRow {
     let service = service(disk, figure.phase);
+    let (disk, pattern) = (disk.spec, figure.pattern);
     let delay_ns = if pattern.is_write { disk.write_delay_ns } else { disk.read_delay_ns };
     let service = match disk.needs_mapper() {
         // The mapping holds any number of requests.
@@ -197,8 +215,8 @@ fn row(machine: &MachineSpec, figure: DiskFigure) -> DiskRow {
 }
 
 /// From the credits that are left after the first patterns until the rate drops.
-fn credits(disk: &DiskSpec, figures: &[DiskFigure]) -> Option<CreditRow> {
-    let burst = disk.burst?;
+fn credits(disk: &MachineDisk<'_>, figures: &[DiskFigure]) -> Option<CreditRow> {
+    let burst = disk.spec.burst?;
     let service = service(disk, DiskPhase::Usual);
     let of = |phase| figures.iter().filter(move |figure| figure.phase == phase);
     let used: f64 = of(DiskPhase::Usual)
@@ -239,7 +257,9 @@ mod tests {
     #[test]
     fn a_disk_is_as_computed_or_limited_by_the_processor_or_different() {
         let verdict = |settings: &str, users: u32, transferred: u64, idle_ns: u64| {
-            row(&machine(settings), figure(DiskPhase::Usual, users, transferred, idle_ns)).verdict
+            let machine = machine(settings);
+            let figure = figure(DiskPhase::Usual, users, transferred, idle_ns);
+            row(&machine, &machine.disks()[0], figure).verdict
         };
         let idle = S_NS / 2;
         for (transferred, expected) in [
@@ -271,13 +291,27 @@ mod tests {
             figures.push(figure(DiskPhase::Draining, 6, 100, 0));
             figures
         };
-        let row = credits(&machine.disk, &figures(1)).unwrap();
+        let row = credits(&machine.disks()[0], &figures(1)).unwrap();
         assert!((row.credits - 2900.0).abs() < 1e-6, "{row:?}");
         assert!((row.computed_s - 1.0).abs() < 1e-6, "{row:?}");
         assert_eq!((row.measured_s, row.verdict), (1.0, DiskVerdict::AsComputed));
-        let row = credits(&machine.disk, &figures(2)).unwrap();
+        let row = credits(&machine.disks()[0], &figures(2)).unwrap();
         assert_eq!((row.measured_s, row.verdict), (2.0, DiskVerdict::Different));
-        assert!(credits(&parse_request("").unwrap().machine.disk, &figures(1)).is_none());
+        assert!(credits(&parse_request("").unwrap().machine.disks()[0], &figures(1)).is_none());
+    }
+
+    #[test]
+    fn each_of_two_disks_is_compared_with_its_own_parameters() {
+        let machine = machine("disk.rate=0,disk2.model=ssd");
+        let figures = [500, 10_870].map(|count| figure(DiskPhase::Usual, 1, count, S_NS / 2));
+        let report = |first: u8| {
+            let figures = [(first, figures[0]), (3 - first, figures[1])];
+            report(&machine, String::new(), &figures, None)
+        };
+        let (right, wrong) = (report(1), report(2));
+        assert!(right.is_sound(), "{right:?}");
+        assert_eq!(right.second.as_ref().unwrap().patterns.len(), 1);
+        assert!(!wrong.is_sound(), "{wrong:?}");
     }
 
     #[test]

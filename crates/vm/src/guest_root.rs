@@ -1,13 +1,15 @@
 //! The root of programs in a guest, and the room that it needs.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use guest::RootSetup;
+use guest::{RootSetup, TOOL_LIBRARIES, TOOL_LOADER, TOOLS_DIR};
 use keep::Cache;
-use model::{MachineSpec, RootPlace, RootSpec, VmSpec};
-use roots::{Contents, Root, RootError};
+use model::{FileSystem, MachineSpec, RootPlace, RootSpec, VmSpec};
+use roots::{Contents, Program, Root, RootError};
 
+use crate::initramfs::{DIRECTORY, EXECUTABLE, RootFile};
 use crate::{Result, Stop, VmError};
 
 /// What mounts changes over files, and private views of folders for commands.
@@ -42,16 +44,7 @@ impl GuestRoot {
     ) -> Result<Option<Self>> {
         let Some(spec) = &spec.root else { return Ok(None) };
         let found = roots::prepare(&spec.name, &cache.roots(), say, &|| stop());
-        let Root { archive, contents } = found.map_err(|error| match error {
-            RootError::Cache { path, source } => VmError::Cache { path, source },
-            RootError::Interrupted => VmError::Interrupted,
-            RootError::Io { ref path, ref source }
-                if source.kind() == ErrorKind::NotFound && path == Path::new(&spec.name) =>
-            {
-                VmError::RootName(error.to_string())
-            }
-            other => VmError::Root(other.to_string()),
-        })?;
+        let Root { archive, contents } = found.map_err(|error| failure(error, &spec.name))?;
         Ok(Some(Self { spec: spec.clone(), contents, archive }))
     }
 
@@ -59,6 +52,44 @@ impl GuestRoot {
     pub(crate) fn step(&self) -> String {
         let (name, mib) = (&self.spec.name, self.contents.size_bytes / MIB);
         format!("the machine boots, and unpacks the root {name} ({mib} MiB)")
+    }
+
+    /// What a guest runs before it has its root, in order to make the file systems of its disks, with
+    /// the libraries of the root. Fails when the root lacks it.
+    pub(crate) fn tools(&self, machine: &MachineSpec) -> Result<Vec<RootFile>> {
+        let mut files = BTreeMap::new();
+        for disk in machine.disks().iter().filter(|disk| disk.number == 1 || disk.has_files) {
+            self.add_tool(disk.spec.file_system, &mut files)?;
+        }
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let folders = ["", TOOL_LIBRARIES].map(|name| (name.to_owned(), DIRECTORY, Vec::new()));
+        let files = files.into_iter().map(|(name, bytes)| (name, EXECUTABLE, bytes));
+        let file = |(name, mode, bytes)| {
+            let path = format!("{TOOLS_DIR}/{name}");
+            RootFile { path: path.trim_end_matches('/').to_owned(), mode, bytes }
+        };
+        Ok(folders.into_iter().chain(files).map(file).collect())
+    }
+
+    fn add_tool(&self, kind: FileSystem, files: &mut BTreeMap<String, Vec<u8>>) -> Result<()> {
+        let Some((name, package)) = kind.maker() else { return Ok(()) };
+        let found = roots::program(&self.archive, name);
+        let program = found.map_err(|error| failure(error, &self.spec.name))?;
+        let Program { bytes, loader, libraries } = program.ok_or_else(|| {
+            VmError::Unavailable(format!(
+                "the root {} has no {name}, which makes the file system {}: add its package, as in \
+                 root=debian:13,{package}",
+                self.spec.name,
+                kind.name()
+            ))
+        })?;
+        files.insert(name.to_owned(), bytes);
+        files.extend(loader.map(|bytes| (format!("{name}{TOOL_LOADER}"), bytes)));
+        let libraries = libraries.into_iter();
+        files.extend(libraries.map(|(name, bytes)| (format!("{TOOL_LIBRARIES}/{name}"), bytes)));
+        Ok(())
     }
 
     pub(crate) fn setup(&self) -> RootSetup {
@@ -91,6 +122,19 @@ impl GuestRoot {
         let structures = bytes / STRUCT_PAGE_PART + bytes / PAGE_TABLE_PART;
         let kernel_bytes = &mut machine.kernel_memory_bytes;
         *kernel_bytes = kernel_bytes.saturating_add(structures.next_multiple_of(MIB));
+    }
+}
+
+fn failure(error: RootError, name: &str) -> VmError {
+    match error {
+        RootError::Cache { path, source } => VmError::Cache { path, source },
+        RootError::Interrupted => VmError::Interrupted,
+        RootError::Io { ref path, ref source }
+            if source.kind() == ErrorKind::NotFound && path == Path::new(name) =>
+        {
+            VmError::RootName(error.to_string())
+        }
+        other => VmError::Root(other.to_string()),
     }
 }
 

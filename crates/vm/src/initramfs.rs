@@ -20,11 +20,13 @@ pub(crate) struct RootFile {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The archive, uncompressed to save guest time. For a guest that moves into another root, the extra
+/// The archive, uncompressed to save guest time, with tools for the time before the guest is set up.
+/// For a guest that moves into another root, the extra
 /// files are in a folder of their own.
 pub(crate) fn archive(
     program: &[u8],
     modules: &[(String, Vec<u8>)],
+    tools: &[RootFile],
     extra: &[RootFile],
     has_root: bool,
 ) -> Vec<u8> {
@@ -37,6 +39,9 @@ pub(crate) fn archive(
     made.entry(&PROGRAM[1..], EXECUTABLE, (0, 0), program);
     for (name, bytes) in modules {
         made.entry(&format!("{}/{name}", &MODULES_DIR[1..]), EXECUTABLE, (0, 0), bytes);
+    }
+    for tool in tools {
+        made.entry(&tool.path[1..], tool.mode, (0, 0), &tool.bytes);
     }
     for applet in APPLETS {
         // Extra files take precedence.
@@ -96,7 +101,9 @@ mod tests {
         let (path, bytes) = ("/bin/sh".to_owned(), b"odd".to_vec());
         let extra = [RootFile { path, mode: EXECUTABLE, bytes }];
         let modules = [("a.ko".to_owned(), b"module".to_vec())];
-        let bytes = archive(b"program", &modules, &extra, false);
+        let path = "/tools/make".to_owned();
+        let tools = [RootFile { path, mode: EXECUTABLE, bytes: b"tool".to_vec() }];
+        let bytes = archive(b"program", &modules, &tools, &extra, false);
         assert_eq!(bytes.len() % 4, 0);
         let text = String::from_utf8_lossy(&bytes);
         let at = |name: &str| text.find(name).unwrap_or_else(|| panic!("{name} is missing"));
@@ -116,7 +123,7 @@ mod tests {
             offset = (offset + size).next_multiple_of(4);
         }
         assert_eq!(names.last().map(String::as_str), Some(TRAILER));
-        // Folders, console, program, module, true, sh, trailer.
-        assert_eq!(names.len(), 7 + 1 + 1 + 1 + 1 + 1 + 1);
+        // Folders, console, program, module, tool, true, sh, trailer.
+        assert_eq!(names.len(), 7 + 1 + 1 + 1 + 1 + 1 + 1 + 1);
     }
 }

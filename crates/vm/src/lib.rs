@@ -11,6 +11,7 @@
 mod boot;
 mod disk;
 mod disk_check;
+mod disks;
 mod engine;
 mod guest_process;
 mod guest_root;
@@ -38,7 +39,9 @@ use model::{DeathRecord, EndStatus, Environment, Line, Schedule, Spec, VmSpec};
 use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
-pub use disk_check::{CreditRow, DiskReport, DiskRow, DiskVerdict, ZramRow, measure_disk};
+pub use disk_check::{
+    CreditRow, DiskReport, DiskRow, DiskVerdict, MeasuredDisk, ZramRow, measure_disk,
+};
 pub use engine::{ENGINE_RELEASES, EngineBuild, EngineRelease, built as built_engines};
 pub use guest::{DiskFigure, DiskPattern, DiskPhase, ZramFigure};
 pub use machine::{

@@ -9,7 +9,7 @@ use model::units::{parse_duration_ns, parse_size_bytes};
 use model::{Accel, CpuModel, MachineSpec, RootPlace, RootSpec, SandboxSpec, Schedule};
 use subject::Limits;
 
-use crate::disk;
+use crate::disks;
 
 /// The machines that ship: name and description.
 pub const NAMED: [(&str, &str); 3] = [
@@ -56,25 +56,17 @@ pub fn parse_request(settings: &str) -> Result<VmRequest, String> {
 pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
     let last = |wanted: &str| pairs.iter().rev().find(|(name, _)| name == wanted);
     let name = last("machine").map_or(DEFAULT, |(_, value)| value.as_str());
-    let VmRequest { mut machine, profile, .. } = load(name)?;
+    let VmRequest { mut machine, profile, .. } = description(name)?;
     let mut limits: Option<Limits> = None;
-    // What others build on: sandboxes on CPUs, parameters of the disk on its model.
-    for (name, value) in ["cpus", disk::MODEL].into_iter().filter_map(last) {
+    // What others build on: sandboxes on CPUs, parameters of a disk on its model.
+    for (name, value) in ["cpus"].into_iter().chain(disks::MODELS).filter_map(last) {
         set(&mut machine, name, value)?;
     }
     let cpus = f64::from(machine.cpu_count());
     for (name, value) in pairs {
         match (name.as_str(), name.strip_prefix("sandbox.")) {
-            (
-                "machine"
-                | "kernel"
-                | "overlay"
-                | "root"
-                | "root.files"
-                | "root.changes"
-                | disk::MODEL,
-                _,
-            ) => {}
+            ("machine" | "kernel" | "overlay" | "root" | "root.files" | "root.changes", _) => {}
+            (name, _) if disks::MODELS.contains(&name) => {}
             (_, Some(limit)) => {
                 let limits = limits.get_or_insert_default();
                 limits.set(limit, value, cpus).map_err(|why| format!("{name}: {why}"))?;
@@ -83,12 +75,14 @@ pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
         }
     }
     check(&machine)?;
+    disks::complete(&mut machine);
     let sandbox = limits.map(|limits| limits.with_memory(0));
     if sandbox.as_ref().is_some_and(|sandbox| sandbox.memory_bytes == 0) {
         return Err("a sandbox in the guest needs its memory: sandbox.mem=SIZE".to_owned());
     }
     let value = |name: &str| last(name).map(|(_, value)| value.clone());
     let (kernel, overlay, root) = (value("kernel"), value("overlay"), root(value)?);
+    disks::check_root(&machine, root.is_some())?;
     Ok(VmRequest { machine, kernel, overlay, root, sandbox, profile })
 }
 
@@ -128,6 +122,13 @@ pub fn parse_settings(settings: &str) -> Result<Vec<(String, String)>, String> {
 
 /// A machine by name, or from a TOML file. Fails when there is none or it is bad, with the place.
 pub fn load(name: &str) -> Result<VmRequest, String> {
+    let mut description = description(name)?;
+    disks::complete(&mut description.machine);
+    Ok(description)
+}
+
+/// The same before what follows from other settings.
+fn description(name: &str) -> Result<VmRequest, String> {
     if let Some((_, text)) = NAMED.iter().find(|(known, _)| *known == name) {
         return parse_description(name, text);
     }
@@ -157,7 +158,7 @@ pub fn parse_description(name: &str, text: &str) -> Result<VmRequest, String> {
     let mut pairs = Vec::new();
     flatten("", &table, &mut pairs)?;
     // The others change its parameters.
-    pairs.sort_by_key(|(key, _)| key != disk::MODEL);
+    pairs.sort_by_key(|(key, _)| !disks::MODELS.contains(&key.as_str()));
     for (key, value) in &pairs {
         set(&mut machine, key, value)?;
     }
@@ -241,7 +242,7 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
         }
         "lru_gen" => machine.lru_gen = switch()?,
         "zswap" => machine.zswap = switch()?,
-        _ if disk::set(&mut machine.disk, key, value)? => {}
+        _ if disks::set(machine, key, value)? => {}
         _ => match key.strip_prefix("sysctl.") {
             Some(name) if name.split('.').all(|part| !part.is_empty() && !part.contains('/')) => {
                 machine.sysctls.insert(name.to_owned(), value.to_owned());
@@ -277,7 +278,7 @@ fn check(machine: &MachineSpec) -> Result<(), String> {
     if nodes > 1 && machine.accel == Accel::Kvm {
         return Err("nodes: a machine of accel=kvm has one NUMA node".to_owned());
     }
-    disk::check(&machine.disk, machine.swap_bytes)
+    disks::check(machine)
 }
 
 #[cfg(test)]
@@ -329,12 +330,17 @@ mod tests {
             "disk.model=nvme,disk.queue=7,disk.delay=2ms,disk.rate=20M",
             "disk.model=cloud,disk.iops=50,disk.burst_credits=900",
             "disk.model=zram,disk.compressor=lz4,disk.rate=0",
+            "disk.fs=xfs,disk.size=2G,disk.model=ssd,root=x",
+            "disk2.model=cloud",
+            "disk.model=ssd,disk2.delay=3ms,disk2.holds=files,disk2.size=1G,disk2.fs=btrfs,root=x",
             "cpus=4,cpus.model=parallel,cpus.quantum=2us,schedule=seed",
         ] {
             for (name, _) in NAMED {
                 let asked = parse_request(&format!("machine={name},{changes}"));
                 let asked = asked.unwrap_or_else(|why| panic!("{name},{changes}: {why}")).machine;
                 let mut typed = vec![("machine".to_owned(), name.to_owned())];
+                // Some file systems need one.
+                typed.push(("root".to_owned(), "x".to_owned()));
                 typed.extend(asked.settings());
                 assert_eq!(request(&typed).unwrap().machine, asked);
             }

@@ -1,4 +1,6 @@
-//! `thrashlab vm disk`: whether a machine's disk does what its parameters say.
+//! `thrashlab vm disk`: whether a machine's disks do what their parameters say.
+
+use std::iter;
 
 use clap::Args;
 use keep::Cache;
@@ -11,13 +13,14 @@ use super::{MachineArgs, VmContext, show_verdict};
 use crate::{Result, guests};
 
 const EXAMPLES: &str = "\
-The guest measures its empty disk past the page cache, in virtual time. Exit
+The guest measures its empty disks past the page cache, in virtual time. Exit
 codes: 0 as computed, 1 not as computed.
 
 Examples:
   thrashlab vm disk machine=micro
   thrashlab vm disk machine=micro,shift=0,disk.model=ssd
-  thrashlab vm disk machine=micro,disk.model=cloud,disk.burst_credits=12000";
+  thrashlab vm disk machine=micro,disk.model=cloud,disk.burst_credits=12000
+  thrashlab vm disk machine=micro,disk2.model=ssd";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -43,9 +46,12 @@ pub(crate) fn disk(args: &DiskArgs) -> Result<()> {
 }
 
 fn document(report: &DiskReport) -> Document<'static> {
-    let table = Table::of("", HEADING, report.patterns.iter().map(row));
-    let mut document = Document::of(vec![table.into()]);
-    report.credits.iter().for_each(|row| document.push(credits(row)));
+    let mut document = Document::of(Vec::new());
+    let names = if report.second.is_some() { ["disk", "disk2"] } else { ["", ""] };
+    for (name, disk) in names.into_iter().zip(iter::once(&report.first).chain(&report.second)) {
+        document.push(Table::of(name, HEADING, disk.patterns.iter().map(row)));
+        disk.credits.iter().for_each(|row| document.push(credits(row)));
+    }
     report.zram.iter().for_each(|row| document.push(zram(row)));
     document.with_facts([("kernel", report.kernel.clone())])
 }
@@ -111,7 +117,7 @@ fn zram(row: &ZramRow) -> String {
 #[cfg(test)]
 mod tests {
     use render::plain_text;
-    use vm::DiskPattern;
+    use vm::{DiskPattern, MeasuredDisk};
 
     use super::*;
 
@@ -138,7 +144,8 @@ mod tests {
         let verdict = DiskVerdict::Different;
         let credits = CreditRow { credits: 3000.0, computed_s: 1.0, measured_s: 2.0, verdict };
         let kernel = "6.1".to_owned();
-        let report = DiskReport { kernel, patterns: vec![row], credits: Some(credits), zram: None };
+        let first = MeasuredDisk { patterns: vec![row], credits: Some(credits) };
+        let report = DiskReport { kernel, first: first.clone(), second: None, zram: None };
         assert!(!report.is_sound());
         let text = plain_text(&document(&report));
         for part in ["random reads, no credits", "100.0/s", "10.0ms", "50", "as computed"] {
@@ -146,5 +153,8 @@ mod tests {
         }
         let sentence = "3000 credits last for 2.00s (computed: 1.00s): DIFFERENT.";
         assert!(text.contains(sentence), "{text}");
+        assert!(!text.contains("disk2"), "{text}");
+        let text = plain_text(&document(&DiskReport { second: Some(first), ..report }));
+        assert!(text.contains("disk2") && text.matches("100.0/s").count() == 4, "{text}");
     }
 }

@@ -135,6 +135,8 @@ fn a_wrong_subject_is_refused_by_name() {
         ("speed=9", ["no setting \"speed\"", "docs/vm.md"]),
         ("mem=1M", ["mem:", "at least 16M"]),
         ("swap=8G", ["disk.size:", "swap area"]),
+        ("disk.fs=xfs,disk.size=400M", ["mkfs.xfs", "root=debian:13,xfsprogs"]),
+        ("disk2.holds=swap", ["disk2.model=NAME", "disk2.delay=TIME"]),
         ("sandbox.cpus=0.5", ["sandbox.mem", "memory"]),
         ("kernel=deb:", ["\"deb:\" names no kernel", "deb:NAME"]),
     ] {

@@ -1,10 +1,14 @@
 //! Models of disks in guests: measured against their arithmetic, and equal bytes.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::busy::Busy;
 use crate::lab::Lab;
 use crate::repeat::difference;
+use crate::roots::{lab_with_root, make_root};
 use crate::skip::skip;
 
 const LONG_TESTS: &str = "THRASHLAB_LONG_TESTS";
@@ -18,6 +22,29 @@ fn measured(lab: &Lab, settings: &str) -> Value {
     finished.expect(0, &[]);
     let found: Value = serde_json::from_str(&finished.stdout).unwrap();
     found["report"].clone()
+}
+
+/// Runs twice, the second time on a busy host, and compares the bytes; returns the run of a load.
+fn same_bytes(lab: &Lab, settings: &str, arguments: &str, load: &str) -> model::Run {
+    let (first, second) = (lab.sibling(), lab.sibling());
+    first.finish(settings, arguments).expect(0, &[]);
+    let busy = Busy::new();
+    second.finish(settings, arguments).expect(0, &[]);
+    drop(busy);
+    let (first, second) = (first.files(), second.files());
+    assert!(first == second, "{settings}: {}", difference(&first, &second));
+    let (_, bytes) = first.iter().find(|(name, _)| name.contains(load)).unwrap();
+    model::Run::parse(bytes).unwrap()
+}
+
+fn facts(run: &model::Run) -> &BTreeMap<String, String> {
+    &run.header.as_ref().unwrap().environment
+}
+
+/// Pages that were swapped out.
+fn swapped_pages(run: &model::Run) -> u64 {
+    let readings = run.lines.iter().flat_map(model::Line::readings);
+    readings.last().unwrap().1["vmstat"]["pswpout"]
 }
 
 /// Blocks per second of a pattern.
@@ -58,19 +85,8 @@ fn cells_on_a_disk_with_credits_and_on_compressed_memory_are_the_same_bytes() {
     let Some(lab) = Lab::new(NAME) else { return };
     // Few credits, so that they are used up.
     for settings in ["disk.model=cloud,disk.burst_credits=200", "disk.model=zram"] {
-        let (first, second) = (lab.sibling(), lab.sibling());
-        first.finish(settings, ARGUMENTS).expect(0, &[]);
-        let busy = Busy::new();
-        second.finish(settings, ARGUMENTS).expect(0, &[]);
-        drop(busy);
-        let (first, second) = (first.files(), second.files());
-        assert_eq!(first.len(), 3, "{settings}: noload is the reference");
-        assert!(first == second, "{settings}: {}", difference(&first, &second));
-        let (_, swapping) = first.iter().find(|(name, _)| name.contains("2ctx-mem")).unwrap();
-        let run = model::Run::parse(swapping).unwrap();
-        let readings = run.lines.iter().flat_map(model::Line::readings);
-        let pages = readings.last().unwrap().1["vmstat"]["pswpout"];
-        assert!(pages > 0, "{settings}: nothing was swapped out");
+        let run = same_bytes(&lab, settings, ARGUMENTS, "2ctx-mem");
+        assert!(swapped_pages(&run) > 0, "{settings}: nothing was swapped out");
     }
 }
 
@@ -96,4 +112,75 @@ fn every_model_of_a_disk_does_what_it_says() {
         let found = per_s(&measured(&lab, settings), "usual", 2, false);
         assert!((0.9..1.03).contains(&(found / expected)), "{settings}: {found}");
     }
+}
+
+#[test]
+fn swap_and_files_are_on_two_disks_with_delays_of_their_own() {
+    const NAME: &str = "swap_and_files_are_on_two_disks_with_delays_of_their_own";
+    let Some(lab) = Lab::new(NAME) else { return };
+    // Each has a delay, so one of them has another driver, which follows the swap area.
+    for (holds, files) in [("swap", "/dev/sda1"), ("files,disk2.size=64M", "/dev/sda1")] {
+        let settings = format!("disk2.delay=5ms,disk2.holds={holds}");
+        let run = same_bytes(&lab, &settings, ARGUMENTS, "2ctx-mem");
+        assert!(swapped_pages(&run) > 0, "{settings}: nothing was swapped out");
+        let facts = facts(&run);
+        assert!(facts["swaps"].contains("/dev/nullb0p1"), "{settings}: {facts:?}");
+        assert_eq!(facts["disk_device"], files, "{settings}");
+    }
+    let finished = lab.command(&[
+        "vm",
+        "disk",
+        &format!("{},shift=0,disk2.delay=7ms,disk2.queue=3", lab.machine()),
+        "--json",
+    ]);
+    finished.expect(0, &[]);
+    let found: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let (first, second) = (&found["report"], &found["report"]["second"]);
+    for (report, one, many) in [(first, 500.0, 500.0), (second, 1.0 / 0.007, 3.0 / 0.007)] {
+        for (users, expected) in [(1, one), (2, many)] {
+            let rate = per_s(report, "usual", users, false);
+            assert!((0.92..1.03).contains(&(rate / expected)), "{users}: {rate} {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_root_makes_xfs_and_btrfs_with_its_own_programs() {
+    const NAME: &str = "a_root_makes_xfs_and_btrfs_with_its_own_programs";
+    let Some((lab, _)) = lab_with_root(NAME) else { return };
+    if std::env::var_os(LONG_TESTS).is_none() {
+        skip(NAME, "it takes minutes: make test-distro");
+        return;
+    }
+    for (kind, program, size) in
+        [("xfs", "/usr/sbin/mkfs.xfs", "400M"), ("btrfs", "/usr/sbin/mkfs.btrfs", "200M")]
+    {
+        if !Path::new(program).exists() {
+            skip(NAME, &format!("{program} is not installed"));
+            continue;
+        }
+        let folder = lab.fixture.path().join(kind);
+        make_root(&folder, &[program]);
+        let root = format!("root={},kernel_mem=96M", folder.display());
+        let settings = format!("{root},disk.fs={kind},disk.size={size}");
+        let run = same_bytes(&lab, &settings, ARGUMENTS, "smallwrite");
+        assert_eq!(facts(&run)["disk_filesystem"], kind, "{settings}");
+        // The root is on the first disk, the work on the second.
+        let settings =
+            format!("{root},disk2.holds=files,disk2.fs={kind},disk2.size={size},disk2.model=ssd");
+        let run = same_bytes(&lab, &settings, ARGUMENTS, "smallwrite");
+        let facts = facts(&run);
+        let found = (facts["disk_filesystem"].as_str(), facts["disk_device"].as_str());
+        assert_eq!(found, (kind, "/dev/nullb0p1"), "{settings}");
+    }
+}
+
+#[test]
+fn a_root_without_the_program_of_a_file_system_is_named() {
+    const NAME: &str = "a_root_without_the_program_of_a_file_system_is_named";
+    let Some((lab, folder)) = lab_with_root(NAME) else { return };
+    let folder = folder.display().to_string();
+    let settings = format!("disk.fs=xfs,disk.size=400M,root={folder}");
+    let finished = lab.finish(&settings, "--load noload");
+    finished.expect(3, &["mkfs.xfs", &folder, "root=debian:13,xfsprogs"]);
 }

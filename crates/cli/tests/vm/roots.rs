@@ -18,11 +18,11 @@ const SCRIPT: &str = "set -e; test -c /dev/null; test -d /proc/self; test -d /de
     seq 2000 | sort -r > /tmp/sorted; test \"$HOME $(cat /etc/mark)\" = \"/root ours\"; \
     test -d /run/service; test ! -e /etc/gone";
 
-/// A root with a shell and some programs, with the libraries that they need.
-fn make_root(folder: &Path) {
+/// A root with a shell, some programs and these, with the libraries that they need.
+pub(crate) fn make_root(folder: &Path, more: &[&str]) {
     let mut files: BTreeSet<String> = BTreeSet::new();
-    for program in PROGRAMS {
-        files.insert(program.to_owned());
+    for program in PROGRAMS.iter().chain(more) {
+        files.insert((*program).to_owned());
         let found = Command::new("ldd").arg(program).output().unwrap();
         let text = String::from_utf8_lossy(&found.stdout).into_owned();
         let words = text.split_whitespace().filter(|word| word.starts_with('/'));
@@ -52,14 +52,14 @@ fn bytes(lab: &Lab, settings: &str, name: &str, script: &str) -> Vec<u8> {
 }
 
 /// A test with the folder of a root; `None`, which is noted, where there can be none.
-fn lab_with_root(test: &str) -> Option<(Lab, PathBuf)> {
+pub(crate) fn lab_with_root(test: &str) -> Option<(Lab, PathBuf)> {
     let lab = Lab::new(test)?;
     if Command::new("ldd").arg("/bin/sh").output().is_err() {
         skip(test, "ldd is not installed");
         return None;
     }
     let folder = lab.fixture.path().join("root");
-    make_root(&folder);
+    make_root(&folder, &[]);
     Some((lab, folder))
 }
 

@@ -120,7 +120,9 @@ impl Quantity {
     ) -> Result<Self, String> {
         let subject = last(base, "subject").unwrap_or_default();
         let is_machine = parameter.starts_with("machine.") || subject.starts_with("vm");
-        let (form, quantum) = match name {
+        // A second disk has the same settings.
+        let name = &name.replacen("disk2.", "disk.", 1);
+        let (form, quantum) = match name.as_str() {
             "mem" | "kernel_mem" if is_machine && !parameter.starts_with("sandbox.") => {
                 (Form::Size, MACHINE_BYTES)
             }
@@ -218,6 +220,7 @@ mod tests {
             ("sandbox.memory", Form::Size, 4096.0),
             ("machine.memory", Form::Size, 1_048_576.0),
             ("subject.disk.delay", Form::Duration, 1e3),
+            ("subject.disk2.queue", Form::Count, 1.0),
             ("sysctl.vm.swappiness", Form::Count, 1.0),
             ("load.intensity", Form::Number, 0.01),
             ("session.users", Form::Count, 1.0),

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use model::{BurstSpec, DiskSpec};
+use model::{BurstSpec, DiskSpec, MachineSpec};
 use sys::clock::monotonic_ns;
 use sys::device_mapper::{resume, suspend};
 
@@ -26,12 +26,11 @@ const NS_PER_S: i128 = 1_000_000_000;
 /// (`Documentation/block/stat.rst`).
 const FINISHED: [usize; 4] = [0, 4, 11, 15];
 
-/// Starts the process if the disk has credits; it begins with all of them.
-pub(crate) fn start(disk: &DiskSpec) -> Result<(), String> {
-    if disk.burst.is_none() {
-        return Ok(());
-    }
-    let bytes = serde_json::to_vec(disk).map_err(at("describe the disk"))?;
+/// Starts the process if a disk has credits; it begins with all of them.
+pub(crate) fn start(machine: &MachineSpec) -> Result<(), String> {
+    let disks = machine.disks();
+    let Some(disk) = disks.iter().find(|disk| disk.spec.burst.is_some()) else { return Ok(()) };
+    let bytes = serde_json::to_vec(disk.spec).map_err(at("describe the disk"))?;
     fs::write(DISK_PATH, bytes).map_err(at("describe the disk"))?;
     let started = Command::new(PROGRAM).args([GUEST, COMMAND]).env_clear().spawn();
     started.map(drop).map_err(at("watch the disk's credits"))
@@ -46,7 +45,8 @@ pub(crate) fn run() -> Result<(), String> {
     };
     sys::memory::lock_all().map_err(at("lock the disk's watcher into memory"))?;
     sys::process::become_urgent().map_err(at("become urgent"))?;
-    let (disk, parts) = (find(SCSI_DISK)?, mappings()?);
+    let disk = find(SCSI_DISK)?;
+    let parts = mappings(&disk)?;
     // The mapping was made with the larger requests of the other level.
     switch(&disk, spec.service())?;
     let stat = Path::new(BLOCK_DEVICES).join(&disk).join("stat");

@@ -7,7 +7,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use model::{DiskDriver, DiskModel, DiskSpec, Service};
+use model::{DiskDriver, DiskModel, DiskModule, MachineDisk, MachineSpec, Service};
 use rustix::fs::OFlags;
 use rustix::mount::{MountFlags, mount};
 
@@ -20,59 +20,78 @@ const SCSI_DEBUG: &str = "/sys/bus/pseudo/drivers/scsi_debug";
 /// Where the names of the driver's disks begin.
 pub(super) const SCSI_DISK: &str = "sd";
 const CONFIGFS: &str = "/sys/kernel/config";
-/// The name of the disk, too: newer kernels take it from the folder.
-const NULL_BLK: &str = "nullb0";
+/// Where the names of disks begin; newer kernels take them from the folders, older ones count.
+const NULL_BLK: &str = "nullb";
+/// The largest request of `null_blk`: the kernel's `BLK_DEF_MAX_SECTORS`.
+const LARGEST_REQUEST_SECTORS: u32 = 2560;
 const SMALLEST_REQUEST_KB: u64 = 4;
 const WRITTEN_BYTES: usize = 1 << 20;
 
 /// Arguments of a driver's module (`drivers/scsi/scsi_debug.c`, `drivers/block/null_blk` of the
 /// kernel); nothing for other modules.
-pub(crate) fn module_arguments(file: &str, disk: &DiskSpec) -> CString {
-    let text = match file {
-        "scsi_debug.ko" => {
-            let (size_mb, service) = (disk.size_bytes >> 20, disk.service());
+pub(crate) fn module_arguments(file: &str, machine: &MachineSpec) -> CString {
+    let disks = machine.disks();
+    let disk = disks.iter().find(|disk| disk.module == DiskModule::ScsiDebug);
+    let text = match (file, disk) {
+        ("scsi_debug.ko", Some(disk)) => {
+            let (size_mb, service) = (disk.spec.size_bytes >> 20, disk.service());
             let delay = match service.delay_ns {
-                delay_ns if delay_ns > 0 && !disk.needs_mapper() => format!("ndelay={delay_ns}"),
+                delay_ns if delay_ns > 0 && !disk.spec.needs_mapper() => {
+                    format!("ndelay={delay_ns}")
+                }
                 _ => "delay=0".to_owned(),
             };
             format!("dev_size_mb={size_mb} max_queue={} {delay}", service.queue)
         }
-        // Its disk is made when its parameters are known.
-        "null_blk.ko" => "nr_devices=0".to_owned(),
+        // Its disks are made when their parameters are known.
+        ("null_blk.ko", _) => "nr_devices=0".to_owned(),
         _ => String::new(),
     };
     // There is no NUL in it.
     CString::new(text).unwrap_or_default()
 }
 
-/// Finds or makes the disk, and applies its parameters; returns its node. The error names device and
-/// step.
-pub(super) fn prepare(disk: &DiskSpec) -> Result<PathBuf, String> {
-    let driver = disk.driver();
-    if driver == DiskDriver::Shared {
-        make_null_blk(disk)?;
-    }
-    let name = find(if driver == DiskDriver::Shared { NULL_BLK } else { SCSI_DISK })?;
-    let service = disk.service();
-    // A mapping is not limited to what its first level allows.
-    let limits = disk.service_without_credits().unwrap_or(service);
-    limits.request_bytes.map_or(Ok(()), |bytes| set_largest_request(&name, bytes))?;
-    let node = Path::new("/dev").join(&name);
-    match driver {
-        DiskDriver::Delayed if disk.rate_bytes_per_s.is_some() => {
-            set_queue(&name, "rotational", 1)?;
-        }
-        DiskDriver::Delayed => {}
-        DiskDriver::Shared => {
-            if disk.model == Some(DiskModel::Nvme) {
-                // As the kernel does for such disks.
-                set_queue(&name, "scheduler", "none")?;
+/// Finds or makes the disks, and applies their parameters; returns their nodes. The error names device
+/// and step.
+pub(super) fn prepare(disks: &[MachineDisk<'_>]) -> Result<Vec<PathBuf>, String> {
+    let mut made = 0;
+    let mut nodes = Vec::new();
+    for disk in disks {
+        let name = match disk.module {
+            DiskModule::ScsiDebug => find(SCSI_DISK)?,
+            DiskModule::NullBlk => {
+                let name = format!("{NULL_BLK}{made}");
+                make_null_blk(disk, &name)?;
+                made += 1;
+                find(&name)?
             }
-            write_all(&node)?;
-        }
-        DiskDriver::Credited => set_queue(&name, "write_cache", "write through")?,
+        };
+        apply(disk, &name)?;
+        nodes.push(Path::new("/dev").join(name));
     }
-    Ok(node)
+    Ok(nodes)
+}
+
+fn apply(disk: &MachineDisk<'_>, name: &str) -> Result<(), String> {
+    let (spec, service) = (disk.spec, disk.service());
+    // A mapping is not limited to what its first level allows.
+    let limits = spec.service_without_credits().unwrap_or(service);
+    limits.request_bytes.map_or(Ok(()), |bytes| set_largest_request(name, bytes))?;
+    match spec.driver() {
+        DiskDriver::Delayed if spec.rate_bytes_per_s.is_some() => {
+            set_queue(name, "rotational", 1)?;
+        }
+        // As the kernel does for such disks.
+        DiskDriver::Shared if spec.model == Some(DiskModel::Nvme) => {
+            set_queue(name, "scheduler", "none")?;
+        }
+        DiskDriver::Delayed | DiskDriver::Shared => {}
+        DiskDriver::Credited => set_queue(name, "write_cache", "write through")?,
+    }
+    match disk.module {
+        DiskModule::NullBlk => write_all(&Path::new("/dev").join(name)),
+        DiskModule::ScsiDebug => Ok(()),
+    }
 }
 
 /// Changes what the disk does with requests, while none is under way.
@@ -82,21 +101,30 @@ pub(super) fn switch(name: &str, service: Service) -> Result<(), String> {
     service.request_bytes.map_or(Ok(()), |bytes| set_largest_request(name, bytes))
 }
 
-fn make_null_blk(disk: &DiskSpec) -> Result<(), String> {
-    mount("none", CONFIGFS, "configfs", MountFlags::empty(), c"")
-        .map_err(at(format!("mount {CONFIGFS}")))?;
-    let folder = Path::new(CONFIGFS).join("nullb").join(NULL_BLK);
+fn make_null_blk(disk: &MachineDisk<'_>, name: &str) -> Result<(), String> {
+    let driver = Path::new(CONFIGFS).join("nullb");
+    if !driver.exists() {
+        mount("none", CONFIGFS, "configfs", MountFlags::empty(), c"")
+            .map_err(at(format!("mount {CONFIGFS}")))?;
+    }
+    let folder = driver.join(name);
     fs::create_dir(&folder).map_err(failed("make", &folder))?;
-    let service = disk.service();
-    let rate_mib = disk.rate_bytes_per_s.unwrap_or(0) >> 20;
+    let (spec, service) = (disk.spec, disk.service());
+    let is_shared = spec.driver() == DiskDriver::Shared;
+    if !is_shared {
+        allow_large_requests(&folder)?;
+    }
+    // Other rates follow from the sizes of requests, and other delays are those of a mapping.
+    let rate_mib = spec.rate_bytes_per_s.filter(|_| is_shared).unwrap_or(0) >> 20;
+    let delay_ns = if spec.needs_mapper() { 0 } else { service.delay_ns };
     for (name, value) in [
-        ("size", disk.size_bytes >> 20),
+        ("size", spec.size_bytes >> 20),
         ("memory_backed", 1),
         ("submit_queues", 1),
         // Requests that a timer completes.
         ("queue_mode", 2),
         ("irqmode", 2),
-        ("completion_nsec", service.delay_ns),
+        ("completion_nsec", delay_ns),
         ("hw_queue_depth", service.queue.into()),
         ("mbps", rate_mib),
         ("power", 1),
@@ -104,6 +132,19 @@ fn make_null_blk(disk: &DiskSpec) -> Result<(), String> {
         write(&folder.join(name), value)?;
     }
     Ok(())
+}
+
+/// Requests are as large as the driver allows, which is less than 128 KiB without this.
+fn allow_large_requests(folder: &Path) -> Result<(), String> {
+    let path = folder.join("max_sectors");
+    if !path.exists() {
+        return Err(format!(
+            "this kernel's null_blk has no {}, which the second of two disks with a delay for each \
+             request needs; Linux 5.11 and later have it, and disk2.model=ssd or nvme do without",
+            path.display()
+        ));
+    }
+    write(&path, LARGEST_REQUEST_SECTORS)
 }
 
 /// Allocates all pages of a disk that allocates them as they are written: later they might not be
@@ -159,6 +200,8 @@ pub(super) fn find(start: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use model::{DiskSpec, SecondDisk, SecondHolds};
+
     use super::*;
 
     #[test]
@@ -170,16 +213,21 @@ mod tests {
             rate_bytes_per_s: Some(10 << 20),
             ..DiskSpec::default()
         };
-        let arguments =
-            |disk: &DiskSpec| module_arguments("scsi_debug.ko", disk).into_string().unwrap();
-        assert_eq!(arguments(&disk), "dev_size_mb=120 max_queue=1 ndelay=8000000");
+        let mut machine = MachineSpec { disk: disk.clone(), ..MachineSpec::default() };
+        let arguments = |machine: &MachineSpec| {
+            module_arguments("scsi_debug.ko", machine).into_string().unwrap()
+        };
+        assert_eq!(arguments(&machine), "dev_size_mb=120 max_queue=1 ndelay=8000000");
         // Where reading and writing differ, the device mapper delays and the driver does not.
-        let disk = DiskSpec { write_delay_ns: 0, rate_bytes_per_s: None, ..disk };
-        assert_eq!(arguments(&disk), "dev_size_mb=120 max_queue=64 delay=0");
-        let mut disk = disk;
-        DiskModel::Cloud.apply(&mut disk);
-        assert_eq!(arguments(&disk), "dev_size_mb=120 max_queue=3 ndelay=1000000");
-        assert_eq!(module_arguments("null_blk.ko", &disk).as_c_str(), c"nr_devices=0");
-        assert_eq!(module_arguments("ext4.ko", &disk).as_c_str(), c"");
+        machine.disk = DiskSpec { write_delay_ns: 0, rate_bytes_per_s: None, ..disk.clone() };
+        assert_eq!(arguments(&machine), "dev_size_mb=120 max_queue=64 delay=0");
+        DiskModel::Cloud.apply(&mut machine.disk);
+        assert_eq!(arguments(&machine), "dev_size_mb=120 max_queue=3 ndelay=1000000");
+        // Of two disks, the one with the files.
+        machine.disk = DiskSpec { size_bytes: 7 << 20, ..disk.clone() };
+        machine.disk2 = Some(SecondDisk { disk, holds: SecondHolds::Files });
+        assert_eq!(arguments(&machine), "dev_size_mb=120 max_queue=1 ndelay=8000000");
+        assert_eq!(module_arguments("null_blk.ko", &machine).as_c_str(), c"nr_devices=0");
+        assert_eq!(module_arguments("ext4.ko", &machine).as_c_str(), c"");
     }
 }

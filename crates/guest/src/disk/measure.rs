@@ -1,14 +1,14 @@
-//! What the disk does, measured on its empty device past the page cache: patterns of requests, and
+//! What the disks do, measured on their empty devices past the page cache: patterns of requests, and
 //! what is special about a model.
 
 use std::fs;
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use model::{MachineSpec, Service};
+use model::{MachineDisk, MachineSpec, Service};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use sys::clock::monotonic_ns;
@@ -43,23 +43,38 @@ const CONTENT: u8 = 0xa5;
 /// Hundredths of a second.
 const TICK_NS: u64 = 10_000_000;
 
-/// Measures the disk, and says each result.
+/// Measures the disks one after the other, and says each result.
 pub(crate) fn run(machine: &MachineSpec, channel: &Channel) -> Result<(), String> {
-    let spec = &machine.disk;
-    let disk = drivers::prepare(spec)?;
-    let (_, range) = layout(spec.size_bytes, 0)?;
-    let node = part(spec, &disk, 1, &range)?;
+    let disks = machine.disks();
+    let nodes = drivers::prepare(&disks)?;
+    let parts = disks.iter().zip(&nodes).map(|(disk, node)| {
+        let (_, range) = layout(disk.spec.size_bytes, 0, false)?;
+        part(disk, node, 1, &range)
+    });
+    let parts: Vec<PathBuf> = parts.collect::<Result<_, _>>()?;
+    credits::start(machine)?;
+    for (disk, node) in disks.iter().zip(&parts) {
+        measure(disk, node, channel)?;
+    }
+    if let Some(compressor) = machine.disk.compressor.as_ref().filter(|_| machine.disk.has_zram()) {
+        let node = zram::prepare(machine.swap_bytes, compressor)?;
+        channel.say(&Notice::Zram(compressed(&node)?));
+    }
+    channel.say(&Notice::Ready);
+    Ok(())
+}
+
+fn measure(disk: &MachineDisk<'_>, node: &Path, channel: &Channel) -> Result<(), String> {
     let measure = |phase: DiskPhase, pattern: DiskPattern, length_ns: u64| {
-        pattern_on(&node, phase, pattern, length_ns)
-            .inspect(|figure| channel.say(&Notice::Disk(*figure)))
-            .map_err(failed("measure", &node))
+        pattern_on(node, phase, pattern, length_ns)
+            .inspect(|figure| channel.say(&Notice::Disk(disk.number, *figure)))
+            .map_err(failed("measure", node))
     };
-    credits::start(spec)?;
-    let service = spec.service();
+    let service = disk.service();
     for pattern in patterns(service) {
         measure(DiskPhase::Usual, pattern, length_ns(service))?;
     }
-    if let (Some(burst), Some(poor)) = (spec.burst, spec.service_without_credits()) {
+    if let (Some(burst), Some(poor)) = (disk.spec.burst, disk.spec.service_without_credits()) {
         let pattern = patterns(service)[READ_BY_MANY];
         let middle = (burst.iops + burst.burst_iops) / 2;
         while measure(DiskPhase::Draining, pattern, LOOK_NS)?.per_s() > middle as f64 {}
@@ -67,11 +82,6 @@ pub(crate) fn run(machine: &MachineSpec, channel: &Channel) -> Result<(), String
             measure(DiskPhase::WithoutCredits, pattern, length_ns(poor))?;
         }
     }
-    if let Some(compressor) = spec.compressor.as_ref().filter(|_| spec.has_zram()) {
-        let node = zram::prepare(machine.swap_bytes, compressor)?;
-        channel.say(&Notice::Zram(compressed(&node)?));
-    }
-    channel.say(&Notice::Ready);
     Ok(())
 }
 

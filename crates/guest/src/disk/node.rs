@@ -1,6 +1,7 @@
 //! Nodes of block devices, which the kernel usually creates before it answers.
 
 use std::fmt::Display;
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::thread;
@@ -25,6 +26,13 @@ pub(super) fn look_for<T>(mut find: impl FnMut() -> Option<T>) -> Option<T> {
             None
         })
     })
+}
+
+/// Writes to a device, and waits until it has everything.
+pub(super) fn fill(node: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let mut file = File::options().write(true).open(node)?;
+    write(&mut file)?;
+    file.sync_all()
 }
 
 /// For `map_err`: names the step and the path.
