@@ -39,6 +39,15 @@ pub struct DiskSpec {
     /// The compressor of a swap area in compressed memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compressor: Option<String>,
+    /// Whether the kernel lacks `scsi_debug`, so that `null_blk` takes its place. Known once there
+    /// is a kernel.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lacks_scsi_debug: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// How many requests per second a disk takes, with credits.
@@ -73,6 +82,8 @@ named! {
 pub enum DiskDriver {
     /// `scsi_debug`: a delay per request, a number of requests at a time.
     Delayed,
+    /// `null_blk` without a rate of its own, in a kernel that lacks `scsi_debug`.
+    Substitute,
     /// `null_blk`: the same, and a rate that all requests share.
     Shared,
     /// `scsi_debug` below a mapping that is switched when credits run out.
@@ -126,6 +137,7 @@ impl DiskModel {
             queue,
             burst: (self == Self::Cloud).then_some(credits),
             compressor: None,
+            lacks_scsi_debug: disk.lacks_scsi_debug,
         };
     }
 }
@@ -146,6 +158,7 @@ impl DiskSpec {
         match (self.burst, self.rate_bytes_per_s) {
             (Some(_), _) => DiskDriver::Credited,
             (None, Some(_)) if self.depth() > 1 => DiskDriver::Shared,
+            _ if self.lacks_scsi_debug => DiskDriver::Substitute,
             _ => DiskDriver::Delayed,
         }
     }
@@ -247,7 +260,10 @@ mod tests {
         assert_eq!((plain.driver(), plain.service().queue), (DiskDriver::Delayed, 64));
         let service = spindle.service();
         assert_eq!((service.queue, service.request_bytes), (1, Some(80 << 10)));
-        assert_eq!(DiskSpec { queue: Some(2), ..spindle }.driver(), DiskDriver::Shared);
+        let substituted = DiskSpec { lacks_scsi_debug: true, ..spindle.clone() };
+        assert_eq!(substituted.driver(), DiskDriver::Substitute);
+        assert_eq!(substituted.service(), service);
+        assert_eq!(DiskSpec { queue: Some(2), ..substituted }.driver(), DiskDriver::Shared);
         assert_eq!(disk(DiskModel::Cloud).driver(), DiskDriver::Credited);
         assert_eq!(disk(DiskModel::Zram).driver(), DiskDriver::Delayed);
         assert_eq!(transferred_bytes(1, 8_000_000), 4096);

@@ -33,7 +33,8 @@ pub use line::{
 };
 pub use line_text::LineError;
 pub use machine::{
-    Accel, CpuModel, MachineSpec, MmuSpec, RootPlace, RootSpec, SandboxSpec, Schedule, VmSpec,
+    Accel, Architecture, CpuModel, MachineSpec, MmuSpec, RootPlace, RootSpec, SandboxSpec,
+    Schedule, VmSpec,
 };
 pub use manifest::{
     MANIFEST_SCHEMA, Manifest, ManifestAb, ManifestFactor, ManifestRun, ManifestSweep,

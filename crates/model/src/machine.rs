@@ -17,6 +17,9 @@ pub struct VmSpec {
     pub machine: MachineSpec,
     /// The kernel as named by the user: a path, a directory, `deb:NAME`.
     pub kernel: String,
+    /// This program for the guest's architecture, if that is not this host's: a file of this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// A folder of this host that overlays the guest's root: the programs under test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<String>,
@@ -133,6 +136,29 @@ pub struct MmuSpec {
 }
 
 named! {
+    /// The instruction set of a guest, which its kernel decides.
+    #[derive(Default)]
+    pub enum Architecture {
+        /// PCs.
+        #[default]
+        X86_64 = "x86-64",
+        /// ARM of 64 bits.
+        Aarch64 = "aarch64",
+    }
+}
+
+impl Architecture {
+    /// The one that this program is built for; `None` for any other.
+    pub fn of_program() -> Option<Self> {
+        match std::env::consts::ARCH {
+            "x86_64" => Some(Self::X86_64),
+            "aarch64" => Some(Self::Aarch64),
+            _ => None,
+        }
+    }
+}
+
+named! {
     /// What executes the guest's instructions.
     #[derive(Default)]
     pub enum Accel {
@@ -196,7 +222,9 @@ impl MachineSpec {
             .saturating_add(self.disk.size_bytes)
             .saturating_add(match self.disk.driver() {
                 // The driver's index of its pages: 26 bytes a page.
-                DiskDriver::Shared => self.disk.size_bytes / SHARED_INDEX_PART,
+                DiskDriver::Shared | DiskDriver::Substitute => {
+                    self.disk.size_bytes / SHARED_INDEX_PART
+                }
                 _ => 0,
             })
     }

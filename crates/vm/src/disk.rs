@@ -1,10 +1,13 @@
 //! Settings of a machine's disk, and the modules of the kernel that it needs.
 
+use kernels::Kernel;
 use model::units::{parse_duration_ns, parse_size_bytes};
 use model::{BurstSpec, DiskDriver, DiskModel, DiskSpec};
 
-use crate::MODULES;
-
+/// The driver of the simulated disk, and what mounts its files.
+const MODULES: [&str; 3] = [SCSI_DEBUG, "sd_mod", "ext4"];
+const SCSI_DEBUG: &str = "scsi_debug";
+const NULL_BLK: &str = "null_blk";
 /// The setting on which the others build.
 pub(crate) const MODEL: &str = "disk.model";
 const SMALLEST_FILES_BYTES: u64 = 16 << 20;
@@ -141,10 +144,17 @@ fn check_burst(disk: &DiskSpec, burst: BurstSpec) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether a kernel has no `scsi_debug`, but `null_blk`, which does the same for a disk without
+/// credits.
+pub(crate) fn substitute(disk: &mut DiskSpec, kernel: &Kernel) {
+    disk.lacks_scsi_debug =
+        disk.burst.is_none() && !kernel.has_module(SCSI_DEBUG) && kernel.has_module(NULL_BLK);
+}
+
 /// The modules that a disk and its files need, and one that only some kernels need.
 pub(crate) fn modules(disk: &DiskSpec) -> (Vec<&str>, Option<&str>) {
     let mut needed = match disk.driver() {
-        DiskDriver::Shared => vec!["null_blk", "ext4"],
+        DiskDriver::Shared | DiskDriver::Substitute => vec![NULL_BLK, "ext4"],
         DiskDriver::Delayed => MODULES.to_vec(),
         DiskDriver::Credited => [&MODULES[..], &["dm-mod"]].concat(),
     };

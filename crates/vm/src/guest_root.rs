@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use guest::RootSetup;
 use keep::Cache;
-use model::{MachineSpec, RootPlace, RootSpec, VmSpec};
+use model::{Architecture, MachineSpec, RootPlace, RootSpec, VmSpec};
 use roots::{Contents, Root, RootError};
 
+use crate::platform::Platform;
 use crate::{Result, Stop, VmError};
 
 /// What mounts changes over files, and private views of folders for commands.
@@ -53,6 +54,18 @@ impl GuestRoot {
             other => VmError::Root(other.to_string()),
         })?;
         Ok(Some(Self { spec: spec.clone(), contents, archive }))
+    }
+
+    /// Fails where its programs are certainly for another architecture than the kernel.
+    pub(crate) fn check(&self, platform: &Platform) -> Result<()> {
+        if roots::is_path(&self.spec.name) || platform.architecture == Architecture::X86_64 {
+            return Ok(());
+        }
+        let (root, name) = (&self.spec.name, platform.name());
+        Err(VmError::Root(format!(
+            "root={root} has programs for x86-64, and the kernel is for {name}; name a folder or a \
+             tar file with programs for {name}"
+        )))
     }
 
     /// What takes long when a machine boots with it.

@@ -23,6 +23,9 @@ const CONFIGFS: &str = "/sys/kernel/config";
 /// The name of the disk, too: newer kernels take it from the folder.
 const NULL_BLK: &str = "nullb0";
 const SMALLEST_REQUEST_KB: u64 = 4;
+const SECTOR_SHIFT: u32 = 9;
+/// 16 MiB, more than a request ever has.
+const MOST_SECTORS: u64 = 1 << 15;
 const WRITTEN_BYTES: usize = 1 << 20;
 
 /// Arguments of a driver's module (`drivers/scsi/scsi_debug.c`, `drivers/block/null_blk` of the
@@ -49,20 +52,26 @@ pub(crate) fn module_arguments(file: &str, disk: &DiskSpec) -> CString {
 /// step.
 pub(super) fn prepare(disk: &DiskSpec) -> Result<PathBuf, String> {
     let driver = disk.driver();
-    if driver == DiskDriver::Shared {
-        make_null_blk(disk)?;
-    }
-    let name = find(if driver == DiskDriver::Shared { NULL_BLK } else { SCSI_DISK })?;
+    let name = match driver {
+        DiskDriver::Shared | DiskDriver::Substitute => {
+            make_null_blk(disk)?;
+            find(NULL_BLK)?
+        }
+        DiskDriver::Delayed | DiskDriver::Credited => find(SCSI_DISK)?,
+    };
     let service = disk.service();
     // A mapping is not limited to what its first level allows.
     let limits = disk.service_without_credits().unwrap_or(service);
     limits.request_bytes.map_or(Ok(()), |bytes| set_largest_request(&name, bytes))?;
     let node = Path::new("/dev").join(&name);
+    if disk.rate_bytes_per_s.is_some()
+        && !matches!(driver, DiskDriver::Shared | DiskDriver::Credited)
+    {
+        set_queue(&name, "rotational", 1)?;
+    }
     match driver {
-        DiskDriver::Delayed if disk.rate_bytes_per_s.is_some() => {
-            set_queue(&name, "rotational", 1)?;
-        }
         DiskDriver::Delayed => {}
+        DiskDriver::Substitute => write_all(&node)?,
         DiskDriver::Shared => {
             if disk.model == Some(DiskModel::Nvme) {
                 // As the kernel does for such disks.
@@ -88,7 +97,17 @@ fn make_null_blk(disk: &DiskSpec) -> Result<(), String> {
     let folder = Path::new(CONFIGFS).join("nullb").join(NULL_BLK);
     fs::create_dir(&folder).map_err(failed("make", &folder))?;
     let service = disk.service();
-    let rate_mib = disk.rate_bytes_per_s.unwrap_or(0) >> 20;
+    let is_shared = disk.driver() == DiskDriver::Shared;
+    let rate_mib = disk.rate_bytes_per_s.filter(|_| is_shared).unwrap_or(0) >> 20;
+    // Where reading and writing differ, the device mapper delays.
+    let delay_ns = if disk.needs_mapper() { 0 } else { service.delay_ns };
+    if let Some(bytes) = service.request_bytes.filter(|_| !is_shared) {
+        // Since Linux 5.11; before, requests have less than 128 KiB.
+        let path = folder.join("max_sectors");
+        if path.exists() {
+            write(&path, (bytes >> SECTOR_SHIFT).min(MOST_SECTORS))?;
+        }
+    }
     for (name, value) in [
         ("size", disk.size_bytes >> 20),
         ("memory_backed", 1),
@@ -96,7 +115,7 @@ fn make_null_blk(disk: &DiskSpec) -> Result<(), String> {
         // Requests that a timer completes.
         ("queue_mode", 2),
         ("irqmode", 2),
-        ("completion_nsec", service.delay_ns),
+        ("completion_nsec", delay_ns),
         ("hw_queue_depth", service.queue.into()),
         ("mbps", rate_mib),
         ("power", 1),
