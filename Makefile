@@ -80,13 +80,16 @@ test-distro: build
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p xtask --test adding
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
 
-# The binary of aarch64 in a guest with a current Debian of aarch64: nightly, and before each release.
+# The binary of aarch64 in a guest with a current Debian of aarch64, and in deterministic machines:
+# nightly, and before each release.
 test-aarch64:
 	@$(MAKE) --no-print-directory build ARCH=aarch64
 	@tools/setup test-aarch64
 	@: > "$(SKIPS)"
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 THRASHLAB_DISTRO_ARCH=aarch64 \
 		cargo test --locked -p cli --test distro
+	@$(MAKE) --no-print-directory build
+	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test vm -- aarch64::
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
 
 # Guests with several virtual CPUs: builds the engine, tests its patches, its CPUs by those who test

@@ -2,30 +2,29 @@
 
 use std::io::{self, Write};
 
+use crate::device::Device;
+use crate::protocol::Notice;
 use sys::clock::monotonic_ns;
-use sys::port_io::PortAccess;
 
-use crate::protocol::{CHANNEL_PORT, EXIT_PORT, Notice, PAUSE_PORT};
-
-/// The output. A byte costs one instruction, without waiting or interrupts.
+/// The output. A byte leaves by one instruction, without waiting or interrupts.
 pub(crate) struct Channel {
-    port: PortAccess,
+    device: Device,
 }
 
 impl Channel {
-    /// Fails without privilege, or in a kernel without `ioperm`.
+    /// Fails without privilege, or in a kernel without access to devices (`ioperm`, `/dev/mem`).
     pub(crate) fn open() -> io::Result<Self> {
-        Ok(Self { port: PortAccess::gain(CHANNEL_PORT, 1)? })
+        Ok(Self { device: Device::channel()? })
     }
 
     pub(crate) fn say(&self, notice: &Notice) {
-        self.port.write_all(CHANNEL_PORT, &notice.encode());
+        self.device.write_all(&notice.encode());
     }
 }
 
 impl Write for Channel {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.port.write_all(CHANNEL_PORT, bytes);
+        self.device.write_all(bytes);
         Ok(bytes.len())
     }
 
@@ -34,17 +33,17 @@ impl Write for Channel {
     }
 }
 
-/// Pauses the machine; returns the virtual time that passed, in ns. Fails without the port.
+/// Pauses the machine; returns the virtual time that passed, in ns. Fails without the device.
 pub(crate) fn pause() -> io::Result<u64> {
-    let port = PortAccess::gain(PAUSE_PORT, 1)?;
+    let device = Device::pause()?;
     let before_ns = monotonic_ns();
-    port.write_u8(PAUSE_PORT, 1);
+    device.write_u8(1);
     Ok(monotonic_ns() - before_ns)
 }
 
 /// Ends the machine; returns only where it lacks the device.
 pub(crate) fn end() {
-    if let Ok(port) = PortAccess::gain(EXIT_PORT, 1) {
-        port.write_u8(EXIT_PORT, 0);
+    if let Ok(device) = Device::exit() {
+        device.write_u8(0);
     }
 }

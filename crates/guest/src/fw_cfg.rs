@@ -1,11 +1,9 @@
-//! Files from QEMU (`docs/specs/fw_cfg.rst` of QEMU), read by port I/O: no driver, no interrupt.
+//! Files from QEMU (`docs/specs/fw_cfg.rst` of QEMU), read from a register.
 
 use std::io;
 
-use sys::port_io::PortAccess;
+use sys::fw_cfg::FwCfg;
 
-const SELECTOR_PORT: u16 = 0x510;
-const DATA_PORT: u16 = 0x511;
 const DIRECTORY_KEY: u16 = 0x19;
 /// Directory entry: size (4, big endian), key (2, big endian), reserved (2), name (56).
 const ENTRY_BYTES: usize = 64;
@@ -14,22 +12,22 @@ const NAME_OFFSET: usize = 8;
 /// Reads a file. Fails without the device or the file.
 pub(crate) fn read(name: &str) -> io::Result<Vec<u8>> {
     let (key, size_bytes) = find(name)?;
-    let ports = PortAccess::gain(SELECTOR_PORT, 2)?;
+    let device = FwCfg::open()?;
     let mut file = vec![0; size_bytes as usize];
-    ports.write_u16(SELECTOR_PORT, key);
-    ports.read_into(DATA_PORT, &mut file);
+    device.select(key);
+    device.read_into(&mut file);
     Ok(file)
 }
 
 /// Key and size of a file. Fails as [`read`].
 pub(crate) fn find(name: &str) -> io::Result<(u16, u32)> {
-    let ports = PortAccess::gain(SELECTOR_PORT, 2)?;
-    ports.write_u16(SELECTOR_PORT, DIRECTORY_KEY);
+    let device = FwCfg::open()?;
+    device.select(DIRECTORY_KEY);
     let mut count = [0; 4];
-    ports.read_into(DATA_PORT, &mut count);
+    device.read_into(&mut count);
     for _ in 0..u32::from_be_bytes(count) {
         let mut entry = [0; ENTRY_BYTES];
-        ports.read_into(DATA_PORT, &mut entry);
+        device.read_into(&mut entry);
         let found = entry[NAME_OFFSET..].split(|byte| *byte == 0).next().unwrap_or_default();
         if found == name.as_bytes() {
             let size_bytes = u32::from_be_bytes([entry[0], entry[1], entry[2], entry[3]]);

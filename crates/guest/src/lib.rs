@@ -4,11 +4,12 @@
 //! which the host saves. From there each cell reads its [`Cell`], applies the seed, and makes the
 //! run on a [`subject::Stage`], as on any machine.
 //!
-//! **Invariant:** input and output happen at an exact instruction (port I/O).
+//! **Invariant:** input and output happen at an exact instruction (a register of a device).
 
 mod applet;
 mod cell;
 mod channel;
+mod device;
 mod disk;
 mod fw_cfg;
 mod init;
@@ -21,9 +22,10 @@ mod shell;
 pub use applet::applet;
 pub use init::main;
 pub use protocol::{
-    BUSYBOX, CELL_FILE, CHANNEL_PORT, COMMAND, Cell, DiskFigure, DiskPattern, DiskPhase, EXIT_PORT,
-    MODULES_DIR, NOTICE, Notice, OVERLAY_DIR, PAUSE_PORT, PROGRAM, ROOT_FILE, RootSetup,
-    SETUP_FILE, Setup, TOOL_LIBRARIES, TOOL_LOADER, TOOLS_DIR, Then, ZramFigure,
+    BUSYBOX, CELL_FILE, CHANNEL_PORT, CHANNEL_SLOT, COMMAND, Cell, DiskFigure, DiskPattern,
+    DiskPhase, EXIT_PORT, MODULES_DIR, NOTICE, Notice, OVERLAY_DIR, PAUSE_PORT, PAUSE_SLOT,
+    PROGRAM, ROOT_FILE, RootSetup, SETUP_FILE, Setup, TOOL_LIBRARIES, TOOL_LOADER, TOOLS_DIR, Then,
+    ZramFigure,
 };
 
 /// For `map_err`: names the step at which the guest cannot continue.

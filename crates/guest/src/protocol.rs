@@ -1,7 +1,7 @@
-//! Messages between host and guest: fw_cfg files in, bytes through an I/O port out.
+//! Messages between host and guest: fw_cfg files in, bytes through a register of a device out.
 
 use agent::Freeze;
-use model::{Environment, MachineSpec, RootPlace, Spec, Unavailable};
+use model::{Architecture, Environment, MachineSpec, RootPlace, Spec, Unavailable};
 use serde::{Deserialize, Serialize};
 
 /// Port of QEMU's `isa-debugcon`, for output. Not the usual 0x402, which the BIOS uses.
@@ -10,6 +10,10 @@ pub const CHANNEL_PORT: u16 = 0xe9;
 pub const PAUSE_PORT: u16 = 0x505;
 /// Port of `isa-debug-exit`: writing there ends QEMU.
 pub const EXIT_PORT: u16 = 0xf4;
+/// The PCI slot of QEMU's `pci-serial` in a guest of aarch64, for output.
+pub const CHANNEL_SLOT: u8 = 2;
+/// The PCI slot of `pvpanic-pci` in a guest of aarch64.
+pub const PAUSE_SLOT: u8 = 1;
 /// Name of the fw_cfg file with the [`Setup`].
 pub const SETUP_FILE: &str = "opt/thrashlab/setup";
 /// Name of the fw_cfg file with the [`Cell`].
@@ -44,8 +48,19 @@ pub struct Setup {
     /// The root of programs; `None` = only what the kernel unpacked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<RootSetup>,
+    /// The instruction set of the guest.
+    #[serde(default, skip_serializing_if = "is_x86_64")]
+    pub architecture: Architecture,
+    /// Size of the guest's program, if it is not that of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program_bytes: Option<u64>,
     /// What follows.
     pub then: Then,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_x86_64(architecture: &Architecture) -> bool {
+    *architecture == Architecture::X86_64
 }
 
 /// The root of programs in a guest, whose archive is [`ROOT_FILE`].

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// A kernel by one source, or several packages that form one kernel, separated by commas: `host`,
-/// `deb:NAME`, `deb:NAME=VERSION`, `/boot/vmlinuz-6.1.0-50-amd64`, `unpacked/`, `a.rpm,b.rpm`.
+/// `deb:NAME`, `deb:NAME=VERSION`, `deb:NAME:ARCHITECTURE`, `/boot/vmlinuz-6.1.0-50-amd64`, `unpacked/`, `a.rpm,b.rpm`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KernelArg {
     /// In the order given; never empty.
@@ -21,6 +21,8 @@ pub enum KernelSource {
     Debian {
         /// Name of the package.
         name: String,
+        /// The architecture, as Debian names it; else that of this machine.
+        architecture: Option<String>,
         /// Its version; else the one that apt would install.
         version: Option<String>,
     },
@@ -68,13 +70,21 @@ impl FromStr for KernelSource {
         };
         let mut words = package.splitn(2, '=');
         let (name, version) = (words.next().unwrap_or_default(), words.next());
+        let (name, architecture) = match name.split_once(':') {
+            Some((name, architecture)) => (name, Some(architecture)),
+            None => (name, None),
+        };
+        if !architecture.is_none_or(|architecture| is_word(architecture, "-")) {
+            return Err(refused(text, "an architecture is a word such as arm64"));
+        }
         if !is_word(name, "+-.") {
             return Err(refused(text, "a package name has letters, digits, '+', '-' and '.'"));
         }
         if !version.is_none_or(|version| is_word(version, "+-.:~")) {
             return Err(refused(text, "a version has letters, digits, '+', '-', '.', ':' and '~'"));
         }
-        Ok(Self::Debian { name: name.to_owned(), version: version.map(str::to_owned) })
+        let [architecture, version] = [architecture, version].map(|it| it.map(str::to_owned));
+        Ok(Self::Debian { name: name.to_owned(), architecture, version })
     }
 }
 
@@ -82,8 +92,11 @@ impl fmt::Display for KernelSource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Host => formatter.write_str("host"),
-            Self::Debian { name, version: None } => write!(formatter, "deb:{name}"),
-            Self::Debian { name, version: Some(it) } => write!(formatter, "deb:{name}={it}"),
+            Self::Debian { name, architecture, version } => {
+                write!(formatter, "deb:{name}")?;
+                architecture.iter().try_for_each(|it| write!(formatter, ":{it}"))?;
+                version.iter().try_for_each(|it| write!(formatter, "={it}"))
+            }
             Self::Path(path) => path.display().fmt(formatter),
         }
     }
@@ -105,13 +118,20 @@ mod tests {
 
     #[test]
     fn texts_name_sources() {
-        let arg: KernelArg = "deb:linux-image-6.12.1+deb12-amd64=6.12~1,a/b.rpm".parse().unwrap();
+        let text = "deb:linux-image-6.12.1+deb12-amd64=6.12~1,deb:x:arm64,a/b.rpm";
+        let arg: KernelArg = text.parse().unwrap();
         assert_eq!(
             arg.sources,
             [
                 KernelSource::Debian {
                     name: "linux-image-6.12.1+deb12-amd64".to_owned(),
+                    architecture: None,
                     version: Some("6.12~1".to_owned()),
+                },
+                KernelSource::Debian {
+                    name: "x".to_owned(),
+                    architecture: Some("arm64".to_owned()),
+                    version: None,
                 },
                 KernelSource::Path(PathBuf::from("a/b.rpm")),
             ]
@@ -121,7 +141,18 @@ mod tests {
 
     #[test]
     fn options_ways_out_and_nothing_are_refused() {
-        for text in ["", "a,,b", "deb:", "deb:-o", "deb:../x", "deb:a=-b", "deb:a=", "host,a.deb"] {
+        for text in [
+            "",
+            "a,,b",
+            "deb:",
+            "deb:-o",
+            "deb:../x",
+            "deb:a=-b",
+            "deb:a=",
+            "deb:a:",
+            "deb:a:b:c",
+            "host,a.deb",
+        ] {
             let error = text.parse::<KernelArg>().unwrap_err();
             assert!(error.contains("deb:NAME"), "{text}: {error}");
         }
@@ -129,7 +160,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_was_read_is_printed_as_it_was(text in "(deb:[a-z=0-9.]{0,9}|host|[a-z/,.]{0,9})") {
+        fn what_was_read_is_printed_as_it_was(text in "(deb:[a-z=0-9.:]{0,9}|host|[a-z/,.]{0,9})") {
             if let Ok(arg) = text.parse::<KernelArg>() {
                 assert_eq!(arg.to_string(), text);
             }

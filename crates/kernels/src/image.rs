@@ -9,8 +9,10 @@ use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _}
 
 use crate::compression::decompressed;
 
-/// The processor of which a guest's kernel has to be.
+/// A processor of which a guest's kernel may be.
 pub const X86_64: &str = "x86-64";
+/// The other one that may be a guest's.
+pub const ARM64: &str = "arm64";
 
 /// What an image reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,13 +41,13 @@ impl ImageFacts {
             match elf::Machine(machine) {
                 elf::EM_X86_64 => X86_64.into(),
                 elf::EM_386 => "x86".into(),
-                elf::EM_AARCH64 => "arm64".into(),
+                elf::EM_AARCH64 => ARM64.into(),
                 elf::EM_RISCV => "riscv64".into(),
                 _ => format!("ELF machine {machine}").into(),
             }
         } else {
             match bytes.get(56..60) {
-                Some(b"ARM\x64") => "arm64".into(),
+                Some(b"ARM\x64") => ARM64.into(),
                 Some(b"RSC\x05") => "riscv64".into(),
                 _ => return Err("not a kernel image (bzImage, vmlinux, Image)".to_owned()),
             }
@@ -72,6 +74,11 @@ pub fn vmlinux(image: &[u8]) -> Result<Vec<u8>, String> {
         .ok_or_else(|| damaged("vmlinux"))?;
     kernel.truncate(usize::try_from(length_bytes).unwrap_or(usize::MAX));
     Ok(kernel)
+}
+
+/// The image without the compression around all of it. Fails when it is damaged.
+pub(crate) fn bare(image: &[u8]) -> Result<Vec<u8>, String> {
+    unwrapped(image).map(Cow::into_owned)
 }
 
 fn damaged(part: &str) -> String {
@@ -284,6 +291,7 @@ pub(crate) mod tests {
             assert_eq!(facts.architecture, "arm64");
             assert_eq!(facts.version_text.as_deref(), Some("6.12.1-arm64 (me)"));
             assert!(vmlinux(wrapped).unwrap_err().contains("for arm64 has no vmlinux"));
+            assert_eq!(bare(wrapped).unwrap(), image);
         }
     }
 

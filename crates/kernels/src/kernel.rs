@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::compression::decompressed;
 use crate::image::{self, ImageFacts};
-use crate::modules::plan;
+use crate::modules::{has, plan};
 use crate::{ConfigFacts, KernelError, Module};
 
 /// A kernel that is at hand.
@@ -34,6 +34,17 @@ impl Kernel {
     /// The image, as QEMU's `-kernel` takes it. Fails when it cannot be read.
     pub fn image(&self) -> Result<Vec<u8>, KernelError> {
         fs::read(&self.image_path).map_err(KernelError::io(&self.image_path))
+    }
+
+    /// The image without compression around all of it, so that a guest need not unpack it. Fails when
+    /// it cannot be read, or is damaged.
+    pub fn bare_image(&self) -> Result<Vec<u8>, KernelError> {
+        image::bare(&self.image()?).map_err(KernelError::image(&self.image_path))
+    }
+
+    /// Whether it has a module of this name (not an alias), or is built with it.
+    pub fn has_module(&self, name: &str) -> bool {
+        self.modules_dir.as_ref().is_some_and(|dir| has(dir, name))
     }
 
     /// The ELF file inside the image. Fails when the image is unreadable, damaged, or has none.

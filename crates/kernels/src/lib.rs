@@ -20,7 +20,7 @@ mod version;
 pub use arg::{KernelArg, KernelSource};
 pub use config::{ConfigFacts, Missing};
 pub use error::KernelError;
-pub use image::{ImageFacts, X86_64, has_pvh_entry, vmlinux};
+pub use image::{ARM64, ImageFacts, X86_64, has_pvh_entry, vmlinux};
 pub use kernel::Kernel;
 pub use locate::locate;
 pub use modules::{Modinfo, Module};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use keep::{Scratch, Shelf};
 
-use crate::apt::{self, AptPackage};
+use crate::apt::{AptPackage, Archive};
 use crate::names::{Names, short_hash};
 use crate::package::{deb, is_image_name, visit_package};
 use crate::version::compare;
@@ -100,7 +100,7 @@ fn unpack(
         if !origin.to_fetch.is_empty() {
             let dir = downloads.path().join(index.to_string());
             fs::create_dir_all(&dir).map_err(KernelError::io(&dir))?;
-            packages.extend(apt::download(&origin.to_fetch, &dir)?);
+            packages.extend(origin.archive.download(&origin.to_fetch, &dir)?);
         }
     }
     let mut files = Vec::new();
@@ -133,23 +133,27 @@ struct Origin {
     key: String,
     file: Option<PathBuf>,
     to_fetch: Vec<AptPackage>,
+    archive: Archive,
 }
 
 impl Origin {
     fn find(source: &KernelSource, cache: &Shelf) -> Result<Self, KernelError> {
-        let (name, version) = match source {
+        let (to_fetch, archive) = (Vec::new(), Archive::default());
+        let (name, architecture, version) = match source {
             KernelSource::Path(path) if is_package(path) => {
                 let bytes = fs::read(path).map_err(KernelError::io(path))?;
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
                 let key = format!("{stem}-{}", short_hash(&bytes));
-                return Ok(Self { key, file: Some(path.clone()), to_fetch: Vec::new() });
+                return Ok(Self { key, file: Some(path.clone()), to_fetch, archive });
             }
             KernelSource::Path(_) | KernelSource::Host => {
                 return Err(KernelError::NoKernel(format!(
                     "{source}: only packages (deb:NAME, .deb, .rpm) can be in a list"
                 )));
             }
-            KernelSource::Debian { name, version } => (name, version.as_deref()),
+            KernelSource::Debian { name, architecture, version } => {
+                (name, architecture.as_deref(), version.as_deref())
+            }
         };
         // A cached package is not looked up again: its name stays the same kernel.
         let start = match version {
@@ -157,22 +161,25 @@ impl Origin {
             None => format!("{name}_"),
         };
         let names = Names::of(&cache.folder);
-        let led_to = || names.find(&start).filter(|key| cache.find(key).is_some());
-        if let Some(key) = newest(cache, &start).or_else(led_to) {
-            return Ok(Self { key, file: None, to_fetch: Vec::new() });
+        let asked = format!("{start}{}", architecture.unwrap_or_default());
+        let led_to = || names.find(&asked).filter(|key| cache.find(key).is_some());
+        if let Some(key) = newest(cache, &start, architecture).or_else(led_to) {
+            return Ok(Self { key, file: None, to_fetch, archive });
         }
-        let to_fetch = apt::resolve(name, version)?;
+        let archive = Archive::of(architecture, &cache.folder)?;
+        let to_fetch = archive.resolve(name, version)?;
         let image = to_fetch.iter().find(|package| package.name.contains("-image-"));
         let key = image.or(to_fetch.first()).map(AptPackage::key).unwrap_or_default();
-        names.remember(&start, &key);
-        Ok(Self { key, file: None, to_fetch })
+        names.remember(&asked, &key);
+        Ok(Self { key, file: None, to_fetch, archive })
     }
 }
 
-/// The newest complete cache entry with this prefix.
-fn newest(cache: &Shelf, start: &str) -> Option<String> {
+/// The newest complete cache entry with this prefix, of an architecture if one is named.
+fn newest(cache: &Shelf, start: &str, architecture: Option<&str>) -> Option<String> {
+    let of = |key: &str| architecture.is_none_or(|name| key.ends_with(&format!("_{name}")));
     let mut keys = cache.keys();
-    keys.retain(|key| key.starts_with(start) && cache.find(key).is_some());
+    keys.retain(|key| key.starts_with(start) && of(key) && cache.find(key).is_some());
     keys.into_iter().max_by(|left, right| compare(left, right))
 }
 

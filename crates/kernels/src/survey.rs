@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::apt::Archive;
 use crate::locate::{image_in, shelf};
 use crate::version::compare;
-use crate::{KernelArg, KernelSource, apt};
+use crate::{KernelArg, KernelSource};
 
 /// Where a kernel was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,7 +42,7 @@ pub fn survey(cache_dir: &Path, extra_dirs: &[PathBuf]) -> Vec<AvailableKernel> 
         found.extend(images(dir, KernelPlace::Folder));
     }
     found.extend(cached(cache_dir));
-    found.extend(apt::image_names().iter().filter_map(|name| downloadable(name)));
+    found.extend(Archive::default().image_names().iter().filter_map(|name| downloadable(name)));
     found.sort_by(|left, right| {
         left.place.cmp(&right.place).then_with(|| compare(&right.release, &left.release))
     });

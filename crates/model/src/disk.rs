@@ -44,6 +44,15 @@ pub struct DiskSpec {
     /// The file system of its files.
     #[serde(rename = "fs", default, skip_serializing_if = "FileSystem::is_ext4")]
     pub file_system: FileSystem,
+    /// Whether the kernel lacks `scsi_debug`, so that `null_blk` takes its place. Known once there
+    /// is a kernel.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub lacks_scsi_debug: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 named! {
@@ -161,6 +170,7 @@ impl DiskModel {
             burst: (self == Self::Cloud).then_some(credits),
             compressor: None,
             file_system: disk.file_system,
+            lacks_scsi_debug: disk.lacks_scsi_debug,
         };
     }
 }

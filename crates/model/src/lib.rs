@@ -34,7 +34,8 @@ pub use line::{
 };
 pub use line_text::LineError;
 pub use machine::{
-    Accel, CpuModel, MachineSpec, MmuSpec, RootPlace, RootSpec, SandboxSpec, Schedule, VmSpec,
+    Accel, Architecture, CpuModel, MachineSpec, MmuSpec, RootPlace, RootSpec, SandboxSpec,
+    Schedule, VmSpec,
 };
 pub use machine_disks::{DiskModule, MachineDisk, SecondDisk, SecondHolds};
 pub use manifest::{

@@ -15,6 +15,9 @@ pub struct VmSpec {
     pub machine: MachineSpec,
     /// The kernel as named by the user: a path, a directory, `deb:NAME`.
     pub kernel: String,
+    /// This program for the guest's architecture, if that is not this host's: a file of this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// A folder of this host that overlays the guest's root: the programs under test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<String>,
@@ -131,6 +134,29 @@ pub struct MmuSpec {
     pub asked: BTreeMap<String, String>,
     /// All settings of machine and system beyond the description, defaults included.
     pub settings: BTreeMap<String, String>,
+}
+
+named! {
+    /// The instruction set of a guest, which its kernel decides.
+    #[derive(Default)]
+    pub enum Architecture {
+        /// PCs.
+        #[default]
+        X86_64 = "x86-64",
+        /// ARM of 64 bits.
+        Aarch64 = "aarch64",
+    }
+}
+
+impl Architecture {
+    /// The one that this program is built for; `None` for any other.
+    pub fn of_program() -> Option<Self> {
+        match std::env::consts::ARCH {
+            "x86_64" => Some(Self::X86_64),
+            "aarch64" => Some(Self::Aarch64),
+            _ => None,
+        }
+    }
 }
 
 named! {

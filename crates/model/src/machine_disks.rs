@@ -130,10 +130,11 @@ impl<'a> MachineDisk<'a> {
 
 /// `scsi_debug` simulates at most one of two disks, since all of its disks have one delay. It can
 /// change its delay, which credits need, and its disks have a cache to flush, as the files of a machine
-/// with one disk have.
+/// with one disk have. A kernel without it has `null_blk` for all disks without credits.
 fn modules(first: &DiskSpec, second: Option<&SecondDisk>) -> [DiskModule; 2] {
     let own = |disk: &DiskSpec| match disk.driver() {
         DiskDriver::Shared => DiskModule::NullBlk,
+        DiskDriver::Delayed if disk.lacks_scsi_debug => DiskModule::NullBlk,
         DiskDriver::Delayed | DiskDriver::Credited => DiskModule::ScsiDebug,
     };
     let Some(second) = second else { return [own(first), DiskModule::NullBlk] };
@@ -186,6 +187,18 @@ mod tests {
             let swaps = if holds == Swap { [0, 64 << 20] } else { [64 << 20, 0] };
             assert_eq!([disks[0].swap_bytes, disks[1].swap_bytes], swaps);
         }
+    }
+
+    #[test]
+    fn a_kernel_without_scsi_debug_has_null_blk_for_every_disk() {
+        let lacking = |model| DiskSpec { lacks_scsi_debug: true, ..disk(model) };
+        let first = lacking(DiskModel::Spindle);
+        assert_eq!(MachineDisk::all(&first, None, 1)[0].module, DiskModule::NullBlk);
+        let second = SecondDisk { disk: first.clone(), holds: SecondHolds::Files };
+        let disks = MachineDisk::all(&first, Some(&second), 1);
+        assert!(disks.iter().all(|disk| disk.module == DiskModule::NullBlk));
+        let credited = disk(DiskModel::Cloud);
+        assert_eq!(MachineDisk::all(&credited, None, 1)[0].module, DiskModule::ScsiDebug);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Reads a file of QEMU's fw_cfg device by DMA (`docs/specs/fw_cfg.rst` of QEMU): the device copies
-//! whole pages during one I/O instruction, without driver, interrupt or delay.
+//! whole pages during one instruction, without driver, interrupt or delay.
 //!
 //! **Invariant:** the device writes only to pages of this module's own mapping, whose physical
 //! addresses are looked up before each use and again afterwards: the read fails if the kernel has
@@ -13,11 +13,9 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{Ordering, compiler_fence};
 
+use crate::fw_cfg::FwCfg;
 use crate::memory::Mapping;
-use crate::port_io::PortAccess;
 
-/// The upper half of the address of a request; the lower half follows, and starts it.
-const ADDRESS_PORT: u16 = 0x514;
 const SELECT: u32 = 1 << 3;
 const READ: u32 = 1 << 1;
 const FAILED: u32 = 1;
@@ -31,7 +29,7 @@ const FRAME: u64 = (1 << 55) - 1;
 /// A file of the device, read from its beginning to its end.
 #[derive(Debug)]
 pub struct FwCfgFile {
-    ports: PortAccess,
+    device: FwCfg,
     pages: Mapping,
     pagemap: File,
     key: u16,
@@ -42,7 +40,7 @@ pub struct FwCfgFile {
 }
 
 impl FwCfgFile {
-    /// The file with this key and size. Fails without the privileges for I/O ports and physical
+    /// The file with this key and size. Fails without the privileges for its registers and physical
     /// addresses, or for locked memory.
     pub fn open(key: u16, size_bytes: u64) -> io::Result<Self> {
         let pages = Mapping::anonymous((1 + PAGES) * PAGE_BYTES)?;
@@ -50,7 +48,7 @@ impl FwCfgFile {
         // SAFETY: locks pages of our own mapping, which are unlocked when it is unmapped.
         crate::done(unsafe { libc::mlock(pages.start().as_ptr().cast(), pages.size_bytes()) })?;
         Ok(Self {
-            ports: PortAccess::gain(ADDRESS_PORT, 8)?,
+            device: FwCfg::open()?,
             pages,
             pagemap: File::open("/proc/self/pagemap")?,
             key,
@@ -105,8 +103,7 @@ impl FwCfgFile {
             }
         }
         compiler_fence(Ordering::SeqCst);
-        self.ports.write_u32(ADDRESS_PORT, ((request >> 32) as u32).to_be());
-        self.ports.write_u32(ADDRESS_PORT + 4, (request as u32).to_be());
+        self.device.execute(request);
         compiler_fence(Ordering::SeqCst);
         let control = (0..4).fold(0, |word, at| word << 8 | u32::from(self.pages.read(at)));
         match control {

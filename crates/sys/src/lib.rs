@@ -7,7 +7,9 @@
 pub mod block_device;
 pub mod clock;
 pub mod device_mapper;
+pub mod device_memory;
 pub mod entropy;
+pub mod fw_cfg;
 pub mod fw_cfg_dma;
 pub mod memory;
 pub mod namespaces;
@@ -17,6 +19,7 @@ mod pages;
 pub mod perf;
 pub mod port_io;
 pub mod process;
+pub mod registers;
 pub mod shared_counters;
 pub mod shared_words;
 pub mod swap;

@@ -13,6 +13,8 @@ use std::arch::asm;
 use std::io;
 use std::marker::PhantomData;
 
+use crate::registers::{AddressRegisters, Registers};
+
 /// A range of ports that this thread may use, and those started later.
 #[derive(Debug)]
 pub struct PortAccess {
@@ -32,8 +34,15 @@ impl PortAccess {
         Ok(Self { first, count, this_thread: PhantomData })
     }
 
-    /// Writes one byte. Panics, as the others do, when the port is not permitted.
-    pub fn write_u8(&self, port: u16, value: u8) {
+    fn check(&self, port: u16, width: u16) {
+        let end = u32::from(self.first) + u32::from(self.count);
+        let gained = port >= self.first && u32::from(port) + u32::from(width) <= end;
+        assert!(gained, "I/O port {port:#x} is not permitted");
+    }
+}
+
+impl Registers for PortAccess {
+    fn write_u8(&self, port: u16, value: u8) {
         self.check(port, 1);
         // SAFETY: touches no memory, no stack and no flags.
         #[cfg(target_arch = "x86_64")]
@@ -43,8 +52,7 @@ impl PortAccess {
         }
     }
 
-    /// Writes two bytes at once, to `port` and the next one.
-    pub fn write_u16(&self, port: u16, value: u16) {
+    fn write_u16(&self, port: u16, value: u16) {
         self.check(port, 2);
         // SAFETY: touches no memory, no stack and no flags.
         #[cfg(target_arch = "x86_64")]
@@ -54,20 +62,8 @@ impl PortAccess {
         }
     }
 
-    /// Writes four bytes at once, to `port` and the next three. A device may read and write memory
-    /// before this returns; so the compiler takes all memory for changed.
-    pub(crate) fn write_u32(&self, port: u16, value: u32) {
-        self.check(port, 4);
-        // SAFETY: touches no stack and no flags. What the device does is the caller's concern, who
-        // is of this crate.
-        #[cfg(target_arch = "x86_64")]
-        unsafe {
-            asm!("out dx, eax", in("dx") port, in("eax") value, options(nostack, preserves_flags));
-        }
-    }
-
-    /// Writes bytes to one port, one after the other, by a single instruction.
-    pub fn write_all(&self, port: u16, bytes: &[u8]) {
+    /// By a single instruction.
+    fn write_all(&self, port: u16, bytes: &[u8]) {
         self.check(port, 1);
         // SAFETY: reads exactly the slice, upwards: inline assembly begins with a clear direction
         // flag.
@@ -79,8 +75,8 @@ impl PortAccess {
         }
     }
 
-    /// Fills a buffer from one port, one byte after the other, by a single instruction.
-    pub fn read_into(&self, port: u16, bytes: &mut [u8]) {
+    /// By a single instruction.
+    fn read_into(&self, port: u16, bytes: &mut [u8]) {
         self.check(port, 1);
         // SAFETY: writes exactly the slice, upwards: inline assembly begins with a clear direction
         // flag.
@@ -91,11 +87,19 @@ impl PortAccess {
                  options(nostack, preserves_flags));
         }
     }
+}
 
-    fn check(&self, port: u16, width: u16) {
-        let end = u32::from(self.first) + u32::from(self.count);
-        let gained = port >= self.first && u32::from(port) + u32::from(width) <= end;
-        assert!(gained, "I/O port {port:#x} is not permitted");
+impl AddressRegisters for PortAccess {
+    /// A device may read and write memory before this returns, so the compiler takes all memory for
+    /// changed.
+    fn write_u32(&self, port: u16, value: u32) {
+        self.check(port, 4);
+        // SAFETY: touches no stack and no flags. What the device does is the caller's concern, who
+        // is of this crate.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            asm!("out dx, eax", in("dx") port, in("eax") value, options(nostack, preserves_flags));
+        }
     }
 }
 

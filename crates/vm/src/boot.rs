@@ -8,17 +8,16 @@ use std::time::{Duration, Instant};
 
 use guest::{Notice, Setup, Then};
 use keep::{Cache, Scratch};
-use kernels::{Kernel, KernelArg, KernelError, Missing, locate};
+use kernels::{Kernel, Missing};
 use model::{MachineSpec, Unavailable, VmSpec};
-use object::Endianness;
-use object::elf::{FileHeader64, PT_INTERP};
-use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::guest_process::{GuestProcess, Message};
+use crate::guest_program::GuestProgram;
 use crate::guest_root::{self, GuestRoot};
 use crate::initramfs::{RootFile, archive};
-use crate::qemu::{INITRAMFS, KERNEL, MEMORY, Qemu, Start, THIS_PROGRAM, ram_bytes};
+use crate::platform::{Platform, find_kernel};
+use crate::qemu::{INITRAMFS, KERNEL, MEMORY, Qemu, Start, ram_bytes};
 use crate::qmp::Event;
 use crate::{Result, Stop, VmError, disks};
 
@@ -36,41 +35,37 @@ impl Parts {
     /// With the usual QEMU, if none is named.
     pub(crate) fn gather(
         qemu: Option<&Qemu>,
-        machine: &MachineSpec,
-        kernel: &str,
+        spec: &VmSpec,
         cache: &Cache,
         extra: &[RootFile],
         root: Option<&GuestRoot>,
         then: Then,
     ) -> Result<Self> {
-        let qemu = qemu.map_or_else(|| Qemu::find(machine, cache), |qemu| Ok(qemu.clone()))?;
-        let arg: KernelArg =
-            kernel.parse().map_err(|error| VmError::KernelName(format!("{kernel}: {error}")))?;
-        let kernel = locate(&arg, &cache.kernels()).map_err(|error| match error {
-            KernelError::Io { path, source } if path.starts_with(&cache.root) => {
-                VmError::Cache { path, source }
-            }
-            other => VmError::Kernel(other),
-        })?;
-        let (mut wanted, optional) = disks::modules(machine);
-        let has_optional_root = root.is_some_and(|root| !root.needs_module());
-        wanted.extend(root.filter(|root| root.needs_module()).map(|_| guest_root::MODULE));
-        let mut optional: Vec<&str> = optional.into_iter().collect();
-        optional.extend(has_optional_root.then_some(guest_root::MODULE));
-        let all = |optional: &[&str]| kernel.modules(&[&wanted[..], optional].concat());
-        let found = all(&optional).or_else(|_| {
-            optional.retain(|name| kernel.modules(&[name]).is_ok());
-            all(&optional)
-        })?;
-        let named = |module: kernels::Module| (format!("{}.ko", module.name), module.bytes);
-        let modules: Vec<(String, Vec<u8>)> = found.into_iter().map(named).collect();
-        let tools = root.map_or_else(|| Ok(Vec::new()), |root| root.tools(machine))?;
-        let initramfs = archive(&program()?, &modules, &tools, extra, root.is_some());
+        Qemu::check_any(cache)?;
+        let mut machine = spec.machine.clone();
+        let kernel = find_kernel(&spec.kernel, cache)?;
+        let platform = Platform::of_kernel(&kernel)?;
+        let usual = || Qemu::find(platform, &machine, cache);
+        let qemu = qemu.map_or_else(usual, |qemu| Ok(qemu.clone()))?;
+        if let Some(root) = root {
+            root.check(platform)?;
+        }
+        let program = GuestProgram::find(platform, spec.program.as_deref())?;
+        disks::substitute(&mut machine, &kernel);
+        let modules = modules(&kernel, &machine, root)?;
+        let tools = root.map_or_else(|| Ok(Vec::new()), |root| root.tools(&machine))?;
+        let initramfs = archive(&program.bytes, &modules, &tools, extra, root.is_some());
         let initramfs_hash = blake3::hash(&initramfs).to_hex().to_string();
         let modules = modules.into_iter().map(|(file, _)| file).collect();
-        let mut machine = machine.clone();
         root.into_iter().for_each(|root| root.make_room(&mut machine));
-        let setup = Setup { machine, modules, root: root.map(GuestRoot::setup), then };
+        let setup = Setup {
+            machine,
+            modules,
+            root: root.map(GuestRoot::setup),
+            architecture: platform.architecture,
+            program_bytes: program.named_bytes,
+            then,
+        };
         let root = root.map(|root| root.archive.clone());
         Ok(Self { qemu, setup, kernel, initramfs, initramfs_hash, root })
     }
@@ -85,17 +80,14 @@ impl Parts {
 
     pub(crate) fn boot(&self, folder: &Path, terminal: Option<RawFd>) -> Result<GuestProcess> {
         let memory = folder.join(MEMORY);
-        reserve(&memory, ram_bytes(&self.setup.machine)).map_err(VmError::cache(&memory))?;
+        reserve(&memory, ram_bytes(&self.setup)).map_err(VmError::cache(&memory))?;
         let (start, root) = (Start::Boot { terminal }, self.root.as_deref());
         Ok(GuestProcess::start(&self.qemu, &self.setup, &[], folder, start, root)?)
     }
 
     /// The uncompressed kernel where QEMU can boot it, so that the guest need not unpack it.
     pub(crate) fn image(&self) -> Result<Vec<u8>> {
-        match self.kernel.vmlinux() {
-            Ok(elf) if kernels::has_pvh_entry(&elf) => Ok(elf),
-            _ => Ok(self.kernel.image()?),
-        }
+        Ok(Platform::of(self.setup.architecture).image(&self.kernel)?)
     }
 
     pub(crate) fn missed(&self) -> Vec<Unavailable> {
@@ -118,26 +110,25 @@ fn reserve(path: &Path, bytes: u64) -> io::Result<()> {
     }
 }
 
-fn program() -> Result<Vec<u8>> {
-    let bytes = fs::read(THIS_PROGRAM)?;
-    match needs_loader(&bytes) {
-        false => Ok(bytes),
-        true => Err(VmError::Unavailable(
-            "this program needs a dynamic loader, which a guest does not have: build the static one \
-             with `make build` (target/release/thrashlab)"
-                .to_owned(),
-        )),
-    }
-}
-
-pub(crate) fn needs_loader(elf: &[u8]) -> bool {
-    let interpreter = || {
-        let header = FileHeader64::<Endianness>::parse(elf)?;
-        let endian = header.endian()?;
-        let mut segments = header.program_headers(endian, elf)?.iter();
-        Ok::<_, object::Error>(segments.any(|segment| segment.p_type(endian) == PT_INTERP))
-    };
-    interpreter().unwrap_or(false)
+/// Files and contents of the modules that disks and a root need, in the order in which they are
+/// loaded.
+fn modules(
+    kernel: &Kernel,
+    machine: &MachineSpec,
+    root: Option<&GuestRoot>,
+) -> Result<Vec<(String, Vec<u8>)>> {
+    let (mut wanted, optional) = disks::modules(machine);
+    let has_optional_root = root.is_some_and(|root| !root.needs_module());
+    wanted.extend(root.filter(|root| root.needs_module()).map(|_| guest_root::MODULE));
+    let mut optional: Vec<&str> = optional.into_iter().collect();
+    optional.extend(has_optional_root.then_some(guest_root::MODULE));
+    let all = |optional: &[&str]| kernel.modules(&[&wanted[..], optional].concat());
+    let found = all(&optional).or_else(|_| {
+        optional.retain(|name| kernel.modules(&[name]).is_ok());
+        all(&optional)
+    })?;
+    let named = |module: kernels::Module| (format!("{}.ko", module.name), module.bytes);
+    Ok(found.into_iter().map(named).collect())
 }
 
 /// A guest that came up.
@@ -162,8 +153,7 @@ pub fn boot(
     say: &mut dyn FnMut(&str),
 ) -> Result<Booted> {
     let root = GuestRoot::of(spec, cache, stop, say)?;
-    let (machine, kernel) = (&spec.machine, &spec.kernel);
-    let parts = Parts::gather(None, machine, kernel, cache, &[], root.as_ref(), Then::Report)?;
+    let parts = Parts::gather(None, spec, cache, &[], root.as_ref(), Then::Report)?;
     let folder = Scratch::make(&cache.root, "boot").map_err(VmError::cache(&cache.root))?;
     parts.write(&parts.image()?, folder.path())?;
     let begun = Instant::now();

@@ -127,7 +127,7 @@ pub fn measure_disk(spec: &VmSpec, cache: &Cache, stop: Stop<'_>) -> Result<Disk
             "accel=kvm: only in virtual time does a disk do what can be computed".to_owned(),
         ));
     }
-    let parts = Parts::gather(None, machine, &spec.kernel, cache, &[], None, Then::Disk)?;
+    let parts = Parts::gather(None, spec, cache, &[], None, Then::Disk)?;
     let folder = Scratch::make(&cache.root, "disk").map_err(VmError::cache(&cache.root))?;
     parts.write(&parts.image()?, folder.path())?;
     let mut guest = parts.boot(folder.path(), None)?;
@@ -142,7 +142,7 @@ pub fn measure_disk(spec: &VmSpec, cache: &Cache, stop: Stop<'_>) -> Result<Disk
         }
         None
     })?;
-    Ok(report(machine, parts.kernel.release, &figures, zram))
+    Ok(report(&parts.setup.machine, parts.kernel.release, &figures, zram))
 }
 
 fn report(

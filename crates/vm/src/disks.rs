@@ -1,14 +1,17 @@
 //! The disks of a machine together: settings of a second one, what lies on which, and the modules of
 //! the kernel that they need.
 
+use kernels::Kernel;
 use model::{
     DiskDriver, DiskModel, DiskModule, DiskSpec, MachineDisk, MachineSpec, SecondDisk, SecondHolds,
 };
 
-use crate::{MODULES, disk};
+use crate::disk;
 
 /// The settings on which others build.
 pub(crate) const MODELS: [&str; 2] = [disk::MODEL, "disk2.model"];
+const SCSI_DEBUG: &str = "scsi_debug";
+const NULL_BLK: &str = "null_blk";
 const FIRST: &str = "disk.";
 const SECOND: &str = "disk2.";
 const MIB: u64 = 1 << 20;
@@ -137,15 +140,23 @@ pub(crate) fn check_root(machine: &MachineSpec, has_root: bool) -> Result<(), St
     }
 }
 
+/// Has a kernel without `scsi_debug` simulate disks without credits by `null_blk`, if it has that.
+pub(crate) fn substitute(machine: &mut MachineSpec, kernel: &Kernel) {
+    let lacks_scsi_debug = !kernel.has_module(SCSI_DEBUG) && kernel.has_module(NULL_BLK);
+    let second = machine.disk2.as_mut().map(|second| &mut second.disk);
+    for disk in std::iter::once(&mut machine.disk).chain(second) {
+        disk.lacks_scsi_debug = lacks_scsi_debug && disk.burst.is_none();
+    }
+}
+
 /// The modules that disks and files need, and one that only some kernels need.
 pub(crate) fn modules(machine: &MachineSpec) -> (Vec<&str>, Option<&str>) {
-    let [scsi_debug, sd_mod, _] = MODULES;
     let disks = machine.disks();
     let mut needed = Vec::new();
     for disk in &disks {
         match disk.module {
-            DiskModule::ScsiDebug => needed.extend([scsi_debug, sd_mod]),
-            DiskModule::NullBlk => needed.push("null_blk"),
+            DiskModule::ScsiDebug => needed.extend([SCSI_DEBUG, "sd_mod"]),
+            DiskModule::NullBlk => needed.push(NULL_BLK),
         }
     }
     // The first has the files of a root at least.

@@ -59,7 +59,7 @@ impl GuestProcess {
         start: Start,
         root: Option<&Path>,
     ) -> io::Result<Self> {
-        let machine = &setup.machine;
+        let of = setup;
         let setup = memory_file("setup", &serde_json::to_vec(setup)?)?;
         let cell = memory_file("cell", cell)?;
         let channel = memory_file("channel", &[])?;
@@ -67,8 +67,8 @@ impl GuestProcess {
         let errors = memory_file("errors", &[])?;
         let mut command = Command::new(&qemu.program);
         command.args(qemu.firmware.iter().flat_map(|folder| ["-L".as_ref(), folder.as_os_str()]));
-        command.args(machine_arguments(machine, start, qemu.firmware.is_some()));
-        command.args(file_arguments(machine, start, folder, [&setup, &cell, &channel]));
+        command.args(machine_arguments(of, start, qemu.firmware.is_some()));
+        command.args(file_arguments(of, start, folder, [&setup, &cell, &channel]));
         let mut boot_limit = BOOT_LIMIT;
         if let Some(archive) = root {
             boot_limit += Duration::from_secs(fs::metadata(archive)?.len() / UNPACKED_BYTES_PER_S);

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use guest::{RootSetup, TOOL_LIBRARIES, TOOL_LOADER, TOOLS_DIR};
 use keep::Cache;
-use model::{FileSystem, MachineSpec, RootPlace, RootSpec, VmSpec};
+use model::{Architecture, FileSystem, MachineSpec, RootPlace, RootSpec, VmSpec};
 use roots::{Contents, Program, Root, RootError};
 
 use crate::initramfs::{DIRECTORY, EXECUTABLE, RootFile};
+use crate::platform::Platform;
 use crate::{Result, Stop, VmError};
 
 /// What mounts changes over files, and private views of folders for commands.
@@ -46,6 +47,18 @@ impl GuestRoot {
         let found = roots::prepare(&spec.name, &cache.roots(), say, &|| stop());
         let Root { archive, contents } = found.map_err(|error| failure(error, &spec.name))?;
         Ok(Some(Self { spec: spec.clone(), contents, archive }))
+    }
+
+    /// Fails where its programs are certainly for another architecture than the kernel.
+    pub(crate) fn check(&self, platform: &Platform) -> Result<()> {
+        if roots::is_path(&self.spec.name) || platform.architecture == Architecture::X86_64 {
+            return Ok(());
+        }
+        let (root, name) = (&self.spec.name, platform.name());
+        Err(VmError::Root(format!(
+            "root={root} has programs for x86-64, and the kernel is for {name}; name a folder or a \
+             tar file with programs for {name}"
+        )))
     }
 
     /// What takes long when a machine boots with it.

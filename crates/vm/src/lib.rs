@@ -14,12 +14,14 @@ mod disk_check;
 mod disks;
 mod engine;
 mod guest_process;
+mod guest_program;
 mod guest_root;
 mod initramfs;
 mod machine;
 mod named;
 mod overlay;
 mod packed;
+mod platform;
 mod qemu;
 mod qmp;
 mod shell;
@@ -35,7 +37,7 @@ use agent::Freeze;
 use guest::{Cell, Notice, Setup, Then};
 use keep::{Cache, Cells, key_of};
 use kernels::KernelError;
-use model::{DeathRecord, EndStatus, Environment, Line, Schedule, Spec, VmSpec};
+use model::{Architecture, DeathRecord, EndStatus, Environment, Line, Schedule, Spec, VmSpec};
 use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
@@ -49,6 +51,7 @@ pub use machine::{
 };
 pub use named::{IN_GUEST, replay};
 pub use packed::PackedMachine;
+pub use platform::obstacle;
 pub use qemu::Qemu;
 pub use roots::is_path as is_path_of_root;
 pub use shell::{Shell, ShellState};
@@ -62,8 +65,6 @@ use qmp::Event;
 
 /// Bumped when cells change although their inputs do not.
 const CELL_VERSION: &str = "thrashlab cell 2";
-/// What a guest needs of its kernel: the driver of the simulated disk, and what mounts its files.
-pub const MODULES: [&str; 3] = ["scsi_debug", "sd_mod", "ext4"];
 const TICK: Duration = Duration::from_millis(20);
 
 /// Whether the user wants to stop; polled.
@@ -156,11 +157,10 @@ impl Vm {
     ) -> Result<Self> {
         let overlay = spec.overlay.as_ref().map(|folder| overlay::read(Path::new(folder)));
         let overlay = overlay.transpose().map_err(VmError::Unavailable)?.unwrap_or_default();
-        let (cache, kernel) = (&options.cache, &spec.kernel);
-        let (root, machine) = (GuestRoot::of(spec, cache, stop, say)?, &spec.machine);
+        let cache = &options.cache;
+        let root = GuestRoot::of(spec, cache, stop, say)?;
         let (qemu, root_files) = (options.qemu.as_ref(), root.as_ref());
-        let parts =
-            boot::Parts::gather(qemu, machine, kernel, cache, &overlay, root_files, Then::Cell)?;
+        let parts = boot::Parts::gather(qemu, spec, cache, &overlay, root_files, Then::Cell)?;
         let (qemu, setup) = (&parts.qemu, &parts.setup);
         let key = machine_key(qemu, setup, &parts.kernel.image_hash, &parts.initramfs_hash)?;
         let folder = match snapshot::find(&cache.snapshots, &key) {
@@ -263,7 +263,7 @@ fn machine_key(
 ) -> Result<String> {
     let is_engine = qemu.firmware.is_some();
     let arguments = [Start::Boot { terminal: None }, Start::Restore { schedule: None }]
-        .map(|start| machine_arguments(&setup.machine, start, is_engine).join("\0"));
+        .map(|start| machine_arguments(setup, start, is_engine).join("\0"));
     Ok(key_of(&[
         CELL_VERSION.as_bytes(),
         qemu.version.as_bytes(),
@@ -277,6 +277,8 @@ fn machine_key(
 /// Facts that the guest cannot see.
 fn facts(parts: &boot::Parts, key: &str) -> Environment {
     let deterministic = if parts.setup.machine.is_deterministic() { "yes" } else { "no" };
+    let architecture = parts.setup.architecture;
+    let other = Some(architecture).filter(|it| *it != Architecture::X86_64);
     [
         ("vm_qemu", parts.qemu.version.as_str()),
         ("vm_kernel_blake3", parts.kernel.image_hash.as_str()),
@@ -285,6 +287,7 @@ fn facts(parts: &boot::Parts, key: &str) -> Environment {
         ("vm_deterministic", deterministic),
     ]
     .into_iter()
+    .chain(other.map(|architecture| ("vm_architecture", architecture.name())))
     .chain(parts.setup.root.iter().map(|root| ("vm_root_blake3", root.blake3.as_str())))
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .collect()

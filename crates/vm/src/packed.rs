@@ -7,6 +7,7 @@ use guest::Setup;
 use model::{Environment, Unavailable};
 use serde::{Deserialize, Serialize};
 
+use crate::platform::Platform;
 use crate::qemu::{FILES, Qemu};
 use crate::{Result, Vm, VmError, VmOptions, machine_key};
 
@@ -36,7 +37,10 @@ impl Vm {
     /// A machine booted on another host. Fails when QEMU or this program differs, or a file
     /// is missing; the content of files is not compared.
     pub fn unpack(packed: &PackedMachine, folder: &Path, options: &VmOptions) -> Result<Self> {
-        let qemu = Qemu::find(&packed.setup.machine, &options.cache)?;
+        let qemu = {
+            let platform = Platform::of(packed.setup.architecture);
+            Qemu::find(platform, &packed.setup.machine, &options.cache)?
+        };
         let fact = |name: &str| packed.facts.get(name).map_or("", String::as_str);
         let (kernel, initramfs) = (fact("vm_kernel_blake3"), fact("vm_initramfs_blake3"));
         let missing = FILES.iter().find(|name| !folder.join(name).is_file());

@@ -5,11 +5,12 @@ use std::fs::{self, File};
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 
-use guest::{CELL_FILE, CHANNEL_PORT, COMMAND, EXIT_PORT, PAUSE_PORT, PROGRAM, SETUP_FILE};
+use guest::{CELL_FILE, COMMAND, PROGRAM, SETUP_FILE, Setup};
 use keep::Cache;
-use model::{Accel, CpuModel, MachineSpec};
+use model::{Accel, Architecture, CpuModel, MachineSpec, VmSpec};
 
-use crate::engine::{self, EMULATOR};
+use crate::engine;
+use crate::platform::{Platform, find_kernel};
 use crate::{Result, VmError};
 
 #[derive(Clone, Copy)]
@@ -30,12 +31,6 @@ pub(crate) const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
 /// This program, also the guest's.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
 const DEV_KVM: &str = "/dev/kvm";
-/// Kernel arguments of every guest. Randomness comes only from the seed; crypto self-tests would
-/// double the boot time; pressure and delay accounting are on; a kernel in trouble panics.
-const CMDLINE: &str = "console=ttyS0 panic=-1 tsc=reliable nokaslr random.trust_cpu=off \
-                       random.trust_bootloader=off cryptomgr.notests psi=1 delayacct \
-                       cgroup_no_v1=all oops=panic softlockup_panic=1 quiet";
-
 /// A QEMU on this host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qemu {
@@ -48,20 +43,24 @@ pub struct Qemu {
 }
 
 impl Qemu {
+    /// Fails where no QEMU is at hand, whatever the kernel.
+    pub(crate) fn check_any(cache: &Cache) -> Result<()> {
+        let mut all = Architecture::ALL.iter().map(|architecture| Platform::of(*architecture));
+        let is_any = Self::engines(cache).next().is_some()
+            || all.any(|platform| in_path(platform.emulator).is_some());
+        if is_any { Ok(()) } else { Err(not_installed(Platform::of(Architecture::default()))) }
+    }
+
     /// Finds the engine in the cache, else QEMU in `$PATH`. The error says what is missing and the
     /// next step.
-    pub(crate) fn find(machine: &MachineSpec, cache: &Cache) -> Result<Self> {
-        if !cfg!(target_arch = "x86_64") {
-            let why = "the deterministic machine needs an x86-64 build of thrashlab: its guest \
-                       talks to QEMU through I/O ports, which other architectures do not have";
-            return Err(VmError::Unavailable(why.to_owned()));
-        }
+    pub(crate) fn find(platform: &Platform, machine: &MachineSpec, cache: &Cache) -> Result<Self> {
+        platform.check(machine)?;
         if machine.accel == Accel::Kvm {
             File::options().read(true).write(true).open(DEV_KVM).map_err(|error| {
                 let next = "use accel=tcg, which needs nothing of the host";
                 VmError::Unavailable(format!("accel=kvm: {DEV_KVM}: {error}; {next}"))
             })?;
-        } else if let Some(engine) = Self::engines(cache).next() {
+        } else if let Some(engine) = Self::engines(cache).next().filter(|_| platform.has_engine) {
             return Ok(engine);
         } else if machine.cpu_count() > 1 {
             return Err(VmError::Unavailable(format!(
@@ -70,40 +69,51 @@ impl Qemu {
                 machine.cpu_count()
             )));
         }
-        Self::of_system()
+        Self::of_system(platform)
     }
 
-    /// Every QEMU that can run this deterministic machine: the engines, the usual one first, and
-    /// that in `$PATH`. The error says what is missing and the next step.
-    pub fn all(machine: &MachineSpec, cache: &Cache) -> Result<Vec<Self>> {
-        let usual = Self::find(machine, cache)?;
+    /// Every QEMU that can run a deterministic machine with this kernel: the engines, the usual one
+    /// first, and that in `$PATH`. The error says what is missing and the next step.
+    pub fn all(spec: &VmSpec, cache: &Cache) -> Result<Vec<Self>> {
+        let machine = &spec.machine;
+        let platform = Platform::of_kernel(&find_kernel(&spec.kernel, cache)?)?;
+        let usual = Self::find(platform, machine, cache)?;
+        if !platform.has_engine {
+            return Ok(vec![usual]);
+        }
         let others = Self::engines(cache).filter(|engine| *engine != usual).collect::<Vec<_>>();
         let system = (machine.cpu_count() == 1 && usual.firmware.is_some())
-            .then(|| Self::of_system().ok())
+            .then(|| Self::of_system(platform).ok())
             .flatten();
         Ok([usual].into_iter().chain(others).chain(system).collect())
     }
 
     fn engines(cache: &Cache) -> impl Iterator<Item = Self> {
         engine::built(cache).map(|(folder, version)| {
-            let program = folder.join(EMULATOR);
+            let program = folder.join(engine::EMULATOR);
             Self { program, version, firmware: Some(folder) }
         })
     }
 
-    fn of_system() -> Result<Self> {
-        let path = env::var_os("PATH").unwrap_or_default();
-        let mut programs = env::split_paths(&path).map(|dir| dir.join(EMULATOR));
-        let program = programs.find(|program| program.is_file()).ok_or_else(|| {
-            let sudo = if rustix::process::geteuid().is_root() { "" } else { "sudo " };
-            VmError::Unavailable(format!(
-                "{EMULATOR} is not installed; install it with: {sudo}apt-get install \
-                 --no-install-recommends qemu-system-x86 (Fedora: dnf install qemu-system-x86-core)"
-            ))
-        })?;
+    fn of_system(platform: &Platform) -> Result<Self> {
+        let program = in_path(platform.emulator).ok_or_else(|| not_installed(platform))?;
         let version = engine::version_of(&program).map_err(VmError::Unavailable)?;
         Ok(Self { program, version, firmware: None })
     }
+}
+
+fn in_path(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).map(|dir| dir.join(program)).find(|program| program.is_file())
+}
+
+fn not_installed(platform: &Platform) -> VmError {
+    let sudo = if rustix::process::geteuid().is_root() { "" } else { "sudo " };
+    let (emulator, [debian, fedora]) = (platform.emulator, platform.packages);
+    VmError::Unavailable(format!(
+        "{emulator} is not installed; install it with: {sudo}apt-get install \
+         --no-install-recommends {debian} (Fedora: dnf install {fedora})"
+    ))
 }
 
 /// The arguments that define the machine.
@@ -111,11 +121,8 @@ impl Qemu {
 /// Without the engine, cells run in QEMU's record mode, with the record discarded: it makes main
 /// loop and virtual CPU exclude each other, so the clock is exact (`docs/vm.md`). A booting machine
 /// cannot: QEMU does not save while recording.
-pub(crate) fn machine_arguments(
-    machine: &MachineSpec,
-    start: Start,
-    is_engine: bool,
-) -> Vec<String> {
+pub(crate) fn machine_arguments(setup: &Setup, start: Start, is_engine: bool) -> Vec<String> {
+    let (machine, platform) = (&setup.machine, Platform::of(setup.architecture));
     let exact = || format!("sleep=off,exact=on{}", time_options(machine));
     let mode = match start {
         Start::Boot { terminal: Some(_) } => "sleep=on".to_owned(),
@@ -133,11 +140,14 @@ pub(crate) fn machine_arguments(
                 true => (",tb-size=1024", " -global apic-common.vapic=off"),
                 false => ("", ""),
             };
-            format!("-accel tcg{cache} -icount shift={shift},{mode} -cpu qemu64{devices}")
+            format!(
+                "-accel tcg{cache} -icount shift={shift},{mode} -cpu {}{devices}",
+                platform.processor
+            )
         }
         Accel::Kvm => "-accel kvm -cpu host".to_owned(),
     };
-    let nodes = nodes(machine);
+    let nodes = nodes(setup);
     let (sockets, memory) = match &nodes[..] {
         [_] => (String::new(), ",memory-backend=ram"),
         // A core's siblings are on its node.
@@ -145,17 +155,16 @@ pub(crate) fn machine_arguments(
     };
     let fixed = format!(
         "{processor} -rtc base=2020-01-01,clock=vm -seed 1 -smp {}{sockets} -no-user-config \
-         -nodefaults -display none -no-reboot -action panic=pause -machine pc{memory} \
-         -device pvpanic,ioport={PAUSE_PORT} \
-         -device isa-debugcon,iobase={CHANNEL_PORT:#x},chardev=channel \
-         -device isa-debug-exit,iobase={EXIT_PORT:#x},iosize=0x04 \
-         -serial chardev:console -m {}B{} -append",
+         -nodefaults -display none -no-reboot -action panic=pause -machine {}{memory} \
+         {} -serial chardev:console -m {}B{} -append",
         machine.cpu_count(),
-        ram_bytes(machine),
+        platform.machine,
+        platform.devices(),
+        ram_bytes(setup),
         nodes.iter().filter_map(Node::argument).collect::<String>(),
     );
     // Only the last argument contains spaces.
-    fixed.split(' ').map(str::to_owned).chain([command_line(machine)]).collect()
+    fixed.split(' ').map(str::to_owned).chain([command_line(setup)]).collect()
 }
 
 /// A NUMA node: a range of CPUs, and a part of the memory file.
@@ -182,10 +191,10 @@ impl Node {
     }
 }
 
-fn nodes(machine: &MachineSpec) -> Vec<Node> {
-    let count = machine.node_count();
-    let cpus = machine.cpu_count() / count;
-    let size_bytes = ram_bytes(machine) / u64::from(count);
+fn nodes(setup: &Setup) -> Vec<Node> {
+    let count = setup.machine.node_count();
+    let cpus = setup.machine.cpu_count() / count;
+    let size_bytes = ram_bytes(setup) / u64::from(count);
     let node = |number| Node {
         number: (count > 1).then_some(number),
         first_cpu: number * cpus,
@@ -207,10 +216,12 @@ fn time_options(machine: &MachineSpec) -> String {
     format!(",model={},quantum={quantum_ns}", model.name())
 }
 
-/// The machine's memory plus this program, whose pages in the root a guest cannot evict
+/// The machine's memory plus the guest's program, whose pages in the root a guest cannot evict
 /// (`Documentation/filesystems/ramfs-rootfs-initramfs.rst`). Each node has an equal part of whole MiB.
-pub(crate) fn ram_bytes(machine: &MachineSpec) -> u64 {
-    let program_bytes = fs::metadata(THIS_PROGRAM).map_or(0, |program| program.len());
+pub(crate) fn ram_bytes(setup: &Setup) -> u64 {
+    let own = || fs::metadata(THIS_PROGRAM).map_or(0, |program| program.len());
+    let program_bytes = setup.program_bytes.unwrap_or_else(own);
+    let machine = &setup.machine;
     let bytes = machine.ram_bytes().saturating_add(program_bytes.next_multiple_of(1 << 20));
     match machine.nodes {
         None => bytes,
@@ -218,10 +229,11 @@ pub(crate) fn ram_bytes(machine: &MachineSpec) -> u64 {
     }
 }
 
-fn command_line(machine: &MachineSpec) -> String {
-    let own = &machine.cmdline;
+fn command_line(setup: &Setup) -> String {
+    let fixed = Platform::of(setup.architecture).kernel_arguments();
+    let own = &setup.machine.cmdline;
     let space = if own.is_empty() { "" } else { " " };
-    format!("{CMDLINE}{space}{own} rdinit={PROGRAM} -- {COMMAND}")
+    format!("{fixed}{space}{own} rdinit={PROGRAM} -- {COMMAND}")
 }
 
 pub(crate) fn path_of(file: &File) -> String {
@@ -230,7 +242,7 @@ pub(crate) fn path_of(file: &File) -> String {
 
 /// The arguments with paths on this host. QEMU wants commas doubled.
 pub(crate) fn file_arguments(
-    machine: &MachineSpec,
+    of: &Setup,
     start: Start,
     folder: &Path,
     [setup, cell, channel]: [&File; 3],
@@ -238,7 +250,7 @@ pub(crate) fn file_arguments(
     let path = |name: &str| folder.join(name).display().to_string();
     let memory = path(MEMORY).replace(',', ",,");
     let share = if matches!(start, Start::Restore { .. }) { "off" } else { "on" };
-    let backends = nodes(machine).into_iter().map(|node| {
+    let backends = nodes(of).into_iter().map(|node| {
         let (id, size_bytes) = (node.memory(), node.size_bytes);
         // Before QEMU 8.1 there is no offset.
         let offset = match node.offset_bytes {
@@ -262,14 +274,28 @@ pub(crate) fn file_arguments(
 
 #[cfg(test)]
 mod tests {
+    use guest::Then;
+
     use super::*;
+
+    fn setup(machine: &MachineSpec) -> Setup {
+        Setup {
+            machine: machine.clone(),
+            modules: Vec::new(),
+            root: None,
+            architecture: Architecture::X86_64,
+            program_bytes: None,
+            then: Then::Cell,
+        }
+    }
 
     /// Cells are kept under a hash of these: another text would be other machines.
     #[test]
     fn the_arguments_of_a_machine_are_these() {
         let machine = crate::machine::load("p2-350").unwrap().machine;
-        let arguments = machine_arguments(&machine, Start::Restore { schedule: None }, false);
-        let memory = format!("{}B", ram_bytes(&machine));
+        let arguments =
+            machine_arguments(&setup(&machine), Start::Restore { schedule: None }, false);
+        let memory = format!("{}B", ram_bytes(&setup(&machine)));
         let expected = [
             "-accel",
             "tcg",
@@ -306,7 +332,25 @@ mod tests {
         ];
         let (last, others) = arguments.split_last().unwrap();
         assert_eq!(others, expected);
-        assert_eq!(*last, command_line(&machine));
+        assert_eq!(*last, command_line(&setup(&machine)));
+    }
+
+    #[test]
+    fn a_guest_of_aarch64_has_another_machine_and_the_memory_of_its_own_program() {
+        let machine = crate::machine::load("micro").unwrap().machine;
+        let (architecture, program_bytes) = (Architecture::Aarch64, Some((3 << 20) - 1));
+        let setup = Setup { architecture, program_bytes, ..setup(&machine) };
+        assert_eq!(ram_bytes(&setup), machine.ram_bytes() + (3 << 20));
+        let start = Start::Restore { schedule: None };
+        let arguments = machine_arguments(&setup, start, false).join(" ");
+        for expected in [
+            "shift=3,sleep=off,rr=record,rrfile=/dev/null -cpu cortex-a72 ",
+            "-machine virt,gic-version=2,dtb-randomness=off,memory-backend=ram ",
+            "-device pvpanic-pci,addr=1 -device pci-serial,addr=2,chardev=channel ",
+            "-append console=ttyAMA0 panic=-1 cma=0 nokaslr ",
+        ] {
+            assert!(arguments.contains(expected), "{expected}: {arguments}");
+        }
     }
 
     #[test]
@@ -314,10 +358,11 @@ mod tests {
         let mut machine = crate::machine::load("micro").unwrap().machine;
         machine.cpus = Some(4);
         let seeded = Start::Restore { schedule: Some(7) };
-        let arguments = machine_arguments(&machine, seeded, true).join(" ");
+        let arguments = machine_arguments(&setup(&machine), seeded, true).join(" ");
         assert!(arguments.contains("shift=3,sleep=off,exact=on,schedule=7 "), "{arguments}");
         assert!(arguments.contains(" -smp 4 "), "{arguments}");
-        let boot = machine_arguments(&machine, Start::Boot { terminal: None }, true).join(" ");
+        let boot =
+            machine_arguments(&setup(&machine), Start::Boot { terminal: None }, true).join(" ");
         assert!(boot.contains("shift=3,sleep=off,exact=on -cpu"), "{boot}");
     }
 
@@ -326,8 +371,8 @@ mod tests {
         let mut machine = crate::machine::load("micro").unwrap().machine;
         (machine.cpus, machine.nodes) = (Some(4), Some(2));
         let start = Start::Restore { schedule: None };
-        let arguments = machine_arguments(&machine, start, true).join(" ");
-        let half_bytes = ram_bytes(&machine) / 2;
+        let arguments = machine_arguments(&setup(&machine), start, true).join(" ");
+        let half_bytes = ram_bytes(&setup(&machine)) / 2;
         assert_eq!(half_bytes % (1 << 20), 0);
         for expected in [
             "-smp 4,sockets=2 ",
@@ -338,7 +383,7 @@ mod tests {
             assert!(arguments.contains(expected), "{expected}: {arguments}");
         }
         let file = File::open("/dev/null").unwrap();
-        let files = file_arguments(&machine, start, Path::new("/x"), [&file; 3]);
+        let files = file_arguments(&setup(&machine), start, Path::new("/x"), [&file; 3]);
         let object = |node: u64, offset: String| {
             format!(
                 "memory-backend-file,id=ram{node},size={half_bytes}B,mem-path=/x/memory{offset},\
@@ -353,7 +398,8 @@ mod tests {
     fn virtual_cpus_in_parallel_have_a_quantum() {
         let options = |settings: &str| {
             let machine = crate::machine::parse_request(settings).unwrap().machine;
-            machine_arguments(&machine, Start::Restore { schedule: Some(7) }, true).join(" ")
+            machine_arguments(&setup(&machine), Start::Restore { schedule: Some(7) }, true)
+                .join(" ")
         };
         for (settings, icount) in [
             ("cpus=2", "exact=on,schedule=7 "),
@@ -376,11 +422,12 @@ mod tests {
         let mut machine = crate::machine::load("p2-350").unwrap().machine;
         machine.cmdline = "mitigations=off".to_owned();
         let deterministic =
-            machine_arguments(&machine, Start::Boot { terminal: None }, false).join(" ");
+            machine_arguments(&setup(&machine), Start::Boot { terminal: None }, false).join(" ");
         assert!(deterministic.contains("-icount shift=3,sleep=off"), "{deterministic}");
         assert!(deterministic.contains("quiet mitigations=off rdinit=/thrashlab -- __guest"));
         machine.accel = Accel::Kvm;
-        let fast = machine_arguments(&machine, Start::Restore { schedule: None }, false).join(" ");
+        let fast =
+            machine_arguments(&setup(&machine), Start::Restore { schedule: None }, false).join(" ");
         assert!(fast.contains("-accel kvm") && !fast.contains("icount"), "{fast}");
     }
 }

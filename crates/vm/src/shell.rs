@@ -12,18 +12,18 @@ use keep::{Cache, Scratch};
 use model::VmSpec;
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use crate::boot::{Parts, needs_loader};
+use crate::boot::Parts;
 use crate::guest_process::{GuestProcess, Message};
+use crate::guest_program::ElfFacts;
 use crate::guest_root::GuestRoot;
 use crate::initramfs::{EXECUTABLE, RootFile};
+use crate::platform::{Platform, find_kernel};
+use crate::qemu::Qemu;
 use crate::qmp::Event;
 use crate::{Result, Stop, VmError};
 
 /// Besides `$PATH`.
 const BUSYBOX_DIRS: [&str; 3] = ["/bin", "/usr/lib/busybox", "/usr/lib/initramfs-tools/bin"];
-const NO_BUSYBOX: &str = "a shell in the guest needs a static busybox on this machine; install it \
-    with: apt-get install busybox-static (Fedora: dnf install busybox)";
-const ELF: &[u8] = b"\x7fELF";
 
 /// A guest with a shell; gone when dropped.
 pub struct Shell {
@@ -55,12 +55,14 @@ impl Shell {
         stop: Stop<'_>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self> {
-        let bytes = static_busybox().ok_or_else(|| VmError::Unavailable(NO_BUSYBOX.to_owned()))?;
+        Qemu::check_any(cache)?;
+        let platform = Platform::of_kernel(&find_kernel(&spec.kernel, cache)?)?;
+        let bytes = static_busybox(platform).ok_or_else(|| no_busybox(platform))?;
         let extra = [RootFile { path: BUSYBOX.to_owned(), mode: EXECUTABLE, bytes }];
         let then = if is_script { Then::Script } else { Then::Shell };
         let parts = {
             let root = GuestRoot::of(spec, cache, stop, say)?;
-            Parts::gather(None, &spec.machine, &spec.kernel, cache, &extra, root.as_ref(), then)?
+            Parts::gather(None, spec, cache, &extra, root.as_ref(), then)?
         };
         // Our end of the console, and QEMU's.
         let (console, theirs) = UnixStream::pair()?;
@@ -92,10 +94,28 @@ impl Shell {
     }
 }
 
-fn static_busybox() -> Option<Vec<u8>> {
+fn static_busybox(platform: &Platform) -> Option<Vec<u8>> {
     let path = std::env::var_os("PATH").unwrap_or_default();
+    let fits = |program: &Vec<u8>| {
+        let facts = ElfFacts::parse(program);
+        facts.is_some_and(|facts| facts.machine == platform.elf && !facts.needs_loader)
+    };
     std::env::split_paths(&path)
         .chain(BUSYBOX_DIRS.map(PathBuf::from))
         .filter_map(|dir| fs::read(dir.join("busybox")).ok())
-        .find(|program| program.starts_with(ELF) && !needs_loader(program))
+        .find(fits)
+}
+
+fn no_busybox(platform: &Platform) -> VmError {
+    VmError::Unavailable(match platform.is_of_this_program() {
+        true => "a shell in the guest needs a static busybox on this machine; install it with: \
+                 apt-get install busybox-static (Fedora: dnf install busybox)"
+            .to_owned(),
+        false => format!(
+            "a shell in a guest of {0} needs a static busybox for {0}: unpack the package \
+             busybox-static of that architecture (dpkg-deb -x), and put the folder of its busybox \
+             first in PATH",
+            platform.name()
+        ),
+    })
 }

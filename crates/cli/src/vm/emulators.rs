@@ -25,7 +25,7 @@ struct Ended {
 /// Runs the cell once in each QEMU. Fails like the other runs, and where there is only one QEMU.
 pub(super) fn compare(context: &VmContext, spec: &Spec, is_json: bool) -> Result<()> {
     let cache = Cache::of_user();
-    let qemus = Qemu::all(&context.spec.machine, &cache).map_err(guests::failure)?;
+    let qemus = Qemu::all(&context.spec, &cache).map_err(guests::failure)?;
     if let [only] = &qemus[..] {
         return Err(Failure::NotMeasured(anyhow::anyhow!(
             "only one QEMU can run this machine, {}: build another one with `thrashlab vm engine \

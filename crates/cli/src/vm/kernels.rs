@@ -10,7 +10,7 @@ use keep::Cache;
 use kernels::{AvailableKernel, Kernel, KernelArg, KernelError, KernelPlace, locate, survey};
 use render::{Block, Cell, Document, Table};
 use serde_json::{Value, json};
-use vm::MODULES;
+use vm::obstacle;
 
 use crate::output::{OutputArgs, show};
 use crate::{OrWrong, Result, guests};
@@ -122,14 +122,6 @@ fn place_name(place: KernelPlace) -> &'static str {
         KernelPlace::Cache => "cache",
         KernelPlace::Archive => "archive",
     }
-}
-
-/// Why it cannot be a guest's.
-fn obstacle(kernel: &Kernel) -> Option<String> {
-    if kernel.architecture != kernels::X86_64 {
-        return Some("it is not for x86-64".to_owned());
-    }
-    kernel.modules(&MODULES).err().map(|error| error.to_string())
 }
 
 fn describe(args: &KernelsArgs) -> Result<()> {

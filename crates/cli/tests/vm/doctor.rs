@@ -151,7 +151,7 @@ fn a_storm_of_numa_hinting_is_named() {
     // Nodes of a size: of a number of nodes the kernel makes one, with some sizes of memory.
     let settings = "swap=0,cmdline=numa=fake=192M,mem=160M,kernel_mem=224M,disk.size=16M";
     if let Some(lab) = Lab::new(NAME).and_then(|lab| lab.with_full_kernel(NAME)) {
-        is_named_in(&lab, settings, "numa-hinting");
+        is_named_in(&lab, settings, STEADY_S, "numa-hinting");
     }
 }
 
@@ -160,7 +160,7 @@ fn a_healthy_machine_is_healthy() {
     const NAME: &str = "a_healthy_machine_is_healthy";
     let Some(lab) = Lab::new(NAME) else { return };
     for load in ["noload", "cpuload"] {
-        let said = diagnosis(&run(&lab, "swap=0", load, 1));
+        let said = diagnosis(&run(&lab, "swap=0", STEADY_S, load, 1));
         assert!(loud(&said).is_empty(), "{load}: {said:#?}");
     }
 }

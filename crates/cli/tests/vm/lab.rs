@@ -16,7 +16,8 @@ const PACKAGES: [&str; 3] = ["linux-image-cloud-amd64", "linux-image-amd64", "li
 /// What leads to Debian's full kernel.
 const FULL_KERNEL: &str = "deb:linux-image-amd64";
 /// What errors report where a package is unavailable.
-const NOT_HERE: [&str; 3] = ["cannot be started", "no such package", "apt-get download"];
+const NOT_HERE: [&str; 4] =
+    ["cannot be started", "no such package", "apt-get download", "update` failed"];
 
 /// The folders of one test, and the cache that it uses.
 pub(crate) struct Lab {
@@ -47,12 +48,17 @@ impl Lab {
 
     /// A test with a cache of its own, which has the kernel and nothing else.
     pub(crate) fn with_empty_cache(test: &str) -> Option<Self> {
-        let mut lab = Self::of_system(test)?;
+        Self::of_system(test).map(|lab| lab.with_own_cache())
+    }
+
+    /// Another test with this one's kernel, and a cache that has nothing else.
+    pub(crate) fn with_own_cache(&self) -> Self {
+        let mut lab = self.sibling();
         let kernels = lab.kept("kernels");
         lab.cache = lab.fixture.path().join("cache");
         fs::create_dir_all(lab.cache.join("thrashlab")).unwrap();
         symlink(kernels, lab.kept("kernels")).unwrap();
-        Some(lab)
+        lab
     }
 
     /// A test with the cache that has the engine; `None`, which is noted, where that has none.
@@ -140,12 +146,21 @@ impl Lab {
     /// which is noted, where it cannot be had.
     pub(crate) fn with_full_kernel(&self, test: &str) -> Option<Self> {
         let lab = Self { kernel: FULL_KERNEL.to_owned(), ..self.sibling() };
-        let told = lab.command(&["vm", "kernels", FULL_KERNEL]);
+        lab.if_available(test, "the full kernel cannot be had here")
+    }
+
+    /// A test with this kernel; `None`, which is noted, where it is unavailable.
+    pub(crate) fn with_kernel(kernel: &str, test: &str) -> Option<Self> {
+        Self::of(kernel).if_available(test, "its kernel cannot be had here")
+    }
+
+    fn if_available(self, test: &str, reason: &str) -> Option<Self> {
+        let told = self.command(&["vm", "kernels", &self.kernel]);
         if told.code() == Some(0) {
-            return Some(lab);
+            return Some(self);
         }
         assert!(NOT_HERE.iter().any(|reason| told.stderr.contains(reason)), "{told:#?}");
-        skip(test, "the full kernel cannot be had here");
+        skip(test, reason);
         None
     }
 

@@ -13,6 +13,7 @@ mod skip;
 #[expect(dead_code, reason = "shared with the system tests")]
 mod support;
 
+mod aarch64;
 mod any_program;
 mod broken;
 mod busy;

@@ -252,7 +252,7 @@ impl CellDraft {
         }
         for (name, value) in &mut settings {
             let is_path = match name.as_str() {
-                "overlay" => true,
+                "overlay" | "program" => true,
                 "root" => vm::is_path_of_root(value),
                 "machine" => value.ends_with(".toml"),
                 _ => false,

@@ -139,8 +139,9 @@ fn allow_large_requests(folder: &Path) -> Result<(), String> {
     let path = folder.join("max_sectors");
     if !path.exists() {
         return Err(format!(
-            "this kernel's null_blk has no {}, which the second of two disks with a delay for each \
-             request needs; Linux 5.11 and later have it, and disk2.model=ssd or nvme do without",
+            "this kernel's null_blk has no {}, which a disk with a delay for each request needs \
+             where scsi_debug does not simulate it; Linux 5.11 and later have it, and the models ssd \
+             and nvme do without",
             path.display()
         ));
     }

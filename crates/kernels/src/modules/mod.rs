@@ -34,6 +34,13 @@ pub(crate) fn plan(dir: &Path, wanted: &[&str]) -> Result<Vec<Module>, KernelErr
     Ok(planner.plan)
 }
 
+/// Whether there is a module of this name in `lib/modules/RELEASE`, or built in.
+pub(crate) fn has(dir: &Path, name: &str) -> bool {
+    let name = canonical(name);
+    Planner::read(dir)
+        .is_ok_and(|all| all.files.contains_key(&name) || all.built_in.contains(&name))
+}
+
 #[derive(Default)]
 struct Planner {
     dir: PathBuf,
@@ -250,6 +257,14 @@ mod tests {
 
     fn names(plan: &[Module]) -> Vec<&str> {
         plan.iter().map(|module| module.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_module_is_there_by_its_name_or_built_in() {
+        let dir = modules(&[("null-blk.ko", "alias=fancy")]);
+        fs::write(dir.path().join("modules.builtin"), "kernel/ext4.ko\n").unwrap();
+        let found = ["null_blk", "ext4", "fancy", "scsi_debug"].map(|name| has(dir.path(), name));
+        assert_eq!(found, [true, true, false, false]);
     }
 
     #[test]

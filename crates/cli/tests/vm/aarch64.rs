@@ -1,0 +1,126 @@
+//! Guests of aarch64 on a host of x86-64: equal bytes, and a next step for whatever is missing.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::busy::Busy;
+use crate::lab::{Lab, program};
+use crate::repeat::difference;
+use crate::skip::skip;
+
+const EMULATOR: &str = "qemu-system-aarch64";
+/// Debian's small kernel.
+const KERNEL: &str = "deb:linux-image-cloud-arm64:arm64";
+const LONG_TESTS: &str = "THRASHLAB_LONG_TESTS";
+
+/// The program for aarch64, where `make build ARCH=aarch64` has left it.
+fn program_of_aarch64() -> PathBuf {
+    let target = program().ancestors().nth(2).unwrap().to_owned();
+    target.join("aarch64-unknown-linux-gnu/release/thrashlab")
+}
+
+/// A test with this kernel, and the setting that names the program; `None`, which is noted, where one
+/// of them is missing.
+fn lab(test: &str) -> Option<(Lab, String)> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let program = program_of_aarch64();
+    if !std::env::split_paths(&path).any(|dir| dir.join(EMULATOR).is_file()) {
+        skip(test, "QEMU for aarch64 is not installed");
+        return None;
+    }
+    if !program.is_file() {
+        skip(test, "the program for aarch64 is not built: make build ARCH=aarch64");
+        return None;
+    }
+    let lab = Lab::with_kernel(KERNEL, test)?;
+    Some((lab, format!("program={}", program.display())))
+}
+
+/// The run files of this test under these loads, from a boot of its own or a kept one.
+fn files(lab: &Lab, settings: &str, arguments: &str) -> Vec<(String, Vec<u8>)> {
+    lab.finish(settings, arguments).expect(0, &[]);
+    lab.files()
+}
+
+#[test]
+fn cells_of_aarch64_are_the_same_bytes() {
+    const NAME: &str = "cells_of_aarch64_are_the_same_bytes";
+    let Some((lab, settings)) = lab(NAME) else { return };
+    let arguments = "--load 2ctx-mem --seed 7 --warmup 1s --timeout 3s --no-cache";
+    let alone = files(&lab, &settings, arguments);
+    assert_eq!(alone.len(), 2, "noload is the reference");
+    let busy = Busy::new();
+    let pressed = files(&lab.sibling(), &settings, arguments);
+    drop(busy);
+    assert!(alone == pressed, "{}", difference(&alone, &pressed));
+    let (_, swapping) = alone.iter().find(|(name, _)| name.contains("2ctx-mem")).unwrap();
+    let run = model::Run::parse(swapping).unwrap();
+    assert_eq!(run.header.as_ref().unwrap().environment["vm_architecture"], "aarch64");
+    let readings = run.lines.iter().flat_map(model::Line::readings);
+    assert!(readings.last().unwrap().1["vmstat"]["pswpout"] > 0, "nothing was swapped out");
+}
+
+#[test]
+fn all_loads_of_two_boots_of_aarch64_are_the_same_bytes() {
+    const NAME: &str = "all_loads_of_two_boots_of_aarch64_are_the_same_bytes";
+    let Some((lab, settings)) = lab(NAME) else { return };
+    if std::env::var_os(LONG_TESTS).is_none() {
+        skip(NAME, "it takes minutes: make test-aarch64");
+        return;
+    }
+    let (one, other) = (lab.with_own_cache(), lab.with_own_cache());
+    let (first, busy) = (files(&one, &settings, "--quick"), Busy::new());
+    let second = files(&other, &settings, "--quick");
+    drop(busy);
+    assert_eq!(first.len(), 7);
+    assert!(first == second, "{}", difference(&first, &second));
+}
+
+/// A folder with programs of these names that print the version of a QEMU.
+fn emulators(lab: &Lab, names: &[&str]) -> PathBuf {
+    let folder = lab.fixture.path().join(names.join("-"));
+    fs::create_dir_all(&folder).unwrap();
+    for name in names {
+        let path = folder.join(name);
+        fs::write(&path, "#!/bin/sh\necho QEMU emulator version 7.2.0\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    folder
+}
+
+/// What reads as a kernel for arm64.
+fn image(lab: &Lab) -> PathBuf {
+    let mut bytes = vec![0; 56];
+    bytes.extend(b"ARM\x64\0\0\0\0Linux version 6.1.0-arm64 (me)\n");
+    let path = lab.fixture.path().join("Image");
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn what_a_guest_of_aarch64_lacks_is_named_with_the_next_step() {
+    let lab = Lab::without_guests();
+    let kernel = image(&lab).display().to_string();
+    let other = emulators(&lab, &["qemu-system-x86_64"]);
+    let right = emulators(&lab, &["qemu-system-x86_64", EMULATOR]);
+    let refused = |path: &Path, settings: &str, words: &[&str]| {
+        let mut run = lab.run_with(&kernel, settings, "--load noload");
+        run.env("PATH", path);
+        lab.fixture.finish(run).expect(3, words);
+        assert!(!lab.fixture.output().exists(), "{settings}: nothing was measured");
+    };
+    let command = "apt-get install --no-install-recommends qemu-system-arm";
+    refused(&other, "", &["qemu-system-aarch64 is not installed", command]);
+    refused(
+        &right,
+        "",
+        &["the kernel is for aarch64", "`make build ARCH=aarch64`", "program=FILE"],
+    );
+    let own = format!("program={}", program().display());
+    refused(&right, &own, &[&own, "for x86-64, and the kernel is for aarch64"]);
+    refused(&right, "program=/etc/passwd", &["program=/etc/passwd: it is not thrashlab"]);
+    refused(&right, "program=/no/such", &["program=/no/such: No such file"]);
+    refused(&right, "cpus=2", &["cpus=2", "one virtual CPU"]);
+    refused(&right, "accel=kvm", &["accel=kvm", "use accel=tcg"]);
+}
