@@ -95,9 +95,8 @@ pub(crate) fn check_size(disk: &DiskSpec, swap_bytes: u64) -> Result<(), String>
             return Ok(());
         }
         FileSystem::Ext4 => {
-            return Err(
-                "disk.size: the disk holds the swap area and at least 16M of files".to_owned()
-            );
+            let swap = if swap_bytes > 0 { "the swap area and " } else { "" };
+            return Err(format!("disk.size: the disk holds {swap}at least 16M of files"));
         }
         FileSystem::Xfs => SMALLEST_XFS_BYTES,
         FileSystem::Btrfs => SMALLEST_BTRFS_BYTES,
