@@ -54,7 +54,7 @@ const FACTS: [(&str, &str, Kind, &str); 18] = [
     ("schedstats", "SCHEDSTATS", Kind::Switch, "no waiting times in run queues"),
     ("memory cgroup", "MEMCG", Kind::Switch, "no memory limits of control groups"),
     ("null_blk", "BLK_DEV_NULL_BLK", Kind::Part, "no block device of known speed"),
-    ("scsi_debug", "SCSI_DEBUG", Kind::Part, "no simulated disk of known delay"),
+    ("scsi_debug", "SCSI_DEBUG", Kind::Part, "no disk with burst credits"),
     ("dm_delay", "DM_DELAY", Kind::Part, "no delay below a block device"),
     ("ext4", "EXT4_FS", Kind::Part, "no ext4: file loads need another file system"),
     ("PVH", "PVH", Kind::Switch, "no direct boot of vmlinux: the guest unpacks its kernel"),

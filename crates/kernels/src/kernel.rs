@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::compression::decompressed;
-use crate::image::{self, ImageFacts};
+use crate::image::{self, ImageFacts, X86_64};
 use crate::modules::{has, plan};
 use crate::{ConfigFacts, KernelError, Module};
 
@@ -79,6 +79,9 @@ impl Kernel {
                 .map_err(KernelError::io(path))?,
             None => embedded_config(&bytes, modules_dir.as_deref()).unwrap_or_default(),
         };
+        let mut config = ConfigFacts::parse(&config);
+        // Only PCs boot by it.
+        config.missing.retain(|it| it.config != "PVH" || facts.architecture == X86_64);
         Ok(Self {
             release,
             version_text: facts.version_text,
@@ -87,7 +90,7 @@ impl Kernel {
             image_hash: blake3::hash(&bytes).to_hex().to_string(),
             modules_dir,
             config_path,
-            facts: ConfigFacts::parse(&config),
+            facts: config,
         })
     }
 }

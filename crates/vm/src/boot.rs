@@ -47,9 +47,6 @@ impl Parts {
         let platform = Platform::of_kernel(&kernel)?;
         let usual = || Qemu::find(platform, &machine, cache);
         let qemu = qemu.map_or_else(usual, |qemu| Ok(qemu.clone()))?;
-        if let Some(root) = root {
-            root.check(platform)?;
-        }
         let program = GuestProgram::find(platform, spec.program.as_deref())?;
         disks::substitute(&mut machine, &kernel);
         let modules = modules(&kernel, &machine, root)?;

@@ -73,7 +73,7 @@ pub(crate) struct ElfFacts {
 }
 
 impl ElfFacts {
-    /// `None` for what is no program of 64 bits.
+    /// `None` for other files than programs of 64 bits.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
         let endian = header.endian().ok()?;

@@ -10,7 +10,7 @@ use model::{Architecture, FileSystem, MachineSpec, RootPlace, RootSpec, VmSpec};
 use roots::{Contents, Program, Root, RootError};
 
 use crate::initramfs::{DIRECTORY, EXECUTABLE, RootFile};
-use crate::platform::Platform;
+use crate::platform::{Platform, find_kernel};
 use crate::{Result, Stop, VmError};
 
 /// What mounts changes over files, and private views of folders for commands.
@@ -43,22 +43,11 @@ impl GuestRoot {
         stop: Stop<'_>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Option<Self>> {
-        let Some(spec) = &spec.root else { return Ok(None) };
+        let (kernel, Some(spec)) = (&spec.kernel, &spec.root) else { return Ok(None) };
+        check(spec, kernel, cache)?;
         let found = roots::prepare(&spec.name, &cache.roots(), say, &|| stop());
         let Root { archive, contents } = found.map_err(|error| failure(error, &spec.name))?;
         Ok(Some(Self { spec: spec.clone(), contents, archive }))
-    }
-
-    /// Fails where its programs are certainly for another architecture than the kernel.
-    pub(crate) fn check(&self, platform: &Platform) -> Result<()> {
-        if roots::is_path(&self.spec.name) || platform.architecture == Architecture::X86_64 {
-            return Ok(());
-        }
-        let (root, name) = (&self.spec.name, platform.name());
-        Err(VmError::Root(format!(
-            "root={root} has programs for x86-64, and the kernel is for {name}; name a folder or a \
-             tar file with programs for {name}"
-        )))
     }
 
     /// What takes long when a machine boots with it.
@@ -149,6 +138,22 @@ fn failure(error: RootError, name: &str) -> VmError {
         }
         other => VmError::Root(other.to_string()),
     }
+}
+
+/// Fails where its programs are certainly for another architecture than the kernel.
+fn check(root: &RootSpec, kernel: &str, cache: &Cache) -> Result<()> {
+    if roots::is_path(&root.name) {
+        return Ok(());
+    }
+    let platform = Platform::of_kernel(&find_kernel(kernel, cache)?)?;
+    if platform.architecture == Architecture::X86_64 {
+        return Ok(());
+    }
+    let (root, name) = (&root.name, platform.name());
+    Err(VmError::Root(format!(
+        "root={root} has programs for x86-64, and the kernel is for {name}; name a folder or a tar \
+         file with programs for {name}"
+    )))
 }
 
 #[cfg(test)]

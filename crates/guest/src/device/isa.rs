@@ -2,10 +2,13 @@
 
 use std::io;
 
-pub(super) use sys::port_io::PortAccess as Access;
+use sys::port_io::PortAccess;
 
 use super::Device;
 use crate::protocol::{CHANNEL_PORT, EXIT_PORT, PAUSE_PORT};
+
+/// Access to registers.
+pub(super) type Access = PortAccess;
 
 pub(super) fn channel() -> io::Result<Device> {
     at(CHANNEL_PORT)

@@ -4,13 +4,18 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-pub(super) use sys::device_memory::DeviceMemory as Access;
+use sys::device_memory::DeviceMemory;
 
 use super::Device;
 use super::pci_ranges::address;
 use crate::at;
 use crate::protocol::{CHANNEL_SLOT, PAUSE_SLOT};
 
+/// Access to registers.
+pub(super) type Access = DeviceMemory;
+
+/// A device has one function here.
+const FUNCTION: u8 = 0;
 const DEVICES: &str = "/sys/bus/pci/devices";
 
 pub(super) fn channel() -> io::Result<Device> {
@@ -28,7 +33,7 @@ pub(super) fn exit() -> io::Result<Device> {
 
 /// The first register of the device in a slot of the only bus.
 fn in_slot(slot: u8) -> io::Result<Device> {
-    let folder = Path::new(DEVICES).join(format!("0000:00:{slot:02x}.0"));
+    let folder = Path::new(DEVICES).join(format!("0000:00:{slot:02x}.{FUNCTION}"));
     let step = |name: &str| at(folder.join(name).display().to_string());
     let error = |why: String| io::Error::other(why);
     let ranges = fs::read_to_string(folder.join("resource")).map_err(step("resource"));
