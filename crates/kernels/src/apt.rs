@@ -1,6 +1,6 @@
 //! Debian's archives through apt, without installing anything.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -58,6 +58,9 @@ impl Archive {
         let config = dir.join("apt.conf");
         fs::write(&config, configuration(name, &dir)).map_err(KernelError::io(&config))?;
         let archive = Self { config: Some(config), architecture: Some(name.to_owned()) };
+        // Apt refuses when another process fetches the same index.
+        let lock = File::open(&dir).and_then(|folder| folder.lock().map(|()| folder));
+        let _lock = lock.map_err(KernelError::io(&dir))?;
         let fetched = dir.join("fetched");
         let age = fs::metadata(&fetched).and_then(|facts| facts.modified());
         if age.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < INDEX_KEPT_FOR)) {

@@ -242,8 +242,8 @@ fn unpacked() -> Option<String> {
     folders.sort_by_cached_key(|folder| (is_small(folder), folder.clone()));
     folders.iter().rev().find_map(|folder| {
         let (name, rest) = folder.file_name()?.to_str()?.split_once('_')?;
-        let (version, _) = rest.split_once('_')?;
-        Some(format!("deb:{name}={version}"))
+        let (version, architecture) = rest.split_once('_')?;
+        (architecture != "arm64").then(|| format!("deb:{name}={version}"))
     })
 }
 
