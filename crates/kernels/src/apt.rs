@@ -10,7 +10,9 @@ use crate::package::deb::{field, kernel_parts};
 
 const NEAR_COUNT: usize = 4;
 /// The folder of indexes for other architectures, and how long one is good for.
-const INDEX_DIR: &str = ".apt";
+pub(crate) const INDEX_DIR: &str = ".apt";
+/// The folder of an index's lists.
+pub(crate) const LISTS: &str = "lists";
 const INDEX_KEPT_FOR: Duration = Duration::from_secs(86_400);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +53,7 @@ impl Archive {
     pub(crate) fn of(architecture: Option<&str>, cache_dir: &Path) -> Result<Self, KernelError> {
         let Some(name) = architecture else { return Ok(Self::default()) };
         let dir = cache_dir.join(INDEX_DIR).join(name);
-        for part in ["lists/partial", "archives/partial"] {
+        for part in [&format!("{LISTS}/partial"), "archives/partial"] {
             let dir = dir.join(part);
             fs::create_dir_all(&dir).map_err(KernelError::io(&dir))?;
         }
@@ -175,7 +177,7 @@ fn configuration(architecture: &str, dir: &Path) -> String {
     let dir = dir.display();
     format!(
         "APT::Architecture \"{architecture}\";\nAPT::Architectures {{ \"{architecture}\"; }};\n\
-         Dir::State::lists \"{dir}/lists\";\nDir::State::status \"/dev/null\";\n\
+         Dir::State::lists \"{dir}/{LISTS}\";\nDir::State::status \"/dev/null\";\n\
          Dir::Cache::archives \"{dir}/archives\";\nDir::Cache::pkgcache \"\";\n\
          Dir::Cache::srcpkgcache \"\";\n"
     )

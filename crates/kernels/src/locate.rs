@@ -160,13 +160,15 @@ impl Origin {
             Some(version) => format!("{name}_{version}_"),
             None => format!("{name}_"),
         };
-        let names = Names::of(&cache.folder);
-        let asked = format!("{start}{}", architecture.unwrap_or_default());
-        let led_to = || names.find(&asked).filter(|key| cache.find(key).is_some());
-        if let Some(key) = newest(cache, &start, architecture).or_else(led_to) {
+        if let Some(key) = newest(cache, &start, architecture) {
             return Ok(Self { key, file: None, to_fetch, archive });
         }
         let archive = Archive::of(architecture, &cache.folder)?;
+        let names = Names::of(&cache.folder);
+        let asked = format!("{start}{}", architecture.unwrap_or_default());
+        if let Some(key) = names.find(&asked).filter(|key| cache.find(key).is_some()) {
+            return Ok(Self { key, file: None, to_fetch, archive });
+        }
         let to_fetch = archive.resolve(name, version)?;
         let image = to_fetch.iter().find(|package| package.name.contains("-image-"));
         let key = image.or(to_fetch.first()).map(AptPackage::key).unwrap_or_default();

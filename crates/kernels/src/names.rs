@@ -5,6 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::apt::{INDEX_DIR, LISTS};
+
 /// Next to the kernels; an entry is called after apt's state and the name.
 const FOLDER: &str = ".names";
 /// What apt's answers depend on: its index, its configuration, installed packages.
@@ -25,7 +27,8 @@ pub(crate) struct Names {
 
 impl Names {
     pub(crate) fn of(cache_dir: &Path) -> Self {
-        Self { folder: cache_dir.join(FOLDER), apt_state: short_hash(apt_state().as_bytes()) }
+        let state = apt_state(cache_dir);
+        Self { folder: cache_dir.join(FOLDER), apt_state: short_hash(state.as_bytes()) }
     }
 
     /// What [`Self::remember`] was given for the name, if apt would say the same today.
@@ -48,11 +51,13 @@ impl Names {
     }
 }
 
-fn apt_state() -> String {
-    let mut paths: Vec<PathBuf> = APT_FOLDERS.iter().map(PathBuf::from).collect();
-    for folder in APT_FOLDERS {
-        paths.extend(fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()));
-    }
+/// Names, sizes and times of apt's files: those of this machine, and the indexes of other
+/// architectures.
+fn apt_state(cache_dir: &Path) -> String {
+    let mut folders: Vec<PathBuf> = APT_FOLDERS.iter().map(PathBuf::from).collect();
+    folders.extend(in_folder(&cache_dir.join(INDEX_DIR)).map(|index| index.join(LISTS)));
+    let mut paths: Vec<PathBuf> = folders.iter().flat_map(|folder| in_folder(folder)).collect();
+    paths.extend(folders);
     paths.push(DPKG_STATUS.into());
     paths.sort();
     let facts = paths.iter().filter_map(|path| {
@@ -61,6 +66,10 @@ fn apt_state() -> String {
         Some(format!("{} {size} {time}.{part:09}\n", path.display()))
     });
     facts.collect()
+}
+
+fn in_folder(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
 pub(crate) fn short_hash(bytes: &[u8]) -> String {
@@ -83,5 +92,8 @@ mod tests {
         assert_eq!(later.find("linux-image-a"), None);
         later.remember("linux-image-b", "linux-image-7_1_amd64");
         assert_eq!(fs::read_dir(&names.folder).unwrap().count(), 1, "old answers are forgotten");
+        let before = Names::of(dir.path()).apt_state;
+        fs::create_dir_all(dir.path().join(INDEX_DIR).join("arm64").join(LISTS)).unwrap();
+        assert_ne!(Names::of(dir.path()).apt_state, before, "an index of another architecture");
     }
 }
