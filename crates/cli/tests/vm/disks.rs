@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use model::EndStatus;
 use serde_json::Value;
 
 use crate::busy::Busy;
@@ -32,9 +33,12 @@ fn same_bytes(lab: &Lab, settings: &str, arguments: &str, load: &str) -> model::
     second.finish(settings, arguments).expect(0, &[]);
     drop(busy);
     let (first, second) = (first.files(), second.files());
+    assert_eq!(first.len(), 3, "{settings}: noload is the reference");
     assert!(first == second, "{settings}: {}", difference(&first, &second));
     let (_, bytes) = first.iter().find(|(name, _)| name.contains(load)).unwrap();
-    model::Run::parse(bytes).unwrap()
+    let run = model::Run::parse(bytes).unwrap();
+    assert!(matches!(run.status(), EndStatus::Complete | EndStatus::Timeout), "{settings}");
+    run
 }
 
 fn facts(run: &model::Run) -> &BTreeMap<String, String> {
@@ -83,8 +87,8 @@ fn a_cloud_disk_is_fast_until_its_credits_are_used_up() {
 fn cells_on_a_disk_with_credits_and_on_compressed_memory_are_the_same_bytes() {
     const NAME: &str = "cells_on_a_disk_with_credits_and_on_compressed_memory_are_the_same_bytes";
     let Some(lab) = Lab::new(NAME) else { return };
-    // Few credits, so that they are used up.
-    for settings in ["disk.model=cloud,disk.burst_credits=200", "disk.model=zram"] {
+    // Few credits, so that they are used up; and memory for what does not compress.
+    for settings in ["disk.model=cloud,disk.burst_credits=200", "disk.model=zram,kernel_mem=44M"] {
         let run = same_bytes(&lab, settings, ARGUMENTS, "2ctx-mem");
         assert!(swapped_pages(&run) > 0, "{settings}: nothing was swapped out");
     }

@@ -151,7 +151,7 @@ impl Lab {
 
     /// A test with this kernel; `None`, which is noted, where it is unavailable.
     pub(crate) fn with_kernel(kernel: &str, test: &str) -> Option<Self> {
-        Self::of(kernel).if_available(test, "its kernel cannot be had here")
+        Self::of(kernel).if_available(test, "its kernel is not available here")
     }
 
     fn if_available(self, test: &str, reason: &str) -> Option<Self> {

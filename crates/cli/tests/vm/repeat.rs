@@ -4,7 +4,7 @@ use crate::busy::Busy;
 use crate::lab::Lab;
 
 /// A load that reaches the scheduler, the swap area and the disk.
-const ARGUMENTS: &str = "--load 2ctx-mem --seeds 1..2 --warmup 1s --timeout 3s";
+const ARGUMENTS: &str = "--load 2ctx-mem --seeds 1..2 --warmup 1s --timeout 10s";
 
 /// The run files of this run in the cache's machine.
 fn files(lab: &Lab, arguments: &str) -> Vec<(String, Vec<u8>)> {
