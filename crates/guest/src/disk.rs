@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use keep::swap_file;
-use model::{DiskDriver, MachineDisk, MachineSpec};
+use model::{DiskDriver, MachineDisk, MachineSpec, swap_end_bytes};
 use sys::block_device::add_partition;
 use sys::device_mapper::{Delay, DeviceNumber, Segment, create};
 use sys::swap::swap_on;
@@ -73,10 +73,7 @@ fn layout(
     swap_bytes: u64,
     has_files: bool,
 ) -> Result<(Option<Range<u64>>, Range<u64>), String> {
-    let swap_end = swap_bytes
-        .checked_next_multiple_of(ALIGNMENT_BYTES)
-        .and_then(|swap_bytes| swap_bytes.checked_add(ALIGNMENT_BYTES))
-        .unwrap_or(u64::MAX);
+    let swap_end = swap_end_bytes(swap_bytes);
     let disk_end = disk_bytes - disk_bytes % ALIGNMENT_BYTES;
     let files_bytes = if has_files { LEAST_FILE_SYSTEM_BYTES } else { 0 };
     let least_bytes = swap_end.saturating_add(files_bytes);

@@ -35,6 +35,7 @@ pub const TOOLS_DIR: &str = "/tools";
 pub const TOOL_LOADER: &str = ".loader";
 /// The folder of the programs' libraries.
 pub const TOOL_LIBRARIES: &str = "lib";
+
 /// Where the overlay is in the root of a guest that moves into another root.
 pub const OVERLAY_DIR: &str = "/overlay";
 

@@ -37,7 +37,10 @@ pub use machine::{
     Accel, Architecture, CpuModel, MachineSpec, MmuSpec, RootPlace, RootSpec, SandboxSpec,
     Schedule, VmSpec,
 };
-pub use machine_disks::{DiskModule, MachineDisk, SecondDisk, SecondHolds};
+pub use machine_disks::{
+    DiskModule, LARGEST_NULL_BLK_BYTES, MachineDisk, SecondDisk, SecondHolds, structure_bytes,
+    swap_end_bytes,
+};
 pub use manifest::{
     MANIFEST_SCHEMA, Manifest, ManifestAb, ManifestFactor, ManifestRun, ManifestSweep,
 };

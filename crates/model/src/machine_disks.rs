@@ -6,8 +6,8 @@ use crate::disk::{DiskDriver, DiskSpec, Service};
 
 /// What `null_blk` needs for its index of pages, as a part of the disk: 26 bytes a page.
 const INDEX_PART: u64 = 128;
-/// The largest request of `null_blk`: the kernel's `BLK_DEF_MAX_SECTORS`.
-const LARGEST_NULL_BLK_BYTES: u64 = 1280 << 10;
+/// The largest request of `null_blk` in bytes: the kernel's `BLK_DEF_MAX_SECTORS`.
+pub const LARGEST_NULL_BLK_BYTES: u64 = 1280 << 10;
 /// The kernel has a `struct page` of 64 bytes for each page of memory, and page tables (8 bytes for
 /// each page).
 const STRUCT_PAGE_PART: u64 = 64;
@@ -97,6 +97,11 @@ impl<'a> MachineDisk<'a> {
             .collect()
     }
 
+    /// Whether there may be a file system on it: the first disk has that of a root, if there is one.
+    pub fn may_have_file_system(&self) -> bool {
+        self.number == 1 || self.has_files
+    }
+
     /// What it does with requests, as long as it has credits if it needs any.
     pub fn service(&self) -> Service {
         let service = self.spec.service();
@@ -119,13 +124,20 @@ impl<'a> MachineDisk<'a> {
         };
         let additional_bytes = match self.number {
             1 => index_bytes,
-            _ => {
-                let structures = size_bytes / STRUCT_PAGE_PART + size_bytes / PAGE_TABLE_PART;
-                (index_bytes + structures).next_multiple_of(MIB)
-            }
+            _ => (index_bytes + structure_bytes(size_bytes)).next_multiple_of(MIB),
         };
         size_bytes.saturating_add(additional_bytes)
     }
+}
+
+/// What the kernel needs to manage so many bytes of memory, in bytes.
+pub fn structure_bytes(memory_bytes: u64) -> u64 {
+    memory_bytes / STRUCT_PAGE_PART + memory_bytes / PAGE_TABLE_PART
+}
+
+/// Where the swap area of a disk ends, in bytes: the first MiB stays free, and it takes whole MiB.
+pub fn swap_end_bytes(swap_bytes: u64) -> u64 {
+    swap_bytes.checked_next_multiple_of(MIB).unwrap_or(u64::MAX).saturating_add(MIB)
 }
 
 /// `scsi_debug` simulates at most one of two disks, since all of its disks have one delay. It can

@@ -1,7 +1,7 @@
 //! Settings of a disk.
 
 use model::units::{parse_duration_ns, parse_size_bytes};
-use model::{BurstSpec, DiskDriver, DiskModel, DiskSpec, FileSystem};
+use model::{BurstSpec, DiskDriver, DiskModel, DiskSpec, FileSystem, swap_end_bytes};
 
 /// The setting on which the others build.
 pub(crate) const MODEL: &str = "disk.model";
@@ -86,8 +86,7 @@ pub(crate) fn check(disk: &DiskSpec) -> Result<(), String> {
     disk.burst.map_or(Ok(()), |burst| check_burst(disk, burst))
 }
 
-/// Fails for a disk without room for swap and files. The first MiB stays free, and the swap area takes
-/// whole MiB.
+/// Fails for a disk without room for swap and files.
 pub(crate) fn check_size(disk: &DiskSpec, swap_bytes: u64) -> Result<(), String> {
     let name = disk.file_system.name();
     let least_files_bytes = match disk.file_system {
@@ -101,8 +100,7 @@ pub(crate) fn check_size(disk: &DiskSpec, swap_bytes: u64) -> Result<(), String>
         FileSystem::Xfs => SMALLEST_XFS_BYTES,
         FileSystem::Btrfs => SMALLEST_BTRFS_BYTES,
     };
-    let swap_bytes = swap_bytes.checked_next_multiple_of(MIB).unwrap_or(u64::MAX);
-    let least_bytes = swap_bytes.saturating_add(MIB + least_files_bytes);
+    let least_bytes = swap_end_bytes(swap_bytes).saturating_add(least_files_bytes);
     if disk.size_bytes >= least_bytes {
         return Ok(());
     }

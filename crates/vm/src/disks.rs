@@ -4,6 +4,7 @@
 use kernels::Kernel;
 use model::{
     DiskDriver, DiskModel, DiskModule, DiskSpec, MachineDisk, MachineSpec, SecondDisk, SecondHolds,
+    swap_end_bytes,
 };
 
 use crate::disk;
@@ -95,7 +96,7 @@ fn check_swap_disk(machine: &MachineSpec, disk: &DiskSpec) -> Result<(), String>
     if disk.file_system.maker().is_some() {
         return Err(format!("disk2.fs: a disk of swap has no file system; {next}"));
     }
-    let least_bytes = swap_disk_bytes(machine.swap_bytes);
+    let least_bytes = swap_end_bytes(machine.swap_bytes);
     if disk.size_bytes > 0 && disk.size_bytes < least_bytes {
         let least_mib = least_bytes / MIB;
         return Err(format!(
@@ -108,15 +109,11 @@ fn check_swap_disk(machine: &MachineSpec, disk: &DiskSpec) -> Result<(), String>
 
 /// Gives a disk of swap the size that it needs, if it has none.
 pub(crate) fn complete(machine: &mut MachineSpec) {
-    let needed_bytes = swap_disk_bytes(machine.swap_bytes);
+    let needed_bytes = swap_end_bytes(machine.swap_bytes);
     let second = machine.disk2.as_mut().filter(|second| second.holds == SecondHolds::Swap);
     if let Some(second) = second.filter(|second| second.disk.size_bytes == 0) {
         second.disk.size_bytes = needed_bytes;
     }
-}
-
-fn swap_disk_bytes(swap_bytes: u64) -> u64 {
-    swap_bytes.checked_next_multiple_of(MIB).unwrap_or(u64::MAX).saturating_add(MIB)
 }
 
 /// Fails for what needs a root where there is none: a program that makes a file system, and a first
@@ -159,22 +156,20 @@ pub(crate) fn modules(machine: &MachineSpec) -> (Vec<&str>, Option<&str>) {
             DiskModule::NullBlk => needed.push(NULL_BLK),
         }
     }
-    // The first has the files of a root at least.
-    let file_systems = disks.iter().filter(|disk| disk.number == 1 || disk.has_files);
+    let file_systems = disks.iter().filter(|disk| disk.may_have_file_system());
     needed.extend(file_systems.map(|disk| disk.spec.file_system.name()));
     let has = |is: fn(&DiskSpec) -> bool| disks.iter().any(|disk| is(disk.spec));
     needed.extend(has(|disk| disk.driver() == DiskDriver::Credited).then_some("dm-mod"));
     needed.extend(has(DiskSpec::needs_mapper).then_some("dm-delay"));
     needed.extend(has(DiskSpec::has_zram).then_some("zram"));
-    let mut seen = Vec::new();
-    needed.retain(|name| {
-        !seen.contains(name) && {
-            seen.push(*name);
-            true
+    let mut once = Vec::new();
+    for name in needed {
+        if !once.contains(&name) {
+            once.push(name);
         }
-    });
+    }
     // Newer kernels have the compressors of zram in zram.
-    (needed, machine.disk.compressor.as_deref())
+    (once, machine.disk.compressor.as_deref())
 }
 
 #[cfg(test)]

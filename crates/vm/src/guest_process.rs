@@ -59,16 +59,15 @@ impl GuestProcess {
         start: Start,
         root: Option<&Path>,
     ) -> io::Result<Self> {
-        let of = setup;
-        let setup = memory_file("setup", &serde_json::to_vec(setup)?)?;
+        let setup_file = memory_file("setup", &serde_json::to_vec(setup)?)?;
         let cell = memory_file("cell", cell)?;
         let channel = memory_file("channel", &[])?;
         let printed = memory_file("console", &[])?;
         let errors = memory_file("errors", &[])?;
         let mut command = Command::new(&qemu.program);
         command.args(qemu.firmware.iter().flat_map(|folder| ["-L".as_ref(), folder.as_os_str()]));
-        command.args(machine_arguments(of, start, qemu.firmware.is_some()));
-        command.args(file_arguments(of, start, folder, [&setup, &cell, &channel]));
+        command.args(machine_arguments(setup, start, qemu.firmware.is_some()));
+        command.args(file_arguments(setup, start, folder, [&setup_file, &cell, &channel]));
         let mut boot_limit = BOOT_LIMIT;
         if let Some(archive) = root {
             boot_limit += Duration::from_secs(fs::metadata(archive)?.len() / UNPACKED_BYTES_PER_S);
@@ -87,7 +86,7 @@ impl GuestProcess {
         let mut child = KilledOnDrop(spawn_bound(&mut command)?);
         match Qmp::connect(&mut child.0) {
             Ok(qmp) => {
-                let (rest, _inputs) = (Vec::new(), [setup, cell]);
+                let (rest, _inputs) = (Vec::new(), [setup_file, cell]);
                 let console = printed;
                 Ok(Self { child, qmp, channel, rest, console, errors, boot_limit, _inputs })
             }

@@ -93,8 +93,8 @@ impl ElfFacts {
     }
 
     fn machine_name(&self) -> &'static str {
-        let mut all = Architecture::ALL.iter().map(|architecture| Platform::of(*architecture));
-        all.find(|platform| platform.elf == self.machine)
+        Platform::all()
+            .find(|platform| platform.elf == self.machine)
             .map_or("another architecture", Platform::name)
     }
 }

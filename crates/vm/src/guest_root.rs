@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use guest::{RootSetup, TOOL_LIBRARIES, TOOL_LOADER, TOOLS_DIR};
 use keep::Cache;
-use model::{Architecture, FileSystem, MachineSpec, RootPlace, RootSpec, VmSpec};
+use model::{Architecture, FileSystem, MachineSpec, RootPlace, RootSpec, VmSpec, structure_bytes};
 use roots::{Contents, Program, Root, RootError};
 
 use crate::initramfs::{DIRECTORY, EXECUTABLE, RootFile};
@@ -23,10 +23,6 @@ const SPARE_PART: u64 = 16;
 const INODE_EVERY_BYTES: u64 = 16 << 10;
 /// An inode and a name in the kernel's memory.
 const CACHED_ENTRY_BYTES: u64 = 1 << 10;
-/// The kernel has a `struct page` of 64 bytes for each page of memory, and page tables (8 bytes for
-/// each page).
-const STRUCT_PAGE_PART: u64 = 64;
-const PAGE_TABLE_PART: u64 = 512;
 const MIB: u64 = 1 << 20;
 
 pub(crate) struct GuestRoot {
@@ -60,7 +56,7 @@ impl GuestRoot {
     /// the libraries of the root. Fails when the root lacks it.
     pub(crate) fn tools(&self, machine: &MachineSpec) -> Result<Vec<RootFile>> {
         let mut files = BTreeMap::new();
-        for disk in machine.disks().iter().filter(|disk| disk.number == 1 || disk.has_files) {
+        for disk in machine.disks().iter().filter(|disk| disk.may_have_file_system()) {
             self.add_tool(disk.spec.file_system, &mut files)?;
         }
         if files.is_empty() {
@@ -121,9 +117,8 @@ impl GuestRoot {
         };
         let bytes = bytes.next_multiple_of(MIB);
         *grown = grown.saturating_add(bytes);
-        let structures = bytes / STRUCT_PAGE_PART + bytes / PAGE_TABLE_PART;
         let kernel_bytes = &mut machine.kernel_memory_bytes;
-        *kernel_bytes = kernel_bytes.saturating_add(structures.next_multiple_of(MIB));
+        *kernel_bytes = kernel_bytes.saturating_add(structure_bytes(bytes).next_multiple_of(MIB));
     }
 }
 

@@ -21,8 +21,7 @@ pub(crate) struct RootFile {
 }
 
 /// The archive, uncompressed to save guest time, with tools for the time before the guest is set up.
-/// For a guest that moves into another root, the extra
-/// files are in a folder of their own.
+/// For a guest that moves into another root, the extra files are in a folder of their own.
 pub(crate) fn archive(
     program: &[u8],
     modules: &[(String, Vec<u8>)],

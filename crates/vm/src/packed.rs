@@ -37,10 +37,8 @@ impl Vm {
     /// A machine booted on another host. Fails when QEMU or this program differs, or a file
     /// is missing; the content of files is not compared.
     pub fn unpack(packed: &PackedMachine, folder: &Path, options: &VmOptions) -> Result<Self> {
-        let qemu = {
-            let platform = Platform::of(packed.setup.architecture);
-            Qemu::find(platform, &packed.setup.machine, &options.cache)?
-        };
+        let platform = Platform::of(packed.setup.architecture);
+        let qemu = Qemu::find(platform, &packed.setup.machine, &options.cache)?;
         let fact = |name: &str| packed.facts.get(name).map_or("", String::as_str);
         let (kernel, initramfs) = (fact("vm_kernel_blake3"), fact("vm_initramfs_blake3"));
         let missing = FILES.iter().find(|name| !folder.join(name).is_file());

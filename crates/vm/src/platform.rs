@@ -91,10 +91,13 @@ impl Platform {
         }
     }
 
+    pub(crate) fn all() -> impl Iterator<Item = &'static Self> {
+        Architecture::ALL.iter().map(|architecture| Self::of(*architecture))
+    }
+
     /// Fails for a kernel of which no guest can be made.
     pub(crate) fn of_kernel(kernel: &Kernel) -> Result<&'static Self> {
-        let all = Architecture::ALL.iter().map(|architecture| Self::of(*architecture));
-        all.into_iter().find(|platform| platform.kernel == kernel.architecture).ok_or_else(|| {
+        Self::all().find(|platform| platform.kernel == kernel.architecture).ok_or_else(|| {
             let (path, architecture) = (kernel.image_path.display(), &kernel.architecture);
             VmError::Unavailable(format!(
                 "{path} is a kernel for {architecture}; guests are of x86-64 or arm64"

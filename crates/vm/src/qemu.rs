@@ -31,6 +31,7 @@ pub(crate) const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
 /// This program, also the guest's.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
 const DEV_KVM: &str = "/dev/kvm";
+
 /// A QEMU on this host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qemu {
@@ -45,9 +46,8 @@ pub struct Qemu {
 impl Qemu {
     /// Fails where no QEMU is at hand, whatever the kernel.
     pub(crate) fn check_any(cache: &Cache) -> Result<()> {
-        let mut all = Architecture::ALL.iter().map(|architecture| Platform::of(*architecture));
         let is_any = Self::engines(cache).next().is_some()
-            || all.any(|platform| in_path(platform.emulator).is_some());
+            || Platform::all().any(|platform| in_path(platform.emulator).is_some());
         if is_any { Ok(()) } else { Err(not_installed(Platform::of(Architecture::default()))) }
     }
 

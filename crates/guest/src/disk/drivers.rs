@@ -7,7 +7,9 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use model::{DiskDriver, DiskModel, DiskModule, MachineDisk, MachineSpec, Service};
+use model::{
+    DiskDriver, DiskModel, DiskModule, LARGEST_NULL_BLK_BYTES, MachineDisk, MachineSpec, Service,
+};
 use rustix::fs::OFlags;
 use rustix::mount::{MountFlags, mount};
 
@@ -22,8 +24,7 @@ pub(super) const SCSI_DISK: &str = "sd";
 const CONFIGFS: &str = "/sys/kernel/config";
 /// Where the names of disks begin; newer kernels take them from the folders, older ones count.
 const NULL_BLK: &str = "nullb";
-/// The largest request of `null_blk`: the kernel's `BLK_DEF_MAX_SECTORS`.
-const LARGEST_REQUEST_SECTORS: u32 = 2560;
+const SECTOR_BYTES: u64 = 512;
 const SMALLEST_REQUEST_KB: u64 = 4;
 const WRITTEN_BYTES: usize = 1 << 20;
 
@@ -145,7 +146,7 @@ fn allow_large_requests(folder: &Path) -> Result<(), String> {
             path.display()
         ));
     }
-    write(&path, LARGEST_REQUEST_SECTORS)
+    write(&path, LARGEST_NULL_BLK_BYTES / SECTOR_BYTES)
 }
 
 /// Allocates all pages of a disk that allocates them as they are written: later they might not be

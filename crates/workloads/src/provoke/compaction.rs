@@ -48,13 +48,13 @@ fn work(worker: &Worker<'_>) -> Endless {
     let small = Mapping::small_pages(small_bytes).map_err(at("map memory"))?;
     let mut random = worker.random();
     let hole_bytes = HOLE_PAGES * page_bytes();
-    let pairs = small_bytes / (2 * hole_bytes);
+    let pair_count = small_bytes / (2 * hole_bytes);
     let mut free = |pair: usize| {
-        let hole = if has_holes { 2 * pair + random.random_range(0..2) } else { pairs + pair };
+        let hole = if has_holes { 2 * pair + random.random_range(0..2) } else { pair_count + pair };
         small.give_back(hole * hole_bytes..(hole + 1) * hole_bytes)
     };
     let pages: Vec<usize> = (0..small_bytes).step_by(page_bytes()).collect();
-    let pairs: Vec<usize> = (0..pairs).collect();
+    let pairs: Vec<usize> = (0..pair_count).collect();
     loop {
         for step in pages.chunks(STEP_PAGES) {
             counted(worker, 1, || small.write_each(step.iter().copied(), 1));
