@@ -15,6 +15,7 @@
         .set SIZE, 10           # when the TLB shrinks, as accessed bits show
         .set WORK, 11           # how long it takes until all CPUs have executed a loop
         .set CLOCK, 12          # CPUs that compare their clocks, under a lock
+        .set KEEP, 13           # thousands of blocks of code, then a reset
 
         .set ROM, 0xf0000
         .set TRAMPOLINE, 0x8000 # where the other CPUs start
@@ -48,6 +49,8 @@ start:
         jmp     dead
         .elseif TEST == WALK || TEST == SIZE
         jmp     paging
+        .elseif TEST == KEEP
+        jmp     keep
         .endif
 
         # Start the others: INIT, then where they start.
@@ -352,6 +355,21 @@ paging:
         mov     eax, ebp
         call    print
         jmp     exit
+
+        .if     TEST == KEEP
+keep:
+        xor     eax, eax
+        .rept   3000            # the constant is part of the code
+        add     eax, DELAY + 0x1000
+        jmp     1f
+1:      rol     eax
+        .endr
+        call    print
+        mov     dx, 0xcf9
+        mov     al, 6
+        out     dx, al
+        hlt
+        .endif
 
 print:                          # eax, in hexadecimal
         push    ecx

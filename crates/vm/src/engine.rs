@@ -51,6 +51,9 @@ pub const ENGINE_RELEASES: [EngineRelease; 2] = [
             "06-stop-together.patch",
             "07-schedule.patch",
             "09-parallel.patch",
+            "10-kept-code.10.0.patch",
+            "11-jump-cache.10.0.patch",
+            "13-output-lines.10.0.patch",
         ],
     },
     EngineRelease {
@@ -67,6 +70,9 @@ pub const ENGINE_RELEASES: [EngineRelease; 2] = [
             "07-schedule.patch",
             "08-cxl-stub.10.2.patch",
             "09-parallel.patch",
+            "10-kept-code.10.2.patch",
+            "11-jump-cache.10.2.patch",
+            "13-output-lines.10.2.patch",
         ],
     },
 ];

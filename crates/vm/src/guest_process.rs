@@ -38,6 +38,7 @@ pub(crate) struct GuestProcess {
     console: File,
     errors: File,
     boot_limit: Duration,
+    is_engine: bool,
     // QEMU opens them by their path in this process.
     _inputs: [File; 2],
 }
@@ -56,7 +57,7 @@ impl GuestProcess {
         setup: &Setup,
         cell: &[u8],
         folder: &Path,
-        start: Start,
+        start: Start<'_>,
         root: Option<&Path>,
     ) -> io::Result<Self> {
         let setup_file = memory_file("setup", &serde_json::to_vec(setup)?)?;
@@ -87,8 +88,18 @@ impl GuestProcess {
         match Qmp::connect(&mut child.0) {
             Ok(qmp) => {
                 let (rest, _inputs) = (Vec::new(), [setup_file, cell]);
-                let console = printed;
-                Ok(Self { child, qmp, channel, rest, console, errors, boot_limit, _inputs })
+                let (console, is_engine) = (printed, qemu.firmware.is_some());
+                Ok(Self {
+                    child,
+                    qmp,
+                    channel,
+                    rest,
+                    console,
+                    errors,
+                    boot_limit,
+                    is_engine,
+                    _inputs,
+                })
             }
             Err(error) => {
                 let _ = signal(child.0.id(), signals::KILL);
@@ -150,7 +161,9 @@ impl GuestProcess {
     }
 
     pub(crate) fn restore(&mut self, devices: &File) -> io::Result<()> {
-        let uri = format!("exec:cat {}", path_of(devices));
+        // Before QEMU 8.2 a file is read by another program.
+        let reader = if self.is_engine { "file:" } else { "exec:cat " };
+        let uri = format!("{reader}{}", path_of(devices));
         self.migrate("migrate-incoming", &uri, "restore the guest")?;
         // The guest may end before QEMU answers.
         self.qmp.send("cont", json!({}))
@@ -180,6 +193,18 @@ impl GuestProcess {
 
     pub(crate) fn died(&mut self, how: &str) -> VmError {
         VmError::Boot(self.examine(how).0)
+    }
+
+    /// Whether QEMU ends by itself in this time.
+    pub(crate) fn ends_within(&mut self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            match self.qmp.event(TICK) {
+                Ok(Event::Other) => {}
+                event => return matches!(event, Ok(Event::Ended)),
+            }
+        }
+        false
     }
 
     /// Ends QEMU; returns how it ended, and the kernel's death with its log (without the time).

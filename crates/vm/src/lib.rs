@@ -17,6 +17,7 @@ mod guest_process;
 mod guest_program;
 mod guest_root;
 mod initramfs;
+mod kept_code;
 mod machine;
 mod named;
 mod overlay;
@@ -59,13 +60,16 @@ pub use verify::{Difference, first_difference};
 
 use guest_process::{GuestProcess, Message};
 use guest_root::GuestRoot;
+use kept_code::KeptCode;
 use named::RunRenamer;
 use qemu::{Start, machine_arguments};
 use qmp::Event;
 
 /// Bumped when cells change although their inputs do not.
 const CELL_VERSION: &str = "thrashlab cell 2";
-const TICK: Duration = Duration::from_millis(20);
+const TICK: Duration = Duration::from_millis(5);
+/// For what QEMU has to do after the end of a guest.
+const LAST_WORK: Duration = Duration::from_secs(2);
 
 /// Whether the user wants to stop; polled.
 pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
@@ -241,12 +245,20 @@ impl Vm {
         let setup = &self.machine.setup;
         let schedule =
             (setup.machine.schedule == Schedule::Seed).then(|| spec.seed.wrapping_add(1).max(1));
-        let mut guest = snapshot::restore(&self.folder, &self.qemu, setup, &cell, schedule)?;
+        // Without it, in a cache that cannot be written, guests are slower.
+        let code = self.qemu.firmware.as_ref().and_then(|_| KeptCode::open(&self.folder).ok());
+        let mut guest =
+            snapshot::restore(&self.folder, &self.qemu, setup, &cell, schedule, code.as_ref())?;
         let mut keep = |bytes: &[u8], line: Option<&Line>| {
             kept.extend_from_slice(bytes);
             name.line(bytes, line, sink)
         };
         let outcome = listen(&mut guest, self.options.silence, stop, &mut keep)?;
+        let is_complete = outcome.status == EndStatus::Complete;
+        if let Some(code) = code.filter(|_| is_complete && guest.ends_within(LAST_WORK)) {
+            // Lost where the cache cannot be written.
+            let _ = code.keep();
+        }
         if reuse && Cells::is_certain(outcome.status) {
             let cells = &cache.cells;
             cells.keep(&key, &kept).map_err(VmError::cache(&cells.folder))?;
@@ -262,7 +274,7 @@ fn machine_key(
     initramfs_hash: &str,
 ) -> Result<String> {
     let is_engine = qemu.firmware.is_some();
-    let arguments = [Start::Boot { terminal: None }, Start::Restore { schedule: None }]
+    let arguments = [Start::Boot { terminal: None }, Start::Restore { schedule: None, code: None }]
         .map(|start| machine_arguments(setup, start, is_engine).join("\0"));
     Ok(key_of(&[
         CELL_VERSION.as_bytes(),

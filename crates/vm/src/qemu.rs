@@ -14,13 +14,14 @@ use crate::platform::{Platform, find_kernel};
 use crate::{Result, VmError};
 
 #[derive(Clone, Copy)]
-pub(crate) enum Start {
+pub(crate) enum Start<'a> {
     /// Boots, with its memory in the file. With a terminal, an interactive user has the console at
     /// this socket, and when idle, guest time follows the wall clock.
     Boot { terminal: Option<RawFd> },
     /// Waits to be restored; its memory is a private copy of the file. With a seed, virtual CPUs
-    /// take turns at times that it decides.
-    Restore { schedule: Option<u64> },
+    /// take turns at times that it decides. `code` is where the engine keeps translated code, as
+    /// the end of its option `-accel tcg`.
+    Restore { schedule: Option<u64>, code: Option<&'a str> },
 }
 
 pub(crate) const KERNEL: &str = "kernel";
@@ -121,14 +122,14 @@ fn not_installed(platform: &Platform) -> VmError {
 /// Without the engine, cells run in QEMU's record mode, with the record discarded: it makes main
 /// loop and virtual CPU exclude each other, so the clock is exact (`docs/vm.md`). A booting machine
 /// cannot: QEMU does not save while recording.
-pub(crate) fn machine_arguments(setup: &Setup, start: Start, is_engine: bool) -> Vec<String> {
+pub(crate) fn machine_arguments(setup: &Setup, start: Start<'_>, is_engine: bool) -> Vec<String> {
     let (machine, platform) = (&setup.machine, Platform::of(setup.architecture));
     let exact = || format!("sleep=off,exact=on{}", time_options(machine));
     let mode = match start {
         Start::Boot { terminal: Some(_) } => "sleep=on".to_owned(),
         Start::Boot { terminal: None } if !is_engine => "sleep=off".to_owned(),
         Start::Restore { .. } if !is_engine => "sleep=off,rr=record,rrfile=/dev/null".to_owned(),
-        Start::Restore { schedule: Some(seed) } => format!("{},schedule={seed}", exact()),
+        Start::Restore { schedule: Some(seed), .. } => format!("{},schedule={seed}", exact()),
         _ => exact(),
     };
     let processor = match machine.accel {
@@ -137,11 +138,18 @@ pub(crate) fn machine_arguments(setup: &Setup, start: Start, is_engine: bool) ->
             // A full translation cache depends on the host, as does the device for other systems'
             // task priorities (`engine/README.md`).
             let (cache, devices) = match is_engine {
-                true => (",tb-size=1024", " -global apic-common.vapic=off"),
-                false => ("", ""),
+                true => {
+                    let devices = "apic-common.vapic=off -global isa-debugcon.lines=on";
+                    (",tb-size=1024", format!(" -global {devices}"))
+                }
+                false => ("", String::new()),
+            };
+            let code = match start {
+                Start::Restore { code: Some(code), .. } => code,
+                _ => "",
             };
             format!(
-                "-accel tcg{cache} -icount shift={shift},{mode} -cpu {}{devices}",
+                "-accel tcg{cache}{code} -icount shift={shift},{mode} -cpu {}{devices}",
                 platform.processor
             )
         }
@@ -243,7 +251,7 @@ pub(crate) fn path_of(file: &File) -> String {
 /// The arguments with paths on this host. QEMU wants commas doubled.
 pub(crate) fn file_arguments(
     of: &Setup,
-    start: Start,
+    start: Start<'_>,
     folder: &Path,
     [setup, cell, channel]: [&File; 3],
 ) -> Vec<String> {
@@ -293,8 +301,11 @@ mod tests {
     #[test]
     fn the_arguments_of_a_machine_are_these() {
         let machine = crate::machine::load("p2-350").unwrap().machine;
-        let arguments =
-            machine_arguments(&setup(&machine), Start::Restore { schedule: None }, false);
+        let arguments = machine_arguments(
+            &setup(&machine),
+            Start::Restore { schedule: None, code: None },
+            false,
+        );
         let memory = format!("{}B", ram_bytes(&setup(&machine)));
         let expected = [
             "-accel",
@@ -341,7 +352,7 @@ mod tests {
         let (architecture, program_bytes) = (Architecture::Aarch64, Some((3 << 20) - 1));
         let setup = Setup { architecture, program_bytes, ..setup(&machine) };
         assert_eq!(ram_bytes(&setup), machine.ram_bytes() + (3 << 20));
-        let start = Start::Restore { schedule: None };
+        let start = Start::Restore { schedule: None, code: None };
         let arguments = machine_arguments(&setup, start, false).join(" ");
         for expected in [
             "shift=3,sleep=off,rr=record,rrfile=/dev/null -cpu cortex-a72 ",
@@ -357,7 +368,7 @@ mod tests {
     fn the_engine_needs_no_record_and_may_have_several_cpus() {
         let mut machine = crate::machine::load("micro").unwrap().machine;
         machine.cpus = Some(4);
-        let seeded = Start::Restore { schedule: Some(7) };
+        let seeded = Start::Restore { schedule: Some(7), code: None };
         let arguments = machine_arguments(&setup(&machine), seeded, true).join(" ");
         assert!(arguments.contains("shift=3,sleep=off,exact=on,schedule=7 "), "{arguments}");
         assert!(arguments.contains(" -smp 4 "), "{arguments}");
@@ -370,7 +381,7 @@ mod tests {
     fn nodes_divide_cpus_and_the_memory_file() {
         let mut machine = crate::machine::load("micro").unwrap().machine;
         (machine.cpus, machine.nodes) = (Some(4), Some(2));
-        let start = Start::Restore { schedule: None };
+        let start = Start::Restore { schedule: None, code: None };
         let arguments = machine_arguments(&setup(&machine), start, true).join(" ");
         let half_bytes = ram_bytes(&setup(&machine)) / 2;
         assert_eq!(half_bytes % (1 << 20), 0);
@@ -398,8 +409,12 @@ mod tests {
     fn virtual_cpus_in_parallel_have_a_quantum() {
         let options = |settings: &str| {
             let machine = crate::machine::parse_request(settings).unwrap().machine;
-            machine_arguments(&setup(&machine), Start::Restore { schedule: Some(7) }, true)
-                .join(" ")
+            machine_arguments(
+                &setup(&machine),
+                Start::Restore { schedule: Some(7), code: None },
+                true,
+            )
+            .join(" ")
         };
         for (settings, icount) in [
             ("cpus=2", "exact=on,schedule=7 "),
@@ -426,8 +441,12 @@ mod tests {
         assert!(deterministic.contains("-icount shift=3,sleep=off"), "{deterministic}");
         assert!(deterministic.contains("quiet mitigations=off rdinit=/thrashlab -- __guest"));
         machine.accel = Accel::Kvm;
-        let fast =
-            machine_arguments(&setup(&machine), Start::Restore { schedule: None }, false).join(" ");
+        let fast = machine_arguments(
+            &setup(&machine),
+            Start::Restore { schedule: None, code: None },
+            false,
+        )
+        .join(" ");
         assert!(fast.contains("-accel kvm") && !fast.contains("icount"), "{fast}");
     }
 }

@@ -1,4 +1,7 @@
-//! The engine: guests with several virtual CPUs.
+//! The engine: guests with several virtual CPUs, and its translated code.
+
+use std::fs;
+use std::os::unix::fs::symlink;
 
 use crate::busy::Busy;
 use crate::lab::Lab;
@@ -46,6 +49,30 @@ fn guests_with_several_cpus_give_equal_bytes() {
         let online = format!("\"cpus_online\":\"{cpus}\"");
         assert!(alone.iter().all(|(_, run)| String::from_utf8_lossy(run).contains(&online)));
     }
+}
+
+#[test]
+fn translated_code_is_kept_and_changes_nothing() {
+    let Some(engine) = Lab::with_engine("translated_code_is_kept_and_changes_nothing") else {
+        return;
+    };
+    let lab = engine.with_own_cache();
+    symlink(engine.kept("engines"), lab.kept("engines")).unwrap();
+    let run = || files(&lab.sibling(), "", &format!("{EVERY_LOAD} --load smallwrite"));
+    let translated = run();
+    let [machine] = &lab.entries("snapshots")[..] else { panic!("{:?}", lab.entries("snapshots")) };
+    let kept = machine.join("code");
+    let mut code = fs::read(&kept).unwrap();
+    assert!(code.len() > 1 << 20, "{}", code.len());
+    let from_kept = run();
+    assert!(translated == from_kept, "{}", difference(&translated, &from_kept));
+    let middle = code.len() / 2;
+    code[middle] ^= 1;
+    fs::write(&kept, &code).unwrap();
+    let from_damaged = run();
+    assert!(translated == from_damaged, "{}", difference(&translated, &from_damaged));
+    // What was damaged is replaced.
+    assert!(fs::read(&kept).unwrap() != code);
 }
 
 #[test]
