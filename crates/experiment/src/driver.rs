@@ -89,8 +89,8 @@ pub struct Driver<'a> {
     /// The user's stop request.
     pub waiter: &'a Waiter,
     pub(crate) on_event: &'a mut Listener<'a>,
-    /// Notes on the host so far: a search sets up its stage again for each batch.
-    host_notes: BTreeSet<String>,
+    /// Notes on machines so far: a search sets them up again for each batch.
+    machine_notes: BTreeSet<String>,
 }
 
 impl<'a> Driver<'a> {
@@ -100,7 +100,7 @@ impl<'a> Driver<'a> {
         waiter: &'a Waiter,
         on_event: &'a mut Listener<'a>,
     ) -> Self {
-        Self { options, waiter, on_event, host_notes: BTreeSet::new() }
+        Self { options, waiter, on_event, machine_notes: BTreeSet::new() }
     }
 
     /// Reports a note to the user.
@@ -108,11 +108,11 @@ impl<'a> Driver<'a> {
         (self.on_event)(&Event::Note { text });
     }
 
-    /// Reports a note about this host, once.
-    pub(crate) fn note_of_host(&mut self, text: String) {
-        if !self.host_notes.contains(&text) {
+    /// Reports a note about a machine, once.
+    pub(crate) fn note_of_machine(&mut self, text: String) {
+        if !self.machine_notes.contains(&text) {
             self.note(&text);
-            self.host_notes.insert(text);
+            self.machine_notes.insert(text);
         }
     }
 
