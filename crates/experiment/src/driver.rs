@@ -25,7 +25,8 @@ pub struct DriverOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
 
-    /// With vm: a guest that writes nothing for this long, on the wall clock, counts as stuck
+    /// With vm: a guest that writes nothing for this long, on the wall clock, counts as stuck; a
+    /// boot may take a third of it, and 5 min at least
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_duration_ns)]
     pub wall_limit: u64,
 
