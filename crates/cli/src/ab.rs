@@ -34,7 +34,7 @@ Examples:
                         the delays of a probe with and without a load
   thrashlab ab command './old' './new' -n old -n new --prepare 'rm -f out'
                         with names, and what undoes each repetition
-  thrashlab ab command './old' './new' --print-plan
+  thrashlab ab command './old' './new' --dry-run
                         the plan, for `thrashlab experiment`
 
 Blocks of one run of each, in random order, until the verdict is certain:
@@ -64,9 +64,9 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "WHAT", value_parser = fail_on)]
     fail_on: Option<FailOn>,
 
-    /// Print the plan (TOML) and run nothing
+    /// Print the plan as it is understood and run nothing
     #[arg(long)]
-    print_plan: bool,
+    dry_run: bool,
 
     /// Folder for the run files; what it has is not run again [default: one of its name in the
     /// user's data directory, a new one if it is over]
@@ -91,7 +91,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     let of_command = args.command.settings(typed.is_timed())?;
     let typed = typed.with_options(args.command.names(), of_command);
     let mut ab = Ab::new(&typed, margin, args.alpha, args.output.as_deref()).map_err(failure)?;
-    if args.print_plan {
+    if args.dry_run {
         return print(ab.plan_text());
     }
     ab.open().map_err(failure)?;

@@ -35,7 +35,8 @@ pub(crate) struct CellsArgs {
     #[arg(long, value_name = "DIR", default_value = "machines")]
     machines: PathBuf,
 
-    /// A guest that writes nothing for this long, on the wall clock, counts as stuck
+    /// A guest that writes nothing for this long, on the wall clock, counts as stuck; a
+    /// boot may take a third of it, and 5 min at least
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_duration_ns)]
     wall_limit: u64,
 

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 
 /// The verb that an option belongs to, its old name, and the new one.
-const RENAMED: [(&str, &str, &str); 6] = [
+const RENAMED: [(&str, &str, &str); 7] = [
+    ("ab", "--print-plan", "--dry-run"),
     ("experiment", "--print-plan", "--dry-run"),
     ("sweep", "--print-plan", "--dry-run"),
     ("import", "--from", "--input-format"),
@@ -73,6 +74,11 @@ mod tests {
     fn old_names_are_replaced_in_their_verb_and_before_the_double_dash() {
         for (line, new, warnings) in [
             ("thrashlab sweep touch --print-plan", "thrashlab sweep touch --dry-run", 1),
+            (
+                "thrashlab ab thp always never --print-plan",
+                "thrashlab ab thp always never --dry-run",
+                1,
+            ),
             (
                 "thrashlab --color never trace stat --from=din t",
                 "thrashlab --color never trace stat --input-format=din t",

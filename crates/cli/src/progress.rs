@@ -106,10 +106,11 @@ impl Progress {
                     (&self.screen, self.quiet, self.segments.get(*index))
                 {
                     let pieces = match segment.points {
-                        0 => String::new(),
-                        points => format!("{points} "),
+                        0 => segment.unit.to_owned(),
+                        // Units are plurals.
+                        points => counted(points as usize, segment.unit.trim_end_matches('s')),
                     };
-                    complain(&format!("{}{pieces}{}", self.place(*index), segment.unit));
+                    complain(&format!("{}{pieces}", self.place(*index)));
                 }
             }
             Event::Line { index, line } => {

@@ -25,7 +25,8 @@ pub struct DriverOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: Option<u16>,
 
-    /// With vm: a guest that writes nothing for this long, on the wall clock, counts as stuck
+    /// With vm: a guest that writes nothing for this long, on the wall clock, counts as stuck; a
+    /// boot may take a third of it, and 5 min at least
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_duration_ns)]
     pub wall_limit: u64,
 
@@ -89,8 +90,8 @@ pub struct Driver<'a> {
     /// The user's stop request.
     pub waiter: &'a Waiter,
     pub(crate) on_event: &'a mut Listener<'a>,
-    /// Notes on the host so far: a search sets up its stage again for each batch.
-    host_notes: BTreeSet<String>,
+    /// Notes on machines so far: a search sets them up again for each batch.
+    machine_notes: BTreeSet<String>,
 }
 
 impl<'a> Driver<'a> {
@@ -100,7 +101,7 @@ impl<'a> Driver<'a> {
         waiter: &'a Waiter,
         on_event: &'a mut Listener<'a>,
     ) -> Self {
-        Self { options, waiter, on_event, host_notes: BTreeSet::new() }
+        Self { options, waiter, on_event, machine_notes: BTreeSet::new() }
     }
 
     /// Reports a note to the user.
@@ -108,11 +109,11 @@ impl<'a> Driver<'a> {
         (self.on_event)(&Event::Note { text });
     }
 
-    /// Reports a note about this host, once.
-    pub(crate) fn note_of_host(&mut self, text: String) {
-        if !self.host_notes.contains(&text) {
+    /// Reports a note about a machine, once.
+    pub(crate) fn note_of_machine(&mut self, text: String) {
+        if !self.machine_notes.contains(&text) {
             self.note(&text);
-            self.host_notes.insert(text);
+            self.machine_notes.insert(text);
         }
     }
 

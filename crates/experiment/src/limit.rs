@@ -8,11 +8,18 @@ use subject::Machine;
 
 use crate::error::{ExperimentError, Result};
 use crate::job::first_metric;
-use crate::subject_arg::{is_here, is_live_group};
+use crate::plan::CellPlan;
+use crate::profile::TimingChanges;
+use crate::subject_arg::{SubjectArg, is_here, is_live_group, split};
 use crate::sweep::{SearchArgs, Sweep, TypedSweep, parse_sweep};
 use crate::typed::{self, Setting, part};
 
 const MEMORY: &str = "sandbox.memory";
+const SANDBOX: &str = "sandbox.";
+/// The kind of subject that is a machine of its own.
+const GUEST: &str = "vm";
+/// The names of a sandbox's memory.
+const MEMORIES: [&str; 2] = [MEMORY, "sandbox.mem"];
 /// Limits of a group that is there already: the one that only slows it down, and the one at which the kernel kills.
 const LIVE_HIGH: &str = "subject.high";
 const LIVE_MAX: &str = "subject.max";
@@ -20,8 +27,10 @@ const LIVE_MAX: &str = "subject.max";
 const USUAL_MOST: f64 = 10.0;
 const LIVE_MOST: f64 = 2.0;
 const JUST_ABOVE: f64 = 1.001;
-/// The lowest limits that a sandbox can have.
+/// The lowest limits that are tried of a sandbox.
 const LEAST_MEMORY: &str = "16M";
+/// In a guest the program of thrashlab itself is not in the sandbox.
+const LEAST_MEMORY_OF_GUEST: &str = "4M";
 const LEAST_CPUS: &str = "0.05";
 const LEAST_PROCESSES: &str = "8";
 /// A number of processes that counts as no limit.
@@ -42,8 +51,8 @@ pub struct LimitArgs {
     #[arg(long, value_name = "PARAM")]
     over: Option<String>,
 
-    /// The levels, such as 2G..16M: from no limit down to the lowest one that may be tried [default: from this machine's memory
-    /// down to 16M; of CPUs to 0.05; of processes from 4096 to 8]
+    /// The levels, such as 2G..16M: from no limit down to the lowest one that may be tried [default: from the machine's memory
+    /// down to 16M, in a guest to 4M; of CPUs to 0.05; of processes from 4096 to 8]
     #[arg(long, value_name = "FIRST..LAST")]
     range: Option<String>,
 
@@ -73,9 +82,8 @@ pub struct LimitArgs {
 /// The search for a limit of the work that `base` describes, as a sweep. Fails when there is no
 /// usual range, or something cannot be set.
 pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Result<Sweep> {
-    let machine = Machine::read().map_err(ExperimentError::NotMeasured)?;
     let LimitArgs { price, resolution, budget, response, .. } = args.clone();
-    let is_elsewhere = subject_of(&base).is_some_and(|subject| !is_here(subject));
+    let room = Room::of_subject(&base);
     let is_live = names_live_group(&base);
     let usual = if is_live { LIVE_HIGH } else { MEMORY };
     let over = args.over.clone().unwrap_or_else(|| usual.to_owned());
@@ -92,14 +100,16 @@ pub fn limit(args: &LimitArgs, base: Vec<Setting>, output: Option<&Path>) -> Res
     }
     let range = match &args.range {
         Some(range) => range.clone(),
-        None => usual_range(&over, &machine, is_elsewhere, args.floor.as_deref())
+        None => usual_range(&over, room.clone(), args.floor.as_deref())
             .map_err(ExperimentError::WrongUse)?,
     };
     let response = response.or_else(|| first_metric(&base));
     let mut all = Vec::new();
     // A sandbox has little memory by default, which would be a second limit.
-    if over.starts_with("sandbox.") && over != MEMORY && !is_elsewhere {
-        all.push((MEMORY.to_owned(), ample_memory(&machine)));
+    if over.starts_with(SANDBOX) && !MEMORIES.contains(&over.as_str()) && !names_memory(&base) {
+        // Of a subject that cannot be, the plan reports why.
+        let memory = room.ok().flatten().map(|room| room.memory);
+        all.extend(memory.map(|memory| (MEMORY.to_owned(), memory)));
     }
     all.extend(base);
     let search = SearchArgs {
@@ -128,33 +138,122 @@ pub fn names_live_group(base: &[Setting]) -> bool {
     subject_of(base).is_some_and(is_live_group)
 }
 
+/// Whether the memory of the sandbox is set, also as a setting of the subject.
+fn names_memory(base: &[Setting]) -> bool {
+    let settings = subject_of(base).and_then(|text| split(text).ok());
+    let of_subject = settings.is_some_and(|(_, kind, settings)| {
+        let wanted = if kind == GUEST { "sandbox.mem" } else { "mem" };
+        settings.iter().any(|(name, _)| name == wanted)
+    });
+    of_subject || base.iter().any(|(name, _)| MEMORIES.contains(&name.as_str()))
+}
+
+/// What a subject has when nothing limits it, and the least memory that is tried.
+#[derive(Clone, Debug)]
+struct Room {
+    memory: String,
+    /// More than there is: a live group keeps what it has.
+    above_memory: String,
+    least_memory: &'static str,
+    cpus: u32,
+}
+
+impl Room {
+    /// That of this machine or of a guest; `None` = unknown. Fails when a setting of the guest is
+    /// wrong, or the facts of this machine cannot be read.
+    fn of_subject(base: &[Setting]) -> Result<Option<Self>, String> {
+        match subject_of(base) {
+            Some(subject) if subject.split(':').next() == Some(GUEST) => Self::of_guest(base),
+            Some(subject) if !is_here(subject) => Ok(None),
+            _ => Machine::read().map(|machine| Some(Self::of_host(&machine))),
+        }
+    }
+
+    fn of_host(machine: &Machine) -> Self {
+        let bytes = machine.memory_bytes.max(1);
+        Self {
+            // The largest power of two that this machine has: the same whatever else runs.
+            memory: exact_size(1 << bytes.ilog2()),
+            above_memory: exact_size(bytes.next_power_of_two()),
+            least_memory: LEAST_MEMORY,
+            cpus: machine.cpus,
+        }
+    }
+
+    fn of_guest(base: &[Setting]) -> Result<Option<Self>, String> {
+        // Other limits of a sandbox need its memory, and this is not yet among the settings.
+        let memory = (MEMORY.to_owned(), LEAST_MEMORY.to_owned());
+        let settings: Vec<Setting> = std::iter::once(memory).chain(base.iter().cloned()).collect();
+        let cell = CellPlan::typed(None, TimingChanges::default(), &settings)?;
+        let Some(SubjectArg::Vm(request)) = cell.subject else { return Ok(None) };
+        let memory = exact_size(request.machine.memory_bytes);
+        Ok(Some(Self {
+            above_memory: memory.clone(),
+            memory,
+            least_memory: LEAST_MEMORY_OF_GUEST,
+            cpus: request.machine.cpu_count().into(),
+        }))
+    }
+}
+
 /// The range of a limit if none is stated.
 fn usual_range(
     over: &str,
-    machine: &Machine,
-    is_elsewhere: bool,
+    room: Result<Option<Room>, String>,
     floor: Option<&str>,
 ) -> Result<String, String> {
-    let (first, last) = match over {
-        _ if is_elsewhere => (None, ""),
-        MEMORY | "sandbox.mem" | "sandbox.high" => (Some(ample_memory(machine)), LEAST_MEMORY),
-        // More than there is: a live group keeps what it has.
-        LIVE_HIGH | LIVE_MAX => {
-            (Some(exact_size(machine.memory_bytes.next_power_of_two())), LEAST_MEMORY)
+    let (example, range) = match over {
+        _ if MEMORIES.contains(&over) || over == "sandbox.high" => {
+            ("4G..16M", room?.map(|room| (room.memory, room.least_memory)))
         }
-        "sandbox.cpus" => (Some(machine.cpus.to_string()), LEAST_CPUS),
-        "sandbox.pids" => (Some(AMPLE_PROCESSES.to_owned()), LEAST_PROCESSES),
-        _ => (None, ""),
+        LIVE_HIGH | LIVE_MAX => {
+            ("4G..16M", room?.map(|room| (room.above_memory, room.least_memory)))
+        }
+        "sandbox.cpus" => ("4..0.05", room?.map(|room| (room.cpus.to_string(), LEAST_CPUS))),
+        "sandbox.pids" => ("4096..8", room?.map(|_| (AMPLE_PROCESSES.to_owned(), LEAST_PROCESSES))),
+        _ => ("4G..16M", None),
     };
-    let first = first.ok_or_else(|| {
+    let (first, last) = range.ok_or_else(|| {
         format!(
-            "{over} has no usual range here: state it, from no limit downwards: --range 4G..16M"
+            "{over} has no usual range here: state it, from no limit downwards: --range {example}"
         )
     })?;
     Ok(format!("{first}..{}", floor.unwrap_or(last)))
 }
 
-/// The largest power of two that this machine has: the same whatever else runs.
-fn ample_memory(machine: &Machine) -> String {
-    exact_size(1 << machine.memory_bytes.max(1).ilog2())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range_of(over: &str, base: &[(&str, &str)]) -> Result<String, String> {
+        let base: Vec<Setting> =
+            base.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        usual_range(over, Room::of_subject(&base), None)
+    }
+
+    #[test]
+    fn a_guest_has_the_usual_ranges_of_its_machine() {
+        let micro = ("subject", "vm:machine=micro,cpus=2");
+        assert_eq!(range_of(MEMORY, &[micro]), Ok("48M..4M".to_owned()));
+        assert_eq!(range_of("sandbox.high", &[micro]), Ok("48M..4M".to_owned()));
+        assert_eq!(range_of(MEMORY, &[micro, ("memory", "64M")]), Ok("64M..4M".to_owned()));
+        assert_eq!(range_of("sandbox.cpus", &[micro]), Ok("2..0.05".to_owned()));
+        assert_eq!(range_of("sandbox.pids", &[micro]), Ok("4096..8".to_owned()));
+        // A limit that needs the memory of the sandbox, which is not set yet.
+        assert_eq!(range_of(MEMORY, &[micro, ("sandbox.cpus", "1")]), Ok("48M..4M".to_owned()));
+        let why = range_of(MEMORY, &[("subject", "vm:machine=nano")]).unwrap_err();
+        assert!(why.contains("no machine is named \"nano\""), "{why}");
+        let why = range_of("sandbox.cpus", &[("subject", "ssh://box")]).unwrap_err();
+        assert!(why.contains("--range 4..0.05"), "{why}");
+    }
+
+    #[test]
+    fn memory_that_the_subject_names_is_kept() {
+        let named = |subject: &str| names_memory(&[("subject".to_owned(), subject.to_owned())]);
+        assert!(named("vm:machine=micro,sandbox.mem=32M") && named("sandbox:mem=1G"));
+        assert!(
+            !named("vm:machine=micro,mem=64M") && !named("sandbox") && !named("sandbox:cpus=1")
+        );
+        assert!(names_memory(&[("sandbox.memory".to_owned(), "1G".to_owned())]));
+    }
 }

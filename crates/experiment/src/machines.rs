@@ -92,7 +92,7 @@ impl Machines {
             None => {
                 let options = driver.options.stage(cell.swap_bytes);
                 let stage = Stage::set(options, driver.waiter)?;
-                stage.notes().into_iter().for_each(|note| driver.note_of_host(note));
+                stage.notes().into_iter().for_each(|note| driver.note_of_machine(note));
                 self.stage.insert((cell.swap_bytes, stage))
             }
         };
@@ -160,10 +160,11 @@ impl Machines {
         if let Some(index) = self.guests.iter().position(|(other, _)| other == spec) {
             return Ok(index);
         }
-        note.iter().for_each(|note| driver.note(note));
+        note.into_iter().for_each(|note| driver.note_of_machine(note));
         let overlay = spec.overlay.as_ref().map_or_else(String::new, |path| format!(", {path}"));
         let root = spec.root.as_ref().map_or_else(String::new, |root| format!(", {}", root.name));
-        driver.note(&format!("{} with {}{overlay}{root}", spec.machine.name, spec.kernel));
+        driver
+            .note_of_machine(format!("{} with {}{overlay}{root}", spec.machine.name, spec.kernel));
         let Driver { options, waiter, on_event, .. } = driver;
         let stop = || waiter.stop_requested();
         let say = &mut |text: &str| on_event(&Event::Note { text });

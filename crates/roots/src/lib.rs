@@ -23,6 +23,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use keep::{Scratch, Shelf, key_of};
+use model::Architecture;
 
 pub use archive::Contents;
 pub use error::RootError;
@@ -67,16 +68,18 @@ pub fn check(name: &str) -> Result<(), String> {
     }
 }
 
-/// Finds or builds the archive of a root in this folder of the cache. `say` gets the steps that take
+/// Finds or builds the archive of a root in this folder of the cache. Of an image for several
+/// architectures it is that for this one; a suite is always for x86-64. `say` gets the steps that take
 /// long, `stop` is polled. Fails when there is no such root, it is damaged, or a tool is missing.
 pub fn prepare(
     name: &str,
+    architecture: Architecture,
     cache: &Path,
     say: &mut dyn FnMut(&str),
     stop: &dyn Fn() -> bool,
 ) -> Result<Root, RootError> {
     let source = Source::find(name)?;
-    let key = source.key()?;
+    let key = source.key(architecture)?;
     let shelf = Shelf::at(cache.to_owned(), SHELF_HEAD);
     if let Some(folder) = shelf.find(&key)
         && let Some(root) = kept(&folder)
@@ -93,7 +96,8 @@ pub fn prepare(
         let mut building = Building { tree: &mut tree, spool: &mut spool, stop };
         // What the user stops fails in many places.
         let interrupted = |error| if stop() { RootError::Interrupted } else { error };
-        let environment = source.read(name, &scratch, &mut building).map_err(interrupted)?;
+        let environment =
+            source.read(name, architecture, &scratch, &mut building).map_err(interrupted)?;
         let spool = spool.finish().map_err(RootError::cache(&spool_path))?;
         fs::remove_file(&spool_path).map_err(RootError::cache(&spool_path))?;
         let file = File::create_new(&archive).map_err(RootError::cache(&archive))?;
@@ -151,7 +155,7 @@ impl Source {
     }
 
     /// The hash of all that shows whether it is still the same.
-    fn key(&self) -> Result<String, RootError> {
+    fn key(&self, architecture: Architecture) -> Result<String, RootError> {
         let of_file = |path: &Path| {
             let facts = fs::metadata(path).map_err(RootError::io(path))?;
             let changed = (facts.ctime(), facts.ctime_nsec(), facts.mtime(), facts.mtime_nsec());
@@ -165,7 +169,12 @@ impl Source {
             Self::Image(Image::Tar { path, .. }) => ("image", of_file(path)?),
             Self::Tar(path) => ("tar", of_file(path)?),
         };
-        Ok(key_of(&[SHELF_HEAD.as_bytes(), kind.as_bytes(), &facts]))
+        let mut parts = vec![SHELF_HEAD.as_bytes(), kind.as_bytes(), &facts];
+        // Roots of x86-64 are kept under the names that they had before there were others.
+        if matches!(self, Self::Image(_)) && architecture != Architecture::X86_64 {
+            parts.push(architecture_of_images(architecture).as_bytes());
+        }
+        Ok(key_of(&parts))
     }
 
     /// What takes long, as it is printed.
@@ -182,16 +191,27 @@ impl Source {
     fn read(
         &self,
         name: &str,
+        architecture: Architecture,
         scratch: &Scratch,
         building: &mut Building<'_>,
     ) -> Result<Vec<(String, String)>, RootError> {
         match self {
             Self::Debian(debian) => debian.read(name, scratch, building)?,
             Self::Folder(path) => folder::read(path, building)?,
-            Self::Image(image) => return image.read(building),
+            Self::Image(image) => {
+                return image.read(architecture_of_images(architecture), building);
+            }
             Self::Tar(path) => read_tar(path, building)?,
         }
         Ok(Vec::new())
+    }
+}
+
+/// An architecture as images name it.
+fn architecture_of_images(architecture: Architecture) -> &'static str {
+    match architecture {
+        Architecture::X86_64 => "amd64",
+        Architecture::Aarch64 => "arm64",
     }
 }
 

@@ -17,8 +17,8 @@ use crate::spool::{MOST_BYTES, Part};
 const LAYOUT: &str = "oci-layout";
 const INDEX: &str = "index.json";
 const SAVED: &str = "manifest.json";
-/// The platform that guests have.
-const PLATFORM: (&str, &str) = ("linux", "amd64");
+/// The system that guests have.
+const SYSTEM: &str = "linux";
 const MOST_JSON_BYTES: u64 = 16 << 20;
 /// Indexes within indexes.
 const MOST_INDEXES: usize = 4;
@@ -176,14 +176,16 @@ impl Image {
         serde_json::from_slice(&self.json(name, sha256)?).map_err(|why| format!("{name}: {why}"))
     }
 
-    /// Applies all layers; returns the variables that the image sets.
+    /// Applies all layers of the image for an architecture, as images name it; returns the variables
+    /// that it sets.
     pub(crate) fn read(
         &self,
+        architecture: &str,
         building: &mut Building<'_>,
     ) -> Result<Vec<(String, String)>, RootError> {
-        self.layers()
+        self.layers(architecture)
             .and_then(|(config, layers)| {
-                check_platform(&config)?;
+                check_platform(&config, architecture)?;
                 let environment = environment(config)?;
                 for layer in &layers {
                     building.tree.next_layer();
@@ -194,9 +196,9 @@ impl Image {
             .map_err(|why| RootError::unfit(self.path().display(), why))
     }
 
-    fn layers(&self) -> Result<(Config, Vec<Layer>), String> {
+    fn layers(&self, architecture: &str) -> Result<(Config, Vec<Layer>), String> {
         if self.has(INDEX) && self.has(LAYOUT) {
-            return self.oci_layers();
+            return self.oci_layers(architecture);
         }
         let images: Vec<SavedImage> = self.parsed(SAVED, None)?;
         let [image] = &images[..] else {
@@ -222,12 +224,12 @@ impl Image {
         Ok((config, layers))
     }
 
-    fn oci_layers(&self) -> Result<(Config, Vec<Layer>), String> {
+    fn oci_layers(&self, architecture: &str) -> Result<(Config, Vec<Layer>), String> {
         let mut name = INDEX.to_owned();
         let mut sha256 = None;
         for _ in 0..MOST_INDEXES {
             let index: Index = self.parsed(&name, sha256.as_deref())?;
-            let chosen = chosen(&name, &index.manifests)?;
+            let chosen = chosen(&name, &index.manifests, architecture)?;
             let digest = sha256_of(&chosen.digest)?.to_owned();
             name = blob(&digest);
             sha256 = Some(digest);
@@ -273,38 +275,39 @@ impl Image {
 }
 
 /// The manifest for the guest's platform.
-fn chosen<'a>(name: &str, manifests: &'a [Descriptor]) -> Result<&'a Descriptor, String> {
+fn chosen<'a>(
+    name: &str,
+    manifests: &'a [Descriptor],
+    architecture: &str,
+) -> Result<&'a Descriptor, String> {
     if let [only] = manifests {
         return Ok(only);
     }
     let fits = |found: &&Descriptor| {
-        let is = |platform: &Platform| {
-            (platform.os.as_str(), platform.architecture.as_str()) == PLATFORM
-        };
+        let is = |found: &Platform| found.os == SYSTEM && found.architecture == architecture;
         found.platform.as_ref().is_some_and(is)
     };
     let mut fitting = manifests.iter().filter(fits);
+    let platform = format!("{SYSTEM}/{architecture}");
     match (fitting.next(), fitting.next()) {
         (Some(only), None) => Ok(only),
         (Some(_), Some(_)) => {
-            Err(format!("{name} names several images for linux/amd64; copy one of them alone"))
+            Err(format!("{name} names several images for {platform}; copy one of them alone"))
         }
-        _ => Err(format!("{name} names {} images, none of them for linux/amd64", manifests.len())),
+        _ => Err(format!("{name} names {} images, none of them for {platform}", manifests.len())),
     }
 }
 
 /// Refuses an image for another platform; what an old image does not say is not checked.
-fn check_platform(Config { os, architecture, .. }: &Config) -> Result<(), String> {
+fn check_platform(config: &Config, wanted: &str) -> Result<(), String> {
+    let Config { os, architecture, .. } = config;
     let fits = |found: &str, needed: &str| found.is_empty() || found == needed;
-    match fits(os, PLATFORM.0) && fits(architecture, PLATFORM.1) {
+    match fits(os, SYSTEM) && fits(architecture, wanted) {
         true => Ok(()),
-        false => {
-            let (needed_os, needed) = PLATFORM;
-            Err(format!(
-                "the image is for {os}/{architecture}, guests are {needed_os}/{needed}; fetch it with \
-                 --platform {needed_os}/{needed}"
-            ))
-        }
+        false => Err(format!(
+            "the image is for {os}/{architecture}, and the guest is {SYSTEM}/{wanted}; fetch it with \
+             --platform {SYSTEM}/{wanted}, or name a kernel for {architecture}"
+        )),
     }
 }
 

@@ -10,8 +10,16 @@ use sha2::{Digest, Sha256};
 use crate::layer::tests::tar_of;
 use crate::{Root, RootError, prepare};
 
+use model::Architecture;
+
+const PC: Architecture = Architecture::X86_64;
+
 fn root(name: &Path, cache: &Path) -> Result<Root, RootError> {
-    prepare(&name.display().to_string(), cache, &mut |_| {}, &|| false)
+    root_for(PC, name, cache)
+}
+
+fn root_for(architecture: Architecture, name: &Path, cache: &Path) -> Result<Root, RootError> {
+    prepare(&name.display().to_string(), architecture, cache, &mut |_| {}, &|| false)
 }
 
 /// Paths, and content or the target of a link after `->`.
@@ -44,6 +52,15 @@ fn put(layout: &Path, bytes: &[u8]) -> String {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join(hex(bytes)), bytes).unwrap();
     format!("sha256:{}", hex(bytes))
+}
+
+/// Adds an image of one layer for an architecture; returns the digest of its manifest.
+fn put_image(layout: &Path, architecture: &str) -> String {
+    let layer = put(layout, &tar_of(&[("architecture", architecture)]));
+    let config = put(layout, format!(r#"{{"architecture":"{architecture}"}}"#).as_bytes());
+    let manifest =
+        format!(r#"{{"config":{{"digest":"{config}"}},"layers":[{{"digest":"{layer}"}}]}}"#);
+    put(layout, manifest.as_bytes())
 }
 
 /// A layout of two layers, the upper one compressed.
@@ -100,6 +117,31 @@ fn a_layout_is_its_layers_with_its_variables() {
     let error = root(&layout, &cache).unwrap_err().to_string();
     assert!(error.contains("damaged") && error.contains(&upper), "{error}");
     assert!(fs::read_dir(&cache).unwrap().next().is_none(), "nothing unfinished stays");
+}
+
+#[test]
+fn of_an_image_for_several_architectures_a_guest_has_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let (layout, cache) = (folder.path().join("image"), folder.path().join("cache"));
+    let images = ["amd64", "arm64"].map(|architecture| {
+        let digest = put_image(&layout, architecture);
+        format!(
+            r#"{{"digest":"{digest}","platform":{{"os":"linux","architecture":"{architecture}"}}}}"#
+        )
+    });
+    fs::write(layout.join("oci-layout"), "{}").unwrap();
+    let index = |images: &[String]| format!(r#"{{"manifests":[{}]}}"#, images.join(","));
+    fs::write(layout.join("index.json"), index(&images)).unwrap();
+    let has = |architecture| listed(&root_for(architecture, &layout, &cache).unwrap());
+    // The second one is not taken from the cache of the first.
+    assert_eq!(has(PC), pairs(&[("architecture", "amd64")]));
+    assert_eq!(has(Architecture::Aarch64), pairs(&[("architecture", "arm64")]));
+
+    fs::write(layout.join("index.json"), index(&images[1..])).unwrap();
+    let error = root(&layout, &cache).unwrap_err().to_string();
+    for words in ["is for ", "/arm64", "the guest is linux/amd64", "a kernel for arm64"] {
+        assert!(error.contains(words), "{words:?} is not in {error}");
+    }
 }
 
 #[test]
@@ -200,7 +242,8 @@ fn a_folder_and_a_tar_file_are_the_same_root() {
     // What is kept is found again, until something changes.
     let mut said = Vec::new();
     let name = tree.display().to_string();
-    let mut again = || prepare(&name, &cache, &mut |text| said.push(text.to_owned()), &|| false);
+    let mut again =
+        || prepare(&name, PC, &cache, &mut |text| said.push(text.to_owned()), &|| false);
     assert_eq!(again().unwrap(), first);
     fs::write(tree.join("new"), "").unwrap();
     assert_ne!(again().unwrap().contents.blake3, first.contents.blake3);
@@ -226,6 +269,6 @@ fn what_is_no_root_is_named_with_the_next_step() {
         let error = root(&place(name), &cache).unwrap_err().to_string();
         assert!(error.contains(why) && error.contains(name), "{name}: {error}");
     }
-    let stopped = prepare(&place("text").display().to_string(), &cache, &mut |_| {}, &|| true);
+    let stopped = prepare(&place("text").display().to_string(), PC, &cache, &mut |_| {}, &|| true);
     assert!(matches!(stopped, Err(RootError::Interrupted)));
 }

@@ -12,7 +12,7 @@ use kernels::{Kernel, Missing};
 use model::{MachineSpec, Unavailable, VmSpec};
 use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::guest_process::{GuestProcess, Message};
+use crate::guest_process::{BootLimit, GuestProcess, Message};
 use crate::guest_program::GuestProgram;
 use crate::guest_root::{self, GuestRoot};
 use crate::initramfs::{RootFile, archive};
@@ -29,6 +29,7 @@ pub(crate) struct Parts {
     pub(crate) initramfs_hash: String,
     /// The archive of its root.
     root: Option<PathBuf>,
+    pub(crate) boot_limit: BootLimit,
 }
 
 impl Parts {
@@ -64,7 +65,8 @@ impl Parts {
             then,
         };
         let root = root.map(|root| root.archive.clone());
-        Ok(Self { qemu, setup, kernel, initramfs, initramfs_hash, root })
+        let boot_limit = BootLimit::FIXED;
+        Ok(Self { qemu, setup, kernel, initramfs, initramfs_hash, root, boot_limit })
     }
 
     /// Writes the boot files; `image` comes from [`Self::image`].
@@ -79,7 +81,12 @@ impl Parts {
         let memory = folder.join(MEMORY);
         reserve(&memory, ram_bytes(&self.setup)).map_err(VmError::cache(&memory))?;
         let (start, root) = (Start::Boot { terminal }, self.root.as_deref());
-        Ok(GuestProcess::start(&self.qemu, &self.setup, &[], folder, start, root)?)
+        let mut guest = GuestProcess::start(&self.qemu, &self.setup, &[], folder, start, root)?;
+        // Slow, busy hosts take long to unpack a root.
+        let archive_bytes =
+            root.map_or(Ok(0), |root| fs::metadata(root).map(|facts| facts.len()))?;
+        guest.boot_limit = self.boot_limit.with_root(archive_bytes);
+        Ok(guest)
     }
 
     /// The uncompressed kernel where QEMU can boot it, so that the guest need not unpack it.

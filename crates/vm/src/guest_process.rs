@@ -17,12 +17,35 @@ use crate::qemu::{Qemu, Start, file_arguments, machine_arguments, path_of};
 use crate::qmp::{Event, Qmp};
 use crate::{Result, Stop, TICK, VmError};
 
-const BOOT_LIMIT: Duration = Duration::from_secs(300);
-/// Additional time for a root: slow, busy hosts unpack so much in a second.
+/// Additional time for a root: slow hosts unpack so much in a second.
 const UNPACKED_BYTES_PER_S: u64 = 512 << 10;
 const MIGRATION: Duration = Duration::from_secs(120);
 /// Console lines kept after a crash: an oops with registers and call trace has about 60.
 const LOG_LINES: usize = 100;
+
+/// How long a guest may boot, on the wall clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BootLimit {
+    limit: Duration,
+    /// What an error adds to it.
+    hint: &'static str,
+}
+
+impl BootLimit {
+    /// Where the user cannot choose it.
+    pub(crate) const FIXED: Self = Self { limit: Duration::from_secs(300), hint: "" };
+
+    /// That of guests that may be silent for so long: a third of it, and at least the fixed one.
+    pub(crate) fn of_silence(silence: Duration) -> Self {
+        let limit = Self::FIXED.limit.max(silence / 3);
+        Self { limit, hint: ", or a third of --wall-limit if that is longer" }
+    }
+
+    pub(crate) fn with_root(self, archive_bytes: u64) -> Self {
+        let limit = self.limit + Duration::from_secs(archive_bytes / UNPACKED_BYTES_PER_S);
+        Self { limit, ..self }
+    }
+}
 
 pub(crate) enum Message {
     Run(Vec<u8>),
@@ -37,7 +60,7 @@ pub(crate) struct GuestProcess {
     rest: Vec<u8>,
     console: File,
     errors: File,
-    boot_limit: Duration,
+    boot_limit: BootLimit,
     is_engine: bool,
     // QEMU opens them by their path in this process.
     _inputs: [File; 2],
@@ -69,9 +92,7 @@ impl GuestProcess {
         command.args(qemu.firmware.iter().flat_map(|folder| ["-L".as_ref(), folder.as_os_str()]));
         command.args(machine_arguments(setup, start, qemu.firmware.is_some()));
         command.args(file_arguments(setup, start, folder, [&setup_file, &cell, &channel]));
-        let mut boot_limit = BOOT_LIMIT;
         if let Some(archive) = root {
-            boot_limit += Duration::from_secs(fs::metadata(archive)?.len() / UNPACKED_BYTES_PER_S);
             let archive = archive.display().to_string().replace(',', ",,");
             command.args(["-fw_cfg", &format!("name={ROOT_FILE},file={archive}")]);
         }
@@ -88,7 +109,8 @@ impl GuestProcess {
         match Qmp::connect(&mut child.0) {
             Ok(qmp) => {
                 let (rest, _inputs) = (Vec::new(), [setup_file, cell]);
-                let (console, is_engine) = (printed, qemu.firmware.is_some());
+                let is_engine = qemu.firmware.is_some();
+                let (console, boot_limit) = (printed, BootLimit::FIXED);
                 Ok(Self {
                     child,
                     qmp,
@@ -129,7 +151,8 @@ impl GuestProcess {
         stop: Stop<'_>,
         mut found: impl FnMut(Message) -> Option<T>,
     ) -> Result<T> {
-        let until = Instant::now() + self.boot_limit;
+        let BootLimit { limit, hint } = self.boot_limit;
+        let until = Instant::now() + limit;
         loop {
             let event = self.qmp.event(TICK)?;
             for said in self.messages()?.into_iter().chain([Message::Event(event)]) {
@@ -146,7 +169,7 @@ impl GuestProcess {
                 Event::Ended => format!("it ended before it could {step}"),
                 _ if stop() => return Err(VmError::Interrupted),
                 _ if Instant::now() > until => {
-                    format!("it did not {step} within {} s", self.boot_limit.as_secs())
+                    format!("it did not {step} within {} s{hint}", limit.as_secs())
                 }
                 _ => continue,
             };
@@ -253,6 +276,14 @@ fn text_of(file: &File) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_boot_may_take_a_third_of_what_a_guest_may_be_silent() {
+        let limit_s =
+            |silence_s| BootLimit::of_silence(Duration::from_secs(silence_s)).limit.as_secs();
+        assert_eq!([6, 900, 3600].map(limit_s), [300, 300, 1200]);
+        assert_eq!(BootLimit::FIXED.with_root(60 << 20).limit.as_secs(), 300 + 120);
+    }
 
     #[test]
     fn the_kernel_s_last_words_are_its_complaint_and_its_panic() {

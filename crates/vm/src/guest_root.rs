@@ -40,8 +40,9 @@ impl GuestRoot {
         say: &mut dyn FnMut(&str),
     ) -> Result<Option<Self>> {
         let (kernel, Some(spec)) = (&spec.kernel, &spec.root) else { return Ok(None) };
-        check(spec, kernel, cache)?;
-        let found = roots::prepare(&spec.name, &cache.roots(), say, &|| stop());
+        let architecture = Platform::of_kernel(&find_kernel(kernel, cache)?)?.architecture;
+        check(spec, architecture)?;
+        let found = roots::prepare(&spec.name, architecture, &cache.roots(), say, &|| stop());
         let Root { archive, contents } = found.map_err(|error| failure(error, &spec.name))?;
         Ok(Some(Self { spec: spec.clone(), contents, archive }))
     }
@@ -136,18 +137,14 @@ fn failure(error: RootError, name: &str) -> VmError {
 }
 
 /// Fails where its programs are certainly for another architecture than the kernel.
-fn check(root: &RootSpec, kernel: &str, cache: &Cache) -> Result<()> {
-    if roots::is_path(&root.name) {
+fn check(root: &RootSpec, architecture: Architecture) -> Result<()> {
+    if roots::is_path(&root.name) || architecture == Architecture::X86_64 {
         return Ok(());
     }
-    let platform = Platform::of_kernel(&find_kernel(kernel, cache)?)?;
-    if platform.architecture == Architecture::X86_64 {
-        return Ok(());
-    }
-    let (root, name) = (&root.name, platform.name());
+    let (root, name) = (&root.name, architecture.name());
     Err(VmError::Root(format!(
-        "root={root} has programs for x86-64, and the kernel is for {name}; name a folder or a tar \
-         file with programs for {name}"
+        "root={root} has programs for x86-64, and the kernel is for {name}; name a folder, a tar file \
+         or an image with programs for {name}"
     )))
 }
 

@@ -58,7 +58,7 @@ pub use roots::is_path as is_path_of_root;
 pub use shell::{Shell, ShellState};
 pub use verify::{Difference, first_difference};
 
-use guest_process::{GuestProcess, Message};
+use guest_process::{BootLimit, GuestProcess, Message};
 use guest_root::GuestRoot;
 use kept_code::KeptCode;
 use named::RunRenamer;
@@ -81,7 +81,8 @@ pub struct VmOptions {
     pub cache: Cache,
     /// Whether a finished cell is taken from the cache, and a new one kept there.
     pub reuse_cells: bool,
-    /// A guest that is silent for longer than this on the wall clock is taken for stuck.
+    /// A guest that is silent for longer than this on the wall clock is taken for stuck. A boot may
+    /// take a third of it, and 5 minutes at least.
     pub silence: Duration,
     /// What runs them; `None` is the engine, or without it the QEMU of the system.
     pub qemu: Option<Qemu>,
@@ -164,7 +165,8 @@ impl Vm {
         let cache = &options.cache;
         let root = GuestRoot::of(spec, cache, stop, say)?;
         let (qemu, root_files) = (options.qemu.as_ref(), root.as_ref());
-        let parts = boot::Parts::gather(qemu, spec, cache, &overlay, root_files, Then::Cell)?;
+        let mut parts = boot::Parts::gather(qemu, spec, cache, &overlay, root_files, Then::Cell)?;
+        parts.boot_limit = BootLimit::of_silence(options.silence);
         let (qemu, setup) = (&parts.qemu, &parts.setup);
         let key = machine_key(qemu, setup, &parts.kernel.image_hash, &parts.initramfs_hash)?;
         let folder = match snapshot::find(&cache.snapshots, &key) {

@@ -7,6 +7,8 @@ use super::{Curve, Moved, Priced};
 
 /// Beginnings of the reasons of runs that died for lack of memory.
 const OUT_OF_MEMORY: [&str; 2] = ["out of memory", "OOM"];
+/// Where swapped pages return so many times as often as file pages, room for files would not help.
+const MANY_TIMES: f64 = 10.0;
 
 /// A remedy, with the size that it needs in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -19,8 +21,9 @@ pub enum Remedy {
     },
     /// Anonymous memory is swapped out and read back: swap that is faster.
     FasterSwap {
-        /// The anonymous memory that the limit leaves no room for.
-        bytes: f64,
+        /// The anonymous memory that the limit leaves no room for; `None` where the limit is
+        /// larger than all of it, and the group's other memory takes the room.
+        bytes: Option<f64>,
     },
     /// It dies for lack of memory and nothing is swapped: swap.
     Swap {
@@ -47,12 +50,18 @@ pub(super) fn remedies(curve: &Curve, priced: &Priced, moved: Option<&Moved>) ->
     let lacking = |level: f64| size("anonymous_bytes").map(|bytes| bytes - level);
     let is_positive = |bytes: &f64| *bytes > 0.0;
     let mut remedies = Vec::new();
-    let is_of_files = rose(Cause::FileRefault) || rose(Cause::Reading) && !rose(Cause::Swap);
+    let rise = |counter: &str| moved.and_then(|moved| moved.rise(counter));
+    let refaults = rise("workingset_refault_anon").zip(rise("workingset_refault_file"));
+    let are_few = refaults.is_some_and(|(swapped, files)| swapped > MANY_TIMES * files);
+    let is_of_files =
+        rose(Cause::FileRefault) && !are_few || rose(Cause::Reading) && !rose(Cause::Swap);
     let files = size("file_bytes").filter(|bytes| is_of_files && is_positive(bytes));
     remedies.extend(files.map(|bytes| Remedy::HoldFiles { bytes }));
-    let swapped = priced.knee.and_then(|knee| lacking(knee.dear));
-    let swapped = swapped.filter(|bytes| rose(Cause::Swap) && is_positive(bytes));
-    remedies.extend(swapped.map(|bytes| Remedy::FasterSwap { bytes }));
+    let knee = priced.knee.filter(|_| rose(Cause::Swap));
+    remedies.extend(knee.map(|knee| {
+        let bytes = lacking(knee.dear).filter(is_positive);
+        Remedy::FasterSwap { bytes }
+    }));
     if rose(Cause::Quota) {
         remedies.push(Remedy::Quota);
     }

@@ -12,8 +12,8 @@ pub(crate) const SHORT: &str =
     "--load noload --probe wake --interval 300ms --points 2 --warmup 10s --no-report";
 /// What `make test-distro` sets.
 const LONG_TESTS: &str = "THRASHLAB_LONG_TESTS";
-/// Longest wait for something in the guest.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// Longest wait for something in the guest, which is emulated and may be next to other work.
+const PATIENCE: Duration = Duration::from_secs(900);
 
 /// A booted guest of one test.
 pub(crate) struct Guest {

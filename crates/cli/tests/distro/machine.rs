@@ -21,9 +21,10 @@ const MEMORY: &str = "1024M";
 /// Size of the swap area and of the disk with the program, in bytes.
 const SWAP_BYTES: u64 = 512 << 20;
 const PROGRAM_BYTES: u64 = 64 << 20;
-/// Longest time of a boot and of a script; both are minutes on a busy machine.
-const BOOT: Duration = Duration::from_secs(900);
-const SCRIPT: Duration = Duration::from_secs(600);
+/// Longest time of a boot and of a script. Both are minutes on a busy machine, where an emulated guest has
+/// a fraction of a CPU; only a guest that hangs makes use of them.
+const BOOT: Duration = Duration::from_secs(1800);
+const SCRIPT: Duration = Duration::from_secs(1800);
 /// Pause between two looks.
 const TICK: Duration = Duration::from_millis(20);
 

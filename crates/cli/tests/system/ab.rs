@@ -56,7 +56,7 @@ fn a_difference_is_certain_after_few_blocks_and_fails_in_ci() {
 fn a_fixed_number_of_blocks_has_one_look_and_a_plan_that_can_be_run() {
     let fixture = Fixture::new();
     let line = "session.cost 0.01 0.2 --blocks 2";
-    let plan = ab(&fixture, &format!("{line} --print-plan"));
+    let plan = ab(&fixture, &format!("{line} --dry-run"));
     plan.expect(0, &[]);
     assert!(
         plan.stdout.contains("blocks = 2") && plan.stdout.contains("session.cost"),

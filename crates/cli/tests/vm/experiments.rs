@@ -48,7 +48,7 @@ fn an_experiment_in_guests_is_repeated_to_the_byte_and_kept() {
     let Some(lab) = Lab::new(NAME) else { return };
     write_plan(&lab);
     let finished = experiment(&lab, &["--no-cache"]);
-    finished.expect(0, &["4 runs", "1 commands"]);
+    finished.expect(0, &["4 runs", "1 command"]);
     assert!(finished.stdout.contains("long"), "{}", finished.stdout);
     let first = runs(&lab);
     assert_eq!(first.len(), 4);

@@ -1,4 +1,4 @@
-//! A sweep in guests: its cliff is found, and twice the same to the byte.
+//! Sweeps and limits in guests: a cliff is found, and twice the same to the byte.
 
 use std::fs;
 
@@ -54,4 +54,31 @@ fn a_cliff_in_guests_is_found_twice_to_the_byte() {
         false => "pages are read from a disk",
     };
     assert!(conclusion.contains(expected), "{}", made["found"]["moved"]);
+}
+
+/// Which limit a file of 8 MiB needs, from all the memory of the machine downwards.
+fn limit(lab: &Lab) -> Finished {
+    let subject = format!("vm:{},kernel_mem=52M", lab.machine());
+    let arguments = "limit --job touch:8M --set touch.backing=file --set touch.pattern=uniform \
+                     --set touch.time=50ms --set touch.limit=2s --budget 6 --no-cache \
+                     --output output --json --subject";
+    let arguments: Vec<&str> = arguments.split_whitespace().chain([subject.as_str()]).collect();
+    lab.command(&arguments)
+}
+
+#[test]
+fn a_limit_in_guests_is_found_from_their_memory_downwards_twice_to_the_byte() {
+    const NAME: &str = "a_limit_in_guests_is_found_from_their_memory_downwards_twice_to_the_byte";
+    let Some(lab) = Lab::new(NAME) else { return };
+    let other = lab.sibling();
+    let (first, second) = (limit(&lab), limit(&other));
+    first.expect(0, &["after 1 measurement at 48M it costs no more"]);
+    assert_eq!(first.stdout, second.stdout, "the same limit, another answer");
+    assert!(runs(&lab) == runs(&other), "the same limit, other bytes");
+    let notes = first.stderr.lines().filter(|line| line.contains("micro with"));
+    assert_eq!(notes.count(), 1, "noted for each measurement: {}", first.stderr);
+    let found: Value = serde_json::from_str(&first.stdout).unwrap();
+    let knee = &found["found"]["priced"]["knee"];
+    let mib = |end: &str| knee[end].as_f64().unwrap() / 1_048_576.0;
+    assert!(mib("dear") < 8.5 && mib("cheap") > 7.9 && mib("cheap") < 10.5, "{knee}");
 }

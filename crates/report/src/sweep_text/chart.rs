@@ -7,7 +7,8 @@ use render::Block;
 
 use super::Amounts;
 
-const WIDTH: usize = 78;
+/// With the scale and its axis, a terminal of 80 columns.
+const WIDTH: usize = 69;
 const HEIGHT: usize = 14;
 const SCALE: usize = 9;
 /// Levels with a larger ratio of their ends have a logarithmic axis.

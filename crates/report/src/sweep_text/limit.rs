@@ -154,9 +154,11 @@ fn remedy(remedy: Remedy) -> String {
             size(bytes)
         ),
         Remedy::FasterSwap { bytes } => format!(
-            "About {} of anonymous memory is swapped: zram or zswap would make it cheaper, \
-             memory.swap.max = 0 would make it die instead.",
-            size(bytes)
+            "{} is swapped: zram or zswap would make it cheaper, memory.swap.max = 0 would make it \
+             die instead.",
+            bytes.map_or("Anonymous memory".to_owned(), |bytes| {
+                format!("About {} of anonymous memory", size(bytes))
+            })
         ),
         Remedy::Swap { bytes } => format!(
             "Nothing was swapped. It may live there with {0} or more of swap; --set swap={0} measures \

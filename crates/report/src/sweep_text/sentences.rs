@@ -1,7 +1,7 @@
 //! The results of a sweep as sentences.
 
 use analysis::sweep::{Curve, End, FaultCost, Headroom, Hysteresis, KneeOf, SweepResult};
-use render::format::{duration, factor, number, share};
+use render::format::{counted, duration, factor, number, share};
 use stats::{Knee, KneeKind, NoKnee, Shape, WhyNoKnee};
 
 use super::{Amounts, limit};
@@ -16,11 +16,14 @@ pub fn sweep_so_far(curve: &Curve, found: &SweepResult) -> String {
             format!("a knee at {at}, between {low} and {high}")
         }
         Shape::NoKnee(_) => format!("no knee {}", reach(curve, &amounts)),
+        Shape::TooFew(_) if curve.points.iter().all(|point| point.cost.is_none()) => {
+            "no level has a cost".to_owned()
+        }
         Shape::TooFew(why) => format!("too few: {why}"),
     };
     let budget = found.ended_by_budget.map(|budget| format!("; {}", out_of_budget(budget)));
-    let count = curve.points.len();
-    format!("after {count} measurements {so_far}{}", budget.unwrap_or_default())
+    let count = counted(curve.points.len(), "measurement");
+    format!("after {count} {so_far}{}", budget.unwrap_or_default())
 }
 
 fn out_of_budget(budget: usize) -> String {

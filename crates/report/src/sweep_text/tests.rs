@@ -244,10 +244,10 @@ fn two_parameters_make_a_map() {
 }
 
 #[test]
-fn no_line_is_wider_than_a_hundred_letters_but_sentences() {
+fn the_curve_fits_a_terminal_of_eighty_columns() {
     let text = text_of(&view(&step(), found(&step(), Shape::Knee(knee()))));
     let chart = text.lines().filter(|line| line.contains(['┤', '└']));
-    assert!(chart.map(|line| line.chars().count()).all(|width| width <= 100), "{text}");
+    assert!(chart.map(|line| line.chars().count()).all(|width| width <= 80), "{text}");
 }
 
 #[test]
@@ -259,6 +259,14 @@ fn a_search_that_its_budget_ended_is_not_finished() {
     let text = sentences_of(&view(&curve, found.clone()));
     assert!(text.contains("Not finished: the budget of 8 measurements ended the search"), "{text}");
     assert!(sweep_so_far(&curve, &found).contains("a higher one continues it"));
+}
+
+#[test]
+fn progress_without_any_cost_reports_that() {
+    let failed = Point { problem: Some("the command failed".to_owned()), ..Point::default() };
+    let curve = Curve { points: vec![failed], ..Curve::default() };
+    let so_far = sweep_so_far(&curve, &find(&curve, &Settings::default()));
+    assert_eq!(so_far, "after 1 measurement no level has a cost");
 }
 
 #[test]
@@ -310,6 +318,34 @@ fn a_limit_is_a_sentence_with_its_price_its_recommendation_and_its_death() {
     curve.points.drain(1..);
     let said = sentences_of(&view(&curve, find(&curve, &settings)));
     assert!(said.contains("No limit was measured but the highest"), "{said}");
+}
+
+/// Just below what a group needs, its file pages and the kernel's take room from its anonymous memory.
+#[test]
+fn swapped_memory_that_is_smaller_than_the_limit_is_named_and_few_file_pages_are_not() {
+    let costs = [(1024.0, 100.0), (1024.0, 101.0), (60.0, 100.0), (58.0, 850.0), (50.0, 900.0)];
+    let (mut curve, settings) = priced(&costs);
+    let mut text_with = |files: f64| {
+        for point in &mut curve.points {
+            let is_dear = if point.level < 60.0 * MIB { 1.0 } else { 0.0 };
+            let counters = [
+                ("pswpin", 1e6),
+                ("workingset_refault_anon", 1e6),
+                ("workingset_refault_file", files),
+            ];
+            let counters = counters.map(|(name, many)| (format!("memcg.{name}"), is_dear * many));
+            point.counters = counters.into();
+            let sizes = [("anonymous_bytes", 55.0 * MIB), ("file_bytes", 5.0 * MIB)];
+            point.sizes = sizes.map(|(name, bytes)| (name.to_owned(), bytes)).into();
+        }
+        sentences_of(&view(&curve, find(&curve, &settings)))
+    };
+    let text = text_with(3e4);
+    assert!(text.contains("Anonymous memory is swapped: zram or zswap"), "{text}");
+    assert!(!text.contains("of file pages are what it lacks"), "{text}");
+    let text = text_with(5e5);
+    assert!(text.contains("Anonymous memory is swapped: zram or zswap"), "{text}");
+    assert!(text.contains("Its 5M of file pages are what it lacks"), "{text}");
 }
 
 fn priced(costs: &[(f64, f64)]) -> (Curve, Settings) {

@@ -37,17 +37,16 @@ pub fn search_path(environment: Option<OsString>) -> OsString {
 
 /// Chooses the tools. Fails for a command that cannot be issued, with what is missing.
 pub fn resolve(script: &Script, path: &OsStr) -> Result<Resolved, String> {
-    let missing: BTreeSet<&str> = script
-        .commands
-        .iter()
-        .filter_map(|command| command.run.first())
-        .filter(|program| !is_there(program, path))
-        .map(String::as_str)
-        .collect();
+    // A program in the user's directory is assumed to exist.
+    let lacks = |command: &Command| {
+        let program = super::variables::program(script, command.run.first()?)?;
+        (!is_there(&program, path)).then_some(program)
+    };
+    let missing: BTreeSet<String> = script.commands.iter().filter_map(lacks).collect();
     let (tools, note) = match script.tools {
         Tools::Auto if missing.is_empty() => (Tools::System, None),
         Tools::Auto => {
-            let listed = missing.iter().copied().collect::<Vec<_>>().join(", ");
+            let listed = missing.into_iter().collect::<Vec<_>>().join(", ");
             let note = format!("tools: our own, as the subject lacks {listed}");
             (Tools::Builtin, Some(note))
         }
@@ -61,27 +60,23 @@ pub fn resolve(script: &Script, path: &OsStr) -> Result<Resolved, String> {
             command.name
         ));
     }
-    let lacking = script.commands.iter().find(|command| {
+    let lacking = script.commands.iter().find_map(|command| {
         let is_run = tools == Tools::System || command.builtin.is_empty();
-        is_run && command.run.first().is_some_and(|program| missing.contains(program.as_str()))
+        lacks(command).filter(|_| is_run).map(|program| (command, program))
     });
-    if let Some(command) = lacking {
+    if let Some((command, program)) = lacking {
         return Err(format!(
-            "command {:?} needs {:?}, which was not found (PATH is {}); install it, or give the \
-             command a `builtin`",
+            "command {:?} needs {program:?}, which was not found (PATH is {}); install it, or give \
+             the command a `builtin`",
             command.name,
-            command.run[0],
             path.display()
         ));
     }
     Ok(Resolved { script: Script { tools, ..script.clone() }, note })
 }
 
-/// Whether a program can be executed; one named by a variable is assumed to exist.
+/// Whether a program can be executed.
 pub fn is_there(program: &str, path: &OsStr) -> bool {
-    if super::variables::names(program).next().is_some() {
-        return true;
-    }
     let is_program = |path: &Path| path.is_file() && access(path, Access::EXEC_OK).is_ok();
     match program.contains('/') {
         true => is_program(Path::new(program)),
@@ -145,6 +140,19 @@ mod tests {
         ] {
             let error = resolved(&script(tools, commands)).unwrap_err();
             assert!(error.contains("\"c0\""), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_a_variable_names_is_searched_unless_it_is_the_user_s() {
+        let with = |value: &str, run: &str| {
+            let variables = [("cc".to_owned(), value.to_owned())].into();
+            resolved(&Script { variables, ..script(Tools::Auto, &[(run, &[])]) })
+        };
+        let error = with("no-such", "{cc} -c").unwrap_err();
+        assert!(error.contains("needs \"no-such\", which was not found"), "{error}");
+        for (value, run) in [("true", "{cc} -c"), ("{dir}/x", "{cc}"), ("x", "{dir}/{cc}")] {
+            assert_eq!(with(value, run).unwrap().note, None, "{value}, {run}");
         }
     }
 

@@ -18,6 +18,16 @@ pub fn arguments(script: &Script, dir: &Path, user: u32, arguments: &[String]) -
     arguments.iter().map(|argument| replaced(argument, &values)).collect()
 }
 
+/// A program with the script's variables replaced; `None` if it depends on the user.
+pub(crate) fn program(script: &Script, program: &str) -> Option<String> {
+    let values = script.variables.iter();
+    let values = values.map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let of_all = replaced(program, &values);
+    let is_own = |name: &str| OWN.contains(&name);
+    // A value may name the user's directory.
+    (!names(program).any(is_own) && !names(&of_all).any(is_own)).then_some(of_all)
+}
+
 /// Splits an argument into text and variable names (`true`); `{{`, `}}` and single braces are
 /// literal braces.
 fn pieces(argument: &str) -> Vec<(&str, bool)> {

@@ -90,6 +90,12 @@ impl Moved {
     pub(super) fn rose(&self, cause: Cause) -> bool {
         self.movers.iter().any(|mover| mover.cause == Some(cause) && mover.after > mover.before)
     }
+
+    /// By how much a counter rose, by its name without source, if it is among the movers.
+    pub(super) fn rise(&self, counter: &str) -> Option<f64> {
+        let mover = self.movers.iter().find(|mover| meaning::bare(&mover.name) == counter)?;
+        Some(mover.after - mover.before)
+    }
 }
 
 /// What moved between the last level on the plateau and the first beyond it.
