@@ -79,7 +79,7 @@ impl Parts {
         let memory = folder.join(MEMORY);
         reserve(&memory, ram_bytes(&self.setup)).map_err(VmError::cache(&memory))?;
         let (start, root) = (Start::Boot { terminal }, self.root.as_deref());
-        Ok(GuestProcess::start(&self.qemu, &self.setup, &[], folder, start, root)?)
+        Ok(GuestProcess::start(&self.qemu, &self.setup, &[], folder, start, root, None)?)
     }
 
     /// The uncompressed kernel where QEMU can boot it, so that the guest need not unpack it.

@@ -51,6 +51,7 @@ pub const ENGINE_RELEASES: [EngineRelease; 2] = [
             "06-stop-together.patch",
             "07-schedule.patch",
             "09-parallel.patch",
+            "12-plugin-clock.patch",
         ],
     },
     EngineRelease {
@@ -67,6 +68,7 @@ pub const ENGINE_RELEASES: [EngineRelease; 2] = [
             "07-schedule.patch",
             "08-cxl-stub.10.2.patch",
             "09-parallel.patch",
+            "12-plugin-clock.patch",
         ],
     },
 ];

@@ -19,6 +19,7 @@ mod guest_root;
 mod initramfs;
 mod machine;
 mod named;
+mod observed;
 mod overlay;
 mod packed;
 mod platform;
@@ -238,10 +239,7 @@ impl Vm {
             return Ok((Outcome { status, death: None }, true));
         }
         let (mut kept, mut name) = (Vec::new(), RunRenamer::new(run_id));
-        let setup = &self.machine.setup;
-        let schedule =
-            (setup.machine.schedule == Schedule::Seed).then(|| spec.seed.wrapping_add(1).max(1));
-        let mut guest = snapshot::restore(&self.folder, &self.qemu, setup, &cell, schedule)?;
+        let mut guest = self.continued(&cell, self.schedule(spec), None)?;
         let mut keep = |bytes: &[u8], line: Option<&Line>| {
             kept.extend_from_slice(bytes);
             name.line(bytes, line, sink)
@@ -252,6 +250,23 @@ impl Vm {
             cells.keep(&key, &kept).map_err(VmError::cache(&cells.folder))?;
         }
         Ok((outcome, false))
+    }
+
+    /// The seed of the turns of virtual CPUs, if the machine has them seeded.
+    fn schedule(&self, spec: &Spec) -> Option<u64> {
+        let is_seeded = self.machine.setup.machine.schedule == Schedule::Seed;
+        is_seeded.then(|| spec.seed.wrapping_add(1).max(1))
+    }
+
+    /// A guest that continues from the booted machine with this cell, observed by a plugin if one is given.
+    fn continued(
+        &self,
+        cell: &[u8],
+        schedule: Option<u64>,
+        plugin: Option<&str>,
+    ) -> io::Result<GuestProcess> {
+        let setup = &self.machine.setup;
+        snapshot::restore(&self.folder, &self.qemu, setup, cell, schedule, plugin)
     }
 }
 
