@@ -31,34 +31,55 @@ fn of(profile: &Value, function: &str, field: &str) -> u64 {
     found.unwrap_or_else(|| panic!("no {function}"))[field].as_u64().unwrap()
 }
 
-/// The time of a reading of the kernel's counters, in ns of the run, and two of them.
-fn readings(run: &Run) -> Vec<(u64, u64, u64)> {
-    let counter = |set: &model::CounterSet, group: &str, name: &str| {
-        serde_json::to_value(set).unwrap()[group][name].as_u64()
+/// A reading of the kernel's counters: it lies between two times, in ns of the run.
+struct Reading {
+    after_ns: u64,
+    before_ns: u64,
+    faults: u64,
+    switches: u64,
+}
+
+/// The readings before the first response and after each of them.
+fn readings(run: &Run) -> Vec<Reading> {
+    let mut last_ns = 0;
+    let reading = |line: &Line| {
+        let before_ns = line.at_ns().unwrap();
+        let line_before_ns = std::mem::replace(&mut last_ns, before_ns);
+        let (after_ns, set) = match line {
+            Line::Counters(record) => (line_before_ns, &record.counters),
+            Line::Sample(sample) => (sample.intended_ns + sample.delay_ns(), &sample.after),
+            _ => return None,
+        };
+        let set = serde_json::to_value(set).unwrap();
+        let (faults, switches) =
+            (set["vmstat"]["pgfault"].as_u64()?, set["stat"]["ctxt"].as_u64()?);
+        Some(Reading { after_ns, before_ns, faults, switches })
     };
-    let lines = run.lines.iter().flat_map(Line::readings);
-    lines
-        .filter_map(|(at_ns, set)| {
-            Some((at_ns, counter(set, "vmstat", "pgfault")?, counter(set, "stat", "ctxt")?))
-        })
-        .collect()
+    run.lines.iter().filter_map(reading).collect()
 }
 
 #[test]
 fn a_profile_counts_what_the_kernel_counts() {
     let Some(lab) = Lab::with_engine("a_profile_counts_what_the_kernel_counts") else { return };
     let (file, run) = made(&lab, "");
-    // Only the agent executes while it reads the counters, and it has no page faults.
     let readings = readings(&run);
-    let (first, last) = (readings[0], readings[readings.len() - 1]);
-    let time = |at_ns: u64| format!("{at_ns}ns");
-    let (from, to) = (time(first.0), time(last.0));
-    let profile = json(&lab, &[&file, "--since", &from, "--until", &to]);
-    assert!(last.1 - first.1 > 1000, "{first:?} {last:?}");
-    assert_eq!(of(&profile, "handle_mm_fault", "entries"), last.1 - first.1);
-    let switches = of(&profile, "__switch_to_asm", "entries");
-    // The agent itself is switched to, after one reading and before the other.
-    assert!(switches.abs_diff(last.2 - first.2) <= 2, "{switches} {first:?} {last:?}");
+    let (first, last) = (&readings[0], &readings[readings.len() - 1]);
+    let between = |since_ns: u64, until_ns: u64| {
+        let [since, until] = [since_ns, until_ns].map(|time_ns| format!("{time_ns}ns"));
+        json(&lab, &[&file, "--since", &since, "--until", &until])
+    };
+    // A reading takes milliseconds, so the counts lie between those of two intervals.
+    let inner = between(first.before_ns, last.after_ns);
+    let outer = between(first.after_ns, last.before_ns);
+    for (function, counted) in [
+        ("handle_mm_fault", last.faults - first.faults),
+        ("__switch_to_asm", last.switches - first.switches),
+    ] {
+        let [least, most] = [&inner, &outer].map(|it| of(it, function, "entries"));
+        assert!(counted > 1000, "{function}: {counted}");
+        assert!((least..=most).contains(&counted), "{function}: {least} {counted} {most}");
+        assert!(most - least <= counted / 50, "{function}: {least} {counted} {most}");
+    }
 }
 
 #[test]
