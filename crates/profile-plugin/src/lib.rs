@@ -11,6 +11,7 @@
 mod decode;
 mod file;
 mod nodes;
+#[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the host"))]
 mod plan;
 mod qemu;
 mod shadow;
@@ -18,7 +19,7 @@ mod shadow;
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::ptr::{null_mut, without_provenance_mut};
 
 use decode::{Transfer, transfer};
@@ -78,11 +79,15 @@ pub unsafe extern "C" fn qemu_plugin_install(
     match begin(id, &arguments) {
         Ok(()) => 0,
         Err(error) => {
-            // QEMU's errors are shown by who started it.
-            eprintln!("the profile cannot begin: {error}");
+            complain(&format!("the profile cannot begin: {error}"));
             1
         }
     }
+}
+
+/// Prints an error where QEMU prints its own; the host shows both.
+fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 fn begin(id: PluginId, arguments: &[String]) -> io::Result<()> {
@@ -260,7 +265,7 @@ extern "C" fn on_exit(_: PluginId, _: *mut c_void) {
         profile.shadow.nodes.cut();
         let bytes = file::encode(&profile.shadow, instructions);
         if let Err(error) = fs::write(&profile.output, bytes) {
-            eprintln!("the profile cannot be written: {error}");
+            complain(&format!("the profile cannot be written: {error}"));
         }
     });
 }
