@@ -107,7 +107,7 @@ fn parts_of_a_profile_sum_to_the_whole() {
 
     let collapsed = lab.fixture.path().join("collapsed.txt");
     let path = collapsed.display().to_string();
-    lab.command(&["profile", &file, "--collapsed", &path]).expect(0, &["[user]"]);
+    lab.command(&["profile", &file, "--collapsed", &path]).expect(0, &["wrote "]);
     let text = fs::read_to_string(collapsed).unwrap();
     let counts = text.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap());
     assert_eq!(counts.sum::<u64>(), all);
@@ -150,7 +150,7 @@ fn what_cannot_be_profiled_is_refused_with_the_next_step() {
     let (file, _) = made(&lab, "");
     let wrong = lab.command(&["profile", &file, "--response", "99"]);
     wrong.expect(2, &["--response 99: the run has none"]);
-    lab.command(&["profile", &file, "--since", "1h"]).expect(2, &["--since and --until"]);
+    lab.command(&["profile", &file, "--since", "60m"]).expect(2, &["--since and --until"]);
     // A file of another program.
     let path = lab.fixture.path().join(&file);
     let text = fs::read_to_string(&path).unwrap();
