@@ -11,7 +11,7 @@ use model::{
     CounterRecord, CounterSet, Delivered, EndStatus, Header, Line, Measure, Phase, Spec,
     SubjectSpec, Unavailable,
 };
-use sys::clock::{monotonic_ns, realtime_ns};
+use sys::clock::monotonic_ns;
 use sys::process::{Exit, signals};
 
 use crate::assignment::{AgentError, Assignment};
@@ -112,7 +112,7 @@ impl<'a, W: Write> Observer<'a, W> {
             schema: asked.schema(),
             run_id: assignment.run_id.clone(),
             thrashlab: env!("CARGO_PKG_VERSION").to_owned(),
-            started_unix_ns: realtime_ns(),
+            started_unix_ns: self.output.started_unix_ns(),
             spec: Spec { load: load.spec(&asked.load), measure, ..asked.clone() },
             environment,
             origins: assignment.origins.clone(),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use model::{DeathRecord, EndStatus, Line, Phase, PhaseRecord, RunEncoder, Warning};
-use sys::clock::monotonic_ns;
+use sys::clock::{monotonic_ns, realtime_offset_ns};
 
 pub(crate) struct Output<W> {
     writer: W,
@@ -14,6 +14,11 @@ pub(crate) struct Output<W> {
 impl<W: Write> Output<W> {
     pub(crate) fn new(writer: W) -> Self {
         Self { writer, encoder: RunEncoder::default(), origin_ns: monotonic_ns() }
+    }
+
+    /// The time of day at the start of the run, in ns since 1970 UTC.
+    pub(crate) fn started_unix_ns(&self) -> u64 {
+        self.origin_ns + realtime_offset_ns()
     }
 
     pub(crate) fn now_ns(&self) -> u64 {

@@ -78,6 +78,8 @@ pub(crate) enum Command {
     Doctor(crate::doctor::DoctorArgs),
     /// Count the pages that processes map, touch and share
     Footprint(crate::footprint::FootprintArgs),
+    /// Count what the kernel executes in a run, by function
+    Profile(crate::profile::ProfileArgs),
     /// Simulate MMUs: Sun-4 pmegs, TLBs, page walks, miss ratios
     #[command(subcommand, after_help = crate::mmu::EXAMPLES)]
     Mmu(crate::mmu::MmuCommand),
@@ -138,7 +140,7 @@ pub(crate) enum Command {
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["run", "experiment", "sweep", "limit"]),
     ("Compare", &["ab", "compare", "bisect"]),
-    ("Explain", &["attribute", "doctor", "footprint"]),
+    ("Explain", &["attribute", "doctor", "footprint", "profile"]),
     ("Simulate", &["mmu", "trace"]),
     ("Results", &["show", "report", "import", "export", "reference"]),
     ("Machine", &["vm", "cache", "config", "man"]),
@@ -149,7 +151,7 @@ pub(crate) fn command() -> clap::Command {
     let command = Cli::command();
     let styles = command.get_styles();
     let (heading, literal) = (styles.get_header(), styles.get_literal());
-    let mut help = String::from("{about}\n{usage-heading} {usage}\n");
+    let mut help = String::from("{about}: {usage}\n");
     for (group, verbs) in GROUPS {
         for (row, verb) in verbs.iter().enumerate() {
             let group = if row == 0 { group } else { "" };

@@ -33,6 +33,7 @@ mod old_names;
 #[path = "../tests/options/page.rs"]
 mod options;
 mod output;
+mod profile;
 mod progress;
 mod report;
 mod run;
@@ -160,6 +161,7 @@ fn execute(command: Command, settings: &Settings) -> Result<()> {
         Command::Report(args) => report::report(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Footprint(args) => footprint::footprint(&args),
+        Command::Profile(args) => profile::profile(&args),
         Command::Mmu(args) => mmu::mmu(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Vm(args) => vm::vm(&args),

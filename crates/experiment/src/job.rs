@@ -95,7 +95,7 @@ pub(crate) fn load_spec(name: &str, intensity: f64) -> LoadSpec {
 }
 
 /// A spec without what only a run resolves: parameters of load and probe, and a script's tools.
-pub(crate) fn as_planned(spec: &Spec) -> Spec {
+pub fn as_planned(spec: &Spec) -> Spec {
     let mut spec = spec.clone();
     spec.load.params.clear();
     match &mut spec.measure {

@@ -39,7 +39,7 @@ pub use driver::{Driver, DriverOptions};
 pub use error::ExperimentError;
 pub use event::Event;
 pub use experiment::{Experiment, PlanChanges};
-pub use job::{TypedJob, size_of};
+pub use job::{TypedJob, as_planned, size_of};
 pub use limit::{LimitArgs, limit, names_live_group};
 pub use matrix::MatrixPlan;
 pub use parallel::in_parallel;

@@ -10,8 +10,10 @@ use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, init_module, reboot, sethostname};
 
 use crate::at;
-use crate::protocol::{CELL_FILE, Cell, MODULES_DIR, Notice, SETUP_FILE, Setup, Then};
-use crate::{cell, channel, disk, fw_cfg, kernel_log, root, settings, shell};
+use crate::protocol::{
+    CELL_FILE, Cell, MODULES_DIR, Notice, SETUP_FILE, SYMBOLS_CELL, Setup, Then,
+};
+use crate::{cell, channel, disk, fw_cfg, kernel_log, root, settings, shell, symbols};
 
 /// Source, target, type.
 const MOUNTS: [(&str, &str, &str); 4] = [
@@ -79,6 +81,9 @@ fn boot() -> Result<(), String> {
             let gap_ns = channel::pause().map_err(at("pause"))?;
             channel.say(&Notice::Resumed { gap_ns });
             let bytes = fw_cfg::read(CELL_FILE).map_err(at("read the cell"))?;
+            if bytes == SYMBOLS_CELL {
+                return symbols::print(&mut { channel });
+            }
             let cell: Cell = serde_json::from_slice(&bytes).map_err(at("read the cell"))?;
             disk::credits::start(&setup.machine)?;
             cell::begin(&bytes, &cell, setup.root.as_ref())

@@ -18,6 +18,8 @@ pub const PAUSE_SLOT: u8 = 1;
 pub const SETUP_FILE: &str = "opt/thrashlab/setup";
 /// Name of the fw_cfg file with the [`Cell`].
 pub const CELL_FILE: &str = "opt/thrashlab/cell";
+/// The content of [`CELL_FILE`] for a guest that prints its kernel's symbols instead of a run.
+pub const SYMBOLS_CELL: &[u8] = b"symbols";
 /// Name of the fw_cfg file with the archive of the root; only while the machine boots.
 pub const ROOT_FILE: &str = "opt/thrashlab/root";
 /// The binary in the guest's root.

@@ -19,6 +19,8 @@ use crate::{Result, Stop, TICK, VmError};
 
 /// Additional time for a root: slow hosts unpack so much in a second.
 const UNPACKED_BYTES_PER_S: u64 = 512 << 10;
+/// The limit of ending in order.
+const QUIT: Duration = Duration::from_secs(120);
 const MIGRATION: Duration = Duration::from_secs(120);
 /// Console lines kept after a crash: an oops with registers and call trace has about 60.
 const LOG_LINES: usize = 100;
@@ -60,21 +62,26 @@ pub(crate) struct GuestProcess {
     rest: Vec<u8>,
     console: File,
     errors: File,
-    boot_limit: BootLimit,
+    /// Of each step.
+    pub(crate) boot_limit: BootLimit,
     is_engine: bool,
+    /// Whether a plugin is loaded, which writes its file when QEMU ends in order.
+    has_plugin: bool,
     // QEMU opens them by their path in this process.
     _inputs: [File; 2],
 }
 
-fn memory_file(name: &str, content: &[u8]) -> io::Result<File> {
+/// A file in memory.
+pub(crate) fn memory_file(name: &str, content: &[u8]) -> io::Result<File> {
     let file = File::from(memfd_create(name, MemfdFlags::CLOEXEC)?);
     file.write_all_at(content, 0)?;
     Ok(file)
 }
 
 impl GuestProcess {
-    /// Starts QEMU with the files in a folder, a cell, which may be empty, and the archive of a root
-    /// to boot with; it dies with the calling thread. Fails when it cannot start or ends at once, with its output.
+    /// Starts QEMU with the files in a folder, a cell, which may be empty, the archive of a root to
+    /// boot with, and a plugin with its arguments; it dies with the calling thread. Fails when it cannot start or
+    /// ends at once, with its output.
     pub(crate) fn start(
         qemu: &Qemu,
         setup: &Setup,
@@ -82,6 +89,7 @@ impl GuestProcess {
         folder: &Path,
         start: Start<'_>,
         root: Option<&Path>,
+        plugin: Option<&str>,
     ) -> io::Result<Self> {
         let setup_file = memory_file("setup", &serde_json::to_vec(setup)?)?;
         let cell = memory_file("cell", cell)?;
@@ -104,6 +112,7 @@ impl GuestProcess {
         if matches!(start, Start::Restore { .. }) {
             command.args(["-incoming", "defer"]);
         }
+        command.args(plugin.into_iter().flat_map(|plugin| ["-plugin", plugin]));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.try_clone()?);
         let mut child = KilledOnDrop(spawn_bound(&mut command)?);
         match Qmp::connect(&mut child.0) {
@@ -111,6 +120,7 @@ impl GuestProcess {
                 let (rest, _inputs) = (Vec::new(), [setup_file, cell]);
                 let is_engine = qemu.firmware.is_some();
                 let (console, boot_limit) = (printed, BootLimit::FIXED);
+                let has_plugin = plugin.is_some();
                 Ok(Self {
                     child,
                     qmp,
@@ -120,6 +130,7 @@ impl GuestProcess {
                     errors,
                     boot_limit,
                     is_engine,
+                    has_plugin,
                     _inputs,
                 })
             }
@@ -214,6 +225,30 @@ impl GuestProcess {
         }
     }
 
+    /// Ends QEMU in order, so that what it has loaded can write its files, unless it has ended by
+    /// itself. Fails when it does not end in time, with what it printed.
+    pub(crate) fn quit(&mut self) -> io::Result<()> {
+        let until = Instant::now() + QUIT;
+        // It may end at any time.
+        let _ = self.qmp.send("quit", json!({}));
+        while self.child.0.try_wait()?.is_none() {
+            if Instant::now() > until {
+                let text = text_of(&self.errors);
+                return Err(io::Error::other(format!(
+                    "QEMU does not end within {} s: {text}",
+                    QUIT.as_secs()
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(())
+    }
+
+    /// What QEMU printed.
+    pub(crate) fn errors(&self) -> String {
+        text_of(&self.errors)
+    }
+
     pub(crate) fn died(&mut self, how: &str) -> VmError {
         VmError::Boot(self.examine(how).0)
     }
@@ -232,6 +267,9 @@ impl GuestProcess {
 
     /// Ends QEMU; returns how it ended, and the kernel's death with its log (without the time).
     pub(crate) fn examine(&mut self, how: &str) -> (String, Option<DeathRecord>) {
+        if self.has_plugin {
+            let _ = self.quit();
+        }
         let _ = signal(self.child.0.id(), signals::KILL);
         let exit =
             self.child.0.wait().map_or_else(|error| error.to_string(), |exit| exit.to_string());

@@ -20,6 +20,7 @@ mod initramfs;
 mod kept_code;
 mod machine;
 mod named;
+mod observed;
 mod overlay;
 mod packed;
 mod platform;
@@ -244,13 +245,9 @@ impl Vm {
             return Ok((Outcome { status, death: None }, true));
         }
         let (mut kept, mut name) = (Vec::new(), RunRenamer::new(run_id));
-        let setup = &self.machine.setup;
-        let schedule =
-            (setup.machine.schedule == Schedule::Seed).then(|| spec.seed.wrapping_add(1).max(1));
         // Without it, in a cache that cannot be written, guests are slower.
         let code = self.qemu.firmware.as_ref().and_then(|_| KeptCode::open(&self.folder).ok());
-        let mut guest =
-            snapshot::restore(&self.folder, &self.qemu, setup, &cell, schedule, code.as_ref())?;
+        let mut guest = self.continued(&cell, self.schedule(spec), code.as_ref(), None)?;
         let mut keep = |bytes: &[u8], line: Option<&Line>| {
             kept.extend_from_slice(bytes);
             name.line(bytes, line, sink)
@@ -266,6 +263,25 @@ impl Vm {
             cells.keep(&key, &kept).map_err(VmError::cache(&cells.folder))?;
         }
         Ok((outcome, false))
+    }
+
+    /// The seed of the turns of virtual CPUs, if the machine has them seeded.
+    fn schedule(&self, spec: &Spec) -> Option<u64> {
+        let is_seeded = self.machine.setup.machine.schedule == Schedule::Seed;
+        is_seeded.then(|| spec.seed.wrapping_add(1).max(1))
+    }
+
+    /// A guest that continues from the booted machine with this cell, with translated code, or
+    /// observed by a plugin, which needs code of its own.
+    fn continued(
+        &self,
+        cell: &[u8],
+        schedule: Option<u64>,
+        code: Option<&KeptCode>,
+        plugin: Option<&str>,
+    ) -> io::Result<GuestProcess> {
+        let setup = &self.machine.setup;
+        snapshot::restore(&self.folder, &self.qemu, setup, cell, schedule, code, plugin)
     }
 }
 

@@ -76,10 +76,11 @@ pub(crate) fn restore(
     cell: &[u8],
     schedule: Option<u64>,
     code: Option<&KeptCode>,
+    plugin: Option<&str>,
 ) -> io::Result<GuestProcess> {
     let code = code.map(KeptCode::options);
     let start = Start::Restore { schedule, code: code.as_deref() };
-    let mut guest = GuestProcess::start(qemu, setup, cell, folder, start, None)?;
+    let mut guest = GuestProcess::start(qemu, setup, cell, folder, start, None, plugin)?;
     guest.restore(&File::open(folder.join(DEVICES))?)?;
     Ok(guest)
 }
@@ -112,7 +113,7 @@ impl Boot {
         let mut hasher = blake3::Hasher::new();
         compact(&folder.join(MEMORY), &mut hasher).map_err(failed)?;
         // Virtual time in the pause, as the guest saw it.
-        let mut guest = restore(folder, &parts.qemu, &parts.setup, &[], None, None)?;
+        let mut guest = restore(folder, &parts.qemu, &parts.setup, &[], None, None, None)?;
         let gap_ns = guest.follow("continue from its pause", stop, |said| match said {
             Message::Notice(Notice::Resumed { gap_ns }) => Some(gap_ns),
             _ => None,

@@ -28,6 +28,7 @@ mod inside;
 mod killed;
 mod lab;
 mod memory_jobs;
+mod profile;
 mod repeat;
 mod roots;
 mod session;

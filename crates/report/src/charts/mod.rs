@@ -9,6 +9,7 @@ mod commands;
 mod counters;
 mod ecdf;
 mod findings;
+mod flame;
 mod forest;
 mod heat;
 mod interaction;
@@ -27,6 +28,7 @@ mod waterfall;
 use serde_json::{Value, json};
 
 pub(crate) use findings::found;
+pub(crate) use flame::flame_chart;
 pub(crate) use matrix::verdict as tile_verdict;
 pub(crate) use strips::panel;
 
@@ -91,27 +93,33 @@ kinds! {
 impl Kind {
     /// The charts of this kind, with unique names.
     pub(crate) fn charts(&self, data: &Data<'_>) -> Vec<Chart> {
-        let chart = |(index, (parts, table))| {
-            let (reading, mut spec) = template::filled(self.template, &parts);
-            let schema = "https://vega.github.io/schema/vega-lite/v6.json";
-            spec.insert("$schema".to_owned(), json!(schema));
-            let description = format!("{}. {reading}", self.title);
-            spec.insert("description".to_owned(), description.into());
-            Chart {
-                name: match index {
-                    0 => self.name.to_owned(),
-                    _ => format!("{}-{}", self.name, index + 1),
-                },
-                title: self.title.to_owned(),
-                reading,
-                spec: spec.into(),
-                table: Table { caption: format!("{} in figures", self.title), ..table },
-            }
+        let chart = |(index, (parts, table)): (usize, (Value, Table))| {
+            let chart = chart(self.name, self.title, self.template, (&parts, table));
+            let name = match index {
+                0 => self.name.to_owned(),
+                _ => format!("{}-{}", self.name, index + 1),
+            };
+            Chart { name, ..chart }
         };
         let has_values = |(parts, _): &(Value, Table)| {
             parts["values"].as_array().is_some_and(|it| !it.is_empty())
         };
         (self.make)(data).into_iter().filter(has_values).enumerate().map(chart).collect()
+    }
+}
+
+/// A chart from the parts that fill a template, and its table.
+fn chart(name: &str, title: &str, template: &str, (parts, table): (&Value, Table)) -> Chart {
+    let (reading, mut spec) = template::filled(template, parts);
+    let schema = "https://vega.github.io/schema/vega-lite/v6.json";
+    spec.insert("$schema".to_owned(), json!(schema));
+    spec.insert("description".to_owned(), format!("{title}. {reading}").into());
+    Chart {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        reading,
+        spec: spec.into(),
+        table: Table { caption: format!("{title} in figures"), ..table },
     }
 }
 

@@ -1,0 +1,149 @@
+//! `thrashlab profile`: which kernel functions a run in the deterministic machine executes.
+
+mod observe;
+
+use std::path::PathBuf;
+
+use agent::Waiter;
+use anyhow::Context;
+use clap::Args;
+use keep::out_file::write_whole;
+use model::units::{exact_duration, parse_duration_ns};
+use profile::{Profile, Selection, collapsed};
+use report::{ProfileView, profile_difference_document, profile_document};
+
+use crate::output::{OutputArgs, show};
+use crate::progress::Progress;
+use crate::{Result, complain, guests};
+use observe::{Observed, observe};
+
+const EXAMPLES: &str = "\
+Examples:
+  thrashlab profile results/01-largewrite-seed1.run.jsonl
+  thrashlab profile RUN.run.jsonl --slow     responses above the median against all
+  thrashlab profile RUN.run.jsonl --response 3 -o response.html
+  thrashlab profile OLD.run.jsonl NEW.run.jsonl
+                                  which functions account for the difference
+  thrashlab profile RUN.run.jsonl --collapsed RUN.txt
+                                  for other programs that draw flame graphs
+
+The run is repeated, observed by a plugin of the engine (thrashlab vm engine
+build), and there is no profile unless it is the same to the byte: docs/profile.md.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ProfileArgs {
+    /// The run file of a run in a deterministic machine (`run --subject vm`)
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+
+    /// Another run file: show which functions account for the difference
+    #[arg(value_name = "OTHER")]
+    other: Option<PathBuf>,
+
+    /// Show what executed during this response, by its number
+    #[arg(long, value_name = "N", conflicts_with = "slow")]
+    response: Option<u32>,
+
+    /// Show what executed during responses above the median, against all responses
+    #[arg(long)]
+    slow: bool,
+
+    /// Show what executed from this time of the run on
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns,
+        conflicts_with_all = ["response", "slow"])]
+    since: Option<u64>,
+
+    /// Show what executed until this time of the run
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns,
+        conflicts_with_all = ["response", "slow"])]
+    until: Option<u64>,
+
+    /// Show the first N functions
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    functions: u32,
+
+    /// Write collapsed call stacks to this file: a line for each, with its instructions
+    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    collapsed: Option<PathBuf>,
+
+    /// No progress on standard error
+    #[arg(long, short, display_order = 500)]
+    quiet: bool,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl ProfileArgs {
+    /// The times at which the counts are cut, besides those of responses.
+    fn cuts(&self) -> Vec<u64> {
+        self.since.into_iter().chain(self.until).collect()
+    }
+
+    fn selection(&self, profile: &Profile) -> Result<Selection> {
+        let all = &profile.responses.all;
+        if let Some(index) = self.response {
+            let found = all.iter().find(|response| response.index == index);
+            let found = found.ok_or_else(|| {
+                let last = all.last().map(|last| format!("; the last one is {}", last.index));
+                wrong!("--response {index}: the run has none{}", last.unwrap_or_default())
+            })?;
+            return Ok(Selection::Responses(vec![*found]));
+        }
+        if !self.slow {
+            let end_ns = profile.responses.end_ns;
+            let [from_ns, to_ns] = [self.since.unwrap_or(0), self.until.unwrap_or(end_ns)];
+            return match self.since.or(self.until) {
+                None => Ok(Selection::Run),
+                Some(_) if from_ns < to_ns && to_ns <= end_ns => {
+                    Ok(Selection::Between(from_ns, to_ns))
+                }
+                Some(_) => Err(wrong!(
+                    "--since and --until: the run has the times 0 to {}, and the first must be earlier",
+                    exact_duration(end_ns)
+                )),
+            };
+        }
+        let slow = profile.responses.slow();
+        match slow.is_empty() {
+            true => Err(wrong!("--slow: no response of the run is above the median")),
+            false => Ok(Selection::Responses(slow)),
+        }
+    }
+
+    fn view<'a>(&self, observed: &'a Observed, selection: &'a Selection) -> ProfileView<'a> {
+        ProfileView {
+            run_id: &observed.run_id,
+            proof: &observed.proof,
+            profile: &observed.profile,
+            selection,
+            most_functions: self.functions as usize,
+        }
+    }
+}
+
+pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {
+    let waiter = Waiter::new().context("catch signals")?;
+    let progress = Progress::new(args.quiet, None);
+    let observed = |path| {
+        let found = observe(path, &args.cuts(), &waiter, &progress);
+        found.map_err(|failure| guests::stopped_or(&waiter, failure))
+    };
+    let first = observed(&args.run)?;
+    let selection = args.selection(&first.profile)?;
+    let view = args.view(&first, &selection);
+    let Some(other) = &args.other else {
+        if let Some(path) = &args.collapsed {
+            let text = collapsed(&first.profile, &first.profile.select(&selection));
+            let written = write_whole(path, text.as_bytes());
+            written.with_context(|| format!("write {}", path.display()))?;
+            complain(&format!("thrashlab: wrote {}", path.display()));
+        }
+        return show(&profile_document(&view), &args.output);
+    };
+    let second = observed(other)?;
+    let other_selection = args.selection(&second.profile)?;
+    let other_view = args.view(&second, &other_selection);
+    show(&profile_difference_document(&view, &other_view), &args.output)
+}

@@ -1,0 +1,174 @@
+//! Exact profiles: the same run, and the counts that the kernel has too.
+
+use std::fs;
+
+use model::{Line, Run};
+use serde_json::Value;
+
+use crate::lab::Lab;
+
+/// Page faults, interrupts, switches between processes.
+const ARGUMENTS: &str = "--load 2ctx-mem --points 4 --interval 500ms --warmup 1s --timeout 20s";
+
+/// Makes a run; returns the path of its file under the test's folder, and the run.
+fn made(lab: &Lab, settings: &str) -> (String, Run) {
+    lab.finish(settings, ARGUMENTS).expect(0, &[]);
+    let files = lab.files();
+    let (name, bytes) = files.iter().find(|(name, _)| name.contains("2ctx-mem")).unwrap();
+    (format!("output/{name}.run.jsonl"), Run::parse(bytes).unwrap())
+}
+
+fn json(lab: &Lab, arguments: &[&str]) -> Value {
+    let printed = lab.command(&[&["profile", "--json"], arguments].concat());
+    printed.expect(0, &[]);
+    serde_json::from_str(&printed.stdout).unwrap()
+}
+
+/// A field of a function.
+fn of(profile: &Value, function: &str, field: &str) -> u64 {
+    let functions = profile["functions"].as_array().unwrap();
+    let found = functions.iter().find(|it| it["name"] == function);
+    found.unwrap_or_else(|| panic!("no {function}"))[field].as_u64().unwrap()
+}
+
+/// A reading of the kernel's counters: it lies between two times, in ns of the run.
+struct Reading {
+    after_ns: u64,
+    before_ns: u64,
+    faults: u64,
+    switches: u64,
+}
+
+/// The readings before the first response and after each of them.
+fn readings(run: &Run) -> Vec<Reading> {
+    let mut last_ns = 0;
+    let reading = |line: &Line| {
+        let before_ns = line.at_ns().unwrap();
+        let line_before_ns = std::mem::replace(&mut last_ns, before_ns);
+        let (after_ns, set) = match line {
+            Line::Counters(record) => (line_before_ns, &record.counters),
+            Line::Sample(sample) => (sample.intended_ns + sample.delay_ns(), &sample.after),
+            _ => return None,
+        };
+        let set = serde_json::to_value(set).unwrap();
+        let (faults, switches) =
+            (set["vmstat"]["pgfault"].as_u64()?, set["stat"]["ctxt"].as_u64()?);
+        Some(Reading { after_ns, before_ns, faults, switches })
+    };
+    run.lines.iter().filter_map(reading).collect()
+}
+
+#[test]
+fn a_profile_counts_what_the_kernel_counts() {
+    let Some(lab) = Lab::with_engine("a_profile_counts_what_the_kernel_counts") else { return };
+    let (file, run) = made(&lab, "");
+    let readings = readings(&run);
+    let (first, last) = (&readings[0], &readings[readings.len() - 1]);
+    let between = |since_ns: u64, until_ns: u64| {
+        let [since, until] = [since_ns, until_ns].map(|time_ns| format!("{time_ns}ns"));
+        json(&lab, &[&file, "--since", &since, "--until", &until])
+    };
+    // A reading takes milliseconds, so the counts lie between those of two intervals.
+    let inner = between(first.before_ns, last.after_ns);
+    let outer = between(first.after_ns, last.before_ns);
+    for (function, counted) in [
+        ("handle_mm_fault", last.faults - first.faults),
+        ("__switch_to_asm", last.switches - first.switches),
+    ] {
+        let [least, most] = [&inner, &outer].map(|it| of(it, function, "entries"));
+        assert!(counted > 1000, "{function}: {counted}");
+        assert!((least..=most).contains(&counted), "{function}: {least} {counted} {most}");
+        assert!(most - least <= counted / 50, "{function}: {least} {counted} {most}");
+    }
+}
+
+#[test]
+fn parts_of_a_profile_sum_to_the_whole() {
+    let Some(lab) = Lab::with_engine("parts_of_a_profile_sum_to_the_whole") else { return };
+    let (file, run) = made(&lab, "");
+    let whole = json(&lab, &[&file]);
+    let sum = |profile: &Value, list: &str, field: &str| -> u64 {
+        let all = profile[list].as_array().unwrap();
+        all.iter().map(|it| it[field].as_u64().unwrap()).sum()
+    };
+    let all = whole["instructions"].as_u64().unwrap();
+    assert_eq!(sum(&whole, "areas", "instructions"), all);
+    assert_eq!(sum(&whole, "functions", "own"), all);
+    assert!(whole["proof"].as_str().unwrap().contains("is the given file"), "{}", whole["proof"]);
+    // An instruction takes 8 ns.
+    let end_ns = run.lines.iter().filter_map(Line::at_ns).max().unwrap();
+    assert!(all > 0 && 8 * all <= end_ns, "{all} {end_ns}");
+    let middle = format!("{}ns", end_ns / 2);
+    let halves = ["--until", "--since"]
+        .map(|option| json(&lab, &[&file, option, &middle])["instructions"].as_u64().unwrap());
+    assert_eq!(halves[0] + halves[1], all);
+    let response = json(&lab, &[&file, "--response", "0"]);
+    assert_eq!(response["instructions"], whole["responses"][0]["instructions"]);
+
+    let collapsed = lab.fixture.path().join("collapsed.txt");
+    let path = collapsed.display().to_string();
+    lab.command(&["profile", &file, "--collapsed", &path]).expect(0, &["wrote "]);
+    let text = fs::read_to_string(collapsed).unwrap();
+    let counts = text.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap());
+    assert_eq!(counts.sum::<u64>(), all);
+    assert!(text.contains("[user];asm_exc_page_fault;exc_page_fault;"), "{text}");
+}
+
+#[test]
+fn the_difference_of_two_runs_is_named() {
+    let Some(lab) = Lab::with_engine("the_difference_of_two_runs_is_named") else { return };
+    let (file, _) = made(&lab, "");
+    let same = json(&lab, &[&file, &file]);
+    assert_eq!(same["functions"].as_array().unwrap().len(), 0);
+    let other = lab.sibling();
+    let (other_file, _) = made(&other, "sysctl.vm.swappiness=0");
+    let other_file = other.fixture.path().join(other_file).display().to_string();
+    let different = json(&lab, &[&file, &other_file]);
+    let functions = different["functions"].as_array().unwrap();
+    let shares: f64 = functions.iter().map(|it| it["share"].as_f64().unwrap()).sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+}
+
+#[test]
+fn several_cpus_have_a_profile_too() {
+    let Some(lab) = Lab::with_engine("several_cpus_have_a_profile_too") else { return };
+    for settings in ["cpus=2", "cpus=2,cpus.model=parallel"] {
+        let lab = lab.sibling();
+        let (file, _) = made(&lab, settings);
+        let profile = json(&lab, &[&file]);
+        assert!(of(&profile, "handle_mm_fault", "entries") > 1000);
+    }
+}
+
+#[test]
+fn what_cannot_be_profiled_is_refused_with_the_next_step() {
+    let name = "what_cannot_be_profiled_is_refused_with_the_next_step";
+    let Some(lab) = Lab::with_engine(name) else { return };
+    lab.command(&["profile", "no.run.jsonl"]).expect(2, &["read no.run.jsonl"]);
+    fs::write(lab.fixture.path().join("not.run.jsonl"), "{}\n").unwrap();
+    lab.command(&["profile", "not.run.jsonl"]).expect(2, &["not.run.jsonl is not a run file"]);
+    let (file, _) = made(&lab, "");
+    let wrong = lab.command(&["profile", &file, "--response", "99"]);
+    wrong.expect(2, &["--response 99: the run has none"]);
+    lab.command(&["profile", &file, "--since", "60m"]).expect(2, &["--since and --until"]);
+    // A file of another program.
+    let path = lab.fixture.path().join(&file);
+    let text = fs::read_to_string(&path).unwrap();
+    let key = text.find("vm_machine_blake3\":\"").unwrap() + 20;
+    let changed = [&text[..key], "0", &text[key + 1..]].concat();
+    fs::write(&path, changed).unwrap();
+    let profile = json(&lab, &[&file]);
+    let proof = profile["proof"].as_str().unwrap();
+    assert!(proof.contains("the given file is of others"), "{proof}");
+    // One that was changed.
+    fs::write(&path, text.replacen("\"started_ns\":", "\"started_ns\":1", 1)).unwrap();
+    let changed = lab.command(&["profile", &file]);
+    changed.expect(3, &["no profile of ", "they differ first in line"]);
+
+    let without = Lab::of_system(name).unwrap();
+    without.finish("", "--load noload --points 1 --interval 10ms").expect(0, &[]);
+    let files = without.files();
+    let file = format!("output/{}.run.jsonl", files[0].0);
+    let refused = without.command(&["profile", &file]);
+    refused.expect(3, &["a profile needs the engine", "thrashlab vm engine build"]);
+}

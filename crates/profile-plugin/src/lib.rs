@@ -1,0 +1,271 @@
+//! A plugin for the engine that counts the instructions of a guest by call stack.
+//!
+//! Callbacks exist at calls, returns, interrupts and the first block of each kernel function; what
+//! was executed between two of them is the difference of QEMU's own counts. So the sum of all
+//! counts is the emulator's by construction. The plugin changes nothing of the guest.
+//!
+//! It has no dependencies, so that the build script of the crate `profile` can build it with `rustc`
+//! alone, and writes one file when QEMU ends.
+#![expect(unsafe_code, reason = "it is called by QEMU and calls it")]
+
+mod decode;
+mod file;
+mod nodes;
+#[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the host"))]
+mod plan;
+mod qemu;
+mod shadow;
+
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::fs;
+use std::io::{self, Write};
+use std::ptr::{null_mut, without_provenance_mut};
+
+use decode::{Transfer, transfer};
+use plan::{Kind, Plan};
+use qemu::{Instruction, PluginId, Scoreboard, ScoreboardNumber, TranslatedBlock};
+use shadow::{Now, Shadow};
+
+/// Kernel code is in the upper half of the address space.
+const FIRST_KERNEL_ADDRESS: u64 = 1 << 63;
+/// The longest prefix of an instruction that is decoded.
+const DECODED_BYTES: usize = 15;
+
+struct Profile {
+    plan: Plan,
+    shadow: Shadow,
+    shift: u32,
+    output: String,
+    /// For each virtual CPU, whether it executed user code since its last event.
+    users: *mut Scoreboard,
+}
+
+/// What callbacks share. The engine executes all virtual CPUs in one thread, and the file is written
+/// when they have stopped.
+struct Shared(UnsafeCell<Option<Profile>>);
+
+// SAFETY: only the thread of the virtual CPUs uses it, and the main thread before they start and
+// after they have stopped.
+unsafe impl Sync for Shared {}
+
+static PROFILE: Shared = Shared(UnsafeCell::new(None));
+
+#[inline]
+fn with(work: impl FnOnce(&mut Profile)) {
+    // SAFETY: callbacks do not nest, and `Shared` is used by one thread at a time.
+    if let Some(profile) = unsafe { &mut *PROFILE.0.get() } {
+        work(profile);
+    }
+}
+
+/// QEMU's entry point.
+///
+/// # Safety
+/// QEMU passes `count` strings in `arguments`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: PluginId,
+    _: *const c_void,
+    count: c_int,
+    arguments: *const *const c_char,
+) -> c_int {
+    let count = usize::try_from(count).unwrap_or(0);
+    let arguments: Vec<String> = (0..count)
+        // SAFETY: QEMU passes `count` NUL-terminated strings that outlive the call.
+        .map(|index| unsafe { CStr::from_ptr(*arguments.add(index)) })
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
+    match begin(id, &arguments) {
+        Ok(()) => 0,
+        Err(error) => {
+            complain(&format!("the profile cannot begin: {error}"));
+            1
+        }
+    }
+}
+
+/// Prints an error where QEMU prints its own; the host shows both.
+fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+fn begin(id: PluginId, arguments: &[String]) -> io::Result<()> {
+    let value = |name: &str| {
+        let mut named = arguments.iter().filter_map(|argument| argument.split_once('='));
+        let found = named.find(|(other, _)| *other == name).map(|(_, value)| value.to_owned());
+        found.ok_or_else(|| io::Error::other(format!("there is no {name}=")))
+    };
+    let plan = Plan::decode(&fs::read(value("plan")?)?).ok_or(io::ErrorKind::InvalidData)?;
+    let shift = value("shift")?.parse().map_err(io::Error::other)?;
+    let (shadow, output) = (Shadow::new(shift, plan.times_ns.clone()), value("output")?);
+    // SAFETY: the callbacks have the expected types, and QEMU only unloads plugins on request. No
+    // callback exists yet.
+    unsafe {
+        let users = qemu::qemu_plugin_scoreboard_new(size_of::<u64>());
+        *PROFILE.0.get() = Some(Profile { plan, shadow, shift, output, users });
+        qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+        qemu::qemu_plugin_register_atexit_cb(id, on_exit, null_mut());
+    }
+    Ok(())
+}
+
+extern "C" fn on_translation(_: PluginId, block: *mut TranslatedBlock) {
+    with(|profile| {
+        // SAFETY: the block is valid during this callback.
+        unsafe { instrument(profile, block) }
+    });
+}
+
+/// # Safety
+/// The block must belong to a running callback.
+unsafe fn instrument(profile: &mut Profile, block: *mut TranslatedBlock) {
+    // SAFETY: the caller vouches for the block, and so for its instructions; callbacks live forever,
+    // and their user data is a number.
+    unsafe {
+        let (address, count) =
+            (qemu::qemu_plugin_tb_vaddr(block), qemu::qemu_plugin_tb_n_insns(block));
+        if address < FIRST_KERNEL_ADDRESS {
+            let number = ScoreboardNumber { score: profile.users, offset: 0 };
+            qemu::qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(
+                block,
+                qemu::STORE_NUMBER,
+                number,
+                1,
+            );
+            return;
+        }
+        if let Some(function) = profile.plan.function_at(address)
+            && profile.plan.functions[function as usize].1 != Kind::Part
+        {
+            let data = (count as u64) << 32 | u64::from(function);
+            qemu::qemu_plugin_register_vcpu_tb_exec_cb(
+                block,
+                on_function,
+                qemu::NO_REGISTERS,
+                without_provenance_mut(data as usize),
+            );
+        }
+        // Whatever changes the stack ends a block.
+        let last = qemu::qemu_plugin_tb_get_insn(block, count.saturating_sub(1));
+        instrument_transfer(last);
+    }
+}
+
+/// # Safety
+/// The instruction must belong to a running callback.
+unsafe fn instrument_transfer(instruction: *mut Instruction) {
+    let mut bytes = [0; DECODED_BYTES];
+    // SAFETY: the caller vouches for the instruction, and the buffer has this size.
+    unsafe {
+        let size = qemu::qemu_plugin_insn_data(instruction, bytes.as_mut_ptr().cast(), bytes.len());
+        let (callback, access): (qemu::OnMemory, _) =
+            match transfer(&bytes[..size.min(bytes.len())]) {
+                Some(Transfer::Call) => (on_call, qemu::STORES),
+                Some(Transfer::Return) => (on_return, qemu::LOADS),
+                Some(Transfer::InterruptReturn) => (on_interrupt_return, qemu::LOADS),
+                Some(Transfer::SystemReturn) => {
+                    return qemu::qemu_plugin_register_vcpu_insn_exec_cb(
+                        instruction,
+                        on_system_return,
+                        qemu::NO_REGISTERS,
+                        null_mut(),
+                    );
+                }
+                None => return,
+            };
+        qemu::qemu_plugin_register_vcpu_mem_cb(
+            instruction,
+            callback,
+            qemu::NO_REGISTERS,
+            access,
+            null_mut(),
+        );
+    }
+}
+
+impl Profile {
+    /// Whether a virtual CPU executed user code since this was asked last.
+    fn take_user(&self, cpu: c_uint) -> bool {
+        // SAFETY: the entry of the scoreboard is this CPU's number, which only its thread uses.
+        let user =
+            unsafe { &mut *qemu::qemu_plugin_scoreboard_find(self.users, cpu).cast::<u64>() };
+        std::mem::take(user) != 0
+    }
+}
+
+/// Where a virtual CPU is, `before` instructions before the end of its block.
+#[inline]
+fn now(cpu: c_uint, before: u64, shift: u32, was_user: bool) -> Now {
+    // SAFETY: the functions only read.
+    let (instructions, time_ns) =
+        unsafe { (qemu::qemu_plugin_instructions(cpu), qemu::qemu_plugin_virtual_ns()) };
+    Now {
+        instructions: instructions - before,
+        time_ns: time_ns as u64 - (before << shift),
+        was_user,
+    }
+}
+
+extern "C" fn on_function(cpu: c_uint, data: *mut c_void) {
+    let (count, function) = ((data.addr() as u64) >> 32, data.addr() as u32);
+    with(|profile| {
+        let kind = profile.plan.functions[function as usize].1;
+        // Only the processor leaves user code.
+        let was_user = kind == Kind::Entry && profile.take_user(cpu);
+        let now = now(cpu, count, profile.shift, was_user);
+        profile.shadow.enter(cpu as usize, now, function, kind);
+    });
+}
+
+extern "C" fn on_call(cpu: c_uint, _: c_uint, slot: u64, _: *mut c_void) {
+    with(|profile| {
+        let Profile { shadow, shift, .. } = profile;
+        shadow.call(cpu as usize, slot, || now(cpu, 0, *shift, false));
+    });
+}
+
+extern "C" fn on_return(cpu: c_uint, info: c_uint, slot: u64, _: *mut c_void) {
+    with(|profile| {
+        let now = now(cpu, 0, profile.shift, false);
+        if profile.shadow.leave(cpu as usize, now, slot) {
+            // SAFETY: the description is that of this callback's load.
+            let value = unsafe { qemu::qemu_plugin_mem_get_value(info) };
+            if let Some(function) = profile.plan.function_around(value.words[0]) {
+                profile.shadow.continue_in(cpu as usize, function);
+            }
+        }
+    });
+}
+
+extern "C" fn on_interrupt_return(cpu: c_uint, _: c_uint, slot: u64, _: *mut c_void) {
+    with(|profile| {
+        let now = now(cpu, 0, profile.shift, false);
+        profile.shadow.resume(cpu as usize, now, Some(slot));
+    });
+}
+
+extern "C" fn on_system_return(cpu: c_uint, _: *mut c_void) {
+    with(|profile| {
+        let now = now(cpu, 0, profile.shift, false);
+        profile.shadow.resume(cpu as usize, now, None);
+    });
+}
+
+extern "C" fn on_exit(_: PluginId, _: *mut c_void) {
+    with(|profile| {
+        // SAFETY: it only reads.
+        let cpus = unsafe { qemu::qemu_plugin_num_vcpus() };
+        let mut instructions = 0;
+        for cpu in 0..u32::try_from(cpus).unwrap_or(0) {
+            let now = now(cpu, 0, profile.shift, profile.take_user(cpu));
+            profile.shadow.finish(cpu as usize, now);
+            instructions += now.instructions;
+        }
+        profile.shadow.nodes.cut();
+        let bytes = file::encode(&profile.shadow, instructions);
+        if let Err(error) = fs::write(&profile.output, bytes) {
+            complain(&format!("the profile cannot be written: {error}"));
+        }
+    });
+}

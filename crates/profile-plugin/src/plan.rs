@@ -1,0 +1,114 @@
+//! What the host asks of the plugin, as 64-bit little-endian words: magic, the number of times, the
+//! times, then two words per function, its address and its kind. The crate `profile` includes this
+//! file by its path.
+
+/// Kind and version of a plan.
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tlplan\0\x01");
+
+/// How a function is entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// By calls, and by jumps of a function that ends with it.
+    Function = 0,
+    /// By the processor: an interrupt, an exception or a system call.
+    Entry = 1,
+    /// By a task that starts to execute.
+    Start = 2,
+    /// By a call, and left on the stack of another task.
+    Switch = 3,
+    /// In the middle of others, whose part it is; nothing is recorded.
+    Part = 4,
+    /// By a call, and moves its return address before it returns.
+    Moving = 5,
+}
+
+impl Kind {
+    fn of(word: u64) -> Option<Self> {
+        let all =
+            [Self::Function, Self::Entry, Self::Start, Self::Switch, Self::Part, Self::Moving];
+        all.into_iter().find(|kind| *kind as u64 == word)
+    }
+}
+
+/// A plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Virtual times in ns at which an interval ends, ascending.
+    pub(crate) times_ns: Vec<u64>,
+    /// Address and kind of each function, by ascending address.
+    pub(crate) functions: Vec<(u64, Kind)>,
+}
+
+impl Plan {
+    /// Its bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let functions = self.functions.iter().flat_map(|(address, kind)| [*address, *kind as u64]);
+        [MAGIC, self.times_ns.len() as u64]
+            .into_iter()
+            .chain(self.times_ns.iter().copied())
+            .chain(functions)
+            .flat_map(u64::to_le_bytes)
+            .collect()
+    }
+
+    /// Reads its bytes; `None` if they are none of a plan.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (words, rest) = bytes.as_chunks::<8>();
+        let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
+        if !rest.is_empty() || words.next()? != MAGIC {
+            return None;
+        }
+        let count = words.next()?;
+        let words: Vec<u64> = words.collect();
+        let (times_ns, functions) = words.split_at_checked(usize::try_from(count).ok()?)?;
+        let (functions, rest) = functions.as_chunks::<2>();
+        let functions = functions.iter().map(|[address, kind]| Some((*address, Kind::of(*kind)?)));
+        let plan =
+            Self { times_ns: times_ns.to_vec(), functions: functions.collect::<Option<_>>()? };
+        let ascends = plan.times_ns.is_sorted() && plan.functions.is_sorted_by_key(|(at, _)| *at);
+        (rest.is_empty() && ascends).then_some(plan)
+    }
+
+    /// The number of the function that contains an address, or is the last one before it.
+    pub(crate) fn function_around(&self, address: u64) -> Option<u32> {
+        let after = self.functions.partition_point(|(at, _)| *at <= address);
+        u32::try_from(after.checked_sub(1)?).ok()
+    }
+
+    /// The number of the function that begins at an address.
+    pub(crate) fn function_at(&self, address: u64) -> Option<u32> {
+        let found = self.functions.binary_search_by_key(&address, |(at, _)| *at).ok()?;
+        u32::try_from(found).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_survives_its_bytes() {
+        let functions = vec![(u64::MAX << 40, Kind::Function), (u64::MAX, Kind::Entry)];
+        let plan = Plan { times_ns: vec![3, 3, 7], functions };
+        let bytes = plan.encode();
+        assert_eq!(Plan::decode(&bytes).as_ref(), Some(&plan));
+        assert_eq!(plan.function_at(u64::MAX), Some(1));
+        assert_eq!(plan.function_at(7), None);
+        assert_eq!(plan.function_around(u64::MAX - 1), Some(0));
+        assert_eq!(plan.function_around(7), None);
+        for length in 0..bytes.len() {
+            let shorter = Plan::decode(&bytes[..length]);
+            assert!(shorter.is_none_or(|shorter| shorter.functions.len() < 2), "{length}");
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        let plan = Plan { times_ns: vec![9, 3], functions: Vec::new() };
+        assert_eq!(Plan::decode(&plan.encode()), None);
+        assert_eq!(Plan::decode(&[MAGIC, u64::MAX].map(u64::to_le_bytes).concat()), None);
+        let mut bytes = Plan { times_ns: Vec::new(), functions: vec![(1, Kind::Part)] }.encode();
+        bytes[24] = 9;
+        assert_eq!(Plan::decode(&bytes), None);
+    }
+}

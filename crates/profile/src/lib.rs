@@ -1,0 +1,47 @@
+//! Exact profiles of deterministic guests: which kernel functions execute how many instructions.
+//!
+//! The engine loads our plugin ([`PLUGIN`]), which counts by call stack and writes a [`Recording`].
+//! With the guest's [`Symbols`] and its run file that is a [`Profile`]: of the whole run, and of each
+//! response. Nothing is sampled.
+//!
+//! **Invariant:** the sum of all counts is the emulator's number of instructions.
+
+mod area;
+mod clock;
+mod difference;
+mod flame;
+mod functions;
+mod kinds;
+#[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the plugin"))]
+#[path = "../../profile-plugin/src/plan.rs"]
+mod plan;
+mod profile;
+mod recording;
+mod responses;
+mod symbols;
+
+pub use area::Area;
+pub use difference::{Difference, FunctionDifference};
+pub use flame::{FlameFrame, collapsed, flame};
+pub use functions::FunctionCounts;
+pub use profile::{AreaCounts, Counts, Profile, ProfileError, Selection};
+pub use recording::{Recording, RecordingError};
+pub use responses::{Response, Responses};
+pub use symbols::{Symbols, SymbolsError};
+
+/// The plugin, a shared library that the engine loads.
+pub static PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/profile_plugin.so"));
+
+// The plugin's own tests are run here: it has no dependencies, and only QEMU has its symbols.
+#[cfg(test)]
+#[path = "../../profile-plugin/src/decode.rs"]
+mod decode;
+#[cfg(test)]
+#[path = "../../profile-plugin/src/file.rs"]
+mod file;
+#[cfg(test)]
+#[path = "../../profile-plugin/src/nodes.rs"]
+mod nodes;
+#[cfg(test)]
+#[path = "../../profile-plugin/src/shadow.rs"]
+mod shadow;

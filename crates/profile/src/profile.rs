@@ -1,0 +1,223 @@
+//! A profile: counts by call stack, with names, of the run or of some of its responses.
+
+use crate::Area;
+use crate::recording::{NO_FUNCTION, ROOTS, Recording, RecordingError, USER};
+use crate::responses::{Response, Responses};
+use crate::symbols::{Symbols, UNKNOWN};
+
+const USER_NAME: &str = "[user]";
+const KERNEL_NAME: &str = "[kernel]";
+
+/// A profile of a run.
+pub struct Profile {
+    symbols: Symbols,
+    recording: Recording,
+    areas: Vec<Area>,
+    /// The run's responses.
+    pub responses: Responses,
+}
+
+/// Why there is no profile.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProfileError {
+    /// The plugin's file.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// The plugin and the run disagree.
+    #[error("the guest ended before the end of its run: {marks} of {times} times were reached")]
+    EndedEarly {
+        /// Times that were reached.
+        marks: usize,
+        /// All times.
+        times: usize,
+    },
+}
+
+/// A part of a run.
+#[derive(Clone, Debug)]
+pub enum Selection {
+    /// From its start to its end.
+    Run,
+    /// From one time to another, in ns of the run.
+    Between(u64, u64),
+    /// During these responses; where they overlap, counted for each.
+    Responses(Vec<Response>),
+}
+
+/// Instructions and entries of each call stack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts {
+    pub(crate) own: Vec<u64>,
+    pub(crate) entries: Vec<u64>,
+    /// Instructions in all.
+    pub total: u64,
+}
+
+/// The instructions of an area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct AreaCounts {
+    /// The area.
+    pub area: Area,
+    /// Its instructions.
+    pub instructions: u64,
+}
+
+impl Profile {
+    /// Fails if the recording is damaged or does not reach the end of the run.
+    pub fn new(
+        recording: Recording,
+        symbols: Symbols,
+        responses: Responses,
+    ) -> Result<Self, ProfileError> {
+        let (marks, times) = (recording.marks.len(), responses.times_ns().len());
+        if marks != times {
+            return Err(ProfileError::EndedEarly { marks, times });
+        }
+        let mut areas: Vec<Area> = Vec::with_capacity(recording.nodes.len());
+        for (number, node) in (0..).zip(&recording.nodes) {
+            let inherited = match number {
+                USER => Area::User,
+                _ if number < ROOTS => Area::Thread,
+                // The kernel works for the program.
+                _ if node.parent == USER => Area::SystemCall,
+                _ => areas[node.parent as usize],
+            };
+            let name = symbols.name(node.function);
+            areas.push(Area::of(name, symbols.kind(node.function)).unwrap_or(inherited));
+        }
+        Ok(Self { symbols, recording, areas, responses })
+    }
+
+    /// The counts of a part of the run.
+    pub fn select(&self, selection: &Selection) -> Counts {
+        let nodes = self.recording.nodes.len();
+        let mut counts = Counts { own: vec![0; nodes], entries: vec![0; nodes], total: 0 };
+        let times_ns = self.responses.times_ns();
+        // The interval with this index ends at the time with the same index.
+        let index = |time_ns| times_ns.partition_point(|time| *time < time_ns);
+        let mut add = |from_ns, to_ns| {
+            for interval in &self.recording.intervals[index(from_ns) + 1..=index(to_ns)] {
+                for found in interval {
+                    counts.own[found.node as usize] += found.own;
+                    counts.entries[found.node as usize] += found.entries;
+                    counts.total += found.own;
+                }
+            }
+        };
+        match selection {
+            Selection::Run => add(0, self.responses.end_ns),
+            Selection::Between(from_ns, to_ns) => add(*from_ns, *to_ns),
+            Selection::Responses(responses) => {
+                responses.iter().for_each(|response| add(response.intended_ns, response.end_ns));
+            }
+        }
+        counts
+    }
+
+    /// All instructions from the restored machine to the end of the emulator, of which the run is a
+    /// part.
+    pub fn instructions(&self) -> u64 {
+        self.recording.instructions
+    }
+
+    /// The name of a call stack's last function.
+    pub(crate) fn name(&self, node: u32) -> &str {
+        match (node, self.recording.nodes[node as usize].function) {
+            (USER, _) => USER_NAME,
+            (_, NO_FUNCTION) if node < ROOTS => KERNEL_NAME,
+            (_, NO_FUNCTION) => UNKNOWN,
+            (_, function) => self.symbols.name(function),
+        }
+    }
+
+    pub(crate) fn area(&self, node: u32) -> Area {
+        self.areas[node as usize]
+    }
+
+    /// The caller; `None` at a root.
+    pub(crate) fn parent(&self, node: u32) -> Option<u32> {
+        (node >= ROOTS).then(|| self.recording.nodes[node as usize].parent)
+    }
+
+    /// The numbers of all call stacks; callers come before those that they call.
+    pub(crate) fn nodes(&self) -> std::ops::Range<u32> {
+        0..self.recording.nodes.len() as u32
+    }
+
+    /// The instructions of each area that has any.
+    pub fn by_area(&self, counts: &Counts) -> Vec<AreaCounts> {
+        let sum = |area| {
+            let of_area = self.nodes().filter(|node| self.area(*node) == area);
+            of_area.map(|node| counts.own[node as usize]).sum()
+        };
+        let all = Area::ALL.map(|area| AreaCounts { area, instructions: sum(area) });
+        all.into_iter().filter(|counts| counts.instructions > 0).collect()
+    }
+
+    /// Completed responses at whose completion no user code executed. A completion is a clock reading
+    /// of the program that is timed, so there are none if all clocks agree.
+    pub fn misplaced_completions(&self) -> Vec<u32> {
+        let times_ns = self.responses.times_ns();
+        let is_misplaced = |response: &&Response| {
+            let mark = times_ns.binary_search(&response.end_ns).ok();
+            let mark = mark.and_then(|index| self.recording.marks.get(index));
+            response.is_complete && mark.is_none_or(|mark| mark.is_idle || mark.node != USER)
+        };
+        self.responses.all.iter().filter(is_misplaced).map(|response| response.index).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::tests::written;
+
+    const SYMBOLS: &str = "clock 1 1\nclock 2 2\nrealtime 0\n1000 T entry_SYSCALL_64\n\
+                           2000 T vfs_read\n3000 t end_of_text\nend\n";
+
+    fn profile() -> Profile {
+        let recording = Recording::parse(&written()).unwrap();
+        let symbols = Symbols::parse(SYMBOLS.as_bytes()).unwrap();
+        let response = Response { index: 4, intended_ns: 0, end_ns: 80, is_complete: true };
+        let responses = Responses { all: vec![response], end_ns: 200, cuts_ns: Vec::new() };
+        Profile::new(recording, symbols, responses).unwrap()
+    }
+
+    #[test]
+    fn a_run_is_counted_from_its_start_to_its_end() {
+        let profile = profile();
+        let counts = profile.select(&Selection::Run);
+        assert_eq!((counts.total, profile.instructions()), (25, 300));
+        let functions = profile.functions(&counts);
+        let found: Vec<_> =
+            functions.iter().map(|it| (it.name.as_str(), it.own, it.with_callees)).collect();
+        let expected = [("[user]", 12, 25), ("vfs_read", 11, 11), ("entry_SYSCALL_64", 2, 13)];
+        assert_eq!(found, expected);
+        let areas: Vec<_> =
+            profile.by_area(&counts).iter().map(|it| (it.area, it.instructions)).collect();
+        assert_eq!(areas, [(Area::User, 12), (Area::SystemCall, 13)]);
+        let text = "[user] 12\n[user];entry_SYSCALL_64 2\n[user];entry_SYSCALL_64;vfs_read 11\n";
+        assert_eq!(crate::collapsed(&profile, &counts), text);
+        let frames = crate::flame(&profile, &counts, 1);
+        let frames: Vec<_> =
+            frames.iter().map(|it| (it.depth, it.start, it.instructions)).collect();
+        assert_eq!(frames, [(0, 0, 25), (1, 0, 13), (2, 0, 11)]);
+    }
+
+    #[test]
+    fn a_response_has_its_part_and_ends_in_its_program() {
+        let profile = profile();
+        let counts = profile.select(&Selection::Responses(profile.responses.all.clone()));
+        assert_eq!(counts.total, 10);
+        assert_eq!(profile.misplaced_completions(), [0; 0]);
+    }
+
+    #[test]
+    fn a_guest_that_ended_early_has_no_profile() {
+        let recording = Recording::parse(&written()).unwrap();
+        let symbols = Symbols::parse(SYMBOLS.as_bytes()).unwrap();
+        let responses = Responses::default();
+        let error = Profile::new(recording, symbols, responses).err().unwrap();
+        assert_eq!(error, ProfileError::EndedEarly { marks: 3, times: 1 });
+    }
+}

@@ -1,0 +1,93 @@
+//! The responses of a run, and the times at which the counts of its profile are cut.
+
+use model::{Line, Run};
+use serde::Serialize;
+
+/// A response: from its intended start to its completion, in ns of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Response {
+    /// Its number in the run.
+    pub index: u32,
+    /// Its intended start.
+    pub intended_ns: u64,
+    /// Its completion, or the time at which it was given up.
+    pub end_ns: u64,
+    /// Whether it completed.
+    pub is_complete: bool,
+}
+
+impl Response {
+    /// Its delay, a lower bound if it did not complete.
+    pub fn delay_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.intended_ns)
+    }
+}
+
+/// The responses of a run, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Responses {
+    /// Each of them.
+    pub all: Vec<Response>,
+    /// The last timestamp of the run, in ns.
+    pub end_ns: u64,
+    /// Other times at which the counts are cut, in ns of the run.
+    pub cuts_ns: Vec<u64>,
+}
+
+impl Responses {
+    /// Those of a run file, and other times at which the counts are cut, up to the end of the run.
+    pub fn of(run: &Run, cuts_ns: &[u64]) -> Self {
+        let response = |line: &Line| match line {
+            Line::Sample(sample) => Some(Response {
+                index: sample.index,
+                intended_ns: sample.intended_ns,
+                end_ns: sample.intended_ns + sample.delay_ns(),
+                is_complete: sample.completed_ns.is_some(),
+            }),
+            _ => None,
+        };
+        let end_ns = run.lines.iter().filter_map(Line::at_ns).max().unwrap_or(0);
+        let cuts_ns = cuts_ns.iter().map(|cut_ns| *cut_ns.min(&end_ns)).collect();
+        Self { all: run.lines.iter().filter_map(response).collect(), end_ns, cuts_ns }
+    }
+
+    /// The times at which the counts are cut, ascending, without repetition.
+    pub fn times_ns(&self) -> Vec<u64> {
+        let ends = self.all.iter().flat_map(|response| [response.intended_ns, response.end_ns]);
+        let cuts = self.cuts_ns.iter().copied();
+        let mut times: Vec<u64> = ends.chain(cuts).chain([0, self.end_ns]).collect();
+        times.sort_unstable();
+        times.dedup();
+        times
+    }
+
+    /// The median delay, in ns; of an even number the lower one.
+    pub fn median_ns(&self) -> Option<u64> {
+        let mut delays: Vec<u64> = self.all.iter().map(Response::delay_ns).collect();
+        delays.sort_unstable();
+        delays.get(delays.len().checked_sub(1)? / 2).copied()
+    }
+
+    /// Those above the median.
+    pub fn slow(&self) -> Vec<Response> {
+        let median_ns = self.median_ns().unwrap_or(0);
+        self.all.iter().filter(|response| response.delay_ns() > median_ns).copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slow_ones_are_above_the_median() {
+        let response =
+            |index, intended_ns, end_ns| Response { index, intended_ns, end_ns, is_complete: true };
+        let all = vec![response(0, 10, 12), response(1, 20, 29), response(2, 29, 32)];
+        let responses = Responses { all, end_ns: 40, cuts_ns: vec![20] };
+        assert_eq!(responses.median_ns(), Some(3));
+        assert_eq!(responses.slow(), [response(1, 20, 29)]);
+        assert_eq!(responses.times_ns(), [0, 10, 12, 20, 29, 32, 40]);
+        assert_eq!(Responses::default().median_ns(), None);
+    }
+}

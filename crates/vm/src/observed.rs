@@ -1,0 +1,108 @@
+//! Runs that are observed by the plugin of a profile, and what the plugin has to know of a guest.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use guest::SYMBOLS_CELL;
+use keep::Scratch;
+use model::Spec;
+use profile::{PLUGIN, Recording, Symbols};
+use subject::{Outcome, Sink};
+
+use crate::guest_process::{GuestProcess, Message, memory_file};
+use crate::named::RunRenamer;
+use crate::qemu::path_of;
+use crate::{Result, Stop, Vm, VmError, listen};
+
+/// The symbols in a folder of a booted machine.
+const SYMBOLS: &str = "symbols";
+const LAST_LINE: &[u8] = b"end\n";
+
+impl Vm {
+    /// The functions of the guest's kernel and its clocks, from the cache or from another guest that
+    /// continues from the same booted machine. Fails without the engine, with the next step.
+    pub fn symbols(&self, stop: Stop<'_>, say: &mut dyn FnMut(&str)) -> Result<Symbols> {
+        self.check_engine()?;
+        let kept = self.folder.join(SYMBOLS);
+        if let Some(symbols) = fs::read(&kept).ok().and_then(|text| Symbols::parse(&text).ok()) {
+            return Ok(symbols);
+        }
+        say("reading the symbols of the guest's kernel");
+        let mut guest = self.continued(SYMBOLS_CELL, None, None, None)?;
+        let mut text = Vec::new();
+        guest.follow("print its symbols", stop, |message| match message {
+            Message::Run(line) => {
+                text.extend_from_slice(&line);
+                (line == LAST_LINE).then_some(())
+            }
+            _ => None,
+        })?;
+        let symbols = Symbols::parse(&text);
+        let symbols = symbols.map_err(|error| VmError::Unavailable(error.to_string()))?;
+        // The cache may be read-only.
+        let _ = keep(&self.folder, &text);
+        Ok(symbols)
+    }
+
+    /// Makes a run under the plugin, with this plan; returns also what the plugin counted. It is never
+    /// taken from the cache. Fails as [`Self::run`], without the engine, and without the plugin's file.
+    pub fn profile(
+        &self,
+        spec: &Spec,
+        run_id: &str,
+        plan: &[u8],
+        stop: Stop<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(Outcome, Recording)> {
+        self.check_engine()?;
+        let (cell, _) = self.cell(spec)?;
+        let [plugin, plan] =
+            [("plugin", PLUGIN), ("plan", plan)].map(|(name, content)| memory_file(name, content));
+        let (plugin, plan, output) = (plugin?, plan?, memory_file("profile", &[])?);
+        let option = format!(
+            "{},plan={},output={},shift={}",
+            path_of(&plugin),
+            path_of(&plan),
+            path_of(&output),
+            self.machine.setup.machine.icount_shift
+        );
+        let mut guest = self.continued(&cell, self.schedule(spec), None, Some(&option))?;
+        let mut name = RunRenamer::new(run_id);
+        let mut sink = |bytes: &[u8], line: Option<&model::Line>| name.line(bytes, line, sink);
+        let outcome = listen(&mut guest, self.options.silence, stop, &mut sink)?;
+        if stop() {
+            return Err(VmError::Interrupted);
+        }
+        Ok((outcome, recording(&mut guest, &output)?))
+    }
+
+    fn check_engine(&self) -> Result<()> {
+        match self.qemu.firmware {
+            Some(_) => Ok(()),
+            None => Err(VmError::Unavailable(
+                "a profile needs the engine, a QEMU with patches: thrashlab vm engine build"
+                    .to_owned(),
+            )),
+        }
+    }
+}
+
+/// What the plugin wrote once QEMU has ended.
+fn recording(guest: &mut GuestProcess, output: &File) -> Result<Recording> {
+    guest.quit()?;
+    Recording::parse(&fs::read(path_of(output))?).map_err(|error| {
+        let printed = guest.errors();
+        let printed = if printed.is_empty() { printed } else { format!("; QEMU: {printed}") };
+        VmError::Unavailable(format!("{error}{printed}"))
+    })
+}
+
+/// Keeps the symbols; readers see all of them or none.
+fn keep(folder: &Path, text: &[u8]) -> io::Result<()> {
+    let parent = folder.parent().unwrap_or(folder);
+    let scratch = Scratch::make(parent, SYMBOLS)?;
+    let made = scratch.path().join(SYMBOLS);
+    fs::write(&made, text)?;
+    fs::rename(made, folder.join(SYMBOLS))
+}
