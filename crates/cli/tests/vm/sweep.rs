@@ -60,7 +60,7 @@ fn a_cliff_in_guests_is_found_twice_to_the_byte() {
 fn limit(lab: &Lab) -> Finished {
     let subject = format!("vm:{},kernel_mem=52M", lab.machine());
     let arguments = "limit --job touch:8M --set touch.backing=file --set touch.pattern=uniform \
-                     --set touch.time=50ms --set touch.limit=2s --budget 6 --no-cache \
+                     --set touch.time=50ms --set touch.limit=20s --budget 6 --no-cache \
                      --output output --json --subject";
     let arguments: Vec<&str> = arguments.split_whitespace().chain([subject.as_str()]).collect();
     lab.command(&arguments)
