@@ -151,7 +151,11 @@ pub(crate) fn command() -> clap::Command {
     let command = Cli::command();
     let styles = command.get_styles();
     let (heading, literal) = (styles.get_header(), styles.get_literal());
-    let mut help = String::from("{about}: {usage}\n");
+    // All of it fits on a terminal of 24 lines.
+    let mut help = String::from(concat!(
+        "{about} (--color auto|always|never)\n",
+        "{usage-heading} {usage}; `COMMAND --help` has options and examples\n"
+    ));
     for (group, verbs) in GROUPS {
         for (row, verb) in verbs.iter().enumerate() {
             let group = if row == 0 { group } else { "" };
@@ -163,8 +167,7 @@ pub(crate) fn command() -> clap::Command {
             );
         }
     }
-    help += "`thrashlab COMMAND --help` shows options and examples; --color auto|always|never";
-    command.help_template(help)
+    command.help_template(help.trim_end().to_owned())
 }
 
 #[cfg(test)]
