@@ -1,10 +1,29 @@
 //! Guests as the commands need them: how many there may be, and what goes wrong with them.
 
+use std::time::Duration;
+
 use agent::Waiter;
 use kernels::KernelError;
+use model::Line;
+use subject::Sink;
 use vm::VmError;
 
 use crate::Failure;
+
+/// A guest that writes nothing for this long counts as stuck, where the user cannot choose it.
+pub(crate) const SILENCE: Duration = Duration::from_secs(900);
+
+/// What makes a run, and the bytes of the run. Fails as what makes it.
+pub(crate) fn with_bytes<T>(
+    make: impl FnOnce(&mut Sink<'_>) -> Result<T, VmError>,
+) -> Result<(T, Vec<u8>), VmError> {
+    let mut bytes = Vec::new();
+    let made = make(&mut |part: &[u8], _: Option<&Line>| {
+        bytes.extend_from_slice(part);
+        Ok(())
+    })?;
+    Ok((made, bytes))
+}
 
 pub(crate) fn cpus() -> usize {
     sys::process::usable_cpus() as usize

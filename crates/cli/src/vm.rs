@@ -9,22 +9,20 @@ mod machines;
 mod shell;
 mod verify;
 
-use std::time::Duration;
-
 use ::kernels::KernelArg;
 use agent::Waiter;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use experiment::subject_arg;
 use keep::Cache;
-use model::{Line, Spec, VmSpec};
+use model::{Spec, VmSpec};
 use render::Document;
 use subject::Outcome;
 use vm::{Qemu, Vm, VmError, VmOptions, VmRequest};
 
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
-use crate::{Failure, OrWrong, Result, settings};
+use crate::{Failure, OrWrong, Result, guests, settings};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -37,8 +35,6 @@ Settings of machines: docs/vm.md.";
 
 /// Name of a cell that is verified; a part of its bytes.
 const RUN_ID: &str = "verify";
-/// A guest that writes nothing for this long counts as stuck.
-const SILENCE: Duration = Duration::from_secs(900);
 
 #[derive(Subcommand)]
 pub(crate) enum VmCommand {
@@ -99,17 +95,13 @@ impl MachineArgs {
 
 /// What machines are verified with: in this QEMU, if one is named, and no cell from the cache.
 fn verify_options(cache: Cache, qemu: Option<Qemu>) -> VmOptions {
-    VmOptions { cache, reuse_cells: false, silence: SILENCE, qemu, freeze: None }
+    VmOptions { cache, reuse_cells: false, silence: guests::SILENCE, qemu, freeze: None }
 }
 
 /// Makes a cell that is verified; returns how it ended, and its bytes. Fails as [`Vm::run`].
 fn verified_run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<(Outcome, Vec<u8>), VmError> {
-    let mut bytes = Vec::new();
-    let mut take = |part: &[u8], _: Option<&Line>| {
-        bytes.extend_from_slice(part);
-        Ok(())
-    };
-    let (outcome, _) = vm.run(spec, RUN_ID, &|| waiter.stop_requested(), &mut take)?;
+    let stop = || waiter.stop_requested();
+    let ((outcome, _), bytes) = guests::with_bytes(|sink| vm.run(spec, RUN_ID, &stop, sink))?;
     Ok((outcome, bytes))
 }
 

@@ -10,6 +10,8 @@
 
 mod decode;
 mod file;
+#[path = "../../trace-plugin/src/interface.rs"]
+mod interface;
 mod nodes;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the host"))]
 mod plan;
@@ -17,7 +19,7 @@ mod qemu;
 mod shadow;
 
 use std::cell::UnsafeCell;
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::fs;
 use std::io::{self, Write};
 use std::ptr::{null_mut, without_provenance_mut};
@@ -70,12 +72,8 @@ pub unsafe extern "C" fn qemu_plugin_install(
     count: c_int,
     arguments: *const *const c_char,
 ) -> c_int {
-    let count = usize::try_from(count).unwrap_or(0);
-    let arguments: Vec<String> = (0..count)
-        // SAFETY: QEMU passes `count` NUL-terminated strings that outlive the call.
-        .map(|index| unsafe { CStr::from_ptr(*arguments.add(index)) })
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect();
+    // SAFETY: QEMU passes `count` NUL-terminated strings that outlive the call.
+    let arguments = unsafe { interface::strings(count, arguments) };
     match begin(id, &arguments) {
         Ok(()) => 0,
         Err(error) => {

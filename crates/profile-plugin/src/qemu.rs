@@ -3,23 +3,12 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+pub(crate) use crate::interface::*;
+
 /// The version of the interface; QEMU reads it before it calls anything.
 #[unsafe(no_mangle)]
 #[expect(unreachable_pub, reason = "QEMU reaches it by its symbol")]
 pub static qemu_plugin_version: c_int = 4;
-
-pub(crate) type PluginId = u64;
-
-/// A translated block, valid during the callback that gets it.
-#[repr(C)]
-pub(crate) struct TranslatedBlock {
-    opaque: [u8; 0],
-}
-
-#[repr(C)]
-pub(crate) struct Instruction {
-    opaque: [u8; 0],
-}
 
 /// Memory with an entry per virtual CPU.
 #[repr(C)]
@@ -43,64 +32,29 @@ pub(crate) struct MemoryValue {
     pub(crate) words: [u64; 2],
 }
 
-/// The callback reads no registers.
-pub(crate) const NO_REGISTERS: c_int = 0;
 pub(crate) const LOADS: c_int = 1;
 pub(crate) const STORES: c_int = 2;
 /// An operation in place of a callback: a number is stored.
 pub(crate) const STORE_NUMBER: c_int = 1;
 
-/// Arguments: virtual CPU, user data.
-pub(crate) type OnExecution = extern "C" fn(c_uint, *mut c_void);
-/// Arguments: virtual CPU, description, address, user data.
-pub(crate) type OnMemory = extern "C" fn(c_uint, c_uint, u64, *mut c_void);
-
 unsafe extern "C" {
-    pub(crate) fn qemu_plugin_register_vcpu_tb_trans_cb(
-        id: PluginId,
-        callback: extern "C" fn(PluginId, *mut TranslatedBlock),
-    );
     pub(crate) fn qemu_plugin_register_atexit_cb(
         id: PluginId,
         callback: extern "C" fn(PluginId, *mut c_void),
         data: *mut c_void,
     );
     pub(crate) fn qemu_plugin_num_vcpus() -> c_int;
-    pub(crate) fn qemu_plugin_tb_n_insns(block: *const TranslatedBlock) -> usize;
     pub(crate) fn qemu_plugin_tb_vaddr(block: *const TranslatedBlock) -> u64;
-    pub(crate) fn qemu_plugin_tb_get_insn(
-        block: *const TranslatedBlock,
-        index: usize,
-    ) -> *mut Instruction;
     pub(crate) fn qemu_plugin_insn_data(
         instruction: *const Instruction,
         data: *mut c_void,
         size: usize,
     ) -> usize;
-    pub(crate) fn qemu_plugin_register_vcpu_tb_exec_cb(
-        block: *mut TranslatedBlock,
-        callback: OnExecution,
-        flags: c_int,
-        data: *mut c_void,
-    );
     pub(crate) fn qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(
         block: *mut TranslatedBlock,
         operation: c_int,
         number: ScoreboardNumber,
         operand: u64,
-    );
-    pub(crate) fn qemu_plugin_register_vcpu_insn_exec_cb(
-        instruction: *mut Instruction,
-        callback: OnExecution,
-        flags: c_int,
-        data: *mut c_void,
-    );
-    pub(crate) fn qemu_plugin_register_vcpu_mem_cb(
-        instruction: *mut Instruction,
-        callback: OnMemory,
-        flags: c_int,
-        access: c_int,
-        data: *mut c_void,
     );
     pub(crate) fn qemu_plugin_mem_get_value(info: c_uint) -> MemoryValue;
     pub(crate) fn qemu_plugin_scoreboard_new(entry_bytes: usize) -> *mut Scoreboard;

@@ -1,7 +1,7 @@
 //! A profile: counts by call stack, with names, of the run or of some of its responses.
 
 use crate::Area;
-use crate::recording::{NO_FUNCTION, ROOTS, Recording, RecordingError, USER};
+use crate::recording::{NO_FUNCTION, NodeCounts, ROOTS, Recording, RecordingError, USER};
 use crate::responses::{Response, Responses};
 use crate::symbols::{Symbols, UNKNOWN};
 
@@ -13,6 +13,8 @@ pub struct Profile {
     symbols: Symbols,
     recording: Recording,
     areas: Vec<Area>,
+    /// The times at which the counts are cut.
+    times_ns: Vec<u64>,
     /// The run's responses.
     pub responses: Responses,
 }
@@ -69,7 +71,8 @@ impl Profile {
         symbols: Symbols,
         responses: Responses,
     ) -> Result<Self, ProfileError> {
-        let (marks, times) = (recording.marks.len(), responses.times_ns().len());
+        let times_ns = responses.times_ns();
+        let (marks, times) = (recording.marks.len(), times_ns.len());
         if marks != times {
             return Err(ProfileError::EndedEarly { marks, times });
         }
@@ -85,33 +88,39 @@ impl Profile {
             let name = symbols.name(node.function);
             areas.push(Area::of(name, symbols.kind(node.function)).unwrap_or(inherited));
         }
-        Ok(Self { symbols, recording, areas, responses })
+        Ok(Self { symbols, recording, areas, times_ns, responses })
     }
 
     /// The counts of a part of the run.
     pub fn select(&self, selection: &Selection) -> Counts {
         let nodes = self.recording.nodes.len();
         let mut counts = Counts { own: vec![0; nodes], entries: vec![0; nodes], total: 0 };
-        let times_ns = self.responses.times_ns();
-        // The interval with this index ends at the time with the same index.
-        let index = |time_ns| times_ns.partition_point(|time| *time < time_ns);
-        let mut add = |from_ns, to_ns| {
-            for interval in &self.recording.intervals[index(from_ns) + 1..=index(to_ns)] {
-                for found in interval {
-                    counts.own[found.node as usize] += found.own;
-                    counts.entries[found.node as usize] += found.entries;
-                    counts.total += found.own;
-                }
-            }
-        };
-        match selection {
-            Selection::Run => add(0, self.responses.end_ns),
-            Selection::Between(from_ns, to_ns) => add(*from_ns, *to_ns),
-            Selection::Responses(responses) => {
-                responses.iter().for_each(|response| add(response.intended_ns, response.end_ns));
-            }
+        for found in self.counts_of(selection) {
+            counts.own[found.node as usize] += found.own;
+            counts.entries[found.node as usize] += found.entries;
+            counts.total += found.own;
         }
         counts
+    }
+
+    /// The instructions of a part of the run.
+    pub fn instructions_in(&self, selection: &Selection) -> u64 {
+        self.counts_of(selection).map(|found| found.own).sum()
+    }
+
+    fn counts_of(&self, selection: &Selection) -> impl Iterator<Item = &NodeCounts> {
+        // The interval with this index ends at the time with the same index.
+        let index = |time_ns| self.times_ns.partition_point(|time| *time < time_ns);
+        let parts = match selection {
+            Selection::Run => vec![(0, self.responses.end_ns)],
+            Selection::Between(from_ns, to_ns) => vec![(*from_ns, *to_ns)],
+            Selection::Responses(responses) => {
+                responses.iter().map(|response| (response.intended_ns, response.end_ns)).collect()
+            }
+        };
+        parts.into_iter().flat_map(move |(from_ns, to_ns)| {
+            self.recording.intervals[index(from_ns) + 1..=index(to_ns)].iter().flatten()
+        })
     }
 
     /// All instructions from the restored machine to the end of the emulator, of which the run is a
@@ -157,9 +166,8 @@ impl Profile {
     /// Completed responses at whose completion no user code executed. A completion is a clock reading
     /// of the program that is timed, so there are none if all clocks agree.
     pub fn misplaced_completions(&self) -> Vec<u32> {
-        let times_ns = self.responses.times_ns();
         let is_misplaced = |response: &&Response| {
-            let mark = times_ns.binary_search(&response.end_ns).ok();
+            let mark = self.times_ns.binary_search(&response.end_ns).ok();
             let mark = mark.and_then(|index| self.recording.marks.get(index));
             response.is_complete && mark.is_none_or(|mark| mark.is_idle || mark.node != USER)
         };

@@ -72,7 +72,7 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
     document.sections.push(Section::new("flame", "Call stacks", vec![chart]));
     let responses = profile.responses.all.iter().map(|response| ResponseData {
         response: *response,
-        instructions: profile.select(&Selection::Responses(vec![*response])).total,
+        instructions: profile.instructions_in(&Selection::Responses(vec![*response])),
     });
     document.with_data(ProfileData {
         run_id: view.run_id.to_owned(),

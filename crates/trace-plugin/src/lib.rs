@@ -9,12 +9,13 @@
 
 mod channel;
 mod follow;
+mod interface;
 mod launch;
 mod qemu;
 mod syscalls;
 mod wire;
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use launch::Fetches;
@@ -34,12 +35,9 @@ pub unsafe extern "C" fn qemu_plugin_install(
     count: c_int,
     arguments: *const *const c_char,
 ) -> c_int {
-    let count = usize::try_from(count).unwrap_or(0);
-    let arguments = (0..count)
-        // SAFETY: QEMU passes `count` NUL-terminated strings that outlive the call.
-        .map(|index| unsafe { CStr::from_ptr(*arguments.add(index)) })
-        .map(|argument| argument.to_string_lossy().into_owned());
-    match launch::Settings::read(arguments).and_then(|settings| begin(id, settings)) {
+    // SAFETY: QEMU passes `count` NUL-terminated strings that outlive the call.
+    let arguments = unsafe { interface::strings(count, arguments) };
+    match launch::Settings::read(arguments.into_iter()).and_then(|settings| begin(id, settings)) {
         Ok(()) => 0,
         // QEMU reports the failure, and the recorder explains it.
         Err(_) => 1,

@@ -81,8 +81,7 @@ impl Parts {
         let memory = folder.join(MEMORY);
         reserve(&memory, ram_bytes(&self.setup)).map_err(VmError::cache(&memory))?;
         let (start, root) = (Start::Boot { terminal }, self.root.as_deref());
-        let mut guest =
-            GuestProcess::start(&self.qemu, &self.setup, &[], folder, start, root, None)?;
+        let mut guest = GuestProcess::start(&self.qemu, &self.setup, &[], folder, start, root)?;
         // Slow, busy hosts take long to unpack a root.
         let archive_bytes =
             root.map_or(Ok(0), |root| fs::metadata(root).map(|facts| facts.len()))?;

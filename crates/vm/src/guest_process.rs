@@ -79,9 +79,9 @@ pub(crate) fn memory_file(name: &str, content: &[u8]) -> io::Result<File> {
 }
 
 impl GuestProcess {
-    /// Starts QEMU with the files in a folder, a cell, which may be empty, the archive of a root to
-    /// boot with, and a plugin with its arguments; it dies with the calling thread. Fails when it cannot start or
-    /// ends at once, with its output.
+    /// Starts QEMU with the files in a folder, a cell, which may be empty, and the archive of a root
+    /// to boot with; it dies with the calling thread. Fails when it cannot start or ends at once,
+    /// with its output.
     pub(crate) fn start(
         qemu: &Qemu,
         setup: &Setup,
@@ -89,7 +89,6 @@ impl GuestProcess {
         folder: &Path,
         start: Start<'_>,
         root: Option<&Path>,
-        plugin: Option<&str>,
     ) -> io::Result<Self> {
         let setup_file = memory_file("setup", &serde_json::to_vec(setup)?)?;
         let cell = memory_file("cell", cell)?;
@@ -109,10 +108,12 @@ impl GuestProcess {
             _ => format!("file,id=console,path={}", path_of(&printed)),
         };
         command.args(["-chardev", &console, "-qmp", "stdio"]);
-        if matches!(start, Start::Restore { .. }) {
+        let mut has_plugin = false;
+        if let Start::Restore(how) = start {
             command.args(["-incoming", "defer"]);
+            command.args(how.plugin.into_iter().flat_map(|plugin| ["-plugin", plugin]));
+            has_plugin = how.plugin.is_some();
         }
-        command.args(plugin.into_iter().flat_map(|plugin| ["-plugin", plugin]));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.try_clone()?);
         let mut child = KilledOnDrop(spawn_bound(&mut command)?);
         match Qmp::connect(&mut child.0) {
@@ -120,7 +121,6 @@ impl GuestProcess {
                 let (rest, _inputs) = (Vec::new(), [setup_file, cell]);
                 let is_engine = qemu.firmware.is_some();
                 let (console, boot_limit) = (printed, BootLimit::FIXED);
-                let has_plugin = plugin.is_some();
                 Ok(Self {
                     child,
                     qmp,
@@ -228,20 +228,13 @@ impl GuestProcess {
     /// Ends QEMU in order, so that what it has loaded can write its files, unless it has ended by
     /// itself. Fails when it does not end in time, with what it printed.
     pub(crate) fn quit(&mut self) -> io::Result<()> {
-        let until = Instant::now() + QUIT;
         // It may end at any time.
         let _ = self.qmp.send("quit", json!({}));
-        while self.child.0.try_wait()?.is_none() {
-            if Instant::now() > until {
-                let text = text_of(&self.errors);
-                return Err(io::Error::other(format!(
-                    "QEMU does not end within {} s: {text}",
-                    QUIT.as_secs()
-                )));
-            }
-            std::thread::sleep(Duration::from_millis(2));
+        if self.ends_within(QUIT)? {
+            return Ok(());
         }
-        Ok(())
+        let text = text_of(&self.errors);
+        Err(io::Error::other(format!("QEMU does not end within {} s: {text}", QUIT.as_secs())))
     }
 
     /// What QEMU printed.
@@ -253,16 +246,16 @@ impl GuestProcess {
         VmError::Boot(self.examine(how).0)
     }
 
-    /// Whether QEMU ends by itself in this time.
-    pub(crate) fn ends_within(&mut self, time: Duration) -> bool {
+    /// Whether QEMU ends in this time, and has closed its files.
+    pub(crate) fn ends_within(&mut self, time: Duration) -> io::Result<bool> {
         let until = Instant::now() + time;
-        while Instant::now() < until {
-            match self.qmp.event(TICK) {
-                Ok(Event::Other) => {}
-                event => return matches!(event, Ok(Event::Ended)),
+        while self.child.0.try_wait()?.is_none() {
+            if Instant::now() > until {
+                return Ok(false);
             }
+            std::thread::sleep(TICK / 2);
         }
-        false
+        Ok(true)
     }
 
     /// Ends QEMU; returns how it ended, and the kernel's death with its log (without the time).

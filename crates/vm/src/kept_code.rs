@@ -1,11 +1,11 @@
 //! Translated code of the engine that outlives a guest, next to the booted machine: another guest
 //! need not translate it again. It changes how fast guests are, and nothing that they do.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use keep::Scratch;
+use keep::out_file::OutFile;
 
 use crate::qemu::path_of;
 
@@ -15,8 +15,7 @@ const FILE: &str = "code";
 pub(crate) struct KeptCode {
     from: Option<File>,
     to: File,
-    scratch: Scratch,
-    place: PathBuf,
+    out: OutFile,
 }
 
 impl KeptCode {
@@ -24,10 +23,8 @@ impl KeptCode {
     /// example.
     pub(crate) fn open(machine: &Path) -> io::Result<Self> {
         let place = machine.join(FILE);
-        let beside = machine.parent().unwrap_or(machine);
-        let scratch = Scratch::make(beside, FILE)?;
-        let to = File::create_new(scratch.path().join(FILE))?;
-        Ok(Self { from: File::open(&place).ok(), to, scratch, place })
+        let (out, to) = OutFile::create(&place)?;
+        Ok(Self { from: File::open(&place).ok(), to, out })
     }
 
     /// The end of QEMU's option `-accel tcg`.
@@ -37,17 +34,18 @@ impl KeptCode {
     }
 
     /// Keeps what a guest has written at its end. Another process may do so at the same time; the
-    /// last one wins. Fails as renaming does.
+    /// last one wins. Fails as [`OutFile::finish`].
     pub(crate) fn keep(self) -> io::Result<()> {
-        if self.to.metadata()?.len() == 0 {
-            return Ok(());
+        match self.to.metadata()?.len() {
+            0 => Ok(()),
+            _ => self.out.finish(),
         }
-        fs::rename(self.scratch.path().join(FILE), self.place)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::io::Write;
 
     use super::*;

@@ -63,7 +63,7 @@ use guest_process::{BootLimit, GuestProcess, Message};
 use guest_root::GuestRoot;
 use kept_code::KeptCode;
 use named::RunRenamer;
-use qemu::{Start, machine_arguments};
+use qemu::{Restore, Start, machine_arguments};
 use qmp::Event;
 
 /// Bumped when cells change although their inputs do not.
@@ -247,14 +247,19 @@ impl Vm {
         let (mut kept, mut name) = (Vec::new(), RunRenamer::new(run_id));
         // Without it, in a cache that cannot be written, guests are slower.
         let code = self.qemu.firmware.as_ref().and_then(|_| KeptCode::open(&self.folder).ok());
-        let mut guest = self.continued(&cell, self.schedule(spec), code.as_ref(), None)?;
+        let options = code.as_ref().map(KeptCode::options);
+        let (schedule, options) = (self.schedule(spec), options.as_deref());
+        let how = Restore { schedule, code: options, plugin: None };
+        let mut guest = self.continued(&cell, how)?;
         let mut keep = |bytes: &[u8], line: Option<&Line>| {
             kept.extend_from_slice(bytes);
             name.line(bytes, line, sink)
         };
         let outcome = listen(&mut guest, self.options.silence, stop, &mut keep)?;
-        let is_complete = outcome.status == EndStatus::Complete;
-        if let Some(code) = code.filter(|_| is_complete && guest.ends_within(LAST_WORK)) {
+        if let Some(code) = code
+            && outcome.status == EndStatus::Complete
+            && guest.ends_within(LAST_WORK).unwrap_or(false)
+        {
             // Lost where the cache cannot be written.
             let _ = code.keep();
         }
@@ -271,17 +276,9 @@ impl Vm {
         is_seeded.then(|| spec.seed.wrapping_add(1).max(1))
     }
 
-    /// A guest that continues from the booted machine with this cell, with translated code, or
-    /// observed by a plugin, which needs code of its own.
-    fn continued(
-        &self,
-        cell: &[u8],
-        schedule: Option<u64>,
-        code: Option<&KeptCode>,
-        plugin: Option<&str>,
-    ) -> io::Result<GuestProcess> {
-        let setup = &self.machine.setup;
-        snapshot::restore(&self.folder, &self.qemu, setup, cell, schedule, code, plugin)
+    /// A guest that continues from the booted machine with this cell.
+    fn continued(&self, cell: &[u8], how: Restore<'_>) -> io::Result<GuestProcess> {
+        snapshot::restore(&self.folder, &self.qemu, &self.machine.setup, cell, how)
     }
 }
 
@@ -292,7 +289,7 @@ fn machine_key(
     initramfs_hash: &str,
 ) -> Result<String> {
     let is_engine = qemu.firmware.is_some();
-    let arguments = [Start::Boot { terminal: None }, Start::Restore { schedule: None, code: None }]
+    let arguments = [Start::Boot { terminal: None }, Start::Restore(Restore::default())]
         .map(|start| machine_arguments(setup, start, is_engine).join("\0"));
     Ok(key_of(&[
         CELL_VERSION.as_bytes(),

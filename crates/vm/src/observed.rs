@@ -1,18 +1,16 @@
 //! Runs that are observed by the plugin of a profile, and what the plugin has to know of a guest.
 
 use std::fs::{self, File};
-use std::io;
-use std::path::Path;
 
 use guest::SYMBOLS_CELL;
-use keep::Scratch;
+use keep::out_file::write_whole;
 use model::Spec;
 use profile::{PLUGIN, Recording, Symbols};
 use subject::{Outcome, Sink};
 
 use crate::guest_process::{GuestProcess, Message, memory_file};
 use crate::named::RunRenamer;
-use crate::qemu::path_of;
+use crate::qemu::{Restore, path_of};
 use crate::{Result, Stop, Vm, VmError, listen};
 
 /// The symbols in a folder of a booted machine.
@@ -29,7 +27,7 @@ impl Vm {
             return Ok(symbols);
         }
         say("reading the symbols of the guest's kernel");
-        let mut guest = self.continued(SYMBOLS_CELL, None, None, None)?;
+        let mut guest = self.continued(SYMBOLS_CELL, Restore::default())?;
         let mut text = Vec::new();
         guest.follow("print its symbols", stop, |message| match message {
             Message::Run(line) => {
@@ -41,7 +39,7 @@ impl Vm {
         let symbols = Symbols::parse(&text);
         let symbols = symbols.map_err(|error| VmError::Unavailable(error.to_string()))?;
         // The cache may be read-only.
-        let _ = keep(&self.folder, &text);
+        let _ = write_whole(&kept, &text);
         Ok(symbols)
     }
 
@@ -67,7 +65,8 @@ impl Vm {
             path_of(&output),
             self.machine.setup.machine.icount_shift
         );
-        let mut guest = self.continued(&cell, self.schedule(spec), None, Some(&option))?;
+        let (schedule, plugin) = (self.schedule(spec), Some(option.as_str()));
+        let mut guest = self.continued(&cell, Restore { schedule, code: None, plugin })?;
         let mut name = RunRenamer::new(run_id);
         let mut sink = |bytes: &[u8], line: Option<&model::Line>| name.line(bytes, line, sink);
         let outcome = listen(&mut guest, self.options.silence, stop, &mut sink)?;
@@ -96,13 +95,4 @@ fn recording(guest: &mut GuestProcess, output: &File) -> Result<Recording> {
         let printed = if printed.is_empty() { printed } else { format!("; QEMU: {printed}") };
         VmError::Unavailable(format!("{error}{printed}"))
     })
-}
-
-/// Keeps the symbols; readers see all of them or none.
-fn keep(folder: &Path, text: &[u8]) -> io::Result<()> {
-    let parent = folder.parent().unwrap_or(folder);
-    let scratch = Scratch::make(parent, SYMBOLS)?;
-    let made = scratch.path().join(SYMBOLS);
-    fs::write(&made, text)?;
-    fs::rename(made, folder.join(SYMBOLS))
 }

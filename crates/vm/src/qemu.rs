@@ -18,10 +18,20 @@ pub(crate) enum Start<'a> {
     /// Boots, with its memory in the file. With a terminal, an interactive user has the console at
     /// this socket, and when idle, guest time follows the wall clock.
     Boot { terminal: Option<RawFd> },
-    /// Waits to be restored; its memory is a private copy of the file. With a seed, virtual CPUs
-    /// take turns at times that it decides. `code` is where the engine keeps translated code, as
-    /// the end of its option `-accel tcg`.
-    Restore { schedule: Option<u64>, code: Option<&'a str> },
+    /// Waits to be restored; its memory is a private copy of the file.
+    Restore(Restore<'a>),
+}
+
+/// How a guest continues from a booted machine.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Restore<'a> {
+    /// With a seed, virtual CPUs take turns at times that it decides.
+    pub(crate) schedule: Option<u64>,
+    /// Where the engine keeps translated code, as the end of its option `-accel tcg`. A plugin needs
+    /// code of its own.
+    pub(crate) code: Option<&'a str>,
+    /// A plugin that observes it, with its arguments.
+    pub(crate) plugin: Option<&'a str>,
 }
 
 pub(crate) const KERNEL: &str = "kernel";
@@ -31,6 +41,8 @@ pub(crate) const DEVICES: &str = "devices";
 pub(crate) const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
 /// This program, also the guest's.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
+/// How devices differ in the engine.
+const ENGINE_DEVICES: &str = " -global apic-common.vapic=off -global isa-debugcon.lines=on";
 const DEV_KVM: &str = "/dev/kvm";
 
 /// A QEMU on this host.
@@ -128,8 +140,10 @@ pub(crate) fn machine_arguments(setup: &Setup, start: Start<'_>, is_engine: bool
     let mode = match start {
         Start::Boot { terminal: Some(_) } => "sleep=on".to_owned(),
         Start::Boot { terminal: None } if !is_engine => "sleep=off".to_owned(),
-        Start::Restore { .. } if !is_engine => "sleep=off,rr=record,rrfile=/dev/null".to_owned(),
-        Start::Restore { schedule: Some(seed), .. } => format!("{},schedule={seed}", exact()),
+        Start::Restore(_) if !is_engine => "sleep=off,rr=record,rrfile=/dev/null".to_owned(),
+        Start::Restore(Restore { schedule: Some(seed), .. }) => {
+            format!("{},schedule={seed}", exact())
+        }
         _ => exact(),
     };
     let processor = match machine.accel {
@@ -138,15 +152,12 @@ pub(crate) fn machine_arguments(setup: &Setup, start: Start<'_>, is_engine: bool
             // A full translation cache depends on the host, as does the device for other systems'
             // task priorities (`engine/README.md`).
             let (cache, devices) = match is_engine {
-                true => {
-                    let devices = "apic-common.vapic=off -global isa-debugcon.lines=on";
-                    (",tb-size=1024", format!(" -global {devices}"))
-                }
-                false => ("", String::new()),
+                true => (",tb-size=1024", ENGINE_DEVICES),
+                false => ("", ""),
             };
             let code = match start {
-                Start::Restore { code: Some(code), .. } => code,
-                _ => "",
+                Start::Restore(restore) => restore.code.unwrap_or_default(),
+                Start::Boot { .. } => "",
             };
             format!(
                 "-accel tcg{cache}{code} -icount shift={shift},{mode} -cpu {}{devices}",
@@ -257,7 +268,7 @@ pub(crate) fn file_arguments(
 ) -> Vec<String> {
     let path = |name: &str| folder.join(name).display().to_string();
     let memory = path(MEMORY).replace(',', ",,");
-    let share = if matches!(start, Start::Restore { .. }) { "off" } else { "on" };
+    let share = if matches!(start, Start::Restore(_)) { "off" } else { "on" };
     let backends = nodes(of).into_iter().map(|node| {
         let (id, size_bytes) = (node.memory(), node.size_bytes);
         // Before QEMU 8.1 there is no offset.
@@ -301,11 +312,8 @@ mod tests {
     #[test]
     fn the_arguments_of_a_machine_are_these() {
         let machine = crate::machine::load("p2-350").unwrap().machine;
-        let arguments = machine_arguments(
-            &setup(&machine),
-            Start::Restore { schedule: None, code: None },
-            false,
-        );
+        let arguments =
+            machine_arguments(&setup(&machine), Start::Restore(Restore::default()), false);
         let memory = format!("{}B", ram_bytes(&setup(&machine)));
         let expected = [
             "-accel",
@@ -352,7 +360,7 @@ mod tests {
         let (architecture, program_bytes) = (Architecture::Aarch64, Some((3 << 20) - 1));
         let setup = Setup { architecture, program_bytes, ..setup(&machine) };
         assert_eq!(ram_bytes(&setup), machine.ram_bytes() + (3 << 20));
-        let start = Start::Restore { schedule: None, code: None };
+        let start = Start::Restore(Restore::default());
         let arguments = machine_arguments(&setup, start, false).join(" ");
         for expected in [
             "shift=3,sleep=off,rr=record,rrfile=/dev/null -cpu cortex-a72 ",
@@ -368,7 +376,7 @@ mod tests {
     fn the_engine_needs_no_record_and_may_have_several_cpus() {
         let mut machine = crate::machine::load("micro").unwrap().machine;
         machine.cpus = Some(4);
-        let seeded = Start::Restore { schedule: Some(7), code: None };
+        let seeded = Start::Restore(Restore { schedule: Some(7), ..Restore::default() });
         let arguments = machine_arguments(&setup(&machine), seeded, true).join(" ");
         assert!(arguments.contains("shift=3,sleep=off,exact=on,schedule=7 "), "{arguments}");
         assert!(arguments.contains(" -smp 4 "), "{arguments}");
@@ -381,7 +389,7 @@ mod tests {
     fn nodes_divide_cpus_and_the_memory_file() {
         let mut machine = crate::machine::load("micro").unwrap().machine;
         (machine.cpus, machine.nodes) = (Some(4), Some(2));
-        let start = Start::Restore { schedule: None, code: None };
+        let start = Start::Restore(Restore::default());
         let arguments = machine_arguments(&setup(&machine), start, true).join(" ");
         let half_bytes = ram_bytes(&setup(&machine)) / 2;
         assert_eq!(half_bytes % (1 << 20), 0);
@@ -411,7 +419,7 @@ mod tests {
             let machine = crate::machine::parse_request(settings).unwrap().machine;
             machine_arguments(
                 &setup(&machine),
-                Start::Restore { schedule: Some(7), code: None },
+                Start::Restore(Restore { schedule: Some(7), ..Restore::default() }),
                 true,
             )
             .join(" ")
@@ -441,12 +449,8 @@ mod tests {
         assert!(deterministic.contains("-icount shift=3,sleep=off"), "{deterministic}");
         assert!(deterministic.contains("quiet mitigations=off rdinit=/thrashlab -- __guest"));
         machine.accel = Accel::Kvm;
-        let fast = machine_arguments(
-            &setup(&machine),
-            Start::Restore { schedule: None, code: None },
-            false,
-        )
-        .join(" ");
+        let fast = machine_arguments(&setup(&machine), Start::Restore(Restore::default()), false)
+            .join(" ");
         assert!(fast.contains("-accel kvm") && !fast.contains("icount"), "{fast}");
     }
 }

@@ -13,8 +13,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::boot::Parts;
 use crate::guest_process::{GuestProcess, Message};
-use crate::kept_code::KeptCode;
-use crate::qemu::{DEVICES, FILES, MEMORY, Qemu, Start};
+use crate::qemu::{DEVICES, FILES, MEMORY, Qemu, Restore, Start};
 use crate::qmp::Event;
 use crate::{Result, Stop, VmError};
 
@@ -74,13 +73,10 @@ pub(crate) fn restore(
     qemu: &Qemu,
     setup: &Setup,
     cell: &[u8],
-    schedule: Option<u64>,
-    code: Option<&KeptCode>,
-    plugin: Option<&str>,
+    how: Restore<'_>,
 ) -> io::Result<GuestProcess> {
-    let code = code.map(KeptCode::options);
-    let start = Start::Restore { schedule, code: code.as_deref() };
-    let mut guest = GuestProcess::start(qemu, setup, cell, folder, start, None, plugin)?;
+    let start = Start::Restore(how);
+    let mut guest = GuestProcess::start(qemu, setup, cell, folder, start, None)?;
     guest.restore(&File::open(folder.join(DEVICES))?)?;
     Ok(guest)
 }
@@ -113,7 +109,7 @@ impl Boot {
         let mut hasher = blake3::Hasher::new();
         compact(&folder.join(MEMORY), &mut hasher).map_err(failed)?;
         // Virtual time in the pause, as the guest saw it.
-        let mut guest = restore(folder, &parts.qemu, &parts.setup, &[], None, None, None)?;
+        let mut guest = restore(folder, &parts.qemu, &parts.setup, &[], Restore::default())?;
         let gap_ns = guest.follow("continue from its pause", stop, |said| match said {
             Message::Notice(Notice::Resumed { gap_ns }) => Some(gap_ns),
             _ => None,

@@ -2,21 +2,18 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use agent::Waiter;
 use anyhow::{Context, anyhow};
 use experiment::as_planned;
 use keep::Cache;
-use model::{Header, Line, Run, Spec, SubjectSpec, VmSpec};
+use model::{Header, Run, Spec, SubjectSpec, VmSpec};
 use profile::{Profile, Responses};
 use vm::{Vm, VmOptions, first_difference};
 
 use crate::progress::Progress;
 use crate::{Failure, OrWrong, Result, guests};
 
-/// A guest that writes nothing for this long counts as stuck.
-const SILENCE: Duration = Duration::from_secs(900);
 /// The fact of a run that names its booted machine.
 const MACHINE_FACT: &str = "vm_machine_blake3";
 
@@ -75,7 +72,7 @@ pub(super) fn observe(
     let options = VmOptions {
         cache: Cache::of_user(),
         reuse_cells: true,
-        silence: SILENCE,
+        silence: guests::SILENCE,
         qemu: None,
         freeze: None,
     };
@@ -89,13 +86,8 @@ pub(super) fn observe(
     progress.say(&format!("{run_id}: observing the run"));
     let responses = Responses::of(&file.run, cuts_ns);
     let plan = symbols.plan(file.header.started_unix_ns, &responses.times_ns());
-    let mut bytes = Vec::new();
-    let mut take = |part: &[u8], _: Option<&Line>| {
-        bytes.extend_from_slice(part);
-        Ok(())
-    };
-    let (_, recording) =
-        vm.profile(&spec, &run_id, &plan, &stop, &mut take).map_err(guests::failure)?;
+    let observed = guests::with_bytes(|sink| vm.profile(&spec, &run_id, &plan, &stop, sink));
+    let ((_, recording), bytes) = observed.map_err(guests::failure)?;
     if let Some(why) = difference(&file.bytes, &bytes) {
         return Err(Failure::NotMeasured(anyhow!(
             "no profile of {run_id}: the observed run is another one; {why}"
@@ -132,13 +124,9 @@ fn repeatable(
     progress.say(&format!(
         "{run_id} was made by another thrashlab, engine or kernel: making it here first"
     ));
-    let mut bytes = Vec::new();
-    let mut take = |part: &[u8], _: Option<&Line>| {
-        bytes.extend_from_slice(part);
-        Ok(())
-    };
     let stop = || waiter.stop_requested();
-    vm.run(spec, run_id, &stop, &mut take).map_err(guests::failure)?;
+    let made = guests::with_bytes(|sink| vm.run(spec, run_id, &stop, sink));
+    let (_, bytes) = made.map_err(guests::failure)?;
     if stop() {
         return Err(Failure::Interrupted);
     }
