@@ -55,6 +55,7 @@ pub const ENGINE_RELEASES: [EngineRelease; 2] = [
             "11-jump-cache.10.0.patch",
             "12-plugin-clock.patch",
             "13-output-lines.10.0.patch",
+            "14-stop-at.10.0.patch",
         ],
     },
     EngineRelease {
@@ -75,6 +76,7 @@ pub const ENGINE_RELEASES: [EngineRelease; 2] = [
             "11-jump-cache.10.2.patch",
             "12-plugin-clock.patch",
             "13-output-lines.10.2.patch",
+            "14-stop-at.10.2.patch",
         ],
     },
 ];
