@@ -35,6 +35,7 @@ mod options;
 mod output;
 mod profile;
 mod progress;
+mod repeated;
 mod report;
 mod run;
 mod settings;

@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::Args;
 use keep::out_file::write_whole;
 use model::units::{exact_duration, parse_duration_ns};
-use profile::{Profile, Selection, collapsed};
+use profile::{Responses, Selection, collapsed};
 use report::{ProfileView, profile_difference_document, profile_document};
 
 use crate::output::{OutputArgs, show};
@@ -81,8 +81,8 @@ impl ProfileArgs {
         self.since.into_iter().chain(self.until).collect()
     }
 
-    fn selection(&self, profile: &Profile) -> Result<Selection> {
-        let all = &profile.responses.all;
+    fn selection(&self, responses: &Responses) -> Result<Selection> {
+        let all = &responses.all;
         if let Some(index) = self.response {
             let found = all.iter().find(|response| response.index == index);
             let found = found.ok_or_else(|| {
@@ -92,7 +92,7 @@ impl ProfileArgs {
             return Ok(Selection::Responses(vec![*found]));
         }
         if !self.slow {
-            let end_ns = profile.responses.end_ns;
+            let end_ns = responses.end_ns;
             let [from_ns, to_ns] = [self.since.unwrap_or(0), self.until.unwrap_or(end_ns)];
             return match self.since.or(self.until) {
                 None => Ok(Selection::Run),
@@ -105,19 +105,19 @@ impl ProfileArgs {
                 )),
             };
         }
-        let slow = profile.responses.slow();
+        let slow = responses.slow();
         match slow.is_empty() {
             true => Err(wrong!("--slow: no response of the run is above the median")),
             false => Ok(Selection::Responses(slow)),
         }
     }
 
-    fn view<'a>(&self, observed: &'a Observed, selection: &'a Selection) -> ProfileView<'a> {
+    fn view<'a>(&self, observed: &'a Observed) -> ProfileView<'a> {
         ProfileView {
             run_id: &observed.run_id,
             proof: &observed.proof,
             profile: &observed.profile,
-            selection,
+            selection: &observed.selection,
             most_functions: self.functions as usize,
         }
     }
@@ -127,15 +127,15 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {
     let waiter = Waiter::new().context("catch signals")?;
     let progress = Progress::new(args.quiet, None);
     let observed = |path| {
-        let found = observe(path, &args.cuts(), &waiter, &progress);
+        let select = |responses: &Responses| args.selection(responses);
+        let found = observe(path, &args.cuts(), &select, &waiter, &progress);
         found.map_err(|failure| guests::stopped_or(&waiter, failure))
     };
     let first = observed(&args.run)?;
-    let selection = args.selection(&first.profile)?;
-    let view = args.view(&first, &selection);
+    let view = args.view(&first);
     let Some(other) = &args.other else {
         if let Some(path) = &args.collapsed {
-            let text = collapsed(&first.profile, &first.profile.select(&selection));
+            let text = collapsed(&first.profile, &first.profile.select(&first.selection));
             let written = write_whole(path, text.as_bytes());
             written.with_context(|| format!("write {}", path.display()))?;
             complain(&format!("thrashlab: wrote {}", path.display()));
@@ -143,7 +143,5 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {
         return show(&profile_document(&view), &args.output);
     };
     let second = observed(other)?;
-    let other_selection = args.selection(&second.profile)?;
-    let other_view = args.view(&second, &other_selection);
-    show(&profile_difference_document(&view, &other_view), &args.output)
+    show(&profile_difference_document(&view, &args.view(&second)), &args.output)
 }

@@ -1,6 +1,8 @@
 //! `thrashlab vm`: the deterministic machine itself, apart from measurements.
 
 mod boot;
+mod condition;
+mod debug;
 mod disk;
 mod emulators;
 mod engine;
@@ -44,6 +46,8 @@ pub(crate) enum VmCommand {
     Machines(machines::MachinesArgs),
     /// Boot a machine once and report the result
     Boot(boot::BootArgs),
+    /// Stop a run at a moment of it, always at the same instruction, for gdb
+    Debug(debug::DebugArgs),
     /// Measure the disk of a machine and compare it with its parameters
     Disk(disk::DiskArgs),
     /// List the engines, patched QEMUs for several virtual CPUs, or build one
@@ -121,6 +125,7 @@ pub(crate) fn vm(command: &VmCommand) -> Result<()> {
         VmCommand::Kernels(args) => kernels::kernels(args),
         VmCommand::Machines(args) => machines::machines(args),
         VmCommand::Boot(args) => boot::boot(args),
+        VmCommand::Debug(args) => debug::debug(args),
         VmCommand::Disk(args) => disk::disk(args),
         VmCommand::Engine(args) => engine::engine(args),
         VmCommand::Shell(args) => shell::shell(args),

@@ -7,6 +7,7 @@
 //! **Invariant:** input and output happen at an exact instruction (a register of a device).
 
 mod applet;
+mod btf;
 mod cell;
 mod channel;
 mod device;

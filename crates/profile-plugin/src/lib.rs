@@ -10,13 +10,16 @@
 
 mod decode;
 mod file;
+mod guest;
 #[path = "../../trace-plugin/src/interface.rs"]
 mod interface;
 mod nodes;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the host"))]
 mod plan;
 mod qemu;
+mod scheduler;
 mod shadow;
+mod watch;
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -25,9 +28,12 @@ use std::io::{self, Write};
 use std::ptr::{null_mut, without_provenance_mut};
 
 use decode::{Transfer, transfer};
-use plan::{Kind, Plan};
+use guest::Guest;
+use plan::{Kind, NO_FIELD, Plan};
 use qemu::{Instruction, PluginId, Scoreboard, ScoreboardNumber, TranslatedBlock};
+use scheduler::{Event, NAME_BYTES, Scheduler, TaskName, What};
 use shadow::{Now, Shadow};
+use watch::Watch;
 
 /// Kernel code is in the upper half of the address space.
 const FIRST_KERNEL_ADDRESS: u64 = 1 << 63;
@@ -37,6 +43,11 @@ const DECODED_BYTES: usize = 15;
 struct Profile {
     plan: Plan,
     shadow: Shadow,
+    scheduler: Scheduler,
+    /// From the first event of the scheduler on.
+    guest: Option<Guest>,
+    /// In place of everything else.
+    watch: Option<Watch>,
     shift: u32,
     output: String,
     /// For each virtual CPU, whether it executed user code since its last event.
@@ -97,11 +108,15 @@ fn begin(id: PluginId, arguments: &[String]) -> io::Result<()> {
     let plan = Plan::decode(&fs::read(value("plan")?)?).ok_or(io::ErrorKind::InvalidData)?;
     let shift = value("shift")?.parse().map_err(io::Error::other)?;
     let (shadow, output) = (Shadow::new(shift, plan.times_ns.clone()), value("output")?);
+    let until_ns = plan.times_ns.first().copied().unwrap_or(u64::MAX);
+    let watch = plan.watched.map(|(address, size)| Watch::new(address, size, until_ns));
     // SAFETY: the callbacks have the expected types, and QEMU only unloads plugins on request. No
     // callback exists yet.
     unsafe {
         let users = qemu::qemu_plugin_scoreboard_new(size_of::<u64>());
-        *PROFILE.0.get() = Some(Profile { plan, shadow, shift, output, users });
+        let (scheduler, guest) = (Scheduler::default(), None);
+        *PROFILE.0.get() =
+            Some(Profile { plan, shadow, scheduler, guest, watch, shift, output, users });
         qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
         qemu::qemu_plugin_register_atexit_cb(id, on_exit, null_mut());
     }
@@ -111,7 +126,12 @@ fn begin(id: PluginId, arguments: &[String]) -> io::Result<()> {
 extern "C" fn on_translation(_: PluginId, block: *mut TranslatedBlock) {
     with(|profile| {
         // SAFETY: the block is valid during this callback.
-        unsafe { instrument(profile, block) }
+        unsafe {
+            match &profile.watch {
+                Some(_) => watch::instrument(block),
+                None => instrument(profile, block),
+            }
+        }
     });
 }
 
@@ -134,13 +154,18 @@ unsafe fn instrument(profile: &mut Profile, block: *mut TranslatedBlock) {
             return;
         }
         if let Some(function) = profile.plan.function_at(address)
-            && profile.plan.functions[function as usize].1 != Kind::Part
+            && let kind = profile.plan.functions[function as usize].1
+            && kind != Kind::Part
         {
             let data = (count as u64) << 32 | u64::from(function);
+            let registers = match is_of_scheduler(kind) {
+                true => qemu::READS_REGISTERS,
+                false => qemu::NO_REGISTERS,
+            };
             qemu::qemu_plugin_register_vcpu_tb_exec_cb(
                 block,
                 on_function,
-                qemu::NO_REGISTERS,
+                registers,
                 without_provenance_mut(data as usize),
             );
         }
@@ -148,6 +173,11 @@ unsafe fn instrument(profile: &mut Profile, block: *mut TranslatedBlock) {
         let last = qemu::qemu_plugin_tb_get_insn(block, count.saturating_sub(1));
         instrument_transfer(last);
     }
+}
+
+/// Whether the scheduler does something to a task, which is recorded.
+fn is_of_scheduler(kind: Kind) -> bool {
+    matches!(kind, Kind::Switch | Kind::Wake | Kind::New)
 }
 
 /// # Safety
@@ -183,12 +213,46 @@ unsafe fn instrument_transfer(instruction: *mut Instruction) {
 }
 
 impl Profile {
+    fn write(&self, bytes: &[u8]) {
+        if let Err(error) = fs::write(&self.output, bytes) {
+            complain(&format!("the profile cannot be written: {error}"));
+        }
+    }
+
     /// Whether a virtual CPU executed user code since this was asked last.
     fn take_user(&self, cpu: c_uint) -> bool {
         // SAFETY: the entry of the scoreboard is this CPU's number, which only its thread uses.
         let user =
             unsafe { &mut *qemu::qemu_plugin_scoreboard_find(self.users, cpu).cast::<u64>() };
         std::mem::take(user) != 0
+    }
+}
+
+impl Profile {
+    /// Records what the scheduler does to a task, when a function of this kind is entered.
+    fn schedule(&mut self, cpu: c_uint, time_ns: u64, kind: Kind) {
+        let guest = self.guest.get_or_insert_with(Guest::new);
+        let Some([task, second]) = guest.arguments() else { return };
+        let fields = self.plan.fields;
+        let mut word = |offset: u64| {
+            let place = (offset != NO_FIELD).then(|| task.wrapping_add(offset));
+            place.and_then(|address| guest.memory::<4>(address)).map(u32::from_le_bytes)
+        };
+        let (state, pid) = (word(fields.state).map(u64::from), word(fields.pid));
+        let what = match kind {
+            Kind::Switch => {
+                let place = (fields.name != NO_FIELD).then(|| task.wrapping_add(fields.name));
+                let name = place.and_then(|address| guest.memory::<NAME_BYTES>(address));
+                let (pid, name) = (pid.unwrap_or_default(), name.unwrap_or_default());
+                let name = self.scheduler.number(TaskName { pid, name });
+                What::Switch { next: second, state: state.unwrap_or_default(), name }
+            }
+            // A wake-up that is meant for other states has no effect.
+            Kind::Wake if state.is_some_and(|state| state & second == 0) => return,
+            _ => What::Wake,
+        };
+        let node = self.shadow.node(cpu as usize);
+        self.scheduler.record(Event { time_ns, cpu, node, task, what });
     }
 }
 
@@ -213,6 +277,9 @@ extern "C" fn on_function(cpu: c_uint, data: *mut c_void) {
         let was_user = kind == Kind::Entry && profile.take_user(cpu);
         let now = now(cpu, count, profile.shift, was_user);
         profile.shadow.enter(cpu as usize, now, function, kind);
+        if is_of_scheduler(kind) {
+            profile.schedule(cpu, now.time_ns, kind);
+        }
     });
 }
 
@@ -252,6 +319,9 @@ extern "C" fn on_system_return(cpu: c_uint, _: *mut c_void) {
 
 extern "C" fn on_exit(_: PluginId, _: *mut c_void) {
     with(|profile| {
+        if let Some(watch) = &profile.watch {
+            return profile.write(&watch.encode());
+        }
         // SAFETY: it only reads.
         let cpus = unsafe { qemu::qemu_plugin_num_vcpus() };
         let mut instructions = 0;
@@ -261,9 +331,6 @@ extern "C" fn on_exit(_: PluginId, _: *mut c_void) {
             instructions += now.instructions;
         }
         profile.shadow.nodes.cut();
-        let bytes = file::encode(&profile.shadow, instructions);
-        if let Err(error) = fs::write(&profile.output, bytes) {
-            complain(&format!("the profile cannot be written: {error}"));
-        }
+        profile.write(&file::encode(&profile.shadow, &profile.scheduler, instructions));
     });
 }

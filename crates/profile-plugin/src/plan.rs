@@ -1,9 +1,9 @@
-//! What the host asks of the plugin, as 64-bit little-endian words: magic, the number of times, the
-//! times, then two words per function, its address and its kind. The crate `profile` includes this
-//! file by its path.
+//! What the host asks of the plugin, as 64-bit little-endian words: magic, the fields of tasks, the
+//! address and size of watched bytes, the number of times, the times, then two words per function, its address and its kind. The crate
+//! `profile` includes this file by its path.
 
 /// Kind and version of a plan.
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tlplan\0\x01");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tlplan\0\x03");
 
 /// How a function is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,19 +20,45 @@ pub(crate) enum Kind {
     Part = 4,
     /// By a call, and moves its return address before it returns.
     Moving = 5,
+    /// By a call, and wakes up the task in its first argument, if the second has its state.
+    Wake = 6,
+    /// By a call, and lets the new task in its first argument continue.
+    New = 7,
 }
 
 impl Kind {
     fn of(word: u64) -> Option<Self> {
-        let all =
+        let some =
             [Self::Function, Self::Entry, Self::Start, Self::Switch, Self::Part, Self::Moving];
-        all.into_iter().find(|kind| *kind as u64 == word)
+        let others = [Self::Wake, Self::New];
+        some.into_iter().chain(others).find(|kind| *kind as u64 == word)
+    }
+}
+
+/// Where the fields of a task are, in bytes from its address; [`NO_FIELD`] where that is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TaskFields {
+    pub(crate) pid: u64,
+    pub(crate) name: u64,
+    pub(crate) state: u64,
+}
+
+/// The offset of a field that is not known.
+pub(crate) const NO_FIELD: u64 = u64::MAX;
+
+impl Default for TaskFields {
+    fn default() -> Self {
+        Self { pid: NO_FIELD, name: NO_FIELD, state: NO_FIELD }
     }
 }
 
 /// A plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
+    pub(crate) fields: TaskFields,
+    /// The address and size of bytes, to find the last write to them before the first time, and
+    /// nothing else.
+    pub(crate) watched: Option<(u64, u64)>,
     /// Virtual times in ns at which an interval ends, ascending.
     pub(crate) times_ns: Vec<u64>,
     /// Address and kind of each function, by ascending address.
@@ -43,7 +69,9 @@ impl Plan {
     /// Its bytes.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let functions = self.functions.iter().flat_map(|(address, kind)| [*address, *kind as u64]);
-        [MAGIC, self.times_ns.len() as u64]
+        let TaskFields { pid, name, state } = self.fields;
+        let (address, size_bytes) = self.watched.unwrap_or_default();
+        [MAGIC, pid, name, state, address, size_bytes, self.times_ns.len() as u64]
             .into_iter()
             .chain(self.times_ns.iter().copied())
             .chain(functions)
@@ -58,13 +86,20 @@ impl Plan {
         if !rest.is_empty() || words.next()? != MAGIC {
             return None;
         }
+        let fields = TaskFields { pid: words.next()?, name: words.next()?, state: words.next()? };
+        let (address, size_bytes) = (words.next()?, words.next()?);
+        let watched = (size_bytes > 0).then_some((address, size_bytes));
         let count = words.next()?;
         let words: Vec<u64> = words.collect();
         let (times_ns, functions) = words.split_at_checked(usize::try_from(count).ok()?)?;
         let (functions, rest) = functions.as_chunks::<2>();
         let functions = functions.iter().map(|[address, kind]| Some((*address, Kind::of(*kind)?)));
-        let plan =
-            Self { times_ns: times_ns.to_vec(), functions: functions.collect::<Option<_>>()? };
+        let plan = Self {
+            fields,
+            watched,
+            times_ns: times_ns.to_vec(),
+            functions: functions.collect::<Option<_>>()?,
+        };
         let ascends = plan.times_ns.is_sorted() && plan.functions.is_sorted_by_key(|(at, _)| *at);
         (rest.is_empty() && ascends).then_some(plan)
     }
@@ -89,7 +124,8 @@ mod tests {
     #[test]
     fn a_plan_survives_its_bytes() {
         let functions = vec![(u64::MAX << 40, Kind::Function), (u64::MAX, Kind::Entry)];
-        let plan = Plan { times_ns: vec![3, 3, 7], functions };
+        let fields = TaskFields { pid: 8, name: NO_FIELD, state: 16 };
+        let plan = Plan { fields, watched: Some((64, 8)), times_ns: vec![3, 3, 7], functions };
         let bytes = plan.encode();
         assert_eq!(Plan::decode(&bytes).as_ref(), Some(&plan));
         assert_eq!(plan.function_at(u64::MAX), Some(1));
@@ -104,11 +140,14 @@ mod tests {
 
     #[test]
     fn other_bytes_are_refused() {
-        let plan = Plan { times_ns: vec![9, 3], functions: Vec::new() };
+        let plan = Plan { times_ns: vec![9, 3], ..Plan::default() };
         assert_eq!(Plan::decode(&plan.encode()), None);
-        assert_eq!(Plan::decode(&[MAGIC, u64::MAX].map(u64::to_le_bytes).concat()), None);
-        let mut bytes = Plan { times_ns: Vec::new(), functions: vec![(1, Kind::Part)] }.encode();
-        bytes[24] = 9;
+        assert_eq!(
+            Plan::decode(&[MAGIC, 0, 0, 0, 0, 0, u64::MAX].map(u64::to_le_bytes).concat()),
+            None
+        );
+        let mut bytes = Plan { functions: vec![(1, Kind::Part)], ..Plan::default() }.encode();
+        bytes[64] = 9;
         assert_eq!(Plan::decode(&bytes), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The used part of QEMU's plugin interface, version 4 (QEMU 10.0), and the two functions that the
 //! engine adds to it (`engine/patches/12-plugin-clock.patch`).
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
 pub(crate) use crate::interface::*;
 
@@ -32,6 +32,34 @@ pub(crate) struct MemoryValue {
     pub(crate) words: [u64; 2],
 }
 
+/// A byte array of GLib.
+#[repr(C)]
+pub(crate) struct ByteArray {
+    pub(crate) data: *const u8,
+    pub(crate) length: c_uint,
+}
+
+/// An array of GLib with the descriptions of registers.
+#[repr(C)]
+pub(crate) struct RegisterArray {
+    pub(crate) data: *const RegisterDescription,
+    pub(crate) length: c_uint,
+}
+
+#[repr(C)]
+pub(crate) struct Register {
+    opaque: [u8; 0],
+}
+
+#[repr(C)]
+pub(crate) struct RegisterDescription {
+    pub(crate) handle: *mut Register,
+    pub(crate) name: *const c_char,
+    feature: *const c_char,
+}
+
+/// The callback reads registers.
+pub(crate) const READS_REGISTERS: c_int = 1;
 pub(crate) const LOADS: c_int = 1;
 pub(crate) const STORES: c_int = 2;
 /// An operation in place of a callback: a number is stored.
@@ -44,6 +72,8 @@ unsafe extern "C" {
         data: *mut c_void,
     );
     pub(crate) fn qemu_plugin_num_vcpus() -> c_int;
+    pub(crate) fn qemu_plugin_insn_vaddr(instruction: *const Instruction) -> u64;
+    pub(crate) fn qemu_plugin_mem_size_shift(info: c_uint) -> c_uint;
     pub(crate) fn qemu_plugin_tb_vaddr(block: *const TranslatedBlock) -> u64;
     pub(crate) fn qemu_plugin_insn_data(
         instruction: *const Instruction,
@@ -59,6 +89,15 @@ unsafe extern "C" {
     pub(crate) fn qemu_plugin_mem_get_value(info: c_uint) -> MemoryValue;
     pub(crate) fn qemu_plugin_scoreboard_new(entry_bytes: usize) -> *mut Scoreboard;
     pub(crate) fn qemu_plugin_scoreboard_find(score: *mut Scoreboard, cpu: c_uint) -> *mut c_void;
+    pub(crate) fn qemu_plugin_get_registers() -> *const RegisterArray;
+    pub(crate) fn qemu_plugin_read_register(handle: *mut Register, to: *mut ByteArray) -> c_int;
+    pub(crate) fn qemu_plugin_read_memory_vaddr(
+        address: u64,
+        to: *mut ByteArray,
+        size: usize,
+    ) -> bool;
+    pub(crate) fn g_byte_array_new() -> *mut ByteArray;
+    pub(crate) fn g_byte_array_set_size(array: *mut ByteArray, size: c_uint) -> *mut ByteArray;
     /// Instructions of a virtual CPU since QEMU started; in a callback of it, those of the whole
     /// block that executes included.
     pub(crate) fn qemu_plugin_instructions(cpu: c_uint) -> u64;

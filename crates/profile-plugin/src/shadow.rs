@@ -25,6 +25,8 @@ pub(crate) struct Mark {
     pub(crate) node: Node,
     /// Whether nothing executed.
     pub(crate) is_idle: bool,
+    /// The virtual CPU.
+    pub(crate) cpu: u32,
 }
 
 /// Where a virtual CPU is in its instruction stream.
@@ -148,7 +150,7 @@ impl Shadow {
             Kind::Entry => return self.enter_by_processor(cpu, now.was_user, function),
             Kind::Start => return self.start(cpu, function),
             Kind::Switch => self.cpus[cpu].is_switching = true,
-            Kind::Function | Kind::Part | Kind::Moving => {}
+            Kind::Function | Kind::Part | Kind::Moving | Kind::Wake | Kind::New => {}
         }
         self.open_called(cpu);
         let at = &mut self.cpus[cpu];
@@ -322,14 +324,16 @@ impl Shadow {
             }
             return;
         }
-        self.count_across(node, count, since_ns, now.time_ns);
+        self.count_across(cpu, node, count, now.time_ns - since_ns);
     }
 
     /// The same where intervals end meanwhile. If time passed without instructions, that was at last:
     /// a CPU that is idle continues with an interrupt.
     #[cold]
-    fn count_across(&mut self, node: Node, count: u64, since_ns: u64, now_ns: u64) {
+    fn count_across(&mut self, cpu: usize, node: Node, count: u64, elapsed_ns: u64) {
         let mut counted = 0;
+        let now_ns = self.cpus[cpu].time_ns;
+        let since_ns = now_ns - elapsed_ns;
         while self.next_ns <= now_ns {
             let elapsed_ns = self.next_ns.saturating_sub(since_ns);
             let before = elapsed_ns.div_ceil(1 << self.shift);
@@ -338,11 +342,17 @@ impl Shadow {
             counted += part;
             let others: u64 = self.cpus.iter().map(|cpu| cpu.instructions).sum();
             let instructions = others - (count - counted);
-            self.marks.push(Mark { instructions, node, is_idle: before > count });
+            let (is_idle, cpu) = (before > count, cpu as u32);
+            self.marks.push(Mark { instructions, node, is_idle, cpu });
             self.nodes.cut();
             self.next_ns = self.times_ns.get(self.marks.len()).copied().unwrap_or(u64::MAX);
         }
         self.nodes.add_instructions(node, count - counted);
+    }
+
+    /// What a CPU executes.
+    pub(crate) fn node(&self, cpu: usize) -> Node {
+        self.cpus[cpu].node
     }
 
     /// Counts the rest of a CPU.

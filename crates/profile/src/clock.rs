@@ -24,6 +24,17 @@ impl Clock {
         let at = i128::from(self.first.0) + (since_first * counted).div_euclid(elapsed);
         at.clamp(0, i128::from(u64::MAX)) as u64
     }
+
+    /// The time of day at a time of the emulator: the inverse of [`Self::virtual_ns`], to 1 ns.
+    pub(crate) fn realtime_ns(&self, virtual_ns: u64) -> u64 {
+        let since_first = i128::from(virtual_ns) - i128::from(self.first.0);
+        let counted = i128::from(self.last.0 - self.first.0);
+        let elapsed = i128::from(self.last.1 - self.first.1);
+        let monotonic_ns =
+            i128::from(self.first.1) + (since_first * elapsed + counted - 1).div_euclid(counted);
+        let at = monotonic_ns + i128::from(self.realtime_offset_ns);
+        at.clamp(0, i128::from(u64::MAX)) as u64
+    }
 }
 
 #[cfg(test)]
@@ -36,6 +47,7 @@ mod tests {
         assert!(clock.goes());
         for (realtime_ns, expected) in [(57, 1000), (1057, 3000), (558, 2002), (7, 900), (0, 886)] {
             assert_eq!(clock.virtual_ns(realtime_ns), expected, "{realtime_ns}");
+            assert_eq!(clock.realtime_ns(expected), realtime_ns);
         }
         assert!(!Clock::default().goes());
     }

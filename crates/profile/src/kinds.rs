@@ -16,6 +16,10 @@ const ENTRY_PREFIXES: [&str; 2] = ["asm_exc_", "asm_sysvec_"];
 /// Where a new task begins; kernels with the first one call a C function of the other name.
 const STARTS: [&str; 2] = ["ret_from_fork_asm", "ret_from_fork"];
 const SWITCH: &str = "__switch_to_asm";
+/// Arguments: a task, states.
+const WAKE: &str = "try_to_wake_up";
+/// Argument: a task.
+const NEW: &str = "wake_up_new_task";
 /// What saves all registers above its return address.
 const MOVING: [&str; 2] = ["error_entry", "paranoid_entry"];
 /// Labels within the entries; a jump to one stays in the entry.
@@ -59,6 +63,8 @@ impl Kinds {
         let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
         match name {
             SWITCH => Kind::Switch,
+            WAKE => Kind::Wake,
+            NEW => Kind::New,
             _ if MOVING.contains(&name) => Kind::Moving,
             _ if name == self.start => Kind::Start,
             _ if is_stubs(name) || ENTRIES.contains(&name) || begins(&ENTRY_PREFIXES) => {
@@ -87,6 +93,8 @@ mod tests {
             ("entry_SYSCALL_64_after_hwframe", Kind::Part),
             ("ret_from_fork", Kind::Start),
             ("__switch_to_asm", Kind::Switch),
+            ("try_to_wake_up", Kind::Wake),
+            ("wake_up_new_task", Kind::New),
             ("error_entry", Kind::Moving),
             ("do_fault.cold", Kind::Part),
             ("__x86_return_thunk", Kind::Part),

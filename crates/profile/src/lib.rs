@@ -8,22 +8,28 @@
 
 mod area;
 mod clock;
+mod critical_path;
 mod difference;
 mod flame;
 mod functions;
 mod kinds;
+mod last_write;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the plugin"))]
 #[path = "../../profile-plugin/src/plan.rs"]
 mod plan;
 mod profile;
 mod recording;
 mod responses;
+mod symbol_file;
 mod symbols;
+mod tasks;
 
 pub use area::Area;
+pub use critical_path::{CriticalPath, Doing, Segment};
 pub use difference::{Difference, FunctionDifference};
 pub use flame::{FlameFrame, collapsed, flame};
 pub use functions::FunctionCounts;
+pub use last_write::LastWrite;
 pub use profile::{AreaCounts, Counts, Profile, ProfileError, Selection};
 pub use recording::{Recording, RecordingError};
 pub use responses::{Response, Responses};
@@ -42,6 +48,9 @@ mod file;
 #[cfg(test)]
 #[path = "../../profile-plugin/src/nodes.rs"]
 mod nodes;
+#[cfg(test)]
+#[path = "../../profile-plugin/src/scheduler.rs"]
+mod scheduler;
 #[cfg(test)]
 #[path = "../../profile-plugin/src/shadow.rs"]
 mod shadow;

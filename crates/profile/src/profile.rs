@@ -1,18 +1,30 @@
 //! A profile: counts by call stack, with names, of the run or of some of its responses.
 
 use crate::Area;
-use crate::recording::{NO_FUNCTION, NodeCounts, ROOTS, Recording, RecordingError, USER};
+use crate::recording::{Mark, NO_FUNCTION, NodeCounts, ROOTS, Recording, RecordingError, USER};
 use crate::responses::{Response, Responses};
 use crate::symbols::{Symbols, UNKNOWN};
+use crate::tasks::Tasks;
 
 const USER_NAME: &str = "[user]";
 const KERNEL_NAME: &str = "[kernel]";
+/// Functions in which a task loses its CPU without giving it up.
+const PREEMPTING: [&str; 5] = [
+    "__cond_resched",
+    "preempt_schedule",
+    "preempt_schedule_common",
+    "preempt_schedule_irq",
+    "preempt_schedule_notrace",
+];
 
 /// A profile of a run.
 pub struct Profile {
     symbols: Symbols,
     recording: Recording,
     areas: Vec<Area>,
+    tasks: Tasks,
+    /// When the run started, as a time of day.
+    started_unix_ns: u64,
     /// The times at which the counts are cut.
     times_ns: Vec<u64>,
     /// The run's responses.
@@ -65,11 +77,13 @@ pub struct AreaCounts {
 }
 
 impl Profile {
-    /// Fails if the recording is damaged or does not reach the end of the run.
+    /// Of a run that started at a time of day. Fails if the recording is damaged or does not reach the
+    /// end of the run.
     pub fn new(
         recording: Recording,
         symbols: Symbols,
         responses: Responses,
+        started_unix_ns: u64,
     ) -> Result<Self, ProfileError> {
         let times_ns = responses.times_ns();
         let (marks, times) = (recording.marks.len(), times_ns.len());
@@ -88,7 +102,13 @@ impl Profile {
             let name = symbols.name(node.function);
             areas.push(Area::of(name, symbols.kind(node.function)).unwrap_or(inherited));
         }
-        Ok(Self { symbols, recording, areas, times_ns, responses })
+        let tasks = Tasks::default();
+        let mut profile =
+            Self { symbols, recording, areas, tasks, started_unix_ns, times_ns, responses };
+        let end_ns = profile.virtual_ns(profile.responses.end_ns);
+        let gives_up = |node| profile.path(node).all(|it| !PREEMPTING.contains(&profile.name(it)));
+        profile.tasks = Tasks::of(&profile.recording.events, end_ns, gives_up);
+        Ok(profile)
     }
 
     /// The counts of a part of the run.
@@ -148,6 +168,35 @@ impl Profile {
         (node >= ROOTS).then(|| self.recording.nodes[node as usize].parent)
     }
 
+    /// A call stack and its callers, the innermost first.
+    pub(crate) fn path(&self, node: u32) -> impl Iterator<Item = u32> {
+        std::iter::successors(Some(node), |node| self.parent(*node))
+    }
+
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    /// Pid and name of a task, by the number of its name.
+    pub(crate) fn named(&self, number: u32) -> Option<&(u32, String)> {
+        self.recording.names.get(number as usize)
+    }
+
+    /// The emulator's time at a time of the run.
+    pub(crate) fn virtual_ns(&self, time_ns: u64) -> u64 {
+        self.symbols.virtual_ns(self.started_unix_ns, time_ns)
+    }
+
+    /// The time of the run at a time of the emulator.
+    pub(crate) fn run_ns(&self, virtual_ns: u64) -> u64 {
+        self.symbols.run_ns(self.started_unix_ns, virtual_ns)
+    }
+
+    /// What executed at one of the times at which the counts are cut.
+    pub(crate) fn mark(&self, time_ns: u64) -> Option<&Mark> {
+        self.recording.marks.get(self.times_ns.binary_search(&time_ns).ok()?)
+    }
+
     /// The numbers of all call stacks; callers come before those that they call.
     pub(crate) fn nodes(&self) -> std::ops::Range<u32> {
         0..self.recording.nodes.len() as u32
@@ -167,8 +216,7 @@ impl Profile {
     /// of the program that is timed, so there are none if all clocks agree.
     pub fn misplaced_completions(&self) -> Vec<u32> {
         let is_misplaced = |response: &&Response| {
-            let mark = self.times_ns.binary_search(&response.end_ns).ok();
-            let mark = mark.and_then(|index| self.recording.marks.get(index));
+            let mark = self.mark(response.end_ns);
             response.is_complete && mark.is_none_or(|mark| mark.is_idle || mark.node != USER)
         };
         self.responses.all.iter().filter(is_misplaced).map(|response| response.index).collect()
@@ -188,7 +236,7 @@ mod tests {
         let symbols = Symbols::parse(SYMBOLS.as_bytes()).unwrap();
         let response = Response { index: 4, intended_ns: 0, end_ns: 80, is_complete: true };
         let responses = Responses { all: vec![response], end_ns: 200, cuts_ns: Vec::new() };
-        Profile::new(recording, symbols, responses).unwrap()
+        Profile::new(recording, symbols, responses, 0).unwrap()
     }
 
     #[test]
@@ -225,7 +273,7 @@ mod tests {
         let recording = Recording::parse(&written()).unwrap();
         let symbols = Symbols::parse(SYMBOLS.as_bytes()).unwrap();
         let responses = Responses::default();
-        let error = Profile::new(recording, symbols, responses).err().unwrap();
+        let error = Profile::new(recording, symbols, responses, 0).err().unwrap();
         assert_eq!(error, ProfileError::EndedEarly { marks: 3, times: 1 });
     }
 }

@@ -1,11 +1,13 @@
 //! What the plugin wrote (`crates/profile-plugin/src/file.rs` has the format).
 
-const MAGIC: [u8; 8] = *b"tlprof\0\x01";
+const MAGIC: [u8; 8] = *b"tlprof\0\x02";
 /// The function of the roots, and of code without a symbol.
 pub(crate) const NO_FUNCTION: u32 = u32::MAX;
 /// The first nodes: user code, and kernel code that began before.
 pub(crate) const USER: u32 = 0;
 pub(crate) const ROOTS: u32 = 2;
+/// A pid and a name of 16 bytes.
+const NAME_RECORD_BYTES: usize = 20;
 
 /// The counts of a guest, by call stack and interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +15,9 @@ pub struct Recording {
     pub(crate) nodes: Vec<NodeRecord>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) intervals: Vec<Vec<NodeCounts>>,
+    /// Pids and names of tasks.
+    pub(crate) names: Vec<(u32, String)>,
+    pub(crate) events: Vec<Event>,
     /// The emulator's number of instructions.
     pub(crate) instructions: u64,
 }
@@ -31,6 +36,7 @@ pub(crate) struct Mark {
     pub(crate) instructions: u64,
     pub(crate) node: u32,
     pub(crate) is_idle: bool,
+    pub(crate) cpu: u32,
 }
 
 /// The counts of a path in an interval.
@@ -39,6 +45,34 @@ pub(crate) struct NodeCounts {
     pub(crate) node: u32,
     pub(crate) own: u64,
     pub(crate) entries: u64,
+}
+
+/// An event of the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// The emulator's time.
+    pub(crate) time_ns: u64,
+    pub(crate) cpu: u32,
+    /// What the CPU executed.
+    pub(crate) node: u32,
+    /// The address of the task.
+    pub(crate) task: u64,
+    pub(crate) what: What,
+}
+
+/// What happened to a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// Its CPU continues with another one.
+    Switch {
+        next: u64,
+        /// 0 if it can continue.
+        state: u64,
+        /// The number of its name.
+        name: u32,
+    },
+    /// It can continue from now on.
+    Wake,
 }
 
 /// Why there are no counts.
@@ -78,6 +112,8 @@ impl Recording {
         let nodes = nodes(&mut reader)?;
         let marks = marks(&mut reader, nodes.len())?;
         let intervals = intervals(&mut reader, nodes.len())?;
+        let names = names(&mut reader)?;
+        let events = events(&mut reader, nodes.len(), names.len())?;
         if !reader.0.is_empty() || intervals.len() != marks.len() + 1 {
             return Err(Unreadable("its intervals do not fit its marks"));
         }
@@ -93,7 +129,7 @@ impl Recording {
         if sum != instructions {
             return Err(RecordingError::Sum { sum, executed: instructions });
         }
-        Ok(Self { nodes, marks, intervals, instructions })
+        Ok(Self { nodes, marks, intervals, names, events, instructions })
     }
 }
 
@@ -117,11 +153,12 @@ fn nodes(reader: &mut Reader<'_>) -> Result<Vec<NodeRecord>, RecordingError> {
 
 fn marks(reader: &mut Reader<'_>, nodes: usize) -> Result<Vec<Mark>, RecordingError> {
     let mut marks = Vec::new();
-    for _ in 0..reader.count(24)? {
+    for _ in 0..reader.count(32)? {
         let (instructions, node, is_idle) = (reader.word()?, reader.word()?, reader.word()? != 0);
+        let cpu = u32::try_from(reader.word()?).map_err(|_| Unreadable("a mark is on no CPU"))?;
         let node = u32::try_from(node).ok().filter(|node| (*node as usize) < nodes);
         let node = node.ok_or(Unreadable("a mark is at no call stack"))?;
-        marks.push(Mark { instructions, node, is_idle });
+        marks.push(Mark { instructions, node, is_idle, cpu });
     }
     Ok(marks)
 }
@@ -145,6 +182,40 @@ fn intervals(
         intervals.push(counts);
     }
     Ok(intervals)
+}
+
+fn names(reader: &mut Reader<'_>) -> Result<Vec<(u32, String)>, RecordingError> {
+    let count = reader.count(NAME_RECORD_BYTES)?;
+    let (records, _) = reader.take(NAME_RECORD_BYTES * count)?.as_chunks::<NAME_RECORD_BYTES>();
+    let name = |record: &[u8; NAME_RECORD_BYTES]| {
+        let (pid, name) = record.split_first_chunk().unwrap_or((&[0; 4], &[]));
+        let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+        (u32::from_le_bytes(*pid), String::from_utf8_lossy(&name[..end]).into_owned())
+    };
+    Ok(records.iter().map(name).collect())
+}
+
+fn events(
+    reader: &mut Reader<'_>,
+    nodes: usize,
+    names: usize,
+) -> Result<Vec<Event>, RecordingError> {
+    let mut events = Vec::new();
+    for _ in 0..reader.count(48)? {
+        let (time_ns, place, task) = (reader.word()?, reader.word()?, reader.word()?);
+        let (next, state, name) = (reader.word()?, reader.word()?, reader.word()?);
+        let (cpu, node) = ((place >> 32) as u32, place as u32);
+        let what = match u32::try_from(name) {
+            Ok(u32::MAX) => What::Wake,
+            Ok(name) if (name as usize) < names => What::Switch { next, state, name },
+            _ => return Err(Unreadable("an event has a task without a name")),
+        };
+        if node as usize >= nodes {
+            return Err(Unreadable("an event is at no call stack"));
+        }
+        events.push(Event { time_ns, cpu, node, task, what });
+    }
+    Ok(events)
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -190,6 +261,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::plan::Kind;
+    use crate::scheduler::{self, Scheduler, TaskName};
     use crate::shadow::{Now, Shadow};
 
     /// A file of the plugin: user code, a system call that calls a function, times at 0, 80 and 200 ns.
@@ -205,7 +277,21 @@ pub(crate) mod tests {
         shadow.enter(0, now(14, false), 1, Kind::Function);
         shadow.finish(0, now(300, false));
         shadow.nodes.cut();
-        crate::file::encode(&shadow, 300)
+        crate::file::encode(&shadow, &scheduled(shadow.node(0)), 300)
+    }
+
+    fn scheduled(node: u32) -> Scheduler {
+        let mut scheduled = Scheduler::default();
+        let mut name = [0; 16];
+        name[..4].copy_from_slice(b"swap");
+        let name = scheduled.number(TaskName { pid: 7, name });
+        for (time_ns, what) in [
+            (100, scheduler::What::Switch { next: 32, state: 1, name }),
+            (150, scheduler::What::Wake),
+        ] {
+            scheduled.record(scheduler::Event { time_ns, cpu: 1, node, task: 16, what });
+        }
+        scheduled
     }
 
     #[test]
@@ -226,6 +312,10 @@ pub(crate) mod tests {
         assert_eq!(paths, [(USER, 0), (2, 1)]);
         let marks: Vec<u64> = recording.marks.iter().map(|mark| mark.instructions).collect();
         assert_eq!(marks, [0, 10, 25]);
+        assert_eq!(recording.names, [(7, "swap".to_owned())]);
+        let event = |time_ns, what| Event { time_ns, cpu: 1, node: 3, task: 16, what };
+        let switch = What::Switch { next: 32, state: 1, name: 0 };
+        assert_eq!(recording.events, [event(100, switch), event(150, What::Wake)]);
     }
 
     #[test]

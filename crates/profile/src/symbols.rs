@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::clock::Clock;
 use crate::kinds::{self, Kinds};
-use crate::plan::{Kind, Plan};
+use crate::plan::{Kind, Plan, TaskFields};
 
 /// The name of code without a symbol.
 pub(crate) const UNKNOWN: &str = "[unknown]";
@@ -18,6 +18,7 @@ pub struct Symbols {
     names: Vec<String>,
     functions: Vec<(u64, Kind)>,
     clock: Clock,
+    fields: TaskFields,
 }
 
 /// Why a guest's symbols cannot be used.
@@ -54,6 +55,7 @@ impl Symbols {
         let mut clocks = Vec::new();
         let mut realtime_offset_ns = None;
         let mut found = BTreeMap::new();
+        let mut fields = TaskFields::default();
         let mut last = 0;
         let mut is_whole = false;
         for (line, bytes) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
@@ -73,6 +75,16 @@ impl Symbols {
                 ("realtime", rest) => {
                     realtime_offset_ns = Some(rest.parse().map_err(|_| wrong())?);
                 }
+                ("field", rest) => {
+                    let (name, offset) = rest.split_once(' ').ok_or_else(wrong)?;
+                    let field = match name {
+                        "pid" => &mut fields.pid,
+                        "name" => &mut fields.name,
+                        "state" => &mut fields.state,
+                        _ => return Err(wrong()),
+                    };
+                    *field = offset.parse().map_err(|_| wrong())?;
+                }
                 (address, rest) => {
                     let address = u64::from_str_radix(address, 16).map_err(|_| wrong())?;
                     let (letter, name) = rest.split_once(' ').ok_or_else(wrong)?;
@@ -90,15 +102,19 @@ impl Symbols {
         if !clock.goes() {
             return Err(SymbolsError::NoClock);
         }
-        Self::of(&found, clock)
+        Self::of(&found, clock, fields)
     }
 
-    fn of(found: &BTreeMap<u64, (bool, String)>, clock: Clock) -> Result<Self, SymbolsError> {
+    fn of(
+        found: &BTreeMap<u64, (bool, String)>,
+        clock: Clock,
+        fields: TaskFields,
+    ) -> Result<Self, SymbolsError> {
         if found.is_empty() {
             return Err(SymbolsError::NoFunctions);
         }
         let kinds = Kinds::of(found.values().map(|(_, name)| name.as_str()));
-        let mut symbols = Self { names: Vec::new(), functions: Vec::new(), clock };
+        let mut symbols = Self { names: Vec::new(), functions: Vec::new(), clock, fields };
         let mut next = found.keys().copied().skip(1);
         for (address, (_, name)) in found {
             let end = next.next().unwrap_or(*address);
@@ -127,12 +143,44 @@ impl Symbols {
         self.names.len()
     }
 
+    /// The emulator's time at this time of a run that started at a time of day, in ns.
+    pub fn virtual_ns(&self, started_unix_ns: u64, time_ns: u64) -> u64 {
+        self.clock.virtual_ns(started_unix_ns.saturating_add(time_ns))
+    }
+
+    /// The time of a run that started at a time of day, at this time of the emulator, in ns; 0 before
+    /// its start.
+    pub fn run_ns(&self, started_unix_ns: u64, virtual_ns: u64) -> u64 {
+        self.clock.realtime_ns(virtual_ns).saturating_sub(started_unix_ns)
+    }
+
+    /// The addresses of the functions of this name, without that of their module.
+    pub fn addresses_of(&self, name: &str) -> Vec<u64> {
+        let is_it = |known: &str| known.split(' ').next() == Some(name);
+        let found = self.names.iter().zip(&self.functions).filter(|(known, _)| is_it(known));
+        found.map(|(_, (address, _))| *address).collect()
+    }
+
+    /// The function at an address and the distance from its beginning, in bytes; `None` before the
+    /// first function, which is user code.
+    pub fn place(&self, address: u64) -> Option<(&str, u64)> {
+        let after = self.functions.partition_point(|(begin, _)| *begin <= address);
+        let number = after.checked_sub(1)?;
+        Some((self.name(number as u32), address - self.functions[number].0))
+    }
+
+    /// Names and addresses of all functions, ascending.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.names.iter().zip(&self.functions).map(|(name, (address, _))| (name.as_str(), *address))
+    }
+
     /// What the plugin has to know to cut the counts at these times of a run that started at a time of
     /// day. Times are in ns of the run, ascending.
     pub fn plan(&self, started_unix_ns: u64, times_ns: &[u64]) -> Vec<u8> {
-        let at = |time_ns: &u64| self.clock.virtual_ns(started_unix_ns.saturating_add(*time_ns));
+        let at = |time_ns: &u64| self.virtual_ns(started_unix_ns, *time_ns);
         let times_ns = times_ns.iter().map(at).collect();
-        Plan { times_ns, functions: self.functions.clone() }.encode()
+        let (fields, functions) = (self.fields, self.functions.clone());
+        Plan { fields, watched: None, times_ns, functions }.encode()
     }
 }
 
@@ -163,12 +211,7 @@ fn add(
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    pub(crate) const PRINTED: &str = "\
+pub(crate) const PRINTED: &str = "\
 clock 1000 50
 clock 2000 1050
 realtime 7
@@ -182,6 +225,12 @@ ffffffffc0000000 t scsi\t[scsi_debug]
 end
 ";
 
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
     #[test]
     fn functions_have_their_names_and_numbers() {
         let symbols = Symbols::parse(PRINTED.as_bytes()).unwrap();
@@ -192,6 +241,11 @@ end
         assert_eq!(symbols.name(5), "scsi [scsi_debug]");
         assert_eq!((symbols.name(6), symbols.count()), (UNKNOWN, 6));
         assert_eq!(symbols.kind(3), Some(Kind::Entry));
+        assert_eq!(symbols.addresses_of("global"), [0xffff_ffff_8100_0010]);
+        assert_eq!(symbols.addresses_of("scsi"), [0xffff_ffff_c000_0000]);
+        assert_eq!(symbols.addresses_of("helper").len(), 0);
+        assert_eq!(symbols.place(0xffff_ffff_8100_0011), Some(("global", 1)));
+        assert_eq!(symbols.place(0x40_0000), None);
     }
 
     #[test]

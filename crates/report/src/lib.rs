@@ -10,6 +10,7 @@ mod command;
 mod command_parts;
 mod command_ratios;
 mod comparison;
+mod critical_path_table;
 mod diagnosis;
 mod experiment;
 mod figures;

@@ -1,11 +1,14 @@
 //! Profiles of deterministic guests as documents.
 
 use model::units::format_duration;
-use profile::{AreaCounts, Counts, Difference, FunctionCounts, Profile, Response, Selection};
+use profile::{
+    AreaCounts, Counts, CriticalPath, Difference, FunctionCounts, Profile, Response, Selection,
+};
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
 use serde::Serialize;
 
 use crate::charts::flame_chart;
+use crate::critical_path_table::critical_path_table;
 
 /// The slowest responses that are listed.
 const LISTED_RESPONSES: usize = 5;
@@ -35,6 +38,8 @@ struct ProfileData {
     areas: Vec<AreaCounts>,
     functions: Vec<FunctionCounts>,
     responses: Vec<ResponseData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    critical_path: Option<CriticalPath>,
 }
 
 #[derive(Serialize)]
@@ -67,6 +72,9 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
     if matches!(selection, Selection::Run) && !profile.responses.all.is_empty() {
         document.push(response_table(profile));
     }
+    let critical_path =
+        critical(profile, selection).and_then(|response| profile.critical_path(&response));
+    critical_path.iter().for_each(|path| document.push(critical_path_table(path)));
     let frames = profile::flame(profile, &counts, counts.total / LEAST_PART);
     let chart = Block::Chart(Box::new(flame_chart(&frames, counts.total)));
     document.sections.push(Section::new("flame", "Call stacks", vec![chart]));
@@ -82,7 +90,22 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
         areas: profile.by_area(&counts),
         functions,
         responses: responses.collect(),
+        critical_path,
     })
+}
+
+/// The response whose critical path is shown: the selected one, or the slowest.
+fn critical(profile: &Profile, selection: &Selection) -> Option<Response> {
+    match selection {
+        Selection::Between(..) => None,
+        Selection::Run => slowest(&profile.responses.all),
+        Selection::Responses(selected) => slowest(selected),
+    }
+}
+
+fn slowest(responses: &[Response]) -> Option<Response> {
+    let key = |response: &&Response| (response.delay_ns(), std::cmp::Reverse(response.index));
+    responses.iter().max_by_key(key).copied()
 }
 
 fn part(profile: &Profile, selection: &Selection) -> String {

@@ -13,7 +13,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use serde_json::json;
 use sys::process::{KilledOnDrop, signal, signals, spawn_bound};
 
-use crate::qemu::{Qemu, Start, file_arguments, machine_arguments, path_of};
+use crate::qemu::{Qemu, Start, Stopping, file_arguments, machine_arguments, path_of};
 use crate::qmp::{Event, Qmp};
 use crate::{Result, Stop, TICK, VmError};
 
@@ -113,6 +113,10 @@ impl GuestProcess {
             command.args(["-incoming", "defer"]);
             command.args(how.plugin.into_iter().flat_map(|plugin| ["-plugin", plugin]));
             has_plugin = how.plugin.is_some();
+            if let Some(Stopping { socket, .. }) = how.stopping {
+                let socket = socket.display().to_string().replace(',', ",,");
+                command.args(["-gdb", &format!("unix:{socket},server=on,wait=off")]);
+            }
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors.try_clone()?);
         let mut child = KilledOnDrop(spawn_bound(&mut command)?);
@@ -198,8 +202,12 @@ impl GuestProcess {
         // Before QEMU 8.2 a file is read by another program.
         let reader = if self.is_engine { "file:" } else { "exec:cat " };
         let uri = format!("{reader}{}", path_of(devices));
-        self.migrate("migrate-incoming", &uri, "restore the guest")?;
-        // The guest may end before QEMU answers.
+        self.migrate("migrate-incoming", &uri, "restore the guest")
+    }
+
+    /// Lets a restored guest continue.
+    pub(crate) fn resume(&mut self) -> io::Result<()> {
+        // It may end before QEMU answers.
         self.qmp.send("cont", json!({}))
     }
 

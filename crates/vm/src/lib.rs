@@ -9,10 +9,12 @@
 //! outlives the process.
 
 mod boot;
+mod debugged;
 mod disk;
 mod disk_check;
 mod disks;
 mod engine;
+mod gdb_remote;
 mod guest_process;
 mod guest_program;
 mod guest_root;
@@ -43,10 +45,12 @@ use model::{Architecture, DeathRecord, EndStatus, Environment, Line, Schedule, S
 use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
+pub use debugged::{Debugged, Position};
 pub use disk_check::{
     CreditRow, DiskReport, DiskRow, DiskVerdict, MeasuredDisk, ZramRow, measure_disk,
 };
 pub use engine::{ENGINE_RELEASES, EngineBuild, EngineRelease, built as built_engines};
+pub use gdb_remote::{REGISTERS, Registers};
 pub use guest::{DiskFigure, DiskPattern, DiskPhase, ZramFigure};
 pub use machine::{
     DEFAULT, NAMED, VmRequest, load, parse_description, parse_request, parse_settings, request,
@@ -249,7 +253,7 @@ impl Vm {
         let code = self.qemu.firmware.as_ref().and_then(|_| KeptCode::open(&self.folder).ok());
         let options = code.as_ref().map(KeptCode::options);
         let (schedule, options) = (self.schedule(spec), options.as_deref());
-        let how = Restore { schedule, code: options, plugin: None };
+        let how = Restore { schedule, code: options, ..Restore::default() };
         let mut guest = self.continued(&cell, how)?;
         let mut keep = |bytes: &[u8], line: Option<&Line>| {
             kept.extend_from_slice(bytes);

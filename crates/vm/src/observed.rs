@@ -1,15 +1,15 @@
 //! Runs that are observed by the plugin of a profile, and what the plugin has to know of a guest.
 
-use std::fs::{self, File};
+use std::fs;
 
 use guest::SYMBOLS_CELL;
 use keep::out_file::write_whole;
 use model::Spec;
-use profile::{PLUGIN, Recording, Symbols};
+use profile::{LastWrite, PLUGIN, Recording, Symbols};
 use subject::{Outcome, Sink};
 
-use crate::guest_process::{GuestProcess, Message, memory_file};
-use crate::named::RunRenamer;
+use crate::guest_process::{Message, memory_file};
+use crate::named::{IN_GUEST, RunRenamer};
 use crate::qemu::{Restore, path_of};
 use crate::{Result, Stop, Vm, VmError, listen};
 
@@ -21,7 +21,7 @@ impl Vm {
     /// The functions of the guest's kernel and its clocks, from the cache or from another guest that
     /// continues from the same booted machine. Fails without the engine, with the next step.
     pub fn symbols(&self, stop: Stop<'_>, say: &mut dyn FnMut(&str)) -> Result<Symbols> {
-        self.check_engine()?;
+        self.check_engine("a profile")?;
         let kept = self.folder.join(SYMBOLS);
         if let Some(symbols) = fs::read(&kept).ok().and_then(|text| Symbols::parse(&text).ok()) {
             return Ok(symbols);
@@ -53,7 +53,33 @@ impl Vm {
         stop: Stop<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<(Outcome, Recording)> {
-        self.check_engine()?;
+        self.check_engine("a profile")?;
+        let (outcome, written) = self.observed(spec, run_id, plan, stop, sink)?;
+        Ok((outcome, Recording::parse(&written).map_err(unreadable)?))
+    }
+
+    /// Makes a run, and finds the last write to some bytes before a time (`LastWrite::plan`); `None` if
+    /// there is none. Fails as [`Self::profile`].
+    pub fn last_write(
+        &self,
+        spec: &Spec,
+        plan: &[u8],
+        stop: Stop<'_>,
+    ) -> Result<Option<LastWrite>> {
+        self.check_engine("the last write")?;
+        let (_, written) = self.observed(spec, IN_GUEST, plan, stop, &mut |_, _| Ok(()))?;
+        LastWrite::parse(&written).map_err(unreadable)
+    }
+
+    /// Makes a run under the plugin; returns also the file that it wrote.
+    fn observed(
+        &self,
+        spec: &Spec,
+        run_id: &str,
+        plan: &[u8],
+        stop: Stop<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(Outcome, Vec<u8>)> {
         let (cell, _) = self.cell(spec)?;
         let [plugin, plan] =
             [("plugin", PLUGIN), ("plan", plan)].map(|(name, content)| memory_file(name, content));
@@ -66,33 +92,33 @@ impl Vm {
             self.machine.setup.machine.icount_shift
         );
         let (schedule, plugin) = (self.schedule(spec), Some(option.as_str()));
-        let mut guest = self.continued(&cell, Restore { schedule, code: None, plugin })?;
+        let mut guest =
+            self.continued(&cell, Restore { schedule, plugin, ..Restore::default() })?;
         let mut name = RunRenamer::new(run_id);
         let mut sink = |bytes: &[u8], line: Option<&model::Line>| name.line(bytes, line, sink);
         let outcome = listen(&mut guest, self.options.silence, stop, &mut sink)?;
         if stop() {
             return Err(VmError::Interrupted);
         }
-        Ok((outcome, recording(&mut guest, &output)?))
+        guest.quit()?;
+        let written = fs::read(path_of(&output))?;
+        match written.is_empty() {
+            true => Err(unreadable(format!("the plugin wrote nothing: {}", guest.errors()))),
+            false => Ok((outcome, written)),
+        }
     }
 
-    fn check_engine(&self) -> Result<()> {
+    /// Fails without the engine, with what needs it and the next step.
+    pub(crate) fn check_engine(&self, what: &str) -> Result<()> {
         match self.qemu.firmware {
             Some(_) => Ok(()),
-            None => Err(VmError::Unavailable(
-                "a profile needs the engine, a QEMU with patches: thrashlab vm engine build"
-                    .to_owned(),
-            )),
+            None => Err(VmError::Unavailable(format!(
+                "{what} needs the engine, a QEMU with patches: thrashlab vm engine build"
+            ))),
         }
     }
 }
 
-/// What the plugin wrote once QEMU has ended.
-fn recording(guest: &mut GuestProcess, output: &File) -> Result<Recording> {
-    guest.quit()?;
-    Recording::parse(&fs::read(path_of(output))?).map_err(|error| {
-        let printed = guest.errors();
-        let printed = if printed.is_empty() { printed } else { format!("; QEMU: {printed}") };
-        VmError::Unavailable(format!("{error}{printed}"))
-    })
+fn unreadable(why: impl ToString) -> VmError {
+    VmError::Unavailable(why.to_string())
 }

@@ -32,6 +32,17 @@ pub(crate) struct Restore<'a> {
     pub(crate) code: Option<&'a str>,
     /// A plugin that observes it, with its arguments.
     pub(crate) plugin: Option<&'a str>,
+    /// Where it is to stop. Then it does not start by itself.
+    pub(crate) stopping: Option<Stopping<'a>>,
+}
+
+/// A moment at which the engine stops a guest for gdb.
+#[derive(Clone, Copy)]
+pub(crate) struct Stopping<'a> {
+    /// The emulator's time.
+    pub(crate) virtual_ns: u64,
+    /// The socket of the gdb stub.
+    pub(crate) socket: &'a Path,
 }
 
 pub(crate) const KERNEL: &str = "kernel";
@@ -141,8 +152,10 @@ pub(crate) fn machine_arguments(setup: &Setup, start: Start<'_>, is_engine: bool
         Start::Boot { terminal: Some(_) } => "sleep=on".to_owned(),
         Start::Boot { terminal: None } if !is_engine => "sleep=off".to_owned(),
         Start::Restore(_) if !is_engine => "sleep=off,rr=record,rrfile=/dev/null".to_owned(),
-        Start::Restore(Restore { schedule: Some(seed), .. }) => {
-            format!("{},schedule={seed}", exact())
+        Start::Restore(Restore { schedule, stopping, .. }) => {
+            let schedule = schedule.map(|seed| format!(",schedule={seed}")).unwrap_or_default();
+            let stop = stopping.map(|at| format!(",stop={}", at.virtual_ns)).unwrap_or_default();
+            format!("{}{schedule}{stop}", exact())
         }
         _ => exact(),
     };

@@ -78,6 +78,9 @@ pub(crate) fn restore(
     let start = Start::Restore(how);
     let mut guest = GuestProcess::start(qemu, setup, cell, folder, start, None)?;
     guest.restore(&File::open(folder.join(DEVICES))?)?;
+    if how.stopping.is_none() {
+        guest.resume()?;
+    }
     Ok(guest)
 }
 

@@ -19,6 +19,7 @@ mod broken;
 mod busy;
 mod cells;
 mod commands;
+mod debug;
 mod disks;
 mod doctor;
 mod engine;

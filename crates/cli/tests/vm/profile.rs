@@ -140,6 +140,42 @@ fn several_cpus_have_a_profile_too() {
     }
 }
 
+/// Where the kernel counts the time of the task that is timed, the path has the same.
+#[test]
+fn critical_paths_are_the_delays_without_gaps() {
+    let name = "critical_paths_are_the_delays_without_gaps";
+    let Some(lab) = Lab::with_engine(name) else { return };
+    for settings in ["", ",cpus=2"] {
+        let lab = lab.sibling();
+        let (file, run) = made(&lab, settings);
+        for sample in run.samples() {
+            let profile = json(&lab, &[&file, "--response", &sample.index.to_string()]);
+            let segments = profile["critical_path"]["segments"].as_array().unwrap();
+            let field = |segment: &Value, name: &str| segment[name].as_u64().unwrap();
+            let mut at_ns = sample.intended_ns;
+            for segment in segments {
+                assert_eq!(field(segment, "from_ns"), at_ns, "a gap");
+                at_ns = field(segment, "to_ns");
+            }
+            assert_eq!(at_ns, sample.intended_ns + sample.delay_ns());
+            let (before, after) = (&sample.before, &sample.after);
+            let counted = |set| serde_json::to_value(set).unwrap()["schedstat"]["run_ns"].as_u64();
+            // The first one is not late, so its counters are read at its start.
+            if sample.index > 0 {
+                continue;
+            }
+            let timed = segments.last().unwrap()["task"].as_str().unwrap();
+            assert!(timed.starts_with("thrashlab ("), "{timed}");
+            let executes = segments.iter().filter(|it| it["task"] == timed && it["doing"] == "executes");
+            let executed_ns: u64 =
+                executes.map(|it| field(it, "to_ns") - field(it, "from_ns")).sum();
+            let kernel_ns = counted(after).unwrap() - counted(before).unwrap();
+            let ratio = executed_ns as f64 / kernel_ns as f64;
+            assert!((0.9..1.1).contains(&ratio), "{executed_ns} ns, the kernel has {kernel_ns}");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_profiled_is_refused_with_the_next_step() {
     let name = "what_cannot_be_profiled_is_refused_with_the_next_step";

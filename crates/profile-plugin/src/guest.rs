@@ -1,0 +1,67 @@
+//! What the plugin reads of a guest: registers and memory. Nothing of the guest changes.
+
+use std::ffi::CStr;
+use std::ptr::null_mut;
+
+use crate::qemu::{self, ByteArray, Register};
+
+/// The registers of the first two arguments of a function (System V ABI for x86-64).
+const ARGUMENTS: [&[u8]; 2] = [b"rdi", b"rsi"];
+
+/// A way to read a guest, in callbacks that may read registers.
+pub(crate) struct Guest {
+    arguments: [*mut Register; ARGUMENTS.len()],
+    buffer: *mut ByteArray,
+}
+
+impl Guest {
+    /// In a callback of a virtual CPU; all of them have the same registers.
+    pub(crate) fn new() -> Self {
+        // SAFETY: a callback of a virtual CPU runs; the array has `length` descriptions, which live
+        // forever as their names do.
+        unsafe {
+            let found = &*qemu::qemu_plugin_get_registers();
+            let known = std::slice::from_raw_parts(found.data, found.length as usize);
+            let handle = |name: &[u8]| {
+                let is_it =
+                    |it: &&qemu::RegisterDescription| CStr::from_ptr(it.name).to_bytes() == name;
+                known.iter().find(is_it).map_or(null_mut(), |it| it.handle)
+            };
+            Self { arguments: ARGUMENTS.map(handle), buffer: qemu::g_byte_array_new() }
+        }
+    }
+
+    /// The first two arguments of the function that is entered.
+    pub(crate) fn arguments(&mut self) -> Option<[u64; 2]> {
+        let [first, second] = self.arguments;
+        Some([self.register(first)?, self.register(second)?])
+    }
+
+    fn register(&mut self, handle: *mut Register) -> Option<u64> {
+        if handle.is_null() {
+            return None;
+        }
+        // SAFETY: the handle is one of QEMU's, and the buffer is ours; the value is appended to it.
+        unsafe {
+            qemu::g_byte_array_set_size(self.buffer, 0);
+            qemu::qemu_plugin_read_register(handle, self.buffer);
+        }
+        self.bytes().map(u64::from_le_bytes)
+    }
+
+    /// Bytes of the kernel's memory.
+    pub(crate) fn memory<const N: usize>(&mut self, address: u64) -> Option<[u8; N]> {
+        // SAFETY: the buffer is ours; QEMU gives it the size.
+        let is_read = unsafe { qemu::qemu_plugin_read_memory_vaddr(address, self.buffer, N) };
+        if is_read { self.bytes() } else { None }
+    }
+
+    fn bytes<const N: usize>(&self) -> Option<[u8; N]> {
+        // SAFETY: the buffer has `length` bytes.
+        let bytes = unsafe {
+            let buffer = &*self.buffer;
+            std::slice::from_raw_parts(buffer.data, buffer.length as usize)
+        };
+        bytes.first_chunk().copied()
+    }
+}
