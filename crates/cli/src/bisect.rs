@@ -1,14 +1,19 @@
 //! `thrashlab bisect`: the step of an axis at which something changed.
 
+use agent::Waiter;
 use analysis::bisect::{Axis, BisectResult};
+use anyhow::Context;
 use clap::Args;
 use experiment::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
-use report::bisect_document;
+use profile::Difference;
+use report::{bisect_document, difference_blocks};
 use stats::NoisySettings;
 
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{OutputArgs, show};
-use crate::{Failure, Result};
+use crate::profile::difference_of;
+use crate::progress::Progress;
+use crate::{Failure, Result, chain};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,7 +26,8 @@ Examples:
   thrashlab bisect --values a,b,c,d --run './is-it-bad.sh {level}' --exit-code
                         as `git bisect run`: 0 good, 125 skip, else bad
 
-On a deterministic subject every step is measured once, and the answer is exact.
+On a deterministic subject every step is measured once, the answer is exact, and
+the functions of the kernel that account for the change are named.
 Elsewhere each measurement changes the probabilities of all steps, until one of
 them reaches 95 %. A step that cannot be built is skipped. What was measured
 before is not measured again.";
@@ -70,7 +76,14 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<()> {
     let mut progress = args.lab.progress()?;
     let found = drive(&args.lab.options, &mut progress, |driver| bisection.run(driver))?;
     let axis = bisection.steps.axis();
-    let document = bisect_document(&found, &axis).with_json(|| as_json(&found, &axis));
+    let mut document = bisect_document(&found, &axis);
+    let functions = functions(&bisection, &found, &progress)?;
+    if let Some((names, difference)) = &functions {
+        let names = [names[0].as_str(), names[1].as_str()];
+        document.blocks.extend(difference_blocks(names, difference));
+    }
+    let difference = functions.map(|(_, difference)| difference);
+    let document = document.with_json(|| as_json(&found, &axis, difference.as_ref()));
     show(&document, &OutputArgs::printed(args.json))?;
     match found.changed {
         Some(_) => Ok(()),
@@ -78,7 +91,34 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<()> {
     }
 }
 
-fn as_json(found: &BisectResult, axis: &Axis) -> serde_json::Value {
+/// Which functions account for the change between two neighbouring steps in deterministic machines,
+/// with the names of the steps.
+fn functions(
+    bisection: &Bisection<'_>,
+    found: &BisectResult,
+    progress: &Progress,
+) -> Result<Option<([String; 2], Difference)>> {
+    let steps = match found.changed {
+        Some((first, last)) if first == last && !found.by_outcome => [first - 1, last],
+        _ => return Ok(None),
+    };
+    let runs = steps.map(|step| bisection.steps.repeatable_run(step));
+    let [Some(before), Some(after)] = runs else { return Ok(None) };
+    let waiter = Waiter::new().context("catch signals")?;
+    let axis = bisection.steps.axis();
+    match difference_of([&before, &after], &waiter, progress) {
+        Ok(difference) => Ok(Some((steps.map(|step| axis.steps[step].clone()), difference))),
+        Err(_) if waiter.stop_requested() => Err(Failure::Interrupted),
+        // Without the engine, for example. The answer stands without it.
+        Err(Failure::NotMeasured(error) | Failure::WrongUse(error)) => {
+            progress.say(&format!("which functions changed is unknown: {}", chain(&error)));
+            Ok(None)
+        }
+        Err(other) => Err(other),
+    }
+}
+
+fn as_json(found: &BisectResult, axis: &Axis, functions: Option<&Difference>) -> serde_json::Value {
     let name = |step: usize| axis.steps[step].as_str();
     let with_reason = |steps: &[(usize, String)]| -> Vec<serde_json::Value> {
         let value =
@@ -102,5 +142,6 @@ fn as_json(found: &BisectResult, axis: &Axis) -> serde_json::Value {
         "by_outcome": found.by_outcome,
         "failed": with_reason(&found.failed),
         "measured": measured,
+        "functions": functions,
     })
 }

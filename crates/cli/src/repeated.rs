@@ -1,4 +1,4 @@
-//! A run file whose run is made again in its deterministic machine, byte by byte the same.
+//! A run file whose run is repeated in its deterministic machine, equal to the byte.
 
 use std::fs;
 use std::path::Path;
@@ -54,7 +54,7 @@ impl RunFile {
     }
 }
 
-/// A run that can be made again, and its machine.
+/// A run that can be repeated, and its machine.
 pub(crate) struct Repeatable {
     /// The file if this program, engine and machine made it, else the same run as they make it.
     pub(crate) file: RunFile,

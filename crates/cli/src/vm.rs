@@ -46,7 +46,7 @@ pub(crate) enum VmCommand {
     Machines(machines::MachinesArgs),
     /// Boot a machine once and report the result
     Boot(boot::BootArgs),
-    /// Stop a run at a moment of it, always at the same instruction, for gdb
+    /// Stop a run at a point of it, always at the same instruction, for gdb
     Debug(debug::DebugArgs),
     /// Measure the disk of a machine and compare it with its parameters
     Disk(disk::DiskArgs),

@@ -4,6 +4,7 @@ mod command;
 mod levels;
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 
 use analysis::bisect::{
     Axis, BisectError, BisectResult, Measured, Target, bisect_exactly, bisect_noisily,
@@ -38,6 +39,11 @@ pub trait Steps {
     /// Also looks for failures from here on, where that was not requested and is cheap.
     fn seek_failures(&mut self) -> bool {
         false
+    }
+
+    /// The first run file of a measured step, if its subject makes the same run again.
+    fn repeatable_run(&self, _step: usize) -> Option<PathBuf> {
+        None
     }
 
     /// Measures a step. An error ends the search.

@@ -12,7 +12,8 @@
 //! - the number of names of tasks; of each its pid (32 bits) and 16 bytes;
 //! - the number of events; of each its time in ns, its CPU (the upper 32 bits) and node, its task, and
 //!   for a switch the next task, the state of the task and the number of its name, for a wake-up 0, 0
-//!   and 2³² − 1.
+//!   and 2³² − 1;
+//! - the node that was executed last.
 
 use crate::scheduler::{Scheduler, What};
 use crate::shadow::Shadow;
@@ -56,5 +57,6 @@ pub(crate) fn encode(shadow: &Shadow, scheduler: &Scheduler, instructions: u64) 
         let words = [event.time_ns, place, event.task, next, state, name];
         bytes.extend(words.into_iter().flat_map(u64::to_le_bytes));
     }
+    bytes.extend(u64::from(shadow.last()).to_le_bytes());
     bytes
 }

@@ -106,6 +106,8 @@ pub(crate) struct Shadow {
     times_ns: Vec<u64>,
     pub(crate) marks: Vec<Mark>,
     next_ns: u64,
+    /// The virtual CPU that executed last.
+    last_cpu: usize,
 }
 
 impl Shadow {
@@ -122,6 +124,7 @@ impl Shadow {
             times_ns,
             marks: Vec::new(),
             next_ns,
+            last_cpu: 0,
         }
     }
 
@@ -318,6 +321,9 @@ impl Shadow {
         let node = if now.was_user { USER } else { at.node };
         let since_ns = at.time_ns;
         (at.instructions, at.time_ns) = (now.instructions, now.time_ns);
+        if count > 0 {
+            self.last_cpu = cpu;
+        }
         if now.time_ns < next_ns {
             if count > 0 {
                 self.nodes.add_instructions(node, count);
@@ -353,6 +359,11 @@ impl Shadow {
     /// What a CPU executes.
     pub(crate) fn node(&self, cpu: usize) -> Node {
         self.cpus[cpu].node
+    }
+
+    /// What was executed last.
+    pub(crate) fn last(&self) -> Node {
+        self.cpus.get(self.last_cpu).map_or(KERNEL, |cpu| cpu.node)
     }
 
     /// Counts the rest of a CPU.

@@ -1,7 +1,7 @@
 //! The critical path of a response: what had to happen before it was complete, back to its start.
 //!
-//! The task that completes it executed, was ready to execute, or waited. Where it waited, the path goes
-//! on with the task that woke it up, for the time of the waiting, and so on. So the segments of the
+//! The task that completes it executed, was ready to execute, or waited. Where it waited, the path
+//! continues with the task that woke it up, for the time of the waiting, and so on. So the segments of the
 //! path are the response's delay without gaps (Yang and Miller, "Critical path analysis for the execution
 //! of parallel and distributed programs", 1988).
 
@@ -213,11 +213,12 @@ mod tests {
                 .map(|(pid, name)| (pid, name.to_owned()))
                 .to_vec(),
             events: events(),
+            last: 0,
             instructions: 0,
         };
         let symbols = Symbols::parse(SYMBOLS.as_bytes()).unwrap();
         let response = Response { index: 1, intended_ns: 50, end_ns: 380, is_complete: true };
-        let responses = Responses { all: vec![response], end_ns: 500, cuts_ns: Vec::new() };
+        let responses = Responses { all: vec![response], end_ns: 500, ..Responses::default() };
         Profile::new(recording, symbols, responses, 0).unwrap()
     }
 

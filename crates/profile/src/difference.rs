@@ -1,10 +1,14 @@
 //! Which functions account for the difference between two profiles.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
 use crate::FunctionCounts;
+
+/// The share of a difference that counts as most of it; what is beyond is compensated elsewhere.
+const MOST: RangeInclusive<f64> = 0.8..=1.25;
 
 /// How a function differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,35 +34,61 @@ pub struct Difference {
     pub second: u64,
     /// The functions that differ, the largest differences first.
     pub functions: Vec<FunctionDifference>,
+    /// Where most of it is, if that is one function.
+    pub culprit: Option<Culprit>,
+}
+
+/// The function in which a difference is, with what it calls.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Culprit {
+    /// Its name.
+    pub name: String,
+    /// Its instructions and entries in the first profile, callees included.
+    pub first: (u64, u64),
+    /// The same in the second one.
+    pub second: (u64, u64),
+    /// The part of the difference of all instructions.
+    pub share: f64,
 }
 
 impl Difference {
     /// Of the functions of two profiles.
     pub fn between(first: &[FunctionCounts], second: &[FunctionCounts]) -> Self {
-        let mut both: BTreeMap<&str, [Option<u64>; 2]> = BTreeMap::new();
+        let mut both: BTreeMap<&str, [Option<&FunctionCounts>; 2]> = BTreeMap::new();
         for (index, functions) in [first, second].into_iter().enumerate() {
             for function in functions {
-                both.entry(&function.name).or_default()[index] = Some(function.own);
+                both.entry(&function.name).or_default()[index] = Some(function);
             }
         }
         let sum = |functions: &[FunctionCounts]| functions.iter().map(|it| it.own).sum::<u64>();
         let totals = (sum(first), sum(second));
         let all = totals.1 as i64 - totals.0 as i64;
-        let difference = |(name, [first, second]): (&&str, &[Option<u64>; 2])| {
+        let difference = |(name, both): (&&str, &[Option<&FunctionCounts>; 2])| {
+            let [first, second] = both.map(|found| found.map(|it| it.own));
             let more = second.unwrap_or(0) as i64 - first.unwrap_or(0) as i64;
             let share = (all != 0).then(|| more as f64 / all as f64);
-            FunctionDifference {
-                name: (*name).to_owned(),
-                first: *first,
-                second: *second,
-                more,
-                share,
-            }
+            FunctionDifference { name: (*name).to_owned(), first, second, more, share }
         };
         let mut functions: Vec<_> = both.iter().map(difference).filter(|it| it.more != 0).collect();
         functions.sort_by_key(|it| std::cmp::Reverse(it.more.unsigned_abs()));
-        Self { first: totals.0, second: totals.1, functions }
+        Self { first: totals.0, second: totals.1, functions, culprit: culprit(&both, all) }
     }
+}
+
+/// The function with the fewest instructions in which most of a difference is; rather one of both
+/// profiles than one that only one has, into which code may have moved.
+fn culprit(both: &BTreeMap<&str, [Option<&FunctionCounts>; 2]>, all: i64) -> Option<Culprit> {
+    let found = both.iter().filter_map(|(name, both)| {
+        let counts = |found: Option<&FunctionCounts>| {
+            found.map_or((0, 0), |it| (it.with_callees, it.entries))
+        };
+        let [first, second] = both.map(counts);
+        let share = (second.0 as i64 - first.0 as i64) as f64 / all as f64;
+        let is_most = MOST.contains(&share) && !name.starts_with('[');
+        is_most.then(|| Culprit { name: (*name).to_owned(), first, second, share })
+    });
+    let is_in_one = |it: &Culprit| it.first.1 == 0 || it.second.1 == 0;
+    found.min_by_key(|it| (is_in_one(it), it.first.0.max(it.second.0)))
 }
 
 #[cfg(test)]
@@ -86,6 +116,32 @@ mod tests {
     #[test]
     fn equal_profiles_have_no_difference() {
         let same = [function("f", 5)];
-        assert_eq!(Difference::between(&same, &same).functions, []);
+        let difference = Difference::between(&same, &same);
+        assert_eq!((difference.functions, difference.culprit), (vec![], None));
+    }
+
+    #[test]
+    fn the_most_specific_function_with_most_of_the_difference_is_named() {
+        let with = |name: &str, own, with_callees, entries| FunctionCounts {
+            name: name.to_owned(),
+            own,
+            with_callees,
+            entries,
+        };
+        let first =
+            [with("[user]", 50, 200, 1), with("outer", 50, 150, 4), with("inner", 100, 100, 8)];
+        let second = [
+            with("[user]", 50, 300, 1),
+            with("outer", 50, 250, 4),
+            with("inner", 60, 195, 8),
+            with("new", 140, 140, 8),
+            with("split", 0, 95, 8),
+        ];
+        let culprit = Difference::between(&first, &second).culprit.unwrap();
+        assert_eq!(
+            (culprit.name.as_str(), culprit.first, culprit.second),
+            ("inner", (100, 8), (195, 8))
+        );
+        assert!((culprit.share - 0.95).abs() < 1e-12);
     }
 }

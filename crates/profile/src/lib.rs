@@ -26,11 +26,11 @@ mod tasks;
 
 pub use area::Area;
 pub use critical_path::{CriticalPath, Doing, Segment};
-pub use difference::{Difference, FunctionDifference};
+pub use difference::{Culprit, Difference, FunctionDifference};
 pub use flame::{FlameFrame, collapsed, flame};
 pub use functions::FunctionCounts;
 pub use last_write::LastWrite;
-pub use profile::{AreaCounts, Counts, Profile, ProfileError, Selection};
+pub use profile::{AreaCounts, Counts, Death, Profile, ProfileError, Selection};
 pub use recording::{Recording, RecordingError};
 pub use responses::{Response, Responses};
 pub use symbols::{Symbols, SymbolsError};

@@ -1,6 +1,7 @@
 //! A profile: counts by call stack, with names, of the run or of some of its responses.
 
 use crate::Area;
+use crate::plan::Kind;
 use crate::recording::{Mark, NO_FUNCTION, NodeCounts, ROOTS, Recording, RecordingError, USER};
 use crate::responses::{Response, Responses};
 use crate::symbols::{Symbols, UNKNOWN};
@@ -67,6 +68,17 @@ pub struct Counts {
     pub total: u64,
 }
 
+/// Where a kernel died.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Death {
+    /// The kernel's own words.
+    pub cause: String,
+    /// The function that caused the exception it died of, if it was one.
+    pub function: Option<String>,
+    /// The functions that were executed last, the innermost first.
+    pub stack: Vec<String>,
+}
+
 /// The instructions of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct AreaCounts {
@@ -129,9 +141,14 @@ impl Profile {
     }
 
     fn counts_of(&self, selection: &Selection) -> impl Iterator<Item = &NodeCounts> {
-        // The interval with this index ends at the time with the same index.
-        let index = |time_ns| self.times_ns.partition_point(|time| *time < time_ns);
+        // The interval with this index ends at the time with the same index; the last one, with the
+        // death of the kernel.
+        let index = |time_ns| match time_ns {
+            u64::MAX => self.times_ns.len(),
+            _ => self.times_ns.partition_point(|time| *time < time_ns),
+        };
         let parts = match selection {
+            Selection::Run if self.responses.death.is_some() => vec![(0, u64::MAX)],
             Selection::Run => vec![(0, self.responses.end_ns)],
             Selection::Between(from_ns, to_ns) => vec![(*from_ns, *to_ns)],
             Selection::Responses(responses) => {
@@ -202,6 +219,23 @@ impl Profile {
         0..self.recording.nodes.len() as u32
     }
 
+    /// Where the kernel died: the call stack that was executed last, the innermost function first, and
+    /// the function that the first exception in it interrupted. `None` for a kernel that lives.
+    pub fn death(&self) -> Option<Death> {
+        let cause = self.responses.death.clone()?;
+        let nodes: Vec<u32> = self.path(self.recording.last).collect();
+        let is_exception = |node: &u32| {
+            let kind = self.symbols.kind(self.recording.nodes[*node as usize].function);
+            kind == Some(Kind::Entry) && self.area(*node) == Area::Exception
+        };
+        let interrupted = nodes.windows(2).rfind(|pair| is_exception(&pair[0]) && pair[1] >= ROOTS);
+        Some(Death {
+            cause,
+            function: interrupted.map(|pair| self.name(pair[1]).to_owned()),
+            stack: nodes.iter().map(|node| self.name(*node).to_owned()).collect(),
+        })
+    }
+
     /// The instructions of each area that has any.
     pub fn by_area(&self, counts: &Counts) -> Vec<AreaCounts> {
         let sum = |area| {
@@ -235,7 +269,7 @@ mod tests {
         let recording = Recording::parse(&written()).unwrap();
         let symbols = Symbols::parse(SYMBOLS.as_bytes()).unwrap();
         let response = Response { index: 4, intended_ns: 0, end_ns: 80, is_complete: true };
-        let responses = Responses { all: vec![response], end_ns: 200, cuts_ns: Vec::new() };
+        let responses = Responses { all: vec![response], end_ns: 200, ..Responses::default() };
         Profile::new(recording, symbols, responses, 0).unwrap()
     }
 
@@ -266,6 +300,17 @@ mod tests {
         let counts = profile.select(&Selection::Responses(profile.responses.all.clone()));
         assert_eq!(counts.total, 10);
         assert_eq!(profile.misplaced_completions(), [0; 0]);
+    }
+
+    #[test]
+    fn a_kernel_that_died_is_counted_to_its_last_instruction() {
+        let mut profile = profile();
+        assert_eq!(profile.death(), None);
+        profile.responses.death = Some("BUG".to_owned());
+        let death = profile.death().unwrap();
+        assert_eq!(death.stack, ["vfs_read", "entry_SYSCALL_64", "[user]"]);
+        assert_eq!(death.function, None, "no exception");
+        assert_eq!(profile.select(&Selection::Run).total, 300);
     }
 
     #[test]

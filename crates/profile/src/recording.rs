@@ -18,6 +18,8 @@ pub struct Recording {
     /// Pids and names of tasks.
     pub(crate) names: Vec<(u32, String)>,
     pub(crate) events: Vec<Event>,
+    /// What was executed last.
+    pub(crate) last: u32,
     /// The emulator's number of instructions.
     pub(crate) instructions: u64,
 }
@@ -114,6 +116,7 @@ impl Recording {
         let intervals = intervals(&mut reader, nodes.len())?;
         let names = names(&mut reader)?;
         let events = events(&mut reader, nodes.len(), names.len())?;
+        let last = node(reader.word()?, nodes.len(), "the last call stack is none")?;
         if !reader.0.is_empty() || intervals.len() != marks.len() + 1 {
             return Err(Unreadable("its intervals do not fit its marks"));
         }
@@ -129,7 +132,7 @@ impl Recording {
         if sum != instructions {
             return Err(RecordingError::Sum { sum, executed: instructions });
         }
-        Ok(Self { nodes, marks, intervals, names, events, instructions })
+        Ok(Self { nodes, marks, intervals, names, events, last, instructions })
     }
 }
 
@@ -151,13 +154,18 @@ fn nodes(reader: &mut Reader<'_>) -> Result<Vec<NodeRecord>, RecordingError> {
     }
 }
 
+/// The number of a call stack, of so many.
+fn node(number: u64, nodes: usize, wrong: &'static str) -> Result<u32, RecordingError> {
+    let number = u32::try_from(number).ok().filter(|number| (*number as usize) < nodes);
+    number.ok_or(Unreadable(wrong))
+}
+
 fn marks(reader: &mut Reader<'_>, nodes: usize) -> Result<Vec<Mark>, RecordingError> {
     let mut marks = Vec::new();
     for _ in 0..reader.count(32)? {
         let (instructions, node, is_idle) = (reader.word()?, reader.word()?, reader.word()? != 0);
         let cpu = u32::try_from(reader.word()?).map_err(|_| Unreadable("a mark is on no CPU"))?;
-        let node = u32::try_from(node).ok().filter(|node| (*node as usize) < nodes);
-        let node = node.ok_or(Unreadable("a mark is at no call stack"))?;
+        let node = self::node(node, nodes, "a mark is at no call stack")?;
         marks.push(Mark { instructions, node, is_idle, cpu });
     }
     Ok(marks)
@@ -210,9 +218,7 @@ fn events(
             Ok(name) if (name as usize) < names => What::Switch { next, state, name },
             _ => return Err(Unreadable("an event has a task without a name")),
         };
-        if node as usize >= nodes {
-            return Err(Unreadable("an event is at no call stack"));
-        }
+        let node = self::node(u64::from(node), nodes, "an event is at no call stack")?;
         events.push(Event { time_ns, cpu, node, task, what });
     }
     Ok(events)
@@ -316,6 +322,7 @@ pub(crate) mod tests {
         let event = |time_ns, what| Event { time_ns, cpu: 1, node: 3, task: 16, what };
         let switch = What::Switch { next: 32, state: 1, name: 0 };
         assert_eq!(recording.events, [event(100, switch), event(150, What::Wake)]);
+        assert_eq!(recording.last, 3);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct Responses {
     pub end_ns: u64,
     /// Other times at which the counts are cut, in ns of the run.
     pub cuts_ns: Vec<u64>,
+    /// Why the kernel died, if it did.
+    pub death: Option<String>,
 }
 
 impl Responses {
@@ -48,7 +50,11 @@ impl Responses {
         };
         let end_ns = run.lines.iter().filter_map(Line::at_ns).max().unwrap_or(0);
         let cuts_ns = cuts_ns.iter().map(|cut_ns| *cut_ns.min(&end_ns)).collect();
-        Self { all: run.lines.iter().filter_map(response).collect(), end_ns, cuts_ns }
+        let death = run.lines.iter().find_map(|line| match line {
+            Line::Death(death) => Some(death.cause.clone()),
+            _ => None,
+        });
+        Self { all: run.lines.iter().filter_map(response).collect(), end_ns, cuts_ns, death }
     }
 
     /// The times at which the counts are cut, ascending, without repetition.
@@ -84,7 +90,7 @@ mod tests {
         let response =
             |index, intended_ns, end_ns| Response { index, intended_ns, end_ns, is_complete: true };
         let all = vec![response(0, 10, 12), response(1, 20, 29), response(2, 29, 32)];
-        let responses = Responses { all, end_ns: 40, cuts_ns: vec![20] };
+        let responses = Responses { all, end_ns: 40, cuts_ns: vec![20], death: None };
         assert_eq!(responses.median_ns(), Some(3));
         assert_eq!(responses.slow(), [response(1, 20, 29)]);
         assert_eq!(responses.times_ns(), [0, 10, 12, 20, 29, 32, 40]);

@@ -55,7 +55,7 @@ enum OpenState {
 }
 
 impl Tasks {
-    /// From all events of a guest up to a time, where `can_wait` tells whether a task in a call stack
+    /// From all events of a guest up to a time, where `can_wait` is whether a task in a call stack
     /// has given up its CPU by itself.
     pub(crate) fn of(events: &[Event], end_ns: u64, can_wait: impl Fn(u32) -> bool) -> Self {
         let mut tasks = Self::default();

@@ -2,7 +2,7 @@
 
 use model::units::format_duration;
 use profile::{
-    AreaCounts, Counts, CriticalPath, Difference, FunctionCounts, Profile, Response, Selection,
+    AreaCounts, Counts, CriticalPath, Death, FunctionCounts, Profile, Response, Selection,
 };
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
 use serde::Serialize;
@@ -40,6 +40,8 @@ struct ProfileData {
     responses: Vec<ResponseData>,
     #[serde(skip_serializing_if = "Option::is_none")]
     critical_path: Option<CriticalPath>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    death: Option<Death>,
 }
 
 #[derive(Serialize)]
@@ -75,6 +77,9 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
     let critical_path =
         critical(profile, selection).and_then(|response| profile.critical_path(&response));
     critical_path.iter().for_each(|path| document.push(critical_path_table(path)));
+    if let Some(death) = profile.death() {
+        document.sections.push(Section::new("death", "Where the kernel died", last_stack(&death)));
+    }
     let frames = profile::flame(profile, &counts, counts.total / LEAST_PART);
     let chart = Block::Chart(Box::new(flame_chart(&frames, counts.total)));
     document.sections.push(Section::new("flame", "Call stacks", vec![chart]));
@@ -91,6 +96,7 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
         functions,
         responses: responses.collect(),
         critical_path,
+        death: profile.death(),
     })
 }
 
@@ -108,7 +114,7 @@ fn slowest(responses: &[Response]) -> Option<Response> {
     responses.iter().max_by_key(key).copied()
 }
 
-fn part(profile: &Profile, selection: &Selection) -> String {
+pub(crate) fn part(profile: &Profile, selection: &Selection) -> String {
     match selection {
         Selection::Run => "the whole run".to_owned(),
         Selection::Between(from_ns, to_ns) => {
@@ -128,6 +134,17 @@ fn sentence(view: &ProfileView<'_>, counts: &Counts, functions: &[FunctionCounts
     });
     let part = part(view.profile, view.selection);
     format!("{}: {} instructions{first}", part, render::format::grouped(counts.total))
+}
+
+/// The last call stack of a kernel that died.
+fn last_stack(death: &Death) -> Vec<Block> {
+    let in_function = match &death.function {
+        Some(function) => format!(" The exception was in {function}."),
+        None => String::new(),
+    };
+    let text = format!("{}.{in_function} The last call stack, the outermost first:", death.cause);
+    let stack: Vec<&str> = death.stack.iter().rev().map(String::as_str).collect();
+    vec![Block::Sentence(text), Block::Verbatim(stack.join("\n"))]
 }
 
 fn share(part: u64, whole: u64) -> f64 {
@@ -206,79 +223,6 @@ fn response_table(profile: &Profile) -> Table {
             Cell::grouped(counts.total),
             functions.first().map(|function| function.name.clone()).into(),
         ]);
-    }
-    table
-}
-
-/// Which functions account for the difference between two profiles.
-pub fn profile_difference_document(
-    first: &ProfileView<'_>,
-    second: &ProfileView<'_>,
-) -> Document<'static> {
-    let [one, other] = [first, second].map(|view| {
-        let counts = view.profile.select(view.selection);
-        view.profile.functions(&counts)
-    });
-    let difference = Difference::between(&one, &other);
-    let more = difference.second as i64 - difference.first as i64;
-    let direction = if more < 0 { "fewer" } else { "more" };
-    let text = format!(
-        "{} executes {} instructions {direction} than {} ({} against {})",
-        second.run_id,
-        render::format::grouped(more.unsigned_abs()),
-        first.run_id,
-        render::format::grouped(difference.second),
-        render::format::grouped(difference.first),
-    );
-    let mut document = Document {
-        title: format!("From {} to {}", first.run_id, second.run_id),
-        verdicts: vec![Verdict { text, tone: Tone::Plain }],
-        ..Document::default()
-    }
-    .with_facts([
-        ("part", part(first.profile, first.selection)),
-        ("counts of the first", first.proof.to_owned()),
-        ("counts of the second", second.proof.to_owned()),
-    ]);
-    document.push(difference_table(&difference, first.most_functions));
-    document.with_data(difference)
-}
-
-fn difference_table(difference: &Difference, most: usize) -> Table {
-    let head = ["function", "first", "second", "difference", "share of the difference", ""];
-    let caption = match difference.functions.len() > most {
-        true => format!("{most} of {} functions that differ", difference.functions.len()),
-        false => String::new(),
-    };
-    let mut table = Table::new(caption, head);
-    let signed = |more: i64| {
-        let sign = if more < 0 { "-" } else { "+" };
-        Cell::Figure(format!("{sign}{}", render::format::grouped(more.unsigned_abs())))
-    };
-    let share = |share: Option<f64>| Cell::decimals(share.map(|share| 100.0 * share), 1);
-    for function in difference.functions.iter().take(most) {
-        let mark = match (function.first, function.second) {
-            (None, _) => "new",
-            (_, None) => "gone",
-            _ => "",
-        };
-        table.row([
-            Cell::from(&function.name),
-            function.first.map(Cell::grouped).into(),
-            function.second.map(Cell::grouped).into(),
-            signed(function.more),
-            share(function.share),
-            mark.into(),
-        ]);
-    }
-    let rest = difference.functions.iter().skip(most);
-    let (count, more) = rest.fold((0, 0), |(count, more), it| (count + 1, more + it.more));
-    if count > 0 {
-        let all = difference.second as i64 - difference.first as i64;
-        let part = (all != 0).then(|| more as f64 / all as f64);
-        let name = format!("{count} others");
-        let blank = Cell::blank;
-        table.row([name.into(), blank(), blank(), signed(more), share(part), "".into()]);
     }
     table
 }

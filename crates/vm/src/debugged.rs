@@ -1,4 +1,4 @@
-//! A run that stops at a moment of its virtual time, always at the same instruction, for gdb.
+//! A run that stops at a point of its virtual time, always at the same instruction, for gdb.
 
 use std::fs;
 use std::io;
@@ -56,7 +56,7 @@ impl Vm {
         let temporary = std::env::temp_dir();
         let folder = Scratch::make(&temporary, "thrashlab-gdb")
             .map_err(|error| VmError::Unavailable(format!("{}: {error}", temporary.display())))?;
-        // Whoever reaches the stub acts for this user.
+        // A client of the stub acts for this user.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700))?;
         let socket = folder.path().join(SOCKET);
         let stopping = Some(Stopping { virtual_ns, socket: &socket });

@@ -36,7 +36,7 @@ pub(crate) struct Restore<'a> {
     pub(crate) stopping: Option<Stopping<'a>>,
 }
 
-/// A moment at which the engine stops a guest for gdb.
+/// A point at which the engine stops a guest for gdb.
 #[derive(Clone, Copy)]
 pub(crate) struct Stopping<'a> {
     /// The emulator's time.

@@ -1,4 +1,4 @@
-//! What `thrashlab vm debug` is told: a moment of a run, a condition on registers, an address.
+//! Arguments of `thrashlab vm debug`: a point of a run, a condition on registers, an address.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -8,8 +8,11 @@ use vm::{REGISTERS, Registers};
 
 /// The registers of arguments, in order (System V ABI for x86-64).
 const ARGUMENTS: [&str; 6] = ["rdi", "rsi", "rdx", "rcx", "r8", "r9"];
+/// Whether two numbers are as a condition says.
+type Comparison = fn(u64, u64) -> bool;
+
 /// Comparisons; the longer ones first.
-const COMPARISONS: [(&str, fn(u64, u64) -> bool); 7] = [
+const COMPARISONS: [(&str, Comparison); 7] = [
     ("==", |left, right| left == right),
     ("!=", |left, right| left != right),
     ("<=", |left, right| left <= right),
@@ -22,9 +25,9 @@ const COMPARISONS: [(&str, fn(u64, u64) -> bool); 7] = [
 /// The most bytes that are watched.
 const MOST_BYTES: u64 = 4096;
 
-/// A moment of a run.
+/// A point of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(super) enum Point {
     /// The intended start of a response.
     Response(u32),
     /// A time of the run, in ns.
@@ -33,11 +36,13 @@ pub(super) enum Moment {
     Clock(u64),
 }
 
-impl FromStr for Moment {
+impl FromStr for Point {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no moment, e.g. response:3, 2.5s or clock:8123456784");
+        let wrong = || {
+            format!("{text:?} is not a point of a run, e.g. response:3, 2.5s or clock:8123456784")
+        };
         match text.split_once(':') {
             Some(("response" | "sample", index)) => index.parse().map(Self::Response),
             Some(("clock", time_ns)) => time_ns.parse().map(Self::Clock),
@@ -47,7 +52,7 @@ impl FromStr for Moment {
     }
 }
 
-impl Display for Moment {
+impl Display for Point {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Response(index) => write!(formatter, "response:{index}"),
@@ -62,7 +67,7 @@ impl Display for Moment {
 pub(super) struct Condition {
     text: String,
     register: usize,
-    compares: fn(u64, u64) -> bool,
+    compares: Comparison,
     value: u64,
 }
 
@@ -76,7 +81,7 @@ impl FromStr for Condition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no condition, e.g. 'arg1 == 0' or 'rdi & 4'");
+        let wrong = || format!("{text:?} is not a condition, e.g. 'arg1 == 0' or 'rdi & 4'");
         let found = COMPARISONS.iter().find_map(|(sign, compares)| {
             text.split_once(sign).map(|(register, value)| (register, *compares, value))
         });
@@ -121,7 +126,7 @@ impl FromStr for Word {
         let size_bytes = number(size).filter(|size| (1..=MOST_BYTES).contains(size));
         match (number(address), size_bytes) {
             (Some(address), Some(size_bytes)) => Ok(Self { address, size_bytes }),
-            _ => Err(format!("{text:?} is no address with a size of 1 to {MOST_BYTES} bytes")),
+            _ => Err(format!("{text:?} is not an address with a size of 1 to {MOST_BYTES} bytes")),
         }
     }
 }
@@ -145,18 +150,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_read_as_they_are_printed() {
-        for (text, moment) in [
-            ("response:3", Moment::Response(3)),
-            ("2500ms", Moment::Time(2_500_000_000)),
-            ("clock:8123456784", Moment::Clock(8_123_456_784)),
+    fn points_are_read_as_they_are_printed() {
+        for (text, point) in [
+            ("response:3", Point::Response(3)),
+            ("2500ms", Point::Time(2_500_000_000)),
+            ("clock:8123456784", Point::Clock(8_123_456_784)),
         ] {
-            assert_eq!(text.parse(), Ok(moment));
-            assert_eq!(moment.to_string().parse(), Ok(moment));
+            assert_eq!(text.parse(), Ok(point));
+            assert_eq!(point.to_string().parse(), Ok(point));
         }
-        assert_eq!("sample:3".parse(), Ok(Moment::Response(3)));
+        assert_eq!("sample:3".parse(), Ok(Point::Response(3)));
         for wrong in ["", "response:", "response:x", "clock:-1", "other:1", "now"] {
-            assert!(wrong.parse::<Moment>().unwrap_err().contains("response:3"), "{wrong}");
+            assert!(wrong.parse::<Point>().unwrap_err().contains("response:3"), "{wrong}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! `thrashlab vm debug`: a run up to a moment of it, where gdb can look.
+//! `thrashlab vm debug`: a run up to a point of it, where gdb can look.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use render::{Block, Document, Table};
 use serde_json::{Value, json};
 use vm::{Debugged, Position, REGISTERS, Registers};
 
-use super::condition::{Condition, Moment, Word};
+use super::condition::{Condition, Point, Word};
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
 use crate::repeated::{Repeatable, difference};
@@ -21,14 +21,14 @@ use crate::{Failure, Result, guests};
 const EXAMPLES: &str = "\
 Examples:
   thrashlab vm debug RUN.run.jsonl --at response:3
-  thrashlab vm debug RUN.run.jsonl --at response:3 --until swapin_readahead
-  thrashlab vm debug RUN.run.jsonl --at 2.5s --until __alloc_pages \\
+  thrashlab vm debug RUN.run.jsonl --at response:3 --break swapin_readahead
+  thrashlab vm debug RUN.run.jsonl --at 2.5s --break __alloc_pages \\
       --if 'arg2 >= 4'
   thrashlab vm debug RUN.run.jsonl --at 2.5s --last-write 0xffff888003a4c010
                                           who wrote this word last?
-  thrashlab vm debug RUN.run.jsonl --at clock:12345678904 --json
+  thrashlab vm debug RUN.run.jsonl --at clock:12345678904 --no-wait
 
-The run continues from its booted machine up to the moment, always to the same
+The run continues from its booted machine up to the point, always to the same
 instruction, and waits for gdb until gdb or Ctrl-C ends it: docs/debug.md.";
 
 #[derive(Args)]
@@ -38,27 +38,31 @@ pub(crate) struct DebugArgs {
     #[arg(value_name = "RUN")]
     run: PathBuf,
 
-    /// Stop at this moment: `response:N` for its intended start, a time of the run like `2.5s`, or
+    /// Stop at this point: `response:N` for its intended start, a time of the run like `2.5s`, or
     /// `clock:NS` as it was printed before
-    #[arg(long, value_name = "MOMENT")]
-    at: Moment,
+    #[arg(long, value_name = "POINT")]
+    at: Point,
 
     /// From there, stop where this function of the kernel is entered next
     #[arg(long, value_name = "FUNCTION")]
-    until: Option<String>,
+    r#break: Option<String>,
 
     /// Only if a register or argument is so: `arg1 == 0`, `rdi & 4`, `arg3 >= 0x10`
-    #[arg(long, value_name = "CONDITION", requires = "until")]
+    #[arg(long, value_name = "CONDITION", requires = "break")]
     r#if: Option<Condition>,
 
-    /// Stop before the instruction that writes these bytes of the kernel last before the moment:
+    /// Stop before the instruction that writes these bytes of the kernel last before the point:
     /// `ADDRESS` or `ADDRESS:SIZE` (8)
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "until")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "break")]
     last_write: Option<Word>,
 
-    /// Print JSON, and do not wait for gdb
+    /// Print JSON
     #[arg(long)]
     json: bool,
+
+    /// Print where the machine stands, and do not wait for gdb
+    #[arg(long)]
+    no_wait: bool,
 
     /// No progress on standard error
     #[arg(long, short, display_order = 500)]
@@ -68,7 +72,7 @@ pub(crate) struct DebugArgs {
 /// Registers in a row of the table.
 const COLUMNS: usize = 2;
 
-/// What is found at a moment of a run.
+/// What is found at a point of a run.
 struct Found<'a> {
     repeatable: &'a Repeatable,
     what: String,
@@ -84,22 +88,22 @@ pub(crate) fn debug(args: &DebugArgs) -> Result<()> {
 fn debug_with(args: &DebugArgs, waiter: &Waiter) -> Result<()> {
     let progress = Progress::new(args.quiet, None);
     let repeatable = Repeatable::read(&args.run, waiter, &progress)?;
-    let (mut moment, symbols) = (moment(args.at, &repeatable)?, &repeatable.symbols);
-    let function = args.until.as_deref().map(|name| function(name, symbols)).transpose()?;
+    let (mut point, symbols) = (point(args.at, &repeatable)?, &repeatable.symbols);
+    let function = args.r#break.as_deref().map(|name| function(name, symbols)).transpose()?;
     let (stop, failed) = (|| waiter.stop_requested(), guests::failure);
     let Repeatable { vm, spec, .. } = &repeatable;
     let mut what = format!("Before the first instruction at {}.", args.at);
     if let Some(word) = args.last_write {
         progress.say(&format!("{}: looking for writes to {word}", repeatable.run_id()));
-        let plan = LastWrite::plan(word.address, word.size_bytes, moment);
+        let plan = LastWrite::plan(word.address, word.size_bytes, point);
         let found = vm.last_write(spec, &plan, &stop).map_err(failed)?;
         let absent = || absent(format!("write to {word} before {}", args.at));
         let LastWrite { writes, virtual_ns, .. } = found.ok_or_else(absent)?;
         what = format!("Before the last of {writes} writes to {word} before {}.", args.at);
-        moment = virtual_ns;
+        point = virtual_ns;
     }
     progress.say(&format!("{}: going to {}", repeatable.run_id(), args.at));
-    let mut guest = vm.debug(spec, moment).map_err(failed)?;
+    let mut guest = vm.debug(spec, point).map_err(failed)?;
     let mut position = guest.go(&stop).map_err(failed)?;
     if let Some((name, address)) = function {
         let condition = args.r#if.as_ref();
@@ -114,7 +118,7 @@ fn debug_with(args: &DebugArgs, waiter: &Waiter) -> Result<()> {
     let found = Found { repeatable: &repeatable, what, position, proof };
     let document = found.document().with_data(found.data());
     show(&document, &OutputArgs::printed(args.json))?;
-    if args.json {
+    if args.no_wait {
         return Ok(());
     }
     wait(&mut guest, symbols, waiter, &progress)
@@ -124,21 +128,21 @@ fn absent(what: String) -> Failure {
     Failure::NotMeasured(anyhow!("the run has no {what}"))
 }
 
-/// The emulator's time of a moment.
-fn moment(moment: Moment, of: &Repeatable) -> Result<u64> {
+/// The emulator's time of a point.
+fn point(point: Point, of: &Repeatable) -> Result<u64> {
     let started_ns = of.file.header.started_unix_ns;
     let responses = Responses::of(&of.file.run, &[]);
-    let time_ns = match moment {
-        Moment::Clock(virtual_ns) => return Ok(virtual_ns),
-        Moment::Time(time_ns) if time_ns <= responses.end_ns => time_ns,
-        Moment::Time(_) => {
+    let time_ns = match point {
+        Point::Clock(virtual_ns) => return Ok(virtual_ns),
+        Point::Time(time_ns) if time_ns <= responses.end_ns => time_ns,
+        Point::Time(_) => {
             let end = exact_duration(responses.end_ns);
-            return Err(wrong!("--at {moment}: the run ends at {end}"));
+            return Err(wrong!("--at {point}: the run ends at {end}"));
         }
-        Moment::Response(index) => {
+        Point::Response(index) => {
             let found = responses.all.iter().find(|response| response.index == index);
             let last = responses.all.last().map(|last| format!("; the last one is {}", last.index));
-            let none = || wrong!("--at {moment}: the run has none{}", last.unwrap_or_default());
+            let none = || wrong!("--at {point}: the run has none{}", last.unwrap_or_default());
             found.ok_or_else(none)?.intended_ns
         }
     };
@@ -150,11 +154,11 @@ fn function<'a>(name: &'a str, symbols: &Symbols) -> Result<(&'a str, u64)> {
     match symbols.addresses_of(name)[..] {
         [address] => Ok((name, address)),
         [] => Err(wrong!(
-            "--until {name}: the guest's kernel has no function of this name; it may be inlined: \
+            "--break {name}: the guest's kernel has no function of this name; it may be inlined: \
              thrashlab profile shows those that are executed"
         )),
         [first, ..] => Err(wrong!(
-            "--until {name}: the guest's kernel has several functions of this name, the first at \
+            "--break {name}: the guest's kernel has several functions of this name, the first at \
              {first:#x}; use one that calls it"
         )),
     }
@@ -262,7 +266,7 @@ impl Found<'_> {
             .collect();
         json!({
             "run_id": self.repeatable.run_id(),
-            "moment": self.what,
+            "point": self.what,
             "run_ns": self.run_ns(),
             "response": self.response().map(|(index, _)| index),
             "clock_ns": position.virtual_ns,

@@ -1,18 +1,17 @@
-//! Runs that stop at a moment: always at the same instruction, and for any client of gdb's protocol.
+//! Runs that stop at a point: always at the same instruction, and for any client of gdb's protocol.
 
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use model::Run;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::lab::{Lab, program};
+use crate::lab::Lab;
 
 /// Swaps.
 const ARGUMENTS: &str = "--load 2ctx-mem --points 4 --interval 500ms --warmup 1s --timeout 20s";
@@ -26,7 +25,7 @@ fn made(lab: &Lab, settings: &str) -> (String, Run) {
 }
 
 fn stopped(lab: &Lab, file: &str, arguments: &[&str]) -> Value {
-    let printed = lab.command(&[&["vm", "debug", file, "--json"], arguments].concat());
+    let printed = lab.command(&[&["vm", "debug", file, "--json", "--no-wait"], arguments].concat());
     printed.expect(0, &[]);
     serde_json::from_str(&printed.stdout).unwrap()
 }
@@ -42,7 +41,7 @@ fn a_run_stops_at_the_same_instruction_every_time() {
     };
     let (file, run) = made(&lab, "");
     let third = run.samples().find(|sample| sample.index == 3).unwrap();
-    let fault = ["--at", "response:3", "--until", "swapin_readahead"];
+    let fault = ["--at", "response:3", "--break", "swapin_readahead"];
     let first = stopped(&lab, &file, &fault);
     assert_eq!(first, stopped(&lab, &file, &fault), "the same fault");
     assert_eq!(first["function"], "swapin_readahead+0x0");
@@ -73,7 +72,7 @@ fn a_run_on_several_cpus_stops_at_the_same_instructions() {
         return;
     };
     let (file, _) = made(&lab, ",cpus=2");
-    let switch = ["--at", "2s", "--until", "__switch_to_asm"];
+    let switch = ["--at", "2s", "--break", "__switch_to_asm"];
     let first = stopped(&lab, &file, &switch);
     assert_eq!(first, stopped(&lab, &file, &switch));
     let clock = format!("clock:{}", number(&first, "clock_ns"));
@@ -103,9 +102,7 @@ fn a_stopped_run_waits_for_gdb_and_leaves_nothing() {
         return;
     };
     let (file, _) = made(&lab, "");
-    let mut command = Command::new(program());
-    command.args(["vm", "debug", &file, "--at", "response:2"]).current_dir(lab.fixture.path());
-    let mut running = lab.fixture.start(command);
+    let mut running = lab.begin(&["vm", "debug", &file, "--at", "response:2"]);
     let socket = |said: &str| {
         let (_, rest) = said.split_once("target remote ")?;
         Some(PathBuf::from(rest.split_once('\'')?.0))
@@ -133,12 +130,12 @@ fn what_cannot_be_stopped_at_is_refused() {
     for (arguments, code, words) in [
         (&["--at", "response:99"][..], 2, "the last one is"),
         (&["--at", "1000s"], 2, "the run ends at"),
-        (&["--at", "noon"], 2, "is no moment, e.g. response:3"),
-        (&["--at", "1s", "--until", "no_such_function"], 2, "no function of this name"),
-        (&["--at", "1s", "--until", "vfs_read", "--if", "eax == 1"], 2, "no register eax"),
-        (&["--at", "1s", "--last-write", "here"], 2, "is no address"),
+        (&["--at", "noon"], 2, "is not a point of a run, e.g. response:3"),
+        (&["--at", "1s", "--break", "no_such_function"], 2, "no function of this name"),
+        (&["--at", "1s", "--break", "vfs_read", "--if", "eax == 1"], 2, "no register eax"),
+        (&["--at", "1s", "--last-write", "here"], 2, "is not an address"),
         (&["--at", "1s", "--last-write", "8:8"], 3, "the run has no write to 0x8:8 before 1s"),
-        (&["--at", "1s", "--until", "panic"], 3, "the run has no entry of panic after 1s"),
+        (&["--at", "1s", "--break", "panic"], 3, "the run has no entry of panic after 1s"),
         (&["--at", "clock:9000000000000000000"], 3, "the guest ended before that time"),
     ] {
         let refused = lab.command(&[&["vm", "debug", &file], arguments].concat());

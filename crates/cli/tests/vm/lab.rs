@@ -130,11 +130,16 @@ impl Lab {
         command
     }
 
-    /// Another command, with this test's cache.
+    /// Another command, with this test's cache, to its end.
     pub(crate) fn command(&self, arguments: &[&str]) -> Finished {
+        self.begin(arguments).wait()
+    }
+
+    /// The same, running.
+    pub(crate) fn begin(&self, arguments: &[&str]) -> Running {
         let mut command = self.fixture.other(program());
         command.env("XDG_CACHE_HOME", &self.cache).args(arguments);
-        self.fixture.finish(command)
+        self.fixture.start(command)
     }
 
     /// What follows `vm:` for the smallest machine with the kernel of all tests.

@@ -166,7 +166,8 @@ fn critical_paths_are_the_delays_without_gaps() {
             }
             let timed = segments.last().unwrap()["task"].as_str().unwrap();
             assert!(timed.starts_with("thrashlab ("), "{timed}");
-            let executes = segments.iter().filter(|it| it["task"] == timed && it["doing"] == "executes");
+            let executes =
+                segments.iter().filter(|it| it["task"] == timed && it["doing"] == "executes");
             let executed_ns: u64 =
                 executes.map(|it| field(it, "to_ns") - field(it, "from_ns")).sum();
             let kernel_ns = counted(after).unwrap() - counted(before).unwrap();
@@ -174,6 +175,24 @@ fn critical_paths_are_the_delays_without_gaps() {
             assert!((0.9..1.1).contains(&ratio), "{executed_ns} ns, the kernel has {kernel_ns}");
         }
     }
+}
+
+#[test]
+fn a_kernel_that_dies_is_profiled_to_its_last_instruction() {
+    let name = "a_kernel_that_dies_is_profiled_to_its_last_instruction";
+    let Some(lab) = Lab::with_engine(name) else { return };
+    let settings = "kernel_mem=37M,swap=0,sysctl.vm.panic_on_oom=1";
+    lab.finish(settings, "--load 2ctx-mem").expect(0, &["2ctx-mem ended as KernelDied"]);
+    let profile = json(&lab, &["output/007-2ctx-mem-seed1.run.jsonl"]);
+    let death = &profile["death"];
+    assert!(death["cause"].as_str().unwrap().contains("Kernel panic"), "{death}");
+    let stack: Vec<&str> =
+        death["stack"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    for function in ["panic", "out_of_memory", "[user]"] {
+        assert!(stack.contains(&function), "{function}: {stack:?}");
+    }
+    // The kernel panics by itself.
+    assert_eq!(death["function"], Value::Null);
 }
 
 #[test]

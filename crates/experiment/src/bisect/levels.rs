@@ -291,6 +291,14 @@ impl Steps for LevelSteps {
         Ok(found.into_iter().map(|(_, step, value)| (step, value)).collect())
     }
 
+    fn repeatable_run(&self, step: usize) -> Option<PathBuf> {
+        let manifest = manifest_of(&self.folder).ok().flatten().filter(|_| self.is_exact)?;
+        let factor = &self.plan.factors[self.factor];
+        let level = Some(&factor.levels[step].name);
+        let run = manifest.runs.iter().find(|run| run.levels.get(&factor.name) == level)?;
+        run_of(&self.folder, &run.run_id).ok().flatten().map(|(path, _)| path)
+    }
+
     fn measure(&mut self, step: usize, driver: &mut Driver<'_>) -> Result<Measured> {
         let mut plan = self.of_step(step);
         if !self.is_exact && self.target == Target::Change {
