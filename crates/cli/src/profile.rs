@@ -158,5 +158,12 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {
         return show(&profile_document(&view), &args.output);
     };
     let second = observed(other)?;
-    show(&profile_difference_document(&view, &args.view(&second)), &args.output)
+    // Runs of one cell in two folders have one name.
+    let names = match first.run_id == second.run_id {
+        true => [&args.run, other].map(|path| path.display().to_string()),
+        false => [first.run_id.clone(), second.run_id.clone()],
+    };
+    let view = ProfileView { run_id: &names[0], ..view };
+    let other_view = ProfileView { run_id: &names[1], ..args.view(&second) };
+    show(&profile_difference_document(&view, &other_view), &args.output)
 }

@@ -43,7 +43,7 @@ pub struct Difference {
 pub struct Culprit {
     /// Its name.
     pub name: String,
-    /// Its instructions and entries in the first profile, callees included.
+    /// Its instructions, callees included, and its entries in the first profile.
     pub first: (u64, u64),
     /// The same in the second one.
     pub second: (u64, u64),
@@ -75,20 +75,19 @@ impl Difference {
     }
 }
 
-/// The function with the fewest instructions in which most of a difference is; rather one of both
-/// profiles than one that only one has, into which code may have moved.
+/// The function of both profiles with the fewest instructions in which most of a difference is. One
+/// that only one profile has may do under another name what was done before.
 fn culprit(both: &BTreeMap<&str, [Option<&FunctionCounts>; 2]>, all: i64) -> Option<Culprit> {
     let found = both.iter().filter_map(|(name, both)| {
-        let counts = |found: Option<&FunctionCounts>| {
-            found.map_or((0, 0), |it| (it.with_callees, it.entries))
+        let counts = |it: &FunctionCounts| (it.with_callees, it.entries);
+        let [Some(first), Some(second)] = both.map(|found| found.map(counts)) else {
+            return None;
         };
-        let [first, second] = both.map(counts);
         let share = (second.0 as i64 - first.0 as i64) as f64 / all as f64;
         let is_most = MOST.contains(&share) && !name.starts_with('[');
         is_most.then(|| Culprit { name: (*name).to_owned(), first, second, share })
     });
-    let is_in_one = |it: &Culprit| it.first.1 == 0 || it.second.1 == 0;
-    found.min_by_key(|it| (is_in_one(it), it.first.0.max(it.second.0)))
+    found.min_by_key(|it| it.first.0.max(it.second.0))
 }
 
 #[cfg(test)]

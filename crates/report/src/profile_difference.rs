@@ -56,15 +56,9 @@ fn sentence(first: &str, second: &str, difference: &Difference) -> String {
 fn in_function(culprit: &Culprit) -> String {
     let Culprit { name, first, second, share } = culprit;
     let percent = (100.0 * share).round();
-    let each = |(instructions, entries): (u64, u64)| {
-        (entries > 0).then(|| grouped(instructions / entries))
-    };
-    let change = match (each(*first), each(*second)) {
-        (Some(before), Some(after)) => format!("{before} to {after} instructions an entry"),
-        (None, Some(_)) => "which the first does not execute".to_owned(),
-        _ => "which the second does not execute".to_owned(),
-    };
-    format!(", {percent} % of it in {name} and what it calls: {change}")
+    let each = |(instructions, entries): (u64, u64)| grouped(instructions / entries.max(1));
+    let (before, after) = (each(*first), each(*second));
+    format!(", {percent} % of it in {name} and what it calls: {before} to {after} an entry")
 }
 
 fn difference_table(difference: &Difference, most: usize) -> Table {
