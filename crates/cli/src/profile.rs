@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::Args;
 use keep::out_file::write_whole;
 use model::units::{exact_duration, parse_duration_ns};
-use profile::{Difference, Responses, Selection, collapsed};
+use profile::{Difference, Responses, Selection, collapsed, firefox, pprof, schedule};
 use report::{ProfileView, profile_difference_document, profile_document};
 
 use crate::output::{OutputArgs, show};
@@ -26,6 +26,8 @@ Examples:
                                   which functions account for the difference
   thrashlab profile RUN.run.jsonl --collapsed RUN.txt
                                   for other programs that draw flame graphs
+  thrashlab profile RUN.run.jsonl --schedule RUN.json
+                                  what each task did when, for ui.perfetto.dev
 
 The run is repeated, observed by a plugin of the engine (thrashlab vm engine
 build), and there is no profile unless it is the same to the byte: docs/profile.md.";
@@ -66,6 +68,19 @@ pub(crate) struct ProfileArgs {
     /// Write collapsed call stacks to this file: a line for each, with its instructions
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
     collapsed: Option<PathBuf>,
+
+    /// Write the call stacks to this file for pprof, also for its comparison of two (`-diff_base`)
+    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    pprof: Option<PathBuf>,
+
+    /// Write the whole run to this file for the Firefox Profiler (profiler.firefox.com)
+    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    firefox: Option<PathBuf>,
+
+    /// Write to this file what each virtual CPU and each task did when, for Perfetto
+    /// (ui.perfetto.dev)
+    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    schedule: Option<PathBuf>,
 
     /// No progress on standard error
     #[arg(long, short, display_order = 500)]
@@ -112,6 +127,24 @@ impl ProfileArgs {
         }
     }
 
+    /// Writes the files for other programs.
+    fn write_files(&self, observed: &Observed) -> Result<()> {
+        let Observed { profile, selection, run_id, .. } = observed;
+        let counts = profile.select(selection);
+        let write = |path: &Option<PathBuf>, make: &dyn Fn() -> serde_json::Result<Vec<u8>>| {
+            let Some(path) = path else { return Ok(()) };
+            let failed = || format!("write {}", path.display());
+            write_whole(path, &make().with_context(failed)?).with_context(failed)?;
+            complain(&format!("thrashlab: wrote {}", path.display()));
+            anyhow::Ok(())
+        };
+        write(&self.collapsed, &|| Ok(collapsed(profile, &counts).into_bytes()))?;
+        write(&self.pprof, &|| Ok(pprof(profile, &counts)))?;
+        write(&self.firefox, &|| firefox(profile, run_id))?;
+        write(&self.schedule, &|| schedule(profile))?;
+        Ok(())
+    }
+
     fn view<'a>(&self, observed: &'a Observed) -> ProfileView<'a> {
         ProfileView {
             run_id: &observed.run_id,
@@ -149,12 +182,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {
     let first = observed(&args.run)?;
     let view = args.view(&first);
     let Some(other) = &args.other else {
-        if let Some(path) = &args.collapsed {
-            let text = collapsed(&first.profile, &first.profile.select(&first.selection));
-            let written = write_whole(path, text.as_bytes());
-            written.with_context(|| format!("write {}", path.display()))?;
-            complain(&format!("thrashlab: wrote {}", path.display()));
-        }
+        args.write_files(&first)?;
         return show(&profile_document(&view), &args.output);
     };
     let second = observed(other)?;

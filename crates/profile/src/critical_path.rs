@@ -161,7 +161,7 @@ impl Profile {
     }
 
     /// The functions of a call stack without those that only wait, the innermost first.
-    fn waiting(&self, node: u32) -> Vec<String> {
+    pub(crate) fn waiting(&self, node: u32) -> Vec<String> {
         let names = self.path(node).map(|node| self.name(node));
         names.skip_while(|name| OF_SCHEDULER.contains(name)).map(str::to_owned).collect()
     }
@@ -176,7 +176,7 @@ impl Profile {
         telling.or(names.first()).map_or_else(String::new, |name| (*name).to_owned())
     }
 
-    fn task_name(&self, task: u64, at_ns: u64) -> String {
+    pub(crate) fn task_name(&self, task: u64, at_ns: u64) -> String {
         let named = self.tasks().name(task, at_ns).and_then(|number| self.named(number));
         match named {
             Some((_, name)) if name.is_empty() => format!("task {task:x}"),
@@ -188,7 +188,7 @@ impl Profile {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::recording::{Mark, NO_FUNCTION, NodeRecord, Recording};
     use crate::tasks::tests::events;
@@ -200,7 +200,7 @@ mod tests {
                            7000 T end_of_text\nend\n";
 
     /// The program that is timed reads from 50 to 380 ns.
-    fn profile() -> Profile {
+    pub(crate) fn profile() -> Profile {
         let node = |(parent, function)| NodeRecord { parent, function };
         let nodes = [(0, NO_FUNCTION), (1, NO_FUNCTION), (0, 0), (2, 1), (3, 2), (4, 3), (1, 4)];
         let nodes = nodes.into_iter().chain([(1, 3), (1, 5)]).map(node).collect();

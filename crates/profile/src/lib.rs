@@ -10,6 +10,7 @@ mod area;
 mod clock;
 mod critical_path;
 mod difference;
+mod firefox;
 mod flame;
 mod functions;
 mod kinds;
@@ -17,9 +18,11 @@ mod last_write;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the plugin"))]
 #[path = "../../profile-plugin/src/plan.rs"]
 mod plan;
+mod pprof;
 mod profile;
 mod recording;
 mod responses;
+mod schedule;
 mod symbol_file;
 mod symbols;
 mod tasks;
@@ -27,12 +30,15 @@ mod tasks;
 pub use area::Area;
 pub use critical_path::{CriticalPath, Doing, Segment};
 pub use difference::{Culprit, Difference, FunctionDifference};
+pub use firefox::firefox;
 pub use flame::{FlameFrame, collapsed, flame};
 pub use functions::FunctionCounts;
 pub use last_write::LastWrite;
+pub use pprof::pprof;
 pub use profile::{AreaCounts, Counts, Death, Profile, ProfileError, Selection};
 pub use recording::{Recording, RecordingError};
 pub use responses::{Response, Responses};
+pub use schedule::schedule;
 pub use symbols::{Symbols, SymbolsError};
 
 /// The plugin, a shared library that the engine loads.

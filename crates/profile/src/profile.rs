@@ -190,6 +190,17 @@ impl Profile {
         std::iter::successors(Some(node), |node| self.parent(*node))
     }
 
+    /// The counts of the run's intervals, each with its end in ns of the run.
+    pub(crate) fn intervals(&self) -> impl Iterator<Item = (u64, &[NodeCounts])> {
+        // The first one is before the run, and the last one after it.
+        let intervals = self.recording.intervals.iter().skip(1).map(Vec::as_slice);
+        self.times_ns.iter().copied().skip(1).zip(intervals)
+    }
+
+    pub(crate) fn started_unix_ns(&self) -> u64 {
+        self.started_unix_ns
+    }
+
     pub(crate) fn tasks(&self) -> &Tasks {
         &self.tasks
     }
@@ -258,14 +269,14 @@ impl Profile {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::recording::tests::written;
 
     const SYMBOLS: &str = "clock 1 1\nclock 2 2\nrealtime 0\n1000 T entry_SYSCALL_64\n\
                            2000 T vfs_read\n3000 t end_of_text\nend\n";
 
-    fn profile() -> Profile {
+    pub(crate) fn profile() -> Profile {
         let recording = Recording::parse(&written()).unwrap();
         let symbols = Symbols::parse(SYMBOLS.as_bytes()).unwrap();
         let response = Response { index: 4, intended_ns: 0, end_ns: 80, is_complete: true };

@@ -35,7 +35,7 @@ pub(crate) struct Woken {
 /// All tasks, by the addresses that the kernel knows them by.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
-    spans: HashMap<u64, Vec<Span>>,
+    spans: BTreeMap<u64, Vec<Span>>,
     /// The tasks of each CPU, with the times from which they execute.
     cpus: BTreeMap<u32, Vec<(u64, u64)>>,
 }
@@ -119,6 +119,11 @@ impl Tasks {
         if from_ns < to_ns {
             self.spans.entry(task).or_default().push(Span { from_ns, to_ns, state });
         }
+    }
+
+    /// All tasks, by their addresses, with what they did.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (u64, &[Span])> {
+        self.spans.iter().map(|(task, spans)| (*task, spans.as_slice()))
     }
 
     /// What a task does just before a time.

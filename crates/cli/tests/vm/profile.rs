@@ -105,10 +105,22 @@ fn parts_of_a_profile_sum_to_the_whole() {
     let response = json(&lab, &[&file, "--response", "0"]);
     assert_eq!(response["instructions"], whole["responses"][0]["instructions"]);
 
-    let collapsed = lab.fixture.path().join("collapsed.txt");
-    let path = collapsed.display().to_string();
-    lab.command(&["profile", &file, "--collapsed", &path]).expect(0, &["wrote "]);
-    let text = fs::read_to_string(collapsed).unwrap();
+    let written = [("--collapsed", "txt"), ("--firefox", "firefox.json"), ("--schedule", "json")];
+    let files = written.map(|(_, ending)| lab.fixture.path().join(format!("written.{ending}")));
+    let paths = files.each_ref().map(|file| file.display().to_string());
+    let options = written.iter().zip(&paths).flat_map(|((option, _), path)| [*option, path]);
+    let arguments: Vec<&str> = ["profile", &file].into_iter().chain(options).collect();
+    lab.command(&arguments).expect(0, &["wrote "]);
+    let [text, firefox, schedule] = files.map(|file| fs::read_to_string(file).unwrap());
+    let [firefox, schedule] =
+        [firefox, schedule].map(|text| serde_json::from_str::<Value>(&text).unwrap());
+    let weights = firefox["threads"][0]["samples"]["weight"].as_array().unwrap();
+    assert_eq!(weights.iter().map(|it| it.as_u64().unwrap()).sum::<u64>(), all);
+    // One virtual CPU always executes a task.
+    let events = schedule["traceEvents"].as_array().unwrap();
+    let of_cpu = events.iter().filter(|it| it["pid"] == 1 && it["ph"] == "X");
+    let executed_us: f64 = of_cpu.map(|it| it["dur"].as_f64().unwrap()).sum();
+    assert!((executed_us * 1e3 / end_ns as f64 - 1.0).abs() < 1e-6, "{executed_us} µs");
     let counts = text.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap());
     assert_eq!(counts.sum::<u64>(), all);
     assert!(text.contains("[user];asm_exc_page_fault;exc_page_fault;"), "{text}");
