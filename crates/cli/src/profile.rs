@@ -97,14 +97,9 @@ impl ProfileArgs {
     }
 
     fn selection(&self, responses: &Responses) -> Result<Selection> {
-        let all = &responses.all;
         if let Some(index) = self.response {
-            let found = all.iter().find(|response| response.index == index);
-            let found = found.ok_or_else(|| {
-                let last = all.last().map(|last| format!("; the last one is {}", last.index));
-                wrong!("--response {index}: the run has none{}", last.unwrap_or_default())
-            })?;
-            return Ok(Selection::Responses(vec![*found]));
+            let found = responses.find(index).map_err(|why| wrong!("--response {index}: {why}"));
+            return Ok(Selection::Responses(vec![found?]));
         }
         if !self.slow {
             let end_ns = responses.end_ns;
@@ -130,7 +125,7 @@ impl ProfileArgs {
     /// Writes the files for other programs.
     fn write_files(&self, observed: &Observed) -> Result<()> {
         let Observed { profile, selection, run_id, .. } = observed;
-        let counts = profile.select(selection);
+        let counts = || profile.select(selection);
         let write = |path: &Option<PathBuf>, make: &dyn Fn() -> serde_json::Result<Vec<u8>>| {
             let Some(path) = path else { return Ok(()) };
             let failed = || format!("write {}", path.display());
@@ -138,8 +133,8 @@ impl ProfileArgs {
             complain(&format!("thrashlab: wrote {}", path.display()));
             anyhow::Ok(())
         };
-        write(&self.collapsed, &|| Ok(collapsed(profile, &counts).into_bytes()))?;
-        write(&self.pprof, &|| Ok(pprof(profile, &counts)))?;
+        write(&self.collapsed, &|| Ok(collapsed(profile, &counts()).into_bytes()))?;
+        write(&self.pprof, &|| Ok(pprof(profile, &counts())))?;
         write(&self.firefox, &|| firefox(profile, run_id))?;
         write(&self.schedule, &|| schedule(profile))?;
         Ok(())

@@ -24,8 +24,7 @@ const FIELDS: [(&str, &[&str]); 3] =
     [("pid", &["pid"]), ("name", &["comm"]), ("state", &["__state", "state"])];
 
 /// Prints `clock COUNTER MONOTONIC` twice, `realtime OFFSET`, `field NAME OFFSET` for the known fields
-/// of tasks, the lines of `/proc/kallsyms` that are
-/// functions, and `end`.
+/// of tasks, the lines of `/proc/kallsyms` that are functions, and `end`.
 pub(crate) fn print(channel: &mut Channel) -> Result<(), String> {
     clock(channel)?;
     std::thread::sleep(BETWEEN_READINGS);

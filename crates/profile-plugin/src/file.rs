@@ -15,7 +15,8 @@
 //!   and 2³² − 1;
 //! - the node that was executed last.
 
-use crate::scheduler::{Scheduler, What};
+use crate::records::What;
+use crate::scheduler::Scheduler;
 use crate::shadow::Shadow;
 
 const MAGIC: [u8; 8] = *b"tlprof\0\x02";

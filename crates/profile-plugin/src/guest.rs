@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::ptr::null_mut;
 
+use crate::plan::NO_FIELD;
 use crate::qemu::{self, ByteArray, Register};
 
 /// The registers of the first two arguments of a function (System V ABI for x86-64).
@@ -49,8 +50,12 @@ impl Guest {
         self.bytes().map(u64::from_le_bytes)
     }
 
-    /// Bytes of the kernel's memory.
-    pub(crate) fn memory<const N: usize>(&mut self, address: u64) -> Option<[u8; N]> {
+    /// A field of a structure of the kernel, if its offset is known.
+    pub(crate) fn field<const N: usize>(&mut self, address: u64, offset: u64) -> Option<[u8; N]> {
+        if offset == NO_FIELD {
+            return None;
+        }
+        let address = address.wrapping_add(offset);
         // SAFETY: the buffer is ours; QEMU gives it the size.
         let is_read = unsafe { qemu::qemu_plugin_read_memory_vaddr(address, self.buffer, N) };
         if is_read { self.bytes() } else { None }

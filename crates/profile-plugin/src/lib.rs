@@ -17,6 +17,7 @@ mod nodes;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the host"))]
 mod plan;
 mod qemu;
+mod records;
 mod scheduler;
 mod shadow;
 mod watch;
@@ -29,9 +30,10 @@ use std::ptr::{null_mut, without_provenance_mut};
 
 use decode::{Transfer, transfer};
 use guest::Guest;
-use plan::{Kind, NO_FIELD, Plan};
+use plan::{Kind, Plan};
 use qemu::{Instruction, PluginId, Scoreboard, ScoreboardNumber, TranslatedBlock};
-use scheduler::{Event, NAME_BYTES, Scheduler, TaskName, What};
+use records::{Event, What};
+use scheduler::{NAME_BYTES, Scheduler, TaskName};
 use shadow::{Now, Shadow};
 use watch::Watch;
 
@@ -234,16 +236,11 @@ impl Profile {
         let guest = self.guest.get_or_insert_with(Guest::new);
         let Some([task, second]) = guest.arguments() else { return };
         let fields = self.plan.fields;
-        let mut word = |offset: u64| {
-            let place = (offset != NO_FIELD).then(|| task.wrapping_add(offset));
-            place.and_then(|address| guest.memory::<4>(address)).map(u32::from_le_bytes)
-        };
-        let (state, pid) = (word(fields.state).map(u64::from), word(fields.pid));
+        let state = guest.field(task, fields.state).map(u32::from_le_bytes).map(u64::from);
         let what = match kind {
             Kind::Switch => {
-                let place = (fields.name != NO_FIELD).then(|| task.wrapping_add(fields.name));
-                let name = place.and_then(|address| guest.memory::<NAME_BYTES>(address));
-                let (pid, name) = (pid.unwrap_or_default(), name.unwrap_or_default());
+                let pid = guest.field(task, fields.pid).map_or(0, u32::from_le_bytes);
+                let name = guest.field::<NAME_BYTES>(task, fields.name).unwrap_or_default();
                 let name = self.scheduler.number(TaskName { pid, name });
                 What::Switch { next: second, state: state.unwrap_or_default(), name }
             }

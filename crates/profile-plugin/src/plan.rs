@@ -1,6 +1,6 @@
 //! What the host asks of the plugin, as 64-bit little-endian words: magic, the fields of tasks, the
-//! address and size of watched bytes, the number of times, the times, then two words per function, its address and its kind. The crate
-//! `profile` includes this file by its path.
+//! address and size of watched bytes, the number of times, the times, then two words per function, its
+//! address and its kind. The crate `profile` includes this file by its path.
 
 /// Kind and version of a plan.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"tlplan\0\x03");
@@ -26,12 +26,20 @@ pub(crate) enum Kind {
     New = 7,
 }
 
+const KINDS: [Kind; 8] = [
+    Kind::Function,
+    Kind::Entry,
+    Kind::Start,
+    Kind::Switch,
+    Kind::Part,
+    Kind::Moving,
+    Kind::Wake,
+    Kind::New,
+];
+
 impl Kind {
     fn of(word: u64) -> Option<Self> {
-        let some =
-            [Self::Function, Self::Entry, Self::Start, Self::Switch, Self::Part, Self::Moving];
-        let others = [Self::Wake, Self::New];
-        some.into_iter().chain(others).find(|kind| *kind as u64 == word)
+        KINDS.into_iter().find(|kind| *kind as u64 == word)
     }
 }
 
@@ -106,8 +114,7 @@ impl Plan {
 
     /// The number of the function that contains an address, or is the last one before it.
     pub(crate) fn function_around(&self, address: u64) -> Option<u32> {
-        let after = self.functions.partition_point(|(at, _)| *at <= address);
-        u32::try_from(after.checked_sub(1)?).ok()
+        function_around(&self.functions, address)
     }
 
     /// The number of the function that begins at an address.
@@ -115,6 +122,12 @@ impl Plan {
         let found = self.functions.binary_search_by_key(&address, |(at, _)| *at).ok()?;
         u32::try_from(found).ok()
     }
+}
+
+/// The number of the last of these functions that begins at an address or before it.
+pub(crate) fn function_around(functions: &[(u64, Kind)], address: u64) -> Option<u32> {
+    let after = functions.partition_point(|(at, _)| *at <= address);
+    u32::try_from(after.checked_sub(1)?).ok()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::nodes::Node;
+use crate::records::Event;
 
 /// Beyond it nothing is recorded any more, and the file says so.
 const MOST_EVENTS: usize = 8 << 20;
@@ -14,33 +14,6 @@ pub(crate) const NAME_BYTES: usize = 16;
 pub(crate) struct TaskName {
     pub(crate) pid: u32,
     pub(crate) name: [u8; NAME_BYTES],
-}
-
-/// What happened to a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
-    /// The virtual CPU leaves it for the other one; with its state, 0 if it can continue.
-    Switch {
-        /// The address of the task that continues.
-        next: u64,
-        state: u64,
-        /// The number of its name.
-        name: u32,
-    },
-    /// It was waiting, and can continue from now on.
-    Wake,
-}
-
-/// An event of the scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Event {
-    pub(crate) time_ns: u64,
-    pub(crate) cpu: u32,
-    /// What the virtual CPU executed.
-    pub(crate) node: Node,
-    /// The address of the task.
-    pub(crate) task: u64,
-    pub(crate) what: What,
 }
 
 /// All events, and the names of their tasks.

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use crate::nodes::{KERNEL, Node, Nodes, USER};
 use crate::plan::Kind;
+use crate::records::Mark;
 
 /// The kernel's stacks have this size and alignment (log2), apart from smaller ones for exceptions.
 const STACK_SHIFT: u32 = 14;
@@ -15,19 +16,6 @@ const STACK_SHIFT: u32 = 14;
 const SAME_STACK_BYTES: u64 = 4096;
 /// The stacks in the CPU entry area, from which the kernel leaves at once.
 const ENTRY_AREA: u64 = 0xff_fffe;
-
-/// A time at which an interval ends, as it was passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mark {
-    /// Instructions of all virtual CPUs before it.
-    pub(crate) instructions: u64,
-    /// What executed.
-    pub(crate) node: Node,
-    /// Whether nothing executed.
-    pub(crate) is_idle: bool,
-    /// The virtual CPU.
-    pub(crate) cpu: u32,
-}
 
 /// Where a virtual CPU is in its instruction stream.
 #[derive(Clone, Copy, Debug)]

@@ -25,7 +25,7 @@ pub enum Area {
 }
 
 impl Area {
-    /// All, in the order of tables.
+    /// All, in the order of tables, which is that of their numbers.
     pub const ALL: [Self; 7] = [
         Self::User,
         Self::SystemCall,

@@ -190,7 +190,8 @@ impl Profile {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::recording::{Mark, NO_FUNCTION, NodeRecord, Recording};
+    use crate::recording::{NO_FUNCTION, NodeRecord, Recording};
+    use crate::records::Mark;
     use crate::tasks::tests::events;
     use crate::{Responses, Symbols};
 

@@ -26,8 +26,8 @@ pub fn firefox(profile: &Profile, run_id: &str) -> serde_json::Result<Vec<u8>> {
     let mut stacks: Vec<StackHandle> = Vec::new();
     for node in profile.nodes() {
         let parent = profile.parent(node).map(|parent| stacks[parent as usize]);
-        let category = Area::ALL.iter().position(|area| *area == profile.area(node)).unwrap_or(0);
-        stacks.push(stack(&mut out, thread, parent, profile.name(node), categories[category]));
+        let category = categories[profile.area(node) as usize];
+        stacks.push(stack(&mut out, thread, parent, profile.name(node), category));
     }
     for (end_ns, counts) in profile.intervals() {
         for found in counts.iter().filter(|found| found.own > 0) {

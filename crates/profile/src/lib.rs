@@ -21,6 +21,8 @@ mod plan;
 mod pprof;
 mod profile;
 mod recording;
+#[path = "../../profile-plugin/src/records.rs"]
+mod records;
 mod responses;
 mod schedule;
 mod symbol_file;

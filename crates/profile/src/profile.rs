@@ -1,8 +1,11 @@
 //! A profile: counts by call stack, with names, of the run or of some of its responses.
 
+use std::cell::OnceCell;
+
 use crate::Area;
 use crate::plan::Kind;
-use crate::recording::{Mark, NO_FUNCTION, NodeCounts, ROOTS, Recording, RecordingError, USER};
+use crate::recording::{NO_FUNCTION, NodeCounts, ROOTS, Recording, RecordingError, USER};
+use crate::records::Mark;
 use crate::responses::{Response, Responses};
 use crate::symbols::{Symbols, UNKNOWN};
 use crate::tasks::Tasks;
@@ -23,7 +26,8 @@ pub struct Profile {
     symbols: Symbols,
     recording: Recording,
     areas: Vec<Area>,
-    tasks: Tasks,
+    /// From their first use on.
+    tasks: OnceCell<Tasks>,
     /// When the run started, as a time of day.
     started_unix_ns: u64,
     /// The times at which the counts are cut.
@@ -114,13 +118,8 @@ impl Profile {
             let name = symbols.name(node.function);
             areas.push(Area::of(name, symbols.kind(node.function)).unwrap_or(inherited));
         }
-        let tasks = Tasks::default();
-        let mut profile =
-            Self { symbols, recording, areas, tasks, started_unix_ns, times_ns, responses };
-        let end_ns = profile.virtual_ns(profile.responses.end_ns);
-        let gives_up = |node| profile.path(node).all(|it| !PREEMPTING.contains(&profile.name(it)));
-        profile.tasks = Tasks::of(&profile.recording.events, end_ns, gives_up);
-        Ok(profile)
+        let tasks = OnceCell::new();
+        Ok(Self { symbols, recording, areas, tasks, started_unix_ns, times_ns, responses })
     }
 
     /// The counts of a part of the run.
@@ -202,7 +201,11 @@ impl Profile {
     }
 
     pub(crate) fn tasks(&self) -> &Tasks {
-        &self.tasks
+        self.tasks.get_or_init(|| {
+            let end_ns = self.virtual_ns(self.responses.end_ns);
+            let gives_up = |node| self.path(node).all(|it| !PREEMPTING.contains(&self.name(it)));
+            Tasks::of(&self.recording.events, end_ns, gives_up)
+        })
     }
 
     /// Pid and name of a task, by the number of its name.

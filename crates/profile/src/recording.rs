@@ -1,5 +1,7 @@
 //! What the plugin wrote (`crates/profile-plugin/src/file.rs` has the format).
 
+use crate::records::{Event, Mark, What};
+
 const MAGIC: [u8; 8] = *b"tlprof\0\x02";
 /// The function of the roots, and of code without a symbol.
 pub(crate) const NO_FUNCTION: u32 = u32::MAX;
@@ -31,50 +33,12 @@ pub(crate) struct NodeRecord {
     pub(crate) function: u32,
 }
 
-/// The end of an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mark {
-    /// Instructions before it.
-    pub(crate) instructions: u64,
-    pub(crate) node: u32,
-    pub(crate) is_idle: bool,
-    pub(crate) cpu: u32,
-}
-
 /// The counts of a path in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NodeCounts {
     pub(crate) node: u32,
     pub(crate) own: u64,
     pub(crate) entries: u64,
-}
-
-/// An event of the scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Event {
-    /// The emulator's time.
-    pub(crate) time_ns: u64,
-    pub(crate) cpu: u32,
-    /// What the CPU executed.
-    pub(crate) node: u32,
-    /// The address of the task.
-    pub(crate) task: u64,
-    pub(crate) what: What,
-}
-
-/// What happened to a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
-    /// Its CPU continues with another one.
-    Switch {
-        next: u64,
-        /// 0 if it can continue.
-        state: u64,
-        /// The number of its name.
-        name: u32,
-    },
-    /// It can continue from now on.
-    Wake,
 }
 
 /// Why there are no counts.
@@ -267,7 +231,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::plan::Kind;
-    use crate::scheduler::{self, Scheduler, TaskName};
+    use crate::scheduler::{Scheduler, TaskName};
     use crate::shadow::{Now, Shadow};
 
     /// A file of the plugin: user code, a system call that calls a function, times at 0, 80 and 200 ns.
@@ -291,11 +255,9 @@ pub(crate) mod tests {
         let mut name = [0; 16];
         name[..4].copy_from_slice(b"swap");
         let name = scheduled.number(TaskName { pid: 7, name });
-        for (time_ns, what) in [
-            (100, scheduler::What::Switch { next: 32, state: 1, name }),
-            (150, scheduler::What::Wake),
-        ] {
-            scheduled.record(scheduler::Event { time_ns, cpu: 1, node, task: 16, what });
+        for (time_ns, what) in [(100, What::Switch { next: 32, state: 1, name }), (150, What::Wake)]
+        {
+            scheduled.record(Event { time_ns, cpu: 1, node, task: 16, what });
         }
         scheduled
     }

@@ -57,6 +57,15 @@ impl Responses {
         Self { all: run.lines.iter().filter_map(response).collect(), end_ns, cuts_ns, death }
     }
 
+    /// The response with a number. The error says which ones there are.
+    pub fn find(&self, index: u32) -> Result<Response, String> {
+        let found = self.all.iter().find(|response| response.index == index);
+        found.copied().ok_or_else(|| match self.all.last() {
+            Some(last) => format!("the run has none; the last one is {}", last.index),
+            None => "the run has none".to_owned(),
+        })
+    }
+
     /// The times at which the counts are cut, ascending, without repetition.
     pub fn times_ns(&self) -> Vec<u64> {
         let ends = self.all.iter().flat_map(|response| [response.intended_ns, response.end_ns]);

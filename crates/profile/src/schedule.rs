@@ -43,6 +43,18 @@ struct Trace {
     trace_events: Vec<TraceEvent>,
 }
 
+/// What lasts from one time of the run to another, in ns.
+fn lasting(
+    name: String,
+    [from_ns, to_ns]: [u64; 2],
+    (pid, tid): (u32, u64),
+    stack: Vec<String>,
+) -> TraceEvent {
+    let [ts, end] = [from_ns, to_ns].map(|at_ns| at_ns as f64 / 1e3);
+    let args = (!stack.is_empty()).then_some(Arguments { name: None, stack });
+    TraceEvent { name, ph: 'X', ts, dur: Some(end - ts), pid, tid, args }
+}
+
 fn named(kind: &str, pid: u32, tid: u64, name: String) -> TraceEvent {
     let args = Some(Arguments { name: Some(name), stack: Vec::new() });
     TraceEvent { name: kind.to_owned(), ph: 'M', ts: 0.0, dur: None, pid, tid, args }
@@ -63,43 +75,27 @@ pub fn schedule(profile: &Profile) -> serde_json::Result<Vec<u8>> {
             if from_ns >= to_ns {
                 continue;
             }
-            let [from, to] = [from_ns, to_ns].map(|at_ns| profile.run_ns(at_ns) as f64 / 1e3);
-            let event = |name: String, pid, tid, stack: Vec<String>| TraceEvent {
-                name,
-                ph: 'X',
-                ts: from,
-                dur: Some(to - from),
-                pid,
-                tid,
-                args: (!stack.is_empty()).then_some(Arguments { name: None, stack }),
+            let times_ns = [from_ns, to_ns].map(|at_ns| profile.run_ns(at_ns));
+            let (what, stack) = match span.state {
+                State::Executes { cpu, .. } => {
+                    let name = profile.task_name(task, span.to_ns);
+                    events.push(lasting(name, times_ns, (CPUS, u64::from(cpu)), Vec::new()));
+                    ("executes".to_owned(), Vec::new())
+                }
+                State::Ready { .. } => ("waits for CPU".to_owned(), Vec::new()),
+                State::Waits { node, .. } => {
+                    let stack = node.map(|node| profile.waiting(node)).unwrap_or_default();
+                    (stack.first().cloned().unwrap_or_else(|| "waits".to_owned()), stack)
+                }
             };
-            let stack = match span.state {
-                State::Waits { node: Some(node), .. } => profile.waiting(node),
-                _ => Vec::new(),
-            };
-            if let State::Executes { cpu, .. } = span.state {
-                let name = profile.task_name(task, span.to_ns);
-                events.push(event(name, CPUS, u64::from(cpu), Vec::new()));
-            }
-            let what = match span.state {
-                State::Executes { .. } => "executes".to_owned(),
-                State::Ready { .. } => "waits for CPU".to_owned(),
-                State::Waits { .. } => stack.first().cloned().unwrap_or_else(|| "waits".to_owned()),
-            };
-            events.push(event(what, TASKS, row, stack));
+            events.push(lasting(what, times_ns, (TASKS, row), stack));
         }
     }
     for response in &profile.responses.all {
-        events.push(TraceEvent {
-            name: format!("response {}", response.index),
-            ph: 'X',
-            ts: response.intended_ns as f64 / 1e3,
-            dur: Some(response.delay_ns() as f64 / 1e3),
-            pid: RESPONSES,
-            // They may overlap.
-            tid: u64::from(response.index),
-            args: None,
-        });
+        let name = format!("response {}", response.index);
+        let times_ns = [response.intended_ns, response.end_ns];
+        // They may overlap, so each has a row.
+        events.push(lasting(name, times_ns, (RESPONSES, u64::from(response.index)), Vec::new()));
     }
     serde_json::to_vec(&Trace { display_time_unit: "ns", trace_events: events })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::clock::Clock;
 use crate::kinds::{self, Kinds};
-use crate::plan::{Kind, Plan, TaskFields};
+use crate::plan::{Kind, Plan, TaskFields, function_around};
 
 /// The name of code without a symbol.
 pub(crate) const UNKNOWN: &str = "[unknown]";
@@ -164,9 +164,8 @@ impl Symbols {
     /// The function at an address and the distance from its beginning, in bytes; `None` before the
     /// first function, which is user code.
     pub fn place(&self, address: u64) -> Option<(&str, u64)> {
-        let after = self.functions.partition_point(|(begin, _)| *begin <= address);
-        let number = after.checked_sub(1)?;
-        Some((self.name(number as u32), address - self.functions[number].0))
+        let number = function_around(&self.functions, address)?;
+        Some((self.name(number), address - self.functions[number as usize].0))
     }
 
     /// Names and addresses of all functions, ascending.

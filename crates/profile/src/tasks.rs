@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::recording::{Event, What};
+use crate::records::{Event, What};
 
 /// What a task did from one time to another, in ns of the emulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

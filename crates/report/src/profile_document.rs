@@ -77,9 +77,10 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
     let critical_path =
         critical(profile, selection).and_then(|response| profile.critical_path(&response));
     critical_path.iter().for_each(|path| document.push(critical_path_table(path)));
-    if let Some(death) = profile.death() {
-        document.sections.push(Section::new("death", "Where the kernel died", last_stack(&death)));
-    }
+    let death = profile.death();
+    let stack = death.iter().map(last_stack);
+    let sections = stack.map(|stack| Section::new("death", "Where the kernel died", stack));
+    document.sections.extend(sections);
     let frames = profile::flame(profile, &counts, counts.total / LEAST_PART);
     let chart = Block::Chart(Box::new(flame_chart(&frames, counts.total)));
     document.sections.push(Section::new("flame", "Call stacks", vec![chart]));
@@ -96,7 +97,7 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
         functions,
         responses: responses.collect(),
         critical_path,
-        death: profile.death(),
+        death,
     })
 }
 

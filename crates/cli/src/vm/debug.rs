@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use keep::out_file::write_whole;
 use model::units::exact_duration;
-use profile::{LastWrite, Responses, Symbols};
+use profile::{LastWrite, Response, Responses, Symbols};
 use render::{Block, Document, Table};
 use serde_json::{Value, json};
 use vm::{Debugged, Position, REGISTERS, Registers};
@@ -75,6 +75,7 @@ const COLUMNS: usize = 2;
 /// What is found at a point of a run.
 struct Found<'a> {
     repeatable: &'a Repeatable,
+    responses: &'a [Response],
     what: String,
     position: Position,
     proof: String,
@@ -88,7 +89,8 @@ pub(crate) fn debug(args: &DebugArgs) -> Result<()> {
 fn debug_with(args: &DebugArgs, waiter: &Waiter) -> Result<()> {
     let progress = Progress::new(args.quiet, None);
     let repeatable = Repeatable::read(&args.run, waiter, &progress)?;
-    let (mut point, symbols) = (point(args.at, &repeatable)?, &repeatable.symbols);
+    let responses = Responses::of(&repeatable.file.run, &[]);
+    let (mut point, symbols) = (point(args.at, &repeatable, &responses)?, &repeatable.symbols);
     let function = args.r#break.as_deref().map(|name| function(name, symbols)).transpose()?;
     let (stop, failed) = (|| waiter.stop_requested(), guests::failure);
     let Repeatable { vm, spec, .. } = &repeatable;
@@ -115,7 +117,7 @@ fn debug_with(args: &DebugArgs, waiter: &Waiter) -> Result<()> {
         position = found.ok_or_else(|| absent(entry))?;
     }
     let proof = check(&repeatable, &mut guest)?;
-    let found = Found { repeatable: &repeatable, what, position, proof };
+    let found = Found { repeatable: &repeatable, responses: &responses.all, what, position, proof };
     let document = found.document().with_data(found.data());
     show(&document, &OutputArgs::printed(args.json))?;
     if args.no_wait {
@@ -129,9 +131,8 @@ fn absent(what: String) -> Failure {
 }
 
 /// The emulator's time of a point.
-fn point(point: Point, of: &Repeatable) -> Result<u64> {
+fn point(point: Point, of: &Repeatable, responses: &Responses) -> Result<u64> {
     let started_ns = of.file.header.started_unix_ns;
-    let responses = Responses::of(&of.file.run, &[]);
     let time_ns = match point {
         Point::Clock(virtual_ns) => return Ok(virtual_ns),
         Point::Time(time_ns) if time_ns <= responses.end_ns => time_ns,
@@ -140,10 +141,7 @@ fn point(point: Point, of: &Repeatable) -> Result<u64> {
             return Err(wrong!("--at {point}: the run ends at {end}"));
         }
         Point::Response(index) => {
-            let found = responses.all.iter().find(|response| response.index == index);
-            let last = responses.all.last().map(|last| format!("; the last one is {}", last.index));
-            let none = || wrong!("--at {point}: the run has none{}", last.unwrap_or_default());
-            found.ok_or_else(none)?.intended_ns
+            responses.find(index).map_err(|why| wrong!("--at {point}: {why}"))?.intended_ns
         }
     };
     Ok(of.symbols.virtual_ns(started_ns, time_ns))
@@ -224,9 +222,8 @@ impl Found<'_> {
     /// The response that runs, and how long.
     fn response(&self) -> Option<(u32, u64)> {
         let at_ns = self.run_ns();
-        let responses = Responses::of(&self.repeatable.file.run, &[]).all;
         let mut running =
-            responses.iter().filter(|it| (it.intended_ns..it.end_ns).contains(&at_ns));
+            self.responses.iter().filter(|it| (it.intended_ns..it.end_ns).contains(&at_ns));
         running.next_back().map(|it| (it.index, at_ns - it.intended_ns))
     }
 

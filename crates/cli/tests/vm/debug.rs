@@ -7,22 +7,10 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use model::Run;
 use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::lab::Lab;
-
-/// Swaps.
-const ARGUMENTS: &str = "--load 2ctx-mem --points 4 --interval 500ms --warmup 1s --timeout 20s";
-
-/// Makes a run; returns the path of its file under the test's folder, and the run.
-fn made(lab: &Lab, settings: &str) -> (String, Run) {
-    lab.finish(settings, ARGUMENTS).expect(0, &[]);
-    let files = lab.files();
-    let (name, bytes) = files.iter().find(|(name, _)| name.contains("2ctx-mem")).unwrap();
-    (format!("output/{name}.run.jsonl"), Run::parse(bytes).unwrap())
-}
 
 fn stopped(lab: &Lab, file: &str, arguments: &[&str]) -> Value {
     let printed = lab.command(&[&["vm", "debug", file, "--json", "--no-wait"], arguments].concat());
@@ -39,7 +27,7 @@ fn a_run_stops_at_the_same_instruction_every_time() {
     let Some(lab) = Lab::with_engine("a_run_stops_at_the_same_instruction_every_time") else {
         return;
     };
-    let (file, run) = made(&lab, "");
+    let (file, run) = lab.swapping_run("");
     let third = run.samples().find(|sample| sample.index == 3).unwrap();
     let fault = ["--at", "response:3", "--break", "swapin_readahead"];
     let first = stopped(&lab, &file, &fault);
@@ -71,7 +59,7 @@ fn a_run_on_several_cpus_stops_at_the_same_instructions() {
     let Some(lab) = Lab::with_engine("a_run_on_several_cpus_stops_at_the_same_instructions") else {
         return;
     };
-    let (file, _) = made(&lab, ",cpus=2");
+    let (file, _) = lab.swapping_run(",cpus=2");
     let switch = ["--at", "2s", "--break", "__switch_to_asm"];
     let first = stopped(&lab, &file, &switch);
     assert_eq!(first, stopped(&lab, &file, &switch));
@@ -101,7 +89,7 @@ fn a_stopped_run_waits_for_gdb_and_leaves_nothing() {
     let Some(lab) = Lab::with_engine("a_stopped_run_waits_for_gdb_and_leaves_nothing") else {
         return;
     };
-    let (file, _) = made(&lab, "");
+    let (file, _) = lab.swapping_run("");
     let mut running = lab.begin(&["vm", "debug", &file, "--at", "response:2"]);
     let socket = |said: &str| {
         let (_, rest) = said.split_once("target remote ")?;
@@ -126,7 +114,7 @@ fn a_stopped_run_waits_for_gdb_and_leaves_nothing() {
 #[test]
 fn what_cannot_be_stopped_at_is_refused() {
     let Some(lab) = Lab::with_engine("what_cannot_be_stopped_at_is_refused") else { return };
-    let (file, _) = made(&lab, "");
+    let (file, _) = lab.swapping_run("");
     for (arguments, code, words) in [
         (&["--at", "response:99"][..], 2, "the last one is"),
         (&["--at", "1000s"], 2, "the run ends at"),

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use model::Run;
+
 use crate::skip::skip;
 use crate::support::{Finished, Fixture, Running};
 
@@ -128,6 +130,18 @@ impl Lab {
             }
         }
         command
+    }
+
+    /// Makes a run that swaps, with page faults, interrupts and switches between processes; returns the
+    /// path of its file under the test's folder, and the run.
+    pub(crate) fn swapping_run(&self, settings: &str) -> (String, Run) {
+        const LOAD: &str = "2ctx-mem";
+        let arguments =
+            format!("--load {LOAD} --points 4 --interval 500ms --warmup 1s --timeout 20s");
+        self.finish(settings, &arguments).expect(0, &[]);
+        let files = self.files();
+        let (name, bytes) = files.iter().find(|(name, _)| name.contains(LOAD)).unwrap();
+        (format!("output/{name}.run.jsonl"), Run::parse(bytes).unwrap())
     }
 
     /// Another command, with this test's cache, to its end.

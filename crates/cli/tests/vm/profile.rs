@@ -7,17 +7,6 @@ use serde_json::Value;
 
 use crate::lab::Lab;
 
-/// Page faults, interrupts, switches between processes.
-const ARGUMENTS: &str = "--load 2ctx-mem --points 4 --interval 500ms --warmup 1s --timeout 20s";
-
-/// Makes a run; returns the path of its file under the test's folder, and the run.
-fn made(lab: &Lab, settings: &str) -> (String, Run) {
-    lab.finish(settings, ARGUMENTS).expect(0, &[]);
-    let files = lab.files();
-    let (name, bytes) = files.iter().find(|(name, _)| name.contains("2ctx-mem")).unwrap();
-    (format!("output/{name}.run.jsonl"), Run::parse(bytes).unwrap())
-}
-
 fn json(lab: &Lab, arguments: &[&str]) -> Value {
     let printed = lab.command(&[&["profile", "--json"], arguments].concat());
     printed.expect(0, &[]);
@@ -61,7 +50,7 @@ fn readings(run: &Run) -> Vec<Reading> {
 #[test]
 fn a_profile_counts_what_the_kernel_counts() {
     let Some(lab) = Lab::with_engine("a_profile_counts_what_the_kernel_counts") else { return };
-    let (file, run) = made(&lab, "");
+    let (file, run) = lab.swapping_run("");
     let readings = readings(&run);
     let (first, last) = (&readings[0], &readings[readings.len() - 1]);
     let between = |since_ns: u64, until_ns: u64| {
@@ -85,7 +74,7 @@ fn a_profile_counts_what_the_kernel_counts() {
 #[test]
 fn parts_of_a_profile_sum_to_the_whole() {
     let Some(lab) = Lab::with_engine("parts_of_a_profile_sum_to_the_whole") else { return };
-    let (file, run) = made(&lab, "");
+    let (file, run) = lab.swapping_run("");
     let whole = json(&lab, &[&file]);
     let sum = |profile: &Value, list: &str, field: &str| -> u64 {
         let all = profile[list].as_array().unwrap();
@@ -129,11 +118,11 @@ fn parts_of_a_profile_sum_to_the_whole() {
 #[test]
 fn the_difference_of_two_runs_is_named() {
     let Some(lab) = Lab::with_engine("the_difference_of_two_runs_is_named") else { return };
-    let (file, _) = made(&lab, "");
+    let (file, _) = lab.swapping_run("");
     let same = json(&lab, &[&file, &file]);
     assert_eq!(same["functions"].as_array().unwrap().len(), 0);
     let other = lab.sibling();
-    let (other_file, _) = made(&other, "sysctl.vm.swappiness=0");
+    let (other_file, _) = other.swapping_run("sysctl.vm.swappiness=0");
     let other_file = other.fixture.path().join(other_file).display().to_string();
     let different = json(&lab, &[&file, &other_file]);
     let functions = different["functions"].as_array().unwrap();
@@ -146,7 +135,7 @@ fn several_cpus_have_a_profile_too() {
     let Some(lab) = Lab::with_engine("several_cpus_have_a_profile_too") else { return };
     for settings in ["cpus=2", "cpus=2,cpus.model=parallel"] {
         let lab = lab.sibling();
-        let (file, _) = made(&lab, settings);
+        let (file, _) = lab.swapping_run(settings);
         let profile = json(&lab, &[&file]);
         assert!(of(&profile, "handle_mm_fault", "entries") > 1000);
     }
@@ -159,7 +148,7 @@ fn critical_paths_are_the_delays_without_gaps() {
     let Some(lab) = Lab::with_engine(name) else { return };
     for settings in ["", ",cpus=2"] {
         let lab = lab.sibling();
-        let (file, run) = made(&lab, settings);
+        let (file, run) = lab.swapping_run(settings);
         for sample in run.samples() {
             let profile = json(&lab, &[&file, "--response", &sample.index.to_string()]);
             let segments = profile["critical_path"]["segments"].as_array().unwrap();
@@ -214,7 +203,7 @@ fn what_cannot_be_profiled_is_refused_with_the_next_step() {
     lab.command(&["profile", "no.run.jsonl"]).expect(2, &["read no.run.jsonl"]);
     fs::write(lab.fixture.path().join("not.run.jsonl"), "{}\n").unwrap();
     lab.command(&["profile", "not.run.jsonl"]).expect(2, &["not.run.jsonl is not a run file"]);
-    let (file, _) = made(&lab, "");
+    let (file, _) = lab.swapping_run("");
     let wrong = lab.command(&["profile", &file, "--response", "99"]);
     wrong.expect(2, &["--response 99: the run has none"]);
     lab.command(&["profile", &file, "--since", "60m"]).expect(2, &["--since and --until"]);

@@ -1,0 +1,43 @@
+//! What the plugin records besides counts. The crate `profile` includes this file by its path.
+
+/// A time at which an interval ends, as it was passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// Instructions of all virtual CPUs before it.
+    pub(crate) instructions: u64,
+    /// The call stack that executed.
+    pub(crate) node: u32,
+    /// Whether nothing executed.
+    pub(crate) is_idle: bool,
+    /// The virtual CPU.
+    pub(crate) cpu: u32,
+}
+
+/// An event of the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// The emulator's time.
+    pub(crate) time_ns: u64,
+    pub(crate) cpu: u32,
+    /// The call stack that the virtual CPU executed.
+    pub(crate) node: u32,
+    /// The address of the task.
+    pub(crate) task: u64,
+    pub(crate) what: What,
+}
+
+/// What happened to a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// The virtual CPU leaves it for the other one.
+    Switch {
+        /// The address of the task that continues.
+        next: u64,
+        /// 0 if it can continue.
+        state: u64,
+        /// The number of its name.
+        name: u32,
+    },
+    /// It was waiting, and can continue from now on.
+    Wake,
+}
