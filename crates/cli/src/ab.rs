@@ -9,6 +9,7 @@ use experiment::{Ab, TypedAb};
 use render::OutputFormat;
 use report::ab_document;
 
+use crate::by_function::ChangedFunctions;
 use crate::command::CommandOptions;
 use crate::compare::{FailOn, alpha, fail_on, margin, margin_or, regressed};
 use crate::laboratory::{LabArgs, drive, failure};
@@ -40,6 +41,7 @@ Examples:
 Blocks of one run of each, in random order, until the verdict is certain:
 different, or equivalent within the margin. The chance of a wrong one is 1 %
 over all looks. To resume an interrupted comparison, run the same command again.
+In the deterministic machine, the functions that account for a change are named.
 How it decides: docs/ab.md.";
 
 #[derive(Args)]
@@ -100,7 +102,13 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     let mut last = None;
     let outcome = drive(&args.lab.options, &mut progress, |driver| ab.run(&mut last, driver));
     if let Some(look) = &last {
-        show(&ab_document(look, args.alpha), &OutputArgs::in_format(args.format, args.json))?;
+        let mut document = ab_document(look, args.alpha);
+        if outcome.is_ok()
+            && let Ok(functions) = ChangedFunctions::of(&look.comparison, &progress)?
+        {
+            document = functions.add_to(document, look);
+        }
+        show(&document, &OutputArgs::in_format(args.format, args.json))?;
     }
     let folder = model::shown::quoted(&folder.to_string_lossy());
     match (&outcome, &last) {

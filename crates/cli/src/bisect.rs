@@ -1,19 +1,17 @@
 //! `thrashlab bisect`: the step of an axis at which something changed.
 
-use agent::Waiter;
 use analysis::bisect::{Axis, BisectResult};
-use anyhow::Context;
 use clap::Args;
 use experiment::{Bisection, CommandSteps, LevelSteps, Steps, StepsOfPlan};
 use profile::Difference;
 use report::{bisect_document, difference_blocks};
 use stats::NoisySettings;
 
+use crate::by_function::difference_if_possible;
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{OutputArgs, show};
-use crate::profile::difference_of;
 use crate::progress::Progress;
-use crate::{Failure, Result, chain};
+use crate::{Failure, Result};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -104,18 +102,10 @@ fn functions(
     };
     let runs = steps.map(|step| bisection.steps.repeatable_run(step));
     let [Some(before), Some(after)] = runs else { return Ok(None) };
-    let waiter = Waiter::new().context("catch signals")?;
+    let difference = difference_if_possible(&[[before, after]], progress)?;
     let axis = bisection.steps.axis();
-    match difference_of([&before, &after], &waiter, progress) {
-        Ok(difference) => Ok(Some((steps.map(|step| axis.steps[step].clone()), difference))),
-        Err(_) if waiter.stop_requested() => Err(Failure::Interrupted),
-        // Without the engine, for example. The answer stands without it.
-        Err(Failure::NotMeasured(error) | Failure::WrongUse(error)) => {
-            progress.say(&format!("which functions changed is unknown: {}", chain(&error)));
-            Ok(None)
-        }
-        Err(other) => Err(other),
-    }
+    let names = steps.map(|step| axis.steps[step].clone());
+    Ok(difference.map(|difference| (names, difference)))
 }
 
 fn as_json(found: &BisectResult, axis: &Axis, functions: Option<&Difference>) -> serde_json::Value {

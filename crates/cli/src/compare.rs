@@ -8,8 +8,10 @@ use stats::{Settings, Verdict};
 use store::import::Options;
 use store::observations::observations_as;
 
+use crate::by_function::ChangedFunctions;
 use crate::output::{OutputArgs, show};
-use crate::{Failure, OrWrong, Result, settings};
+use crate::progress::Progress;
+use crate::{Failure, OrWrong, Result, complain, settings};
 
 /// The factor of those who time whole commands.
 const COMMAND: &str = "command";
@@ -23,6 +25,8 @@ Examples:
                                     as Markdown, for a pull request
   thrashlab compare EXPERIMENT --factor kernel
                                     the levels of a factor in one experiment
+  thrashlab compare EXPERIMENT --factor kernel --by-function
+                                    which functions of the kernel changed it
   thrashlab compare reference:multics/experiment1 --factor system
   thrashlab compare two-commands.json  the commands of one hyperfine export
   thrashlab compare old.json new.json  exports of hyperfine or Google Benchmark
@@ -72,6 +76,11 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     allow_repeats: bool,
 
+    /// Repeat runs of the deterministic machine under observation, and name the functions that account
+    /// for the largest change
+    #[arg(long)]
+    by_function: bool,
+
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -99,7 +108,14 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<()> {
         settings: Settings { margin, alpha: args.alpha },
     };
     let found = compare_sets(&sets, &request).or_wrong("nothing was compared")?;
-    show(&comparison_document(&found), &args.output)?;
+    let mut document = comparison_document(&found);
+    if args.by_function {
+        match ChangedFunctions::of(&found, &Progress::new(false, None))? {
+            Ok(functions) => document = functions.add_to(document, &found),
+            Err(why) => complain(&format!("thrashlab: no function is named: {why}")),
+        }
+    }
+    show(&document, &args.output)?;
     match args.fail_on {
         Some(limit) if regressed(&found, limit) => Err(Failure::CheckFailed),
         _ => Ok(()),

@@ -13,6 +13,7 @@ mod ab;
 mod args;
 mod attribute;
 mod bisect;
+mod by_function;
 mod cache;
 mod cells;
 mod command;

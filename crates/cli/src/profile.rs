@@ -2,20 +2,21 @@
 
 mod observe;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use agent::Waiter;
 use anyhow::Context;
 use clap::Args;
 use keep::out_file::write_whole;
 use model::units::{exact_duration, parse_duration_ns};
-use profile::{Difference, Responses, Selection, collapsed, firefox, pprof, schedule};
+use profile::{Responses, Selection, collapsed, firefox, pprof, schedule};
 use report::{ProfileView, profile_difference_document, profile_document};
 
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
 use crate::{Result, complain, guests};
-use observe::{Observed, observe};
+use observe::Observed;
+pub(crate) use observe::observe;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -149,21 +150,6 @@ impl ProfileArgs {
             most_functions: self.functions as usize,
         }
     }
-}
-
-/// Which functions account for the difference between two whole runs. Fails as `profile` does.
-pub(crate) fn difference_of(
-    files: [&Path; 2],
-    waiter: &Waiter,
-    progress: &Progress,
-) -> Result<Difference> {
-    let functions = |file| -> Result<_> {
-        let observed = observe(file, &[], &|_| Ok(Selection::Run), waiter, progress)?;
-        let counts = observed.profile.select(&observed.selection);
-        Ok(observed.profile.functions(&counts))
-    };
-    let [first, second] = files.map(functions);
-    Ok(Difference::between(&first?, &second?))
 }
 
 pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {

@@ -10,21 +10,34 @@ use std::time::Duration;
 use sys::clock::{counter_and_monotonic_ns, realtime_offset_ns};
 
 use crate::at;
-use crate::btf::field_offset;
+use crate::btf::Types;
 use crate::channel::{Channel, end};
 
 const SYMBOLS: &str = "/proc/kallsyms";
 /// Between two readings of the clocks: the guest's time costs nothing while it is idle.
 const BETWEEN_READINGS: Duration = Duration::from_secs(100);
 
-/// The kernel's type information, and the fields that are printed: a name, and names of the kernel's.
+/// The kernel's type information.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
-const TASK: &str = "task_struct";
-const FIELDS: [(&str, &[&str]); 3] =
-    [("pid", &["pid"]), ("name", &["comm"]), ("state", &["__state", "state"])];
+/// A field: a structure, and the names that it has in one kernel or another.
+type Step = (&'static str, &'static [&'static str]);
+/// The fields that are printed: a name, and a field with the fields in it that lead there.
+const FIELDS: [(&str, &[Step]); 11] = [
+    ("pid", &[("task_struct", &["pid"])]),
+    ("name", &[("task_struct", &["comm"])]),
+    ("state", &[("task_struct", &["__state", "state"])]),
+    ("start", &[("vm_area_struct", &["vm_start"])]),
+    ("end", &[("vm_area_struct", &["vm_end"])]),
+    ("page", &[("vm_area_struct", &["vm_pgoff"])]),
+    ("rights", &[("vm_area_struct", &["vm_flags"])]),
+    ("file", &[("vm_area_struct", &["vm_file"])]),
+    ("place", &[("file", &["f_path"]), ("path", &["dentry"])]),
+    ("folder", &[("dentry", &["d_parent"])]),
+    ("text", &[("dentry", &["d_name"]), ("qstr", &["name"])]),
+];
 
 /// Prints `clock COUNTER MONOTONIC` twice, `realtime OFFSET`, `field NAME OFFSET` for the known fields
-/// of tasks, the lines of `/proc/kallsyms` that are functions, and `end`.
+/// of the kernel's structures, the lines of `/proc/kallsyms` that are functions, and `end`.
 pub(crate) fn print(channel: &mut Channel) -> Result<(), String> {
     clock(channel)?;
     std::thread::sleep(BETWEEN_READINGS);
@@ -32,9 +45,9 @@ pub(crate) fn print(channel: &mut Channel) -> Result<(), String> {
     line(channel, format!("realtime {}", realtime_offset_ns()).as_bytes())?;
     // A kernel may be built without it.
     let types = fs::read(TYPES).unwrap_or_default();
-    for (field, names) in FIELDS {
-        let offset = names.iter().find_map(|name| field_offset(&types, TASK, name));
-        if let Some(offset) = offset {
+    let types = Types::of(&types);
+    for (field, steps) in FIELDS {
+        if let Some(offset) = types.as_ref().and_then(|types| offset(types, steps)) {
             line(channel, format!("field {field} {offset}").as_bytes())?;
         }
     }
@@ -48,6 +61,14 @@ pub(crate) fn print(channel: &mut Channel) -> Result<(), String> {
     line(channel, b"end")?;
     end();
     Ok(())
+}
+
+/// The distance of the last field from the beginning of the first structure, in bytes.
+fn offset(types: &Types<'_>, steps: &[Step]) -> Option<u64> {
+    let step = |(structure, names): &Step| {
+        names.iter().find_map(|name| types.field_offset(structure, name))
+    };
+    steps.iter().map(step).sum()
 }
 
 fn clock(channel: &mut Channel) -> Result<(), String> {

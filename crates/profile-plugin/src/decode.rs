@@ -34,6 +34,12 @@ pub(crate) fn transfer(bytes: &[u8]) -> Option<Transfer> {
     }
 }
 
+/// Whether an instruction jumps to where a word next to the code leads: the procedure linkage table of
+/// a program, with which it calls functions of other files.
+pub(crate) fn is_linkage(bytes: &[u8]) -> bool {
+    matches!(bytes, [0xff, 0x25, ..] | [0xf2, 0xff, 0x25, ..])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

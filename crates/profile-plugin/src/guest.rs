@@ -9,6 +9,8 @@ use crate::qemu::{self, ByteArray, Register};
 /// The registers of the first two arguments of a function (System V ABI for x86-64).
 const ARGUMENTS: [&[u8]; 2] = [b"rdi", b"rsi"];
 
+const PAGE_BYTES: u64 = 4096;
+
 /// A way to read a guest, in callbacks that may read registers.
 pub(crate) struct Guest {
     arguments: [*mut Register; ARGUMENTS.len()],
@@ -59,6 +61,17 @@ impl Guest {
         // SAFETY: the buffer is ours; QEMU gives it the size.
         let is_read = unsafe { qemu::qemu_plugin_read_memory_vaddr(address, self.buffer, N) };
         if is_read { self.bytes() } else { None }
+    }
+
+    /// The bytes up to the first 0, of at most so many.
+    pub(crate) fn text<const N: usize>(&mut self, address: u64) -> Option<Vec<u8>> {
+        // The next page may not be readable.
+        let text = self.field::<N>(address, 0).map(|bytes| bytes.to_vec()).or_else(|| {
+            let to_page = (PAGE_BYTES - address % PAGE_BYTES).min(N as u64);
+            (0..to_page).map(|at| self.field::<1>(address, at).map(|[byte]| byte)).collect()
+        })?;
+        let end = text.iter().position(|byte| *byte == 0)?;
+        Some(text[..end].to_vec())
     }
 
     fn bytes<const N: usize>(&self) -> Option<[u8; N]> {

@@ -1,7 +1,6 @@
 //! A plugin for the engine that counts the instructions of a guest by call stack.
 //!
-//! Callbacks exist at calls, returns, interrupts and the first block of each kernel function; what
-//! was executed between two of them is the difference of QEMU's own counts. So the sum of all
+//! Callbacks exist at calls, returns, interrupts and the first block of each function; what was executed between two of them is the difference of QEMU's own counts. So the sum of all
 //! counts is the emulator's by construction. The plugin changes nothing of the guest.
 //!
 //! It has no dependencies, so that the build script of the crate `profile` can build it with `rustc`
@@ -13,6 +12,8 @@ mod file;
 mod guest;
 #[path = "../../trace-plugin/src/interface.rs"]
 mod interface;
+mod lives;
+mod mapped;
 mod nodes;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the host"))]
 mod plan;
@@ -20,17 +21,20 @@ mod qemu;
 mod records;
 mod scheduler;
 mod shadow;
+mod spaces;
+mod user;
 mod watch;
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::fs;
 use std::io::{self, Write};
+use std::mem::offset_of;
 use std::ptr::{null_mut, without_provenance_mut};
 
-use decode::{Transfer, transfer};
+use decode::{Transfer, is_linkage, transfer};
 use guest::Guest;
-use plan::{Kind, Plan};
+use plan::{Field, Kind, Plan};
 use qemu::{Instruction, PluginId, Scoreboard, ScoreboardNumber, TranslatedBlock};
 use records::{Event, What};
 use scheduler::{NAME_BYTES, Scheduler, TaskName};
@@ -41,6 +45,8 @@ use watch::Watch;
 const FIRST_KERNEL_ADDRESS: u64 = 1 << 63;
 /// The longest prefix of an instruction that is decoded.
 const DECODED_BYTES: usize = 15;
+/// Code that leads to a function of another file has at most so many instructions.
+const MOST_LINKAGE: usize = 2;
 
 struct Profile {
     plan: Plan,
@@ -52,8 +58,17 @@ struct Profile {
     watch: Option<Watch>,
     shift: u32,
     output: String,
-    /// For each virtual CPU, whether it executed user code since its last event.
-    users: *mut Scoreboard,
+    /// A [`CpuFlags`] for each virtual CPU.
+    flags: *mut Scoreboard,
+}
+
+/// What translated code notes without a callback, or asks before one.
+#[repr(C)]
+struct CpuFlags {
+    /// Whether user code was executed since the kernel was entered last.
+    was_user: u64,
+    /// Whether user code called a function that it did not enter yet.
+    has_called: u64,
 }
 
 /// What callbacks share. The engine executes all virtual CPUs in one thread, and the file is written
@@ -109,16 +124,17 @@ fn begin(id: PluginId, arguments: &[String]) -> io::Result<()> {
     };
     let plan = Plan::decode(&fs::read(value("plan")?)?).ok_or(io::ErrorKind::InvalidData)?;
     let shift = value("shift")?.parse().map_err(io::Error::other)?;
-    let (shadow, output) = (Shadow::new(shift, plan.times_ns.clone()), value("output")?);
+    let areas = plan.functions.iter().map(|function| function.area).collect();
+    let (shadow, output) = (Shadow::new(shift, plan.times_ns.clone(), areas), value("output")?);
     let until_ns = plan.times_ns.first().copied().unwrap_or(u64::MAX);
     let watch = plan.watched.map(|(address, size)| Watch::new(address, size, until_ns));
     // SAFETY: the callbacks have the expected types, and QEMU only unloads plugins on request. No
     // callback exists yet.
     unsafe {
-        let users = qemu::qemu_plugin_scoreboard_new(size_of::<u64>());
+        let flags = qemu::qemu_plugin_scoreboard_new(size_of::<CpuFlags>());
         let (scheduler, guest) = (Scheduler::default(), None);
         *PROFILE.0.get() =
-            Some(Profile { plan, shadow, scheduler, guest, watch, shift, output, users });
+            Some(Profile { plan, shadow, scheduler, guest, watch, shift, output, flags });
         qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
         qemu::qemu_plugin_register_atexit_cb(id, on_exit, null_mut());
     }
@@ -145,22 +161,17 @@ unsafe fn instrument(profile: &mut Profile, block: *mut TranslatedBlock) {
     unsafe {
         let (address, count) =
             (qemu::qemu_plugin_tb_vaddr(block), qemu::qemu_plugin_tb_n_insns(block));
+        // Whatever changes the stack ends a block.
+        let last = qemu::qemu_plugin_tb_get_insn(block, count.saturating_sub(1));
         if address < FIRST_KERNEL_ADDRESS {
-            let number = ScoreboardNumber { score: profile.users, offset: 0 };
-            qemu::qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(
-                block,
-                qemu::STORE_NUMBER,
-                number,
-                1,
-            );
-            return;
+            return instrument_user(profile, block, last, address);
         }
         if let Some(function) = profile.plan.function_at(address)
-            && let kind = profile.plan.functions[function as usize].1
+            && let kind = profile.plan.functions[function as usize].kind
             && kind != Kind::Part
         {
             let data = (count as u64) << 32 | u64::from(function);
-            let registers = match is_of_scheduler(kind) {
+            let registers = match is_of_task(kind) {
                 true => qemu::READS_REGISTERS,
                 false => qemu::NO_REGISTERS,
             };
@@ -171,43 +182,100 @@ unsafe fn instrument(profile: &mut Profile, block: *mut TranslatedBlock) {
                 without_provenance_mut(data as usize),
             );
         }
-        // Whatever changes the stack ends a block.
-        let last = qemu::qemu_plugin_tb_get_insn(block, count.saturating_sub(1));
-        instrument_transfer(last);
+        let bytes = bytes_of(last);
+        let (callback, access): (qemu::OnMemory, _) = match transfer(bytes.as_slice()) {
+            Some(Transfer::Call) => (on_call, qemu::STORES),
+            Some(Transfer::Return) => (on_return, qemu::LOADS),
+            Some(Transfer::InterruptReturn) => (on_interrupt_return, qemu::LOADS),
+            Some(Transfer::SystemReturn) => {
+                return qemu::qemu_plugin_register_vcpu_insn_exec_cb(
+                    last,
+                    on_system_return,
+                    qemu::NO_REGISTERS,
+                    null_mut(),
+                );
+            }
+            None => return,
+        };
+        on_memory(last, callback, access);
     }
 }
 
-/// Whether the scheduler does something to a task, which is recorded.
-fn is_of_scheduler(kind: Kind) -> bool {
-    matches!(kind, Kind::Switch | Kind::Wake | Kind::New)
+/// Whether the kernel does something to a task, which is recorded.
+fn is_of_task(kind: Kind) -> bool {
+    matches!(kind, Kind::Switch | Kind::Wake | Kind::New | Kind::Exec | Kind::Map)
+}
+
+/// A block of user code notes that it was executed. If it is the first one after a call, that is where
+/// the function begins, unless it only leads there.
+///
+/// # Safety
+/// Block and instruction must belong to a running callback.
+unsafe fn instrument_user(
+    profile: &Profile,
+    block: *mut TranslatedBlock,
+    last: *mut Instruction,
+    address: u64,
+) {
+    // SAFETY: as `instrument`; the scoreboard has these fields.
+    unsafe {
+        let flag = |offset| ScoreboardNumber { score: profile.flags, offset };
+        qemu::qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(
+            block,
+            qemu::STORE_NUMBER,
+            flag(offset_of!(CpuFlags, was_user)),
+            1,
+        );
+        let bytes = bytes_of(last);
+        let count = qemu::qemu_plugin_tb_n_insns(block);
+        if count > MOST_LINKAGE || !is_linkage(bytes.as_slice()) {
+            qemu::qemu_plugin_register_vcpu_tb_exec_cond_cb(
+                block,
+                on_user_function,
+                qemu::NO_REGISTERS,
+                qemu::IS_NOT,
+                flag(offset_of!(CpuFlags, has_called)),
+                0,
+                without_provenance_mut(address as usize),
+            );
+        }
+        match transfer(bytes.as_slice()) {
+            Some(Transfer::Call) => on_memory(last, on_user_call, qemu::STORES),
+            Some(Transfer::Return) => on_memory(last, on_user_return, qemu::LOADS),
+            _ => {}
+        }
+    }
+}
+
+/// The first bytes of an instruction.
+struct InstructionBytes([u8; DECODED_BYTES], usize);
+
+impl InstructionBytes {
+    fn as_slice(&self) -> &[u8] {
+        &self.0[..self.1]
+    }
 }
 
 /// # Safety
 /// The instruction must belong to a running callback.
-unsafe fn instrument_transfer(instruction: *mut Instruction) {
+unsafe fn bytes_of(instruction: *const Instruction) -> InstructionBytes {
     let mut bytes = [0; DECODED_BYTES];
     // SAFETY: the caller vouches for the instruction, and the buffer has this size.
+    let size =
+        unsafe { qemu::qemu_plugin_insn_data(instruction, bytes.as_mut_ptr().cast(), bytes.len()) };
+    InstructionBytes(bytes, size.min(bytes.len()))
+}
+
+/// # Safety
+/// The instruction must belong to a running callback.
+unsafe fn on_memory(instruction: *mut Instruction, callback: qemu::OnMemory, access: c_int) {
+    // SAFETY: the caller vouches for the instruction; the callback lives forever.
     unsafe {
-        let size = qemu::qemu_plugin_insn_data(instruction, bytes.as_mut_ptr().cast(), bytes.len());
-        let (callback, access): (qemu::OnMemory, _) =
-            match transfer(&bytes[..size.min(bytes.len())]) {
-                Some(Transfer::Call) => (on_call, qemu::STORES),
-                Some(Transfer::Return) => (on_return, qemu::LOADS),
-                Some(Transfer::InterruptReturn) => (on_interrupt_return, qemu::LOADS),
-                Some(Transfer::SystemReturn) => {
-                    return qemu::qemu_plugin_register_vcpu_insn_exec_cb(
-                        instruction,
-                        on_system_return,
-                        qemu::NO_REGISTERS,
-                        null_mut(),
-                    );
-                }
-                None => return,
-            };
+        let registers = qemu::NO_REGISTERS;
         qemu::qemu_plugin_register_vcpu_mem_cb(
             instruction,
             callback,
-            qemu::NO_REGISTERS,
+            registers,
             access,
             null_mut(),
         );
@@ -221,31 +289,50 @@ impl Profile {
         }
     }
 
-    /// Whether a virtual CPU executed user code since this was asked last.
-    fn take_user(&self, cpu: c_uint) -> bool {
-        // SAFETY: the entry of the scoreboard is this CPU's number, which only its thread uses.
-        let user =
-            unsafe { &mut *qemu::qemu_plugin_scoreboard_find(self.users, cpu).cast::<u64>() };
-        std::mem::take(user) != 0
+    fn with_flags<T>(&mut self, cpu: c_uint, work: impl FnOnce(&mut CpuFlags) -> T) -> T {
+        // SAFETY: the entry of the scoreboard is this CPU's, which only its thread uses.
+        work(unsafe { &mut *qemu::qemu_plugin_scoreboard_find(self.flags, cpu).cast() })
     }
-}
 
-impl Profile {
-    /// Records what the scheduler does to a task, when a function of this kind is entered.
-    fn schedule(&mut self, cpu: c_uint, time_ns: u64, kind: Kind) {
+    /// Whether a virtual CPU executed user code since this was asked last.
+    fn take_user(&mut self, cpu: c_uint) -> bool {
+        self.with_flags(cpu, |flags| std::mem::take(&mut flags.was_user) != 0)
+    }
+
+    /// Notes whether the next block of user code is that of a called function.
+    fn set_called(&mut self, cpu: c_uint, has_called: bool) {
+        self.with_flags(cpu, |flags| flags.has_called = u64::from(has_called));
+    }
+
+    /// Records what the kernel does to a task, when a function of this kind is entered.
+    fn record(&mut self, cpu: c_uint, time_ns: u64, kind: Kind) {
         let guest = self.guest.get_or_insert_with(Guest::new);
         let Some([task, second]) = guest.arguments() else { return };
         let fields = self.plan.fields;
-        let state = guest.field(task, fields.state).map(u32::from_le_bytes).map(u64::from);
+        let field = |field| fields.offset(field);
+        let life = self.shadow.life(cpu as usize);
+        let state = guest.field(task, field(Field::State)).map(u32::from_le_bytes).map(u64::from);
         let what = match kind {
+            Kind::Exec => return self.shadow.lives.exec(life),
+            Kind::Map => {
+                let program = self.shadow.lives.life(life).program;
+                let mapped = mapped::read(task, guest, &fields);
+                return mapped.into_iter().for_each(|it| self.shadow.spaces.map(program, it));
+            }
             Kind::Switch => {
-                let pid = guest.field(task, fields.pid).map_or(0, u32::from_le_bytes);
-                let name = guest.field::<NAME_BYTES>(task, fields.name).unwrap_or_default();
+                let pid = guest.field(task, field(Field::Pid)).map_or(0, u32::from_le_bytes);
+                let name = guest.field::<NAME_BYTES>(task, field(Field::Name)).unwrap_or_default();
                 let name = self.scheduler.number(TaskName { pid, name });
+                let has_called = self.shadow.switch(cpu as usize, name, second);
+                self.set_called(cpu, has_called);
                 What::Switch { next: second, state: state.unwrap_or_default(), name }
             }
             // A wake-up that is meant for other states has no effect.
             Kind::Wake if state.is_some_and(|state| state & second == 0) => return,
+            Kind::New => {
+                self.shadow.lives.fork(life, task);
+                What::Wake
+            }
             _ => What::Wake,
         };
         let node = self.shadow.node(cpu as usize);
@@ -269,14 +356,36 @@ fn now(cpu: c_uint, before: u64, shift: u32, was_user: bool) -> Now {
 extern "C" fn on_function(cpu: c_uint, data: *mut c_void) {
     let (count, function) = ((data.addr() as u64) >> 32, data.addr() as u32);
     with(|profile| {
-        let kind = profile.plan.functions[function as usize].1;
+        let kind = profile.plan.functions[function as usize].kind;
         // Only the processor leaves user code.
         let was_user = kind == Kind::Entry && profile.take_user(cpu);
         let now = now(cpu, count, profile.shift, was_user);
         profile.shadow.enter(cpu as usize, now, function, kind);
-        if is_of_scheduler(kind) {
-            profile.schedule(cpu, now.time_ns, kind);
+        if is_of_task(kind) {
+            profile.record(cpu, now.time_ns, kind);
         }
+    });
+}
+
+extern "C" fn on_user_call(cpu: c_uint, _: c_uint, slot: u64, _: *mut c_void) {
+    with(|profile| {
+        let now = now(cpu, 0, profile.shift, true);
+        profile.shadow.user_call(cpu as usize, now, slot);
+        profile.set_called(cpu, true);
+    });
+}
+
+extern "C" fn on_user_function(cpu: c_uint, address: *mut c_void) {
+    with(|profile| {
+        profile.shadow.user_enter(cpu as usize, address.addr() as u64);
+        profile.set_called(cpu, false);
+    });
+}
+
+extern "C" fn on_user_return(cpu: c_uint, _: c_uint, slot: u64, _: *mut c_void) {
+    with(|profile| {
+        let now = now(cpu, 0, profile.shift, true);
+        profile.shadow.user_leave(cpu as usize, now, slot);
     });
 }
 
@@ -327,7 +436,7 @@ extern "C" fn on_exit(_: PluginId, _: *mut c_void) {
             profile.shadow.finish(cpu as usize, now);
             instructions += now.instructions;
         }
-        profile.shadow.nodes.cut();
+        profile.shadow.cut();
         profile.write(&file::encode(&profile.shadow, &profile.scheduler, instructions));
     });
 }

@@ -1,5 +1,7 @@
 //! The tree of call stacks with its counts, cut into intervals.
 
+use crate::plan::{OF_CALLER, SYSTEM_CALL_AREA, THREAD_AREA, USER_AREA};
+
 /// A path of functions: the number of its node.
 pub(crate) type Node = u32;
 
@@ -7,11 +9,15 @@ pub(crate) type Node = u32;
 pub(crate) const USER: Node = 0;
 /// Kernel code whose callers are unknown: it began before the profile.
 pub(crate) const KERNEL: Node = 1;
-const ROOTS: usize = 2;
+pub(crate) const ROOTS: usize = 2;
 /// The function of the roots, and of code without a symbol.
 pub(crate) const UNKNOWN: u32 = u32::MAX;
+/// Functions of user code have numbers from here on.
+pub(crate) const FIRST_USER_FUNCTION: u32 = 1 << 31;
 /// Limits of memory; beyond them nothing is counted any more, and the file says so.
 const MOST_NODES: usize = 8 << 20;
+/// Beyond it, functions of user code count for their callers, and the file says so.
+const MOST_USER_NODES: usize = 2 << 20;
 const MOST_BYTES: usize = 400 << 20;
 
 #[derive(Clone, Copy, Default)]
@@ -24,6 +30,12 @@ struct Counts {
 pub(crate) struct Nodes {
     pub(crate) parents: Vec<Node>,
     pub(crate) functions: Vec<u32>,
+    pub(crate) areas: Vec<u8>,
+    /// The areas of the kernel's functions.
+    function_areas: Vec<u8>,
+    /// Nodes of user code, and whether there would have been more.
+    users: usize,
+    pub(crate) has_more_users: bool,
     /// A child that was looked up last.
     recent: Vec<Node>,
     children: Children,
@@ -37,10 +49,15 @@ pub(crate) struct Nodes {
 }
 
 impl Nodes {
-    pub(crate) fn new() -> Self {
+    /// For a kernel whose functions have these areas.
+    pub(crate) fn new(function_areas: Vec<u8>) -> Self {
         Self {
             parents: vec![USER, KERNEL],
             functions: vec![UNKNOWN; ROOTS],
+            areas: vec![USER_AREA, THREAD_AREA],
+            function_areas,
+            users: 0,
+            has_more_users: false,
             recent: vec![0; ROOTS],
             children: Children::new(),
             counts: vec![Counts::default(); ROOTS],
@@ -67,6 +84,7 @@ impl Nodes {
             }
             self.parents.push(parent);
             self.functions.push(function);
+            self.areas.push(self.area(parent, function));
             self.recent.push(0);
             self.counts.push(Counts::default());
         }
@@ -74,13 +92,54 @@ impl Nodes {
         node
     }
 
+    /// The path of user code that continues with a function. One that is on the path already leads back
+    /// to it, so that recursion does not make paths longer.
+    pub(crate) fn user_child(&mut self, parent: Node, function: u32) -> Node {
+        let recent = self.recent[parent as usize];
+        if self.is_child(recent, parent, function) {
+            return recent;
+        }
+        if let Some(node) = self.children.find(parent, function) {
+            if self.is_child(node, parent, function) {
+                self.recent[parent as usize] = node;
+            }
+            return node;
+        }
+        let mut at = parent;
+        while at != USER && self.functions[at as usize] != function {
+            at = self.parents[at as usize];
+        }
+        if at != USER {
+            return self.children.find_or_insert(parent, function, at);
+        }
+        if self.users == MOST_USER_NODES {
+            self.has_more_users = true;
+            return parent;
+        }
+        self.users += 1;
+        self.child(parent, function)
+    }
+
+    /// The area of a function with this caller.
+    fn area(&self, parent: Node, function: u32) -> u8 {
+        let of_caller = self.areas[parent as usize];
+        match self.function_areas.get(function as usize) {
+            _ if function >= FIRST_USER_FUNCTION && function != UNKNOWN => USER_AREA,
+            // The kernel works for the program.
+            None | Some(&OF_CALLER) if of_caller == USER_AREA => SYSTEM_CALL_AREA,
+            None | Some(&OF_CALLER) => of_caller,
+            Some(area) => *area,
+        }
+    }
+
     fn is_child(&self, node: Node, parent: Node, function: u32) -> bool {
         let index = node as usize;
         index >= ROOTS && self.parents[index] == parent && self.functions[index] == function
     }
 
-    pub(crate) fn is_root(node: Node) -> bool {
-        (node as usize) < ROOTS
+    /// Whether functions of the kernel that begin here continue this path, rather than the caller's.
+    pub(crate) fn is_base(&self, node: Node) -> bool {
+        node == KERNEL || self.areas[node as usize] == USER_AREA
     }
 
     #[inline]
@@ -126,7 +185,7 @@ impl Nodes {
 }
 
 /// Appends a number, seven bits at a time, the low ones first.
-fn put(bytes: &mut Vec<u8>, mut number: u64) {
+pub(crate) fn put(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
         number >>= 7;
@@ -158,6 +217,11 @@ impl Children {
             at = (at + 1) & mask;
         }
         at
+    }
+
+    fn find(&self, parent: Node, function: u32) -> Option<Node> {
+        let (key, node) = self.places[self.place(Self::key(parent, function))];
+        (key != 0).then_some(node)
     }
 
     fn find_or_insert(&mut self, parent: Node, function: u32, next: Node) -> Node {

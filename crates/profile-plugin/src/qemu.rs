@@ -64,6 +64,8 @@ pub(crate) const LOADS: c_int = 1;
 pub(crate) const STORES: c_int = 2;
 /// An operation in place of a callback: a number is stored.
 pub(crate) const STORE_NUMBER: c_int = 1;
+/// A comparison before a callback: a number is not the given one.
+pub(crate) const IS_NOT: c_int = 3;
 
 unsafe extern "C" {
     pub(crate) fn qemu_plugin_register_atexit_cb(
@@ -85,6 +87,15 @@ unsafe extern "C" {
         operation: c_int,
         number: ScoreboardNumber,
         operand: u64,
+    );
+    pub(crate) fn qemu_plugin_register_vcpu_tb_exec_cond_cb(
+        block: *mut TranslatedBlock,
+        callback: OnExecution,
+        flags: c_int,
+        comparison: c_int,
+        number: ScoreboardNumber,
+        given: u64,
+        data: *mut c_void,
     );
     pub(crate) fn qemu_plugin_mem_get_value(info: c_uint) -> MemoryValue;
     pub(crate) fn qemu_plugin_scoreboard_new(entry_bytes: usize) -> *mut Scoreboard;

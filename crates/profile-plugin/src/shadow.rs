@@ -6,9 +6,11 @@
 
 use std::collections::HashMap;
 
-use crate::nodes::{KERNEL, Node, Nodes, USER};
+use crate::lives::{ByArea, Lives};
+use crate::nodes::{KERNEL, Node, Nodes};
 use crate::plan::Kind;
 use crate::records::Mark;
+use crate::spaces::Spaces;
 
 /// The kernel's stacks have this size and alignment (log2), apart from smaller ones for exceptions.
 const STACK_SHIFT: u32 = 14;
@@ -81,11 +83,16 @@ struct Cpu {
     /// What was counted, and when.
     instructions: u64,
     time_ns: u64,
+    /// The life of its task, and what that executed in this interval since the last switch.
+    life: u32,
+    areas: ByArea,
 }
 
 /// All stacks of a guest.
 pub(crate) struct Shadow {
     pub(crate) nodes: Nodes,
+    pub(crate) lives: Lives,
+    pub(crate) spaces: Spaces,
     stacks: Vec<Stack>,
     by_chunk: HashMap<u64, usize>,
     cpus: Vec<Cpu>,
@@ -99,12 +106,14 @@ pub(crate) struct Shadow {
 }
 
 impl Shadow {
-    /// For a guest with 2^`shift` ns per instruction.
-    pub(crate) fn new(shift: u32, times_ns: Vec<u64>) -> Self {
+    /// For a guest with 2^`shift` ns per instruction, whose kernel's functions have these areas.
+    pub(crate) fn new(shift: u32, times_ns: Vec<u64>, function_areas: Vec<u8>) -> Self {
         let next_ns = times_ns.first().copied().unwrap_or(u64::MAX);
         let stack = Stack { frames: Vec::new(), base: KERNEL, is_unknown: false };
         Self {
-            nodes: Nodes::new(),
+            nodes: Nodes::new(function_areas),
+            lives: Lives::new(),
+            spaces: Spaces::default(),
             stacks: vec![stack],
             by_chunk: HashMap::new(),
             cpus: Vec::new(),
@@ -116,7 +125,7 @@ impl Shadow {
         }
     }
 
-    fn cpu(&mut self, index: usize, now: Now) -> &mut Cpu {
+    fn know(&mut self, index: usize, now: Now) {
         while self.cpus.len() <= index {
             self.cpus.push(Cpu {
                 stack: 0,
@@ -129,9 +138,10 @@ impl Shadow {
                 instructions: 0,
                 // Nothing was idle before the first event.
                 time_ns: now.time_ns - (now.instructions << self.shift),
+                life: 0,
+                areas: ByArea::default(),
             });
         }
-        &mut self.cpus[index]
     }
 
     /// The next instruction of this CPU is the first one of a function.
@@ -141,7 +151,7 @@ impl Shadow {
             Kind::Entry => return self.enter_by_processor(cpu, now.was_user, function),
             Kind::Start => return self.start(cpu, function),
             Kind::Switch => self.cpus[cpu].is_switching = true,
-            Kind::Function | Kind::Part | Kind::Moving | Kind::Wake | Kind::New => {}
+            _ => {}
         }
         self.open_called(cpu);
         let at = &mut self.cpus[cpu];
@@ -158,10 +168,11 @@ impl Shadow {
             return self.nodes.add_entry(at.node);
         }
         // A jump: the function takes the frame of the one that ends with it.
-        if !Nodes::is_root(at.node) && self.nodes.functions[at.node as usize] == function {
+        let is_base = self.nodes.is_base(at.node);
+        if !is_base && self.nodes.functions[at.node as usize] == function {
             return;
         }
-        let from = match Nodes::is_root(at.node) {
+        let from = match is_base {
             true => at.node,
             false => self.nodes.parents[at.node as usize],
         };
@@ -187,7 +198,8 @@ impl Shadow {
         let at = &mut self.cpus[cpu];
         if was_user {
             let stack = &mut self.stacks[at.stack];
-            (stack.base, at.node) = (USER, USER);
+            at.node = self.lives.life(at.life).user.node();
+            stack.base = at.node;
             stack.is_unknown = false;
             stack.frames.clear();
         }
@@ -304,18 +316,21 @@ impl Shadow {
     #[inline]
     fn count(&mut self, cpu: usize, now: Now) {
         let next_ns = self.next_ns;
-        let at = self.cpu(cpu, now);
+        self.know(cpu, now);
+        let at = &mut self.cpus[cpu];
         let count = now.instructions - at.instructions;
-        let node = if now.was_user { USER } else { at.node };
+        if now.was_user {
+            at.node = self.lives.life(at.life).user.node();
+        }
+        let node = at.node;
         let since_ns = at.time_ns;
         (at.instructions, at.time_ns) = (now.instructions, now.time_ns);
         if count > 0 {
             self.last_cpu = cpu;
         }
         if now.time_ns < next_ns {
-            if count > 0 {
-                self.nodes.add_instructions(node, count);
-            }
+            at.areas[self.nodes.areas[node as usize] as usize] += count;
+            self.nodes.add_instructions(node, count);
             return;
         }
         self.count_across(cpu, node, count, now.time_ns - since_ns);
@@ -326,6 +341,7 @@ impl Shadow {
     #[cold]
     fn count_across(&mut self, cpu: usize, node: Node, count: u64, elapsed_ns: u64) {
         let mut counted = 0;
+        let area = self.nodes.areas[node as usize] as usize;
         let now_ns = self.cpus[cpu].time_ns;
         let since_ns = now_ns - elapsed_ns;
         while self.next_ns <= now_ns {
@@ -333,15 +349,67 @@ impl Shadow {
             let before = elapsed_ns.div_ceil(1 << self.shift);
             let part = before.min(count).saturating_sub(counted);
             self.nodes.add_instructions(node, part);
+            self.cpus[cpu].areas[area] += part;
             counted += part;
             let others: u64 = self.cpus.iter().map(|cpu| cpu.instructions).sum();
             let instructions = others - (count - counted);
             let (is_idle, cpu) = (before > count, cpu as u32);
             self.marks.push(Mark { instructions, node, is_idle, cpu });
-            self.nodes.cut();
+            self.cut();
             self.next_ns = self.times_ns.get(self.marks.len()).copied().unwrap_or(u64::MAX);
         }
         self.nodes.add_instructions(node, count - counted);
+        self.cpus[cpu].areas[area] += count - counted;
+    }
+
+    /// Ends an interval.
+    pub(crate) fn cut(&mut self) {
+        for at in &mut self.cpus {
+            self.lives.count(at.life, &mut at.areas);
+        }
+        self.nodes.cut();
+        self.lives.cut();
+    }
+
+    /// The task with this name leaves this CPU to another one; returns whether that one called a
+    /// function of its program and did not enter it yet.
+    pub(crate) fn switch(&mut self, cpu: usize, name: u32, next: u64) -> bool {
+        let at = &mut self.cpus[cpu];
+        self.lives.count(at.life, &mut at.areas);
+        self.lives.life_mut(at.life).name = name;
+        at.life = self.lives.of(next);
+        self.lives.life(at.life).user.is_open()
+    }
+
+    /// The life of a CPU's task.
+    pub(crate) fn life(&self, cpu: usize) -> u32 {
+        self.cpus[cpu].life
+    }
+
+    /// A call of user code pushes its return address.
+    pub(crate) fn user_call(&mut self, cpu: usize, now: Now, slot: u64) {
+        self.count(cpu, now);
+        let life = self.cpus[cpu].life;
+        self.lives.life_mut(life).user.call(slot);
+    }
+
+    /// User code is in the first block of the function that it called. What it executed since the call
+    /// led there.
+    pub(crate) fn user_enter(&mut self, cpu: usize, address: u64) {
+        let life = self.lives.life_mut(self.cpus[cpu].life);
+        if life.user.is_open() {
+            let function = self.spaces.function(life.program, address);
+            let node = self.nodes.user_child(life.user.node(), function);
+            life.user.enter(node);
+            self.nodes.add_entry(node);
+        }
+    }
+
+    /// A return of user code pops its return address.
+    pub(crate) fn user_leave(&mut self, cpu: usize, now: Now, slot: u64) {
+        self.count(cpu, now);
+        let life = self.cpus[cpu].life;
+        self.lives.life_mut(life).user.leave(slot);
     }
 
     /// What a CPU executes.

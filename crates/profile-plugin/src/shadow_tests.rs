@@ -1,7 +1,8 @@
 //! Tests of shadow stacks: what a guest does, event by event.
 
 use super::*;
-use crate::nodes::UNKNOWN;
+use crate::nodes::{FIRST_USER_FUNCTION, ROOTS, UNKNOWN, USER};
+use crate::plan::{OF_CALLER, SYSTEM_CALL_AREA, USER_AREA};
 
 /// Stacks of two tasks, and one for interrupts that is not aligned.
 const TASK: u64 = 0xffff_c900_0001_0000;
@@ -27,7 +28,7 @@ struct Guest {
 
 impl Guest {
     fn new(times_ns: &[u64]) -> Self {
-        let shadow = Shadow::new(3, times_ns.to_vec());
+        let shadow = Shadow::new(3, times_ns.to_vec(), vec![OF_CALLER; 8]);
         Self { shadow, instructions: 0, idle_ns: 0, is_user: false }
     }
 
@@ -71,7 +72,7 @@ impl Guest {
         let now = self.after(0);
         self.shadow.finish(0, now);
         let before = self.shadow.nodes.intervals.len();
-        self.shadow.nodes.cut();
+        self.shadow.cut();
         let bytes = self.shadow.nodes.intervals[before..].to_vec();
         let nodes = &self.shadow.nodes;
         let mut found = Vec::new();
@@ -81,7 +82,7 @@ impl Guest {
             node += usize::from(counts[0]);
             let mut path = Vec::new();
             let mut at = node as Node;
-            while !Nodes::is_root(at) {
+            while at as usize >= ROOTS {
                 path.insert(0, nodes.functions[at as usize]);
                 at = nodes.parents[at as usize];
             }
@@ -307,4 +308,92 @@ fn nothing_is_lost_between_intervals() {
         rest = next;
     }
     assert_eq!(sum, guest.instructions);
+}
+
+/// The stack of a program, the addresses of its functions, and two tasks.
+const PROGRAM: u64 = 0x7fff_0000_0000;
+const MAIN: u64 = 0x40_1000;
+const WORK: u64 = 0x40_2000;
+const FIRST_TASK: u64 = 0xffff_8880_0000_0000;
+const SECOND_TASK: u64 = 0xffff_8880_0000_1000;
+
+impl Guest {
+    fn user_call(&mut self, count: u64, slot: u64, address: u64) {
+        self.is_user = true;
+        let now = self.after(count);
+        self.shadow.user_call(0, now, slot);
+        self.shadow.user_enter(0, address);
+    }
+
+    fn user_leave(&mut self, count: u64, slot: u64) {
+        self.is_user = true;
+        let now = self.after(count);
+        self.shadow.user_leave(0, now, slot);
+    }
+}
+
+#[test]
+fn user_code_has_paths_that_the_kernel_continues() {
+    let mut guest = Guest::new(&[]);
+    guest.user_call(3, PROGRAM, MAIN);
+    guest.user_call(4, PROGRAM - 64, WORK);
+    guest.system_call(5);
+    guest.call(2, TASK + 0x3f00, READ);
+    guest.leave(6, TASK + 0x3f00);
+    guest.resume(1, None);
+    guest.user_leave(7, PROGRAM - 64);
+    guest.system_call(8);
+    let (main, work) = (FIRST_USER_FUNCTION, FIRST_USER_FUNCTION + 1);
+    let expected = [
+        (vec![IN_USER], 3, 0),
+        (vec![IN_USER, main], 12, 1),
+        (vec![IN_USER, main, work], 12, 1),
+        (vec![IN_USER, main, work, SYSCALL], 3, 1),
+        (vec![IN_USER, main, work, SYSCALL, READ], 6, 1),
+        (vec![IN_USER, main, SYSCALL], 0, 1),
+    ];
+    assert_eq!(guest.counts(), expected);
+    assert_eq!(guest.shadow.spaces.functions, [(0, MAIN), (0, WORK)]);
+    let areas = &guest.shadow.nodes.areas;
+    let [user, call] = [USER_AREA, SYSTEM_CALL_AREA];
+    assert_eq!(areas[2..], [user, user, call, call, call]);
+}
+
+#[test]
+fn recursion_does_not_make_paths_longer() {
+    let mut guest = Guest::new(&[]);
+    for depth in 0..50 {
+        guest.user_call(1, PROGRAM - 64 * depth, if depth % 2 == 0 { MAIN } else { WORK });
+    }
+    let (main, work) = (FIRST_USER_FUNCTION, FIRST_USER_FUNCTION + 1);
+    let expected =
+        [(vec![IN_USER], 1, 0), (vec![IN_USER, main], 25, 25), (vec![IN_USER, main, work], 24, 25)];
+    assert_eq!(guest.counts(), expected);
+}
+
+#[test]
+fn tasks_have_their_own_stacks_programs_and_counts() {
+    let mut guest = Guest::new(&[]);
+    guest.user_call(1, PROGRAM, MAIN);
+    guest.system_call(1);
+    guest.shadow.switch(0, 0, FIRST_TASK);
+    let first = guest.shadow.life(0);
+    guest.shadow.lives.exec(first);
+    guest.user_call(2, PROGRAM, MAIN);
+    guest.system_call(3);
+    guest.shadow.lives.fork(first, SECOND_TASK);
+    guest.enter(4, WRITE, Kind::Function);
+    guest.shadow.switch(0, 1, SECOND_TASK);
+    guest.user_leave(5, PROGRAM - 8);
+    let node = guest.shadow.lives.life(guest.shadow.life(0)).user.node();
+    assert_eq!(guest.shadow.nodes.functions[node as usize], FIRST_USER_FUNCTION + 1);
+    assert_eq!(guest.shadow.spaces.functions, [(0, MAIN), (1, MAIN)]);
+    guest.counts();
+    let bytes = &guest.shadow.lives.intervals;
+    // Three tasks: user code and system calls of each, and the other areas.
+    assert_eq!(bytes[..4], [3, 0, 2, 0]);
+    assert_eq!(bytes[1 + 8..][..4], [1, 5, 4, 0]);
+    assert_eq!(bytes[1 + 16..][..4], [1, 5, 0, 0]);
+    let names: Vec<u32> = guest.shadow.lives.all.iter().map(|life| life.name).collect();
+    assert_eq!(names, [0, 1, u32::MAX]);
 }

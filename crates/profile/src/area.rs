@@ -49,6 +49,16 @@ impl Area {
         }
     }
 
+    /// Its number in a plan; 0 is that of the caller.
+    pub(crate) fn number(self) -> u8 {
+        self as u8 + 1
+    }
+
+    /// The area with this number in a plan.
+    pub(crate) fn of_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number).checked_sub(1)?).copied()
+    }
+
     /// The area that begins with a function; `None` if it belongs to its caller's.
     pub(crate) fn of(name: &str, kind: Option<Kind>) -> Option<Self> {
         match name {
@@ -62,5 +72,25 @@ impl Area {
             }
             _ => Some(Self::Interrupt),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{AREAS, OF_CALLER, SYSTEM_CALL_AREA, THREAD_AREA, USER_AREA};
+
+    #[test]
+    fn the_plugin_knows_the_areas_by_number() {
+        for (area, number) in [
+            (Area::User, USER_AREA),
+            (Area::SystemCall, SYSTEM_CALL_AREA),
+            (Area::Thread, THREAD_AREA),
+            (Area::Idle, AREAS as u8 - 1),
+        ] {
+            assert_eq!(area.number(), number);
+            assert_eq!(Area::of_number(number), Some(area));
+        }
+        assert_eq!((Area::of_number(OF_CALLER), Area::of_number(AREAS as u8)), (None, None));
     }
 }

@@ -193,7 +193,7 @@ pub(crate) mod tests {
     use crate::recording::{NO_FUNCTION, NodeRecord, Recording};
     use crate::records::Mark;
     use crate::tasks::tests::events;
-    use crate::{Responses, Symbols};
+    use crate::{Area, Responses, Symbols};
 
     const SYMBOLS: &str = "clock 1 1\nclock 2 2\nrealtime 0\n1000 T entry_SYSCALL_64\n\
                            2000 T vfs_read\n3000 t schedule\n4000 T __switch_to_asm\n\
@@ -202,7 +202,10 @@ pub(crate) mod tests {
 
     /// The program that is timed reads from 50 to 380 ns.
     pub(crate) fn profile() -> Profile {
-        let node = |(parent, function)| NodeRecord { parent, function };
+        let node = |(parent, function)| {
+            let area = if function == 4 { Area::Interrupt } else { Area::Thread };
+            NodeRecord { parent, function, area }
+        };
         let nodes = [(0, NO_FUNCTION), (1, NO_FUNCTION), (0, 0), (2, 1), (3, 2), (4, 3), (1, 4)];
         let nodes = nodes.into_iter().chain([(1, 3), (1, 5)]).map(node).collect();
         let mark = Mark { instructions: 0, node: 0, is_idle: false, cpu: 0 };
@@ -214,13 +217,13 @@ pub(crate) mod tests {
                 .map(|(pid, name)| (pid, name.to_owned()))
                 .to_vec(),
             events: events(),
-            last: 0,
-            instructions: 0,
+            by_life: vec![Vec::new(); 5],
+            ..Recording::default()
         };
         let symbols = Symbols::parse(SYMBOLS.as_bytes()).unwrap();
         let response = Response { index: 1, intended_ns: 50, end_ns: 380, is_complete: true };
         let responses = Responses { all: vec![response], end_ns: 500, ..Responses::default() };
-        Profile::new(recording, symbols, responses, 0).unwrap()
+        Profile::new(recording, symbols, responses, 0, &|_| None).unwrap()
     }
 
     #[test]

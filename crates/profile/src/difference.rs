@@ -1,14 +1,18 @@
-//! Which functions account for the difference between two profiles.
+//! Which functions account for the difference between two profiles, or between two levels with several
+//! runs each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use serde::Serialize;
+use stats::{Pairing, mean_difference};
 
 use crate::FunctionCounts;
 
 /// The share of a difference that counts as most of it; what is beyond is compensated elsewhere.
 const MOST: RangeInclusive<f64> = 0.8..=1.25;
+/// The probability with which an interval has the mean of all seeds.
+const CONFIDENCE: f64 = 0.95;
 
 /// How a function differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,15 +27,23 @@ pub struct FunctionDifference {
     pub more: i64,
     /// The part of the difference of all instructions; `None` if that is 0.
     pub share: Option<f64>,
+    /// With several pairs, the interval of 95 % of how many more there are on average (Student's t).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
 }
 
-/// How two profiles differ.
+/// How two profiles differ, or the mean of several pairs of profiles.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
+    /// How many pairs there are.
+    pub pairs: usize,
     /// Instructions of the first one.
     pub first: u64,
     /// Of the second one.
     pub second: u64,
+    /// With several pairs, the interval of 95 % of the mean difference (Student's t).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
     /// The functions that differ, the largest differences first.
     pub functions: Vec<FunctionDifference>,
     /// Where most of it is, if that is one function.
@@ -51,41 +63,131 @@ pub struct Culprit {
     pub share: f64,
 }
 
+/// The functions of two profiles.
+pub type FunctionPair = [Vec<FunctionCounts>; 2];
+
+/// A function in the first and second profiles of all pairs.
+#[derive(Default)]
+struct InBoth {
+    sums: [Option<FunctionCounts>; 2],
+    /// Its own instructions in each profile.
+    own: [Vec<f64>; 2],
+}
+
+type Functions = BTreeMap<String, InBoth>;
+
 impl Difference {
-    /// Of the functions of two profiles.
-    pub fn between(first: &[FunctionCounts], second: &[FunctionCounts]) -> Self {
-        let mut both: BTreeMap<&str, [Option<&FunctionCounts>; 2]> = BTreeMap::new();
-        for (index, functions) in [first, second].into_iter().enumerate() {
-            for function in functions {
-                both.entry(&function.name).or_default()[index] = Some(function);
-            }
-        }
-        let sum = |functions: &[FunctionCounts]| functions.iter().map(|it| it.own).sum::<u64>();
-        let totals = (sum(first), sum(second));
-        let all = totals.1 as i64 - totals.0 as i64;
-        let difference = |(name, both): (&&str, &[Option<&FunctionCounts>; 2])| {
-            let [first, second] = both.map(|found| found.map(|it| it.own));
+    /// The mean of the differences of pairs of profiles, such as of two kernels with the same seed.
+    pub fn of(pairs: &[FunctionPair]) -> Self {
+        let both = sums(pairs);
+        let count = pairs.len().max(1) as u64;
+        let mean = |sum: u64| (sum + count / 2) / count;
+        let own = |it: &InBoth, side: usize| it.sums[side].as_ref().map(|sum| sum.own);
+        let [first, second] =
+            [0, 1].map(|side| both.values().filter_map(|it| own(it, side)).sum::<u64>());
+        let all = second as i64 - first as i64;
+        let difference = |(name, it): (&String, &InBoth)| {
+            let [first, second] = [0, 1].map(|side| own(it, side));
             let more = second.unwrap_or(0) as i64 - first.unwrap_or(0) as i64;
-            let share = (all != 0).then(|| more as f64 / all as f64);
-            FunctionDifference { name: (*name).to_owned(), first, second, more, share }
+            FunctionDifference {
+                name: name.clone(),
+                first: first.map(mean),
+                second: second.map(mean),
+                more: (more as f64 / count as f64).round() as i64,
+                share: (all != 0).then(|| more as f64 / all as f64),
+                interval: interval(&it.own),
+            }
         };
         let mut functions: Vec<_> = both.iter().map(difference).filter(|it| it.more != 0).collect();
         functions.sort_by_key(|it| std::cmp::Reverse(it.more.unsigned_abs()));
-        Self { first: totals.0, second: totals.1, functions, culprit: culprit(&both, all) }
+        let totals = |side: usize| {
+            let total = |pair: &FunctionPair| pair[side].iter().map(|it| it.own as f64).sum();
+            pairs.iter().map(total).collect()
+        };
+        let interval = interval(&[0, 1].map(totals));
+        let is_certain = interval.is_none_or(|(low, high)| low > 0.0 || high < 0.0);
+        let culprit = culprit(&both, all).filter(|_| is_certain);
+        let culprit = culprit.map(|it| Culprit {
+            first: (mean(it.first.0), mean(it.first.1)),
+            second: (mean(it.second.0), mean(it.second.1)),
+            ..it
+        });
+        let (first, second, pairs) = (mean(first), mean(second), pairs.len());
+        Self { pairs, first, second, interval, functions, culprit }
     }
+}
+
+/// The sums over all pairs, by name.
+fn sums(pairs: &[FunctionPair]) -> Functions {
+    let renamed = renamed_file(pairs);
+    let mut functions = Functions::new();
+    for (number, pair) in pairs.iter().enumerate() {
+        for (side, found) in pair.iter().enumerate() {
+            for more in found {
+                let function = functions.entry(common_name(&more.name, renamed)).or_default();
+                for own in &mut function.own {
+                    own.resize(pairs.len(), 0.0);
+                }
+                function.own[side][number] += more.own as f64;
+                match &mut function.sums[side] {
+                    place @ None => *place = Some(more.clone()),
+                    Some(sum) => {
+                        sum.own += more.own;
+                        sum.with_callees += more.with_callees;
+                        sum.entries += more.entries;
+                    }
+                }
+            }
+        }
+    }
+    functions
+}
+
+/// The file that only the first profiles have and the one that only the second ones have, if each have
+/// one: a program that was renamed, such as `old` and `new`.
+fn renamed_file(pairs: &[FunctionPair]) -> Option<[&str; 2]> {
+    let files = |side: usize| -> BTreeSet<&str> {
+        let functions = pairs.iter().flat_map(|pair| &pair[side]);
+        functions.filter_map(|function| Some(parted(&function.name)?.1)).collect()
+    };
+    let [first, second] = [0, 1].map(files);
+    let mut only = [first.difference(&second), second.difference(&first)];
+    let found = [only[0].next()?, only[1].next()?];
+    only.iter_mut().all(|rest| rest.next().is_none()).then_some(found.map(|file| *file))
+}
+
+/// The name of a function and that of its file.
+fn parted(name: &str) -> Option<(&str, &str)> {
+    name.strip_suffix(']')?.rsplit_once('[')
+}
+
+/// A function's name with both names of a file that was renamed.
+fn common_name(name: &str, renamed: Option<[&str; 2]>) -> String {
+    match (parted(name), renamed) {
+        (Some((function, file)), Some(both)) if both.contains(&file) => {
+            format!("{function}[{}]", both.join("/"))
+        }
+        _ => name.to_owned(),
+    }
+}
+
+/// The interval of the mean difference; `None` for one pair.
+fn interval([first, second]: &[Vec<f64>; 2]) -> Option<(f64, f64)> {
+    mean_difference(first, second, Pairing::Paired, CONFIDENCE)
 }
 
 /// The function of both profiles with the fewest instructions in which most of a difference is. One
 /// that only one profile has may do under another name what was done before.
-fn culprit(both: &BTreeMap<&str, [Option<&FunctionCounts>; 2]>, all: i64) -> Option<Culprit> {
+fn culprit(both: &Functions, all: i64) -> Option<Culprit> {
     let found = both.iter().filter_map(|(name, both)| {
         let counts = |it: &FunctionCounts| (it.with_callees, it.entries);
-        let [Some(first), Some(second)] = both.map(|found| found.map(counts)) else {
+        let [Some(first), Some(second)] = [0, 1].map(|side| both.sums[side].as_ref().map(counts))
+        else {
             return None;
         };
         let share = (second.0 as i64 - first.0 as i64) as f64 / all as f64;
         let is_most = MOST.contains(&share) && !name.starts_with('[');
-        is_most.then(|| Culprit { name: (*name).to_owned(), first, second, share })
+        is_most.then(|| Culprit { name: name.clone(), first, second, share })
     });
     found.min_by_key(|it| it.first.0.max(it.second.0))
 }
@@ -100,9 +202,9 @@ mod tests {
 
     #[test]
     fn shares_sum_to_the_whole_and_new_functions_are_marked() {
-        let first = [function("same", 5), function("gone", 10), function("more", 7)];
-        let second = [function("same", 5), function("new", 4), function("more", 57)];
-        let difference = Difference::between(&first, &second);
+        let first = vec![function("same", 5), function("gone", 10), function("more", 7)];
+        let second = vec![function("same", 5), function("new", 4), function("more", 57)];
+        let difference = Difference::of(&[[first, second]]);
         let names: Vec<&str> = difference.functions.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["more", "gone", "new"]);
         let gone = &difference.functions[1];
@@ -114,8 +216,8 @@ mod tests {
 
     #[test]
     fn equal_profiles_have_no_difference() {
-        let same = [function("f", 5)];
-        let difference = Difference::between(&same, &same);
+        let same = vec![function("f", 5)];
+        let difference = Difference::of(&[[same.clone(), same]]);
         assert_eq!((difference.functions, difference.culprit), (vec![], None));
     }
 
@@ -128,19 +230,50 @@ mod tests {
             entries,
         };
         let first =
-            [with("[user]", 50, 200, 1), with("outer", 50, 150, 4), with("inner", 100, 100, 8)];
-        let second = [
+            vec![with("[user]", 50, 200, 1), with("outer", 50, 150, 4), with("inner", 100, 100, 8)];
+        let second = vec![
             with("[user]", 50, 300, 1),
             with("outer", 50, 250, 4),
             with("inner", 60, 195, 8),
             with("new", 140, 140, 8),
             with("split", 0, 95, 8),
         ];
-        let culprit = Difference::between(&first, &second).culprit.unwrap();
+        let culprit = Difference::of(&[[first, second]]).culprit.unwrap();
         assert_eq!(
             (culprit.name.as_str(), culprit.first, culprit.second),
             ("inner", (100, 8), (195, 8))
         );
         assert!((culprit.share - 0.95).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_program_that_was_renamed_has_the_same_functions() {
+        let first = vec![function("work [old]", 10), function("[old]", 1), function("f [sd]", 1)];
+        let second = vec![function("work [new]", 40), function("[new]", 1), function("f [sd]", 1)];
+        let difference = Difference::of(&[[first.clone(), second.clone()]]);
+        assert_eq!(difference.functions.len(), 1);
+        assert_eq!(difference.functions[0].name, "work [old/new]");
+        let more = vec![function("g [other]", 1)];
+        let difference = Difference::of(&[[first, [second, more].concat()]]);
+        assert_eq!(difference.functions[0].name, "work [new]", "two files are new");
+    }
+
+    #[test]
+    fn several_pairs_have_means_and_intervals() {
+        let pair = |more: u64, noise: u64| {
+            let second = vec![function("f", 100 + more), function("other", 50 + noise)];
+            [vec![function("f", 100), function("other", 50)], second]
+        };
+        let certain = Difference::of(&[pair(40, 1), pair(44, 0), pair(42, 1)]);
+        assert_eq!((certain.pairs, certain.first, certain.second), (3, 150, 193));
+        let f = &certain.functions[0];
+        assert_eq!((f.name.as_str(), f.first, f.second, f.more), ("f", Some(100), Some(142), 42));
+        // Student's t for 2 degrees of freedom: 4.303 times 2 / √3.
+        let (low, high) = f.interval.unwrap();
+        assert!((low - 37.03).abs() < 0.01 && (high - 46.97).abs() < 0.01, "{low} {high}");
+        assert_eq!(certain.culprit.unwrap().name, "f");
+        let by_chance = Difference::of(&[pair(40, 0), pair(0, 0), pair(2, 0)]);
+        assert_eq!(by_chance.culprit, None);
+        assert!(by_chance.interval.unwrap().0 < 0.0);
     }
 }

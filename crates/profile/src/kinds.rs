@@ -20,6 +20,10 @@ const SWITCH: &str = "__switch_to_asm";
 const WAKE: &str = "try_to_wake_up";
 /// Argument: a task.
 const NEW: &str = "wake_up_new_task";
+/// What gives a task another program; older kernels have the other name.
+const EXEC: [&str; 2] = ["begin_new_exec", "flush_old_exec"];
+/// Argument: a mapping that was added.
+const MAP: &str = "perf_event_mmap";
 /// What saves all registers above its return address.
 const MOVING: [&str; 2] = ["error_entry", "paranoid_entry"];
 /// Labels within the entries; a jump to one stays in the entry.
@@ -65,6 +69,8 @@ impl Kinds {
             SWITCH => Kind::Switch,
             WAKE => Kind::Wake,
             NEW => Kind::New,
+            MAP => Kind::Map,
+            _ if EXEC.contains(&name) => Kind::Exec,
             _ if MOVING.contains(&name) => Kind::Moving,
             _ if name == self.start => Kind::Start,
             _ if is_stubs(name) || ENTRIES.contains(&name) || begins(&ENTRY_PREFIXES) => {
@@ -95,6 +101,8 @@ mod tests {
             ("__switch_to_asm", Kind::Switch),
             ("try_to_wake_up", Kind::Wake),
             ("wake_up_new_task", Kind::New),
+            ("begin_new_exec", Kind::Exec),
+            ("perf_event_mmap", Kind::Map),
             ("error_entry", Kind::Moving),
             ("do_fault.cold", Kind::Part),
             ("__x86_return_thunk", Kind::Part),

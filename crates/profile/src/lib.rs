@@ -7,6 +7,7 @@
 //! **Invariant:** the sum of all counts is the emulator's number of instructions.
 
 mod area;
+mod by_task;
 mod clock;
 mod critical_path;
 mod difference;
@@ -15,11 +16,13 @@ mod flame;
 mod functions;
 mod kinds;
 mod last_write;
-#[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the plugin"))]
+#[expect(dead_code, reason = "the rest is for the plugin")]
 #[path = "../../profile-plugin/src/plan.rs"]
 mod plan;
 mod pprof;
 mod profile;
+mod programs;
+mod reader;
 mod recording;
 #[path = "../../profile-plugin/src/records.rs"]
 mod records;
@@ -30,15 +33,17 @@ mod symbols;
 mod tasks;
 
 pub use area::Area;
+pub use by_task::TaskCounts;
 pub use critical_path::{CriticalPath, Doing, Segment};
-pub use difference::{Culprit, Difference, FunctionDifference};
+pub use difference::{Culprit, Difference, FunctionDifference, FunctionPair};
 pub use firefox::firefox;
 pub use flame::{FlameFrame, collapsed, flame};
 pub use functions::FunctionCounts;
 pub use last_write::LastWrite;
 pub use pprof::pprof;
 pub use profile::{AreaCounts, Counts, Death, Profile, ProfileError, Selection};
-pub use recording::{Recording, RecordingError};
+pub use reader::RecordingError;
+pub use recording::Recording;
 pub use responses::{Response, Responses};
 pub use schedule::schedule;
 pub use symbols::{Symbols, SymbolsError};
@@ -48,11 +53,15 @@ pub static PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/profile_plu
 
 // The plugin's own tests are run here: it has no dependencies, and only QEMU has its symbols.
 #[cfg(test)]
+#[expect(dead_code, reason = "the rest is for what only QEMU can do")]
 #[path = "../../profile-plugin/src/decode.rs"]
 mod decode;
 #[cfg(test)]
 #[path = "../../profile-plugin/src/file.rs"]
 mod file;
+#[cfg(test)]
+#[path = "../../profile-plugin/src/lives.rs"]
+mod lives;
 #[cfg(test)]
 #[path = "../../profile-plugin/src/nodes.rs"]
 mod nodes;
@@ -62,3 +71,9 @@ mod scheduler;
 #[cfg(test)]
 #[path = "../../profile-plugin/src/shadow.rs"]
 mod shadow;
+#[cfg(test)]
+#[path = "../../profile-plugin/src/spaces.rs"]
+mod spaces;
+#[cfg(test)]
+#[path = "../../profile-plugin/src/user.rs"]
+mod user;

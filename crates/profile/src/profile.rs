@@ -1,16 +1,20 @@
 //! A profile: counts by call stack, with names, of the run or of some of its responses.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 
 use crate::Area;
 use crate::plan::Kind;
-use crate::recording::{NO_FUNCTION, NodeCounts, ROOTS, Recording, RecordingError, USER};
+use crate::programs::USER_NAME;
+use crate::reader::RecordingError;
+use crate::recording::{
+    FIRST_USER_FUNCTION, LifeCounts, NO_FUNCTION, NodeCounts, ROOTS, Recording, USER,
+};
 use crate::records::Mark;
 use crate::responses::{Response, Responses};
 use crate::symbols::{Symbols, UNKNOWN};
 use crate::tasks::Tasks;
 
-const USER_NAME: &str = "[user]";
 const KERNEL_NAME: &str = "[kernel]";
 /// Functions in which a task loses its CPU without giving it up.
 const PREEMPTING: [&str; 5] = [
@@ -25,7 +29,8 @@ const PREEMPTING: [&str; 5] = [
 pub struct Profile {
     symbols: Symbols,
     recording: Recording,
-    areas: Vec<Area>,
+    /// The names of functions of user code.
+    user_names: Vec<String>,
     /// From their first use on.
     tasks: OnceCell<Tasks>,
     /// When the run started, as a time of day.
@@ -93,33 +98,38 @@ pub struct AreaCounts {
 }
 
 impl Profile {
-    /// Of a run that started at a time of day. Fails if the recording is damaged or does not reach the
-    /// end of the run.
+    /// Of a run that started at a time of day; `content` reads a guest's file by its path.
+    /// Fails if the recording is damaged or does not reach the end of the run.
     pub fn new(
-        recording: Recording,
+        mut recording: Recording,
         symbols: Symbols,
         responses: Responses,
         started_unix_ns: u64,
+        content: &dyn Fn(&str) -> Option<Vec<u8>>,
     ) -> Result<Self, ProfileError> {
         let times_ns = responses.times_ns();
         let (marks, times) = (recording.marks.len(), times_ns.len());
         if marks != times {
             return Err(ProfileError::EndedEarly { marks, times });
         }
-        let mut areas: Vec<Area> = Vec::with_capacity(recording.nodes.len());
-        for (number, node) in (0..).zip(&recording.nodes) {
-            let inherited = match number {
-                USER => Area::User,
-                _ if number < ROOTS => Area::Thread,
-                // The kernel works for the program.
-                _ if node.parent == USER => Area::SystemCall,
-                _ => areas[node.parent as usize],
-            };
-            let name = symbols.name(node.function);
-            areas.push(Area::of(name, symbols.kind(node.function)).unwrap_or(inherited));
-        }
-        let tasks = OnceCell::new();
-        Ok(Self { symbols, recording, areas, tasks, started_unix_ns, times_ns, responses })
+        let (user_names, tasks) = (recording.programs.names(content), OnceCell::new());
+        let number = |function: u32| {
+            let number = function.checked_sub(FIRST_USER_FUNCTION)? as usize;
+            (number < user_names.len()).then_some(number)
+        };
+        // A function has another number in each process that begins its program.
+        let mut first: HashMap<&str, u32> = HashMap::new();
+        let ids = (FIRST_USER_FUNCTION..).zip(&user_names);
+        let ids: Vec<u32> = ids.map(|(id, name)| *first.entry(name).or_insert(id)).collect();
+        recording.merge(
+            |function| number(function).map_or(function, |number| ids[number]),
+            // Calls within a file without symbols.
+            |caller, function| {
+                caller == function
+                    && number(function).is_some_and(|number| user_names[number].starts_with('['))
+            },
+        );
+        Ok(Self { symbols, recording, user_names, tasks, started_unix_ns, times_ns, responses })
     }
 
     /// The counts of a part of the run.
@@ -140,6 +150,16 @@ impl Profile {
     }
 
     fn counts_of(&self, selection: &Selection) -> impl Iterator<Item = &NodeCounts> {
+        self.intervals_of(selection).flat_map(|index| &self.recording.intervals[index])
+    }
+
+    /// What tasks executed in a part of the run.
+    pub(crate) fn lives_of(&self, selection: &Selection) -> impl Iterator<Item = &LifeCounts> {
+        self.intervals_of(selection).flat_map(|index| &self.recording.by_life[index])
+    }
+
+    /// The numbers of the intervals of a part of the run.
+    fn intervals_of(&self, selection: &Selection) -> impl Iterator<Item = usize> + use<> {
         // The interval with this index ends at the time with the same index; the last one, with the
         // death of the kernel.
         let index = |time_ns| match time_ns {
@@ -154,9 +174,8 @@ impl Profile {
                 responses.iter().map(|response| (response.intended_ns, response.end_ns)).collect()
             }
         };
-        parts.into_iter().flat_map(move |(from_ns, to_ns)| {
-            self.recording.intervals[index(from_ns) + 1..=index(to_ns)].iter().flatten()
-        })
+        let parts = parts.into_iter().map(|(from_ns, to_ns)| index(from_ns) + 1..=index(to_ns));
+        parts.collect::<Vec<_>>().into_iter().flatten()
     }
 
     /// All instructions from the restored machine to the end of the emulator, of which the run is a
@@ -171,12 +190,16 @@ impl Profile {
             (USER, _) => USER_NAME,
             (_, NO_FUNCTION) if node < ROOTS => KERNEL_NAME,
             (_, NO_FUNCTION) => UNKNOWN,
+            (_, FIRST_USER_FUNCTION..) => {
+                let number = self.recording.nodes[node as usize].function - FIRST_USER_FUNCTION;
+                self.user_names.get(number as usize).map_or(USER_NAME, String::as_str)
+            }
             (_, function) => self.symbols.name(function),
         }
     }
 
     pub(crate) fn area(&self, node: u32) -> Area {
-        self.areas[node as usize]
+        self.recording.nodes[node as usize].area
     }
 
     /// The caller; `None` at a root.
@@ -206,6 +229,16 @@ impl Profile {
             let gives_up = |node| self.path(node).all(|it| !PREEMPTING.contains(&self.name(it)));
             Tasks::of(&self.recording.events, end_ns, gives_up)
         })
+    }
+
+    /// Whether functions of user code were counted for their callers, because there are too many.
+    pub fn has_more_users(&self) -> bool {
+        self.recording.has_more_users
+    }
+
+    /// The number of the name of a task.
+    pub(crate) fn name_of_life(&self, life: u32) -> Option<u32> {
+        self.recording.lives[life as usize]
     }
 
     /// Pid and name of a task, by the number of its name.
@@ -267,7 +300,7 @@ impl Profile {
     pub fn misplaced_completions(&self) -> Vec<u32> {
         let is_misplaced = |response: &&Response| {
             let mark = self.mark(response.end_ns);
-            mark.is_none_or(|mark| mark.is_idle || mark.node != USER)
+            mark.is_none_or(|mark| mark.is_idle || self.area(mark.node) != Area::User)
         };
         let complete: Vec<&Response> =
             self.responses.all.iter().filter(|response| response.is_complete).collect();
@@ -296,7 +329,7 @@ pub(crate) mod tests {
         let symbols = Symbols::parse(SYMBOLS.as_bytes()).unwrap();
         let response = Response { index: 4, intended_ns: 0, end_ns: 80, is_complete: true };
         let responses = Responses { all: vec![response], end_ns: 200, ..Responses::default() };
-        Profile::new(recording, symbols, responses, 0).unwrap()
+        Profile::new(recording, symbols, responses, 0, &|_| None).unwrap()
     }
 
     #[test]
@@ -358,7 +391,7 @@ pub(crate) mod tests {
         let recording = Recording::parse(&written()).unwrap();
         let symbols = Symbols::parse(SYMBOLS.as_bytes()).unwrap();
         let responses = Responses::default();
-        let error = Profile::new(recording, symbols, responses, 0).err().unwrap();
+        let error = Profile::new(recording, symbols, responses, 0, &|_| None).err().unwrap();
         assert_eq!(error, ProfileError::EndedEarly { marks: 3, times: 1 });
     }
 }

@@ -1,13 +1,22 @@
 //! What the plugin wrote (`crates/profile-plugin/src/file.rs` has the format).
 
+use std::collections::HashMap;
+
+use crate::Area;
+use crate::programs::{Mapping, Programs};
+use crate::reader::Reader;
+use crate::reader::RecordingError;
+use crate::reader::RecordingError::Unreadable;
 use crate::records::{Event, Mark, What};
 
-const MAGIC: [u8; 8] = *b"tlprof\0\x02";
+const MAGIC: [u8; 8] = *b"tlprof\0\x03";
 /// The function of the roots, and of code without a symbol.
 pub(crate) const NO_FUNCTION: u32 = u32::MAX;
 /// The first nodes: user code, and kernel code that began before.
 pub(crate) const USER: u32 = 0;
 pub(crate) const ROOTS: u32 = 2;
+/// Functions of user code have numbers from here on.
+pub(crate) const FIRST_USER_FUNCTION: u32 = 1 << 31;
 /// A pid and a name of 16 bytes.
 const NAME_RECORD_BYTES: usize = 20;
 
@@ -22,6 +31,14 @@ pub struct Recording {
     pub(crate) events: Vec<Event>,
     /// What was executed last.
     pub(crate) last: u32,
+    /// What is where in programs.
+    pub(crate) programs: Programs,
+    /// Whether functions of user code were counted for their callers.
+    pub(crate) has_more_users: bool,
+    /// Of each task the number of its name, if it has one.
+    pub(crate) lives: Vec<Option<u32>>,
+    /// What tasks executed in each interval.
+    pub(crate) by_life: Vec<Vec<LifeCounts>>,
     /// The emulator's number of instructions.
     pub(crate) instructions: u64,
 }
@@ -31,6 +48,14 @@ pub struct Recording {
 pub(crate) struct NodeRecord {
     pub(crate) parent: u32,
     pub(crate) function: u32,
+    pub(crate) area: Area,
+}
+
+/// The instructions of a task in an interval, by area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LifeCounts {
+    pub(crate) life: u32,
+    pub(crate) areas: [u64; Area::ALL.len()],
 }
 
 /// The counts of a path in an interval.
@@ -41,30 +66,6 @@ pub(crate) struct NodeCounts {
     pub(crate) entries: u64,
 }
 
-/// Why there are no counts.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RecordingError {
-    /// The plugin wrote nothing, or something else.
-    #[error("the plugin's file is not one: {0}")]
-    Unreadable(&'static str),
-    /// The plugin reached its limits.
-    #[error(
-        "the run has more call stacks or intervals than the plugin keeps (8 million, 400 MB); \
-         profile a shorter run"
-    )]
-    TooLarge,
-    /// The counts do not add up.
-    #[error("the counts sum to {sum} instructions, but the emulator executed {executed}")]
-    Sum {
-        /// The sum.
-        sum: u64,
-        /// The emulator's count.
-        executed: u64,
-    },
-}
-
-use RecordingError::Unreadable;
-
 impl Recording {
     /// Reads the plugin's file. Fails if anything is missing, or if the counts do not sum to the
     /// emulator's.
@@ -74,6 +75,7 @@ impl Recording {
             return Err(Unreadable("it begins with other bytes"));
         }
         let is_whole = reader.word()? == 1;
+        let has_more_users = reader.word()? == 1;
         let instructions = reader.word()?;
         let nodes = nodes(&mut reader)?;
         let marks = marks(&mut reader, nodes.len())?;
@@ -81,33 +83,92 @@ impl Recording {
         let names = names(&mut reader)?;
         let events = events(&mut reader, nodes.len(), names.len())?;
         let last = node(reader.word()?, nodes.len(), "the last call stack is none")?;
+        let programs = programs(&mut reader)?;
+        let lives = lives(&mut reader, names.len())?;
+        let by_life = by_life(&mut reader, intervals.len(), lives.len())?;
         if !reader.0.is_empty() || intervals.len() != marks.len() + 1 {
             return Err(Unreadable("its intervals do not fit its marks"));
         }
         if !is_whole {
             return Err(RecordingError::TooLarge);
         }
-        let sum = |count: fn(&NodeCounts) -> u64| {
-            let sum =
-                intervals.iter().flatten().try_fold(0_u64, |sum, it| sum.checked_add(count(it)));
-            sum.ok_or(Unreadable("its counts are too large"))
-        };
-        let (sum, _) = (sum(|counts| counts.own)?, sum(|counts| counts.entries)?);
-        if sum != instructions {
+        let counts = || intervals.iter().flatten();
+        let of_nodes = sum(counts().map(|it| it.own))?;
+        sum(counts().map(|it| it.entries))?;
+        let of_lives = sum(by_life.iter().flatten().flat_map(|it| it.areas))?;
+        if let Some(sum) = [of_nodes, of_lives].into_iter().find(|sum| *sum != instructions) {
             return Err(RecordingError::Sum { sum, executed: instructions });
         }
-        Ok(Self { nodes, marks, intervals, names, events, last, instructions })
+        Ok(Self {
+            nodes,
+            marks,
+            intervals,
+            names,
+            events,
+            last,
+            programs,
+            has_more_users,
+            lives,
+            by_life,
+            instructions,
+        })
     }
 }
 
+impl Recording {
+    /// Gives each function the number of the one that stands for it. Call stacks that are the same then are
+    /// one, and those for whose caller and function `is_part` holds are a part of their caller's, which
+    /// counts as no entry.
+    pub(crate) fn merge(
+        &mut self,
+        representative: impl Fn(u32) -> u32,
+        is_part: impl Fn(u32, u32) -> bool,
+    ) {
+        let mut merged: Vec<u32> = (0..ROOTS).collect();
+        let mut parts = vec![false; ROOTS as usize];
+        let mut known: HashMap<(u32, u32), u32> = HashMap::new();
+        for index in ROOTS..self.nodes.len() as u32 {
+            let parent = merged[self.nodes[index as usize].parent as usize];
+            let caller = self.nodes[parent as usize].function;
+            let node = &mut self.nodes[index as usize];
+            (node.parent, node.function) = (parent, representative(node.function));
+            let function = node.function;
+            let is_part = parent >= ROOTS && is_part(caller, function);
+            parts.push(is_part);
+            merged.push(match is_part {
+                true => parent,
+                false => *known.entry((parent, function)).or_insert(index),
+            });
+        }
+        let new = |node: &mut u32| *node = merged[*node as usize];
+        for counts in self.intervals.iter_mut().flatten() {
+            counts.entries *= u64::from(!parts[counts.node as usize]);
+            new(&mut counts.node);
+        }
+        self.marks.iter_mut().for_each(|mark| new(&mut mark.node));
+        self.events.iter_mut().for_each(|event| new(&mut event.node));
+        new(&mut self.last);
+    }
+}
+
+fn sum(counts: impl IntoIterator<Item = u64>) -> Result<u64, RecordingError> {
+    let sum = counts.into_iter().try_fold(0_u64, u64::checked_add);
+    sum.ok_or(Unreadable("its counts are too large"))
+}
+
 fn nodes(reader: &mut Reader<'_>) -> Result<Vec<NodeRecord>, RecordingError> {
-    let count = reader.count(8)?;
+    let count = reader.count(9)?;
     let (parents, functions) = (reader.take(4 * count)?, reader.take(4 * count)?);
+    let areas = reader.take(count)?;
     let half = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes);
-    let both = parents.as_chunks::<4>().0.iter().zip(functions.as_chunks::<4>().0);
-    let nodes: Vec<NodeRecord> = both
-        .map(|(parent, function)| NodeRecord { parent: half(parent), function: half(function) })
+    let both = parents.as_chunks::<4>().0.iter().zip(functions.as_chunks::<4>().0).zip(areas);
+    let nodes: Option<Vec<NodeRecord>> = both
+        .map(|((parent, function), area)| {
+            let (parent, function) = (half(parent), half(function));
+            Some(NodeRecord { parent, function, area: Area::of_number(*area)? })
+        })
         .collect();
+    let nodes = nodes.ok_or(Unreadable("a call stack is in no area"))?;
     let is_below = |(number, node): (u32, &NodeRecord)| match number < ROOTS {
         true => node.parent == number && node.function == NO_FUNCTION,
         false => node.parent < number,
@@ -188,41 +249,67 @@ fn events(
     Ok(events)
 }
 
-struct Reader<'a>(&'a [u8]);
+/// A number of something, as a half word.
+fn half(number: u64, wrong: &'static str) -> Result<u32, RecordingError> {
+    u32::try_from(number).map_err(|_| Unreadable(wrong))
+}
 
-impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], RecordingError> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or(Unreadable("it ends early"))?;
-        self.0 = rest;
-        Ok(taken)
+fn programs(reader: &mut Reader<'_>) -> Result<Programs, RecordingError> {
+    let wrong = "a program has no such number";
+    let mut programs = Programs::default();
+    for _ in 0..reader.count(16)? {
+        programs.functions.push((half(reader.word()?, wrong)?, reader.word()?));
     }
-
-    fn word(&mut self) -> Result<u64, RecordingError> {
-        let (word, rest) = self.0.split_first_chunk().ok_or(Unreadable("it ends early"))?;
-        self.0 = rest;
-        Ok(u64::from_le_bytes(*word))
+    for _ in 0..reader.count(8)? {
+        let length = reader.count(1)?;
+        programs.paths.push(String::from_utf8_lossy(reader.take(length)?).into_owned());
     }
-
-    /// A number of things of at least so many bytes, all of which are still to come.
-    fn count(&mut self, bytes: usize) -> Result<usize, RecordingError> {
-        let count = usize::try_from(self.word()?).ok();
-        count
-            .filter(|count| count.checked_mul(bytes).is_some_and(|size| size <= self.0.len()))
-            .ok_or(Unreadable("it ends early"))
-    }
-
-    /// Seven bits at a time, the low ones first.
-    fn number(&mut self) -> Result<u64, RecordingError> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.take(1)?[0];
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(number);
-            }
+    for _ in 0..reader.count(40)? {
+        let (program, path) = (half(reader.word()?, wrong)?, half(reader.word()?, wrong)?);
+        if path as usize >= programs.paths.len() {
+            return Err(Unreadable("a mapping has no path"));
         }
-        Err(Unreadable("a number is too long"))
+        let (start, end, offset) = (reader.word()?, reader.word()?, reader.word()?);
+        programs.mappings.push(Mapping { program, path, start, end, offset });
     }
+    Ok(programs)
+}
+
+fn lives(reader: &mut Reader<'_>, names: usize) -> Result<Vec<Option<u32>>, RecordingError> {
+    let mut lives = Vec::new();
+    for _ in 0..reader.count(8)? {
+        let wrong = "a task has no name of this number";
+        lives.push(match half(reader.word()?, wrong)? {
+            u32::MAX => None,
+            name if (name as usize) < names => Some(name),
+            _ => return Err(Unreadable(wrong)),
+        });
+    }
+    Ok(lives)
+}
+
+fn by_life(
+    reader: &mut Reader<'_>,
+    intervals: usize,
+    lives: usize,
+) -> Result<Vec<Vec<LifeCounts>>, RecordingError> {
+    let mut found = Vec::new();
+    for _ in 0..intervals {
+        let mut counts = Vec::new();
+        let mut last = 0_u64;
+        for _ in 0..reader.number()? {
+            last = last.saturating_add(reader.number()?);
+            let life = u32::try_from(last).ok().filter(|life| (*life as usize) < lives);
+            let life = life.ok_or(Unreadable("an interval has no task of this number"))?;
+            let mut areas = [0; Area::ALL.len()];
+            for count in &mut areas {
+                *count = reader.number()?;
+            }
+            counts.push(LifeCounts { life, areas });
+        }
+        found.push(counts);
+    }
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -236,7 +323,7 @@ pub(crate) mod tests {
 
     /// A file of the plugin: user code, a system call that calls a function, times at 0, 80 and 200 ns.
     pub(crate) fn written() -> Vec<u8> {
-        let mut shadow = Shadow::new(3, vec![0, 80, 200]);
+        let mut shadow = Shadow::new(3, vec![0, 80, 200], vec![Area::SystemCall.number(), 0]);
         let now = |instructions: u64, was_user| Now {
             instructions,
             time_ns: instructions << 3,
@@ -246,7 +333,7 @@ pub(crate) mod tests {
         shadow.call(0, 0xffff_c900_0000_3f00, || now(14, false));
         shadow.enter(0, now(14, false), 1, Kind::Function);
         shadow.finish(0, now(300, false));
-        shadow.nodes.cut();
+        shadow.cut();
         crate::file::encode(&shadow, &scheduled(shadow.node(0)), 300)
     }
 
@@ -288,9 +375,28 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn merged_call_stacks_keep_their_instructions() {
+        let mut recording = Recording::parse(&written()).unwrap();
+        recording.merge(|function| function, |caller, function| (caller, function) == (0, 1));
+        let counts = |node, own, entries| NodeCounts { node, own, entries };
+        assert_eq!(recording.intervals[2], [counts(USER, 2, 0), counts(2, 2, 1), counts(2, 11, 0)]);
+        assert_eq!((recording.last, recording.events[0].node), (2, 2));
+    }
+
+    #[test]
+    fn functions_of_one_name_have_one_call_stack() {
+        let mut recording = Recording::parse(&written()).unwrap();
+        let sibling = NodeRecord { function: 7, ..recording.nodes[2] };
+        recording.nodes.push(sibling);
+        recording.last = 4;
+        recording.merge(|function| if function == 7 { 0 } else { function }, |_, _| false);
+        assert_eq!(recording.last, 2);
+    }
+
+    #[test]
     fn a_sum_that_is_not_the_emulator_s_is_refused() {
         let mut bytes = written();
-        bytes[16] += 1;
+        bytes[24] += 1;
         let error = Recording::parse(&bytes).unwrap_err();
         assert_eq!(error, RecordingError::Sum { sum: 300, executed: 301 });
         let mut bytes = written();

@@ -2,23 +2,27 @@
 
 use std::collections::BTreeMap;
 
+use crate::Area;
 use crate::clock::Clock;
 use crate::kinds::{self, Kinds};
-use crate::plan::{Kind, Plan, TaskFields, function_around};
+use crate::plan::{FIELDS, Fields, Function, Kind, OF_CALLER, Plan, function_around};
 
 /// The name of code without a symbol.
 pub(crate) const UNKNOWN: &str = "[unknown]";
 /// More than any kernel has.
 const MOST_FUNCTIONS: usize = 4 << 20;
 const LAST_LINE: &str = "end";
+/// The names of `plan::Field` in the order of their numbers.
+const FIELD_NAMES: [&str; FIELDS] =
+    ["pid", "name", "state", "start", "end", "page", "rights", "file", "place", "folder", "text"];
 
 /// The functions of a guest, by number, and its clocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbols {
     names: Vec<String>,
-    functions: Vec<(u64, Kind)>,
+    functions: Vec<Function>,
     clock: Clock,
-    fields: TaskFields,
+    fields: Fields,
 }
 
 /// Why a guest's symbols cannot be used.
@@ -55,7 +59,7 @@ impl Symbols {
         let mut clocks = Vec::new();
         let mut realtime_offset_ns = None;
         let mut found = BTreeMap::new();
-        let mut fields = TaskFields::default();
+        let mut fields = Fields::default();
         let mut last = 0;
         let mut is_whole = false;
         for (line, bytes) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
@@ -77,13 +81,8 @@ impl Symbols {
                 }
                 ("field", rest) => {
                     let (name, offset) = rest.split_once(' ').ok_or_else(wrong)?;
-                    let field = match name {
-                        "pid" => &mut fields.pid,
-                        "name" => &mut fields.name,
-                        "state" => &mut fields.state,
-                        _ => return Err(wrong()),
-                    };
-                    *field = offset.parse().map_err(|_| wrong())?;
+                    let field = FIELD_NAMES.iter().position(|known| *known == name);
+                    fields.0[field.ok_or_else(wrong)?] = offset.parse().map_err(|_| wrong())?;
                 }
                 (address, rest) => {
                     let address = u64::from_str_radix(address, 16).map_err(|_| wrong())?;
@@ -108,7 +107,7 @@ impl Symbols {
     fn of(
         found: &BTreeMap<u64, (bool, String)>,
         clock: Clock,
-        fields: TaskFields,
+        fields: Fields,
     ) -> Result<Self, SymbolsError> {
         if found.is_empty() {
             return Err(SymbolsError::NoFunctions);
@@ -119,11 +118,12 @@ impl Symbols {
         for (address, (_, name)) in found {
             let end = next.next().unwrap_or(*address);
             let kind = kinds.kind(name);
+            let area = Area::of(name, Some(kind)).map_or(OF_CALLER, Area::number);
             // Any of the stubs is entered.
             let size = if kinds::is_stubs(name) { (end - address).min(1 << 16) } else { 1 };
             for offset in (0..size.max(1)).step_by(kinds::STUB_BYTES as usize) {
                 symbols.names.push(name.clone());
-                symbols.functions.push((address + offset, kind));
+                symbols.functions.push(Function { address: address + offset, kind, area });
             }
         }
         Ok(symbols)
@@ -135,7 +135,7 @@ impl Symbols {
     }
 
     pub(crate) fn kind(&self, function: u32) -> Option<Kind> {
-        self.functions.get(function as usize).map(|(_, kind)| *kind)
+        self.functions.get(function as usize).map(|it| it.kind)
     }
 
     /// Their number.
@@ -158,19 +158,19 @@ impl Symbols {
     pub fn addresses_of(&self, name: &str) -> Vec<u64> {
         let is_it = |known: &str| known.split(' ').next() == Some(name);
         let found = self.names.iter().zip(&self.functions).filter(|(known, _)| is_it(known));
-        found.map(|(_, (address, _))| *address).collect()
+        found.map(|(_, function)| function.address).collect()
     }
 
     /// The function at an address and the distance from its beginning, in bytes; `None` before the
     /// first function, which is user code.
     pub fn place(&self, address: u64) -> Option<(&str, u64)> {
         let number = function_around(&self.functions, address)?;
-        Some((self.name(number), address - self.functions[number as usize].0))
+        Some((self.name(number), address - self.functions[number as usize].address))
     }
 
     /// Names and addresses of all functions, ascending.
     pub(crate) fn functions(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.names.iter().zip(&self.functions).map(|(name, (address, _))| (name.as_str(), *address))
+        self.names.iter().zip(&self.functions).map(|(name, it)| (name.as_str(), it.address))
     }
 
     /// What the plugin has to know to cut the counts at these times of a run that started at a time of

@@ -53,7 +53,8 @@ pub(crate) fn critical_path_table(path: &CriticalPath) -> Table {
     table
 }
 
-fn does(doing: Doing) -> &'static str {
+/// What a task does, in words.
+pub(crate) fn does(doing: Doing) -> &'static str {
     match doing {
         Doing::Executes => "executes",
         Doing::WaitsForCpu => "waits for CPU",
@@ -62,7 +63,7 @@ fn does(doing: Doing) -> &'static str {
 }
 
 /// The first function or task, and what ended the waiting, as far as there is room.
-fn place(segment: &Segment) -> String {
+pub(crate) fn place(segment: &Segment) -> String {
     let first = segment.whereabouts.first().cloned().unwrap_or_default();
     let first = match segment.doing {
         Doing::WaitsForCpu if !first.is_empty() => format!("taken by {first}"),

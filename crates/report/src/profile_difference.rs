@@ -3,6 +3,7 @@
 use profile::{Culprit, Difference};
 use render::format::grouped;
 use render::{Block, Cell, Document, Table, Tone, Verdict};
+use serde::Serialize;
 
 use crate::profile_document::{ProfileView, part};
 
@@ -18,7 +19,7 @@ pub fn profile_difference_document(
         let counts = view.profile.select(view.selection);
         view.profile.functions(&counts)
     });
-    let difference = Difference::between(&one, &other);
+    let difference = Difference::of(&[[one, other]]);
     let text = sentence(first.run_id, second.run_id, &difference);
     let mut document = Document {
         title: format!("From {} to {}", first.run_id, second.run_id),
@@ -34,6 +35,25 @@ pub fn profile_difference_document(
     document.with_data(difference)
 }
 
+/// A result with the functions that account for a difference in it, that of two things with these names;
+/// `result` is its data.
+pub fn with_functions<'a>(
+    mut document: Document<'a>,
+    result: impl Serialize + 'a,
+    names: [&str; 2],
+    difference: Difference,
+) -> Document<'a> {
+    document.blocks.extend(difference_blocks(names, &difference));
+    document.with_data(WithFunctions { result, functions: difference })
+}
+
+#[derive(Serialize)]
+struct WithFunctions<T> {
+    #[serde(flatten)]
+    result: T,
+    functions: Difference,
+}
+
 /// The same below another result, that of two runs with these names.
 pub fn difference_blocks(names: [&str; 2], difference: &Difference) -> Vec<Block> {
     let text = sentence(names[0], names[1], difference);
@@ -44,12 +64,33 @@ fn sentence(first: &str, second: &str, difference: &Difference) -> String {
     let more = difference.second as i64 - difference.first as i64;
     let direction = if more < 0 { "fewer" } else { "more" };
     let culprit = difference.culprit.as_ref().map(in_function).unwrap_or_default();
+    let mean = match difference.interval {
+        None => String::new(),
+        Some(interval) => {
+            let chance = match interval.0 <= 0.0 && interval.1 >= 0.0 {
+                true => ", which may be chance",
+                false => "",
+            };
+            let pairs = difference.pairs;
+            format!(", on average of {pairs} pairs of runs [{}]{chance}", between(interval))
+        }
+    };
     format!(
-        "{second} executes {} instructions {direction} than {first} ({} against {}){culprit}.",
+        "{second} executes {} instructions {direction} than {first} ({} against {}){mean}{culprit}.",
         grouped(more.unsigned_abs()),
         grouped(difference.second),
         grouped(difference.first),
     )
+}
+
+/// The ends of an interval of instructions.
+fn between((low, high): (f64, f64)) -> String {
+    [low, high].map(|end| signed(end.round() as i64)).join(", ")
+}
+
+fn signed(more: i64) -> String {
+    let sign = if more < 0 { "-" } else { "+" };
+    format!("{sign}{}", grouped(more.unsigned_abs()))
 }
 
 /// Where most of a difference is.
@@ -62,16 +103,16 @@ fn in_function(culprit: &Culprit) -> String {
 }
 
 fn difference_table(difference: &Difference, most: usize) -> Table {
-    let head = ["function", "first", "second", "difference", "share of the difference", ""];
+    let mut head = vec!["function", "first", "second", "difference", "share of the difference", ""];
+    if difference.interval.is_some() {
+        head.insert(4, "[95 %]");
+    }
     let caption = match difference.functions.len() > most {
         true => format!("{most} of {} functions that differ", difference.functions.len()),
         false => String::new(),
     };
     let mut table = Table::new(caption, head);
-    let signed = |more: i64| {
-        let sign = if more < 0 { "-" } else { "+" };
-        Cell::Figure(format!("{sign}{}", grouped(more.unsigned_abs())))
-    };
+    let figure = |more: i64| Cell::Figure(signed(more));
     let share = |share: Option<f64>| Cell::decimals(share.map(|share| 100.0 * share), 1);
     for function in difference.functions.iter().take(most) {
         let mark = match (function.first, function.second) {
@@ -79,14 +120,17 @@ fn difference_table(difference: &Difference, most: usize) -> Table {
             (_, None) => "gone",
             _ => "",
         };
-        table.row([
+        let mut row = vec![
             Cell::from(&function.name),
             function.first.map(Cell::grouped).into(),
             function.second.map(Cell::grouped).into(),
-            signed(function.more),
-            share(function.share),
-            mark.into(),
-        ]);
+            figure(function.more),
+        ];
+        if difference.interval.is_some() {
+            row.push(Cell::Figure(function.interval.map(between).unwrap_or_default()));
+        }
+        row.extend([share(function.share), mark.into()]);
+        table.row(row);
     }
     let rest = difference.functions.iter().skip(most);
     let (count, more) = rest.fold((0, 0), |(count, more), it| (count + 1, more + it.more));
@@ -95,7 +139,10 @@ fn difference_table(difference: &Difference, most: usize) -> Table {
         let part = (all != 0).then(|| more as f64 / all as f64);
         let name = format!("{count} others");
         let blank = Cell::blank;
-        table.row([name.into(), blank(), blank(), signed(more), share(part), "".into()]);
+        let mut row = vec![name.into(), blank(), blank(), figure(more)];
+        row.extend(difference.interval.map(|_| blank()));
+        row.extend([share(part), "".into()]);
+        table.row(row);
     }
     table
 }

@@ -3,12 +3,14 @@
 use model::units::format_duration;
 use profile::{
     AreaCounts, Counts, CriticalPath, Death, FunctionCounts, Profile, Response, Selection,
+    TaskCounts,
 };
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
 use serde::Serialize;
 
-use crate::charts::flame_chart;
+use crate::charts::{flame_chart, timeline_chart};
 use crate::critical_path_table::critical_path_table;
+use crate::task_table::task_table;
 
 /// The slowest responses that are listed.
 const LISTED_RESPONSES: usize = 5;
@@ -36,6 +38,7 @@ struct ProfileData {
     part: String,
     instructions: u64,
     areas: Vec<AreaCounts>,
+    tasks: Vec<TaskCounts>,
     functions: Vec<FunctionCounts>,
     responses: Vec<ResponseData>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,13 +73,18 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
     }
     .with_facts([("part", part.clone()), ("counts", view.proof.to_owned())]);
     document.push(area_table(profile, &counts, all.as_ref()));
+    document.push(task_table(profile, selection));
     document.push(function_table(view, &counts, &functions, all.as_ref()));
     if matches!(selection, Selection::Run) && !profile.responses.all.is_empty() {
         document.push(response_table(profile));
     }
     let critical_path =
         critical(profile, selection).and_then(|response| profile.critical_path(&response));
-    critical_path.iter().for_each(|path| document.push(critical_path_table(path)));
+    if let Some(path) = &critical_path {
+        document.push(critical_path_table(path));
+        let chart = Block::Chart(Box::new(timeline_chart(path)));
+        document.sections.push(Section::new("timeline", "Critical path", vec![chart]));
+    }
     let death = profile.death();
     let stack = death.iter().map(last_stack);
     let sections = stack.map(|stack| Section::new("death", "Where the kernel died", stack));
@@ -94,6 +102,7 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
         part,
         instructions: counts.total,
         areas: profile.by_area(&counts),
+        tasks: profile.by_task(selection),
         functions,
         responses: responses.collect(),
         critical_path,
@@ -134,7 +143,11 @@ fn sentence(view: &ProfileView<'_>, counts: &Counts, functions: &[FunctionCounts
         format!(", most of them ({percent:.1} %) in {}", function.name)
     });
     let part = part(view.profile, view.selection);
-    format!("{}: {} instructions{first}", part, render::format::grouped(counts.total))
+    let limit = match view.profile.has_more_users() {
+        true => "; functions of programs with too many call stacks are counted for their callers",
+        false => "",
+    };
+    format!("{}: {} instructions{first}{limit}", part, render::format::grouped(counts.total))
 }
 
 /// The last call stack of a kernel that died.

@@ -27,7 +27,7 @@ use model::Architecture;
 
 pub use archive::Contents;
 pub use error::RootError;
-pub use program::{Program, program};
+pub use program::{Program, RootFiles, program};
 
 use debian::Debian;
 use layer::Building;

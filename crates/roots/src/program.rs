@@ -35,7 +35,7 @@ pub struct Program {
 /// Looks for a program in the archive of a root; `None` if there is none of this name. Fails when the
 /// archive cannot be read, the program is not an ELF file, or one of its libraries is missing.
 pub fn program(archive: &Path, name: &str) -> Result<Option<Program>, RootError> {
-    let files = Files::read(archive).map_err(RootError::cache(archive))?;
+    let files = RootFiles::read(archive).map_err(RootError::cache(archive))?;
     let Some(bytes) = files.find(PROGRAM_FOLDERS, name).map_err(RootError::cache(archive))? else {
         return Ok(None);
     };
@@ -96,13 +96,14 @@ enum Place {
 }
 
 /// What is where in the archive of a root.
-struct Files {
+pub struct RootFiles {
     archive: File,
     places: BTreeMap<String, Place>,
 }
 
-impl Files {
-    fn read(path: &Path) -> io::Result<Self> {
+impl RootFiles {
+    /// Reads what is where. Fails as reading the archive does.
+    pub fn read(path: &Path) -> io::Result<Self> {
         let archive = File::open(path)?;
         let mut places = BTreeMap::new();
         for entry in Archive::new(&archive).entries_with_seek()? {
@@ -149,8 +150,9 @@ impl Files {
         self.find(LIBRARY_FOLDERS.into_iter().chain(more), name)
     }
 
-    /// The content of a file, through symbolic links.
-    fn get(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
+    /// The content of a file, through symbolic links; `None` if there is none at this path, whose parts
+    /// are separated by `/`. Fails as reading the archive does.
+    pub fn get(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
         let Some((offset, size_bytes)) = self.resolve(path) else { return Ok(None) };
         let mut bytes = vec![0; usize::try_from(size_bytes).map_err(io::Error::other)?];
         self.archive.read_exact_at(&mut bytes, offset)?;
@@ -215,7 +217,7 @@ mod tests {
             ("loop", "->loop"),
         ];
         fs::write(&path, tar_of(&entries)).unwrap();
-        let files = Files::read(&path).unwrap();
+        let files = RootFiles::read(&path).unwrap();
         let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| String::from_utf8(bytes).unwrap());
         let get = |path: &str| text(files.get(path).unwrap());
         for path in ["usr/bin/other", "usr/sbin/tool", "sbin/tool", "usr/lib/../bin/other"] {

@@ -8,6 +8,7 @@ mod error;
 pub mod import;
 pub mod manifest;
 pub mod observations;
+pub mod paired_runs;
 pub mod reference;
 pub mod resp1;
 pub mod results;

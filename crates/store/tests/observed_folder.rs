@@ -3,12 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use analysis::comparison::{PairedBy, Request, compare};
-use model::{MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun};
+use model::{
+    MANIFEST_SCHEMA, MachineSpec, Manifest, ManifestFactor, ManifestRun, SubjectSpec, VmSpec,
+};
 use render::plain_text;
 use report::comparison_document;
+use store::paired_runs::{ArmRuns, paired_runs};
 use store::{manifest, observations};
 
 /// Writes a run of a deterministic machine with three delays.
@@ -68,6 +71,80 @@ fn an_ensemble_is_compared_seed_by_seed() {
     assert_eq!(cell.seeds.as_ref().unwrap().worse, 6);
     assert!(found.differences[0].compared, "the kernel is what is compared");
     insta::assert_snapshot!("ensemble", plain_text(&comparison_document(&found)));
+}
+
+/// The same as a run in a deterministic machine.
+fn write_in_machine(folder: &Path, name: &str, seed: u64) {
+    write(folder, name, seed, 1);
+    let path = folder.join(format!("{name}.run.jsonl"));
+    let machine = VmSpec {
+        machine: MachineSpec::default(),
+        kernel: "deb:linux".to_owned(),
+        program: None,
+        overlay: None,
+        root: None,
+        sandbox: None,
+    };
+    let machine = serde_json::to_string(&SubjectSpec::Vm(Box::new(machine))).unwrap();
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace(r#"{"kind":"host","memory_bytes":1024}"#, &machine)).unwrap();
+}
+
+#[test]
+fn runs_of_two_arms_are_pairs_by_seed() {
+    let folder = tempfile::tempdir().unwrap();
+    let levels = |kernel: &str, load: &str| {
+        [("kernel", kernel), ("load", load)]
+            .map(|(name, level)| (name.to_owned(), level.to_owned()))
+    };
+    let mut runs = Vec::new();
+    for (kernel, load, seed) in [
+        ("old", "noload", 1),
+        ("new", "noload", 1),
+        ("old", "cpuload", 1),
+        ("new", "cpuload", 1),
+        ("old", "noload", 2),
+        ("new", "noload", 2),
+        ("old", "noload", 3),
+    ] {
+        let run_id = format!("{kernel}-{load}-{seed}");
+        write_in_machine(folder.path(), &run_id, seed);
+        runs.push(ManifestRun { run_id, levels: levels(kernel, load).into(), block: 0, seed });
+    }
+    // Planned, and not there.
+    let levels = levels("new", "noload").into();
+    runs.push(ManifestRun { run_id: "new-noload-3".to_owned(), levels, block: 0, seed: 3 });
+    let plan = Manifest {
+        schema: MANIFEST_SCHEMA,
+        thrashlab: "0.1.0".to_owned(),
+        name: "x".to_owned(),
+        factors: Vec::new(),
+        responses: Vec::new(),
+        aliases: Vec::new(),
+        runs,
+        sweep: None,
+        ab: None,
+        plan: String::new(),
+    };
+    manifest::write(&plan, folder.path()).unwrap();
+    let noload = BTreeMap::from([("load".to_owned(), "noload".to_owned())]);
+    let all = BTreeMap::new();
+    let arm =
+        |level| ArmRuns { what: folder.path(), level: Some(("kernel", level)), levels: &noload };
+    let names = |pairs: Vec<[PathBuf; 2]>| -> Vec<String> {
+        let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+        pairs.iter().map(|pair| pair.each_ref().map(name).join(" ")).collect()
+    };
+    let found = names(paired_runs(&arm("old"), &arm("new")).unwrap());
+    let pair = |seed| format!("old-noload-{seed}.run.jsonl new-noload-{seed}.run.jsonl");
+    assert_eq!(found, [pair(1), pair(2)]);
+    // Files without a manifest; a run of this host cannot be repeated.
+    let file = |name: &str| folder.path().join(format!("{name}.run.jsonl"));
+    let [old, new] = [file("old-noload-1"), file("new-noload-1")];
+    let of_file = |what| ArmRuns { what, level: None, levels: &all };
+    assert_eq!(names(paired_runs(&of_file(&old), &of_file(&new)).unwrap()), [pair(1)]);
+    write(folder.path(), "host", 1, 1);
+    assert_eq!(paired_runs(&of_file(&old), &of_file(&file("host"))).unwrap().len(), 0);
 }
 
 #[test]

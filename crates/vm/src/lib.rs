@@ -26,6 +26,7 @@ mod observed;
 mod overlay;
 mod packed;
 mod platform;
+mod program_files;
 mod qemu;
 mod qmp;
 mod shell;
@@ -67,6 +68,7 @@ use guest_process::{BootLimit, GuestProcess, Message};
 use guest_root::GuestRoot;
 use kept_code::KeptCode;
 use named::RunRenamer;
+use program_files::ProgramFiles;
 use qemu::{Restore, Start, machine_arguments};
 use qmp::Event;
 
@@ -153,6 +155,7 @@ pub struct Vm {
     machine: PackedMachine,
     folder: PathBuf,
     options: VmOptions,
+    programs: ProgramFiles,
 }
 
 impl Vm {
@@ -190,12 +193,22 @@ impl Vm {
             setup: parts.setup,
             key,
         };
-        Ok(Self { qemu: parts.qemu, machine, folder, options: options.clone() })
+        let programs = ProgramFiles {
+            overlay: spec.overlay.as_ref().map(PathBuf::from),
+            archive: root.map(|root| root.archive),
+        };
+        Ok(Self { qemu: parts.qemu, machine, folder, options: options.clone(), programs })
     }
 
     /// The hash of everything that the booted machine depends on.
     pub fn key(&self) -> &str {
         &self.machine.key
+    }
+
+    /// A function that reads a file of the guest's programs by its path; `None` for one that is not in
+    /// what the guest was made of.
+    pub fn program_files(&self) -> impl Fn(&str) -> Option<Vec<u8>> + use<> {
+        self.programs.reader()
     }
 
     /// Memory that a guest takes of its host, in bytes.

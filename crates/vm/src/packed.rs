@@ -8,6 +8,7 @@ use model::{Environment, Unavailable};
 use serde::{Deserialize, Serialize};
 
 use crate::platform::Platform;
+use crate::program_files::ProgramFiles;
 use crate::qemu::{FILES, Qemu};
 use crate::{Result, Vm, VmError, VmOptions, machine_key};
 
@@ -53,7 +54,8 @@ impl Vm {
             format!("the machine's {missing} is not in {}", folder.display())
         } else {
             let (machine, folder, options) = (packed.clone(), folder.to_owned(), options.clone());
-            return Ok(Self { qemu, machine, folder, options });
+            let programs = ProgramFiles::default();
+            return Ok(Self { qemu, machine, folder, options, programs });
         };
         Err(VmError::Unavailable(why))
     }

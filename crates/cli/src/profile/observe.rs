@@ -11,15 +11,15 @@ use crate::repeated::{Repeatable, difference};
 use crate::{Failure, Result, guests};
 
 /// A profile, and why its counts are those of the run.
-pub(super) struct Observed {
+pub(crate) struct Observed {
     pub(super) run_id: String,
     pub(super) proof: String,
-    pub(super) profile: Profile,
-    pub(super) selection: Selection,
+    pub(crate) profile: Profile,
+    pub(crate) selection: Selection,
 }
 
 /// Makes the run of a file again, twice if the file is of another program, engine or host.
-pub(super) fn observe(
+pub(crate) fn observe(
     path: &Path,
     cuts_ns: &[u64],
     select: &dyn Fn(&Responses) -> Result<Selection>,
@@ -41,7 +41,8 @@ pub(super) fn observe(
             "no profile of {run_id}: the observed run is another one; {why}"
         )));
     }
-    let profile = Profile::new(recording, symbols, responses, file.header.started_unix_ns)
+    let (started_unix_ns, files) = (file.header.started_unix_ns, vm.program_files());
+    let profile = Profile::new(recording, symbols, responses, started_unix_ns, &files)
         .context("read the profile")?;
     let misplaced = profile.misplaced_completions();
     if !misplaced.is_empty() {

@@ -1,6 +1,8 @@
 //! Exact profiles: the same run, and the counts that the kernel has too.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use model::{Line, Run};
 use serde_json::Value;
@@ -83,6 +85,12 @@ fn parts_of_a_profile_sum_to_the_whole() {
     let all = whole["instructions"].as_u64().unwrap();
     assert_eq!(sum(&whole, "areas", "instructions"), all);
     assert_eq!(sum(&whole, "functions", "own"), all);
+    assert_eq!(sum(&whole, "tasks", "instructions"), all);
+    // One of the load, the kernel's own, and the idle one.
+    for name in ["thrashlab", "kswapd0", "swapper/0"] {
+        let tasks = whole["tasks"].as_array().unwrap();
+        assert!(tasks.iter().any(|task| task["name"] == name), "{name}: {tasks:?}");
+    }
     assert!(whole["proof"].as_str().unwrap().contains("is the given file"), "{}", whole["proof"]);
     // An instruction takes 8 ns.
     let end_ns = run.lines.iter().filter_map(Line::at_ns).max().unwrap();
@@ -112,7 +120,7 @@ fn parts_of_a_profile_sum_to_the_whole() {
     assert!((executed_us * 1e3 / end_ns as f64 - 1.0).abs() < 1e-6, "{executed_us} µs");
     let counts = text.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap());
     assert_eq!(counts.sum::<u64>(), all);
-    assert!(text.contains("[user];asm_exc_page_fault;exc_page_fault;"), "{text}");
+    assert!(text.contains("[user];[thrashlab];asm_exc_page_fault;exc_page_fault;"), "{text}");
 }
 
 #[test]
@@ -128,6 +136,82 @@ fn the_difference_of_two_runs_is_named() {
     let functions = different["functions"].as_array().unwrap();
     let shares: f64 = functions.iter().map(|it| it["share"].as_f64().unwrap()).sum();
     assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+}
+
+/// A program that calls `work` ten times, and a second time for each of so many rounds.
+const PROGRAM: &str = "
+#include <unistd.h>
+static volatile int sink;
+__attribute__((noinline)) void work(int rounds) {
+    for (int round = 0; round < rounds; round++) sink += round;
+}
+__attribute__((noinline)) int fibonacci(int n) {
+    return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
+int main(void) {
+    for (int call = 0; call < 10; call++) {
+        work(ROUNDS);
+        sink += fibonacci(10);
+        if (write(1, \".\", 1) != 1) return 1;
+    }
+    return 0;
+}
+";
+
+/// Makes the static program `bin/NAME` of a folder.
+fn compile(folder: &Path, name: &str, rounds: u32) {
+    let source = folder.join("program.c");
+    fs::write(&source, PROGRAM).unwrap();
+    fs::create_dir_all(folder.join("overlay/bin")).unwrap();
+    // Rust links with it, so it is here.
+    let status = Command::new("cc")
+        .args(["-O1", "-static", &format!("-DROUNDS={rounds}"), "-o"])
+        .args([&folder.join("overlay/bin").join(name), &source])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn functions_of_programs_are_counted_by_name() {
+    let name = "functions_of_programs_are_counted_by_name";
+    let Some(lab) = Lab::with_engine(name) else { return };
+    compile(lab.fixture.path(), "program", 1000);
+    let arguments = "--load noload --runs 3 -- /bin/program";
+    lab.finish("overlay=overlay", arguments).expect(0, &[]);
+    let (file, bytes) = lab.files().remove(0);
+    let run = Run::parse(&bytes).unwrap();
+    let runs = run.lines.iter().filter(|line| matches!(line, Line::Work(_))).count() as u64;
+    let profile = json(&lab, &[&format!("output/{file}.run.jsonl")]);
+    assert!(runs >= 3, "{runs}");
+    assert_eq!(of(&profile, "work [program]", "entries"), 10 * runs);
+    // 177 calls for each: 2 F(11) - 1.
+    assert_eq!(of(&profile, "fibonacci [program]", "entries"), 177 * 10 * runs);
+    // A round takes four to six instructions.
+    let own = of(&profile, "work [program]", "own");
+    assert!((4..7).contains(&(own / (10_000 * runs))), "{own} in {runs} runs");
+    let main = of(&profile, "main [program]", "with_callees");
+    assert!(main > own + of(&profile, "fibonacci [program]", "own"), "{main}");
+}
+
+#[test]
+fn a_comparison_of_two_programs_names_the_function_that_changed() {
+    let name = "a_comparison_of_two_programs_names_the_function_that_changed";
+    let Some(lab) = Lab::with_engine(name) else { return };
+    compile(lab.fixture.path(), "old", 20_000);
+    compile(lab.fixture.path(), "new", 21_000);
+    let subject = format!("vm:{},overlay=overlay", lab.machine());
+    let arguments = ["ab", "command", "/bin/old", "/bin/new", "--subject", &subject, "--json"];
+    let printed = lab.command(&[&arguments[..], &["--output", "ab"]].concat());
+    printed.expect(0, &[]);
+    let result: Value = serde_json::from_str(&printed.stdout).unwrap();
+    let culprit = &result["functions"]["culprit"];
+    assert_eq!(culprit["name"], "work [old/new]", "{}", result["functions"]);
+    assert!((culprit["share"].as_f64().unwrap() - 1.0).abs() < 0.05, "{culprit}");
+    let low = result["functions"]["interval"][0].as_f64().unwrap();
+    assert!(low > 0.0, "{}", result["functions"]["interval"]);
+    let arguments = ["compare", "ab", "--factor", "command"];
+    let printed = lab.command(&[&arguments[..], &["--by-function"]].concat());
+    printed.expect(0, &["of it in work [old/new] and what it calls"]);
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod scale;
 mod split;
 mod strips;
 mod template;
+mod timeline;
 mod touch_cost;
 mod touches;
 mod verdicts;
@@ -31,6 +32,7 @@ pub(crate) use findings::found;
 pub(crate) use flame::flame_chart;
 pub(crate) use matrix::verdict as tile_verdict;
 pub(crate) use strips::panel;
+pub(crate) use timeline::timeline_chart;
 
 use crate::page::{JobRuns, Material, Measurement};
 use render::{Chart, Table};
