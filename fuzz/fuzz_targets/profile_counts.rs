@@ -1,5 +1,5 @@
 //! Any bytes are a file of the profile's plugin or none; a recording that was read sums to what the
-//! emulator counted, which its reader checks.
+//! emulator counted, which its reader checks. They are the content of programs, too.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let symbols = Symbols::parse(SYMBOLS).unwrap();
     // One time, that of a run without responses.
-    if let Ok(profile) = Profile::new(recording, symbols, Responses::default(), 0, &|_| None) {
+    if let Ok(profile) = Profile::new(recording, symbols, Responses::default(), 0, &|_| Some(bytes.to_vec())) {
         let counts = profile.select(&profile::Selection::Run);
         let own: u64 = profile.functions(&counts).iter().map(|function| function.own).sum();
         assert_eq!(own, counts.total);

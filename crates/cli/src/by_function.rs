@@ -24,14 +24,15 @@ pub(crate) fn difference_of(
     waiter: &Waiter,
     progress: &Progress,
 ) -> Result<Difference> {
-    let functions = |file: &PathBuf| -> Result<Vec<FunctionCounts>> {
+    let mut is_per_command = false;
+    let mut functions = |file: &PathBuf| -> Result<Vec<FunctionCounts>> {
         let observed = observe(file, &[], &|_| Ok(Selection::Run), waiter, progress)?;
-        let counts = observed.profile.select(&observed.selection);
-        Ok(observed.profile.functions(&counts))
+        is_per_command = observed.profile.is_mean(&observed.selection);
+        Ok(observed.profile.comparable_functions(&observed.selection))
     };
-    let both = |[first, second]: &[PathBuf; 2]| Ok([functions(first)?, functions(second)?]);
-    let pairs: Vec<FunctionPair> = pairs.iter().map(both).collect::<Result<_>>()?;
-    Ok(Difference::of(&pairs))
+    let mut both = |[first, second]: &[PathBuf; 2]| Ok([functions(first)?, functions(second)?]);
+    let pairs: Vec<FunctionPair> = pairs.iter().map(&mut both).collect::<Result<_>>()?;
+    Ok(Difference { is_per_command, ..Difference::of(&pairs) })
 }
 
 /// The same below an answer that stands without it: what prevents it is said, and the command succeeds.

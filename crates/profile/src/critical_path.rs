@@ -85,7 +85,7 @@ struct Part {
 impl Profile {
     /// The critical path of a response; `None` where the guest's tasks are not known.
     pub fn critical_path(&self, response: &Response) -> Option<CriticalPath> {
-        let task = self.timed_task()?;
+        let task = self.timed_task(response.worker)?;
         let [from_ns, to_ns] =
             [response.intended_ns, response.end_ns].map(|time_ns| self.virtual_ns(time_ns));
         let mut parts = Vec::new();
@@ -104,10 +104,11 @@ impl Profile {
         Some(CriticalPath { response: *response, segments: segments.collect() })
     }
 
-    /// The task that is timed: the one that executes at most completions.
-    fn timed_task(&self) -> Option<u64> {
+    /// The task that is timed, of a worker: the one that executes at most of its completions.
+    fn timed_task(&self, worker: u32) -> Option<u64> {
         let mut found: HashMap<u64, u32> = HashMap::new();
-        for response in self.responses.all.iter().filter(|response| response.is_complete) {
+        let complete = self.responses.complete();
+        for response in complete.iter().filter(|response| response.worker == worker) {
             let mark = self.mark(response.end_ns)?;
             let task = self.tasks().on_cpu(mark.cpu, self.virtual_ns(response.end_ns));
             *found.entry(task?).or_default() += 1;
@@ -221,7 +222,8 @@ pub(crate) mod tests {
             ..Recording::default()
         };
         let symbols = Symbols::parse(SYMBOLS.as_bytes()).unwrap();
-        let response = Response { index: 1, intended_ns: 50, end_ns: 380, is_complete: true };
+        let response =
+            Response { index: 1, worker: 0, intended_ns: 50, end_ns: 380, is_complete: true };
         let responses = Responses { all: vec![response], end_ns: 500, ..Responses::default() };
         Profile::new(recording, symbols, responses, 0, &|_| None).unwrap()
     }

@@ -37,6 +37,8 @@ pub struct FunctionDifference {
 pub struct Difference {
     /// How many pairs there are.
     pub pairs: usize,
+    /// Whether the counts are those of one command, the mean of all in a run.
+    pub is_per_command: bool,
     /// Instructions of the first one.
     pub first: u64,
     /// Of the second one.
@@ -113,7 +115,7 @@ impl Difference {
             ..it
         });
         let (first, second, pairs) = (mean(first), mean(second), pairs.len());
-        Self { pairs, first, second, interval, functions, culprit }
+        Self { pairs, is_per_command: false, first, second, interval, functions, culprit }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::profile::{Counts, Profile};
+use crate::profile::{Counts, Profile, Selection};
 
 /// The counts of a function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -46,6 +46,29 @@ impl Profile {
         let mut found: Vec<FunctionCounts> = found.into_values().collect();
         found.sort_by(|one, other| other.own.cmp(&one.own).then_with(|| one.name.cmp(&other.name)));
         found
+    }
+
+    /// The functions of a part of the run, as they are compared with another run's. Of a whole run that
+    /// repeats commands it is the mean of those that completed, as another run may have others.
+    pub fn comparable_functions(&self, selection: &Selection) -> Vec<FunctionCounts> {
+        let complete = self.responses.complete();
+        if !self.is_mean(selection) {
+            return self.functions(&self.select(selection));
+        }
+        let count = complete.len() as u64;
+        let mut functions = self.functions(&self.select(&Selection::Responses(complete)));
+        for function in &mut functions {
+            for sum in [&mut function.own, &mut function.with_callees, &mut function.entries] {
+                *sum = (*sum + count / 2) / count;
+            }
+        }
+        functions
+    }
+
+    /// Whether [`Self::comparable_functions`] are a mean of commands.
+    pub fn is_mean(&self, selection: &Selection) -> bool {
+        let has_commands = self.responses.are_commands && !self.responses.complete().is_empty();
+        has_commands && matches!(selection, Selection::Run)
     }
 
     /// Instructions of each call stack and all that continue it.

@@ -327,7 +327,8 @@ pub(crate) mod tests {
     pub(crate) fn profile() -> Profile {
         let recording = Recording::parse(&written()).unwrap();
         let symbols = Symbols::parse(SYMBOLS.as_bytes()).unwrap();
-        let response = Response { index: 4, intended_ns: 0, end_ns: 80, is_complete: true };
+        let response =
+            Response { index: 4, worker: 0, intended_ns: 0, end_ns: 80, is_complete: true };
         let responses = Responses { all: vec![response], end_ns: 200, ..Responses::default() };
         Profile::new(recording, symbols, responses, 0, &|_| None).unwrap()
     }
@@ -365,7 +366,13 @@ pub(crate) mod tests {
     fn with_several_cpus_most_completions_decide() {
         let mut profile = profile();
         profile.recording.events.clear();
-        let at = |index, end_ns| Response { index, intended_ns: 0, end_ns, is_complete: true };
+        let at = |index, end_ns| Response {
+            index,
+            worker: 0,
+            intended_ns: 0,
+            end_ns,
+            is_complete: true,
+        };
         // At 200 ns a system call executes.
         profile.responses.all = vec![at(1, 80), at(2, 80), at(3, 200)];
         assert_eq!(profile.misplaced_completions(), [3]);

@@ -3,17 +3,24 @@
 use model::{Line, Run};
 use serde::Serialize;
 
-/// A response: from its intended start to its completion, in ns of the run.
+/// A response, or a command of a job: from its intended start to its completion, in ns of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Response {
     /// Its number in the run.
     pub index: u32,
+    /// The worker of a job whose command it is.
+    #[serde(skip_serializing_if = "is_first")]
+    pub worker: u32,
     /// Its intended start.
     pub intended_ns: u64,
     /// Its completion, or the time at which it was given up.
     pub end_ns: u64,
     /// Whether it completed.
     pub is_complete: bool,
+}
+
+fn is_first(worker: &u32) -> bool {
+    *worker == 0
 }
 
 impl Response {
@@ -28,6 +35,8 @@ impl Response {
 pub struct Responses {
     /// Each of them.
     pub all: Vec<Response>,
+    /// Whether they are commands of a job, such as the repetitions of a program.
+    pub are_commands: bool,
     /// The last timestamp of the run, in ns.
     pub end_ns: u64,
     /// Other times at which the counts are cut, in ns of the run.
@@ -39,22 +48,33 @@ pub struct Responses {
 impl Responses {
     /// Those of a run file, and other times at which the counts are cut, up to the end of the run.
     pub fn of(run: &Run, cuts_ns: &[u64]) -> Self {
-        let response = |line: &Line| match line {
+        let sample = |line: &Line| match line {
             Line::Sample(sample) => Some(Response {
                 index: sample.index,
+                worker: 0,
                 intended_ns: sample.intended_ns,
                 end_ns: sample.intended_ns + sample.delay_ns(),
                 is_complete: sample.completed_ns.is_some(),
             }),
             _ => None,
         };
+        let mut all: Vec<Response> = run.lines.iter().filter_map(sample).collect();
+        let are_commands = all.is_empty();
+        if are_commands {
+            all = commands(run);
+        }
         let end_ns = run.lines.iter().filter_map(Line::at_ns).max().unwrap_or(0);
         let cuts_ns = cuts_ns.iter().map(|cut_ns| *cut_ns.min(&end_ns)).collect();
         let death = run.lines.iter().find_map(|line| match line {
             Line::Death(death) => Some(death.cause.clone()),
             _ => None,
         });
-        Self { all: run.lines.iter().filter_map(response).collect(), end_ns, cuts_ns, death }
+        Self { all, are_commands, end_ns, cuts_ns, death }
+    }
+
+    /// Those that completed.
+    pub fn complete(&self) -> Vec<Response> {
+        self.all.iter().filter(|response| response.is_complete).copied().collect()
     }
 
     /// The response with a number. The error says which ones there are.
@@ -90,19 +110,65 @@ impl Responses {
     }
 }
 
+/// The commands of a job, by their starts.
+fn commands(run: &Run) -> Vec<Response> {
+    let command = |line: &Line| match line {
+        Line::Work(work) => Some(Response {
+            index: 0,
+            worker: work.worker,
+            intended_ns: work.started_ns,
+            end_ns: work.completed_ns.or(work.censored_at_ns)?,
+            is_complete: work.completed_ns.is_some(),
+        }),
+        _ => None,
+    };
+    let mut commands: Vec<Response> = run.lines.iter().filter_map(command).collect();
+    commands.sort_by_key(|command| (command.intended_ns, command.worker));
+    for (index, command) in (0..).zip(&mut commands) {
+        command.index = index;
+    }
+    commands
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_slow_ones_are_above_the_median() {
-        let response =
-            |index, intended_ns, end_ns| Response { index, intended_ns, end_ns, is_complete: true };
+        let response = |index, intended_ns, end_ns| Response {
+            index,
+            worker: 0,
+            intended_ns,
+            end_ns,
+            is_complete: true,
+        };
         let all = vec![response(0, 10, 12), response(1, 20, 29), response(2, 29, 32)];
-        let responses = Responses { all, end_ns: 40, cuts_ns: vec![20], death: None };
+        let responses = Responses { all, end_ns: 40, cuts_ns: vec![20], ..Responses::default() };
         assert_eq!(responses.median_ns(), Some(3));
         assert_eq!(responses.slow(), [response(1, 20, 29)]);
         assert_eq!(responses.times_ns(), [0, 10, 12, 20, 29, 32, 40]);
         assert_eq!(Responses::default().median_ns(), None);
+    }
+
+    #[test]
+    fn commands_of_a_job_are_numbered_by_their_starts() {
+        let line = |worker, started_ns, end: &str| {
+            let text = format!(
+                r#"{{"kind":"work","at_ns":99,"worker":{worker},"pass":0,"item":"x","started_ns":{started_ns},{end},"usage":{{}}}}"#
+            );
+            Line::parse(&text).unwrap()
+        };
+        let lines = vec![
+            line(1, 20, r#""completed_ns":30"#),
+            line(0, 10, r#""completed_ns":40"#),
+            line(0, 40, r#""censored_at_ns":50"#),
+        ];
+        let responses = Responses::of(&Run { lines, ..Run::default() }, &[]);
+        assert!(responses.are_commands);
+        let found: Vec<_> =
+            responses.all.iter().map(|it| (it.index, it.worker, it.end_ns)).collect();
+        assert_eq!(found, [(0, 0, 40), (1, 1, 30), (2, 0, 50)]);
+        assert_eq!(responses.complete().len(), 2);
     }
 }

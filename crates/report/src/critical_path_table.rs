@@ -101,7 +101,8 @@ mod tests {
             segment(6 * ms, 7 * ms, "kswapd0 (30)", Doing::WaitsForCpu, "swapper/0"),
             segment(7 * ms, 10 * ms, "kswapd0 (30)", Doing::Waits, "rq_qos_wait"),
         ];
-        let response = Response { index: 3, intended_ns: 0, end_ns: 10 * ms, is_complete: true };
+        let response =
+            Response { index: 3, worker: 0, intended_ns: 0, end_ns: 10 * ms, is_complete: true };
         let mut document = Document::default();
         document.push(critical_path_table(&CriticalPath { response, segments }));
         let text = plain_text(&document);

@@ -15,11 +15,9 @@ pub fn profile_difference_document(
     first: &ProfileView<'_>,
     second: &ProfileView<'_>,
 ) -> Document<'static> {
-    let [one, other] = [first, second].map(|view| {
-        let counts = view.profile.select(view.selection);
-        view.profile.functions(&counts)
-    });
-    let difference = Difference::of(&[[one, other]]);
+    let functions = [first, second].map(|view| view.profile.comparable_functions(view.selection));
+    let is_per_command = first.profile.is_mean(first.selection);
+    let difference = Difference { is_per_command, ..Difference::of(&[functions]) };
     let text = sentence(first.run_id, second.run_id, &difference);
     let mut document = Document {
         title: format!("From {} to {}", first.run_id, second.run_id),
@@ -64,6 +62,7 @@ fn sentence(first: &str, second: &str, difference: &Difference) -> String {
     let more = difference.second as i64 - difference.first as i64;
     let direction = if more < 0 { "fewer" } else { "more" };
     let culprit = difference.culprit.as_ref().map(in_function).unwrap_or_default();
+    let each = if difference.is_per_command { " for each command" } else { "" };
     let mean = match difference.interval {
         None => String::new(),
         Some(interval) => {
@@ -76,7 +75,7 @@ fn sentence(first: &str, second: &str, difference: &Difference) -> String {
         }
     };
     format!(
-        "{second} executes {} instructions {direction} than {first} ({} against {}){mean}{culprit}.",
+        "{second} executes {} instructions {direction}{each} than {first} ({} against {}){mean}{culprit}.",
         grouped(more.unsigned_abs()),
         grouped(difference.second),
         grouped(difference.first),

@@ -130,10 +130,13 @@ pub(crate) fn part(profile: &Profile, selection: &Selection) -> String {
         Selection::Between(from_ns, to_ns) => {
             format!("{} to {}", format_duration(*from_ns), format_duration(*to_ns))
         }
-        Selection::Responses(responses) => match &responses[..] {
-            [one] => format!("response {}, {}", one.index, format_duration(one.delay_ns())),
-            all => format!("{} of {} responses", all.len(), profile.responses.all.len()),
-        },
+        Selection::Responses(responses) => {
+            let noun = if profile.responses.are_commands { "command" } else { "response" };
+            match &responses[..] {
+                [one] => format!("{noun} {}, {}", one.index, format_duration(one.delay_ns())),
+                all => format!("{} of {} {noun}s", all.len(), profile.responses.all.len()),
+            }
+        }
     }
 }
 
@@ -221,7 +224,11 @@ fn response_table(profile: &Profile) -> Table {
     let mut slowest = profile.responses.all.clone();
     slowest.sort_by_key(|response| (std::cmp::Reverse(response.delay_ns()), response.index));
     slowest.truncate(LISTED_RESPONSES);
-    let head = ["slowest responses", "delay", "instructions meanwhile", "most in"];
+    let slowest_ones = match profile.responses.are_commands {
+        true => "slowest commands",
+        false => "slowest responses",
+    };
+    let head = [slowest_ones, "delay", "instructions meanwhile", "most in"];
     let mut table = Table::new("", head);
     for response in slowest {
         let counts = profile.select(&Selection::Responses(vec![response]));

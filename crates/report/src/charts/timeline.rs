@@ -68,7 +68,8 @@ mod tests {
             whereabouts: Vec::new(),
             ended_by: None,
         };
-        let response = Response { index: 3, intended_ns: 5_000, end_ns: 25_000, is_complete: true };
+        let response =
+            Response { index: 3, worker: 0, intended_ns: 5_000, end_ns: 25_000, is_complete: true };
         let segments = vec![
             segment(5_000, 6_000, "b (2)"),
             segment(6_000, 6_010, "c (3)"),
