@@ -4,5 +4,5 @@
 mod embed;
 
 fn main() {
-    embed::build("profile-plugin");
+    embed::build("profile-plugin", &["../mmu/src/tlb", "../trace/src/reference.rs"]);
 }

@@ -12,10 +12,12 @@ use std::process::Command;
 /// The folder of what plugins share, this file too.
 const SHARED: &str = "../trace-plugin";
 
-/// Builds the plugin of this crate, as a file with the crate's name.
-pub(crate) fn build(name: &str) {
+/// Builds the plugin of this crate, as a file with the crate's name. It includes `others` by their
+/// paths.
+pub(crate) fn build(name: &str, others: &[&str]) {
     let plugin = PathBuf::from("..").join(name).join("src");
-    for folder in [SHARED.as_ref(), plugin.as_path()] {
+    let others = others.iter().map(AsRef::as_ref);
+    for folder in others.chain([SHARED.as_ref(), plugin.as_path()]) {
         println!("cargo::rerun-if-changed={}", folder.display());
     }
     let name = name.replace('-', "_");

@@ -4,5 +4,5 @@
 mod embed;
 
 fn main() {
-    embed::build("trace-plugin");
+    embed::build("trace-plugin", &[]);
 }

@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let symbols = Symbols::parse(SYMBOLS).unwrap();
     // One time, that of a run without responses.
-    if let Ok(profile) = Profile::new(recording, symbols, Responses::default(), 0, &|_| Some(bytes.to_vec())) {
+    if let Ok(profile) = Profile::new(recording, None, symbols, Responses::default(), 0, &|_| Some(bytes.to_vec())) {
         let counts = profile.select(&profile::Selection::Run);
         let own: u64 = profile.functions(&counts).iter().map(|function| function.own).sum();
         assert_eq!(own, counts.total);

@@ -26,7 +26,7 @@ pub(crate) fn difference_of(
 ) -> Result<Difference> {
     let mut is_per_command = false;
     let mut functions = |file: &PathBuf| -> Result<Vec<FunctionCounts>> {
-        let observed = observe(file, &[], &|_| Ok(Selection::Run), waiter, progress)?;
+        let observed = observe(file, &[], &|_| Ok(Selection::Run), None, waiter, progress)?;
         is_per_command = observed.profile.is_mean(&observed.selection);
         Ok(observed.profile.comparable_functions(&observed.selection))
     };

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use agent::Waiter;
 use anyhow::Context;
 use clap::Args;
+use experiment::Machine;
 use keep::out_file::write_whole;
 use model::units::{exact_duration, parse_duration_ns};
 use profile::{Responses, Selection, collapsed, firefox, pprof, schedule};
@@ -14,7 +15,7 @@ use report::{ProfileView, profile_difference_document, profile_document};
 
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
-use crate::{Result, complain, guests};
+use crate::{OrWrong, Result, complain, guests};
 use observe::Observed;
 pub(crate) use observe::observe;
 
@@ -29,6 +30,8 @@ Examples:
                                   for other programs that draw flame graphs
   thrashlab profile RUN.run.jsonl --schedule RUN.json
                                   what each task did when, for ui.perfetto.dev
+  thrashlab profile RUN.run.jsonl --memory zen4
+                                  which functions miss the TLBs, and what it costs
 
 The run is repeated, observed by a plugin of the engine (thrashlab vm engine
 build), and there is no profile unless it is the same to the byte: docs/profile.md.";
@@ -61,6 +64,11 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ns,
         conflicts_with_all = ["response", "slow"])]
     until: Option<u64>,
+
+    /// Simulate the TLBs of this machine on all references of the guest: one of `mmu machines`, or a
+    /// description (`*.toml`)
+    #[arg(long, value_name = "MACHINE")]
+    memory: Option<String>,
 
     /// Show the first N functions
     #[arg(long, value_name = "N", default_value_t = 25)]
@@ -141,12 +149,26 @@ impl ProfileArgs {
         Ok(())
     }
 
-    fn view<'a>(&self, observed: &'a Observed) -> ProfileView<'a> {
+    /// The machine with TLBs, if one was requested.
+    fn memory(&self) -> Result<Option<mmu::tlb::Machine>> {
+        let Some(name) = &self.memory else { return Ok(None) };
+        let text = experiment::machine_text(name).map_err(crate::wrong)?;
+        match Machine::parse(&text).or_wrong(format!("machine {name}"))? {
+            Machine::Tlb(machine) => Ok(Some(*machine)),
+            Machine::Sun4(_) => Err(wrong!(
+                "--memory {name}: a Sun-4 has no TLBs; choose a machine of kind tlb \
+                 (thrashlab mmu machines)"
+            )),
+        }
+    }
+
+    fn view<'a>(&'a self, observed: &'a Observed) -> ProfileView<'a> {
         ProfileView {
             run_id: &observed.run_id,
             proof: &observed.proof,
             profile: &observed.profile,
             selection: &observed.selection,
+            memory: self.memory.as_deref(),
             most_functions: self.functions as usize,
         }
     }
@@ -155,9 +177,10 @@ impl ProfileArgs {
 pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {
     let waiter = Waiter::new().context("catch signals")?;
     let progress = Progress::new(args.quiet, None);
+    let machine = args.memory()?;
     let observed = |path| {
         let select = |responses: &Responses| args.selection(responses);
-        let found = observe(path, &args.cuts(), &select, &waiter, &progress);
+        let found = observe(path, &args.cuts(), &select, machine.as_ref(), &waiter, &progress);
         found.map_err(|failure| guests::stopped_or(&waiter, failure))
     };
     let first = observed(&args.run)?;

@@ -6,15 +6,25 @@
 
 mod array;
 mod core;
+mod description;
+mod events;
 mod frames;
+mod generator;
+#[expect(dead_code, reason = "the rest is for the plugin")]
+mod guest;
 mod machine;
 mod options;
 mod outcome;
 mod page_size;
 mod policy;
+#[expect(dead_code, reason = "the rest is for the plugin")]
+mod price;
 mod simulator;
 mod space;
+mod translations;
 mod walker;
+#[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the plugin"))]
+mod wire;
 mod world;
 
 #[cfg(test)]
@@ -26,6 +36,7 @@ pub use options::{Options, PagePolicy, Share};
 pub use outcome::{CacheOutcome, Outcome, TlbOutcome, WalkOutcome};
 pub use page_size::PageSize;
 pub use policy::Policy;
+pub use price::Price;
 pub use simulator::Simulator;
 
 /// The machines that come with thrashlab: names and descriptions.

@@ -7,6 +7,7 @@
 mod named;
 
 mod counters;
+mod described;
 pub mod description;
 mod disk;
 mod group;

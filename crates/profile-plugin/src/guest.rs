@@ -20,18 +20,9 @@ pub(crate) struct Guest {
 impl Guest {
     /// In a callback of a virtual CPU; all of them have the same registers.
     pub(crate) fn new() -> Self {
-        // SAFETY: a callback of a virtual CPU runs; the array has `length` descriptions, which live
-        // forever as their names do.
-        unsafe {
-            let found = &*qemu::qemu_plugin_get_registers();
-            let known = std::slice::from_raw_parts(found.data, found.length as usize);
-            let handle = |name: &[u8]| {
-                let is_it =
-                    |it: &&qemu::RegisterDescription| CStr::from_ptr(it.name).to_bytes() == name;
-                known.iter().find(is_it).map_or(null_mut(), |it| it.handle)
-            };
-            Self { arguments: ARGUMENTS.map(handle), buffer: qemu::g_byte_array_new() }
-        }
+        // SAFETY: it makes an array of our own.
+        let buffer = unsafe { qemu::g_byte_array_new() };
+        Self { arguments: handles(ARGUMENTS), buffer }
     }
 
     /// The first two arguments of the function that is entered.
@@ -40,7 +31,8 @@ impl Guest {
         Some([self.register(first)?, self.register(second)?])
     }
 
-    fn register(&mut self, handle: *mut Register) -> Option<u64> {
+    /// The value of a register.
+    pub(crate) fn register(&mut self, handle: *mut Register) -> Option<u64> {
         if handle.is_null() {
             return None;
         }
@@ -57,7 +49,11 @@ impl Guest {
         if offset == NO_FIELD {
             return None;
         }
-        let address = address.wrapping_add(offset);
+        self.read(address.wrapping_add(offset))
+    }
+
+    /// Bytes of memory, if the address is mapped.
+    pub(crate) fn read<const N: usize>(&mut self, address: u64) -> Option<[u8; N]> {
         // SAFETY: the buffer is ours; QEMU gives it the size.
         let is_read = unsafe { qemu::qemu_plugin_read_memory_vaddr(address, self.buffer, N) };
         if is_read { self.bytes() } else { None }
@@ -81,5 +77,20 @@ impl Guest {
             std::slice::from_raw_parts(buffer.data, buffer.length as usize)
         };
         bytes.first_chunk().copied()
+    }
+}
+
+/// The handles of registers with these names, in a callback of a virtual CPU.
+pub(crate) fn handles<const N: usize>(names: [&[u8]; N]) -> [*mut Register; N] {
+    // SAFETY: a callback of a virtual CPU runs; the array has `length` descriptions, which live
+    // forever as their names do.
+    unsafe {
+        let found = &*qemu::qemu_plugin_get_registers();
+        let known = std::slice::from_raw_parts(found.data, found.length as usize);
+        names.map(|name| {
+            let is_it =
+                |it: &&qemu::RegisterDescription| CStr::from_ptr(it.name).to_bytes() == name;
+            known.iter().find(is_it).map_or(null_mut(), |it| it.handle)
+        })
     }
 }

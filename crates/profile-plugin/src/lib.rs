@@ -7,6 +7,10 @@
 //! alone, and writes one file when QEMU ends.
 #![expect(unsafe_code, reason = "it is called by QEMU and calls it")]
 
+// What the files of other crates import by these names.
+extern crate self as model;
+extern crate self as trace;
+
 mod decode;
 mod file;
 mod guest;
@@ -14,29 +18,43 @@ mod guest;
 mod interface;
 mod lives;
 mod mapped;
+mod memory;
+mod named;
 mod nodes;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the host"))]
 mod plan;
+mod prices;
+mod privileged;
 mod qemu;
 mod records;
+#[path = "../../trace/src/reference.rs"]
+#[expect(dead_code, unreachable_pub, reason = "another crate's")]
+mod reference;
 mod scheduler;
 mod shadow;
 mod spaces;
+mod tables;
+#[expect(dead_code, unreachable_pub, reason = "another crate's")]
+mod tlb;
+mod traced;
 mod user;
+mod user_code;
 mod watch;
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::fs;
 use std::io::{self, Write};
-use std::mem::offset_of;
 use std::ptr::{null_mut, without_provenance_mut};
 
-use decode::{Transfer, is_linkage, transfer};
+use decode::{Transfer, transfer};
 use guest::Guest;
+use memory::Memory;
+use named::{counted, described, named};
 use plan::{Field, Kind, Plan};
-use qemu::{Instruction, PluginId, Scoreboard, ScoreboardNumber, TranslatedBlock};
+use qemu::{Instruction, PluginId, Scoreboard, TranslatedBlock};
 use records::{Event, What};
+use reference::{PAGE_SHIFT, PageRun};
 use scheduler::{NAME_BYTES, Scheduler, TaskName};
 use shadow::{Now, Shadow};
 use watch::Watch;
@@ -45,8 +63,6 @@ use watch::Watch;
 const FIRST_KERNEL_ADDRESS: u64 = 1 << 63;
 /// The longest prefix of an instruction that is decoded.
 const DECODED_BYTES: usize = 15;
-/// Code that leads to a function of another file has at most so many instructions.
-const MOST_LINKAGE: usize = 2;
 
 struct Profile {
     plan: Plan,
@@ -56,6 +72,11 @@ struct Profile {
     guest: Option<Guest>,
     /// In place of everything else.
     watch: Option<Watch>,
+    /// The simulation of TLBs and the file for it, if that was requested.
+    memory: Option<Memory>,
+    prices: Option<String>,
+    /// What callbacks of the simulation get.
+    code: traced::Code,
     shift: u32,
     output: String,
     /// A [`CpuFlags`] for each virtual CPU.
@@ -126,6 +147,16 @@ fn begin(id: PluginId, arguments: &[String]) -> io::Result<()> {
     let shift = value("shift")?.parse().map_err(io::Error::other)?;
     let areas = plan.functions.iter().map(|function| function.area).collect();
     let (shadow, output) = (Shadow::new(shift, plan.times_ns.clone(), areas), value("output")?);
+    let prices = value("prices").ok();
+    let memory = match &prices {
+        Some(_) => {
+            let cpus = value("cpus")?.parse().map_err(io::Error::other)?;
+            let machine = fs::read(value("tlbs")?)?;
+            let made = Memory::new(&machine, cpus, plan.times_ns.clone());
+            Some(made.ok_or(io::ErrorKind::InvalidData)?)
+        }
+        None => None,
+    };
     let until_ns = plan.times_ns.first().copied().unwrap_or(u64::MAX);
     let watch = plan.watched.map(|(address, size)| Watch::new(address, size, until_ns));
     // SAFETY: the callbacks have the expected types, and QEMU only unloads plugins on request. No
@@ -133,8 +164,21 @@ fn begin(id: PluginId, arguments: &[String]) -> io::Result<()> {
     unsafe {
         let flags = qemu::qemu_plugin_scoreboard_new(size_of::<CpuFlags>());
         let (scheduler, guest) = (Scheduler::default(), None);
-        *PROFILE.0.get() =
-            Some(Profile { plan, shadow, scheduler, guest, watch, shift, output, flags });
+        let code = traced::Code::default();
+        *PROFILE.0.get() = Some(Profile {
+            plan,
+            shadow,
+            scheduler,
+            guest,
+            watch,
+            memory,
+            prices,
+            code,
+            shift,
+            output,
+            flags,
+        });
+        qemu::qemu_plugin_register_flush_cb(id, traced::on_code_flush);
         qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
         qemu::qemu_plugin_register_atexit_cb(id, on_exit, null_mut());
     }
@@ -148,6 +192,10 @@ extern "C" fn on_translation(_: PluginId, block: *mut TranslatedBlock) {
             match &profile.watch {
                 Some(_) => watch::instrument(block),
                 None => instrument(profile, block),
+            }
+            // Last, so that the call stack is that of the block when it is called.
+            if profile.memory.is_some() {
+                traced::instrument(&mut profile.code, block);
             }
         }
     });
@@ -164,7 +212,7 @@ unsafe fn instrument(profile: &mut Profile, block: *mut TranslatedBlock) {
         // Whatever changes the stack ends a block.
         let last = qemu::qemu_plugin_tb_get_insn(block, count.saturating_sub(1));
         if address < FIRST_KERNEL_ADDRESS {
-            return instrument_user(profile, block, last, address);
+            return user_code::instrument(profile.flags, block, last, address);
         }
         if let Some(function) = profile.plan.function_at(address)
             && let kind = profile.plan.functions[function as usize].kind
@@ -206,47 +254,6 @@ fn is_of_task(kind: Kind) -> bool {
     matches!(kind, Kind::Switch | Kind::Wake | Kind::New | Kind::Exec | Kind::Map)
 }
 
-/// A block of user code notes that it was executed. If it is the first one after a call, that is where
-/// the function begins, unless it only leads there.
-///
-/// # Safety
-/// Block and instruction must belong to a running callback.
-unsafe fn instrument_user(
-    profile: &Profile,
-    block: *mut TranslatedBlock,
-    last: *mut Instruction,
-    address: u64,
-) {
-    // SAFETY: as `instrument`; the scoreboard has these fields.
-    unsafe {
-        let flag = |offset| ScoreboardNumber { score: profile.flags, offset };
-        qemu::qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(
-            block,
-            qemu::STORE_NUMBER,
-            flag(offset_of!(CpuFlags, was_user)),
-            1,
-        );
-        let bytes = bytes_of(last);
-        let count = qemu::qemu_plugin_tb_n_insns(block);
-        if count > MOST_LINKAGE || !is_linkage(bytes.as_slice()) {
-            qemu::qemu_plugin_register_vcpu_tb_exec_cond_cb(
-                block,
-                on_user_function,
-                qemu::NO_REGISTERS,
-                qemu::IS_NOT,
-                flag(offset_of!(CpuFlags, has_called)),
-                0,
-                without_provenance_mut(address as usize),
-            );
-        }
-        match transfer(bytes.as_slice()) {
-            Some(Transfer::Call) => on_memory(last, on_user_call, qemu::STORES),
-            Some(Transfer::Return) => on_memory(last, on_user_return, qemu::LOADS),
-            _ => {}
-        }
-    }
-}
-
 /// The first bytes of an instruction.
 struct InstructionBytes([u8; DECODED_BYTES], usize);
 
@@ -282,11 +289,15 @@ unsafe fn on_memory(instruction: *mut Instruction, callback: qemu::OnMemory, acc
     }
 }
 
+fn write(path: &str, bytes: &[u8]) {
+    if let Err(error) = fs::write(path, bytes) {
+        complain(&format!("the profile cannot be written: {error}"));
+    }
+}
+
 impl Profile {
     fn write(&self, bytes: &[u8]) {
-        if let Err(error) = fs::write(&self.output, bytes) {
-            complain(&format!("the profile cannot be written: {error}"));
-        }
+        write(&self.output, bytes);
     }
 
     fn with_flags<T>(&mut self, cpu: c_uint, work: impl FnOnce(&mut CpuFlags) -> T) -> T {
@@ -323,6 +334,9 @@ impl Profile {
                 let pid = guest.field(task, field(Field::Pid)).map_or(0, u32::from_le_bytes);
                 let name = guest.field::<NAME_BYTES>(task, field(Field::Name)).unwrap_or_default();
                 let name = self.scheduler.number(TaskName { pid, name });
+                if let Some(memory) = &mut self.memory {
+                    memory.leave(cpu as usize, name);
+                }
                 let has_called = self.shadow.switch(cpu as usize, name, second);
                 self.set_called(cpu, has_called);
                 What::Switch { next: second, state: state.unwrap_or_default(), name }
@@ -364,28 +378,6 @@ extern "C" fn on_function(cpu: c_uint, data: *mut c_void) {
         if is_of_task(kind) {
             profile.record(cpu, now.time_ns, kind);
         }
-    });
-}
-
-extern "C" fn on_user_call(cpu: c_uint, _: c_uint, slot: u64, _: *mut c_void) {
-    with(|profile| {
-        let now = now(cpu, 0, profile.shift, true);
-        profile.shadow.user_call(cpu as usize, now, slot);
-        profile.set_called(cpu, true);
-    });
-}
-
-extern "C" fn on_user_function(cpu: c_uint, address: *mut c_void) {
-    with(|profile| {
-        profile.shadow.user_enter(cpu as usize, address.addr() as u64);
-        profile.set_called(cpu, false);
-    });
-}
-
-extern "C" fn on_user_return(cpu: c_uint, _: c_uint, slot: u64, _: *mut c_void) {
-    with(|profile| {
-        let now = now(cpu, 0, profile.shift, true);
-        profile.shadow.user_leave(cpu as usize, now, slot);
     });
 }
 
@@ -438,5 +430,11 @@ extern "C" fn on_exit(_: PluginId, _: *mut c_void) {
         }
         profile.shadow.cut();
         profile.write(&file::encode(&profile.shadow, &profile.scheduler, instructions));
+        // SAFETY: it only reads.
+        let now_ns = unsafe { qemu::qemu_plugin_virtual_ns() } as u64;
+        let memory = profile.memory.as_mut().map(|memory| memory.finish(now_ns));
+        if let (Some(bytes), Some(path)) = (memory, &profile.prices) {
+            write(path, &bytes);
+        }
     });
 }

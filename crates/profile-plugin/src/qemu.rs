@@ -62,6 +62,7 @@ pub(crate) struct RegisterDescription {
 pub(crate) const READS_REGISTERS: c_int = 1;
 pub(crate) const LOADS: c_int = 1;
 pub(crate) const STORES: c_int = 2;
+pub(crate) const LOADS_AND_STORES: c_int = 3;
 /// An operation in place of a callback: a number is stored.
 pub(crate) const STORE_NUMBER: c_int = 1;
 /// A comparison before a callback: a number is not the given one.
@@ -107,6 +108,7 @@ unsafe extern "C" {
         to: *mut ByteArray,
         size: usize,
     ) -> bool;
+    pub(crate) fn qemu_plugin_register_flush_cb(id: PluginId, callback: extern "C" fn(PluginId));
     pub(crate) fn g_byte_array_new() -> *mut ByteArray;
     pub(crate) fn g_byte_array_set_size(array: *mut ByteArray, size: c_uint) -> *mut ByteArray;
     /// Instructions of a virtual CPU since QEMU started; in a callback of it, those of the whole

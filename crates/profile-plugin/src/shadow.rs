@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::lives::{ByArea, Lives};
-use crate::nodes::{KERNEL, Node, Nodes};
+use crate::nodes::{KERNEL, Node, Nodes, USER};
 use crate::plan::Kind;
 use crate::records::Mark;
 use crate::spaces::Spaces;
@@ -386,6 +386,11 @@ impl Shadow {
         self.cpus[cpu].life
     }
 
+    /// The call stack of user code that a CPU's task executes.
+    pub(crate) fn user_node(&self, cpu: usize) -> Node {
+        self.cpus.get(cpu).map_or(USER, |at| self.lives.life(at.life).user.node())
+    }
+
     /// A call of user code pushes its return address.
     pub(crate) fn user_call(&mut self, cpu: usize, now: Now, slot: u64) {
         self.count(cpu, now);
@@ -414,7 +419,7 @@ impl Shadow {
 
     /// What a CPU executes.
     pub(crate) fn node(&self, cpu: usize) -> Node {
-        self.cpus[cpu].node
+        self.cpus.get(cpu).map_or(KERNEL, |cpu| cpu.node)
     }
 
     /// What was executed last.

@@ -1,7 +1,7 @@
 //! Tests of shadow stacks: what a guest does, event by event.
 
 use super::*;
-use crate::nodes::{FIRST_USER_FUNCTION, ROOTS, UNKNOWN, USER};
+use crate::nodes::{FIRST_USER_FUNCTION, ROOTS, UNKNOWN};
 use crate::plan::{OF_CALLER, SYSTEM_CALL_AREA, USER_AREA};
 
 /// Stacks of two tasks, and one for interrupts that is not aligned.
@@ -385,7 +385,7 @@ fn tasks_have_their_own_stacks_programs_and_counts() {
     guest.enter(4, WRITE, Kind::Function);
     guest.shadow.switch(0, 1, SECOND_TASK);
     guest.user_leave(5, PROGRAM - 8);
-    let node = guest.shadow.lives.life(guest.shadow.life(0)).user.node();
+    let node = guest.shadow.user_node(0);
     assert_eq!(guest.shadow.nodes.functions[node as usize], FIRST_USER_FUNCTION + 1);
     assert_eq!(guest.shadow.spaces.functions, [(0, MAIN), (1, MAIN)]);
     guest.counts();

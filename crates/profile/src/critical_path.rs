@@ -225,7 +225,7 @@ pub(crate) mod tests {
         let response =
             Response { index: 1, worker: 0, intended_ns: 50, end_ns: 380, is_complete: true };
         let responses = Responses { all: vec![response], end_ns: 500, ..Responses::default() };
-        Profile::new(recording, symbols, responses, 0, &|_| None).unwrap()
+        Profile::new(recording, None, symbols, responses, 0, &|_| None).unwrap()
     }
 
     #[test]

@@ -16,10 +16,12 @@ mod flame;
 mod functions;
 mod kinds;
 mod last_write;
+mod memory;
 #[expect(dead_code, reason = "the rest is for the plugin")]
 #[path = "../../profile-plugin/src/plan.rs"]
 mod plan;
 mod pprof;
+mod prices;
 mod profile;
 mod programs;
 mod reader;
@@ -40,7 +42,9 @@ pub use firefox::firefox;
 pub use flame::{FlameFrame, collapsed, flame};
 pub use functions::FunctionCounts;
 pub use last_write::LastWrite;
+pub use memory::{FunctionPrice, TaskPrice};
 pub use pprof::pprof;
+pub use prices::Prices;
 pub use profile::{AreaCounts, Counts, Death, Profile, ProfileError, Selection};
 pub use reader::RecordingError;
 pub use recording::Recording;
@@ -66,6 +70,9 @@ mod lives;
 #[path = "../../profile-plugin/src/nodes.rs"]
 mod nodes;
 #[cfg(test)]
+#[path = "../../profile-plugin/src/privileged.rs"]
+mod privileged;
+#[cfg(test)]
 #[path = "../../profile-plugin/src/scheduler.rs"]
 mod scheduler;
 #[cfg(test)]
@@ -75,5 +82,15 @@ mod shadow;
 #[path = "../../profile-plugin/src/spaces.rs"]
 mod spaces;
 #[cfg(test)]
+#[path = "../../profile-plugin/src/tables.rs"]
+mod tables;
+#[cfg(test)]
+#[expect(dead_code, unreachable_pub, reason = "another crate's")]
+#[path = "../../profile-plugin/src/tlb.rs"]
+mod tlb;
+#[cfg(test)]
 #[path = "../../profile-plugin/src/user.rs"]
 mod user;
+#[cfg(test)]
+#[path = "../../profile-plugin/src/prices.rs"]
+mod written_prices;

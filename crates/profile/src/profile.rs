@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use crate::Area;
 use crate::plan::Kind;
+use crate::prices::Prices;
 use crate::programs::USER_NAME;
 use crate::reader::RecordingError;
 use crate::recording::{
@@ -33,6 +34,7 @@ pub struct Profile {
     user_names: Vec<String>,
     /// From their first use on.
     tasks: OnceCell<Tasks>,
+    pub(crate) prices: Option<Prices>,
     /// When the run started, as a time of day.
     started_unix_ns: u64,
     /// The times at which the counts are cut.
@@ -98,10 +100,11 @@ pub struct AreaCounts {
 }
 
 impl Profile {
-    /// Of a run that started at a time of day; `content` reads a guest's file by its path.
+    /// Of a run that started at a time of day, with what translations cost if that was simulated; `content` reads a guest's file by its path.
     /// Fails if the recording is damaged or does not reach the end of the run.
     pub fn new(
         mut recording: Recording,
+        mut prices: Option<Prices>,
         symbols: Symbols,
         responses: Responses,
         started_unix_ns: u64,
@@ -121,7 +124,7 @@ impl Profile {
         let mut first: HashMap<&str, u32> = HashMap::new();
         let ids = (FIRST_USER_FUNCTION..).zip(&user_names);
         let ids: Vec<u32> = ids.map(|(id, name)| *first.entry(name).or_insert(id)).collect();
-        recording.merge(
+        let merged = recording.merge(
             |function| number(function).map_or(function, |number| ids[number]),
             // Calls within a file without symbols.
             |caller, function| {
@@ -129,7 +132,17 @@ impl Profile {
                     && number(function).is_some_and(|number| user_names[number].starts_with('['))
             },
         );
-        Ok(Self { symbols, recording, user_names, tasks, started_unix_ns, times_ns, responses })
+        prices.iter_mut().for_each(|prices| prices.renumber(&merged));
+        Ok(Self {
+            symbols,
+            recording,
+            user_names,
+            tasks,
+            prices,
+            started_unix_ns,
+            times_ns,
+            responses,
+        })
     }
 
     /// The counts of a part of the run.
@@ -158,8 +171,11 @@ impl Profile {
         self.intervals_of(selection).flat_map(|index| &self.recording.by_life[index])
     }
 
-    /// The numbers of the intervals of a part of the run.
-    fn intervals_of(&self, selection: &Selection) -> impl Iterator<Item = usize> + use<> {
+    /// The intervals of a part of the run; where responses overlap, several times.
+    pub(crate) fn intervals_of(
+        &self,
+        selection: &Selection,
+    ) -> impl Iterator<Item = usize> + use<> {
         // The interval with this index ends at the time with the same index; the last one, with the
         // death of the kernel.
         let index = |time_ns| match time_ns {
@@ -330,7 +346,7 @@ pub(crate) mod tests {
         let response =
             Response { index: 4, worker: 0, intended_ns: 0, end_ns: 80, is_complete: true };
         let responses = Responses { all: vec![response], end_ns: 200, ..Responses::default() };
-        Profile::new(recording, symbols, responses, 0, &|_| None).unwrap()
+        Profile::new(recording, None, symbols, responses, 0, &|_| None).unwrap()
     }
 
     #[test]
@@ -398,7 +414,7 @@ pub(crate) mod tests {
         let recording = Recording::parse(&written()).unwrap();
         let symbols = Symbols::parse(SYMBOLS.as_bytes()).unwrap();
         let responses = Responses::default();
-        let error = Profile::new(recording, symbols, responses, 0, &|_| None).err().unwrap();
+        let error = Profile::new(recording, None, symbols, responses, 0, &|_| None).err().unwrap();
         assert_eq!(error, ProfileError::EndedEarly { marks: 3, times: 1 });
     }
 }

@@ -118,12 +118,12 @@ impl Recording {
 impl Recording {
     /// Gives each function the number of the one that stands for it. Call stacks that are the same then are
     /// one, and those for whose caller and function `is_part` holds are a part of their caller's, which
-    /// counts as no entry.
+    /// counts as no entry. Returns what stands for each call stack.
     pub(crate) fn merge(
         &mut self,
         representative: impl Fn(u32) -> u32,
         is_part: impl Fn(u32, u32) -> bool,
-    ) {
+    ) -> Vec<u32> {
         let mut merged: Vec<u32> = (0..ROOTS).collect();
         let mut parts = vec![false; ROOTS as usize];
         let mut known: HashMap<(u32, u32), u32> = HashMap::new();
@@ -148,6 +148,7 @@ impl Recording {
         self.marks.iter_mut().for_each(|mark| new(&mut mark.node));
         self.events.iter_mut().for_each(|event| new(&mut event.node));
         new(&mut self.last);
+        merged
     }
 }
 

@@ -43,6 +43,11 @@ fn cell(value: f64, unit: &str) -> Cell {
     }
 }
 
+/// A part of a whole; 0 of nothing.
+pub(crate) fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
 #[cfg(test)]
 mod tests {
     use analysis::Response;

@@ -18,6 +18,7 @@ mod footprint_document;
 mod job;
 mod matrix_document;
 mod memory_job;
+mod memory_profile;
 mod miss_ratio_text;
 pub mod openmetrics;
 pub mod page;

@@ -5,7 +5,17 @@ use render::format::grouped;
 use render::{Block, Cell, Document, Table, Tone, Verdict};
 use serde::Serialize;
 
+use crate::memory_profile::MemoryDifference;
 use crate::profile_document::{ProfileView, part};
+
+/// Two profiles in instructions, and in what translations cost if that was simulated.
+#[derive(Serialize)]
+struct DifferenceData {
+    #[serde(flatten)]
+    difference: Difference,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<MemoryDifference>,
+}
 
 /// Most functions in the table below another result.
 const MOST_BELOW_A_RESULT: usize = 10;
@@ -30,7 +40,13 @@ pub fn profile_difference_document(
         ("counts of the second", second.proof.to_owned()),
     ]);
     document.push(difference_table(&difference, first.most_functions));
-    document.with_data(difference)
+    let memory = first
+        .memory
+        .map(|_| MemoryDifference::between([first, second].map(|it| (it.profile, it.selection))));
+    memory.iter().for_each(|memory| {
+        document.blocks.extend(memory.blocks([first.run_id, second.run_id], first.most_functions));
+    });
+    document.with_data(DifferenceData { difference, memory })
 }
 
 /// A result with the functions that account for a difference in it, that of two things with these names;

@@ -10,6 +10,8 @@ use serde::Serialize;
 
 use crate::charts::{flame_chart, timeline_chart};
 use crate::critical_path_table::critical_path_table;
+use crate::figures::share;
+use crate::memory_profile::MemoryData;
 use crate::task_table::task_table;
 
 /// The slowest responses that are listed.
@@ -27,6 +29,8 @@ pub struct ProfileView<'a> {
     pub profile: &'a Profile,
     /// The part of the run that is shown.
     pub selection: &'a Selection,
+    /// The machine whose TLBs were simulated.
+    pub memory: Option<&'a str>,
     /// Most functions in the table.
     pub most_functions: usize,
 }
@@ -43,6 +47,8 @@ struct ProfileData {
     responses: Vec<ResponseData>,
     #[serde(skip_serializing_if = "Option::is_none")]
     critical_path: Option<CriticalPath>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<MemoryData>,
     #[serde(skip_serializing_if = "Option::is_none")]
     death: Option<Death>,
 }
@@ -75,6 +81,8 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
     document.push(area_table(profile, &counts, all.as_ref()));
     document.push(task_table(profile, selection));
     document.push(function_table(view, &counts, &functions, all.as_ref()));
+    let memory = view.memory.map(|machine| MemoryData::of(machine, profile, selection));
+    memory.iter().for_each(|memory| document.blocks.extend(memory.blocks(view.most_functions)));
     if matches!(selection, Selection::Run) && !profile.responses.all.is_empty() {
         document.push(response_table(profile));
     }
@@ -106,6 +114,7 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
         functions,
         responses: responses.collect(),
         critical_path,
+        memory,
         death,
     })
 }
@@ -162,10 +171,6 @@ fn last_stack(death: &Death) -> Vec<Block> {
     let text = format!("{}.{in_function} The last call stack, the outermost first:", death.cause);
     let stack: Vec<&str> = death.stack.iter().rev().map(String::as_str).collect();
     vec![Block::Sentence(text), Block::Verbatim(stack.join("\n"))]
-}
-
-fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 fn area_table(profile: &Profile, counts: &Counts, all: Option<&Counts>) -> Table {

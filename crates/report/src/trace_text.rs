@@ -144,6 +144,8 @@ fn events(counts: &EventCounts) -> String {
         ("new mappings", counts.maps),
         ("mappings removed", counts.unmaps),
         ("moves of the heap's end", counts.breaks),
+        ("translations of a guest", counts.translations),
+        ("flushes of a guest", counts.flushes),
         ("missed", counts.missed),
     ];
     let counted = named.iter().filter(|(_, count)| *count > 0);

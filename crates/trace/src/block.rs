@@ -86,4 +86,24 @@ pub enum Event {
         /// What and why, for the reader.
         reason: String,
     },
+    /// The page tables of a guest map a page like this; before the first reference to it on this
+    /// virtual CPU since a flush, and whenever readers may have forgotten it (docs/trace-format.md).
+    Translation {
+        /// Of the page, or in it.
+        address: u64,
+        /// 0 for 4 KiB, 1 for 2 MiB, 2 for 1 GiB.
+        size: u8,
+        /// Whether it survives a flush that leaves global translations.
+        is_global: bool,
+    },
+    /// A virtual CPU of a guest flushed its translations.
+    Flush {
+        /// Whether those of global pages, too.
+        globals_too: bool,
+    },
+    /// A virtual CPU of a guest flushed the translation of one page.
+    FlushPage {
+        /// Of the page, or in it.
+        address: u64,
+    },
 }

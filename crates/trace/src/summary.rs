@@ -80,6 +80,10 @@ pub struct EventCounts {
     pub breaks: u64,
     /// Things that could not be recorded.
     pub missed: u64,
+    /// Translations that page tables of a guest have.
+    pub translations: u64,
+    /// Flushes of translations in a guest.
+    pub flushes: u64,
 }
 
 impl Summary {
@@ -155,6 +159,8 @@ impl Summary {
             Event::Map { .. } => &mut counts.maps,
             Event::Unmap { .. } => &mut counts.unmaps,
             Event::Break { .. } => &mut counts.breaks,
+            Event::Translation { .. } => &mut counts.translations,
+            Event::Flush { .. } | Event::FlushPage { .. } => &mut counts.flushes,
             Event::Missed { reason } => {
                 if self.missed.len() < REASONS && !self.missed.contains(reason) {
                     self.missed.push(reason.clone());

@@ -54,8 +54,29 @@ impl Vm {
         sink: &mut Sink<'_>,
     ) -> Result<(Outcome, Recording)> {
         self.check_engine("a profile")?;
-        let (outcome, written) = self.observed(spec, run_id, plan, stop, sink)?;
+        let (outcome, written) = self.observed(spec, run_id, plan, "", stop, sink)?;
         Ok((outcome, Recording::parse(&written).map_err(unreadable)?))
+    }
+
+    /// The same on a simulated machine with TLBs, whose numbers these are (`mmu::tlb::Machine::words`);
+    /// returns also the file of what translations cost, for `profile::Prices`.
+    pub fn profile_memory(
+        &self,
+        spec: &Spec,
+        run_id: &str,
+        plan: &[u8],
+        machine: &[u64],
+        stop: Stop<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(Recording, Vec<u8>)> {
+        self.check_engine("a profile")?;
+        let words: Vec<u8> = machine.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let (tlbs, prices) = (memory_file("tlbs", &words)?, memory_file("prices", &[])?);
+        let cpus = self.machine.setup.machine.cpu_count();
+        let more = format!(",cpus={cpus},tlbs={},prices={}", path_of(&tlbs), path_of(&prices));
+        let (_, written) = self.observed(spec, run_id, plan, &more, stop, sink)?;
+        let recording = Recording::parse(&written).map_err(unreadable)?;
+        Ok((recording, fs::read(path_of(&prices))?))
     }
 
     /// Makes a run, and finds the last write to some bytes before a time (`LastWrite::plan`); `None` if
@@ -67,16 +88,17 @@ impl Vm {
         stop: Stop<'_>,
     ) -> Result<Option<LastWrite>> {
         self.check_engine("the last write")?;
-        let (_, written) = self.observed(spec, IN_GUEST, plan, stop, &mut |_, _| Ok(()))?;
+        let (_, written) = self.observed(spec, IN_GUEST, plan, "", stop, &mut |_, _| Ok(()))?;
         LastWrite::parse(&written).map_err(unreadable)
     }
 
-    /// Makes a run under the plugin; returns also the file that it wrote.
+    /// Makes a run under the plugin, with more options; returns also the file that it wrote.
     fn observed(
         &self,
         spec: &Spec,
         run_id: &str,
         plan: &[u8],
+        more: &str,
         stop: Stop<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<(Outcome, Vec<u8>)> {
@@ -85,7 +107,7 @@ impl Vm {
             [("plugin", PLUGIN), ("plan", plan)].map(|(name, content)| memory_file(name, content));
         let (plugin, plan, output) = (plugin?, plan?, memory_file("profile", &[])?);
         let option = format!(
-            "{},plan={},output={},shift={}",
+            "{},plan={},output={},shift={}{more}",
             path_of(&plugin),
             path_of(&plan),
             path_of(&output),

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use agent::Waiter;
 use anyhow::{Context, anyhow};
-use profile::{Profile, Responses, Selection};
+use mmu::tlb::Machine;
+use profile::{Prices, Profile, Responses, Selection};
 
 use crate::progress::Progress;
 use crate::repeated::{Repeatable, difference};
@@ -18,11 +19,13 @@ pub(crate) struct Observed {
     pub(crate) selection: Selection,
 }
 
-/// Makes the run of a file again, twice if the file is of another program, engine or host.
+/// Makes the run of a file again, twice if the file is of another program, engine or host; with a
+/// machine, its TLBs are simulated meanwhile.
 pub(crate) fn observe(
     path: &Path,
     cuts_ns: &[u64],
     select: &dyn Fn(&Responses) -> Result<Selection>,
+    memory: Option<&Machine>,
     waiter: &Waiter,
     progress: &Progress,
 ) -> Result<Observed> {
@@ -34,15 +37,24 @@ pub(crate) fn observe(
     let stop = || waiter.stop_requested();
     progress.say(&format!("{run_id}: observing the run"));
     let plan = symbols.plan(file.header.started_unix_ns, &responses.times_ns());
-    let observed = guests::with_bytes(|sink| vm.profile(&spec, &run_id, &plan, &stop, sink));
-    let ((_, recording), bytes) = observed.map_err(guests::failure)?;
+    let observed = guests::with_bytes(|sink| match memory {
+        None => vm.profile(&spec, &run_id, &plan, &stop, sink).map(|(_, found)| (found, None)),
+        Some(machine) => {
+            let words = machine.words();
+            let found = vm.profile_memory(&spec, &run_id, &plan, &words, &stop, sink)?;
+            Ok((found.0, Some((machine, found.1))))
+        }
+    });
+    let ((recording, prices), bytes) = observed.map_err(guests::failure)?;
     if let Some(why) = difference(&file.bytes, &bytes) {
         return Err(Failure::NotMeasured(anyhow!(
             "no profile of {run_id}: the observed run is another one; {why}"
         )));
     }
+    let prices = prices.map(|(machine, written)| Prices::parse(&written, machine, &recording));
+    let prices = prices.transpose().context("read what translations cost")?;
     let (started_unix_ns, files) = (file.header.started_unix_ns, vm.program_files());
-    let profile = Profile::new(recording, symbols, responses, started_unix_ns, &files)
+    let profile = Profile::new(recording, prices, symbols, responses, started_unix_ns, &files)
         .context("read the profile")?;
     let misplaced = profile.misplaced_completions();
     if !misplaced.is_empty() {

@@ -30,6 +30,7 @@ mod killed;
 mod lab;
 mod memory_jobs;
 mod profile;
+mod profile_memory;
 mod repeat;
 mod roots;
 mod session;

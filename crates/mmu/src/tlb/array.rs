@@ -1,9 +1,8 @@
 //! A set-associative array of entries: TLBs, page-walk caches, lines of page tables.
 
 use model::named;
-use rand::{Rng, SeedableRng};
-use rand_pcg::Pcg64Mcg;
 
+use super::generator::Generator;
 use super::page_size::{NOTHING, PAGE_MASK};
 use super::policy::{self, Policy};
 
@@ -55,7 +54,7 @@ pub(crate) struct Array {
     /// Shift of the number before it is XORed; 63 makes it zero.
     fold: u32,
     policy: Policy,
-    generator: Pcg64Mcg,
+    generator: Generator,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +89,7 @@ impl Array {
                 Index::Xor => sets.trailing_zeros(),
             },
             policy: shape.policy,
-            generator: Pcg64Mcg::seed_from_u64(seed),
+            generator: Generator::new(seed),
         }
     }
 
@@ -191,7 +190,7 @@ impl Array {
         free.unwrap_or_else(|| match self.policy {
             Policy::Plru => policy::tree_victim(self.state[first / self.ways], self.ways),
             Policy::Nru => policy::bits_victim(self.state[first / self.ways], self.ways),
-            _ => below(&mut self.generator, self.ways),
+            _ => self.generator.below(self.ways),
         })
     }
 
@@ -218,9 +217,4 @@ impl Array {
 #[inline]
 fn hint(entry: u64) -> usize {
     (entry.wrapping_mul(SPREAD) >> (64 - HINTS.trailing_zeros())) as usize
-}
-
-/// A uniform number below `bound`, to one part in 2^64.
-fn below(generator: &mut Pcg64Mcg, bound: usize) -> usize {
-    ((u128::from(generator.next_u64()) * bound as u128) >> 64) as usize
 }

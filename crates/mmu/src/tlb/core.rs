@@ -8,7 +8,8 @@ use super::array::{Array, Lookup};
 use super::machine::{Machine, Prefetch};
 use super::options::Options;
 use super::outcome::Outcome;
-use super::page_size::{self, FIRST_SHARED_TAG, NOTHING, PAGE_MASK, PageSize, SIZES};
+use super::page_size::{self, FIRST_SHARED_TAG, GLOBAL_TAG, NOTHING, PAGE_MASK, PageSize, SIZES};
+use super::translations::Mapped;
 use super::walker::{Walker, Wanted};
 use super::world::World;
 
@@ -18,6 +19,7 @@ struct Stop {
     tlb: usize,
     /// The size of the TLB's entry.
     size: PageSize,
+    lookup_cycles: u64,
 }
 
 /// The first lookup of pages of one size without sharing.
@@ -141,38 +143,81 @@ impl Core {
     fn refer_by_front(&mut self, world: &mut World, front: &Front, page: u64, side: usize) {
         let found = self.tlbs[front.tlb].access(front.entry(page));
         if found != Lookup::Hit {
-            self.missed(world, page & PAGE_MASK, front.size, side, found);
+            let page = page & PAGE_MASK;
+            let mapped = Mapped { size: world.guest_size(page), is_global: false };
+            self.missed(world, page, mapped, side, found);
         }
     }
 
     /// Refers to a page whose size and tag must be looked up, unless it is the page before.
     fn refer_by_size(&mut self, world: &mut World, page: u64, side: usize, count: u64) {
-        if page == self.last[side] {
-            self.references[side][self.last_size[side] as usize] += count;
+        if self.refer_again(world, page, side, count) {
             return;
         }
-        let size = world.size(page);
-        self.references[side][size as usize] += count;
+        let mapped = Mapped { size: world.guest_size(page), is_global: false };
+        self.refer_mapped(world, page, mapped, side, count);
+    }
+
+    /// Refers to the page of the reference before again; `false` if it is another page.
+    #[inline]
+    pub(crate) fn refer_again(
+        &mut self,
+        world: &mut World,
+        page: u64,
+        side: usize,
+        count: u64,
+    ) -> bool {
+        if page != self.last[side] {
+            return false;
+        }
+        let size = self.last_size[side] as usize;
+        self.references[side][size] += count;
+        world.price.references += count;
+        world.price.cycles += self.routes[side][size][0].lookup_cycles * count;
+        true
+    }
+
+    /// Refers to a page that is mapped like this.
+    pub(crate) fn refer_mapped(
+        &mut self,
+        world: &mut World,
+        page: u64,
+        mapped: Mapped,
+        side: usize,
+        count: u64,
+    ) {
+        let size = world.in_tlb(mapped.size);
         self.last[side] = page;
         self.last_size[side] = size;
         if self.unified {
             self.last[1 - side] = NOTHING;
         }
+        self.refer_again(world, page, side, count);
         let stop = self.routes[side][size as usize][0];
-        let entry = page_size::entry(page, stop.size, world.tag(self.tag, page, stop.size));
+        let entry = self.entry(world, page, &stop, mapped.is_global);
         let found = self.tlbs[stop.tlb].access(entry);
         if found != Lookup::Hit {
-            self.missed(world, page, size, side, found);
+            self.missed(world, page, mapped, side, found);
         }
+    }
+
+    /// The entry of a page in a TLB.
+    #[inline]
+    fn entry(&self, world: &World, page: u64, stop: &Stop, is_global: bool) -> u64 {
+        let tag = if is_global { GLOBAL_TAG } else { world.tag(self.tag, page, stop.size) };
+        page_size::entry(page, stop.size, tag)
     }
 
     /// Looks a page up beyond the first level, then walks.
     #[inline(never)]
-    fn missed(&mut self, world: &mut World, page: u64, size: PageSize, side: usize, found: Lookup) {
+    fn missed(&mut self, world: &mut World, page: u64, mapped: Mapped, side: usize, found: Lookup) {
+        let size = world.in_tlb(mapped.size);
+        world.price.misses += 1;
         self.note_miss(world, self.routes[side][size as usize][0].tlb, found);
         for level in 1..self.routes[side][size as usize].len() {
             let stop = self.routes[side][size as usize][level];
-            let entry = page_size::entry(page, stop.size, world.tag(self.tag, page, stop.size));
+            let entry = self.entry(world, page, &stop, mapped.is_global);
+            world.price.cycles += stop.lookup_cycles;
             world.outcome.tlbs[stop.tlb].accesses += 1;
             let found = self.tlbs[stop.tlb].access(entry);
             if found == Lookup::Hit {
@@ -183,28 +228,35 @@ impl Core {
             }
             self.note_miss(world, stop.tlb, found);
         }
-        self.walk(world, page, false);
+        let before = world.outcome.walks;
+        self.walk(world, page, mapped, false);
+        let walks = &world.outcome.walks;
+        world.price.walks += 1;
+        world.price.steps += walks.all_steps() - before.all_steps();
+        world.price.steps_from_memory += walks.steps_from_memory - before.steps_from_memory;
+        world.price.cycles += walks.cycles - before.cycles;
         if self.prefetches {
-            self.prefetch(world, page + (1 << size.shift()), side);
+            let next = page + (1 << size.shift());
+            let mapped = world.mapped_next(next, mapped);
+            self.prefetch(world, next, mapped, side);
         }
     }
 
-    fn walk(&mut self, world: &mut World, page: u64, prefetch: bool) {
-        let size = world.guest_size(page);
+    fn walk(&mut self, world: &mut World, page: u64, mapped: Mapped, prefetch: bool) {
         let (space, frames, share, outcome) = world.tables();
-        let wanted = Wanted { page, size, tag: self.tag, space, share, prefetch };
+        let wanted = Wanted { page, mapped, tag: self.tag, space, share, prefetch };
         self.walker.walk(&wanted, frames, outcome);
     }
 
     /// Puts a translation into the last of several levels.
-    fn prefetch(&mut self, world: &mut World, page: u64, side: usize) {
-        let size = world.size(page);
+    fn prefetch(&mut self, world: &mut World, page: u64, mapped: Mapped, side: usize) {
+        let size = world.in_tlb(mapped.size);
         let [_, .., stop] = self.routes[side][size as usize][..] else { return };
-        let entry = page_size::entry(page, stop.size, world.tag(self.tag, page, stop.size));
+        let entry = self.entry(world, page, &stop, mapped.is_global);
         if self.tlbs[stop.tlb].has(entry) {
             return;
         }
-        self.walk(world, page, true);
+        self.walk(world, page, mapped, true);
         let found = self.tlbs[stop.tlb].access(entry);
         self.note_fill(world, stop.tlb, found);
         self.unused.insert((stop.tlb, entry));
@@ -297,6 +349,26 @@ impl Core {
         self.walker.forget(|tag| Some(tag) == own);
     }
 
+    /// Flushes all address spaces, as a processor without address-space numbers does when its page
+    /// tables change; global translations too or not. Caches of upper entries keep nothing.
+    pub(crate) fn flush_spaces(&mut self, outcome: &mut Outcome, globals_too: bool) {
+        self.forget_last();
+        outcome.flushes += 1;
+        self.flush(outcome, |entry| globals_too || page_size::tag(entry) != GLOBAL_TAG);
+        self.walker.forget(|_| true);
+    }
+
+    /// Flushes a page, whatever its size, of all address spaces.
+    pub(crate) fn flush_mapped(&mut self, outcome: &mut Outcome, page: u64) {
+        self.forget_last();
+        outcome.page_flushes += 1;
+        self.flush(outcome, |entry| {
+            let (first, end) = page_size::pages(entry);
+            (first..end).contains(&page)
+        });
+        self.walker.forget(|_| true);
+    }
+
     /// Forgets the last page, which may have changed.
     pub(crate) fn forget_last(&mut self) {
         self.last = [NOTHING; 2];
@@ -350,7 +422,10 @@ impl Core {
 
 /// The TLBs that a page of some size is looked up in.
 fn route(machine: &Machine, fetch: bool, size: PageSize) -> Vec<Stop> {
-    let stop = |level, size| machine.tlb(level, fetch, size).map(|tlb| Stop { tlb, size });
+    let stop = |level, size| {
+        let tlb = machine.tlb(level, fetch, size)?;
+        Some(Stop { tlb, size, lookup_cycles: machine.tlbs[tlb].lookup_cycles })
+    };
     (1..=machine.levels())
         .filter_map(|level| match stop(level, size) {
             // The first level must hold every page, if need be in chunks.

@@ -9,6 +9,8 @@ use super::policy::Policy;
 named! {
     /// Which pages a program gets.
     pub enum PagePolicy {
+        /// Those that a trace of a guest has, else of 4 KiB.
+        Recorded = "recorded",
         /// All of 4 KiB.
         Small = "small",
         /// Of 2 MiB where one private anonymous mapping covers all of them, else of 4 KiB.
@@ -62,7 +64,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            page_size: PagePolicy::Small,
+            page_size: PagePolicy::Recorded,
             seed: 1,
             virtualized: false,
             host_page_size: PageSize::Small,
@@ -80,7 +82,7 @@ impl Default for Options {
 impl Options {
     /// Names and values of the options of [`set`](Self::set).
     pub const NAMES: [(&'static str, &'static str); 11] = [
-        ("pages", "small, thp, all or 1g"),
+        ("pages", "recorded, small, thp, all or 1g"),
         ("seed", "a number"),
         ("virtualized", "yes or no"),
         ("host-pages", "4K, 2M or 1G"),

@@ -9,6 +9,8 @@ pub(crate) const PAGE_MASK: u64 = (1 << 45) - 1;
 pub(crate) const NOTHING: u64 = u64::MAX;
 /// The first tag of translations that all address spaces share.
 pub(crate) const FIRST_SHARED_TAG: u64 = 1 << 15;
+/// The tag of a guest's global translations.
+pub(crate) const GLOBAL_TAG: u64 = (1 << 17) - 3;
 
 const SIZE_SHIFT: u32 = 45;
 const TAG_SHIFT: u32 = 47;

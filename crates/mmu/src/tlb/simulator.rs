@@ -1,28 +1,30 @@
-//! The simulator: references, switches and events in, counts out.
+//! The simulator: references and switches in, counts out.
 
 use std::collections::BTreeMap;
 
-use trace::{Block, Event, PageRun};
+use trace::PageRun;
 
 use super::core::Core;
-use super::machine::{Machine, NESTED};
+use super::machine::Machine;
 use super::options::Options;
-use super::outcome::{CacheOutcome, Outcome, TlbOutcome};
-use super::page_size::PageSize;
-use super::space::{Space, page_range};
+use super::outcome::Outcome;
+use super::translations::Translations;
 use super::world::World;
 
 /// A machine that runs a program.
 #[derive(Clone, Debug)]
 pub struct Simulator {
-    cores: Vec<Core>,
+    pub(super) cores: Vec<Core>,
     /// The core of the references.
-    active: usize,
-    world: World,
-    process: u32,
+    pub(super) active: usize,
+    pub(super) world: World,
+    pub(super) process: u32,
+    pub(super) thread: u32,
+    /// Of each core, in a guest.
+    pub(super) translations: Vec<Translations>,
     /// The core of each thread.
     seats: BTreeMap<(u32, u32), usize>,
-    flush_ceiling: u64,
+    pub(super) flush_ceiling: u64,
     switches: u64,
     lookup_cycles: Vec<u64>,
 }
@@ -44,8 +46,10 @@ impl Simulator {
         let mut simulator = Self {
             cores,
             active: 0,
-            world: World::new(options, nothing(machine, options)),
+            world: World::new(options, Outcome::of(machine, options)),
             process: 0,
+            thread: 0,
+            translations: Vec::new(),
             seats: BTreeMap::new(),
             flush_ceiling: options.flush_ceiling,
             switches: 0,
@@ -55,73 +59,25 @@ impl Simulator {
         Ok(simulator)
     }
 
-    /// Runs a block of a trace.
-    pub fn block(&mut self, block: &Block) {
-        self.switch(block.process, block.thread);
-        let mut done = 0;
-        for (before, event) in &block.events {
-            let next = (*before as usize).clamp(done, block.runs.len());
-            self.runs(&block.runs[done..next]);
-            done = next;
-            self.event(event);
-        }
-        self.runs(&block.runs[done..]);
-    }
-
     /// Refers to pages by runs.
     pub fn runs(&mut self, runs: &[PageRun]) {
+        if self.world.uses_recorded() {
+            return self.guest_runs(runs);
+        }
         self.cores[self.active].refer_to_runs(&mut self.world, runs);
     }
 
-    /// Switches to a thread, which keeps its first core.
+    /// Switches to a thread, which keeps its first core; the threads of a guest are its virtual CPUs.
     pub fn switch(&mut self, process: u32, thread: u32) {
         let next = self.seats.len() % self.cores.len();
-        self.active = *self.seats.entry((process, thread)).or_insert(next);
-        self.process = process;
+        self.active = match self.world.is_guest {
+            true => thread as usize % self.cores.len(),
+            false => *self.seats.entry((process, thread)).or_insert(next),
+        };
+        (self.process, self.thread) = (process, thread);
         self.switches += 1;
         self.world.switch(process);
         self.cores[self.active].switch(&mut self.world, process, self.switches);
-    }
-
-    /// Handles an event of the running process.
-    pub fn event(&mut self, event: &Event) {
-        let process = self.process;
-        let (world, cores) = (&mut self.world, &mut self.cores);
-        match event {
-            Event::Program { .. } | Event::Exit => {
-                let gone = *event == Event::Exit;
-                *world.space(process) = Space::new(process);
-                let outcome = &mut world.outcome;
-                cores.iter_mut().for_each(|core| core.flush_process(outcome, process, gone));
-            }
-            Event::Fork { child } => {
-                let inherited = world.space(process).inherited(*child);
-                *world.space(*child) = inherited;
-                // Its pages become read-only, to be copied on write.
-                let outcome = &mut world.outcome;
-                cores.iter_mut().for_each(|core| core.flush_process(outcome, process, false));
-            }
-            Event::Map { address, length_bytes, file, shared } => {
-                let (first, end) = page_range(*address, *length_bytes);
-                let shareable = (*file || *shared).then(|| world.new_mapping());
-                if world.space(process).map(first, end, shareable) {
-                    self.unmapped(first, end);
-                }
-            }
-            Event::Unmap { address, length_bytes } => {
-                let (first, end) = page_range(*address, *length_bytes);
-                world.space(process).unmap(first, end);
-                self.unmapped(first, end);
-            }
-            Event::Break { address } => {
-                if let Some((first, end)) = world.space(process).set_break(*address) {
-                    self.unmapped(first, end);
-                }
-            }
-            Event::ThreadStart | Event::ThreadEnd | Event::Missed { .. } => {}
-        }
-        // A page may be of another size now.
-        self.cores.iter_mut().for_each(Core::forget_last);
     }
 
     /// Number of references so far; cheap, for progress.
@@ -140,40 +96,9 @@ impl Simulator {
         outcome
     }
 
-    fn unmapped(&mut self, first: u64, end: u64) {
-        let outcome = &mut self.world.outcome;
-        for core in &mut self.cores {
-            if end.saturating_sub(first) > self.flush_ceiling {
-                core.flush_process(outcome, self.process, false);
-            } else {
-                core.flush_pages(outcome, self.process, first, end);
-            }
-        }
-    }
-
     /// What each TLB of a core holds.
     #[cfg(test)]
     pub(crate) fn contents(&self, core: usize) -> Vec<Vec<u64>> {
         self.cores[core].contents()
-    }
-}
-
-/// The outcome of nothing.
-fn nothing(machine: &Machine, options: &Options) -> Outcome {
-    let tlbs = machine.tlbs.iter().map(|tlb| TlbOutcome {
-        name: tlb.name.clone(),
-        level: tlb.level,
-        entries: tlb.entries,
-        ways: tlb.shape().ways,
-        pages: tlb.pages.iter().copied().map(PageSize::name).collect(),
-        serves: tlb.serves.name(),
-        ..TlbOutcome::default()
-    });
-    let cache = |name: &str| CacheOutcome { name: name.to_owned(), ..CacheOutcome::default() };
-    Outcome {
-        tlbs: tlbs.collect(),
-        walk_caches: machine.walk_caches.iter().map(|described| cache(&described.name)).collect(),
-        nested: machine.nested.as_ref().filter(|_| options.virtualized).map(|_| cache(NESTED)),
-        ..Outcome::default()
     }
 }

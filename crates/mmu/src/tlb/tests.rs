@@ -2,8 +2,10 @@
 
 mod agreement;
 mod by_hand;
+mod guest;
 mod naive;
 mod naive_table;
+mod wire;
 
 /// One reference to data on each page, in order.
 fn data(pages: &[u64]) -> Vec<trace::PageRun> {

@@ -7,9 +7,12 @@ use super::options::Options;
 use super::outcome::{CacheOutcome, Outcome, WalkOutcome};
 use super::page_size::{NOTHING, PAGE_MASK, PageSize, entry, tag};
 use super::space::{Owner, Space};
+use super::translations::Mapped;
 
 /// The tag of lines of the host's tables.
 const HOST: u64 = (1 << 17) - 2;
+/// The owner of tables that all address spaces of a guest have; no trace of a guest has mappings.
+const GLOBAL: Owner = Owner::Mapping(0x7fff);
 /// Lines have 8 entries.
 const LINE_SHIFT: u32 = 3;
 
@@ -38,7 +41,7 @@ struct Cache {
 /// A page to walk for.
 pub(crate) struct Wanted<'space> {
     pub(crate) page: u64,
-    pub(crate) size: PageSize,
+    pub(crate) mapped: Mapped,
     pub(crate) tag: u64,
     pub(crate) space: &'space Space,
     /// Whether processes share page tables.
@@ -75,7 +78,7 @@ impl Walker {
         let count = if wanted.prefetch { prefetch_walks } else { walks };
         count.walks += 1;
         count.cycles += self.walk.start_cycles;
-        let leaf = wanted.size.leaf();
+        let leaf = wanted.mapped.size.leaf();
         let first = self.first_table(wanted, leaf, walk_caches);
         for table in (leaf..=first).rev() {
             let owner = owner(wanted, 9 * table);
@@ -93,9 +96,10 @@ impl Walker {
             }
         }
         if self.host.is_some() {
-            let shift = wanted.size.shift();
+            let size = wanted.mapped.size;
+            let shift = size.shift();
             let owner = owner(wanted, shift);
-            let frame = frames.frame(owner, 0, wanted.page >> shift, wanted.size);
+            let frame = frames.frame(owner, 0, wanted.page >> shift, size);
             let within = wanted.page & ((1 << shift) - 1);
             self.host_walk(frame + within, count, nested);
         }
@@ -158,7 +162,12 @@ impl Walker {
 
 /// The owner of a chunk of `2^shift` pages.
 fn owner(wanted: &Wanted<'_>, shift: u32) -> Owner {
-    if wanted.share { wanted.space.owner(wanted.page, shift) } else { wanted.space.own() }
+    match wanted.mapped.is_global {
+        // A kernel's tables, which all address spaces have.
+        true => GLOBAL,
+        false if wanted.share => wanted.space.owner(wanted.page, shift),
+        false => wanted.space.own(),
+    }
 }
 
 /// Lines of 2^16 processes and 2^15 mappings are kept apart.

@@ -6,7 +6,9 @@ use super::frames::Frames;
 use super::options::{Options, PagePolicy, Share};
 use super::outcome::Outcome;
 use super::page_size::PageSize;
+use super::price::Price;
 use super::space::Space;
+use super::translations::Mapped;
 
 #[derive(Clone, Debug)]
 pub(crate) struct World {
@@ -23,6 +25,10 @@ pub(crate) struct World {
     mappings: u32,
     /// The counts of all cores, without those that follow from the references.
     pub(crate) outcome: Outcome,
+    /// The same in short, of references whose pages are looked up one by one.
+    pub(crate) price: Price,
+    /// Whether page tables of a guest decide the sizes of pages.
+    pub(crate) is_guest: bool,
 }
 
 impl World {
@@ -38,6 +44,8 @@ impl World {
             frames: Frames::default(),
             mappings: 0,
             outcome,
+            price: Price::default(),
+            is_guest: false,
         }
     }
 
@@ -60,7 +68,8 @@ impl World {
     #[inline]
     fn fixed_size(&self) -> Option<PageSize> {
         match self.pages {
-            PagePolicy::Small => Some(PageSize::Small),
+            PagePolicy::Recorded if self.is_guest => None,
+            PagePolicy::Recorded | PagePolicy::Small => Some(PageSize::Small),
             PagePolicy::Thp => None,
             PagePolicy::Huge => Some(PageSize::Huge),
             PagePolicy::Giant => Some(PageSize::Giant),
@@ -73,9 +82,23 @@ impl World {
         (self.share != Share::Translations).then_some(size)
     }
 
+    /// The size of a page's translation in TLBs.
     #[inline]
-    pub(crate) fn size(&mut self, page: u64) -> PageSize {
-        self.guest_size(page).min(self.largest)
+    pub(crate) fn in_tlb(&self, size: PageSize) -> PageSize {
+        size.min(self.largest)
+    }
+
+    /// How a page that was not referred to is mapped; in a guest as the page before.
+    pub(crate) fn mapped_next(&mut self, page: u64, before: Mapped) -> Mapped {
+        match self.is_guest {
+            true => before,
+            false => Mapped { size: self.guest_size(page), is_global: false },
+        }
+    }
+
+    /// Whether sizes of pages are those that a trace of a guest has.
+    pub(crate) fn uses_recorded(&self) -> bool {
+        self.is_guest && self.pages == PagePolicy::Recorded
     }
 
     /// The size of a page in its own page table.

@@ -9,7 +9,9 @@ use crate::TraceError;
 
 /// The first bytes; the last four detect converted line ends.
 pub(crate) const MAGIC: &[u8; 8] = b"\x89TLT\r\n\x1a\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+/// The oldest version that is read; it lacks the events of guests.
+const OLDEST_VERSION: u32 = 2;
 const LONGEST_BYTES: usize = 1 << 20;
 /// Magic, version and length of the description.
 pub(crate) const FIXED_BYTES: usize = 16;
@@ -69,10 +71,10 @@ impl Header {
         }) else {
             return Err(bad("this is not a trace of thrashlab; name its format, or convert it"));
         };
-        if version != VERSION {
+        if !(OLDEST_VERSION..=VERSION).contains(&version) {
             return Err(bad(format!(
-                "this is version {version} of the format, this program reads {VERSION}; use the \
-                 program that wrote it, or record again"
+                "this is version {version} of the format, this program reads {OLDEST_VERSION} to \
+                 {VERSION}; use the program that wrote it, or record again"
             )));
         }
         if length as usize > LONGEST_BYTES {

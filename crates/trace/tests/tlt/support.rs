@@ -58,6 +58,11 @@ pub(crate) fn events() -> impl Strategy<Value = Event> {
             .prop_map(|(address, length_bytes)| Event::Unmap { address, length_bytes }),
         any::<u64>().prop_map(|address| Event::Break { address }),
         ".{0,40}".prop_map(|reason| Event::Missed { reason }),
+        (any::<u64>(), 0_u8..3, any::<bool>()).prop_map(|(address, size, is_global)| {
+            Event::Translation { address, size, is_global }
+        }),
+        any::<bool>().prop_map(|globals_too| Event::Flush { globals_too }),
+        any::<u64>().prop_map(|address| Event::FlushPage { address }),
     ]
 }
 

@@ -243,7 +243,10 @@ fn what_is_wrong_in_a_description_has_its_place() {
 fn an_option_that_is_wrong_says_what_there_is() {
     let mut options = Options::default();
     assert!(options.set("page", "thp").unwrap_err().contains("choose from pages, seed"));
-    assert_eq!(options.set("pages", "2M").unwrap_err(), "pages=2M: it takes small, thp, all or 1g");
+    assert_eq!(
+        options.set("pages", "2M").unwrap_err(),
+        "pages=2M: it takes recorded, small, thp, all or 1g"
+    );
     assert!(options.set("asids", "99999").is_err());
     options.set("policy", "plru").unwrap();
     let n1 = Machine::parse(include_str!("../../../machines/neoverse-n1.toml")).unwrap();

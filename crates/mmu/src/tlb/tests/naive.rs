@@ -108,7 +108,7 @@ impl Naive {
         let private = |page| self.mapped.get(&(self.process, page)) == Some(&None);
         match self.options.page_size {
             PagePolicy::Thp if (first..first + 512).all(private) => PageSize::Huge,
-            PagePolicy::Small | PagePolicy::Thp => PageSize::Small,
+            PagePolicy::Recorded | PagePolicy::Small | PagePolicy::Thp => PageSize::Small,
             PagePolicy::Huge => PageSize::Huge,
             PagePolicy::Giant => PageSize::Giant,
         }

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rand::{Rng, SeedableRng};
-use rand_pcg::Pcg64Mcg;
-
 use crate::tlb::Index;
 use crate::tlb::array::Shape;
+use crate::tlb::generator::Generator;
 use crate::tlb::policy::Policy;
 
 /// Tag, logarithm of the size in small pages, number of the page in pages of that size.
@@ -28,7 +26,7 @@ pub(super) struct Table {
     /// For each set, which ways were used.
     used: Vec<Vec<bool>>,
     time: u64,
-    generator: Pcg64Mcg,
+    generator: Generator,
 }
 
 impl Table {
@@ -40,7 +38,7 @@ impl Table {
             upper: BTreeMap::new(),
             used: vec![vec![false; shape.ways]; sets],
             time: 0,
-            generator: Pcg64Mcg::seed_from_u64(seed),
+            generator: Generator::new(seed),
         }
     }
 
@@ -92,10 +90,7 @@ impl Table {
             Policy::Lru => by(|slot| slot.used),
             Policy::Fifo => by(|slot| slot.came),
             Policy::Nru => self.used[set].iter().position(|used| !used).unwrap_or(0),
-            Policy::Random => {
-                let drawn = u128::from(self.generator.next_u64());
-                (drawn * ways as u128 / (1 << 64)) as usize
-            }
+            Policy::Random => self.generator.below(ways),
             Policy::Plru => {
                 let (mut from, mut to) = (0, ways);
                 while to - from > 1 {
