@@ -55,12 +55,12 @@ pub(crate) struct ProfileArgs {
     #[arg(long)]
     slow: bool,
 
-    /// Show what executed from this time of the run on
+    /// Only what executed from this time of the run on
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ns,
         conflicts_with_all = ["response", "slow"])]
     since: Option<u64>,
 
-    /// Show what executed until this time of the run
+    /// Only what executed until this time of the run
     #[arg(long, value_name = "TIME", value_parser = parse_duration_ns,
         conflicts_with_all = ["response", "slow"])]
     until: Option<u64>,

@@ -4,6 +4,7 @@ mod convert;
 pub(crate) mod input;
 pub(crate) mod read_ahead;
 pub(crate) mod record;
+mod record_guest;
 mod stat;
 
 use clap::Subcommand;

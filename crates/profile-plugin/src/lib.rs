@@ -33,13 +33,17 @@ mod reference;
 mod scheduler;
 mod shadow;
 mod spaces;
+mod stream;
 mod tables;
+mod target;
 #[expect(dead_code, unreachable_pub, reason = "another crate's")]
 mod tlb;
 mod traced;
 mod user;
 mod user_code;
 mod watch;
+#[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the host"))]
+mod words;
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -57,6 +61,8 @@ use records::{Event, What};
 use reference::{PAGE_SHIFT, PageRun};
 use scheduler::{NAME_BYTES, Scheduler, TaskName};
 use shadow::{Now, Shadow};
+use stream::Stream;
+use target::Target;
 use watch::Watch;
 
 /// Kernel code is in the upper half of the address space.
@@ -148,15 +154,7 @@ fn begin(id: PluginId, arguments: &[String]) -> io::Result<()> {
     let areas = plan.functions.iter().map(|function| function.area).collect();
     let (shadow, output) = (Shadow::new(shift, plan.times_ns.clone(), areas), value("output")?);
     let prices = value("prices").ok();
-    let memory = match &prices {
-        Some(_) => {
-            let cpus = value("cpus")?.parse().map_err(io::Error::other)?;
-            let machine = fs::read(value("tlbs")?)?;
-            let made = Memory::new(&machine, cpus, plan.times_ns.clone());
-            Some(made.ok_or(io::ErrorKind::InvalidData)?)
-        }
-        None => None,
-    };
+    let memory = memory(&value, &plan.times_ns)?;
     let until_ns = plan.times_ns.first().copied().unwrap_or(u64::MAX);
     let watch = plan.watched.map(|(address, size)| Watch::new(address, size, until_ns));
     // SAFETY: the callbacks have the expected types, and QEMU only unloads plugins on request. No
@@ -183,6 +181,22 @@ fn begin(id: PluginId, arguments: &[String]) -> io::Result<()> {
         qemu::qemu_plugin_register_atexit_cb(id, on_exit, null_mut());
     }
     Ok(())
+}
+
+/// What becomes of the guest's references, if anything was requested.
+fn memory(
+    value: &impl Fn(&str) -> io::Result<String>,
+    times_ns: &[u64],
+) -> io::Result<Option<Memory>> {
+    let number = |name: &str| value(name)?.parse::<u64>().map_err(io::Error::other);
+    let Ok(cpus) = number("cpus") else { return Ok(None) };
+    let (cpus, times_ns) = (cpus as usize, times_ns.to_vec());
+    if let Ok(path) = value("references") {
+        let stream = Stream::new(&path, cpus, number("from")?, number("to")?)?;
+        return Ok(Some(Memory::new(Target::Written(Box::new(stream)), cpus, times_ns)));
+    }
+    let memory = Memory::simulated(&fs::read(value("tlbs")?)?, cpus, times_ns);
+    memory.map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 extern "C" fn on_translation(_: PluginId, block: *mut TranslatedBlock) {
@@ -432,7 +446,7 @@ extern "C" fn on_exit(_: PluginId, _: *mut c_void) {
         profile.write(&file::encode(&profile.shadow, &profile.scheduler, instructions));
         // SAFETY: it only reads.
         let now_ns = unsafe { qemu::qemu_plugin_virtual_ns() } as u64;
-        let memory = profile.memory.as_mut().map(|memory| memory.finish(now_ns));
+        let memory = profile.memory.as_mut().and_then(|memory| memory.finish(now_ns));
         if let (Some(bytes), Some(path)) = (memory, &profile.prices) {
             write(path, &bytes);
         }

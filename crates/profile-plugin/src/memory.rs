@@ -8,9 +8,12 @@ use crate::prices::Prices;
 use crate::privileged::Operand;
 use crate::qemu::Register;
 use crate::tables::Tables;
+use crate::target::Target;
 use crate::tlb::{Machine, Mapped, Options, PageSize, Simulator};
 
 const PAGE_SHIFT: u32 = 12;
+/// Page numbers of addresses of 57 bits.
+const PAGE_MASK: u64 = (1 << 45) - 1;
 /// The registers of operands, by their numbers in instructions.
 const GENERAL: [&[u8]; 16] = [
     b"rax", b"rcx", b"rdx", b"rbx", b"rsp", b"rbp", b"rsi", b"rdi", b"r8", b"r9", b"r10", b"r11",
@@ -18,10 +21,9 @@ const GENERAL: [&[u8]; 16] = [
 ];
 const CONTROL: [&[u8]; 3] = [b"cr3", b"cr4", b"rip"];
 
-/// The simulation of a guest's references.
+/// The references of a guest, and what becomes of them.
 pub(crate) struct Memory {
-    simulator: Simulator,
-    prices: Prices,
+    target: Target,
     reader: Option<Reader>,
     cpus: Vec<Cpu>,
     /// The virtual CPU that executes.
@@ -66,17 +68,22 @@ pub(crate) struct Block {
 }
 
 impl Memory {
-    /// Of a machine with the TLBs that these words describe; `None` if they are none.
-    pub(crate) fn new(machine: &[u8], cpus: usize, times_ns: Vec<u64>) -> Option<Self> {
+    /// With the simulation of a machine with the TLBs that these words describe; `None` if they are
+    /// none.
+    pub(crate) fn simulated(machine: &[u8], cpus: usize, times_ns: Vec<u64>) -> Option<Self> {
         let words = machine.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
         let machine = Machine::of_words(words)?;
         let options = Options { cores: cpus, ..Options::default() };
         let mut simulator = Simulator::new(&machine, &options).ok()?;
         simulator.begin_guest();
+        let target = Target::Simulated(Box::new((simulator, Prices::new(cpus))));
+        Some(Self::new(target, cpus, times_ns))
+    }
+
+    pub(crate) fn new(target: Target, cpus: usize, times_ns: Vec<u64>) -> Self {
         let cpu = || Cpu { cr3: 0, is_stale: true, process: 0 };
-        Some(Self {
-            simulator,
-            prices: Prices::new(cpus),
+        Self {
+            target,
             reader: None,
             cpus: (0..cpus).map(|_| cpu()).collect(),
             active: 0,
@@ -86,7 +93,7 @@ impl Memory {
             times_ns,
             intervals: 0,
             unreadable: 0,
-        })
+        }
     }
 
     /// A virtual CPU executes a block, which begins at this time, in this call stack.
@@ -98,7 +105,7 @@ impl Memory {
         while now_ns >= self.next_ns {
             self.cut();
         }
-        self.prices.enter(cpu, node, self.simulator.price());
+        self.target.enter(cpu, node, now_ns);
         if block.is_user && block.age != self.age {
             block.age = self.age;
             if let Some(reader) = &mut self.reader {
@@ -108,22 +115,23 @@ impl Memory {
         let page = block.address >> PAGE_SHIFT;
         for (page, count) in (page..).zip(block.counts) {
             if count > 0 {
-                self.refer(page, true, count);
+                self.refer(page, true, false, count);
             }
         }
     }
 
     /// The block that executes refers to data.
     #[inline]
-    pub(crate) fn data(&mut self, address: u64) {
-        self.refer(address >> PAGE_SHIFT, false, 1);
+    pub(crate) fn data(&mut self, address: u64, is_store: bool) {
+        self.refer(address >> PAGE_SHIFT, false, is_store, 1);
     }
 
     #[inline]
-    fn refer(&mut self, page: u64, fetch: bool, count: u64) {
-        while !self.simulator.refer_in_guest(page, fetch, count) {
+    fn refer(&mut self, page: u64, fetch: bool, written: bool, count: u64) {
+        let page = page & PAGE_MASK;
+        while !self.target.refer(page, fetch, written, count) {
             let mapped = self.translate(page);
-            self.simulator.translated(page, mapped);
+            self.target.translated(page, mapped);
         }
     }
 
@@ -154,14 +162,14 @@ impl Memory {
             let next = self.spaces.len() as u32;
             at.process = *self.spaces.entry(at.cr3).or_insert(next);
         }
-        self.simulator.switch(at.process, cpu as u32);
+        self.target.switch(at.process, cpu);
     }
 
     /// A virtual CPU is about to write CR3, or to flush all.
     pub(crate) fn flush(&mut self, cpu: usize, globals_too: bool) {
         self.age += 1;
         self.cpus[cpu].is_stale = true;
-        self.simulator.flush_guest(globals_too);
+        self.target.flush(globals_too);
     }
 
     /// A virtual CPU is about to flush the page of an operand of an instruction that ends here.
@@ -177,26 +185,26 @@ impl Memory {
         let from = if operand.is_relative { end } else { 0 };
         let address = from.wrapping_add(base).wrapping_add(index);
         let address = address.wrapping_add_signed(operand.displacement);
-        self.simulator.flush_guest_page(address >> PAGE_SHIFT);
+        self.target.flush_page(address >> PAGE_SHIFT & PAGE_MASK);
     }
 
     /// A virtual CPU leaves the task with this name.
     pub(crate) fn leave(&mut self, cpu: usize, name: u32) {
-        self.prices.leave(cpu, name, self.simulator.price());
+        self.target.leave(cpu, name);
     }
 
     fn cut(&mut self) {
-        self.prices.cut(self.simulator.price());
+        self.target.cut();
         self.intervals += 1;
         self.next_ns = self.times_ns.get(self.intervals).copied().unwrap_or(u64::MAX);
     }
 
-    /// The file, at a time.
-    pub(crate) fn finish(&mut self, now_ns: u64) -> Vec<u8> {
+    /// The file of prices at the end of the recording; nothing where references are passed on.
+    pub(crate) fn finish(&mut self, now_ns: u64) -> Option<Vec<u8>> {
         while now_ns >= self.next_ns {
             self.cut();
         }
-        self.prices.finish(&self.simulator, self.unreadable)
+        self.target.finish(self.unreadable)
     }
 }
 

@@ -76,6 +76,7 @@ unsafe extern "C" {
     );
     pub(crate) fn qemu_plugin_num_vcpus() -> c_int;
     pub(crate) fn qemu_plugin_insn_vaddr(instruction: *const Instruction) -> u64;
+    pub(crate) fn qemu_plugin_mem_is_store(info: c_uint) -> bool;
     pub(crate) fn qemu_plugin_mem_size_shift(info: c_uint) -> c_uint;
     pub(crate) fn qemu_plugin_tb_vaddr(block: *const TranslatedBlock) -> u64;
     pub(crate) fn qemu_plugin_insn_data(

@@ -41,4 +41,4 @@ pub(crate) use options::Options;
 pub(crate) use page_size::PageSize;
 pub(crate) use price::Price;
 pub(crate) use simulator::Simulator;
-pub(crate) use translations::Mapped;
+pub(crate) use translations::{Mapped, Translations};

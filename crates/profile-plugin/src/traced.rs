@@ -96,10 +96,11 @@ extern "C" fn on_block(cpu: c_uint, block: *mut c_void) {
     });
 }
 
-extern "C" fn on_reference(_: c_uint, _: c_uint, address: u64, _: *mut c_void) {
+extern "C" fn on_reference(_: c_uint, info: c_uint, address: u64, _: *mut c_void) {
     with(|profile| {
         if let Some(memory) = &mut profile.memory {
-            memory.data(address);
+            // SAFETY: it only reads the description of this callback's reference.
+            memory.data(address, unsafe { qemu::qemu_plugin_mem_is_store(info) });
         }
     });
 }

@@ -14,6 +14,7 @@ mod difference;
 mod firefox;
 mod flame;
 mod functions;
+mod guest_trace;
 mod kinds;
 mod last_write;
 mod memory;
@@ -33,6 +34,9 @@ mod schedule;
 mod symbol_file;
 mod symbols;
 mod tasks;
+#[cfg_attr(not(test), expect(dead_code, reason = "the rest is for the plugin"))]
+#[path = "../../profile-plugin/src/words.rs"]
+mod words;
 
 pub use area::Area;
 pub use by_task::TaskCounts;
@@ -41,6 +45,7 @@ pub use difference::{Culprit, Difference, FunctionDifference, FunctionPair};
 pub use firefox::firefox;
 pub use flame::{FlameFrame, collapsed, flame};
 pub use functions::FunctionCounts;
+pub use guest_trace::GuestTrace;
 pub use last_write::LastWrite;
 pub use memory::{FunctionPrice, TaskPrice};
 pub use pprof::pprof;
@@ -85,7 +90,7 @@ mod spaces;
 #[path = "../../profile-plugin/src/tables.rs"]
 mod tables;
 #[cfg(test)]
-#[expect(dead_code, unreachable_pub, reason = "another crate's")]
+#[expect(dead_code, unreachable_pub, unused_imports, reason = "another crate's")]
 #[path = "../../profile-plugin/src/tlb.rs"]
 mod tlb;
 #[cfg(test)]

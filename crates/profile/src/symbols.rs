@@ -173,6 +173,18 @@ impl Symbols {
         self.names.iter().zip(&self.functions).map(|(name, it)| (name.as_str(), it.address))
     }
 
+    /// The emulator's times of a part of a run that started at a time of day; without limits all of it,
+    /// and what is before and after.
+    pub fn window(
+        &self,
+        started_unix_ns: u64,
+        since_ns: Option<u64>,
+        until_ns: Option<u64>,
+    ) -> std::ops::Range<u64> {
+        let at = |time_ns: u64| self.virtual_ns(started_unix_ns, time_ns);
+        since_ns.map_or(0, at)..until_ns.map_or(u64::MAX, at)
+    }
+
     /// What the plugin has to know to cut the counts at these times of a run that started at a time of
     /// day. Times are in ns of the run, ascending.
     pub fn plan(&self, started_unix_ns: u64, times_ns: &[u64]) -> Vec<u8> {

@@ -57,6 +57,7 @@ pub use machine::{
     DEFAULT, NAMED, VmRequest, load, parse_description, parse_request, parse_settings, request,
 };
 pub use named::{IN_GUEST, replay};
+pub use observed::Passing;
 pub use packed::PackedMachine;
 pub use platform::obstacle;
 pub use qemu::Qemu;

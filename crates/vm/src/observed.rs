@@ -1,6 +1,10 @@
 //! Runs that are observed by the plugin of a profile, and what the plugin has to know of a guest.
 
 use std::fs;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::thread;
 
 use guest::SYMBOLS_CELL;
 use keep::out_file::write_whole;
@@ -15,7 +19,19 @@ use crate::{Result, Stop, Vm, VmError, listen};
 
 /// The symbols in a folder of a booted machine.
 const SYMBOLS: &str = "symbols";
+/// References that are read at once, in bytes.
+const PASSED_BYTES: usize = 1 << 16;
 const LAST_LINE: &[u8] = b"end\n";
+
+/// Which references are passed on, and to whom.
+pub struct Passing<'a> {
+    /// What the plugin has to know (`profile::Symbols::plan`).
+    pub plan: &'a [u8],
+    /// From when until when, in ns of the emulator.
+    pub window_ns: Range<u64>,
+    /// Takes some bytes of them, as `profile::GuestTrace` does.
+    pub take: &'a mut (dyn FnMut(&[u8]) -> io::Result<()> + Send),
+}
 
 impl Vm {
     /// The functions of the guest's kernel and its clocks, from the cache or from another guest that
@@ -79,6 +95,34 @@ impl Vm {
         Ok((recording, fs::read(path_of(&prices))?))
     }
 
+    /// Makes a run, and passes on references of the guest, kernel included. Fails as [`Self::profile`],
+    /// and when they are not taken.
+    pub fn references(
+        &self,
+        spec: &Spec,
+        run_id: &str,
+        passing: Passing<'_>,
+        stop: Stop<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        self.check_engine("a trace")?;
+        let Passing { plan, window_ns, take } = passing;
+        let (reader, writer) = io::pipe()?;
+        let cpus = self.machine.setup.machine.cpu_count();
+        let path = format!("/proc/{}/fd/{}", std::process::id(), writer.as_raw_fd());
+        let Range { start, end } = window_ns;
+        let more = format!(",cpus={cpus},references={path},from={start},to={end}");
+        thread::scope(|scope| {
+            let taking = scope.spawn(|| take_all(reader, take));
+            let observed = self.observed(spec, run_id, plan, &more, stop, sink);
+            // The plugin's end was closed with the emulator: now nothing more can come.
+            drop(writer);
+            let taken = taking.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            observed?;
+            Ok(taken?)
+        })
+    }
+
     /// Makes a run, and finds the last write to some bytes before a time (`LastWrite::plan`); `None` if
     /// there is none. Fails as [`Self::profile`].
     pub fn last_write(
@@ -137,6 +181,22 @@ impl Vm {
             None => Err(VmError::Unavailable(format!(
                 "{what} needs the engine, a QEMU with patches: thrashlab vm engine build"
             ))),
+        }
+    }
+}
+
+/// Takes all that comes. After a failure it is read nevertheless, so that the guest ends.
+fn take_all(
+    mut reader: io::PipeReader,
+    take: &mut (dyn FnMut(&[u8]) -> io::Result<()> + Send),
+) -> io::Result<()> {
+    let mut buffer = vec![0; PASSED_BYTES];
+    let mut outcome = Ok(());
+    loop {
+        match reader.read(&mut buffer)? {
+            0 => return outcome,
+            count if outcome.is_ok() => outcome = take(&buffer[..count]),
+            _ => {}
         }
     }
 }

@@ -10,6 +10,7 @@ use model::units::format_size;
 use trace::{Granularity, Header};
 use tracer::{Ended, Recording, Request, Tool, TracerError, Written};
 
+use super::record_guest::{GuestArgs, record_guest};
 use crate::output::named;
 use crate::start::{StartArgs, pass_on};
 use crate::{Failure, OrWrong, Result, complain};
@@ -21,13 +22,15 @@ Examples:
   thrashlab trace record --pages --fetch -- make -j4
                         pages only, with instructions
   thrashlab trace record --skip 1000000000 --limit 100000000 -- ./program
+  thrashlab trace record --guest RUN.run.jsonl --since 1s --until 1500ms
+                        a run in the deterministic machine, kernel and all
 
 The command has standard input, output and error to itself, and its exit code is
 passed on. Its children, threads and what they execute are recorded too. Cost
 and limits: docs/tracing.md.";
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES, mut_arg("words", |words| words.required(true)))]
+#[command(after_help = EXAMPLES, mut_arg("words", |words| words.required_unless_present("guest")))]
 pub(crate) struct RecordArgs {
     /// Write the trace to this file
     #[arg(long, short, value_name = "FILE", default_value = "trace.tlt")]
@@ -54,6 +57,9 @@ pub(crate) struct RecordArgs {
     with: Option<Tool>,
 
     #[command(flatten)]
+    guest: GuestArgs,
+
+    #[command(flatten)]
     command: StartArgs,
 }
 
@@ -69,6 +75,9 @@ const TOOLS: [(&str, &str, Tool); 2] = [
 
 pub(crate) fn record(args: &RecordArgs) -> Result<()> {
     let path = &args.output;
+    if let Some(run) = &args.guest.guest {
+        return record_guest(&args.guest, run, path);
+    }
     let name = || format!("create {}", path.display());
     let (command, input) = (args.command.program()?, args.command.input()?);
     let (out, file) = OutFile::create(path).or_wrong(name())?;

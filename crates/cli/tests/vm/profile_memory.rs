@@ -58,6 +58,39 @@ fn functions_and_tasks_sum_to_the_price_and_huge_pages_lower_it() {
     refused.expect(2, &["a Sun-4 has no TLBs", "thrashlab mmu machines"]);
 }
 
+/// The simulator in the plugin, and the one of `mmu run` on a trace of the same guest.
+#[test]
+fn a_trace_of_the_whole_guest_has_the_same_counts() {
+    let Some(lab) = Lab::with_engine("a_trace_of_the_whole_guest_has_the_same_counts") else {
+        return;
+    };
+    for (cpus, machine) in [("1", "golden-cove"), ("2", "zen4")] {
+        let lab = lab.sibling();
+        let settings = format!("cpus={cpus}");
+        lab.finish(&settings, "--load noload --points 1 --interval 10ms").expect(0, &[]);
+        let file = "output/001-noload-seed1.run.jsonl";
+        let whole = &json(&lab, &[machine, file])["memory"]["whole_recording"];
+        lab.command(&["trace", "record", "--guest", file]).expect(0, &["references of the guest"]);
+        let cores = format!("cores={cpus}");
+        let arguments = ["mmu", "run", "--json", "--machine", machine, "--set", &cores];
+        let simulated = lab.command(&[&arguments[..], &["trace.tlt"]].concat());
+        simulated.expect(0, &[]);
+        let simulated: Value = serde_json::from_str(&simulated.stdout).unwrap();
+        assert!(whole["walks"]["walks"].as_u64().unwrap() > 1000, "{whole}");
+        assert_eq!(&simulated["outcome"], whole, "{machine}");
+
+        let part = ["trace", "record", "--guest", file, "--since", "1ms", "--until", "2ms"];
+        lab.command(&part).expect(0, &[]);
+        let stat = lab.command(&["trace", "stat", "--json", "trace.tlt"]);
+        let stat: Value = serde_json::from_str(&stat.stdout).unwrap();
+        let references = stat["summary"]["references"].as_u64().unwrap();
+        let all = whole["references"].as_u64().unwrap();
+        assert!(references > 0 && references < all / 2, "{references} of {all}");
+    }
+    let refused = lab.command(&["trace", "record", "--guest", "none.run.jsonl"]);
+    refused.expect(2, &["none.run.jsonl"]);
+}
+
 #[test]
 fn several_cpus_have_tlbs_of_their_own() {
     let Some(lab) = Lab::with_engine("several_cpus_have_tlbs_of_their_own") else { return };

@@ -1,0 +1,86 @@
+//! What becomes of a guest's references: they are simulated, or passed on.
+
+use crate::nodes::Node;
+use crate::prices::Prices;
+use crate::stream::Stream;
+use crate::tlb::{Mapped, Simulator};
+
+pub(crate) enum Target {
+    /// A machine's TLBs are simulated, and each reference has a price.
+    Simulated(Box<(Simulator, Prices)>),
+    /// They are written elsewhere.
+    Written(Box<Stream>),
+}
+
+impl Target {
+    /// A virtual CPU executes a block at a time, in a call stack.
+    #[inline]
+    pub(crate) fn enter(&mut self, cpu: usize, node: Node, now_ns: u64) {
+        match self {
+            Self::Simulated(both) => both.1.enter(cpu, node, both.0.price()),
+            Self::Written(stream) => stream.advance(now_ns),
+        }
+    }
+
+    /// References to a page; `false` if it is not known how it is mapped.
+    #[inline]
+    pub(crate) fn refer(&mut self, page: u64, fetch: bool, written: bool, count: u64) -> bool {
+        match self {
+            Self::Simulated(both) => both.0.refer_in_guest(page, fetch, count),
+            Self::Written(stream) => stream.refer(page, fetch, written, count),
+        }
+    }
+
+    pub(crate) fn translated(&mut self, page: u64, mapped: Mapped) {
+        match self {
+            Self::Simulated(both) => both.0.translated(page, mapped),
+            Self::Written(stream) => stream.translated(page, mapped),
+        }
+    }
+
+    pub(crate) fn switch(&mut self, space: u32, cpu: usize) {
+        match self {
+            Self::Simulated(both) => both.0.switch(space, cpu as u32),
+            Self::Written(stream) => stream.switch(space, cpu),
+        }
+    }
+
+    pub(crate) fn flush(&mut self, globals_too: bool) {
+        match self {
+            Self::Simulated(both) => both.0.flush_guest(globals_too),
+            Self::Written(stream) => stream.flush(globals_too),
+        }
+    }
+
+    pub(crate) fn flush_page(&mut self, page: u64) {
+        match self {
+            Self::Simulated(both) => both.0.flush_guest_page(page),
+            Self::Written(stream) => stream.flush_page(page),
+        }
+    }
+
+    /// A virtual CPU leaves the task with this name.
+    pub(crate) fn leave(&mut self, cpu: usize, name: u32) {
+        if let Self::Simulated(both) = self {
+            both.1.leave(cpu, name, both.0.price());
+        }
+    }
+
+    /// Ends an interval.
+    pub(crate) fn cut(&mut self) {
+        if let Self::Simulated(both) = self {
+            both.1.cut(both.0.price());
+        }
+    }
+
+    /// The file of prices; nothing where references are passed on, whose rest it writes.
+    pub(crate) fn finish(&mut self, unreadable: u64) -> Option<Vec<u8>> {
+        match self {
+            Self::Simulated(both) => Some(both.1.finish(&both.0, unreadable)),
+            Self::Written(stream) => {
+                stream.finish();
+                None
+            }
+        }
+    }
+}
