@@ -22,8 +22,10 @@ else
 $(error ARCH=$(ARCH): a binary is built for this machine, or with ARCH=aarch64)
 endif
 SKIPS := $(CURDIR)/target/skips.txt
-# The tests' engine is apart from the user's.
+# The tests' engines are apart from the user's.
 ENGINE := XDG_CACHE_HOME=$(CURDIR)/target/engine-cache $(BINARY)
+# The emulator of this name that was built last.
+emulator = "$$(ls -t target/engine-cache/thrashlab/engines/*/qemu-system-$(1) | head -n 1)"
 # What `make run` passes to `thrashlab run`, e.g. make run ARGS=--help
 ARGS ?=
 # How long `make fuzz` runs each target, in s
@@ -80,8 +82,8 @@ test-distro: build
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p xtask --test adding
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
 
-# The binary of aarch64 in a guest with a current Debian of aarch64, and in deterministic machines:
-# nightly, and before each release.
+# The binary of aarch64 in a guest with a current Debian of aarch64, and in deterministic machines in
+# the system's QEMU and in an engine, which is built and tested: nightly, and before each release.
 test-aarch64:
 	@$(MAKE) --no-print-directory build ARCH=aarch64
 	@tools/setup test-aarch64
@@ -89,18 +91,20 @@ test-aarch64:
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 THRASHLAB_DISTRO_ARCH=aarch64 \
 		cargo test --locked -p cli --test distro
 	@$(MAKE) --no-print-directory build
+	@tools/setup engine
+	$(ENGINE) vm engine build --arch aarch64
+	engine/test $(call emulator,aarch64)
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test vm -- aarch64::
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
 
 # Guests with several virtual CPUs: builds the engine, tests its patches, its CPUs by those who test
 # KVM's, its guests, whether they depend on the host, and the bar.
 # Nightly; `make test` has a short form.
-test-engine: EMULATOR = "$$(ls -t target/engine-cache/thrashlab/engines/*/qemu-system-x86_64 | head -n 1)"
 test-engine: build
 	@tools/setup test-engine
 	$(ENGINE) vm engine build
-	engine/test $(EMULATOR)
-	engine/kvm-unit-tests $(EMULATOR) || [ $$? -eq 3 ]
+	engine/test $(call emulator,x86_64)
+	engine/kvm-unit-tests $(call emulator,x86_64) || [ $$? -eq 3 ]
 	@: > "$(SKIPS)"
 	THRASHLAB_SKIPS="$(SKIPS)" cargo test --locked -p cli --test vm -- engine:: on_several_cpus
 	engine/elsewhere $(BINARY)

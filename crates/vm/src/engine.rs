@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use keep::{Cache, Scratch, Shelf, key_of};
+use model::Architecture;
 
-/// The name of an emulator of x86-64 machines.
-pub(crate) const EMULATOR: &str = "qemu-system-x86_64";
 const SHELF_HEAD: &str = "thrashlab engine 1";
 /// The first line of its `--version`, kept with it.
 const VERSION: &str = "version";
@@ -82,36 +81,37 @@ pub const ENGINE_RELEASES: [EngineRelease; 2] = [
 ];
 
 impl EngineRelease {
-    /// The hash of release, patches and build script, under which an engine is kept.
-    fn key(&self) -> String {
+    /// The hash of architecture, release, patches and build script, under which an engine is kept.
+    fn key(&self, architecture: Architecture) -> String {
         let patches =
             self.patches.iter().flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]);
-        let parts: Vec<&[u8]> =
-            [self.sha256.as_bytes(), SCRIPT.1.as_bytes()].into_iter().chain(patches).collect();
+        let fixed = [architecture.name(), self.sha256, SCRIPT.1].map(str::as_bytes);
+        let parts: Vec<&[u8]> = fixed.into_iter().chain(patches).collect();
         key_of(&parts)
     }
 
-    /// Its folder in the cache, if it was built.
-    pub fn find(&self, cache: &Cache) -> Option<PathBuf> {
-        shelf(cache).find(&self.key())
+    /// Its folder in the cache, if it was built for guests of this architecture.
+    pub fn find(&self, architecture: Architecture, cache: &Cache) -> Option<PathBuf> {
+        shelf(cache).find(&self.key(architecture))
     }
 
     /// A folder with the build script and the patches, removed when dropped. Fails when the cache
     /// cannot be written.
-    pub fn unpack(&self, cache: &Cache) -> io::Result<EngineBuild> {
-        let scratch = Scratch::make(&cache.engines(), &self.key())?;
+    pub fn unpack(&self, architecture: Architecture, cache: &Cache) -> io::Result<EngineBuild> {
+        let scratch = Scratch::make(&cache.engines(), &self.key(architecture))?;
         fs::write(scratch.path().join(SCRIPT.0), SCRIPT.1)?;
         let patches = scratch.path().join(PATCHES);
         fs::create_dir(&patches)?;
         for (name, text) in self.patches {
             fs::write(patches.join(name), text)?;
         }
-        Ok(EngineBuild { release: *self, scratch })
+        Ok(EngineBuild { architecture, release: *self, scratch })
     }
 }
 
 /// An engine on its way into the cache.
 pub struct EngineBuild {
+    architecture: Architecture,
     release: EngineRelease,
     scratch: Scratch,
 }
@@ -126,7 +126,7 @@ impl EngineBuild {
     pub fn arguments(&self, archive: Option<&Path>) -> Vec<PathBuf> {
         let EngineRelease { version, archive: name, sha256, .. } = self.release;
         let script = self.folder().join(SCRIPT.0);
-        let texts = [version, name, sha256].map(PathBuf::from);
+        let texts = [self.architecture.name(), version, name, sha256].map(PathBuf::from);
         std::iter::once(script).chain(texts).chain(archive.map(Path::to_owned)).collect()
     }
 
@@ -134,7 +134,8 @@ impl EngineBuild {
     /// run.
     pub fn keep(self, cache: &Cache) -> io::Result<PathBuf> {
         let made = self.scratch.path().join("made");
-        let name = format!("{}-made", self.release.key());
+        let key = self.release.key(self.architecture);
+        let name = format!("{key}-made");
         let kept = Scratch::make(&cache.engines(), &name)?;
         let mut files = Vec::new();
         for entry in fs::read_dir(&made)? {
@@ -149,11 +150,29 @@ impl EngineBuild {
             content.update(&fs::read(kept.path().join(name))?);
         }
         let content = content.finalize().to_hex();
-        let line = version_of(&kept.path().join(EMULATOR)).map_err(io::Error::other)?;
+        let emulator = kept.path().join(emulator(self.architecture));
+        let line = version_of(&emulator).map_err(io::Error::other)?;
         let version = format!("{line}, engine {}", &content[..16]);
         fs::write(kept.path().join(VERSION), version)?;
         files.push(VERSION.into());
-        shelf(cache).put(&kept, files, &self.release.key())
+        shelf(cache).put(&kept, files, &key)
+    }
+}
+
+/// The name of the emulator of an architecture.
+pub(crate) const fn emulator(architecture: Architecture) -> &'static str {
+    match architecture {
+        Architecture::X86_64 => "qemu-system-x86_64",
+        Architecture::Aarch64 => "qemu-system-aarch64",
+    }
+}
+
+/// The command that builds the engine for guests of an architecture.
+pub fn build_command(architecture: Architecture) -> String {
+    const COMMAND: &str = "thrashlab vm engine build";
+    match architecture == Architecture::default() {
+        true => COMMAND.to_owned(),
+        false => format!("{COMMAND} --arch {}", architecture.name()),
     }
 }
 
@@ -170,10 +189,11 @@ pub(crate) fn version_of(program: &Path) -> Result<String, String> {
     }
 }
 
-/// The folders and versions of the engines that were built; guests use the first one.
-pub fn built(cache: &Cache) -> impl Iterator<Item = (PathBuf, String)> {
-    ENGINE_RELEASES.iter().filter_map(|release| {
-        let folder = release.find(cache)?;
+/// The folders and versions of the engines that were built for guests of an architecture, which use
+/// the first one.
+pub fn built(architecture: Architecture, cache: &Cache) -> impl Iterator<Item = (PathBuf, String)> {
+    ENGINE_RELEASES.iter().filter_map(move |release| {
+        let folder = release.find(architecture, cache)?;
         let version = fs::read_to_string(folder.join(VERSION)).ok()?;
         Some((folder, version))
     })

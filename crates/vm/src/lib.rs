@@ -50,7 +50,10 @@ pub use debugged::{Debugged, Position};
 pub use disk_check::{
     CreditRow, DiskReport, DiskRow, DiskVerdict, MeasuredDisk, ZramRow, measure_disk,
 };
-pub use engine::{ENGINE_RELEASES, EngineBuild, EngineRelease, built as built_engines};
+pub use engine::{
+    ENGINE_RELEASES, EngineBuild, EngineRelease, build_command as engine_command,
+    built as built_engines,
+};
 pub use gdb_remote::{REGISTERS, Registers};
 pub use guest::{DiskFigure, DiskPattern, DiskPhase, ZramFigure};
 pub use machine::{

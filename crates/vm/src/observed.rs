@@ -8,10 +8,11 @@ use std::thread;
 
 use guest::SYMBOLS_CELL;
 use keep::out_file::write_whole;
-use model::Spec;
+use model::{Architecture, Spec};
 use profile::{LastWrite, PLUGIN, Recording, Symbols};
 use subject::{Outcome, Sink};
 
+use crate::engine::build_command;
 use crate::guest_process::{Message, memory_file};
 use crate::named::{IN_GUEST, RunRenamer};
 use crate::qemu::{Restore, path_of};
@@ -174,14 +175,20 @@ impl Vm {
         }
     }
 
-    /// Fails without the engine, with what needs it and the next step.
+    /// Fails without the engine, with what needs it and the next step, and for guests whose registers
+    /// the plugin and the client of gdb do not know.
     pub(crate) fn check_engine(&self, what: &str) -> Result<()> {
-        match self.qemu.firmware {
-            Some(_) => Ok(()),
-            None => Err(VmError::Unavailable(format!(
-                "{what} needs the engine, a QEMU with patches: thrashlab vm engine build"
-            ))),
-        }
+        let architecture = self.machine.setup.architecture;
+        let why = if architecture != Architecture::X86_64 {
+            let name = architecture.name();
+            format!("{what} needs a guest of x86-64, and the kernel is for {name}")
+        } else if self.qemu.firmware.is_none() {
+            let command = build_command(architecture);
+            format!("{what} needs the engine, a QEMU with patches: {command}")
+        } else {
+            return Ok(());
+        };
+        Err(VmError::Unavailable(why))
     }
 }
 

@@ -21,8 +21,8 @@ pub(crate) struct Platform {
     pub(crate) emulator: &'static str,
     /// What installs that: Debian's package, and Fedora's.
     pub(crate) packages: [&'static str; 2],
-    /// Whether the engine emulates it.
-    pub(crate) has_engine: bool,
+    /// How its devices differ in the engine, with a blank before each argument.
+    pub(crate) engine_devices: &'static str,
     /// The processor, and arguments for every guest that is not run by the host's.
     pub(crate) processor: &'static str,
     /// QEMU's machine.
@@ -34,11 +34,12 @@ pub(crate) struct Platform {
     pub(crate) elf: Machine,
 }
 
+/// In the engine without the device for other systems' task priorities (`engine/README.md`).
 const X86_64: Platform = Platform {
     architecture: Architecture::X86_64,
-    emulator: engine::EMULATOR,
+    emulator: engine::emulator(Architecture::X86_64),
     packages: ["qemu-system-x86", "qemu-system-x86-core"],
-    has_engine: true,
+    engine_devices: " -global apic-common.vapic=off -global isa-debugcon.lines=on",
     processor: "qemu64",
     machine: "pc",
     first_arguments: "console=ttyS0 panic=-1 tsc=reliable",
@@ -50,9 +51,9 @@ const X86_64: Platform = Platform {
 /// devices (`cma`), which would not be the programs'.
 const AARCH64: Platform = Platform {
     architecture: Architecture::Aarch64,
-    emulator: "qemu-system-aarch64",
+    emulator: engine::emulator(Architecture::Aarch64),
     packages: ["qemu-system-arm", "qemu-system-aarch64-core"],
-    has_engine: false,
+    engine_devices: "",
     processor: "cortex-a72",
     machine: "virt,gic-version=2,dtb-randomness=off",
     first_arguments: "console=ttyAMA0 panic=-1 cma=0",
@@ -141,12 +142,6 @@ impl Platform {
             format!("accel=kvm: the kernel is for {name}, and this host's processor is not")
         } else if machine.accel == Accel::Kvm && self.architecture != Architecture::X86_64 {
             format!("accel=kvm: only guests of x86-64 have it, and the kernel is for {name}")
-        } else if machine.cpu_count() > 1 && !self.has_engine && machine.accel == Accel::Tcg {
-            let count = machine.cpu_count();
-            return Err(VmError::Unavailable(format!(
-                "cpus={count}: a guest of {name} has one virtual CPU; the engine, which several \
-                 need, emulates x86-64 only"
-            )));
         } else {
             return Ok(());
         };

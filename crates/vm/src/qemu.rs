@@ -52,8 +52,6 @@ pub(crate) const DEVICES: &str = "devices";
 pub(crate) const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
 /// This program, also the guest's.
 pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
-/// How devices differ in the engine.
-const ENGINE_DEVICES: &str = " -global apic-common.vapic=off -global isa-debugcon.lines=on";
 const DEV_KVM: &str = "/dev/kvm";
 
 /// A QEMU on this host.
@@ -70,8 +68,9 @@ pub struct Qemu {
 impl Qemu {
     /// Fails where no QEMU is at hand, whatever the kernel.
     pub(crate) fn check_any(cache: &Cache) -> Result<()> {
-        let is_any = Self::engines(cache).next().is_some()
-            || Platform::all().any(|platform| in_path(platform.emulator).is_some());
+        let is_any = Platform::all().any(|platform| {
+            in_path(platform.emulator).is_some() || Self::engines(platform, cache).next().is_some()
+        });
         if is_any { Ok(()) } else { Err(not_installed(Platform::of(Architecture::default()))) }
     }
 
@@ -84,13 +83,14 @@ impl Qemu {
                 let next = "use accel=tcg, which needs nothing of the host";
                 VmError::Unavailable(format!("accel=kvm: {DEV_KVM}: {error}; {next}"))
             })?;
-        } else if let Some(engine) = Self::engines(cache).next().filter(|_| platform.has_engine) {
+        } else if let Some(engine) = Self::engines(platform, cache).next() {
             return Ok(engine);
         } else if machine.cpu_count() > 1 {
             return Err(VmError::Unavailable(format!(
                 "cpus={}: with several virtual CPUs, what a guest of the system's QEMU does depends \
-                 on the host; build the engine, a QEMU with patches: thrashlab vm engine build",
-                machine.cpu_count()
+                 on the host; build the engine, a QEMU with patches: {}",
+                machine.cpu_count(),
+                engine::build_command(platform.architecture)
             )));
         }
         Self::of_system(platform)
@@ -102,19 +102,18 @@ impl Qemu {
         let machine = &spec.machine;
         let platform = Platform::of_kernel(&find_kernel(&spec.kernel, cache)?)?;
         let usual = Self::find(platform, machine, cache)?;
-        if !platform.has_engine {
-            return Ok(vec![usual]);
-        }
-        let others = Self::engines(cache).filter(|engine| *engine != usual).collect::<Vec<_>>();
+        let others: Vec<Self> =
+            Self::engines(platform, cache).filter(|engine| *engine != usual).collect();
         let system = (machine.cpu_count() == 1 && usual.firmware.is_some())
             .then(|| Self::of_system(platform).ok())
             .flatten();
         Ok([usual].into_iter().chain(others).chain(system).collect())
     }
 
-    fn engines(cache: &Cache) -> impl Iterator<Item = Self> {
-        engine::built(cache).map(|(folder, version)| {
-            let program = folder.join(engine::EMULATOR);
+    fn engines(platform: &Platform, cache: &Cache) -> impl Iterator<Item = Self> {
+        let emulator = platform.emulator;
+        engine::built(platform.architecture, cache).map(move |(folder, version)| {
+            let program = folder.join(emulator);
             Self { program, version, firmware: Some(folder) }
         })
     }
@@ -162,10 +161,9 @@ pub(crate) fn machine_arguments(setup: &Setup, start: Start<'_>, is_engine: bool
     let processor = match machine.accel {
         Accel::Tcg => {
             let shift = machine.icount_shift;
-            // A full translation cache depends on the host, as does the device for other systems'
-            // task priorities (`engine/README.md`).
+            // A full translation cache depends on the host (`engine/README.md`).
             let (cache, devices) = match is_engine {
-                true => (",tb-size=1024", ENGINE_DEVICES),
+                true => (",tb-size=1024", platform.engine_devices),
                 false => ("", ""),
             };
             let code = match start {
@@ -383,6 +381,19 @@ mod tests {
         ] {
             assert!(arguments.contains(expected), "{expected}: {arguments}");
         }
+    }
+
+    /// QEMU prints a warning for a default of a device that an architecture does not have.
+    #[test]
+    fn the_engine_of_each_architecture_has_its_own_devices() {
+        let machine = crate::machine::load("micro").unwrap().machine;
+        let arguments = |architecture| {
+            let setup = Setup { architecture, ..setup(&machine) };
+            machine_arguments(&setup, Start::Restore(Restore::default()), true).join(" ")
+        };
+        let (pc, virt) = (arguments(Architecture::X86_64), arguments(Architecture::Aarch64));
+        assert!(pc.contains("-global isa-debugcon.lines=on "), "{pc}");
+        assert!(virt.contains("exact=on -cpu cortex-a72 ") && !virt.contains("isa-"), "{virt}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use keep::Cache;
 use keep::running::Running;
+use model::Architecture;
 use render::{Cell, Document, Table};
 use sys::process::{Exit, signals};
 use vm::{ENGINE_RELEASES, EngineRelease};
@@ -25,6 +26,8 @@ Examples:
   thrashlab vm engine                  which engines are built
   thrashlab vm engine build            fetch QEMU's source from Debian, patch and
                                        compile it (some minutes, 1 GB of disk)
+  thrashlab vm engine build --arch aarch64
+                                       the same for guests of aarch64
 
 Guests with several virtual CPUs need it, and all others use it once it is
 built. It is kept in the cache; nothing is installed. Why: docs/vm.md.";
@@ -54,6 +57,15 @@ codes: 1 the patches do not apply or do not compile, 3 something is missing.";
 #[derive(Args)]
 #[command(after_help = BUILD_EXAMPLES)]
 struct BuildArgs {
+    /// The architecture of the guests: x86-64 or aarch64
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = Architecture::default().name(),
+        value_parser = Architecture::named
+    )]
+    arch: Architecture,
+
     /// The release of QEMU [default: the first that `thrashlab vm engine` lists]
     #[arg(long, value_name = "VERSION", value_parser = release)]
     qemu: Option<EngineRelease>,
@@ -80,29 +92,36 @@ pub(crate) fn engine(args: &EngineArgs) -> Result<()> {
 
 fn list() -> Result<()> {
     let cache = Cache::of_user();
-    let used = vm::built_engines(&cache).next().map(|(folder, _)| folder);
-    let rows = ENGINE_RELEASES.iter().map(|release| {
-        let folder = release.find(&cache);
-        let state = match &folder {
-            Some(folder) if Some(folder) == used.as_ref() => "built, in use",
-            Some(_) => "built",
-            None => "not built",
-        };
-        [Cell::from(release.version), Cell::from(state)]
+    let used = |architecture| Some(vm::built_engines(architecture, &cache).next()?.0);
+    let rows = ENGINE_RELEASES.iter().flat_map(|release| {
+        Architecture::ALL.iter().map(|architecture| {
+            let folder = release.find(*architecture, &cache);
+            let state = match &folder {
+                Some(_) if folder == used(*architecture) => "built, in use",
+                Some(_) => "built",
+                None => "not built",
+            };
+            [release.version, architecture.name(), state].map(Cell::from)
+        })
     });
-    let heading = ["QEMU", "engine"];
+    let heading = ["QEMU", "guests", "engine"];
     let mut document = Document::of(vec![Table::of("", heading, rows).into()]);
-    if used.is_none() {
-        document.push("To build one: thrashlab vm engine build".to_owned());
+    for architecture in Architecture::ALL.iter().filter(|it| used(**it).is_none()) {
+        let (name, command) = (architecture.name(), vm::engine_command(*architecture));
+        document.push(format!("To build one for guests of {name}: {command}"));
     }
     show(&document, &OutputArgs::printed(false))
 }
 
 fn build(args: &BuildArgs) -> Result<()> {
     let (cache, progress) = (Cache::of_user(), Progress::new(false, None));
-    let release = args.qemu.unwrap_or(ENGINE_RELEASES[0]);
-    if let Some(folder) = release.find(&cache) {
-        progress.say(&format!("QEMU {} is built already: {}", release.version, folder.display()));
+    let (architecture, release) = (args.arch, args.qemu.unwrap_or(ENGINE_RELEASES[0]));
+    if let Some(folder) = release.find(architecture, &cache) {
+        let (version, name) = (release.version, architecture.name());
+        progress.say(&format!(
+            "QEMU {version} for guests of {name} is built already: {}",
+            folder.display()
+        ));
         return Ok(());
     }
     let source = args
@@ -111,7 +130,7 @@ fn build(args: &BuildArgs) -> Result<()> {
         .map(|file| file.canonicalize().or_wrong(format!("--source {}", file.display())));
     let source = source.transpose()?;
     let cannot = || format!("the cache {} cannot be used", cache.root.display());
-    let engine = release.unpack(&cache).with_context(cannot)?;
+    let engine = release.unpack(architecture, &cache).with_context(cannot)?;
     let mut command = Command::new("sh");
     command.args(engine.arguments(source.as_deref())).stdin(Stdio::null());
     let mut running = Running::start(&mut command, || Ok(())).context("start sh")?;
@@ -123,8 +142,11 @@ fn build(args: &BuildArgs) -> Result<()> {
         _ if running.was_interrupted() => Err(Failure::Interrupted),
         Some(Exit::Code(0)) => {
             let folder = engine.keep(&cache).with_context(cannot)?;
-            let is_used = vm::built_engines(&cache).next().is_some_and(|(used, _)| used == folder);
-            let what = if is_used { "guests use it from now on" } else { "kept, not in use" };
+            let used = vm::built_engines(architecture, &cache).next();
+            let what = match used.is_some_and(|(used, _)| used == folder) {
+                true => format!("guests of {} use it from now on", architecture.name()),
+                false => "kept, not in use".to_owned(),
+            };
             progress.say(&format!("{what}: {}", folder.display()));
             Ok(())
         }

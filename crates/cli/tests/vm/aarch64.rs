@@ -1,7 +1,7 @@
 //! Guests of aarch64 on a host of x86-64: equal bytes, and a next step for whatever is missing.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::busy::Busy;
@@ -13,6 +13,8 @@ const EMULATOR: &str = "qemu-system-aarch64";
 /// Debian's small kernel.
 const KERNEL: &str = "deb:linux-image-cloud-arm64:arm64";
 const LONG_TESTS: &str = "THRASHLAB_LONG_TESTS";
+/// A load that reaches scheduler, locks, swap area and disk.
+const SHORT: &str = "--load 2ctx-mem --seed 7 --warmup 1s --timeout 3s --no-cache";
 
 /// The program for aarch64, where `make build ARCH=aarch64` has left it.
 fn program_of_aarch64() -> PathBuf {
@@ -37,6 +39,16 @@ fn lab(test: &str) -> Option<(Lab, String)> {
     Some((lab, format!("program={}", program.display())))
 }
 
+/// The same in the engine.
+fn lab_with_engine(test: &str) -> Option<(Lab, String)> {
+    let (lab, settings) = lab(test)?;
+    let lab = lab.in_engine("aarch64");
+    if lab.is_none() {
+        skip(test, "the engine for aarch64 is not built: thrashlab vm engine build --arch aarch64");
+    }
+    Some((lab?, settings))
+}
+
 /// The run files of this test under these loads, from a boot of its own or a kept one.
 fn files(lab: &Lab, settings: &str, arguments: &str) -> Vec<(String, Vec<u8>)> {
     lab.finish(settings, arguments).expect(0, &[]);
@@ -47,11 +59,10 @@ fn files(lab: &Lab, settings: &str, arguments: &str) -> Vec<(String, Vec<u8>)> {
 fn cells_of_aarch64_are_the_same_bytes() {
     const NAME: &str = "cells_of_aarch64_are_the_same_bytes";
     let Some((lab, settings)) = lab(NAME) else { return };
-    let arguments = "--load 2ctx-mem --seed 7 --warmup 1s --timeout 3s --no-cache";
-    let alone = files(&lab, &settings, arguments);
+    let alone = files(&lab, &settings, SHORT);
     assert_eq!(alone.len(), 2, "noload is the reference");
     let busy = Busy::new();
-    let pressed = files(&lab.sibling(), &settings, arguments);
+    let pressed = files(&lab.sibling(), &settings, SHORT);
     drop(busy);
     assert!(alone == pressed, "{}", difference(&alone, &pressed));
     let (_, swapping) = alone.iter().find(|(name, _)| name.contains("2ctx-mem")).unwrap();
@@ -75,6 +86,50 @@ fn all_loads_of_two_boots_of_aarch64_are_the_same_bytes() {
     drop(busy);
     assert_eq!(first.len(), 7);
     assert!(first == second, "{}", difference(&first, &second));
+}
+
+#[test]
+fn several_cpus_of_aarch64_are_the_same_bytes() {
+    const NAME: &str = "several_cpus_of_aarch64_are_the_same_bytes";
+    let Some((lab, settings)) = lab_with_engine(NAME) else { return };
+    for machine in ["cpus=2,nodes=2,schedule=seed", "cpus=4,cpus.model=parallel"] {
+        let settings = format!("{settings},{machine}");
+        let alone = files(&lab.sibling(), &settings, SHORT);
+        let busy = Busy::new();
+        let pressed = files(&lab.sibling(), &settings, SHORT);
+        drop(busy);
+        assert!(alone == pressed, "{}", difference(&alone, &pressed));
+        let online = format!("\"cpus_online\":\"{}\"", &machine[5..6]);
+        assert!(alone.iter().all(|(_, run)| String::from_utf8_lossy(run).contains(&online)));
+    }
+    let lab = lab.sibling();
+    lab.finish(&settings, SHORT).expect(0, &[]);
+    let run = lab.fixture.output().join(format!("{}.run.jsonl", lab.files()[0].0));
+    let profile = lab.command(&["profile", &run.display().to_string()]);
+    profile.expect(3, &["a profile needs a guest of x86-64, and the kernel is for aarch64"]);
+}
+
+#[test]
+fn all_loads_on_several_cpus_of_aarch64_are_the_same_bytes() {
+    const NAME: &str = "all_loads_on_several_cpus_of_aarch64_are_the_same_bytes";
+    let Some((lab, settings)) = lab_with_engine(NAME) else { return };
+    if std::env::var_os(LONG_TESTS).is_none() {
+        skip(NAME, "it takes minutes: make test-aarch64");
+        return;
+    }
+    for cpus in [2, 4] {
+        let settings = format!("{settings},cpus={cpus}");
+        let boots = [lab.with_own_cache(), lab.with_own_cache()];
+        for boot in &boots {
+            symlink(lab.kept("engines"), boot.kept("engines")).unwrap();
+        }
+        let first = files(&boots[0], &settings, "--quick --no-cache");
+        let busy = Busy::new();
+        let second = files(&boots[1], &settings, "--quick --no-cache");
+        drop(busy);
+        assert_eq!(first.len(), 7);
+        assert!(first == second, "{}", difference(&first, &second));
+    }
 }
 
 /// A folder with programs of these names that print the version of a QEMU.
@@ -121,6 +176,6 @@ fn what_a_guest_of_aarch64_lacks_is_named_with_the_next_step() {
     refused(&right, &own, &[&own, "for x86-64, and the kernel is for aarch64"]);
     refused(&right, "program=/etc/passwd", &["program=/etc/passwd: it is not thrashlab"]);
     refused(&right, "program=/no/such", &["program=/no/such: No such file"]);
-    refused(&right, "cpus=2", &["cpus=2", "one virtual CPU"]);
+    refused(&right, "cpus=2", &["cpus=2", "thrashlab vm engine build --arch aarch64"]);
     refused(&right, "accel=kvm", &["accel=kvm", "use accel=tcg"]);
 }

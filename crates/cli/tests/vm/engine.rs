@@ -26,9 +26,13 @@ fn several_cpus_need_the_engine_and_the_error_says_how_to_get_it() {
     lab.finish("cpus=2", ARGUMENTS).expect(3, &["cpus=2: ", "thrashlab vm engine build"]);
     let list = lab.command(&["vm", "engine"]);
     list.expect(0, &[]);
-    for text in ["not built", "thrashlab vm engine build"] {
+    for text in
+        ["not built", "thrashlab vm engine build", "thrashlab vm engine build --arch aarch64"]
+    {
         assert!(list.stdout.contains(text), "{}", list.stdout);
     }
+    let wrong = ["vm", "engine", "build", "--arch", "arm"];
+    lab.command(&wrong).expect(2, &["--arch", "x86-64, aarch64"]);
     let wrong = lab.command(&["vm", "engine", "build", "--source", "nothing.tar.xz"]);
     wrong.expect(2, &["--source nothing.tar.xz"]);
     lab.command(&["vm", "engine", "build", "--qemu", "1.0"]).expect(2, &["there are patches for"]);

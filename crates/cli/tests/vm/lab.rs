@@ -15,6 +15,8 @@ use crate::support::{Finished, Fixture, Running};
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// Packages that lead to a small kernel: Debian's, Ubuntu's.
 const PACKAGES: [&str; 3] = ["linux-image-cloud-amd64", "linux-image-amd64", "linux-image-virtual"];
+/// An architecture of guests, as `vm engine` lists it.
+const X86_64: &str = "x86-64";
 /// What leads to Debian's full kernel.
 const FULL_KERNEL: &str = "deb:linux-image-amd64";
 /// What errors report where a package is unavailable.
@@ -32,7 +34,7 @@ impl Lab {
     /// A test with the cache that has the engine, or without an engine as [`Self::of_system`].
     pub(crate) fn new(test: &str) -> Option<Self> {
         let lab = Self::of_system(test)?;
-        Some(lab.in_engine().unwrap_or(lab))
+        Some(lab.in_engine(X86_64).unwrap_or(lab))
     }
 
     /// A test with the system's QEMU, and the cache of all such tests; `None`, which is noted, where
@@ -65,21 +67,22 @@ impl Lab {
 
     /// A test with the cache that has the engine; `None`, which is noted, where that has none.
     pub(crate) fn with_engine(test: &str) -> Option<Self> {
-        let lab = Self::of_system(test)?.in_engine();
+        let lab = Self::of_system(test)?.in_engine(X86_64);
         if lab.is_none() {
             skip(test, "the engine could not be built here");
         }
         lab
     }
 
-    /// The same test with the cache that has the engine, if `make test` could build one.
-    fn in_engine(&self) -> Option<Self> {
-        static IS_BUILT: OnceLock<bool> = OnceLock::new();
+    /// The same test with the cache that has the engine, if one for guests of this architecture was
+    /// built there.
+    pub(crate) fn in_engine(&self, architecture: &str) -> Option<Self> {
         let lab = Self { cache: engine_cache(), ..Self::of(&self.kernel) };
-        let is_built = || lab.command(&["vm", "engine"]).stdout.contains("in use");
         // The first test does it.
         let _ = symlink(self.kept("kernels"), lab.kept("kernels"));
-        IS_BUILT.get_or_init(is_built).then_some(lab)
+        let list = lab.command(&["vm", "engine"]).stdout;
+        let is_used = |line: &str| line.contains(architecture) && line.contains("in use");
+        list.lines().any(is_used).then_some(lab)
     }
 
     /// Another test with this one's cache.
