@@ -29,7 +29,7 @@ pub(super) fn compare(context: &VmContext, spec: &Spec, is_json: bool) -> Result
     if let [only] = &qemus[..] {
         return Err(Failure::NotMeasured(anyhow::anyhow!(
             "only one QEMU can run this machine, {}: build another one with `thrashlab vm engine \
-             build --qemu VERSION`",
+             build --qemu VERSION` (for a guest of aarch64 with --arch aarch64, too)",
             only.version
         )));
     }
