@@ -202,3 +202,26 @@ pub fn built(architecture: Architecture, cache: &Cache) -> impl Iterator<Item = 
 fn shelf(cache: &Cache) -> Shelf {
     Shelf::at(cache.engines(), SHELF_HEAD)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_architecture_has_an_engine_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned());
+        let release = ENGINE_RELEASES[0];
+        let key = |architecture| release.key(architecture);
+        assert_ne!(key(Architecture::X86_64), key(Architecture::Aarch64));
+        let build = release.unpack(Architecture::Aarch64, &cache).unwrap();
+        let arguments = build.arguments(Some(Path::new("qemu.tar.xz")));
+        assert_eq!(arguments[0], build.folder().join("build"));
+        let others: Vec<&str> = arguments[1..].iter().filter_map(|it| it.to_str()).collect();
+        let expected = ["aarch64", release.version, release.archive, release.sha256, "qemu.tar.xz"];
+        assert_eq!(others, expected);
+        assert_eq!(build_command(Architecture::X86_64), "thrashlab vm engine build");
+        let command = build_command(Architecture::Aarch64);
+        assert_eq!(command, "thrashlab vm engine build --arch aarch64");
+    }
+}
