@@ -291,7 +291,9 @@ impl Profile {
             let kind = self.symbols.kind(self.recording.nodes[*node as usize].function);
             kind == Some(Kind::Entry) && self.area(*node) == Area::Exception
         };
-        let interrupted = nodes.windows(2).rfind(|pair| is_exception(&pair[0]) && pair[1] >= ROOTS);
+        let is_of_kernel = |node: u32| node >= ROOTS && self.area(node) != Area::User;
+        let interrupted =
+            nodes.windows(2).rfind(|pair| is_exception(&pair[0]) && is_of_kernel(pair[1]));
         Some(Death {
             cause,
             function: interrupted.map(|pair| self.name(pair[1]).to_owned()),

@@ -1,6 +1,6 @@
 //! The responses of a run, and the times at which the counts of its profile are cut.
 
-use model::{Line, Run};
+use model::{EndStatus, Line, Run};
 use serde::Serialize;
 
 /// A response, or a command of a job: from its intended start to its completion, in ns of the run.
@@ -65,8 +65,13 @@ impl Responses {
         }
         let end_ns = run.lines.iter().filter_map(Line::at_ns).max().unwrap_or(0);
         let cuts_ns = cuts_ns.iter().map(|cut_ns| *cut_ns.min(&end_ns)).collect();
+        // Loads die, too.
+        let is_kernel_dead = run
+            .lines
+            .iter()
+            .any(|line| matches!(line, Line::End(end) if end.status == EndStatus::KernelDied));
         let death = run.lines.iter().find_map(|line| match line {
-            Line::Death(death) => Some(death.cause.clone()),
+            Line::Death(death) if is_kernel_dead => Some(death.cause.clone()),
             _ => None,
         });
         Self { all, are_commands, end_ns, cuts_ns, death }
@@ -149,6 +154,18 @@ mod tests {
         assert_eq!(responses.slow(), [response(1, 20, 29)]);
         assert_eq!(responses.times_ns(), [0, 10, 12, 20, 29, 32, 40]);
         assert_eq!(Responses::default().median_ns(), None);
+    }
+
+    #[test]
+    fn the_death_of_a_load_is_not_the_kernel_s() {
+        let death = r#"{"kind":"death","at_ns":5,"cause":"worker 2: killed"}"#;
+        for (status, expected) in
+            [("load-died", None), ("kernel-died", Some("worker 2: killed".to_owned()))]
+        {
+            let end = format!(r#"{{"kind":"end","at_ns":9,"status":"{status}","blake3":""}}"#);
+            let lines = [death, end.as_str()].map(|line| Line::parse(line).unwrap()).to_vec();
+            assert_eq!(Responses::of(&Run { lines, ..Run::default() }, &[]).death, expected);
+        }
     }
 
     #[test]

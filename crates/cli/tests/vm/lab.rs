@@ -140,7 +140,7 @@ impl Lab {
     pub(crate) fn swapping_run(&self, settings: &str) -> (String, Run) {
         const LOAD: &str = "2ctx-mem";
         let arguments =
-            format!("--load {LOAD} --points 4 --interval 500ms --warmup 1s --timeout 20s");
+            format!("--load {LOAD} --points 4 --interval 500ms --warmup 1s --timeout 30s");
         self.finish(settings, &arguments).expect(0, &[]);
         let files = self.files();
         let (name, bytes) = files.iter().find(|(name, _)| name.contains(LOAD)).unwrap();

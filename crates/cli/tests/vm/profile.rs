@@ -176,8 +176,10 @@ fn functions_of_programs_are_counted_by_name() {
     let name = "functions_of_programs_are_counted_by_name";
     let Some(lab) = Lab::with_engine(name) else { return };
     compile(lab.fixture.path(), "program", 1000);
-    let arguments = "--load noload --runs 3 -- /bin/program";
-    lab.finish("overlay=overlay", arguments).expect(0, &[]);
+    let subject = format!("vm:{},overlay=overlay", lab.machine());
+    let arguments = ["run", "--subject", &subject, "--load", "noload", "--output", "output"];
+    let command = ["--runs", "3", "--", "/bin/program"];
+    lab.command(&[&arguments[..], &command].concat()).expect(0, &[]);
     let (file, bytes) = lab.files().remove(0);
     let run = Run::parse(&bytes).unwrap();
     let runs = run.lines.iter().filter(|line| matches!(line, Line::Work(_))).count() as u64;
@@ -197,8 +199,8 @@ fn functions_of_programs_are_counted_by_name() {
 fn a_comparison_of_two_programs_names_the_function_that_changed() {
     let name = "a_comparison_of_two_programs_names_the_function_that_changed";
     let Some(lab) = Lab::with_engine(name) else { return };
-    compile(lab.fixture.path(), "old", 20_000);
-    compile(lab.fixture.path(), "new", 21_000);
+    compile(lab.fixture.path(), "old", 200_000);
+    compile(lab.fixture.path(), "new", 220_000);
     let subject = format!("vm:{},overlay=overlay", lab.machine());
     let arguments = ["ab", "command", "/bin/old", "/bin/new", "--subject", &subject, "--json"];
     let printed = lab.command(&[&arguments[..], &["--output", "ab"]].concat());
@@ -209,7 +211,7 @@ fn a_comparison_of_two_programs_names_the_function_that_changed() {
     assert!((culprit["share"].as_f64().unwrap() - 1.0).abs() < 0.05, "{culprit}");
     let low = result["functions"]["interval"][0].as_f64().unwrap();
     assert!(low > 0.0, "{}", result["functions"]["interval"]);
-    let arguments = ["compare", "ab", "--factor", "command"];
+    let arguments = ["compare", "ab", "--factor", "command", "--margin", "3%"];
     let printed = lab.command(&[&arguments[..], &["--by-function"]].concat());
     printed.expect(0, &["of it in work [old/new] and what it calls"]);
 }
@@ -230,11 +232,19 @@ fn several_cpus_have_a_profile_too() {
 fn critical_paths_are_the_delays_without_gaps() {
     let name = "critical_paths_are_the_delays_without_gaps";
     let Some(lab) = Lab::with_engine(name) else { return };
+    let mut checked = 0;
     for settings in ["", ",cpus=2"] {
         let lab = lab.sibling();
         let (file, run) = lab.swapping_run(settings);
+        // Without any, nobody knows who is timed.
+        let is_timed = run.samples().any(|sample| sample.completed_ns.is_some());
         for sample in run.samples() {
             let profile = json(&lab, &[&file, "--response", &sample.index.to_string()]);
+            if !is_timed {
+                assert_eq!(profile["critical_path"], Value::Null);
+                continue;
+            }
+            checked += 1;
             let segments = profile["critical_path"]["segments"].as_array().unwrap();
             let field = |segment: &Value, name: &str| segment[name].as_u64().unwrap();
             let mut at_ns = sample.intended_ns;
@@ -260,6 +270,7 @@ fn critical_paths_are_the_delays_without_gaps() {
             assert!((0.9..1.1).contains(&ratio), "{executed_ns} ns, the kernel has {kernel_ns}");
         }
     }
+    assert!(checked > 0);
 }
 
 #[test]
@@ -295,7 +306,8 @@ fn what_cannot_be_profiled_is_refused_with_the_next_step() {
     let path = lab.fixture.path().join(&file);
     let text = fs::read_to_string(&path).unwrap();
     let key = text.find("vm_machine_blake3\":\"").unwrap() + 20;
-    let changed = [&text[..key], "0", &text[key + 1..]].concat();
+    let other = if text[key..].starts_with('0') { "1" } else { "0" };
+    let changed = [&text[..key], other, &text[key + 1..]].concat();
     fs::write(&path, changed).unwrap();
     let profile = json(&lab, &[&file]);
     let proof = profile["proof"].as_str().unwrap();
