@@ -114,7 +114,13 @@ fn in_function(culprit: &Culprit) -> String {
     let percent = (100.0 * share).round();
     let each = |(instructions, entries): (u64, u64)| grouped(instructions / entries.max(1));
     let (before, after) = (each(*first), each(*second));
-    format!(", {percent} % of it in {name} and what it calls: {before} to {after} an entry")
+    let entries = match first.1 == second.1 {
+        true => String::new(),
+        false => format!(", entered {} instead of {} times", grouped(second.1), grouped(first.1)),
+    };
+    format!(
+        ", {percent} % of it in {name} and what it calls: {before} to {after} an entry{entries}"
+    )
 }
 
 fn difference_table(difference: &Difference, most: usize) -> Table {
