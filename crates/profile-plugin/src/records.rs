@@ -41,3 +41,15 @@ pub(crate) enum What {
     /// It was waiting, and can continue from now on.
     Wake,
 }
+
+/// A part of a file in the address space of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    pub(crate) program: u32,
+    /// The number of the file's path.
+    pub(crate) path: u32,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Where it begins in its file, in bytes.
+    pub(crate) offset: u64,
+}

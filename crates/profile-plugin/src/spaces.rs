@@ -3,22 +3,11 @@
 use std::collections::HashMap;
 
 use crate::nodes::FIRST_USER_FUNCTION;
+use crate::records::Mapping;
 
 /// Beyond these nothing is recorded any more, and the file says so.
 const MOST_FUNCTIONS: usize = 16 << 20;
 const MOST_MAPPINGS: usize = 4 << 20;
-
-/// A part of a file in the address space of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mapping {
-    pub(crate) program: u32,
-    /// The number of the file's path.
-    pub(crate) path: u32,
-    pub(crate) start: u64,
-    pub(crate) end: u64,
-    /// Where it begins in its file, in bytes.
-    pub(crate) offset: u64,
-}
 
 /// The same as it is read of the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]

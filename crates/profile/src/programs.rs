@@ -4,20 +4,10 @@ use std::collections::HashMap;
 
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 
+use crate::records::Mapping;
+
 /// User code of unknown functions.
 pub(crate) const USER_NAME: &str = "[user]";
-
-/// A part of a file in the address space of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mapping {
-    pub(crate) program: u32,
-    /// The number of the file's path.
-    pub(crate) path: u32,
-    pub(crate) start: u64,
-    pub(crate) end: u64,
-    /// Where it begins in its file, in bytes.
-    pub(crate) offset: u64,
-}
 
 /// What is where in programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

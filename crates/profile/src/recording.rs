@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use crate::Area;
-use crate::programs::{Mapping, Programs};
+use crate::programs::Programs;
 use crate::reader::Reader;
 use crate::reader::RecordingError;
 use crate::reader::RecordingError::Unreadable;
-use crate::records::{Event, Mark, What};
+use crate::records::{Event, Mapping, Mark, What};
 
 const MAGIC: [u8; 8] = *b"tlprof\0\x03";
 /// The function of the roots, and of code without a symbol.

@@ -32,6 +32,21 @@ fn write(folder: &Path, name: &str, seed: u64, scale: u64) {
     fs::write(folder.join(format!("{name}.run.jsonl")), text + &end + "\n").unwrap();
 }
 
+fn manifest_of(factors: Vec<ManifestFactor>, runs: Vec<ManifestRun>) -> Manifest {
+    Manifest {
+        schema: MANIFEST_SCHEMA,
+        thrashlab: "0.1.0".to_owned(),
+        name: "x".to_owned(),
+        factors,
+        responses: Vec::new(),
+        aliases: Vec::new(),
+        runs,
+        sweep: None,
+        ab: None,
+        plan: String::new(),
+    }
+}
+
 #[test]
 fn an_ensemble_is_compared_seed_by_seed() {
     let folder = tempfile::tempdir().unwrap();
@@ -48,19 +63,8 @@ fn an_ensemble_is_compared_seed_by_seed() {
     let levels = BTreeMap::from([("kernel".to_owned(), "new".to_owned())]);
     runs.push(ManifestRun { run_id: "not-made".to_owned(), levels, block: 0, seed: 7 });
     let levels = vec!["old".to_owned(), "new".to_owned()];
-    let plan = Manifest {
-        schema: MANIFEST_SCHEMA,
-        thrashlab: "0.1.0".to_owned(),
-        name: "x".to_owned(),
-        factors: vec![ManifestFactor { name: "kernel".to_owned(), levels }],
-        responses: Vec::new(),
-        aliases: Vec::new(),
-        runs,
-        sweep: None,
-        ab: None,
-        plan: String::new(),
-    };
-    manifest::write(&plan, folder.path()).unwrap();
+    let factors = vec![ManifestFactor { name: "kernel".to_owned(), levels }];
+    manifest::write(&manifest_of(factors, runs), folder.path()).unwrap();
     let mut set = observations(&folder.path().to_string_lossy()).unwrap();
     set.name = "experiment".to_owned();
     assert_eq!(set.notes, ["not of the experiment, left out: foreign", "1 of 13 runs are missing"]);
@@ -114,19 +118,7 @@ fn runs_of_two_arms_are_pairs_by_seed() {
     // Planned, and not there.
     let levels = levels("new", "noload").into();
     runs.push(ManifestRun { run_id: "new-noload-3".to_owned(), levels, block: 0, seed: 3 });
-    let plan = Manifest {
-        schema: MANIFEST_SCHEMA,
-        thrashlab: "0.1.0".to_owned(),
-        name: "x".to_owned(),
-        factors: Vec::new(),
-        responses: Vec::new(),
-        aliases: Vec::new(),
-        runs,
-        sweep: None,
-        ab: None,
-        plan: String::new(),
-    };
-    manifest::write(&plan, folder.path()).unwrap();
+    manifest::write(&manifest_of(Vec::new(), runs), folder.path()).unwrap();
     let noload = BTreeMap::from([("load".to_owned(), "noload".to_owned())]);
     let all = BTreeMap::new();
     let arm =
