@@ -19,7 +19,7 @@ use crate::{Failure, Result, chain};
 const MOST_PAIRS: usize = 5;
 
 /// The mean difference between the runs of each pair. Fails as `profile` does.
-pub(crate) fn difference_of(
+fn difference_of(
     pairs: &[[PathBuf; 2]],
     waiter: &Waiter,
     progress: &Progress,
@@ -40,9 +40,6 @@ pub(crate) fn difference_if_possible(
     pairs: &[[PathBuf; 2]],
     progress: &Progress,
 ) -> Result<Option<Difference>> {
-    if pairs.is_empty() {
-        return Ok(None);
-    }
     let waiter = Waiter::new().context("catch signals")?;
     match difference_of(pairs, &waiter, progress) {
         Ok(difference) => Ok(Some(difference)),
@@ -71,10 +68,9 @@ impl ChangedFunctions {
         let Some(cell) = most_changed(found) else { return Ok(Err("nothing changed for certain")) };
         let pairs = pairs(found, cell)?;
         if pairs.is_empty() {
-            return Ok(Err(
-                "the changed runs are not of a deterministic machine, in pairs with one \
-                           seed (run --subject vm)",
-            ));
+            let why = "the changed runs are not of a deterministic machine, in pairs with one seed \
+                       (run --subject vm)";
+            return Ok(Err(why));
         }
         let difference = difference_if_possible(&pairs[..pairs.len().min(MOST_PAIRS)], progress)?;
         let name = |arm: usize| found.arms[arm].name.clone();

@@ -1,7 +1,7 @@
 //! A plugin for the engine that counts the instructions of a guest by call stack.
 //!
-//! Callbacks exist at calls, returns, interrupts and the first block of each function; what was executed between two of them is the difference of QEMU's own counts. So the sum of all
-//! counts is the emulator's by construction. The plugin changes nothing of the guest.
+//! Callbacks exist at calls, returns, interrupts and the first block of each function; what was
+//! executed between two of them is the difference of QEMU's own counts. So the sum of all counts is the emulator's by construction. The plugin changes nothing of the guest.
 //!
 //! It has no dependencies, so that the build script of the crate `profile` can build it with `rustc`
 //! alone, and writes one file when QEMU ends.
@@ -348,10 +348,10 @@ impl Profile {
                 let pid = guest.field(task, field(Field::Pid)).map_or(0, u32::from_le_bytes);
                 let name = guest.field::<NAME_BYTES>(task, field(Field::Name)).unwrap_or_default();
                 let name = self.scheduler.number(TaskName { pid, name });
-                if let Some(memory) = &mut self.memory {
-                    memory.leave(cpu as usize, name);
-                }
                 let has_called = self.shadow.switch(cpu as usize, name, second);
+                if let Some(memory) = &mut self.memory {
+                    memory.switch_task(cpu as usize, self.shadow.life(cpu as usize));
+                }
                 self.set_called(cpu, has_called);
                 What::Switch { next: second, state: state.unwrap_or_default(), name }
             }

@@ -2,11 +2,11 @@
 
 use crate::guest::Guest;
 use crate::plan::{Field, Fields};
+use crate::reference::PAGE_SHIFT;
 use crate::spaces::Mapped;
 
 /// The right to execute (`VM_EXEC`).
 const EXECUTE: u64 = 4;
-const PAGE_SHIFT: u32 = 12;
 /// A path has at most so many names, each of at most so many bytes.
 const MOST_FOLDERS: usize = 64;
 const NAME_BYTES: usize = 256;

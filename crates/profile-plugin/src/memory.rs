@@ -7,11 +7,11 @@ use crate::nodes::Node;
 use crate::prices::Prices;
 use crate::privileged::Operand;
 use crate::qemu::Register;
+use crate::reference::PAGE_SHIFT;
 use crate::tables::Tables;
 use crate::target::Target;
 use crate::tlb::{Machine, Mapped, Options, PageSize, Simulator};
 
-const PAGE_SHIFT: u32 = 12;
 /// Page numbers of addresses of 57 bits.
 const PAGE_MASK: u64 = (1 << 45) - 1;
 /// The registers of operands, by their numbers in instructions.
@@ -188,9 +188,9 @@ impl Memory {
         self.target.flush_page(address >> PAGE_SHIFT & PAGE_MASK);
     }
 
-    /// A virtual CPU leaves the task with this name.
-    pub(crate) fn leave(&mut self, cpu: usize, name: u32) {
-        self.target.leave(cpu, name);
+    /// A virtual CPU executes this task from here on.
+    pub(crate) fn switch_task(&mut self, cpu: usize, life: u32) {
+        self.target.switch_task(cpu, life);
     }
 
     fn cut(&mut self) {

@@ -1,6 +1,7 @@
 //! The tree of call stacks with its counts, cut into intervals.
 
 use crate::plan::{OF_CALLER, SYSTEM_CALL_AREA, THREAD_AREA, USER_AREA};
+use crate::records::FIRST_USER_FUNCTION;
 
 /// A path of functions: the number of its node.
 pub(crate) type Node = u32;
@@ -12,8 +13,6 @@ pub(crate) const KERNEL: Node = 1;
 pub(crate) const ROOTS: usize = 2;
 /// The function of the roots, and of code without a symbol.
 pub(crate) const UNKNOWN: u32 = u32::MAX;
-/// Functions of user code have numbers from here on.
-pub(crate) const FIRST_USER_FUNCTION: u32 = 1 << 31;
 /// Limits of memory; beyond them nothing is counted any more, and the file says so.
 const MOST_NODES: usize = 8 << 20;
 /// Beyond it, functions of user code count for their callers, and the file says so.

@@ -4,8 +4,7 @@
 //!
 //! - the magic; 1 if nothing was left out, else 0; references whose page tables could not be read;
 //! - the number of the simulator's counts, and the counts (`crates/mmu/src/tlb/wire.rs`);
-//! - the number of records of tasks; of each its interval, the number of its name (2³² − 1 for a task
-//!   that still executed) and its price;
+//! - the number of records of tasks; of each its interval, its number (`lives.rs`) and its price;
 //! - the number of intervals; of each, as numbers of seven bits at a time: how many nodes it has, and
 //!   for each the distance from the node before it, and its price.
 
@@ -14,9 +13,7 @@ use std::collections::BTreeMap;
 use crate::nodes::{Node, put};
 use crate::tlb::{Price, Simulator};
 
-const MAGIC: u64 = u64::from_le_bytes(*b"tlprice\x01");
-/// In place of the number of a name.
-const UNNAMED: u32 = u32::MAX;
+const MAGIC: u64 = u64::from_le_bytes(*b"tlprice\x02");
 /// Limits of memory; beyond them nothing is counted any more, and the file says so.
 const MOST_BYTES: usize = 100 << 20;
 const MOST_TASKS: usize = 1 << 20;
@@ -34,15 +31,16 @@ pub(crate) struct Prices {
     intervals: Vec<u8>,
     interval: u64,
     cpus: Vec<Slice>,
+    /// By interval and task.
     tasks: BTreeMap<(u64, u32), Price>,
     is_full: bool,
 }
 
-/// What a virtual CPU executed since the scheduler switched: in this interval and in those before.
+/// What a virtual CPU executed for its task in this interval since the scheduler switched.
 #[derive(Clone, Default)]
 struct Slice {
+    life: u32,
     price: Price,
-    before: Vec<(u64, Price)>,
 }
 
 impl Prices {
@@ -77,31 +75,26 @@ impl Prices {
         self.cpus[self.cpu].price += more;
     }
 
-    /// A virtual CPU leaves the task with this name.
-    pub(crate) fn leave(&mut self, cpu: usize, name: u32, price: Price) {
+    /// A virtual CPU executes another task from here on.
+    pub(crate) fn switch(&mut self, cpu: usize, life: u32, price: Price) {
         self.count(price);
-        self.end_slice(cpu, name);
+        self.end_slice(cpu);
+        self.cpus[cpu].life = life;
     }
 
-    fn end_slice(&mut self, cpu: usize, name: u32) {
-        let Slice { price, before } = std::mem::take(&mut self.cpus[cpu]);
-        self.is_full |= self.tasks.len() + before.len() > MOST_TASKS;
-        if self.is_full {
-            return;
-        }
-        for (interval, price) in before.into_iter().chain([(self.interval, price)]) {
-            *self.tasks.entry((interval, name)).or_default() += price;
+    fn end_slice(&mut self, cpu: usize) {
+        let Slice { life, price } = &mut self.cpus[cpu];
+        let price = std::mem::take(price);
+        if price != Price::default() {
+            *self.tasks.entry((self.interval, *life)).or_default() += price;
         }
     }
 
     /// Ends an interval.
     pub(crate) fn cut(&mut self, price: Price) {
         self.count(price);
-        for slice in &mut self.cpus {
-            if slice.price != Price::default() {
-                slice.before.push((self.interval, std::mem::take(&mut slice.price)));
-            }
-        }
+        (0..self.cpus.len()).for_each(|cpu| self.end_slice(cpu));
+        self.is_full |= self.tasks.len() > MOST_TASKS;
         self.interval += 1;
         self.is_full |= self.intervals.len() > MOST_BYTES;
         self.touched.sort_unstable();
@@ -120,15 +113,13 @@ impl Prices {
 
     /// Ends the last interval, and returns the file.
     pub(crate) fn finish(&mut self, simulator: &Simulator, unreadable: u64) -> Vec<u8> {
-        self.count(simulator.price());
-        (0..self.cpus.len()).for_each(|cpu| self.end_slice(cpu, UNNAMED));
         self.cut(simulator.price());
         let counts = simulator.outcome().numbers();
         let mut words = vec![MAGIC, u64::from(!self.is_full), unreadable, counts.len() as u64];
         words.extend(counts);
         words.push(self.tasks.len() as u64);
-        for ((interval, name), price) in &self.tasks {
-            words.extend([*interval, u64::from(*name)]);
+        for ((interval, life), price) in &self.tasks {
+            words.extend([*interval, u64::from(*life)]);
             words.extend(price.numbers());
         }
         words.push(self.interval);

@@ -1,5 +1,8 @@
 //! What the plugin records besides counts. The crate `profile` includes this file by its path.
 
+/// Functions of user code have numbers from here on.
+pub(crate) const FIRST_USER_FUNCTION: u32 = 1 << 31;
+
 /// A time at which an interval ends, as it was passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {

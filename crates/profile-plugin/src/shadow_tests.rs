@@ -1,8 +1,9 @@
 //! Tests of shadow stacks: what a guest does, event by event.
 
 use super::*;
-use crate::nodes::{FIRST_USER_FUNCTION, ROOTS, UNKNOWN};
+use crate::nodes::{ROOTS, UNKNOWN};
 use crate::plan::{OF_CALLER, SYSTEM_CALL_AREA, USER_AREA};
+use crate::records::FIRST_USER_FUNCTION;
 
 /// Stacks of two tasks, and one for interrupts that is not aligned.
 const TASK: u64 = 0xffff_c900_0001_0000;

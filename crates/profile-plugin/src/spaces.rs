@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::nodes::FIRST_USER_FUNCTION;
-use crate::records::Mapping;
+use crate::records::{FIRST_USER_FUNCTION, Mapping};
 
 /// Beyond these nothing is recorded any more, and the file says so.
 const MOST_FUNCTIONS: usize = 16 << 20;

@@ -59,10 +59,10 @@ impl Target {
         }
     }
 
-    /// A virtual CPU leaves the task with this name.
-    pub(crate) fn leave(&mut self, cpu: usize, name: u32) {
+    /// A virtual CPU executes this task from here on.
+    pub(crate) fn switch_task(&mut self, cpu: usize, life: u32) {
         if let Self::Simulated(both) = self {
-            both.1.leave(cpu, name, both.0.price());
+            both.1.switch(cpu, life, both.0.price());
         }
     }
 

@@ -6,9 +6,8 @@ use std::ptr::{null_mut, without_provenance_mut};
 use crate::memory::Block;
 use crate::privileged::{Change, Operand, change};
 use crate::qemu::{self, Instruction, PluginId, TranslatedBlock};
-use crate::{DECODED_BYTES, FIRST_KERNEL_ADDRESS, with};
-
-const PAGE_SHIFT: u32 = 12;
+use crate::reference::PAGE_SHIFT;
+use crate::{FIRST_KERNEL_ADDRESS, bytes_of, with};
 
 /// What callbacks get of the code that was translated, until QEMU forgets all of it.
 #[derive(Default)]
@@ -59,22 +58,21 @@ pub(crate) unsafe fn instrument(code: &mut Code, block: *mut TranslatedBlock) {
 /// # Safety
 /// The instruction must belong to a running callback.
 unsafe fn instrument_change(code: &mut Code, instruction: *mut Instruction, address: u64) {
-    let mut bytes = [0; DECODED_BYTES];
-    // SAFETY: the caller vouches for the instruction, and the buffer has this size.
+    // SAFETY: the caller vouches for the instruction.
     unsafe {
-        let size = qemu::qemu_plugin_insn_data(instruction, bytes.as_mut_ptr().cast(), bytes.len());
-        let (callback, data): (qemu::OnExecution, *mut c_void) =
-            match change(&bytes[..size.min(bytes.len())]) {
-                Some(Change::Space) => (on_flush, null_mut()),
-                Some(Change::All) => (on_flush, without_provenance_mut(1)),
-                Some(Change::Page(operand)) => {
-                    let mut flush = Box::new((operand, address + size as u64));
-                    let data = (&raw mut *flush).cast();
-                    code.flushes.push(flush);
-                    (on_page_flush, data)
-                }
-                None => return,
-            };
+        let bytes = bytes_of(instruction);
+        let (callback, data): (qemu::OnExecution, *mut c_void) = match change(bytes.as_slice()) {
+            Some(Change::Space) => (on_flush, null_mut()),
+            Some(Change::All) => (on_flush, without_provenance_mut(1)),
+            Some(Change::Page(operand)) => {
+                let end = address + bytes.as_slice().len() as u64;
+                let mut flush = Box::new((operand, end));
+                let data = (&raw mut *flush).cast();
+                code.flushes.push(flush);
+                (on_page_flush, data)
+            }
+            None => return,
+        };
         let flags: c_int = qemu::READS_REGISTERS;
         qemu::qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, flags, data);
     }

@@ -69,7 +69,6 @@ pub struct Culprit {
 pub type FunctionPair = [Vec<FunctionCounts>; 2];
 
 /// A function in the first and second profiles of all pairs.
-#[derive(Default)]
 struct InBoth {
     sums: [Option<FunctionCounts>; 2],
     /// Its own instructions in each profile.
@@ -121,15 +120,14 @@ impl Difference {
 
 /// The sums over all pairs, by name.
 fn sums(pairs: &[FunctionPair]) -> Functions {
-    let renamed = renamed_file(pairs);
+    let (renamed, zeros) = (renamed_file(pairs), [0, 1].map(|_| vec![0.0; pairs.len()]));
     let mut functions = Functions::new();
     for (number, pair) in pairs.iter().enumerate() {
         for (side, found) in pair.iter().enumerate() {
             for more in found {
-                let function = functions.entry(common_name(&more.name, renamed)).or_default();
-                for own in &mut function.own {
-                    own.resize(pairs.len(), 0.0);
-                }
+                let function = functions
+                    .entry(common_name(&more.name, renamed))
+                    .or_insert_with(|| InBoth { sums: [None, None], own: zeros.clone() });
                 function.own[side][number] += more.own as f64;
                 match &mut function.sums[side] {
                     place @ None => *place = Some(more.clone()),

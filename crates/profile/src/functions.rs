@@ -48,15 +48,24 @@ impl Profile {
         found
     }
 
-    /// The functions of a part of the run, as they are compared with another run's. Of a whole run that
-    /// repeats commands it is the mean of those that completed, as another run may have others.
-    pub fn comparable_functions(&self, selection: &Selection) -> Vec<FunctionCounts> {
-        let complete = self.responses.complete();
-        if !self.is_mean(selection) {
-            return self.functions(&self.select(selection));
+    /// The part of the run that is compared with another run's in place of this one, and by what its counts
+    /// are divided. Of a whole run that repeats commands these are the commands that completed, and their
+    /// number, as another run may have others; else it is the part itself.
+    pub fn compared(&self, selection: &Selection) -> (Selection, u64) {
+        if self.responses.are_commands && matches!(selection, Selection::Run) {
+            let complete = self.responses.complete();
+            if !complete.is_empty() {
+                let count = complete.len() as u64;
+                return (Selection::Responses(complete), count);
+            }
         }
-        let count = complete.len() as u64;
-        let mut functions = self.functions(&self.select(&Selection::Responses(complete)));
+        (selection.clone(), 1)
+    }
+
+    /// The functions of [`Self::compared`], each count the mean of what is divided.
+    pub fn comparable_functions(&self, selection: &Selection) -> Vec<FunctionCounts> {
+        let (selection, count) = self.compared(selection);
+        let mut functions = self.functions(&self.select(&selection));
         for function in &mut functions {
             for sum in [&mut function.own, &mut function.with_callees, &mut function.entries] {
                 *sum = (*sum + count / 2) / count;
@@ -65,10 +74,9 @@ impl Profile {
         functions
     }
 
-    /// Whether [`Self::comparable_functions`] are a mean of commands.
+    /// Whether [`Self::compared`] is a mean of commands.
     pub fn is_mean(&self, selection: &Selection) -> bool {
-        let has_commands = self.responses.are_commands && !self.responses.complete().is_empty();
-        has_commands && matches!(selection, Selection::Run)
+        self.responses.are_commands && matches!(self.compared(selection).0, Selection::Responses(_))
     }
 
     /// Instructions of each call stack and all that continue it.

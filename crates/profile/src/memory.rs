@@ -100,8 +100,8 @@ impl Profile {
         let Some(prices) = &self.prices else { return Vec::new() };
         let mut found: HashMap<String, Price> = HashMap::new();
         for index in self.intervals_of(selection) {
-            for (_, name, price) in prices.tasks.iter().filter(|(at, ..)| *at == index) {
-                let name = name.and_then(|name| self.named(name));
+            for (_, life, price) in prices.tasks.iter().filter(|(at, ..)| *at == index) {
+                let name = self.name_of_life(*life).and_then(|name| self.named(name));
                 let task = name.map_or(UNNAMED.to_owned(), |(pid, name)| format!("{name} ({pid})"));
                 *found.entry(task).or_default() += *price;
             }

@@ -7,9 +7,7 @@ use crate::reader::RecordingError::Unreadable;
 use crate::reader::{Reader, RecordingError};
 use crate::recording::Recording;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"tlprice\x01");
-/// In place of the number of a task's name.
-const UNNAMED: u64 = u32::MAX as u64;
+const MAGIC: u64 = u64::from_le_bytes(*b"tlprice\x02");
 
 /// The price of the references of a guest, by call stack, task and interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +17,8 @@ pub struct Prices {
     /// References whose page tables could not be read, which count as pages of 4 KiB.
     pub unreadable: u64,
     pub(crate) intervals: Vec<Vec<(u32, Price)>>,
-    /// Interval, number of the name, price.
-    pub(crate) tasks: Vec<(usize, Option<u32>, Price)>,
+    /// Interval, task, price.
+    pub(crate) tasks: Vec<(usize, u32, Price)>,
 }
 
 impl Prices {
@@ -90,19 +88,17 @@ pub(crate) fn sum(prices: impl Iterator<Item = Price>) -> Price {
 fn tasks(
     reader: &mut Reader<'_>,
     recording: &Recording,
-) -> Result<Vec<(usize, Option<u32>, Price)>, RecordingError> {
+) -> Result<Vec<(usize, u32, Price)>, RecordingError> {
     let mut tasks = Vec::new();
     for _ in 0..reader.count(8 * (2 + Price::FIELDS))? {
         let interval = usize::try_from(reader.word()?).unwrap_or(usize::MAX);
-        let name = match reader.word()? {
-            UNNAMED => None,
-            name if name < recording.names.len() as u64 => Some(name as u32),
-            _ => return Err(Unreadable("a price is of a task without a name")),
-        };
+        let life = u32::try_from(reader.word()?).ok();
+        let life = life.filter(|life| (*life as usize) < recording.lives.len());
+        let life = life.ok_or(Unreadable("a price is of no task"))?;
         if interval >= recording.intervals.len() {
             return Err(Unreadable("a price is in no interval"));
         }
-        tasks.push((interval, name, price(|| reader.word())?));
+        tasks.push((interval, life, price(|| reader.word())?));
     }
     Ok(tasks)
 }
@@ -162,7 +158,7 @@ mod tests {
         refer(&mut simulator, 1, 5);
         writer.enter(0, 2, simulator.price());
         refer(&mut simulator, 1, 1);
-        writer.leave(0, 0, simulator.price());
+        writer.switch(0, 1, simulator.price());
         refer(&mut simulator, 2, 1);
         writer.cut(simulator.price());
         refer(&mut simulator, 3, 2);
@@ -175,6 +171,7 @@ mod tests {
             nodes: vec![node(0, u32::MAX), node(1, u32::MAX), node(0, 0)],
             intervals: vec![Vec::new(); 2],
             names: vec![(7, "first".to_owned())],
+            lives: vec![Some(0), None],
             ..Recording::default()
         }
     }
@@ -193,8 +190,10 @@ mod tests {
             .map(|all| all.iter().map(|(node, price)| (*node, short(price))).collect())
             .collect();
         assert_eq!(by_node, [vec![(0, (5, 1)), (2, (2, 1))], vec![(2, (2, 1))]]);
-        let by_task: Vec<_> =
-            prices.tasks.iter().map(|(at, name, price)| (*at, *name, short(price))).collect();
+        let lives = recording().lives;
+        let named =
+            |(at, life, price): &(usize, u32, Price)| (*at, lives[*life as usize], short(price));
+        let by_task: Vec<_> = prices.tasks.iter().map(named).collect();
         let expected = [(0, Some(0), (6, 1)), (0, None, (1, 1)), (1, None, (2, 1))];
         assert_eq!(by_task, expected);
         assert_eq!((prices.outcome.references, prices.outcome.walks.walks), (9, 3));

@@ -8,10 +8,8 @@ use crate::plan::Kind;
 use crate::prices::Prices;
 use crate::programs::USER_NAME;
 use crate::reader::RecordingError;
-use crate::recording::{
-    FIRST_USER_FUNCTION, LifeCounts, NO_FUNCTION, NodeCounts, ROOTS, Recording, USER,
-};
-use crate::records::Mark;
+use crate::recording::{LifeCounts, NO_FUNCTION, NodeCounts, ROOTS, Recording, USER};
+use crate::records::{FIRST_USER_FUNCTION, Mark};
 use crate::responses::{Response, Responses};
 use crate::symbols::{Symbols, UNKNOWN};
 use crate::tasks::Tasks;

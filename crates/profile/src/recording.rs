@@ -15,8 +15,6 @@ pub(crate) const NO_FUNCTION: u32 = u32::MAX;
 /// The first nodes: user code, and kernel code that began before.
 pub(crate) const USER: u32 = 0;
 pub(crate) const ROOTS: u32 = 2;
-/// Functions of user code have numbers from here on.
-pub(crate) const FIRST_USER_FUNCTION: u32 = 1 << 31;
 /// A pid and a name of 16 bytes.
 const NAME_RECORD_BYTES: usize = 20;
 

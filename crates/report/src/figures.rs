@@ -43,6 +43,12 @@ fn cell(value: f64, unit: &str) -> Cell {
     }
 }
 
+/// A difference of counts with its sign: `+1,200`.
+pub(crate) fn signed_count(more: i64) -> String {
+    let sign = if more < 0 { "-" } else { "+" };
+    format!("{sign}{}", render::format::grouped(more.unsigned_abs()))
+}
+
 /// A part of a whole; 0 of nothing.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }

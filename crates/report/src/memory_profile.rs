@@ -9,7 +9,7 @@ use render::format::{grouped, times};
 use render::{Block, Cell, Table};
 use serde::Serialize;
 
-use crate::figures::share;
+use crate::figures::{share, signed_count};
 
 /// Most tasks in the table.
 const MOST_TASKS: usize = 10;
@@ -124,7 +124,7 @@ impl MemoryData {
     }
 }
 
-/// What translations cost in two runs.
+/// What translations cost in two runs, or in a command of each ([`Profile::compared`]).
 #[derive(Serialize)]
 pub(crate) struct MemoryDifference {
     instructions: [u64; 2],
@@ -150,23 +150,32 @@ impl FunctionPrices {
 impl MemoryDifference {
     pub(crate) fn between(both: [(&Profile, &Selection); 2]) -> Self {
         let mut found: BTreeMap<String, FunctionPrices> = BTreeMap::new();
-        for (index, (profile, selection)) in both.into_iter().enumerate() {
+        let both = both.map(|(profile, selection)| {
+            let (selection, count) = profile.compared(selection);
+            (profile, selection, count)
+        });
+        for (index, (profile, selection, count)) in both.iter().enumerate() {
             for function in profile.function_prices(selection) {
+                let own = function.own.mean_of(*count);
                 let entry = found.entry(function.name.clone()).or_insert_with(|| FunctionPrices {
                     name: function.name,
                     walks: [0; 2],
                     cycles: [0; 2],
                 });
-                entry.walks[index] = function.own.walks;
-                entry.cycles[index] = function.own.cycles;
+                entry.walks[index] = own.walks;
+                entry.cycles[index] = own.cycles;
             }
         }
         let mut functions: Vec<FunctionPrices> =
             found.into_values().filter(|it| it.cycles[0] != it.cycles[1]).collect();
         functions.sort_by_key(|it| std::cmp::Reverse(it.more_cycles().unsigned_abs()));
         Self {
-            instructions: both.map(|(profile, selection)| profile.instructions_in(selection)),
-            prices: both.map(|(profile, selection)| profile.price_of(selection)),
+            instructions: both
+                .each_ref()
+                .map(|(profile, selection, count)| profile.instructions_in(selection) / count),
+            prices: both
+                .each_ref()
+                .map(|(profile, selection, count)| profile.price_of(selection).mean_of(*count)),
             functions,
         }
     }
@@ -200,15 +209,13 @@ impl MemoryDifference {
         };
         let mut table = Table::new(caption, head);
         for function in self.functions.iter().take(most) {
-            let more = function.more_cycles();
-            let sign = if more < 0 { "-" } else { "+" };
             table.row([
                 Cell::from(&function.name),
                 Cell::grouped(function.walks[0]),
                 Cell::grouped(function.walks[1]),
                 Cell::grouped(function.cycles[0]),
                 Cell::grouped(function.cycles[1]),
-                Cell::Figure(format!("{sign}{}", grouped(more.unsigned_abs()))),
+                Cell::Figure(signed_count(function.more_cycles())),
             ]);
         }
         table

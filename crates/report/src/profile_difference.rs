@@ -5,6 +5,7 @@ use render::format::grouped;
 use render::{Block, Cell, Document, Table, Tone, Verdict};
 use serde::Serialize;
 
+use crate::figures::signed_count;
 use crate::memory_profile::MemoryDifference;
 use crate::profile_document::{ProfileView, part};
 
@@ -100,12 +101,7 @@ fn sentence(first: &str, second: &str, difference: &Difference) -> String {
 
 /// The ends of an interval of instructions.
 fn between((low, high): (f64, f64)) -> String {
-    [low, high].map(|end| signed(end.round() as i64)).join(", ")
-}
-
-fn signed(more: i64) -> String {
-    let sign = if more < 0 { "-" } else { "+" };
-    format!("{sign}{}", grouped(more.unsigned_abs()))
+    [low, high].map(|end| signed_count(end.round() as i64)).join(", ")
 }
 
 /// Where most of a difference is.
@@ -133,7 +129,7 @@ fn difference_table(difference: &Difference, most: usize) -> Table {
         false => String::new(),
     };
     let mut table = Table::new(caption, head);
-    let figure = |more: i64| Cell::Figure(signed(more));
+    let figure = |more: i64| Cell::Figure(signed_count(more));
     let share = |share: Option<f64>| Cell::decimals(share.map(|share| 100.0 * share), 1);
     for function in difference.functions.iter().take(most) {
         let mark = match (function.first, function.second) {

@@ -79,7 +79,8 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
     }
     .with_facts([("part", part.clone()), ("counts", view.proof.to_owned())]);
     document.push(area_table(profile, &counts, all.as_ref()));
-    document.push(task_table(profile, selection));
+    let tasks = profile.by_task(selection);
+    document.push(task_table(&tasks));
     document.push(function_table(view, &counts, &functions, all.as_ref()));
     let memory = view.memory.map(|machine| MemoryData::of(machine, profile, selection));
     memory.iter().for_each(|memory| document.blocks.extend(memory.blocks(view.most_functions)));
@@ -110,7 +111,7 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
         part,
         instructions: counts.total,
         areas: profile.by_area(&counts),
-        tasks: profile.by_task(selection),
+        tasks,
         functions,
         responses: responses.collect(),
         critical_path,

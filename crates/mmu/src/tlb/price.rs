@@ -37,6 +37,11 @@ impl Price {
         Self::of_numbers(std::array::from_fn(|index| numbers[index] - earlier[index]))
     }
 
+    /// Each number divided by a count.
+    pub fn mean_of(self, count: u64) -> Self {
+        Self::of_numbers(self.numbers().map(|number| (number + count / 2) / count))
+    }
+
     /// The price with these numbers.
     pub fn of_numbers(numbers: [u64; Self::FIELDS]) -> Self {
         let [references, misses, walks, steps, steps_from_memory, cycles] = numbers;
