@@ -12,6 +12,7 @@ mod pattern;
 mod product;
 mod public;
 mod rules;
+mod sbom;
 mod size;
 mod skips;
 mod tidy;
@@ -23,7 +24,7 @@ use std::process::{Command, ExitCode};
 use product::Product;
 
 const USAGE: &str = "usage: cargo xtask check | layers | circles | public | tidy | links | words | \
-     size | skips <file>";
+     size | licences | skips <file> | sbom <target>";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
             tidy_findings,
             link_findings,
             word_findings,
+            licence_findings,
         ]
         .iter()
         .map(|findings| findings())
@@ -46,6 +48,11 @@ fn main() -> ExitCode {
         ["public"] => public_findings(),
         ["size"] => tree::files(&tree::root()).map(|files| {
             print!("{}", size::table(&Product::of(&files)));
+            Vec::new()
+        }),
+        ["licences"] => licence_findings(),
+        ["sbom", target] => bill_of_materials(target).map(|text| {
+            println!("{text}");
             Vec::new()
         }),
         ["tidy"] => tidy_findings(),
@@ -70,16 +77,42 @@ fn main() -> ExitCode {
 }
 
 fn layer_findings() -> Result<Vec<String>, String> {
+    let crates = layers::parse(&metadata(&["--no-deps"])?)?;
+    Ok(layers::findings(&crates))
+}
+
+/// What `cargo metadata` prints.
+fn metadata(options: &[&str]) -> Result<String, String> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .args(["metadata", "--locked", "--format-version", "1"])
+        .args(options)
         .current_dir(tree::root())
         .output()
         .map_err(|error| format!("cargo metadata: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)));
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr))),
     }
-    let crates = layers::parse(&String::from_utf8_lossy(&output.stdout))?;
-    Ok(layers::findings(&crates))
+}
+
+/// The crates that are linked into the program for a target.
+fn linked(target: &str) -> Result<std::collections::BTreeSet<sbom::Part>, String> {
+    let text = metadata(&["--filter-platform", target])?;
+    let metadata =
+        serde_json::from_str(&text).map_err(|error| format!("cargo metadata: {error}"))?;
+    sbom::parts(&metadata)
+}
+
+fn licence_findings() -> Result<Vec<String>, String> {
+    Ok(sbom::findings(&linked("x86_64-unknown-linux-gnu")?))
+}
+
+fn bill_of_materials(target: &str) -> Result<String, String> {
+    let path = tree::root().join("Cargo.lock");
+    let lock =
+        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let document = sbom::document(&linked(target)?, &lock, target)?;
+    serde_json::to_string_pretty(&document).map_err(|error| error.to_string())
 }
 
 fn circle_findings() -> Result<Vec<String>, String> {
@@ -114,6 +147,11 @@ fn skip_findings(path: &str) -> Result<Vec<String>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_ships_has_allowed_licences() {
+        assert_eq!(licence_findings().unwrap(), [""; 0]);
+    }
 
     #[test]
     fn this_workspace_is_layered() {

@@ -47,7 +47,8 @@ Examples:
 const MAN_EXAMPLES: &str = "\
 Examples:
   thrashlab man | man -l -
-  thrashlab man mmu run | man -l -";
+  thrashlab man mmu run | man -l -
+  thrashlab man --all pages            all of them, for a package";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -109,10 +110,7 @@ pub(crate) enum Command {
     },
     /// Print the manual page of a command
     #[command(after_help = MAN_EXAMPLES)]
-    Man {
-        /// The command, such as `run` or `mmu run` [default: thrashlab itself]
-        command: Vec<String>,
-    },
+    Man(crate::manual::ManArgs),
     /// Run one assignment (used by thrashlab itself)
     #[command(name = "__agent", hide = true)]
     Agent,

@@ -28,6 +28,7 @@ mod guests;
 mod import;
 mod laboratory;
 mod limit;
+mod manual;
 mod mmu;
 mod old_names;
 #[cfg(test)]
@@ -138,7 +139,7 @@ fn started(mut arguments: Vec<OsString>) -> Result<()> {
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     // Help must not depend on a file that is to be mended with its help.
     let is_help = match &cli.command {
-        Command::Man { .. } | Command::Completions { .. } => true,
+        Command::Man(_) | Command::Completions { .. } => true,
         Command::Config(config) => config.path,
         _ => false,
     };
@@ -171,12 +172,8 @@ fn execute(command: Command, settings: &Settings) -> Result<()> {
         Command::Import(args) => import::import(&args),
         Command::Export(args) => export::export(&args),
         Command::Reference(args) => output::show(&store::reference::list(), &args),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut args::command(), "thrashlab", &mut script);
-            print(&String::from_utf8_lossy(&script))
-        }
-        Command::Man { command } => man(&command),
+        Command::Completions { shell } => manual::completions(shell, args::command()),
+        Command::Man(args) => manual::man(&args, args::command()),
         Command::Guest { argument } => guest::main(argument.as_deref()),
         Command::Agent => agent(),
         Command::Remote { arguments } => {
@@ -228,21 +225,6 @@ fn agent() -> Result<()> {
             std::process::exit(i32::from(NOT_MEASURED));
         }
     }
-}
-
-fn man(names: &[String]) -> Result<()> {
-    let mut page = args::command();
-    page.build();
-    for name in names {
-        page = page
-            .find_subcommand(name)
-            .cloned()
-            .or_wrong(format!("no command is named {:?}; see thrashlab --help", names.join(" ")))?;
-    }
-    let mut bytes = Vec::new();
-    let page = clap_mangen::Man::new(page).source(concat!("thrashlab ", env!("CARGO_PKG_VERSION")));
-    page.render(&mut bytes).context("write the manual page")?;
-    print(&String::from_utf8_lossy(&bytes).replace(".SH EXTRA", ".SH EXAMPLES"))
 }
 
 /// Prints a line on standard error. Unlike `eprintln!`, it does not panic if that is closed.

@@ -1,6 +1,6 @@
 //! The engine: QEMU with this project's patches (`engine/`), built on this machine from the
-//! distribution's source package. A guest in it depends on nothing of the host, with any number of
-//! virtual CPUs.
+//! distribution's source package, or installed with this program. A guest in it depends on nothing
+//! of the host, with any number of virtual CPUs.
 
 use std::fs;
 use std::io;
@@ -14,6 +14,8 @@ const SHELF_HEAD: &str = "thrashlab engine 1";
 /// The first line of its `--version`, kept with it.
 const VERSION: &str = "version";
 const PATCHES: &str = "patches";
+/// Where packages put engines, each in a folder named by its key; seen from the program's folder.
+const INSTALLED: &str = "../lib/thrashlab/engines";
 const SCRIPT: (&str, &str) = ("build", include_str!("../../../engine/build"));
 
 /// A release of QEMU for which there are patches, and its source package.
@@ -90,9 +92,13 @@ impl EngineRelease {
         key_of(&parts)
     }
 
-    /// Its folder in the cache, if it was built for guests of this architecture.
+    /// Its folder, if it was built for guests of this architecture: in the cache, or where a
+    /// package of this program installed it.
     pub fn find(&self, architecture: Architecture, cache: &Cache) -> Option<PathBuf> {
-        shelf(cache).find(&self.key(architecture))
+        let key = self.key(architecture);
+        let program = std::env::current_exe().ok();
+        let installed = || installed(program.as_deref()?.parent()?, &key);
+        shelf(cache).find(&key).or_else(installed)
     }
 
     /// A folder with the build script and the patches, removed when dropped. Fails when the cache
@@ -159,6 +165,13 @@ impl EngineBuild {
     }
 }
 
+/// The engine of this key that a package installed with the program in this folder. Engines built
+/// with other patches have other keys, so one that is older than the program is not used.
+fn installed(program_folder: &Path, key: &str) -> Option<PathBuf> {
+    let folder = program_folder.join(INSTALLED).join(key).canonicalize().ok()?;
+    folder.join(VERSION).is_file().then_some(folder)
+}
+
 /// The name of the emulator of an architecture.
 pub(crate) const fn emulator(architecture: Architecture) -> &'static str {
     match architecture {
@@ -206,6 +219,19 @@ fn shelf(cache: &Cache) -> Shelf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_installed_engine_is_found_by_its_key() {
+        let root = tempfile::tempdir().unwrap();
+        let programs = root.path().join("usr/bin");
+        let folder = root.path().join("usr/lib/thrashlab/engines/key1");
+        fs::create_dir_all(&programs).unwrap();
+        fs::create_dir_all(&folder).unwrap();
+        assert_eq!(installed(&programs, "key1"), None, "a package that is being installed");
+        fs::write(folder.join(VERSION), "QEMU emulator version 10.0.13, engine 0").unwrap();
+        assert_eq!(installed(&programs, "key1"), Some(folder.canonicalize().unwrap()));
+        assert_eq!(installed(&programs, "key2"), None);
+    }
 
     #[test]
     fn each_architecture_has_an_engine_of_its_own() {

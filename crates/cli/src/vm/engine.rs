@@ -97,8 +97,8 @@ fn list() -> Result<()> {
         Architecture::ALL.iter().map(|architecture| {
             let folder = release.find(*architecture, &cache);
             let state = match &folder {
-                Some(_) if folder == used(*architecture) => "built, in use",
-                Some(_) => "built",
+                Some(_) if folder == used(*architecture) => "at hand, in use",
+                Some(_) => "at hand",
                 None => "not built",
             };
             [release.version, architecture.name(), state].map(Cell::from)
@@ -119,7 +119,7 @@ fn build(args: &BuildArgs) -> Result<()> {
     if let Some(folder) = release.find(architecture, &cache) {
         let (version, name) = (release.version, architecture.name());
         progress.say(&format!(
-            "QEMU {version} for guests of {name} is built already: {}",
+            "QEMU {version} for guests of {name} is there already: {}",
             folder.display()
         ));
         return Ok(());

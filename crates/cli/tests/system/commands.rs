@@ -226,6 +226,15 @@ fn nested_commands_have_manual_pages_with_examples() {
         }
     }
     thrashlab(&fixture, "man mmu nosuch").expect(2, &["mmu nosuch", "--help"]);
+
+    // All of them, for a package, which overwrite nothing.
+    let pages = fixture.path().join("pages");
+    let all = format!("man --all {}", pages.display());
+    thrashlab(&fixture, &all).expect(0, &[]);
+    for name in ["thrashlab.1", "thrashlab-run.1", "thrashlab-mmu-run.1"] {
+        assert!(fs::read_to_string(pages.join(name)).unwrap().contains(".SH EXAMPLES"), "{name}");
+    }
+    thrashlab(&fixture, &all).expect(2, &["create the new folder", "pages"]);
 }
 
 #[test]
