@@ -4,7 +4,8 @@
 # A toolchain that rustup installed is found even where its PATH line has not been read yet.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 # The binary is always where the documentation says, whatever the environment asks for.
-export CARGO_TARGET_DIR := $(CURDIR)/target
+BUILD_DIR := target
+export CARGO_TARGET_DIR := $(CURDIR)/$(BUILD_DIR)
 unexport CARGO_BUILD_TARGET
 
 # The architecture of the binary: this machine's, or make ARCH=aarch64. Only a variable of the
@@ -12,11 +13,11 @@ unexport CARGO_BUILD_TARGET
 HOST_ARCH := $(shell uname -m)
 ARCH := $(HOST_ARCH)
 ifeq ($(ARCH),$(HOST_ARCH))
-BINARY := target/release/thrashlab
+BINARY := $(BUILD_DIR)/release/thrashlab
 else ifeq ($(ARCH),aarch64)
 TRIPLE := aarch64-unknown-linux-gnu
 CROSS := --target $(TRIPLE)
-BINARY := target/$(TRIPLE)/release/thrashlab
+BINARY := $(BUILD_DIR)/$(TRIPLE)/release/thrashlab
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER := aarch64-linux-gnu-gcc
 else
 $(error ARCH=$(ARCH): a binary is built for this machine, or with ARCH=aarch64)
@@ -32,7 +33,7 @@ ARGS ?=
 FUZZ_SECONDS ?= 600
 
 .PHONY: build binary run test checked engine test-distro test-aarch64 test-engine bench fuzz guide \
-	skips fmt clean
+	dist skips fmt clean
 
 # Fully static, so that the binary runs in any container and as /init of a virtual machine.
 # The flags go to the last crate only: build scripts and proc macros cannot be static. At a fixed
@@ -121,6 +122,10 @@ fuzz:
 # The guide as HTML in target/guide; a test of tools/guide builds it too, so that CI does.
 guide:
 	@cargo run --quiet --locked --package guide
+
+# What is released, in target/dist: packaging/README.md. With equal bytes wherever it is built.
+dist:
+	@packaging/dist
 
 # Fails if the last `make test` skipped a test that tests/allowed-skips.txt does not allow.
 skips:

@@ -108,10 +108,11 @@ fn licence_findings() -> Result<Vec<String>, String> {
 }
 
 fn bill_of_materials(target: &str) -> Result<String, String> {
-    let path = tree::root().join("Cargo.lock");
-    let lock =
-        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let document = sbom::document(&linked(target)?, &lock, target)?;
+    let read = |path: &str| {
+        std::fs::read_to_string(tree::root().join(path)).map_err(|error| format!("{path}: {error}"))
+    };
+    let (lock, scripts) = (read("Cargo.lock")?, read("web/lock.json")?);
+    let document = sbom::document(&linked(target)?, &lock, &scripts, target)?;
     serde_json::to_string_pretty(&document).map_err(|error| error.to_string())
 }
 

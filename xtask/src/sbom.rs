@@ -25,8 +25,8 @@ const ALLOWED: [&str; 13] = [
     "Zlib",
 ];
 
-/// What ships besides crates: name, version, licence, where its source and notices are.
-const OTHERS: [[&str; 4]; 1] = [["vega", "web/lock.json", "BSD-3-Clause", "web/NOTICE"]];
+/// The licence of the scripts that draw charts, whose list is `web/lock.json`.
+const SCRIPTS: &str = "BSD-3-Clause";
 
 /// A crate that is linked into the program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,8 +95,15 @@ fn is_allowed(licence: &str) -> bool {
     })
 }
 
-/// The document. `lock` is `Cargo.lock`, which has the checksums.
-pub(crate) fn document(parts: &BTreeSet<Part>, lock: &str, target: &str) -> Result<Value, String> {
+/// The document. `lock` is `Cargo.lock`, which has the checksums, and `scripts` is `web/lock.json`.
+pub(crate) fn document(
+    parts: &BTreeSet<Part>,
+    lock: &str,
+    scripts: &str,
+    target: &str,
+) -> Result<Value, String> {
+    let scripts: Value =
+        serde_json::from_str(scripts).map_err(|error| format!("web/lock.json: {error}"))?;
     let lock: toml::Table = toml::from_str(lock).map_err(|error| format!("Cargo.lock: {error}"))?;
     let locked = lock.get("package").and_then(toml::Value::as_array).cloned().unwrap_or_default();
     let checksum = |part: &Part| {
@@ -121,13 +128,18 @@ pub(crate) fn document(parts: &BTreeSet<Part>, lock: &str, target: &str) -> Resu
         }
         component
     });
-    let others = OTHERS.iter().map(|[name, lock, licence, notice]| {
+    let scripts = scripts["packages"].as_array().cloned().unwrap_or_default();
+    let others = scripts.iter().map(|script| {
+        let text = |name: &str| script[name].as_str().unwrap_or_default();
+        let purl = format!("pkg:npm/{}@{}", text("name"), text("version"));
         json!({
             "type": "library",
-            "bom-ref": format!("vendored/{name}"),
-            "name": name,
-            "description": format!("charts of reports; versions: {lock}, notices: {notice}"),
-            "licenses": [{ "expression": licence }],
+            "bom-ref": purl,
+            "purl": purl,
+            "name": text("name"),
+            "version": text("version"),
+            "description": "draws charts in reports",
+            "licenses": [{ "expression": SCRIPTS }],
         })
     });
     let own = parts.iter().find(|part| part.name == PROGRAM);
@@ -177,8 +189,9 @@ mod tests {
     fn what_is_linked_is_listed_with_its_checksum() {
         let parts = parts(&metadata("(MIT OR GPL-2.0) AND Zlib")).unwrap();
         assert_eq!(findings(&parts), [""; 0]);
+        let scripts = r#"{"packages": [{"name": "vega", "version": "6.4.0"}]}"#;
         let lock = "[[package]]\nname = \"b\"\nversion = \"1.0.0\"\nchecksum = \"5f\"\n";
-        let document = document(&parts, lock, "x86_64-unknown-linux-gnu").unwrap();
+        let document = document(&parts, lock, scripts, "x86_64-unknown-linux-gnu").unwrap();
         let components = document["components"].as_array().unwrap();
         let names: Vec<&Value> = components.iter().map(|it| &it["name"]).collect();
         assert_eq!(names, ["a", "b", "vega"]);

@@ -14,6 +14,7 @@ mod skip;
 mod support;
 
 mod aarch64;
+mod action;
 mod any_program;
 mod broken;
 mod busy;
