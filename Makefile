@@ -33,7 +33,7 @@ ARGS ?=
 FUZZ_SECONDS ?= 600
 
 .PHONY: build binary run test checked engine test-distro test-aarch64 test-engine bench fuzz guide \
-	dist skips fmt clean
+	site dist test-dist skips fmt clean
 
 # Fully static, so that the binary runs in any container and as /init of a virtual machine.
 # The flags go to the last crate only: build scripts and proc macros cannot be static. At a fixed
@@ -123,9 +123,21 @@ fuzz:
 guide:
 	@cargo run --quiet --locked --package guide
 
+# The guide with a gallery of real pages, in target/site.
+site: build engine
+	@XDG_CACHE_HOME=$(CURDIR)/target/engine-cache tools/site
+
 # What is released, in target/dist: packaging/README.md. With equal bytes wherever it is built.
 dist:
 	@packaging/dist
+
+# Installs that in bare Debians, uses it there as an ordinary user, and removes it: nightly.
+test-dist: dist
+	packaging/try bookworm deb
+	packaging/try trixie deb
+	packaging/try bookworm wheel
+	packaging/try trixie wheel
+	packaging/try trixie image
 
 # Fails if the last `make test` skipped a test that tests/allowed-skips.txt does not allow.
 skips:

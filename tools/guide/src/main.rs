@@ -1,4 +1,4 @@
-//! Builds the guide: the pages of `docs/` and three of the root as HTML in `target/guide`.
+//! Builds the guide: the pages of `docs/` and four of the root as HTML in `target/guide`.
 //!
 //! It is a tool of the repository and not part of the product, so mdBook's licence (MPL-2.0)
 //! does not touch what is shipped. `make guide` calls it, and needs no network.
@@ -14,7 +14,8 @@ use mdbook_driver::errors::{Error, Result};
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 
 /// Pages of the root that are chapters too, at the end of the guide: name and file.
-const ROOT_PAGES: [(&str, &str); 3] = [
+const ROOT_PAGES: [(&str, &str); 4] = [
+    ("Security", "SECURITY.md"),
     ("Contributing", "CONTRIBUTING.md"),
     ("Architecture", "ARCHITECTURE.md"),
     ("Changes", "CHANGELOG.md"),
