@@ -19,6 +19,9 @@ const BELOW_SHARE: f64 = 0.5;
 pub struct MemoryGrowth {
     /// The group or process.
     pub scope: Scope,
+    /// The control group of a process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// Memory and swap space at the start, in bytes.
     pub before_bytes: u64,
     /// The same at the end.
@@ -35,9 +38,9 @@ impl MemoryGrowth {
 /// Groups and processes whose memory, with swap space, grew by 1 MiB or more, the largest growth
 /// first, groups before processes. A group is not listed for the growth of one below it.
 pub fn memory_growth(interval: &Interval<'_>) -> Vec<MemoryGrowth> {
-    let groups = interval
-        .groups()
-        .filter_map(|(path, change)| growth(Scope::Group(path.to_owned()), &change, group_bytes));
+    let groups = interval.groups().filter_map(|(path, change)| {
+        growth(Scope::Group(path.to_owned()), None, &change, group_bytes)
+    });
     let groups: Vec<MemoryGrowth> = groups.collect();
     let mut grown: Vec<MemoryGrowth> = groups
         .iter()
@@ -49,7 +52,7 @@ pub fn memory_growth(interval: &Interval<'_>) -> Vec<MemoryGrowth> {
         .tasks()
         .filter_map(|task| {
             let scope = Scope::Process { pid: task.pid, name: task.name.to_owned() };
-            growth(scope, &task.counters, task_bytes)
+            growth(scope, task.group, &task.counters, task_bytes)
         })
         .collect();
     processes.sort_by_key(|it| std::cmp::Reverse(it.grown_bytes()));
@@ -69,6 +72,7 @@ fn explains(below: &MemoryGrowth, above: &MemoryGrowth) -> bool {
 /// The growth, if both ends are known.
 fn growth(
     scope: Scope,
+    group: Option<&str>,
     change: &Change<'_>,
     bytes: fn(&Change<'_>) -> Option<f64>,
 ) -> Option<MemoryGrowth> {
@@ -77,7 +81,7 @@ fn growth(
         Some(before) => bytes(&before)? as u64,
         None => 0,
     };
-    let grown = MemoryGrowth { scope, before_bytes, after_bytes };
+    let grown = MemoryGrowth { scope, group: group.map(str::to_owned), before_bytes, after_bytes };
     (grown.grown_bytes() >= LEAST_BYTES).then_some(grown)
 }
 

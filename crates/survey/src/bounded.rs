@@ -32,6 +32,8 @@ const TASKS: f64 = 0.3;
 const LIST_GROUPS: f64 = 0.05;
 /// Cost of reading one, in ns, before it is known.
 const FIRST_COST_NS: f64 = 100_000.0;
+/// Length of a tick in ns: `USER_HZ` is 100 everywhere.
+const TICK_NS: u64 = 10_000_000;
 /// Weight of the latest cost in the average.
 const LATEST: f64 = 0.5;
 /// The most active groups whose processes get a glance, and how many of each.
@@ -57,6 +59,8 @@ pub struct BoundedSurvey {
     costs: Costs,
     /// Snapshots until the groups are listed again.
     list_groups_in: u32,
+    /// Time of the last snapshot, in ns since boot.
+    last_boot_ns: Option<u64>,
 }
 
 /// Average costs in ns.
@@ -85,6 +89,7 @@ impl BoundedSurvey {
             listed: BTreeSet::new(),
             costs: Costs { group, task, glance_group, glance_task },
             list_groups_in: 0,
+            last_boot_ns: None,
         }
     }
 
@@ -105,6 +110,7 @@ impl BoundedSurvey {
         self.glance_at_groups();
         self.glance_at_tasks();
         let mut taken = self.survey.machine(at_ns);
+        self.last_boot_ns = taken.boot_ns;
         let count = affordable(GROUPS * self.budget_ns, self.costs.group);
         let chosen = self.groups.choose(count);
         let (survey, groups) = (&self.survey, &mut self.groups);
@@ -164,30 +170,37 @@ impl BoundedSurvey {
         learn(&mut self.costs.glance_group, spent_ns, seen.len());
         for (path, figures) in next.into_iter().zip(seen) {
             if let Some(figures) = figures {
-                self.groups.saw(path, figures);
+                self.groups.saw(path, figures, false);
             }
         }
     }
 
     fn glance_at_tasks(&mut self) {
         let count = affordable(GLANCE_TASKS * self.budget_ns, self.costs.glance_task);
-        let mut pids = self.next_of_list(count);
+        let mut pids = self.next_of_list(count.div_ceil(2));
         // The processes of active groups do not wait for their turn.
-        for figure in 0..FIGURES {
-            for path in self.groups.most_active(figure, GROUPS_ENTERED) {
-                pids.extend(self.group_files.members(path, MEMBERS));
+        let active = (0..FIGURES).flat_map(|it| self.groups.most_active(it, GROUPS_ENTERED));
+        for path in active {
+            let left = count.saturating_sub(pids.len()).min(MEMBERS);
+            if left == 0 {
+                break;
             }
+            pids.extend(self.group_files.members(path, left));
         }
         let (spent_ns, seen) = spent(|| {
             let seen = pids.iter().map(|pid| (*pid, glance::task(Path::new(PROC), *pid)));
             seen.collect::<Vec<_>>()
         });
         learn(&mut self.costs.glance_task, spent_ns, seen.len());
+        let last_ns = self.last_boot_ns;
         for (pid, figures) in seen {
             match figures {
                 None => self.tasks.remove(&pid),
                 Some(_) if self.tasks.count() >= KNOWN_MAX => {}
-                Some(figures) => self.tasks.saw(pid, figures),
+                Some((figures, start_ticks)) => {
+                    let is_new = last_ns.is_some_and(|last| start_ticks * TICK_NS >= last);
+                    self.tasks.saw(pid, figures, is_new);
+                }
             }
         }
     }

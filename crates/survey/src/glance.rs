@@ -69,19 +69,19 @@ fn first_number(text: &str, key: &str) -> Option<u64> {
 }
 
 /// The figures of a process from its `/proc/PID/stat` (proc(5)): major faults and ticks of block
-/// I/O, CPU ticks, resident pages. `None` if it has ended.
-pub(crate) fn task(proc_root: &Path, pid: u32) -> Option<Figures> {
+/// I/O, CPU ticks, resident pages; and its start in ticks since boot. `None` if it has ended.
+pub(crate) fn task(proc_root: &Path, pid: u32) -> Option<(Figures, u64)> {
     task_figures(&fs::read_to_string(proc_root.join(format!("{pid}/stat"))).ok()?)
 }
 
-fn task_figures(stat: &str) -> Option<Figures> {
+fn task_figures(stat: &str) -> Option<(Figures, u64)> {
     // A name may contain blanks and parentheses.
     let rest = &stat[stat.rfind(')')? + 1..];
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     // The first of these is field 3.
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     let (faults, delay) = (field(12)?, field(42).unwrap_or(0));
-    Some([faults + delay, field(14)? + field(15)?, field(24)?])
+    Some(([faults + delay, field(14)? + field(15)?, field(24)?], field(22)?))
 }
 
 #[cfg(test)]
@@ -90,11 +90,11 @@ mod tests {
 
     #[test]
     fn the_figures_of_a_process_are_found_behind_any_name() {
-        let own = task(Path::new("/proc"), std::process::id()).unwrap();
+        let (own, _) = task(Path::new("/proc"), std::process::id()).unwrap();
         assert!(own[2] > 0, "{own:?}");
         let fields = (3..=52).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
         let stat = format!("7 (a) b (c) {fields}\n");
-        assert_eq!(task_figures(&stat), Some([12 + 42, 14 + 15, 24]));
+        assert_eq!(task_figures(&stat), Some(([12 + 42, 14 + 15, 24], 22)));
         assert_eq!(task_figures("7 (a) S 1"), None);
         assert_eq!(task(Path::new("/proc"), u32::MAX), None);
     }

@@ -37,9 +37,11 @@ impl<K: Ord + Clone> Rotation<K> {
         self.known.keys()
     }
 
-    /// Records what a glance saw. One that was unknown has not grown.
-    pub(crate) fn saw(&mut self, key: K, figures: [u64; FIGURES]) {
-        let before = self.known.get(&key).map_or(figures, |activity| activity.figures);
+    /// Records what a glance saw. One that was unknown has not grown, unless it is new: then all of
+    /// its figures are growth.
+    pub(crate) fn saw(&mut self, key: K, figures: [u64; FIGURES], is_new: bool) {
+        let unknown = if is_new { [0; FIGURES] } else { figures };
+        let before = self.known.get(&key).map_or(unknown, |activity| activity.figures);
         let grown = std::array::from_fn(|at| figures[at].saturating_sub(before[at]));
         self.known.insert(key, Activity { figures, grown });
     }
@@ -112,7 +114,7 @@ mod tests {
 
     fn of(count: u32) -> Rotation<u32> {
         let mut rotation = Rotation::new();
-        (0..count).for_each(|key| rotation.saw(key, [0; FIGURES]));
+        (0..count).for_each(|key| rotation.saw(key, [0; FIGURES], false));
         rotation
     }
 
@@ -132,13 +134,16 @@ mod tests {
     fn the_most_active_by_each_figure_are_read() {
         let mut many = of(1000);
         for (key, figures) in [(700, [9, 0, 0]), (800, [0, 9, 0]), (900, [0, 0, 9])] {
-            many.saw(key, figures);
+            many.saw(key, figures, false);
         }
         let chosen = many.choose(12);
         assert!([700, 800, 900].iter().all(|key| chosen.contains(key)), "{chosen:?}");
         assert_eq!(many.most_active(0, 5), [&700]);
-        many.saw(700, [9, 0, 0]);
+        many.saw(700, [9, 0, 0], false);
         assert!(many.most_active(0, 5).is_empty(), "it is idle now");
+        many.saw(1000, [7, 0, 0], false);
+        many.saw(1001, [7, 0, 0], true);
+        assert_eq!(many.most_active(0, 5), [&1001], "only the new one has grown");
     }
 
     #[test]

@@ -20,7 +20,10 @@ pub fn growth_section(grown: &[MemoryGrowth], top: usize) -> Section {
         let size = |bytes: u64| format_size(bytes >> 20 << 20);
         let rows = rows.into_iter().map(|it| {
             [
-                scope_text(&it.scope),
+                match &it.group {
+                    Some(group) => format!("{} of {group}", scope_text(&it.scope)),
+                    None => scope_text(&it.scope),
+                },
                 format!("+{}", size(it.grown_bytes())),
                 size(it.before_bytes),
                 size(it.after_bytes),
@@ -37,7 +40,8 @@ mod tests {
 
     #[test]
     fn groups_come_first_and_the_rest_is_cut() {
-        let grown = |scope, after_bytes| MemoryGrowth { scope, before_bytes: 0, after_bytes };
+        let grown =
+            |scope, after_bytes| MemoryGrowth { scope, group: None, before_bytes: 0, after_bytes };
         let process = |pid| Scope::Process { pid, name: "hog".to_owned() };
         let all = [
             grown(Scope::Group("/a".to_owned()), 9 << 20),
