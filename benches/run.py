@@ -10,6 +10,7 @@ import os
 import platform
 import sys
 
+import black_box
 import deterministic_machine
 import doctor_confusion
 import fleet
@@ -24,6 +25,7 @@ import section
 import start_up
 import statistics_of_compare
 import trace_record
+import watch_cost
 
 # The order of the summary.
 ALL = {
@@ -31,6 +33,8 @@ ALL = {
     "noise_floor": noise_floor,
     "sample_cost": sample_cost,
     "idle_cost": idle_cost,
+    "watch_cost": watch_cost,
+    "black_box": black_box,
     "memory": memory,
     "memory_job": memory_job,
     "start_up": start_up,

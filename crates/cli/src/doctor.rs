@@ -1,16 +1,22 @@
 //! `thrashlab doctor`: what this machine, a command, a recording or a run loses its time to.
 
+mod at;
 mod command;
+mod forever;
+mod http;
 mod live;
+mod recorder;
+mod replay;
 mod sources;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
 use doctor::{Diagnosis, Interval, Snapshot, UnitCosts, diagnose};
 use keep::out_file::write_whole;
-use model::units::parse_duration_ns;
+use model::units::{parse_duration_ns, parse_size_bytes};
 use report::{doctor_document, doctor_metrics, rules_document, unit_costs_document};
 
 use crate::output::{OutputArgs, show};
@@ -29,6 +35,11 @@ Examples:
                                 record the counters …
   thrashlab doctor --replay sick.jsonl
                                 … and diagnose it again, here or elsewhere
+  thrashlab doctor --serve       metrics at http://127.0.0.1:9797/metrics, until Ctrl-C
+  thrashlab doctor --record /var/lib/thrashlab --max-size 64M
+                                a black box: a folder of the last hours, until Ctrl-C …
+  thrashlab doctor --replay /var/lib/thrashlab --at 14:32
+                                … and who filled memory and who suffered at that time
   thrashlab doctor --openmetrics /var/lib/node_exporter/textfile/thrashlab.prom
   thrashlab doctor --calibrate   the costs of a fault, a switch and a copy here
   thrashlab doctor --from results/
@@ -40,8 +51,18 @@ Needs no privilege for what /proc shows; as root it sees every process and its
 delays. Each condition has a page in docs/findings/.";
 
 /// Options that do not fit a command, which determines what is watched and how long.
-const NOT_OF_COMMAND: [&str; 7] =
-    ["for_ns", "watch", "since_boot", "replay", "from", "calibrate", "rules"];
+const NOT_OF_COMMAND: [&str; 10] = [
+    "for_ns",
+    "watch",
+    "serve",
+    "max_size_bytes",
+    "at",
+    "since_boot",
+    "replay",
+    "from",
+    "calibrate",
+    "rules",
+];
 
 /// Longest interval, in ns: a day.
 const FOR_NS_MAX: u64 = 24 * 3_600_000_000_000;
@@ -49,7 +70,7 @@ const FOR_NS_MAX: u64 = 24 * 3_600_000_000_000;
 #[derive(Args)]
 #[command(after_help = EXAMPLES, mut_arg("words", |words| words.conflicts_with_all(NOT_OF_COMMAND)))]
 pub(crate) struct DoctorArgs {
-    /// How long to watch
+    /// How long to watch; with --serve and --max-size, how long an interval is
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = watched)]
     for_ns: u64,
 
@@ -61,13 +82,34 @@ pub(crate) struct DoctorArgs {
     #[arg(long, conflicts_with_all = ["replay", "from", "calibrate", "rules", "record"])]
     since_boot: bool,
 
-    /// Write all snapshots to a new file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "from", "calibrate", "rules"])]
+    /// Write all snapshots to a new file; with --max-size, to a folder
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["replay", "from", "calibrate", "rules"])]
     record: Option<PathBuf>,
 
-    /// Diagnose a recording
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "calibrate", "rules"])]
+    /// Record until Ctrl-C into a folder of at most this size: the oldest is removed. Locked in
+    /// memory and with a real-time priority, where permitted
+    #[arg(long = "max-size", value_name = "SIZE", value_parser = parse_size_bytes)]
+    #[arg(requires = "record", conflicts_with_all = ["watch", "openmetrics"])]
+    #[arg(conflicts_with_all = OutputArgs::IDS)]
+    max_size_bytes: Option<u64>,
+
+    /// Serve the findings as OpenMetrics at http://ADDR/metrics until Ctrl-C; any machine may read
+    /// them if ADDR is not of this one
+    #[arg(long, value_name = "[HOST:]PORT", value_parser = forever::address)]
+    #[arg(num_args = 0..=1, default_missing_value = "127.0.0.1:9797")]
+    #[arg(conflicts_with_all = ["watch", "since_boot", "replay", "from", "calibrate", "rules", "openmetrics"])]
+    #[arg(conflicts_with_all = OutputArgs::IDS)]
+    serve: Option<SocketAddr>,
+
+    /// Diagnose a recording: a file, or a folder of --max-size
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["from", "calibrate", "rules"])]
     replay: Option<PathBuf>,
+
+    /// Diagnose the interval of a recording that contains this time: 14:32, "2026-11-27 14:32", or
+    /// -10m before its end; --for is its length
+    #[arg(long, value_name = "TIME", value_parser = at::at, allow_hyphen_values = true)]
+    #[arg(requires = "replay", conflicts_with = "watch")]
+    at: Option<at::At>,
 
     /// Read this instead of measuring: a results folder, a run file, or published counters
     /// (reference:sun4/hatcnt)
@@ -120,9 +162,13 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<()> {
     if args.calibrate {
         return show(&unit_costs_document(&live::measured_costs(args)?), &args.output);
     }
+    if args.serve.is_some() && args.record.is_some() && args.max_size_bytes.is_none() {
+        return Err(wrong!("--record next to --serve needs --max-size, which bounds its folder"));
+    }
     match (&args.replay, &args.from) {
-        (Some(file), _) => sources::replay(args, file),
+        (Some(path), _) => replay::replay(args, path),
         (_, Some(what)) => sources::from(args, what),
+        _ if args.serve.is_some() || args.max_size_bytes.is_some() => forever::doctor(args),
         _ if args.start.is_given() => command::doctor(args),
         _ => live::doctor(args),
     }

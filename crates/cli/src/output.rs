@@ -30,6 +30,11 @@ pub(crate) struct OutputArgs {
     json: bool,
 }
 
+impl OutputArgs {
+    /// The names of all options here, for commands some of whose options do not fit them.
+    pub(crate) const IDS: [&str; 3] = ["format", "output", "json"];
+}
+
 pub(crate) fn format() -> impl TypedValueParser<Value = &'static OutputFormat> {
     PossibleValuesParser::new(possible_values())
         .try_map(|name| format_named(&name).context("unknown format"))

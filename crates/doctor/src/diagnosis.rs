@@ -3,13 +3,16 @@
 use serde::Serialize;
 
 use crate::rule::NoFinding;
-use crate::{ALL, Finding, Interval, UnitCosts};
+use crate::{ALL, Finding, Interval, LeftOut, UnitCosts};
 
 /// The results of all rules for an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diagnosis {
     /// Length of the interval in ns.
     pub elapsed_ns: u64,
+    /// What was not read.
+    #[serde(skip_serializing_if = "LeftOut::is_nothing")]
+    pub left_out: LeftOut,
     /// Conditions that cost at least 1 % of the time of those affected, by [`Finding::rank`].
     pub findings: Vec<Finding>,
     /// Rules whose condition is absent, with the reason.
@@ -29,7 +32,8 @@ pub struct Unable {
 
 /// Applies all rules.
 pub fn diagnose(interval: &Interval<'_>, costs: &UnitCosts) -> Diagnosis {
-    let mut diagnosis = Diagnosis { elapsed_ns: interval.elapsed_ns(), ..Diagnosis::default() };
+    let (elapsed_ns, left_out) = (interval.elapsed_ns(), interval.left_out());
+    let mut diagnosis = Diagnosis { elapsed_ns, left_out, ..Diagnosis::default() };
     for rule in ALL {
         match rule.verdict(interval, costs) {
             Ok(findings) => diagnosis.findings.extend(findings),

@@ -2,10 +2,8 @@
 
 use model::CounterSet;
 
-use crate::{LostTime, Snapshot};
-
-/// Length of a tick of `/proc/PID/stat` and `/proc/stat` in ns: `USER_HZ` is 100 everywhere.
-pub(crate) const TICK_NS: f64 = 1e7;
+pub(crate) use crate::snapshot::TICK_NS;
+use crate::{LeftOut, LostTime, Snapshot, TaskSnapshot};
 
 /// Two snapshots of one machine.
 #[derive(Clone, Copy, Debug)]
@@ -51,12 +49,20 @@ impl<'a> Interval<'a> {
         self.machine().grown("vmstat", name)
     }
 
+    /// How much was not read at either end.
+    pub(crate) fn left_out(&self) -> LeftOut {
+        let (before, after) = (self.before.left_out, self.after.left_out);
+        LeftOut { groups: before.groups.max(after.groups), tasks: before.tasks.max(after.tasks) }
+    }
+
     /// The change of each control group, by path; a new one began at 0. A snapshot without any
-    /// group did not read them.
+    /// group did not read them, and one that left some out does not show which are new.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (&'a str, Change<'a>)> {
         let interval = *self;
         let before = &interval.before.groups;
-        let after = self.after.groups.iter().filter(|_| !before.is_empty());
+        let is_whole = interval.before.left_out.groups == 0 && !before.is_empty();
+        let after = self.after.groups.iter();
+        let after = after.filter(move |(path, _)| is_whole || before.contains_key(*path));
         after.map(move |(path, after)| (path.as_str(), interval.change(before.get(path), after)))
     }
 
@@ -65,11 +71,19 @@ impl<'a> Interval<'a> {
     }
 
     /// The change of each process. A new one (its number may have been reused) began at 0; a
-    /// snapshot without any process did not read them.
+    /// snapshot without any process did not read them. Where one left some out, only those count
+    /// as new that began later.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = Task<'a>> {
         let interval = *self;
         let before = &interval.before.tasks;
-        self.after.tasks.iter().filter(|_| !before.is_empty()).map(move |(pid, after)| {
+        let left_out = interval.before.left_out.tasks > 0;
+        let boot_ns = interval.before.boot_ns;
+        let is_known = move |pid: &u32, after: &TaskSnapshot| {
+            let is_new = || boot_ns.is_some_and(|boot_ns| after.began_after(boot_ns));
+            !before.is_empty() && (!left_out || before.contains_key(pid) || is_new())
+        };
+        let after = self.after.tasks.iter().filter(move |(pid, after)| is_known(pid, after));
+        after.map(move |(pid, after)| {
             let before = before.get(pid).filter(|before| before.is_same(after));
             let counters = interval.change(before.map(|it| &it.counters), &after.counters);
             Task { pid: *pid, name: &after.name, group: after.group.as_deref(), counters }
@@ -100,6 +114,13 @@ pub(crate) struct Change<'a> {
     pub(crate) before: Option<&'a CounterSet>,
     after: &'a CounterSet,
     pub(crate) elapsed_ns: u64,
+}
+
+impl<'a> Change<'a> {
+    /// The state at the start, to be read by levels; `None` if the owner is new.
+    pub(crate) fn at_start(&self) -> Option<Change<'a>> {
+        Some(Change { after: self.before?, ..*self })
+    }
 }
 
 impl Change<'_> {
@@ -205,6 +226,20 @@ mod tests {
         let after = with(9, &[("/new", 40), ("/old", 90)]);
         assert_eq!(faults(&with(0, &[("/old", 70)]), &after), [Some(40.0), Some(20.0)]);
         assert_eq!(faults(&with(0, &[]), &after), []);
+    }
+
+    #[test]
+    fn what_was_left_out_before_is_not_new() {
+        let mut before = with(0, &[(1, 10, 100)]);
+        (before.left_out, before.boot_ns) = (LeftOut { groups: 3, tasks: 2 }, Some(500_000_000));
+        before.groups.insert("/old".to_owned(), CounterSet::new());
+        // 20 ticks since boot are 200 ms, 80 are 800 ms.
+        let mut after = with(9, &[(1, 10, 130), (2, 20, 900), (3, 80, 5)]);
+        after.groups = ["/old", "/unread"].map(|path| (path.to_owned(), CounterSet::new())).into();
+        assert_eq!(switches(&before, &after), [(1, Some(30.0)), (3, Some(5.0))]);
+        let interval = Interval::new(&before, &after);
+        assert_eq!(interval.groups().map(|(path, _)| path).collect::<Vec<_>>(), ["/old"]);
+        assert_eq!(interval.left_out(), LeftOut { groups: 3, tasks: 2 });
     }
 
     #[test]

@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{CounterSet, Environment};
 use serde::{Deserialize, Serialize};
 
+/// Length of a tick of `/proc/PID/stat` and `/proc/stat` in ns: `USER_HZ` is 100 everywhere.
+pub(crate) const TICK_NS: f64 = 1e7;
+
 /// The group of the processes of a command, in place of their control group, which may have others.
 pub const COMMAND: &str = "the command";
 
@@ -13,9 +16,15 @@ pub const COMMAND: &str = "the command";
 pub struct Snapshot {
     /// Time in ns from the start of the recording (monotonic).
     pub at_ns: u64,
+    /// Time in ns since boot, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_ns: Option<u64>,
     /// Page size in bytes, if known. A recording has it in its header.
     #[serde(skip)]
     pub page_bytes: Option<u64>,
+    /// What was not read, to keep the snapshot cheap.
+    #[serde(default, skip_serializing_if = "LeftOut::is_nothing")]
+    pub left_out: LeftOut,
     /// The machine's counters: `vmstat`, `stat`, `meminfo`, `psi`, `interrupts`, …
     pub machine: CounterSet,
     /// Counters of control groups (`memcg`, `memcg_psi`, `cpu_cgroup`), by path under their root.
@@ -24,6 +33,22 @@ pub struct Snapshot {
     /// Counters of processes, by process id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<u32, TaskSnapshot>,
+}
+
+/// How many control groups and processes a snapshot does not have, although they existed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Control groups that were not read.
+    pub groups: u64,
+    /// Processes that were not read.
+    pub tasks: u64,
+}
+
+impl LeftOut {
+    /// Whether everything was read.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The size of a page among the facts of a machine, in bytes.
@@ -42,7 +67,9 @@ impl Snapshot {
         self.at_ns = uptime_ns;
         Self {
             at_ns: 0,
+            boot_ns: Some(0),
             page_bytes: self.page_bytes,
+            left_out: LeftOut::default(),
             machine: zeroed(&self.machine),
             groups: self.groups.iter().map(|(path, set)| (path.clone(), zeroed(set))).collect(),
             tasks: BTreeMap::new(),
@@ -95,6 +122,12 @@ impl TaskSnapshot {
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let start = |task: &Self| task.counters.get("task_stat")?.get("starttime_ticks").copied();
         start(self) == start(other)
+    }
+
+    /// Whether the process began after boot, in ns; `false` if its start is not known.
+    pub(crate) fn began_after(&self, boot_ns: u64) -> bool {
+        let start = || self.counters.get("task_stat")?.get("starttime_ticks").copied();
+        start().is_some_and(|ticks| ticks.saturating_mul(TICK_NS as u64) > boot_ns)
     }
 
     fn keep(&mut self, before: &Self) {

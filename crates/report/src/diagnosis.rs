@@ -1,15 +1,19 @@
 //! Diagnoses as documents, JSON and OpenMetrics.
 
 mod costs;
+mod growth;
 mod metrics;
+mod served;
 
-use doctor::{COMMAND, Denominator, Diagnosis, Finding, LostTime, Price, Scope, Severity};
+use doctor::{COMMAND, Denominator, Diagnosis, Finding, LeftOut, LostTime, Price, Scope, Severity};
 use model::units::format_duration;
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
 use serde_json::{Value, json};
 
 pub use costs::{pmeg_estimate_document, rules_document, unit_costs_document};
+pub use growth::growth_section;
 pub use metrics::doctor_metrics;
+pub use served::{Watch, served_metrics};
 
 /// The `top` findings by time lost, and the conditions that were ruled out or could not be judged.
 pub fn doctor_document(found: &Diagnosis, top: usize, verbose: bool) -> Document<'_> {
@@ -28,6 +32,14 @@ pub fn doctor_document(found: &Diagnosis, top: usize, verbose: bool) -> Document
     if !found.unable.is_empty() {
         let lines = found.unable.iter().map(|it| format!("{}: {}", it.rule, it.reason)).collect();
         sections.push(Section::new("unable", "Could not be judged", vec![Block::Notes(lines)]));
+    }
+    if !found.left_out.is_nothing() {
+        let LeftOut { groups, tasks } = found.left_out;
+        let text = format!(
+            "To stay cheap it left out the least active: {groups} control groups and {tasks} \
+             processes. Losses of theirs are not in the findings."
+        );
+        sections.push(Section::new("left-out", "Not read", vec![text.into()]));
     }
     Document { verdicts: vec![heading(found, top)], sections, ..Document::default() }
         .with_data(doctor_json(found))
@@ -205,6 +217,7 @@ pub(crate) mod tests {
             confirm: "thrashlab sweep".to_owned(),
         };
         Diagnosis {
+            left_out: LeftOut::default(),
             elapsed_ns: 10_000_000_000,
             findings: vec![finding],
             ruled_out: vec![("swap-thrash", "no page was swapped in".to_owned())],

@@ -40,8 +40,8 @@ pub use attribution_text::attribution_document;
 pub use bisect_text::bisect_document;
 pub use comparison::comparison_document;
 pub use diagnosis::{
-    doctor_document, doctor_json, doctor_metrics, pmeg_estimate_document, rules_document,
-    unit_costs_document,
+    Watch, doctor_document, doctor_json, doctor_metrics, growth_section, pmeg_estimate_document,
+    rules_document, served_metrics, unit_costs_document,
 };
 pub use experiment::{
     against_itself_document, cells_document, dataset_document, death_blocks, plan_document,

@@ -7,6 +7,8 @@ use itertools::Itertools;
 pub enum Kind {
     /// A current value.
     Gauge,
+    /// A value that only grows; the names of its samples end in `_total`.
+    Counter,
     /// Facts in labels; the names of its samples end in `_info`, their values are 1.
     Info,
     /// Quantiles, sum and count.
@@ -27,6 +29,7 @@ impl Family {
     pub fn new(name: &str, kind: Kind, help: &str) -> Self {
         let kind = match kind {
             Kind::Gauge => "gauge",
+            Kind::Counter => "counter",
             Kind::Info => "info",
             Kind::Summary => "summary",
         };
@@ -38,7 +41,7 @@ impl Family {
         Self { name: name.to_owned(), text, is_empty: true }
     }
 
-    /// Adds a sample; `suffix` of its name is `_count`, `_sum`, `_info` or empty.
+    /// Adds a sample; `suffix` of its name is `_count`, `_sum`, `_info`, `_total` or empty.
     pub fn push<S: AsRef<str>>(&mut self, suffix: &str, labels: &[(S, S)], value: f64) {
         let text =
             |(label, value): &(S, S)| format!("{}=\"{}\"", label.as_ref(), escaped(value.as_ref()));

@@ -1,8 +1,17 @@
-//! The doctor's view of the running machine: a [`Survey`] of its counters and [`unit_costs`].
+//! The doctor's view of the running machine: a [`Survey`] of its counters, a [`BoundedSurvey`] that
+//! stays cheap on large machines, [`unit_costs`], and a [`Ring`] of recordings on disk.
 
+mod bounded;
 mod calibrate;
 mod cost_cache;
+mod glance;
+mod ring;
+mod rotation;
+mod segment;
 mod survey;
 
+pub use bounded::BoundedSurvey;
 pub use cost_cache::unit_costs;
+pub use ring::{RING_BYTES_MIN, Ring};
+pub use segment::{Segment, read_whole, segments};
 pub use survey::Survey;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use counters::{Hierarchies, Reader, Sources, Tasks, group_of};
 use model::{CounterSet, Unavailable};
+use rustix::time::{ClockId, clock_gettime};
 
 use doctor::{Snapshot, TaskSnapshot};
 
@@ -48,20 +49,43 @@ impl Survey {
         // All are listed before the first is read: later ones belong to the next snapshot.
         let pids: Vec<u32> = pids.collect();
         let tasks = pids.into_iter().filter_map(|pid| Some((pid, self.task(pid)?))).collect();
-        // Groups without processes too: one that is absent here and present later is new.
+        let groups = self.group_paths().into_iter().filter_map(|path| {
+            let set = self.group(&path);
+            (!set.is_empty()).then_some((path, set))
+        });
+        let groups = groups.collect();
+        Snapshot { groups, tasks, ..self.machine(at_ns) }
+    }
+
+    /// The counters of the machine alone.
+    pub(crate) fn machine(&mut self, at_ns: u64) -> Snapshot {
+        let boottime = clock_gettime(ClockId::Boottime);
+        let boot_ns = boottime.tv_sec.unsigned_abs() * 1_000_000_000 + boottime.tv_nsec as u64;
+        Snapshot {
+            at_ns,
+            boot_ns: Some(boot_ns),
+            page_bytes: Some(sys::pagemap::page_bytes()),
+            machine: self.machine.read(true),
+            ..Snapshot::default()
+        }
+    }
+
+    /// All control groups, those without processes too: one that is absent here and present later
+    /// is new.
+    pub(crate) fn group_paths(&self) -> BTreeSet<String> {
         let v1 =
             V1_CONTROLLERS.iter().filter_map(|controller| self.hierarchies.v1.get(*controller));
         let mounts = self.hierarchies.v2.iter().chain(v1);
-        let paths: BTreeSet<String> = mounts.flat_map(|it| groups_below(&it.mount_dir)).collect();
-        let groups = paths.into_iter().map(|path| (self.group(&path), path));
-        let groups = groups.filter(|(set, _)| !set.is_empty()).map(|(set, path)| (path, set));
-        let groups = groups.collect();
-        let page_bytes = Some(sys::pagemap::page_bytes());
-        Snapshot { at_ns, page_bytes, machine: self.machine.read(true), groups, tasks }
+        mounts.flat_map(|it| groups_below(&it.mount_dir)).collect()
+    }
+
+    /// Where the control groups are.
+    pub(crate) fn hierarchies(&self) -> &Hierarchies {
+        &self.hierarchies
     }
 
     /// A process; `None` if it has ended.
-    fn task(&mut self, pid: u32) -> Option<TaskSnapshot> {
+    pub(crate) fn task(&mut self, pid: u32) -> Option<TaskSnapshot> {
         let text = |name: &str| fs::read_to_string(self.proc_root.join(format!("{pid}/{name}")));
         let counters = self.tasks.read(pid);
         if counters.is_empty() {
@@ -77,7 +101,7 @@ impl Survey {
     }
 
     /// The counters of a group, from the hierarchies that have its path.
-    fn group(&self, path: &str) -> CounterSet {
+    pub(crate) fn group(&self, path: &str) -> CounterSet {
         let sources = Sources::of_group(&self.hierarchies, Path::new(path), &self.proc_root);
         Reader::open_group(&sources).0.read(true)
     }

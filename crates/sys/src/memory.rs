@@ -180,7 +180,17 @@ const ROOM_BYTES: usize = 256 << 20;
 /// when `RLIMIT_MEMLOCK` is too small for what it has and will allocate; then nothing is locked,
 /// because an allocation beyond the limit would end it.
 pub fn lock_all() -> io::Result<()> {
-    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?;
+    lock(MlockAllFlags::empty())
+}
+
+/// The same for the pages that this process has touched and will touch: what it never uses stays
+/// outside of memory. Fails as [`lock_all`].
+pub fn lock_touched() -> io::Result<()> {
+    lock(MlockAllFlags::ONFAULT)
+}
+
+fn lock(which: MlockAllFlags) -> io::Result<()> {
+    mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | which)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // Inaccessible memory costs nothing, but counts against the limit.
     Mapping::map(ROOM_BYTES, libc::PROT_NONE, flags, -1).map(drop).inspect_err(|_| {

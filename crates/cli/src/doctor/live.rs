@@ -134,7 +134,8 @@ fn watch(waiter: &Waiter, until_ns: u64, mut look: impl FnMut() -> Snapshot) -> 
     }
 }
 
-fn wait(waiter: &Waiter, until_ns: u64) {
+/// Waits until a time in ns of the monotonic clock, or a stop.
+pub(super) fn wait(waiter: &Waiter, until_ns: u64) {
     while !waiter.stop_requested() && monotonic_ns() < until_ns {
         waiter.wait(None, until_ns);
     }

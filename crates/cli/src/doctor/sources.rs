@@ -1,39 +1,23 @@
 //! What the doctor reads in place of the running machine, and the files that it writes.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Error};
-use doctor::{Interval, Recording, UnitCosts, diagnose, from_run, recording_line};
+use doctor::{Interval, UnitCosts, diagnose, from_run, recording_line};
 use render::Document;
 use report::{doctor_document, pmeg_estimate_document};
 use serde::Serialize;
 use store::reference;
 use store::results::read_runs;
 
-use super::{DoctorArgs, report_interval, write_metrics};
+use super::{DoctorArgs, write_metrics};
 use crate::output::show;
 use crate::{Failure, OrWrong, Result, print};
 
 /// The published counters of pmegs.
 const HATCNT: &str = "sun4/hatcnt";
-
-/// Diagnoses a recording: its last snapshot against its first.
-pub(super) fn replay(args: &DoctorArgs, file: &Path) -> Result<()> {
-    let name = || file.display().to_string();
-    let text = fs::read_to_string(file).or_wrong(name())?;
-    let recording = Recording::parse(&text).map_err(Error::msg).or_wrong(name())?;
-    let costs = &recording.header.costs;
-    match recording.snapshots.as_slice() {
-        [before, .., after] if !args.watch => report_interval(args, before, after, costs),
-        [_, _, ..] => {
-            let pairs = recording.snapshots.windows(2);
-            pairs.into_iter().try_for_each(|pair| report_interval(args, &pair[0], &pair[1], costs))
-        }
-        _ => Err(wrong!("{}: a diagnosis needs two snapshots", name())),
-    }
-}
 
 pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<()> {
     if let Some(name) = what.strip_prefix("reference:") {

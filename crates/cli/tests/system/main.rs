@@ -40,3 +40,4 @@ mod stop;
 mod support;
 mod swept;
 mod traced;
+mod watched;

@@ -1,6 +1,6 @@
 //! A diagnosis in the text format of OpenMetrics, for the textfile collector of a node exporter.
 
-use doctor::{Diagnosis, Finding, Price, Scope};
+use doctor::{Diagnosis, Finding, LostTime, Price, Scope, Severity};
 
 use super::{bound_word, denominator_word, severity_word};
 use crate::openmetrics::{Family, Kind, exposition};
@@ -16,46 +16,93 @@ const FAMILIES: [(&str, &str); 6] = [
 
 /// Diagnoses as gauges, one per finding, with the run as a label unless it is the running machine.
 pub fn doctor_metrics(found: &[(Option<&str>, &Diagnosis)]) -> String {
-    let family = |(name, help): (&str, &str)| {
-        Family::new(&format!("thrashlab_doctor_{name}"), Kind::Gauge, help)
-    };
-    let mut families = FAMILIES.map(family);
-    let [interval, lost, share, had, unpriced, unable] = &mut families;
+    let mut families = Families::new();
     for (run, found) in found {
         let of_run: Vec<_> = run.map(|run| ("run", run)).into_iter().collect();
-        interval.push("", &of_run, found.elapsed_ns as f64 / 1e9);
-        for finding in &found.findings {
-            let (kind, name) = scope(finding);
+        families.push(&of_run, found, &found.findings.iter().map(Loss::new).collect::<Vec<_>>());
+    }
+    exposition(&families.0)
+}
+
+/// The families of a diagnosis.
+pub(super) struct Families(pub(super) [Family; FAMILIES.len()]);
+
+impl Families {
+    pub(super) fn new() -> Self {
+        Self(FAMILIES.map(|(name, help)| {
+            Family::new(&format!("thrashlab_doctor_{name}"), Kind::Gauge, help)
+        }))
+    }
+
+    /// Adds a diagnosis whose findings are these losses.
+    pub(super) fn push(&mut self, of_run: &[(&str, &str)], found: &Diagnosis, losses: &[Loss<'_>]) {
+        let [interval, lost, share, had, unpriced, unable] = &mut self.0;
+        interval.push("", of_run, found.elapsed_ns as f64 / 1e9);
+        for loss in losses {
             let of_finding = [
-                ("rule", finding.rule),
-                ("scope", kind),
-                ("name", &name),
-                ("severity", severity_word(finding.severity()).0),
+                ("rule", loss.rule),
+                ("scope", loss.scope),
+                ("name", &loss.name),
+                ("severity", severity_word(loss.severity).0),
             ];
-            let labels = [&of_run[..], &of_finding].concat();
-            if matches!(finding.price, Price::Unknown { .. }) {
+            let labels = [of_run, &of_finding].concat();
+            if loss.is_unpriced {
                 unpriced.push("", &labels, 1.0);
             }
-            if let Some(time) = finding.lost() {
-                let of = [("of", denominator_word(&time)), ("bound", bound_word(&finding.price))];
-                let labels = [&labels[..], &of].concat();
+            if let Some(time) = &loss.time {
+                let labels = [&labels[..], &[("of", time.of), ("bound", loss.bound)]].concat();
                 lost.push("", &labels, time.lost_ns as f64 / 1e9);
-                share.push("", &labels, time.lost_share);
-                had.push("", &labels, time.lost_of_ns as f64 / 1e9);
+                share.push("", &labels, time.lost_ns as f64 / time.had_ns.max(1) as f64);
+                had.push("", &labels, time.had_ns as f64 / 1e9);
             }
         }
         for rule in &found.unable {
-            unable.push("", &[&of_run[..], &[("rule", rule.rule)]].concat(), 1.0);
+            unable.push("", &[of_run, &[("rule", rule.rule)]].concat(), 1.0);
         }
     }
-    exposition(&families)
 }
 
-fn scope(finding: &Finding) -> (&'static str, String) {
-    match &finding.scope {
-        Scope::Machine => ("machine", String::new()),
-        Scope::Group(path) => ("group", path.clone()),
-        Scope::Process { pid, name } => ("process", format!("{pid} {name}")),
+/// What one finding, or several together, lost.
+#[derive(Clone, Debug)]
+pub(super) struct Loss<'a> {
+    pub(super) rule: &'a str,
+    pub(super) scope: &'static str,
+    pub(super) name: String,
+    pub(super) severity: Severity,
+    pub(super) is_unpriced: bool,
+    pub(super) bound: &'static str,
+    pub(super) time: Option<Time>,
+}
+
+/// Lost time, the time out of which it was lost, and whose that is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Time {
+    pub(super) lost_ns: u64,
+    pub(super) had_ns: u64,
+    pub(super) of: &'static str,
+}
+
+impl<'a> Loss<'a> {
+    pub(super) fn new(finding: &'a Finding) -> Self {
+        let (scope, name) = match &finding.scope {
+            Scope::Machine => ("machine", String::new()),
+            Scope::Group(path) => ("group", path.clone()),
+            Scope::Process { pid, name } => ("process", format!("{pid} {name}")),
+        };
+        let time = |lost: LostTime| Time {
+            lost_ns: lost.lost_ns,
+            had_ns: lost.lost_of_ns,
+            of: denominator_word(&lost),
+        };
+        Self {
+            rule: finding.rule,
+            scope,
+            name,
+            severity: finding.severity(),
+            is_unpriced: matches!(finding.price, Price::Unknown { .. }),
+            bound: bound_word(&finding.price),
+            time: finding.lost().map(time),
+        }
     }
 }
 
