@@ -28,7 +28,7 @@ const INTERVAL_NS_MIN: u64 = 1_000_000_000;
 pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     let text = text.replace("localhost", "127.0.0.1");
     let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
-    if let Ok(port) = text.trim_start_matches(':').parse() {
+    if let Ok(port) = text.strip_prefix(':').unwrap_or(&text).parse() {
         return Ok(local(port));
     }
     if let Ok(host) = text.parse() {
