@@ -79,7 +79,7 @@ test-distro: build
 	@: > "$(SKIPS)"
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test distro
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test vm \
-		-- programs_of_debian every_model_of_a_disk a_root_makes_xfs --nocapture
+		-- programs_of_debian every_model_of_a_disk a_root_makes_xfs fifty_changes --nocapture
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p xtask --test adding
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
 

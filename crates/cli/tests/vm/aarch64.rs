@@ -5,14 +5,13 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::busy::Busy;
-use crate::lab::{Lab, program};
+use crate::lab::{Lab, is_long, program};
 use crate::repeat::difference;
 use crate::skip::skip;
 
 const EMULATOR: &str = "qemu-system-aarch64";
 /// Debian's small kernel.
 const KERNEL: &str = "deb:linux-image-cloud-arm64:arm64";
-const LONG_TESTS: &str = "THRASHLAB_LONG_TESTS";
 /// A load that reaches scheduler, locks, swap area and disk.
 const SHORT: &str = "--load 2ctx-mem --seed 7 --warmup 1s --timeout 3s --no-cache";
 
@@ -76,8 +75,7 @@ fn cells_of_aarch64_are_the_same_bytes() {
 fn all_loads_of_two_boots_of_aarch64_are_the_same_bytes() {
     const NAME: &str = "all_loads_of_two_boots_of_aarch64_are_the_same_bytes";
     let Some((lab, settings)) = lab(NAME) else { return };
-    if std::env::var_os(LONG_TESTS).is_none() {
-        skip(NAME, "it takes minutes: make test-aarch64");
+    if !is_long(NAME, "make test-aarch64") {
         return;
     }
     let (one, other) = (lab.with_own_cache(), lab.with_own_cache());
@@ -113,8 +111,7 @@ fn several_cpus_of_aarch64_are_the_same_bytes() {
 fn all_loads_on_several_cpus_of_aarch64_are_the_same_bytes() {
     const NAME: &str = "all_loads_on_several_cpus_of_aarch64_are_the_same_bytes";
     let Some((lab, settings)) = lab_with_engine(NAME) else { return };
-    if std::env::var_os(LONG_TESTS).is_none() {
-        skip(NAME, "it takes minutes: make test-aarch64");
+    if !is_long(NAME, "make test-aarch64") {
         return;
     }
     for cpus in [2, 4] {

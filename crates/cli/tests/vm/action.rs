@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::lab::{Lab, program};
+use crate::lab::{Lab, is_long, program};
 use crate::support::Finished;
 
 const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../action/check");
@@ -132,6 +132,30 @@ fn three_percent_more_fail_the_check_and_a_change_of_nothing_passes() {
 
     // Within a wider margin the same change passes.
     repository.check(&[("INPUT_MARGIN", "5%")]).expect(0, &[]);
+}
+
+#[test]
+fn fifty_changes_of_nothing_pass() {
+    let name = "fifty_changes_of_nothing_pass";
+    let Some(lab) = Lab::with_engine(name) else { return };
+    if !is_long(name, "make test-distro") {
+        return;
+    }
+    let repository = Repository::new(lab);
+    let mut passed = Vec::new();
+    for number in 0..50 {
+        // A function that is never called, of another size each time, moves all that follow it.
+        let body = "value = value * 31 + 7; ".repeat(number % 23 + 1);
+        let unused = format!(
+            "__attribute__((used)) unsigned unused_{number}(unsigned value) {{ {body}return value; }}"
+        );
+        repository.commit(&SOURCE.replacen("static", &format!("{unused}\nstatic"), 1));
+        let finished = repository.check(&[]);
+        if finished.code() == Some(0) {
+            passed.push(number);
+        }
+    }
+    assert_eq!(passed.len(), 50, "passed: {passed:?}");
 }
 
 #[test]

@@ -7,10 +7,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::busy::Busy;
-use crate::lab::Lab;
+use crate::lab::{Lab, is_long};
 use crate::skip::skip;
 
-const LONG_TESTS: &str = "THRASHLAB_LONG_TESTS";
 /// The roots; the second one has the largest program alone.
 const SERVERS: &str = "debian:13,apache2-utils,fzf,gcc,libc6-dev,nginx-light,postgresql,python3,\
                        redis-server,redis-tools";
@@ -129,8 +128,7 @@ fn bytes(lab: &Lab, program: &Program, output: &str) -> Vec<u8> {
 fn programs_of_debian_are_the_same_bytes() {
     const NAME: &str = "programs_of_debian_are_the_same_bytes";
     let Some(lab) = Lab::new(NAME) else { return };
-    if std::env::var_os(LONG_TESTS).is_none() {
-        skip(NAME, "it takes minutes: make test-distro");
+    if !is_long(NAME, "make test-distro") {
         return;
     }
     if Command::new("mmdebstrap").arg("--version").output().is_err() {

@@ -7,12 +7,11 @@ use model::EndStatus;
 use serde_json::Value;
 
 use crate::busy::Busy;
-use crate::lab::Lab;
+use crate::lab::{Lab, is_long};
 use crate::repeat::difference;
 use crate::roots::{lab_with_root, make_root};
 use crate::skip::skip;
 
-const LONG_TESTS: &str = "THRASHLAB_LONG_TESTS";
 /// A load that swaps, and one that writes files.
 const ARGUMENTS: &str = "--load 2ctx-mem,smallwrite --warmup 1s --timeout 3s --no-cache";
 
@@ -98,8 +97,7 @@ fn cells_on_a_disk_with_credits_and_on_compressed_memory_are_the_same_bytes() {
 fn every_model_of_a_disk_does_what_it_says() {
     const NAME: &str = "every_model_of_a_disk_does_what_it_says";
     let Some(lab) = Lab::new(NAME) else { return };
-    if std::env::var_os(LONG_TESTS).is_none() {
-        skip(NAME, "it takes minutes: make test-distro");
+    if !is_long(NAME, "make test-distro") {
         return;
     }
     let spindle = measured(&lab, "disk.model=spindle");
@@ -152,8 +150,7 @@ fn swap_and_files_are_on_two_disks_with_delays_of_their_own() {
 fn a_root_makes_xfs_and_btrfs_with_its_own_programs() {
     const NAME: &str = "a_root_makes_xfs_and_btrfs_with_its_own_programs";
     let Some((lab, _)) = lab_with_root(NAME) else { return };
-    if std::env::var_os(LONG_TESTS).is_none() {
-        skip(NAME, "it takes minutes: make test-distro");
+    if !is_long(NAME, "make test-distro") {
         return;
     }
     for (kind, program, size) in

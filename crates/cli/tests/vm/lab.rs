@@ -17,6 +17,8 @@ const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const PACKAGES: [&str; 3] = ["linux-image-cloud-amd64", "linux-image-amd64", "linux-image-virtual"];
 /// An architecture of guests, as `vm engine` lists it.
 const X86_64: &str = "x86-64";
+/// What the nightly targets of the Makefile set.
+const LONG_TESTS: &str = "THRASHLAB_LONG_TESTS";
 /// What leads to Debian's full kernel.
 const FULL_KERNEL: &str = "deb:linux-image-amd64";
 /// What errors report where a package is unavailable.
@@ -219,6 +221,15 @@ impl Lab {
 /// The cache with the engine that `make test` builds.
 fn engine_cache() -> PathBuf {
     Path::new(WORKSPACE).join("target/engine-cache")
+}
+
+/// Whether tests of minutes run; otherwise `target` of the Makefile, which runs them, is noted.
+pub(crate) fn is_long(test: &str, target: &str) -> bool {
+    let is_long = std::env::var_os(LONG_TESTS).is_some();
+    if !is_long {
+        skip(test, &format!("it takes minutes: {target}"));
+    }
+    is_long
 }
 
 /// The static program: only that one runs as the first process of a guest.
