@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use keep::Cache;
+use kernels::{KernelArg, KernelSource};
 use model::{MmuSpec, VmSpec};
 use remote::Address;
 use subject::LocalSubject;
@@ -131,58 +132,15 @@ pub fn vm_spec(request: &VmRequest) -> (VmSpec, Option<String>) {
     (spec, note)
 }
 
+/// The kernel that is running, else the newest of this machine's, else Debian's.
 fn default_kernel() -> String {
-    let at_hand = kernels::locate(&kernels::KernelSource::Host.into(), &Cache::of_user().kernels());
-    match at_hand {
-        Ok(kernel) if kernel.modules_dir.is_some() => "host".to_owned(),
-        _ => DEFAULT_KERNEL.to_owned(),
+    let cache = Cache::of_user().kernels();
+    let has_modules = |arg: &KernelArg| {
+        kernels::locate(arg, &cache).is_ok_and(|kernel| kernel.modules_dir.is_some())
+    };
+    if has_modules(&KernelSource::Host.into()) {
+        return "host".to_owned();
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use subject::Limits;
-
-    use super::*;
-
-    #[test]
-    fn subjects_are_read_or_refused_with_the_reason() {
-        assert_eq!(
-            "sandbox:mem=256M,high=128M,cpus=1.5,pids=99".parse(),
-            Ok(SubjectArg::Here(LocalSubject::Sandbox(Limits {
-                memory_bytes: Some(256 << 20),
-                high_bytes: Some(128 << 20),
-                cpus_milli: Some(1500),
-                processes: Some(99)
-            })))
-        );
-        assert_eq!("host".parse(), Ok(SubjectArg::Here(LocalSubject::Host { memory_bytes: None })));
-        for bad in [
-            "qemu",
-            "vm:speed=9",
-            "host:cpus=1",
-            "sandbox:mem",
-            "sandbox:mem=x",
-            "host:mem=1M",
-            "sandbox:cpus=0",
-            "ssh://",
-            "ssh://box,vm",
-            "ssh://box,sandbox:mem=1M",
-            "ssh://-box",
-        ] {
-            assert!(bad.parse::<SubjectArg>().is_err(), "{bad} was accepted");
-        }
-    }
-
-    #[test]
-    fn another_machine_has_an_address_and_a_subject_or_none() {
-        let remote = |text: &str| match text.parse() {
-            Ok(SubjectArg::Remote(remote)) => (remote.address.to_string(), remote.subject),
-            other => panic!("{text}: {other:?}"),
-        };
-        assert_eq!(remote("ssh://me@box:22"), ("ssh://me@box:22".to_owned(), None));
-        let (address, subject) = remote("ssh://box,host:mem=64M");
-        assert_eq!(address, "ssh://box");
-        assert_eq!(subject, Some(LocalSubject::Host { memory_bytes: Some(64 << 20) }));
-    }
+    let mut installed = kernels::installed().into_iter().map(|kernel| kernel.arg);
+    installed.find(has_modules).map_or(DEFAULT_KERNEL.to_owned(), |arg| arg.to_string())
 }

@@ -25,4 +25,4 @@ pub use kernel::Kernel;
 pub use locate::locate;
 pub use modules::{Modinfo, Module};
 pub use package::visit_package;
-pub use survey::{AvailableKernel, KernelPlace, survey};
+pub use survey::{AvailableKernel, KernelPlace, installed, survey};

@@ -34,19 +34,31 @@ pub struct AvailableKernel {
 
 /// Lists kernels by place, newest first, by name only. What cannot be read is left out.
 pub fn survey(cache_dir: &Path, extra_dirs: &[PathBuf]) -> Vec<AvailableKernel> {
-    let mut found = images(Path::new("/boot"), KernelPlace::Host);
-    if found.is_empty() {
-        found = images(Path::new("/lib/modules"), KernelPlace::Host);
-    }
+    let mut found = installed();
     for dir in extra_dirs {
         found.extend(images(dir, KernelPlace::Folder));
     }
     found.extend(cached(cache_dir));
     found.extend(Archive::default().image_names().iter().filter_map(|name| downloadable(name)));
+    sort(&mut found);
+    found
+}
+
+/// The kernels of this machine, newest first, by name only; in a container none of them may be
+/// running.
+pub fn installed() -> Vec<AvailableKernel> {
+    let mut found = images(Path::new("/boot"), KernelPlace::Host);
+    if found.is_empty() {
+        found = images(Path::new("/lib/modules"), KernelPlace::Host);
+    }
+    sort(&mut found);
+    found
+}
+
+fn sort(found: &mut [AvailableKernel]) {
     found.sort_by(|left, right| {
         left.place.cmp(&right.place).then_with(|| compare(&right.release, &left.release))
     });
-    found
 }
 
 /// The kernels in a folder (`vmlinuz-*`), and one in each of its folders.
