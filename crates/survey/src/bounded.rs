@@ -10,10 +10,10 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, ReadDir};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use doctor::{LeftOut, Snapshot};
-use model::Unavailable;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Survey;
@@ -61,6 +61,8 @@ pub struct BoundedSurvey {
     list_groups_in: u32,
     /// Time of the last snapshot, in ns since boot.
     last_boot_ns: Option<u64>,
+    /// Links of the folder of processes that are not of a process.
+    other_links: u64,
 }
 
 /// Average costs in ns.
@@ -90,12 +92,8 @@ impl BoundedSurvey {
             costs: Costs { group, task, glance_group, glance_task },
             list_groups_in: 0,
             last_boot_ns: None,
+            other_links: links().saturating_sub(pids().count() as u64),
         }
-    }
-
-    /// Unavailable capabilities, with the reasons.
-    pub fn missed(&self) -> &[Unavailable] {
-        self.survey.missed()
     }
 
     /// The survey itself.
@@ -139,10 +137,15 @@ impl BoundedSurvey {
                 Some(task) => drop(taken.tasks.insert(pid, task)),
             }
         }
-        let unread = |known: usize, read: usize| known.saturating_sub(read) as u64;
+        // Before the list has been read once, not all processes are known.
+        let is_listed = self.tasks.count() == taken.tasks.len() && self.list.is_none();
+        let existing = links().saturating_sub(self.other_links).max(self.tasks.count() as u64);
         taken.left_out = LeftOut {
-            groups: unread(self.groups.count(), taken.groups.len()),
-            tasks: unread(self.tasks.count(), taken.tasks.len()),
+            groups: self.groups.count().saturating_sub(taken.groups.len()) as u64,
+            tasks: match is_listed {
+                true => 0,
+                false => existing.saturating_sub(taken.tasks.len() as u64),
+            },
         };
         taken
     }
@@ -237,6 +240,17 @@ impl BoundedSurvey {
     }
 }
 
+/// Links of the folder of processes: the kernel counts each process as one (`fs/proc/root.c`).
+fn links() -> u64 {
+    fs::metadata(PROC).map_or(0, |folder| folder.nlink())
+}
+
+/// All processes.
+fn pids() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir(PROC).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
 /// How many can be read for a time, at least one.
 fn affordable(share_ns: f64, each_ns: f64) -> usize {
     (share_ns / each_ns.max(1.0)).max(1.0) as usize
@@ -274,6 +288,15 @@ mod tests {
         let groups = |snapshot: &Snapshot| snapshot.groups.len();
         assert!(groups(&taken).abs_diff(groups(&whole)) <= groups(&whole) / 4);
         assert!(taken.boot_ns.is_some());
+    }
+
+    #[test]
+    fn processes_that_are_not_known_yet_are_left_out_too() {
+        let taken = BoundedSurvey::new(Survey::open(), 1).snapshot(0);
+        let (exist, seen) = (pids().count() as u64, taken.tasks.len() as u64);
+        // Others begin and end meanwhile.
+        let counted = taken.left_out.tasks + seen;
+        assert!(counted.abs_diff(exist) <= exist / 2, "{counted} of {exist}, {seen} read");
     }
 
     #[test]
