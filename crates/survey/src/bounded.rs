@@ -59,8 +59,8 @@ pub struct BoundedSurvey {
     costs: Costs,
     /// Snapshots until the groups are listed again.
     list_groups_in: u32,
-    /// Time of the last snapshot, in ns since boot.
-    last_boot_ns: Option<u64>,
+    /// Time of the first snapshot, in ns since boot: what began later and was not seen is new.
+    first_boot_ns: Option<u64>,
     /// Links of the folder of processes that are not of a process.
     other_links: u64,
 }
@@ -91,7 +91,7 @@ impl BoundedSurvey {
             listed: BTreeSet::new(),
             costs: Costs { group, task, glance_group, glance_task },
             list_groups_in: 0,
-            last_boot_ns: None,
+            first_boot_ns: None,
             other_links: links().saturating_sub(pids().count() as u64),
         }
     }
@@ -108,7 +108,7 @@ impl BoundedSurvey {
         self.glance_at_groups();
         self.glance_at_tasks();
         let mut taken = self.survey.machine(at_ns);
-        self.last_boot_ns = taken.boot_ns;
+        self.first_boot_ns = self.first_boot_ns.or(taken.boot_ns);
         let count = affordable(GROUPS * self.budget_ns, self.costs.group);
         let chosen = self.groups.choose(count);
         let (survey, groups) = (&self.survey, &mut self.groups);
@@ -195,13 +195,13 @@ impl BoundedSurvey {
             seen.collect::<Vec<_>>()
         });
         learn(&mut self.costs.glance_task, spent_ns, seen.len());
-        let last_ns = self.last_boot_ns;
+        let first_ns = self.first_boot_ns;
         for (pid, figures) in seen {
             match figures {
                 None => self.tasks.remove(&pid),
                 Some(_) if self.tasks.count() >= KNOWN_MAX => {}
                 Some((figures, start_ticks)) => {
-                    let is_new = last_ns.is_some_and(|last| start_ticks * TICK_NS >= last);
+                    let is_new = first_ns.is_some_and(|first| start_ticks * TICK_NS >= first);
                     self.tasks.saw(pid, figures, is_new);
                 }
             }
