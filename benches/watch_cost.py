@@ -5,7 +5,7 @@ watches them with the default interval of 10 s. The first minute is not counted:
 reading costs. Then: CPU time as a share of one CPU, resident memory, how much it left out, and what
 a scrape takes.
 
-Run as root: python3 benches/watch_cost.py [BINARY]; about five minutes.
+Run as root: python3 benches/watch_cost.py [BINARY]; about four minutes.
 
 How to read it: CPU time is that of the whole process (all threads) from /proc/PID/stat, resident
 memory is VmRSS. 0.5 % is 5 ms a second.
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import section
 
-GROUPS, PROCESSES, SECONDS = 1000, 20000, 180
+GROUPS, PROCESSES, SECONDS = 1000, 20000, 120
 LEARNING_S = 60
 CPU_PERCENT_MAX, RESIDENT_MB_MAX = 0.5, 20
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -10,10 +10,10 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, ReadDir};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use doctor::{LeftOut, Snapshot};
-use model::Unavailable;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::Survey;
@@ -59,8 +59,10 @@ pub struct BoundedSurvey {
     costs: Costs,
     /// Snapshots until the groups are listed again.
     list_groups_in: u32,
-    /// Time of the last snapshot, in ns since boot.
-    last_boot_ns: Option<u64>,
+    /// Time of the first snapshot, in ns since boot: what began later and was not seen is new.
+    first_boot_ns: Option<u64>,
+    /// Links of the folder of processes that are not of a process.
+    other_links: u64,
 }
 
 /// Average costs in ns.
@@ -89,13 +91,9 @@ impl BoundedSurvey {
             listed: BTreeSet::new(),
             costs: Costs { group, task, glance_group, glance_task },
             list_groups_in: 0,
-            last_boot_ns: None,
+            first_boot_ns: None,
+            other_links: links().saturating_sub(pids().count() as u64),
         }
-    }
-
-    /// Unavailable capabilities, with the reasons.
-    pub fn missed(&self) -> &[Unavailable] {
-        self.survey.missed()
     }
 
     /// The survey itself.
@@ -110,7 +108,7 @@ impl BoundedSurvey {
         self.glance_at_groups();
         self.glance_at_tasks();
         let mut taken = self.survey.machine(at_ns);
-        self.last_boot_ns = taken.boot_ns;
+        self.first_boot_ns = self.first_boot_ns.or(taken.boot_ns);
         let count = affordable(GROUPS * self.budget_ns, self.costs.group);
         let chosen = self.groups.choose(count);
         let (survey, groups) = (&self.survey, &mut self.groups);
@@ -139,10 +137,15 @@ impl BoundedSurvey {
                 Some(task) => drop(taken.tasks.insert(pid, task)),
             }
         }
-        let unread = |known: usize, read: usize| known.saturating_sub(read) as u64;
+        // Before the list has been read once, not all processes are known.
+        let is_listed = self.tasks.count() == taken.tasks.len() && self.list.is_none();
+        let existing = links().saturating_sub(self.other_links).max(self.tasks.count() as u64);
         taken.left_out = LeftOut {
-            groups: unread(self.groups.count(), taken.groups.len()),
-            tasks: unread(self.tasks.count(), taken.tasks.len()),
+            groups: self.groups.count().saturating_sub(taken.groups.len()) as u64,
+            tasks: match is_listed {
+                true => 0,
+                false => existing.saturating_sub(taken.tasks.len() as u64),
+            },
         };
         taken
     }
@@ -192,13 +195,13 @@ impl BoundedSurvey {
             seen.collect::<Vec<_>>()
         });
         learn(&mut self.costs.glance_task, spent_ns, seen.len());
-        let last_ns = self.last_boot_ns;
+        let first_ns = self.first_boot_ns;
         for (pid, figures) in seen {
             match figures {
                 None => self.tasks.remove(&pid),
                 Some(_) if self.tasks.count() >= KNOWN_MAX => {}
                 Some((figures, start_ticks)) => {
-                    let is_new = last_ns.is_some_and(|last| start_ticks * TICK_NS >= last);
+                    let is_new = first_ns.is_some_and(|first| start_ticks * TICK_NS >= first);
                     self.tasks.saw(pid, figures, is_new);
                 }
             }
@@ -235,6 +238,17 @@ impl BoundedSurvey {
         }
         pids
     }
+}
+
+/// Links of the folder of processes: the kernel counts each process as one (`fs/proc/root.c`).
+fn links() -> u64 {
+    fs::metadata(PROC).map_or(0, |folder| folder.nlink())
+}
+
+/// All processes.
+fn pids() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir(PROC).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// How many can be read for a time, at least one.
@@ -274,6 +288,15 @@ mod tests {
         let groups = |snapshot: &Snapshot| snapshot.groups.len();
         assert!(groups(&taken).abs_diff(groups(&whole)) <= groups(&whole) / 4);
         assert!(taken.boot_ns.is_some());
+    }
+
+    #[test]
+    fn processes_that_are_not_known_yet_are_left_out_too() {
+        let taken = BoundedSurvey::new(Survey::open(), 1).snapshot(0);
+        let (exist, seen) = (pids().count() as u64, taken.tasks.len() as u64);
+        // Others begin and end meanwhile.
+        let counted = taken.left_out.tasks + seen;
+        assert!(counted.abs_diff(exist) <= exist / 2, "{counted} of {exist}, {seen} read");
     }
 
     #[test]
