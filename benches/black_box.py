@@ -27,6 +27,8 @@ VICTIM = """
 import mmap, sys
 with open(sys.argv[1], "rb") as file:
     pages = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+    # Without readahead each page that was evicted is a wait.
+    pages.madvise(mmap.MADV_RANDOM)
     while True:
         for at in range(0, len(pages), 4096):
             pages[at]

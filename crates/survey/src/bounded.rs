@@ -36,6 +36,8 @@ const FIRST_COST_NS: f64 = 100_000.0;
 const TICK_NS: u64 = 10_000_000;
 /// Weight of the latest cost in the average.
 const LATEST: f64 = 0.5;
+/// Groups and processes that are read however little the budget is.
+const READ_MIN: usize = 16;
 /// The most active groups whose processes get a glance, and how many of each.
 const GROUPS_ENTERED: usize = 8;
 const MEMBERS: usize = 64;
@@ -109,7 +111,7 @@ impl BoundedSurvey {
         self.glance_at_tasks();
         let mut taken = self.survey.machine(at_ns);
         self.first_boot_ns = self.first_boot_ns.or(taken.boot_ns);
-        let count = affordable(GROUPS * self.budget_ns, self.costs.group);
+        let count = affordable(GROUPS * self.budget_ns, self.costs.group).max(READ_MIN);
         let chosen = self.groups.choose(count);
         let (survey, groups) = (&self.survey, &mut self.groups);
         let (spent_ns, read) = spent(|| {
@@ -125,7 +127,7 @@ impl BoundedSurvey {
         }
         // A machine with few groups can afford more processes.
         let left_ns = (GROUPS * self.budget_ns - spent_ns).max(0.0);
-        let count = affordable(TASKS * self.budget_ns + left_ns, self.costs.task);
+        let count = affordable(TASKS * self.budget_ns + left_ns, self.costs.task).max(READ_MIN);
         let chosen = self.tasks.choose(count);
         let (survey, tasks) = (&mut self.survey, &mut self.tasks);
         let (spent_ns, read) =
