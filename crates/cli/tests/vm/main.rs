@@ -28,6 +28,7 @@ mod explained;
 mod inside;
 mod killed;
 mod lab;
+mod memory_clock;
 mod memory_jobs;
 mod profile;
 mod profile_memory;
