@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A plugin for the test of patch 12: at each instruction it compares QEMU's
- * count with its own, and the virtual clock with both. engine/test compiles it.
+ * A plugin for the tests of patches 12 and 15: at each instruction it compares
+ * QEMU's count with its own, and the virtual clock with both. With charge=N it
+ * charges N instructions at times. engine/test compiles it.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -23,13 +24,15 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
 uint64_t qemu_plugin_instructions(unsigned int);
 int64_t qemu_plugin_virtual_ns(void);
+void qemu_plugin_charge(uint64_t);
 
 int qemu_plugin_version = 4;
 
-enum { CPUS = 8, SHIFT = 3 };
+enum { CPUS = 8, SHIFT = 3, DISTANCE = 7 };
 
 static uint64_t counted[CPUS];
 static uint64_t all;
+static uint64_t charge, charged;
 static int64_t last_idle_ns;
 static uint64_t wrong_counts, wrong_times, idle_times;
 
@@ -37,7 +40,7 @@ static void on_instruction(unsigned int cpu, void *data)
 {
     /* Of the block, those from this one on. */
     uint64_t left = (uintptr_t)data;
-    int64_t idle_ns = qemu_plugin_virtual_ns() - (int64_t)((all + left) << SHIFT);
+    int64_t idle_ns = qemu_plugin_virtual_ns() - (int64_t)((all + charged + left) << SHIFT);
 
     if (qemu_plugin_instructions(cpu) != counted[cpu] + left) {
         counted[cpu] = qemu_plugin_instructions(cpu) - left;
@@ -49,6 +52,10 @@ static void on_instruction(unsigned int cpu, void *data)
     last_idle_ns = idle_ns;
     counted[cpu]++;
     all++;
+    if (charge && all % DISTANCE == 0) {
+        qemu_plugin_charge(charge);
+        charged += charge;
+    }
 }
 
 static void on_block(PluginId id, struct qemu_plugin_tb *block)
@@ -77,7 +84,10 @@ int qemu_plugin_install(PluginId id, const void *info, int count, char **argumen
     static char output[4096];
     const char *name = "output=";
 
-    if (count != 1 || strncmp(arguments[0], name, strlen(name)) != 0) {
+    if (count < 1 || strncmp(arguments[0], name, strlen(name)) != 0) {
+        return 1;
+    }
+    if (count > 1 && sscanf(arguments[1], "charge=%" SCNu64, &charge) != 1) {
         return 1;
     }
     snprintf(output, sizeof(output), "%s", arguments[0] + strlen(name));

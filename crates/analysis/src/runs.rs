@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 use model::{
-    BASELINE, Environment, Header, Line, Measure, Observation, PassRecord, Phase, Run, SubjectSpec,
-    WorkRecord,
+    Accel, BASELINE, Environment, Header, Line, Measure, Observation, PassRecord, Phase, Run,
+    SubjectSpec, TimeModel, WorkRecord,
 };
 use serde_json::Value;
 
@@ -185,6 +185,15 @@ fn meaning(header: &Header) -> BTreeMap<String, String> {
         let hash = hash(&serde_json::to_string(script).unwrap_or_default());
         let script = version(&script.name, script.version);
         meaning.push(("script", format!("{script}, blake3 {hash}")));
+    }
+    if let SubjectSpec::Vm(vm) = &spec.subject
+        && vm.machine.accel == Accel::Tcg
+    {
+        let clock = match vm.machine.time_model {
+            TimeModel::Instructions => "virtual time of instructions",
+            TimeModel::Memory => "virtual time of instructions and translations",
+        };
+        meaning.push(("clock", clock.to_owned()));
     }
     meaning.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -56,6 +56,9 @@ pub struct Machine {
     /// Of a simulated machine: the settings that were named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated: Option<BTreeMap<String, String>>,
+    /// The machine whose translations take virtual time, if each instruction does not take the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_machine: Option<String>,
     /// Memory of the sandbox inside it, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox_bytes: Option<u64>,
@@ -79,13 +82,20 @@ impl Setup {
                     name: vm.machine.name.clone(),
                     deterministic: vm.machine.is_deterministic(),
                     simulated: None,
+                    time_machine: vm.machine.time_machine.clone(),
                     sandbox_bytes: vm.sandbox.as_ref().map(|sandbox| sandbox.memory_bytes),
                 };
                 (vm.machine.memory_bytes, Some(machine))
             }
             SubjectSpec::Mmu(mmu) => {
                 let (name, simulated) = (mmu.machine.clone(), Some(mmu.asked.clone()));
-                let machine = Machine { name, deterministic: true, simulated, sandbox_bytes: None };
+                let machine = Machine {
+                    name,
+                    deterministic: true,
+                    simulated,
+                    time_machine: None,
+                    sandbox_bytes: None,
+                };
                 (mmu.memory_bytes, Some(machine))
             }
             other => (other.memory_bytes(), None),
@@ -128,14 +138,16 @@ impl Setup {
                 let settings = settings.iter().map(|(name, value)| format!(", {name} {value}"));
                 format!("simulated {name} of {memory}{}", settings.collect::<String>())
             }
-            Some(Machine { name, deterministic, sandbox_bytes, .. }) => {
+            Some(Machine { name, deterministic, time_machine, sandbox_bytes, .. }) => {
                 let kind = match deterministic {
                     true => "deterministic machine",
                     false => "machine under KVM (not deterministic)",
                 };
                 let sandbox = sandbox_bytes.map(format_size);
                 let sandbox = sandbox.map(|size| format!(", in it a sandbox of {size}"));
-                format!("{kind} {name} of {memory}{}", sandbox.unwrap_or_default())
+                let time = time_machine.as_ref().map(|name| format!(" with the TLBs of {name}"));
+                let (time, sandbox) = (time.unwrap_or_default(), sandbox.unwrap_or_default());
+                format!("{kind} {name} of {memory}{time}{sandbox}")
             }
             None if self.subject == HOST => format!("{HOST}, loads sized for {memory}"),
             None => match &self.group {

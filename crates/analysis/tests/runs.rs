@@ -1,8 +1,9 @@
 //! Run files as observations.
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
+use analysis::comparison::{Request, compare};
 use analysis::{Dataset, Standing, from_runs};
-use model::Run;
+use model::{MachineSpec, Run, SubjectSpec, TimeModel, VmSpec};
 
 /// A run of the given measure (the text of its key and value) and lines.
 fn run(load: &str, version: u32, measure: &str, environment: &str, lines: &[&str]) -> Run {
@@ -128,4 +129,37 @@ fn a_death_is_a_result_and_its_cause_is_known_from_new_and_old_files() {
         let remark = "the kernel died: BUG: kernel NULL pointer dereference";
         assert_eq!(trial.remark().as_deref(), Some(remark));
     }
+}
+
+#[test]
+fn runs_of_different_clocks_are_not_compared() {
+    let sample = r#"{"kind":"sample","at_ns":9,"index":0,"intended_ns":10,"completed_ns":40,"before":{},"after":{}}"#;
+    let of = |name: &str, time_model, time_machine: Option<&str>| {
+        let mut run = run("noload", 1, PROBE, "", &[sample, COMPLETE]);
+        let time_machine = time_machine.map(str::to_owned);
+        let machine = MachineSpec { time_model, time_machine, ..MachineSpec::default() };
+        let kernel = "k".to_owned();
+        let (program, overlay, root, sandbox) = (None, None, None, None);
+        let vm = VmSpec { machine, kernel, program, overlay, root, sandbox };
+        run.header.as_mut().unwrap().spec.subject = SubjectSpec::Vm(Box::new(vm));
+        from_runs(name, &[("r".to_owned(), run)])
+    };
+    let plain = of("plain", TimeModel::Instructions, None);
+    let [zen4, tiny] = ["zen4", "tiny"].map(|name| of(name, TimeModel::Memory, Some(name)));
+    let compared = |first: &Dataset, second: &Dataset| {
+        compare(&[first.clone(), second.clone()], &Request::default())
+            .map_err(|refused| refused.to_string())
+    };
+    let refused = compared(&plain, &zen4).unwrap_err();
+    assert!(
+        refused.contains(
+            "plain and zen4 cannot be compared: the clock under noload is virtual time of \
+             instructions in one and virtual time of instructions and translations in the other"
+        ),
+        "{refused}"
+    );
+    // Machines with such a clock are systems, which differ by a fact.
+    let others = compared(&zen4, &tiny).err().unwrap_or_default();
+    assert!(!others.contains("the clock"), "{others}");
+    assert_eq!(zen4.trials[0].environment["vm_machine_time_machine"], "zen4");
 }

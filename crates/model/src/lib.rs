@@ -36,7 +36,7 @@ pub use line::{
 pub use line_text::LineError;
 pub use machine::{
     Accel, Architecture, CpuModel, MachineSpec, MmuSpec, RootPlace, RootSpec, SandboxSpec,
-    Schedule, VmSpec,
+    Schedule, TimeModel, VmSpec,
 };
 pub use machine_disks::{
     DiskModule, LARGEST_NULL_BLK_BYTES, MachineDisk, SecondDisk, SecondHolds, structure_bytes,

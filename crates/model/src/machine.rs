@@ -57,6 +57,13 @@ pub struct MachineSpec {
     /// When virtual CPUs take turns.
     #[serde(default, skip_serializing_if = "Schedule::is_even")]
     pub schedule: Schedule,
+    /// What takes virtual time.
+    #[serde(default, skip_serializing_if = "TimeModel::is_instructions")]
+    pub time_model: TimeModel,
+    /// The machine whose translations take time (`thrashlab mmu machines`), by name or path; `None` with
+    /// another [model](Self::time_model).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_machine: Option<String>,
     /// The simulated disk, with swap area and files.
     pub disk: DiskSpec,
     /// A second disk, which has either the swap area or the files; `None` = the first has both.
@@ -215,6 +222,24 @@ impl Schedule {
     }
 }
 
+named! {
+    /// What takes virtual time in a deterministic machine.
+    #[derive(Default)]
+    pub enum TimeModel {
+        /// Each instruction takes the same time.
+        #[default]
+        Instructions = "instructions",
+        /// Looking up translations of addresses takes time too, as in the TLBs of a machine.
+        Memory = "memory",
+    }
+}
+
+impl TimeModel {
+    fn is_instructions(&self) -> bool {
+        *self == Self::Instructions
+    }
+}
+
 impl MachineSpec {
     /// The guest's memory in bytes, including the stores of its disks.
     pub fn ram_bytes(&self) -> u64 {
@@ -254,6 +279,11 @@ impl MachineSpec {
             ("cpus.model", (!self.cpu_model.is_turns()).then(|| self.cpu_model.name().to_owned())),
             ("cpus.quantum", self.cpu_quantum_ns.map(exact_duration)),
             ("schedule", (!self.schedule.is_even()).then(|| self.schedule.name().to_owned())),
+            (
+                "time.model",
+                (!self.time_model.is_instructions()).then(|| self.time_model.name().to_owned()),
+            ),
+            ("time.machine", self.time_machine.clone()),
             ("swap", size(self.swap_bytes)),
             ("cmdline", Some(self.cmdline.clone()).filter(|text| !text.is_empty())),
             ("thp", self.thp.clone()),

@@ -11,6 +11,7 @@
 extern crate self as model;
 extern crate self as trace;
 
+mod charged;
 mod decode;
 mod file;
 mod guest;
@@ -80,6 +81,8 @@ struct Profile {
     watch: Option<Watch>,
     /// The simulation of TLBs and the file for it, if that was requested.
     memory: Option<Memory>,
+    /// Whether nothing else is done: the virtual clock pays for the simulation.
+    is_clock: bool,
     prices: Option<String>,
     /// What callbacks of the simulation get.
     code: traced::Code,
@@ -149,10 +152,17 @@ fn begin(id: PluginId, arguments: &[String]) -> io::Result<()> {
         let found = named.find(|(other, _)| *other == name).map(|(_, value)| value.to_owned());
         found.ok_or_else(|| io::Error::other(format!("there is no {name}=")))
     };
-    let plan = Plan::decode(&fs::read(value("plan")?)?).ok_or(io::ErrorKind::InvalidData)?;
-    let shift = value("shift")?.parse().map_err(io::Error::other)?;
+    let is_clock = value("clock").is_ok();
+    let (plan, shift, output) = match is_clock {
+        true => Default::default(),
+        false => {
+            let plan =
+                Plan::decode(&fs::read(value("plan")?)?).ok_or(io::ErrorKind::InvalidData)?;
+            (plan, value("shift")?.parse().map_err(io::Error::other)?, value("output")?)
+        }
+    };
     let areas = plan.functions.iter().map(|function| function.area).collect();
-    let (shadow, output) = (Shadow::new(shift, plan.times_ns.clone(), areas), value("output")?);
+    let shadow = Shadow::new(shift, plan.times_ns.clone(), areas);
     let prices = value("prices").ok();
     let memory = memory(&value, &plan.times_ns)?;
     let until_ns = plan.times_ns.first().copied().unwrap_or(u64::MAX);
@@ -170,6 +180,7 @@ fn begin(id: PluginId, arguments: &[String]) -> io::Result<()> {
             guest,
             watch,
             memory,
+            is_clock,
             prices,
             code,
             shift,
@@ -178,7 +189,9 @@ fn begin(id: PluginId, arguments: &[String]) -> io::Result<()> {
         });
         qemu::qemu_plugin_register_flush_cb(id, traced::on_code_flush);
         qemu::qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
-        qemu::qemu_plugin_register_atexit_cb(id, on_exit, null_mut());
+        if !is_clock {
+            qemu::qemu_plugin_register_atexit_cb(id, on_exit, null_mut());
+        }
     }
     Ok(())
 }
@@ -191,6 +204,10 @@ fn memory(
     let number = |name: &str| value(name)?.parse::<u64>().map_err(io::Error::other);
     let Ok(cpus) = number("cpus") else { return Ok(None) };
     let (cpus, times_ns) = (cpus as usize, times_ns.to_vec());
+    if let Ok(path) = value("clock") {
+        let memory = Memory::charged(&fs::read(path)?, cpus);
+        return memory.map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into());
+    }
     if let Ok(path) = value("references") {
         let stream = Stream::new(&path, cpus, number("from")?, number("to")?)?;
         return Ok(Some(Memory::new(Target::Written(Box::new(stream)), cpus, times_ns)));
@@ -205,6 +222,7 @@ extern "C" fn on_translation(_: PluginId, block: *mut TranslatedBlock) {
         unsafe {
             match &profile.watch {
                 Some(_) => watch::instrument(block),
+                None if profile.is_clock => {}
                 None => instrument(profile, block),
             }
             // Last, so that the call stack is that of the block when it is called.

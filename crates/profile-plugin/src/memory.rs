@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::charged::Charged;
 use crate::guest::{Guest, handles};
 use crate::nodes::Node;
 use crate::prices::Prices;
@@ -71,13 +72,14 @@ impl Memory {
     /// With the simulation of a machine with the TLBs that these words describe; `None` if they are
     /// none.
     pub(crate) fn simulated(machine: &[u8], cpus: usize, times_ns: Vec<u64>) -> Option<Self> {
-        let words = machine.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
-        let machine = Machine::of_words(words)?;
-        let options = Options { cores: cpus, ..Options::default() };
-        let mut simulator = Simulator::new(&machine, &options).ok()?;
-        simulator.begin_guest();
-        let target = Target::Simulated(Box::new((simulator, Prices::new(cpus))));
+        let target = Target::Simulated(Box::new((simulator(machine, cpus)?, Prices::new(cpus))));
         Some(Self::new(target, cpus, times_ns))
+    }
+
+    /// With the same simulation, for which the virtual clock pays.
+    pub(crate) fn charged(machine: &[u8], cpus: usize) -> Option<Self> {
+        let target = Target::Charged(Box::new(Charged::new(simulator(machine, cpus)?)));
+        Some(Self::new(target, cpus, Vec::new()))
     }
 
     pub(crate) fn new(target: Target, cpus: usize, times_ns: Vec<u64>) -> Self {
@@ -206,6 +208,16 @@ impl Memory {
         }
         self.target.finish(self.unreadable)
     }
+}
+
+/// The simulator of a machine with these words; `None` if they are none.
+fn simulator(machine: &[u8], cpus: usize) -> Option<Simulator> {
+    let words = machine.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+    let machine = Machine::of_words(words)?;
+    let options = Options { cores: cpus, ..Options::default() };
+    let mut simulator = Simulator::new(&machine, &options).ok()?;
+    simulator.begin_guest();
+    Some(simulator)
 }
 
 impl Reader {

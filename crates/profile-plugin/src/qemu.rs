@@ -1,5 +1,5 @@
-//! The used part of QEMU's plugin interface, version 4 (QEMU 10.0), and the two functions that the
-//! engine adds to it (`engine/patches/12-plugin-clock.patch`).
+//! The used part of QEMU's plugin interface, version 4 (QEMU 10.0), and the functions that the
+//! engine adds to it (`engine/patches/12-plugin-clock.patch`, `15-charge.patch`).
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -117,4 +117,6 @@ unsafe extern "C" {
     pub(crate) fn qemu_plugin_instructions(cpu: c_uint) -> u64;
     /// Virtual time in ns, in a callback that at the end of the block.
     pub(crate) fn qemu_plugin_virtual_ns() -> i64;
+    /// Lets the time of so many instructions pass for the virtual CPU that executes.
+    pub(crate) fn qemu_plugin_charge(instructions: u64);
 }

@@ -57,6 +57,7 @@ pub const ENGINE_RELEASES: [EngineRelease; 2] = [
             "12-plugin-clock.patch",
             "13-output-lines.10.0.patch",
             "14-stop-at.10.0.patch",
+            "15-charge.patch",
         ],
     },
     EngineRelease {
@@ -78,6 +79,7 @@ pub const ENGINE_RELEASES: [EngineRelease; 2] = [
             "12-plugin-clock.patch",
             "13-output-lines.10.2.patch",
             "14-stop-at.10.2.patch",
+            "15-charge.patch",
         ],
     },
 ];

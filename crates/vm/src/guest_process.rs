@@ -111,7 +111,8 @@ impl GuestProcess {
         let mut has_plugin = false;
         if let Start::Restore(how) = start {
             command.args(["-incoming", "defer"]);
-            command.args(how.plugin.into_iter().flat_map(|plugin| ["-plugin", plugin]));
+            let plugins = how.clock.into_iter().chain(how.plugin);
+            command.args(plugins.flat_map(|plugin| ["-plugin", plugin]));
             has_plugin = how.plugin.is_some();
             if let Some(Stopping { socket, .. }) = how.stopping {
                 let socket = socket.display().to_string().replace(',', ",,");

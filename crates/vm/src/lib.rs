@@ -21,6 +21,8 @@ mod guest_root;
 mod initramfs;
 mod kept_code;
 mod machine;
+mod memory_clock;
+mod modelled;
 mod named;
 mod observed;
 mod overlay;
@@ -71,6 +73,7 @@ pub use verify::{Difference, first_difference};
 use guest_process::{BootLimit, GuestProcess, Message};
 use guest_root::GuestRoot;
 use kept_code::KeptCode;
+use memory_clock::{ClockFiles, MemoryClock};
 use named::RunRenamer;
 use program_files::ProgramFiles;
 use qemu::{Restore, Start, machine_arguments};
@@ -180,7 +183,9 @@ impl Vm {
         let mut parts = boot::Parts::gather(qemu, spec, cache, &overlay, root_files, Then::Cell)?;
         parts.boot_limit = BootLimit::of_silence(options.silence);
         let (qemu, setup) = (&parts.qemu, &parts.setup);
-        let key = machine_key(qemu, setup, &parts.kernel.image_hash, &parts.initramfs_hash)?;
+        let clock = MemoryClock::of(&setup.machine)?;
+        let hashes = [&*parts.kernel.image_hash, &*parts.initramfs_hash];
+        let key = machine_key(qemu, setup, clock.as_ref(), hashes)?;
         let folder = match snapshot::find(&cache.snapshots, &key) {
             Some(folder) => folder,
             None => {
@@ -191,8 +196,9 @@ impl Vm {
         let machine = PackedMachine {
             qemu: qemu.version.clone(),
             memory_bytes: setup.machine.ram_bytes(),
-            facts: facts(&parts, &key),
+            facts: facts(&parts, &key, clock.as_ref()),
             missed: parts.missed(),
+            clock,
             files: BTreeMap::new(),
             setup: parts.setup,
             key,
@@ -267,7 +273,8 @@ impl Vm {
         }
         let (mut kept, mut name) = (Vec::new(), RunRenamer::new(run_id));
         // Without it, in a cache that cannot be written, guests are slower.
-        let code = self.qemu.firmware.as_ref().and_then(|_| KeptCode::open(&self.folder).ok());
+        let keeps_code = self.qemu.firmware.is_some() && self.machine.clock.is_none();
+        let code = keeps_code.then(|| KeptCode::open(&self.folder).ok()).flatten();
         let options = code.as_ref().map(KeptCode::options);
         let (schedule, options) = (self.schedule(spec), options.as_deref());
         let how = Restore { schedule, code: options, ..Restore::default() };
@@ -299,33 +306,44 @@ impl Vm {
 
     /// A guest that continues from the booted machine with this cell.
     fn continued(&self, cell: &[u8], how: Restore<'_>) -> io::Result<GuestProcess> {
-        snapshot::restore(&self.folder, &self.qemu, &self.machine.setup, cell, how)
+        let setup = &self.machine.setup;
+        let clock = self.machine.clock.as_ref();
+        let clock = clock.map(|clock| clock.files(setup.machine.cpu_count())).transpose()?;
+        let option = clock.as_ref().map(ClockFiles::option);
+        let how = Restore { clock: option.as_deref(), ..how };
+        snapshot::restore(&self.folder, &self.qemu, setup, cell, how)
     }
 }
 
 fn machine_key(
     qemu: &Qemu,
     setup: &Setup,
-    kernel_hash: &str,
-    initramfs_hash: &str,
+    clock: Option<&MemoryClock>,
+    [kernel_hash, initramfs_hash]: [&str; 2],
 ) -> Result<String> {
     let is_engine = qemu.firmware.is_some();
     let arguments = [Start::Boot { terminal: None }, Start::Restore(Restore::default())]
-        .map(|start| machine_arguments(setup, start, is_engine).join("\0"));
-    Ok(key_of(&[
+        .map(|start| machine_arguments(setup, start, is_engine).join("\0"))
+        .join("\0");
+    let clock = clock.map(MemoryClock::hash);
+    let setup = serde_json::to_vec(setup).map_err(io::Error::from)?;
+    let fixed = [
         CELL_VERSION.as_bytes(),
         qemu.version.as_bytes(),
-        arguments.join("\0").as_bytes(),
-        &serde_json::to_vec(setup).map_err(io::Error::from)?,
+        arguments.as_bytes(),
+        &setup,
         kernel_hash.as_bytes(),
         initramfs_hash.as_bytes(),
-    ]))
+    ];
+    let parts: Vec<&[u8]> = fixed.into_iter().chain(clock.as_deref().map(str::as_bytes)).collect();
+    Ok(key_of(&parts))
 }
 
 /// Facts that the guest cannot see.
-fn facts(parts: &boot::Parts, key: &str) -> Environment {
+fn facts(parts: &boot::Parts, key: &str, clock: Option<&MemoryClock>) -> Environment {
     let deterministic = if parts.setup.machine.is_deterministic() { "yes" } else { "no" };
     let architecture = parts.setup.architecture;
+    let clock = clock.map(MemoryClock::hash);
     let other = Some(architecture).filter(|it| *it != Architecture::X86_64);
     [
         ("vm_qemu", parts.qemu.version.as_str()),
@@ -336,6 +354,7 @@ fn facts(parts: &boot::Parts, key: &str) -> Environment {
     ]
     .into_iter()
     .chain(other.map(|architecture| ("vm_architecture", architecture.name())))
+    .chain(clock.iter().map(|hash| ("vm_time_blake3", hash.as_str())))
     .chain(parts.setup.root.iter().map(|root| ("vm_root_blake3", root.blake3.as_str())))
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .collect()

@@ -6,10 +6,10 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use model::units::{parse_duration_ns, parse_size_bytes};
-use model::{Accel, CpuModel, MachineSpec, RootPlace, RootSpec, SandboxSpec, Schedule};
+use model::{Accel, CpuModel, MachineSpec, RootPlace, RootSpec, SandboxSpec, Schedule, TimeModel};
 use subject::Limits;
 
-use crate::disks;
+use crate::{disks, modelled};
 
 /// The machines that ship: name and description.
 pub const NAMED: [(&str, &str); 3] = [
@@ -82,6 +82,7 @@ pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
     }
     check(&machine)?;
     disks::complete(&mut machine);
+    modelled::complete(&mut machine);
     let sandbox = limits.map(|limits| limits.with_memory(0));
     if sandbox.as_ref().is_some_and(|sandbox| sandbox.memory_bytes == 0) {
         return Err("a sandbox in the guest needs its memory: sandbox.mem=SIZE".to_owned());
@@ -131,6 +132,7 @@ pub fn parse_settings(settings: &str) -> Result<Vec<(String, String)>, String> {
 pub fn load(name: &str) -> Result<VmRequest, String> {
     let mut description = description(name)?;
     disks::complete(&mut description.machine);
+    modelled::complete(&mut description.machine);
     Ok(description)
 }
 
@@ -241,6 +243,8 @@ fn set(machine: &mut MachineSpec, key: &str, value: &str) -> Result<(), String> 
             machine.cpu_quantum_ns = Some(quantum_ns);
         }
         "schedule" => machine.schedule = Schedule::named(value).map_err(failed)?,
+        "time.model" => machine.time_model = TimeModel::named(value).map_err(failed)?,
+        "time.machine" => machine.time_machine = Some(value.to_owned()),
         "swap" => machine.swap_bytes = size()?,
         "cmdline" => machine.cmdline = value.to_owned(),
         "thp" => machine.thp = one_of(&["always", "madvise", "never"])?,
@@ -286,6 +290,7 @@ fn check(machine: &MachineSpec) -> Result<(), String> {
     if nodes > 1 && machine.accel == Accel::Kvm {
         return Err("nodes: a machine of accel=kvm has one NUMA node".to_owned());
     }
+    modelled::check(machine)?;
     disks::check(machine)
 }
 
@@ -342,6 +347,8 @@ mod tests {
             "disk2.model=cloud",
             "disk.model=ssd,disk2.delay=3ms,disk2.holds=files,disk2.size=1G,disk2.fs=btrfs,root=x",
             "cpus=4,cpus.model=parallel,cpus.quantum=2us,schedule=seed",
+            "time.model=memory",
+            "time.model=memory,time.machine=skylake-sp,cpus=2",
         ] {
             for (name, _) in NAMED {
                 let asked = parse_request(&format!("machine={name},{changes}"));
@@ -375,6 +382,11 @@ mod tests {
             ("nodes=2", "cpus=2"),
             ("cpus=3,nodes=2", "cpus=2"),
             ("cpus=2,nodes=2,accel=kvm", "one NUMA node"),
+            ("time.model=caches", "instructions, memory"),
+            ("time.machine=zen4", "time.model=memory"),
+            ("time.model=memory,accel=kvm", "accel=tcg"),
+            ("time.model=memory,time.machine=sparcstation1", "golden-cove"),
+            ("time.model=memory,time.machine=none.toml", "none.toml"),
             ("root=debian:99", "not a suite"),
             ("root=x,root.files=cloud", "disk, memory"),
             ("root.changes=disk", "root=NAME"),

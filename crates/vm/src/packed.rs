@@ -7,6 +7,7 @@ use guest::Setup;
 use model::{Environment, Unavailable};
 use serde::{Deserialize, Serialize};
 
+use crate::memory_clock::MemoryClock;
 use crate::platform::Platform;
 use crate::program_files::ProgramFiles;
 use crate::qemu::{FILES, Qemu};
@@ -24,6 +25,8 @@ pub struct PackedMachine {
     pub(crate) setup: Setup,
     pub(crate) facts: Environment,
     pub(crate) missed: Vec<Unavailable>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) clock: Option<MemoryClock>,
     /// Its files where it was packed, by the names that they have in its folder.
     pub files: BTreeMap<String, PathBuf>,
 }
@@ -41,13 +44,13 @@ impl Vm {
         let platform = Platform::of(packed.setup.architecture);
         let qemu = Qemu::find(platform, &packed.setup.machine, &options.cache)?;
         let fact = |name: &str| packed.facts.get(name).map_or("", String::as_str);
-        let (kernel, initramfs) = (fact("vm_kernel_blake3"), fact("vm_initramfs_blake3"));
+        let hashes = ["vm_kernel_blake3", "vm_initramfs_blake3"].map(fact);
         let missing = FILES.iter().find(|name| !folder.join(name).is_file());
         let why = if qemu.version != packed.qemu {
             let (theirs, ours) = (&packed.qemu, &qemu.version);
             let next = "install the same QEMU everywhere";
             format!("the machine was booted by {theirs:?}, here is {ours:?}: {next}")
-        } else if machine_key(&qemu, &packed.setup, kernel, initramfs)? != packed.key {
+        } else if machine_key(&qemu, &packed.setup, packed.clock.as_ref(), hashes)? != packed.key {
             "the machine was booted by another thrashlab: use the same program everywhere"
                 .to_owned()
         } else if let Some(missing) = missing {

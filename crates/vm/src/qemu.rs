@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use guest::{CELL_FILE, COMMAND, PROGRAM, SETUP_FILE, Setup};
 use keep::Cache;
-use model::{Accel, Architecture, CpuModel, MachineSpec, VmSpec};
+use model::{Accel, Architecture, CpuModel, MachineSpec, TimeModel, VmSpec};
 
 use crate::engine;
 use crate::platform::{Platform, find_kernel};
@@ -30,6 +30,8 @@ pub(crate) struct Restore<'a> {
     /// Where the engine keeps translated code, as the end of its option `-accel tcg`. A plugin needs
     /// code of its own.
     pub(crate) code: Option<&'a str>,
+    /// The plugin that its clock pays for, with its arguments; the machine decides.
+    pub(crate) clock: Option<&'a str>,
     /// A plugin that observes it, with its arguments.
     pub(crate) plugin: Option<&'a str>,
     /// Where it is to stop. Then it does not start by itself.
@@ -83,8 +85,21 @@ impl Qemu {
                 let next = "use accel=tcg, which needs nothing of the host";
                 VmError::Unavailable(format!("accel=kvm: {DEV_KVM}: {error}; {next}"))
             })?;
+        } else if machine.time_model == TimeModel::Memory
+            && platform.architecture != Architecture::X86_64
+        {
+            return Err(VmError::Unavailable(format!(
+                "time.model=memory needs a guest of x86-64, and the kernel is for {}",
+                platform.name()
+            )));
         } else if let Some(engine) = Self::engines(platform, cache).next() {
             return Ok(engine);
+        } else if machine.time_model == TimeModel::Memory {
+            return Err(VmError::Unavailable(format!(
+                "time.model=memory: only the engine, a QEMU with patches, can charge the virtual \
+                 clock; build it: {}",
+                engine::build_command(platform.architecture)
+            )));
         } else if machine.cpu_count() > 1 {
             return Err(VmError::Unavailable(format!(
                 "cpus={}: with several virtual CPUs, what a guest of the system's QEMU does depends \
@@ -104,7 +119,8 @@ impl Qemu {
         let usual = Self::find(platform, machine, cache)?;
         let others: Vec<Self> =
             Self::engines(platform, cache).filter(|engine| *engine != usual).collect();
-        let system = (machine.cpu_count() == 1 && usual.firmware.is_some())
+        let is_plain = machine.cpu_count() == 1 && machine.time_model != TimeModel::Memory;
+        let system = (is_plain && usual.firmware.is_some())
             .then(|| Self::of_system(platform).ok())
             .flatten();
         Ok([usual].into_iter().chain(others).chain(system).collect())

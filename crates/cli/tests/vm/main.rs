@@ -29,6 +29,7 @@ mod explained;
 mod inside;
 mod killed;
 mod lab;
+mod memory_clock;
 mod memory_jobs;
 mod profile;
 mod profile_memory;

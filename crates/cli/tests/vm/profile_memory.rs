@@ -64,9 +64,11 @@ fn a_trace_of_the_whole_guest_has_the_same_counts() {
     let Some(lab) = Lab::with_engine("a_trace_of_the_whole_guest_has_the_same_counts") else {
         return;
     };
-    for (cpus, machine) in [("1", "golden-cove"), ("2", "zen4")] {
+    for (cpus, time, machine) in
+        [("1", "instructions", "golden-cove"), ("1", "memory", "zen4"), ("2", "memory", "zen4")]
+    {
         let lab = lab.sibling();
-        let settings = format!("cpus={cpus}");
+        let settings = format!("cpus={cpus},time.model={time}");
         lab.finish(&settings, "--load noload --points 1 --interval 10ms").expect(0, &[]);
         let file = "output/001-noload-seed1.run.jsonl";
         let whole = &json(&lab, &[machine, file])["memory"]["whole_recording"];
