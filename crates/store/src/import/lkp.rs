@@ -52,7 +52,7 @@ const ENDINGS: [(&str, &str, bool); 32] = [
     ("_ms", "ms", false),
 ];
 
-/// Keys whose ending says nothing.
+/// Keys whose ending does not show their unit and direction.
 const KEYS: [(&str, &str, bool); 3] = [
     ("vm-scalability.median", "", true),
     ("fsmark.app_overhead", "us", false),
