@@ -44,8 +44,8 @@ things.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CompareArgs {
     /// Folders of runs, run files, `reference:NAME`, or results of other programs (resp1,
-    /// hyperfine, Go, Google Benchmark, cyclictest, schbench, interbench, perf stat, CSV), each a
-    /// file or a folder of files; the first one is the reference
+    /// hyperfine, Go, Google Benchmark, cyclictest, schbench, interbench, lkp-tests,
+    /// perf stat, CSV), each a file or a folder of files; the first one is the reference
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<String>,
 

@@ -61,6 +61,8 @@ pub(crate) struct ExportArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
+    /// Bencher Metric Format, for `bencher run --adapter json`
+    Bencher,
     /// Comma-separated values with a heading row
     Csv,
     /// Go benchmark lines, for benchstat
@@ -115,6 +117,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<()> {
         ExportFormat::Openmetrics => {
             export_text(args, &exchange::openmetrics::text(&observed(args)?))
         }
+        ExportFormat::Bencher => export_bencher(args),
         ExportFormat::Hyperfine => export_hyperfine(args),
         ExportFormat::Csv | ExportFormat::Parquet => export_tables(args),
     }
@@ -152,6 +155,14 @@ fn export_hyperfine(args: &ExportArgs) -> Result<()> {
     let text = exchange::hyperfine::text(&groups).or_wrong(format!(
         "{}: --format hyperfine is for runs of your own commands (thrashlab run -- COMMAND), and \
          none has a repetition that ended",
+        args.input
+    ))?;
+    export_text(args, &text)
+}
+
+fn export_bencher(args: &ExportArgs) -> Result<()> {
+    let text = exchange::bencher::text(&observed(args)?).or_wrong(format!(
+        "{}: no trial that counts has a value, so there is no metric to write",
         args.input
     ))?;
     export_text(args, &text)

@@ -38,11 +38,11 @@ pub(crate) struct ImportArgs {
     file: Option<String>,
 
     /// Format of the input; of results resp1, hyperfine, go, google, cyclictest, schbench,
-    /// interbench, perf or csv [default: recognised by its content]
+    /// interbench, lkp, perf or csv [default: recognised by its content]
     #[arg(long, value_name = "FORMAT", value_parser = import_format)]
     input_format: Option<store::import::Format>,
 
-    /// Measured columns of a CSV whose names do not end in a unit
+    /// Measured columns of a CSV whose names do not end in a unit; keys to take from lkp-tests
     #[arg(long = "response", value_name = "COLUMNS", value_delimiter = ',')]
     responses: Vec<String>,
 

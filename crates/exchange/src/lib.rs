@@ -1,9 +1,10 @@
 //! Results in other programs' formats: CSV, Parquet, Go benchmark lines, OpenMetrics,
-//! hyperfine's JSON.
+//! hyperfine's JSON, the Bencher Metric Format.
 //!
 //! **Invariant:** the same results give the same bytes. Tables of run files ([`frames::Table`])
 //! are written batch by batch in bounded memory.
 
+pub mod bencher;
 mod csv_file;
 pub mod go;
 pub mod hyperfine;

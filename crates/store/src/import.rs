@@ -8,6 +8,7 @@ mod go;
 mod google;
 mod hyperfine;
 mod interbench;
+mod lkp;
 mod perf;
 mod repeats;
 mod resp1;
@@ -41,7 +42,7 @@ struct Looks<'a> {
 /// Choices that a reader cannot infer from the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// CSV columns that were measured although their names have no unit.
+    /// CSV columns that were measured although their names have no unit, or keys of lkp-tests.
     pub responses: Vec<String>,
     /// CSV columns that were varied although their names have a unit.
     pub factors: Vec<String>,
@@ -54,7 +55,7 @@ impl Format {
         Self { name: "resp1", fits: resp1::looks_right, read: resp1::read };
     pub(crate) const CSV: Self = Self { name: "csv", fits: csv::looks_right, read: csv::read };
     /// All formats; a text has the first that matches.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self { name: "perf", fits: |it| perf::has_counts(it.text), read: perf::read },
         Self { name: "hyperfine", fits: |it| it.key("results").is_some(), read: hyperfine::read },
         Self { name: "google", fits: |it| it.key("benchmarks").is_some(), read: google::read },
@@ -68,6 +69,11 @@ impl Format {
             name: "interbench",
             fits: |it| it.has_line(interbench::is_heading),
             read: interbench::read,
+        },
+        Self {
+            name: "lkp",
+            fits: |it| it.json.as_ref().is_some_and(lkp::looks_right),
+            read: lkp::read,
         },
         Self { name: "go", fits: |it| it.has_line(go::is_result), read: go::read },
         Self::RESP1,
@@ -92,12 +98,13 @@ impl Format {
             Refusal::whole(match looks.json {
                 Some(_) => {
                     "JSON with neither \"results\" (hyperfine), \"benchmarks\" (Google Benchmark), \
-                     \"thread\" (cyclictest), \"int\" (schbench) nor \"counter-value\" (perf stat)"
+                     \"thread\" (cyclictest), \"int\" (schbench), \"counter-value\" (perf stat) nor keys \
+                     \"program.key\" with numbers (lkp-tests)"
                 }
                 None => {
                     "neither resp1 output, Go benchmark lines, output of interbench, CSV with a \
-                     heading row nor JSON of hyperfine, Google Benchmark, cyclictest, schbench or \
-                     perf stat: name the format with --input-format"
+                     heading row nor JSON of hyperfine, Google Benchmark, cyclictest, schbench, \
+                     lkp-tests or perf stat: name the format with --input-format"
                 }
             })
         })

@@ -6,6 +6,7 @@ pub mod config;
 pub mod curve;
 mod error;
 pub mod import;
+mod lkp_folder;
 pub mod manifest;
 pub mod observations;
 pub mod paired_runs;

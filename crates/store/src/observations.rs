@@ -12,6 +12,7 @@ use model::{Manifest, ManifestFactor, ManifestRun, Run};
 
 use crate::error::{Refusal, Result, StoreError};
 use crate::import::{self, Format, Options};
+use crate::lkp_folder;
 use crate::manifest;
 use crate::reference::{self, Kind};
 use crate::results::{SUFFIX, read_runs, run_files};
@@ -87,8 +88,11 @@ fn is_foreign_folder(path: &Path) -> bool {
         && foreign_files(path).is_ok_and(|files| !files.is_empty())
 }
 
-/// The visible files of a folder, sorted by name.
+/// The files of a result root or run of lkp-tests, else the visible files of a folder by name.
 fn foreign_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    if let Some(files) = lkp_folder::files(folder)? {
+        return Ok(files);
+    }
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -106,7 +110,7 @@ fn foreign_folder(path: &Path, format: Option<Format>, options: &Options) -> Res
     };
     let mut files = Vec::new();
     for file in foreign_files(path).map_err(StoreError::io(path))? {
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = file.strip_prefix(path).unwrap_or(&file).to_string_lossy().into_owned();
         let text = read(&file)?;
         // An unrelated folder is not read to its end.
         if let (true, None, Err(Refusal(why))) = (files.is_empty(), format, Format::guess(&text)) {
