@@ -223,7 +223,7 @@ fn the_units_of_systemd_are_valid() {
     let test = "the_units_of_systemd_are_valid";
     let fixture = Fixture::new();
     for name in ["thrashlab-blackbox.service", "thrashlab-doctor.service"] {
-        let unit = fs::read_to_string(packaging().join(name)).unwrap();
+        let unit = fs::read_to_string(packaging().join("systemd").join(name)).unwrap();
         let program = env!("CARGO_BIN_EXE_thrashlab");
         // Only its place differs where it is not installed.
         let unit = unit.replace("/usr/bin/thrashlab", program);
