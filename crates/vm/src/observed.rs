@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::thread;
+use std::time::Duration;
 
 use guest::SYMBOLS_CELL;
 use keep::out_file::write_whole;
@@ -23,6 +24,8 @@ const SYMBOLS: &str = "symbols";
 /// References that are read at once, in bytes.
 const PASSED_BYTES: usize = 1 << 16;
 const LAST_LINE: &[u8] = b"end\n";
+/// Longest wait for a guest that switches itself off; one whose kernel died does not.
+const SWITCH_OFF: Duration = Duration::from_secs(5);
 
 /// Which references are passed on, and to whom.
 pub struct Passing<'a> {
@@ -167,6 +170,9 @@ impl Vm {
         if stop() {
             return Err(VmError::Interrupted);
         }
+        // The guest switches itself off after its last line. Ended before, what it still executes
+        // would depend on the host.
+        guest.ends_within(SWITCH_OFF)?;
         guest.quit()?;
         let written = fs::read(path_of(&output))?;
         match written.is_empty() {
