@@ -95,6 +95,11 @@ fn metadata(options: &[&str]) -> Result<String, String> {
     }
 }
 
+/// A file of the repository.
+fn read(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(tree::root().join(path)).map_err(|error| format!("{path}: {error}"))
+}
+
 /// The crates that are linked into the program for a target.
 fn linked(target: &str) -> Result<std::collections::BTreeSet<sbom::Part>, String> {
     let text = metadata(&["--filter-platform", target])?;
@@ -104,13 +109,10 @@ fn linked(target: &str) -> Result<std::collections::BTreeSet<sbom::Part>, String
 }
 
 fn licence_findings() -> Result<Vec<String>, String> {
-    Ok(sbom::findings(&linked("x86_64-unknown-linux-gnu")?))
+    sbom::findings(&linked("x86_64-unknown-linux-gnu")?, &read("deny.toml")?)
 }
 
 fn bill_of_materials(target: &str) -> Result<String, String> {
-    let read = |path: &str| {
-        std::fs::read_to_string(tree::root().join(path)).map_err(|error| format!("{path}: {error}"))
-    };
     let (lock, scripts) = (read("Cargo.lock")?, read("web/lock.json")?);
     let document = sbom::document(&linked(target)?, &lock, &scripts, target)?;
     serde_json::to_string_pretty(&document).map_err(|error| error.to_string())
@@ -139,10 +141,7 @@ fn word_findings() -> Result<Vec<String>, String> {
 
 fn skip_findings(path: &str) -> Result<Vec<String>, String> {
     let skipped = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    let allowed = tree::root().join("tests/allowed-skips.txt");
-    let allowed = std::fs::read_to_string(&allowed)
-        .map_err(|error| format!("{}: {error}", allowed.display()))?;
-    skips::findings(&skipped, &allowed)
+    skips::findings(&skipped, &read("tests/allowed-skips.txt")?)
 }
 
 #[cfg(test)]

@@ -8,23 +8,6 @@ use serde_json::{Value, json};
 /// The crate of the released program.
 const PROGRAM: &str = "cli";
 
-/// Licences that need no more than their text in the release. Of `A OR B`, one is enough.
-const ALLOWED: [&str; 13] = [
-    "0BSD",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "ISC",
-    "MIT",
-    "MIT-0",
-    "Unicode-3.0",
-    "Unlicense",
-    "Zlib",
-];
-
 /// The licence of the scripts that draw charts, whose list is `web/lock.json`.
 const SCRIPTS: &str = "BSD-3-Clause";
 
@@ -76,22 +59,25 @@ pub(crate) fn parts(metadata: &Value) -> Result<BTreeSet<Part>, String> {
     Ok(found.iter().map(part).collect())
 }
 
-/// The licences that are not allowed.
-pub(crate) fn findings(parts: &BTreeSet<Part>) -> Vec<String> {
-    let refused = parts.iter().filter(|part| !is_allowed(&part.licence));
-    refused
-        .map(|part| {
-            let Part { name, version, licence, .. } = part;
-            format!("{name} {version}: licence {licence:?} is not in the list of xtask/src/sbom.rs")
-        })
-        .collect()
+/// The licences that are not allowed by `deny.toml`, whose exceptions are for what does not ship.
+pub(crate) fn findings(parts: &BTreeSet<Part>, deny: &str) -> Result<Vec<String>, String> {
+    let deny: toml::Table = toml::from_str(deny).map_err(|error| format!("deny.toml: {error}"))?;
+    let list = deny.get("licenses").and_then(|it| it.get("allow")?.as_array());
+    let list = list.ok_or("deny.toml has no list licenses.allow")?;
+    let allowed: Vec<&str> = list.iter().filter_map(toml::Value::as_str).collect();
+    let refused = parts.iter().filter(|part| !is_allowed(&part.licence, &allowed));
+    let finding = |part: &Part| {
+        let Part { name, version, licence, .. } = part;
+        format!("{name} {version}: licence {licence:?} is not allowed by deny.toml")
+    };
+    Ok(refused.map(finding).collect())
 }
 
 /// Of `(A OR B) AND C`, C and one of the others.
-fn is_allowed(licence: &str) -> bool {
+fn is_allowed(licence: &str, allowed: &[&str]) -> bool {
     licence.split(" AND ").all(|all| {
         let all = all.trim_matches(['(', ')']);
-        all.split(" OR ").any(|one| ALLOWED.contains(&one.trim_matches(['(', ')'])))
+        all.split(" OR ").any(|one| allowed.contains(&one.trim_matches(['(', ')'])))
     })
 }
 
@@ -185,10 +171,12 @@ mod tests {
         })
     }
 
+    const DENY: &str = "[licenses]\nallow = [\"MIT\", \"Zlib\", \"Apache-2.0\"]\n";
+
     #[test]
     fn what_is_linked_is_listed_with_its_checksum() {
         let parts = parts(&metadata("(MIT OR GPL-2.0) AND Zlib")).unwrap();
-        assert_eq!(findings(&parts), [""; 0]);
+        assert_eq!(findings(&parts, DENY).unwrap(), [""; 0]);
         let scripts = r#"{"packages": [{"name": "vega", "version": "6.4.0"}]}"#;
         let lock = "[[package]]\nname = \"b\"\nversion = \"1.0.0\"\nchecksum = \"5f\"\n";
         let document = document(&parts, lock, scripts, "x86_64-unknown-linux-gnu").unwrap();
@@ -203,7 +191,7 @@ mod tests {
     #[test]
     fn a_licence_with_conditions_is_found() {
         for licence in ["GPL-2.0", "MIT AND MPL-2.0", "", "(GPL-2.0 OR LGPL-3.0) AND MIT"] {
-            let found = findings(&parts(&metadata(licence)).unwrap());
+            let found = findings(&parts(&metadata(licence)).unwrap(), DENY).unwrap();
             assert_eq!(found.len(), 1, "{licence}");
             assert!(found[0].starts_with("b 1.0.0: "), "{found:?}");
         }

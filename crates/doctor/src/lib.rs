@@ -37,5 +37,5 @@ pub use pmeg_estimate::PmegEstimate;
 pub use recording::{RECORDING_SCHEMA, Recording, RecordingHeader, recording_line};
 pub use rule::{Provocation, Rule};
 pub use rules::ALL;
-pub use snapshot::{COMMAND, LeftOut, Snapshot, TaskSnapshot};
+pub use snapshot::{COMMAND, LeftOut, Snapshot, TICK_NS, TaskSnapshot};
 pub use unit_costs::{Operation, UnitCost, UnitCosts};

@@ -6,7 +6,7 @@ use model::{CounterSet, Environment};
 use serde::{Deserialize, Serialize};
 
 /// Length of a tick of `/proc/PID/stat` and `/proc/stat` in ns: `USER_HZ` is 100 everywhere.
-pub(crate) const TICK_NS: f64 = 1e7;
+pub const TICK_NS: f64 = 1e7;
 
 /// The group of the processes of a command, in place of their control group, which may have others.
 pub const COMMAND: &str = "the command";

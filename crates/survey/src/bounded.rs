@@ -13,12 +13,13 @@ use std::fs::{self, ReadDir};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use doctor::{LeftOut, Snapshot};
-use rustix::time::{ClockId, clock_gettime};
+use doctor::{LeftOut, Snapshot, TICK_NS};
 
 use crate::Survey;
 use crate::glance::{self, GroupFiles};
 use crate::rotation::{FIGURES, Rotation};
+use crate::survey::{pid_of, pids};
+use crate::timed::{CPU, each_ns};
 
 /// Where processes are.
 const PROC: &str = "/proc";
@@ -32,8 +33,6 @@ const TASKS: f64 = 0.3;
 const LIST_GROUPS: f64 = 0.05;
 /// Cost of reading one, in ns, before it is known.
 const FIRST_COST_NS: f64 = 100_000.0;
-/// Length of a tick in ns: `USER_HZ` is 100 everywhere.
-const TICK_NS: u64 = 10_000_000;
 /// Weight of the latest cost in the average.
 const LATEST: f64 = 0.5;
 /// Groups and processes that are read however little the budget is.
@@ -94,7 +93,7 @@ impl BoundedSurvey {
             costs: Costs { group, task, glance_group, glance_task },
             list_groups_in: 0,
             first_boot_ns: None,
-            other_links: links().saturating_sub(pids().count() as u64),
+            other_links: links().saturating_sub(pids(Path::new(PROC)).count() as u64),
         }
     }
 
@@ -114,7 +113,7 @@ impl BoundedSurvey {
         let count = affordable(GROUPS * self.budget_ns, self.costs.group).max(READ_MIN);
         let chosen = self.groups.choose(count);
         let (survey, groups) = (&self.survey, &mut self.groups);
-        let (spent_ns, read) = spent(|| {
+        let (spent_ns, read) = each_ns(CPU, 1, || {
             let read = chosen.iter().map(|path| (path.clone(), survey.group(path)));
             read.collect::<Vec<_>>()
         });
@@ -130,8 +129,9 @@ impl BoundedSurvey {
         let count = affordable(TASKS * self.budget_ns + left_ns, self.costs.task).max(READ_MIN);
         let chosen = self.tasks.choose(count);
         let (survey, tasks) = (&mut self.survey, &mut self.tasks);
-        let (spent_ns, read) =
-            spent(|| chosen.iter().map(|pid| (*pid, survey.task(*pid))).collect::<Vec<_>>());
+        let (spent_ns, read) = each_ns(CPU, 1, || {
+            chosen.iter().map(|pid| (*pid, survey.task(*pid))).collect::<Vec<_>>()
+        });
         learn(&mut self.costs.task, spent_ns, read.len());
         for (pid, task) in read {
             match task {
@@ -157,7 +157,7 @@ impl BoundedSurvey {
             self.list_groups_in -= 1;
             return;
         }
-        let (spent_ns, paths) = spent(|| self.survey.group_paths());
+        let (spent_ns, paths) = each_ns(CPU, 1, || self.survey.group_paths());
         self.list_groups_in = (spent_ns / (LIST_GROUPS * self.budget_ns).max(1.0)) as u32;
         self.groups.retain(|path| paths.contains(path));
         paths.into_iter().for_each(|path| self.groups.add(path));
@@ -171,7 +171,7 @@ impl BoundedSurvey {
         self.glanced = next.last().filter(|_| next.len() == count).cloned();
         let files = &self.group_files;
         let (spent_ns, seen) =
-            spent(|| next.iter().map(|path| files.glance(path)).collect::<Vec<_>>());
+            each_ns(CPU, 1, || next.iter().map(|path| files.glance(path)).collect::<Vec<_>>());
         learn(&mut self.costs.glance_group, spent_ns, seen.len());
         for (path, figures) in next.into_iter().zip(seen) {
             if let Some(figures) = figures {
@@ -192,7 +192,7 @@ impl BoundedSurvey {
             }
             pids.extend(self.group_files.members(path, left));
         }
-        let (spent_ns, seen) = spent(|| {
+        let (spent_ns, seen) = each_ns(CPU, 1, || {
             let seen = pids.iter().map(|pid| (*pid, glance::task(Path::new(PROC), *pid)));
             seen.collect::<Vec<_>>()
         });
@@ -203,7 +203,8 @@ impl BoundedSurvey {
                 None => self.tasks.remove(&pid),
                 Some(_) if self.tasks.count() >= KNOWN_MAX => {}
                 Some((figures, start_ticks)) => {
-                    let is_new = first_ns.is_some_and(|first| start_ticks * TICK_NS >= first);
+                    let is_new =
+                        first_ns.is_some_and(|first| start_ticks * TICK_NS as u64 >= first);
                     self.tasks.saw(pid, figures, is_new);
                 }
             }
@@ -232,8 +233,7 @@ impl BoundedSurvey {
                 }
                 continue;
             };
-            let name = entry.ok().map(|entry| entry.file_name());
-            if let Some(pid) = name.and_then(|name| name.to_str()?.parse().ok()) {
+            if let Some(pid) = entry.ok().as_ref().and_then(pid_of) {
                 self.listed.insert(pid);
                 pids.insert(pid);
             }
@@ -247,12 +247,6 @@ fn links() -> u64 {
     fs::metadata(PROC).map_or(0, |folder| folder.nlink())
 }
 
-/// All processes.
-fn pids() -> impl Iterator<Item = u32> {
-    let entries = fs::read_dir(PROC).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-}
-
 /// How many can be read for a time, at least one.
 fn affordable(share_ns: f64, each_ns: f64) -> usize {
     (share_ns / each_ns.max(1.0)).max(1.0) as usize
@@ -263,17 +257,6 @@ fn learn(average_ns: &mut f64, spent_ns: f64, count: usize) {
     if count > 0 {
         *average_ns += LATEST * (spent_ns / count as f64 - *average_ns);
     }
-}
-
-/// The CPU time of a step in ns, and its result.
-fn spent<T>(step: impl FnOnce() -> T) -> (f64, T) {
-    let used_ns = || {
-        let used = clock_gettime(ClockId::ThreadCPUTime);
-        used.tv_sec * 1_000_000_000 + used.tv_nsec
-    };
-    let before_ns = used_ns();
-    let result = step();
-    ((used_ns() - before_ns).max(0) as f64, result)
 }
 
 #[cfg(test)]
@@ -295,7 +278,7 @@ mod tests {
     #[test]
     fn processes_that_are_not_known_yet_are_left_out_too() {
         let taken = BoundedSurvey::new(Survey::open(), 1).snapshot(0);
-        let (exist, seen) = (pids().count() as u64, taken.tasks.len() as u64);
+        let (exist, seen) = (pids(Path::new(PROC)).count() as u64, taken.tasks.len() as u64);
         // Others begin and end meanwhile.
         let counted = taken.left_out.tasks + seen;
         assert!(counted.abs_diff(exist) <= exist / 2, "{counted} of {exist}, {seen} read");

@@ -9,10 +9,11 @@ mod switches;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use rustix::time::{ClockId, clock_gettime};
 use sys::memory::Mapping;
 
 use doctor::{Operation, UnitCost, UnitCosts};
+
+use crate::timed::{CPU, each_ns};
 
 const PIECE_PAGES: usize = 64;
 
@@ -71,18 +72,6 @@ fn cost(mut each_ns: Vec<f64>) -> Measured {
         return Err("there was no time for a single one".to_owned());
     };
     Ok(UnitCost { ns: *ns, least_ns: *least_ns, repetitions: each_ns.len() as u32 })
-}
-
-/// The CPU time of a thread, which other load does not change.
-const CPU: ClockId = ClockId::ThreadCPUTime;
-
-/// The time of `count` operations by a clock, in ns each, and their result.
-fn each_ns<T>(clock: ClockId, count: usize, act: impl FnOnce() -> T) -> (f64, T) {
-    let start = clock_gettime(clock);
-    let result = act();
-    let end = clock_gettime(clock);
-    let taken_ns = (end.tv_sec - start.tv_sec) * 1_000_000_000 + end.tv_nsec - start.tv_nsec;
-    (taken_ns as f64 / count as f64, result)
 }
 
 fn small_pages(size_bytes: usize) -> Result<Mapping, String> {

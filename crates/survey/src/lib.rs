@@ -9,6 +9,7 @@ mod ring;
 mod rotation;
 mod segment;
 mod survey;
+mod timed;
 
 pub use bounded::BoundedSurvey;
 pub use cost_cache::unit_costs;

@@ -1,12 +1,11 @@
 //! Snapshots of the running machine: its counters, and those of all control groups and processes.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
 use counters::{Hierarchies, Reader, Sources, Tasks, group_of};
 use model::{CounterSet, Unavailable};
-use rustix::time::{ClockId, clock_gettime};
 
 use doctor::{Snapshot, TaskSnapshot};
 
@@ -44,10 +43,8 @@ impl Survey {
 
     /// All counters now, `at_ns` from the start of the recording.
     pub fn snapshot(&mut self, at_ns: u64) -> Snapshot {
-        let entries = fs::read_dir(&self.proc_root).into_iter().flatten().flatten();
-        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         // All are listed before the first is read: later ones belong to the next snapshot.
-        let pids: Vec<u32> = pids.collect();
+        let pids: Vec<u32> = pids(&self.proc_root).collect();
         let tasks = pids.into_iter().filter_map(|pid| Some((pid, self.task(pid)?))).collect();
         let groups = self.group_paths().into_iter().filter_map(|path| {
             let set = self.group(&path);
@@ -59,11 +56,9 @@ impl Survey {
 
     /// The counters of the machine alone.
     pub(crate) fn machine(&mut self, at_ns: u64) -> Snapshot {
-        let boottime = clock_gettime(ClockId::Boottime);
-        let boot_ns = boottime.tv_sec.unsigned_abs() * 1_000_000_000 + boottime.tv_nsec as u64;
         Snapshot {
             at_ns,
-            boot_ns: Some(boot_ns),
+            boot_ns: Some(sys::clock::boot_ns()),
             page_bytes: Some(sys::pagemap::page_bytes()),
             machine: self.machine.read(true),
             ..Snapshot::default()
@@ -105,6 +100,17 @@ impl Survey {
         let sources = Sources::of_group(&self.hierarchies, Path::new(path), &self.proc_root);
         Reader::open_group(&sources).0.read(true)
     }
+}
+
+/// All processes in a folder like `/proc`.
+pub(crate) fn pids(proc_root: &Path) -> impl Iterator<Item = u32> + use<> {
+    let entries = fs::read_dir(proc_root).into_iter().flatten().flatten();
+    entries.filter_map(|entry| pid_of(&entry))
+}
+
+/// The process of an entry of such a folder.
+pub(crate) fn pid_of(entry: &DirEntry) -> Option<u32> {
+    entry.file_name().to_str()?.parse().ok()
 }
 
 /// The paths of the groups of a hierarchy, without its root.

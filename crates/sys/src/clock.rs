@@ -22,6 +22,11 @@ pub fn process_cpu_ns() -> u64 {
     now_ns(ClockId::ProcessCPUTime)
 }
 
+/// Time since boot (`CLOCK_BOOTTIME`) in ns, that of suspensions included.
+pub fn boot_ns() -> u64 {
+    now_ns(ClockId::Boottime)
+}
+
 /// The time of day (`CLOCK_REALTIME`) in ns since 1970 UTC.
 pub fn realtime_ns() -> u64 {
     now_ns(ClockId::Realtime)

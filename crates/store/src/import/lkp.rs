@@ -175,12 +175,11 @@ fn runs(map: &Map<String, Value>) -> Result<Option<Vec<&str>>, Refusal> {
     if sources.is_empty() {
         return Err(Refusal::whole("\"stats_source\" is empty: no run"));
     }
-    let path = |(index, source): (usize, &'_ Value)| {
+    let path = |(index, source)| {
         let reason = || format!("\"stats_source\", entry {}: not a path", index + 1);
-        source.as_str().map(str::to_owned).ok_or_else(|| Refusal::whole(reason()))
+        Value::as_str(source).ok_or_else(|| Refusal::whole(reason()))
     };
-    sources.iter().enumerate().try_for_each(|it| path(it).map(drop))?;
-    Ok(Some(sources.iter().filter_map(Value::as_str).collect()))
+    sources.iter().enumerate().map(path).collect::<Result<_, _>>().map(Some)
 }
 
 /// The figures of a key, a list per run; runs at the end may lack them.
