@@ -57,6 +57,17 @@ pub(crate) fn page_bytes(environment: &Environment) -> Option<u64> {
 }
 
 impl Snapshot {
+    /// The last of some snapshots in the order of their times, with what it left out as an earlier one
+    /// has it: for levels, which such a reading still tells, and not for counters. `None` of none.
+    pub fn latest<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
+        all.into_iter().fold(None, |earlier: Option<Self>, next| {
+            let Self { mut groups, mut tasks, .. } = earlier.unwrap_or_default();
+            groups.extend(next.groups.clone());
+            tasks.extend(next.tasks.clone());
+            Some(Self { groups, tasks, ..next.clone() })
+        })
+    }
+
     /// The state at boot, `uptime_ns` earlier: all counters were 0. Processes began later.
     pub fn at_boot(&mut self, uptime_ns: u64) -> Self {
         let zeroed = |set: &CounterSet| {
@@ -168,6 +179,23 @@ mod tests {
         assert_eq!(ended.counters["task_status"]["VmRSS_kb"], 70);
         assert_eq!(ended.counters["task_stat"]["minflt"], 8);
         assert_eq!(after.tasks[&2].group.as_deref(), Some("/"), "its number was reused");
+    }
+
+    #[test]
+    fn the_latest_reading_of_each_is_that_before_it_was_left_out() {
+        let [mut first, mut second] = [snapshot(1), snapshot(2)];
+        first.groups.insert("/a".to_owned(), CounterSet::new());
+        for (pid, kb) in [(1, 10), (2, 20)] {
+            first.tasks.insert(pid, task("job", None, &[("task_status", "VmRSS_kb", kb)]));
+        }
+        for (pid, kb) in [(2, 21), (3, 30)] {
+            second.tasks.insert(pid, task("job", None, &[("task_status", "VmRSS_kb", kb)]));
+        }
+        let latest = Snapshot::latest([&first, &second]).unwrap();
+        assert_eq!((latest.at_ns, latest.groups.len()), (2, 1));
+        assert_eq!(latest.tasks.keys().copied().collect::<Vec<_>>(), [1, 2, 3]);
+        assert_eq!(latest.tasks[&2], second.tasks[&2]);
+        assert_eq!(Snapshot::latest([]), None);
     }
 
     #[test]

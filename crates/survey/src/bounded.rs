@@ -6,7 +6,8 @@
 //! ```
 //!
 //! On a machine that is small enough everything is read. Otherwise a snapshot has how much it left
-//! out, and what is not active is read when it has its turn.
+//! out, and what is not active is read when it has its turn. Looks at a time when memory is being taken
+//! may cost more, which the others save.
 
 use std::collections::BTreeSet;
 use std::fs::{self, ReadDir};
@@ -17,6 +18,7 @@ use doctor::{LeftOut, Snapshot, TICK_NS};
 
 use crate::Survey;
 use crate::glance::{self, GroupFiles};
+use crate::reserve::Reserve;
 use crate::rotation::{FIGURES, Rotation};
 use crate::survey::{pid_of, pids};
 use crate::timed::{CPU, each_ns};
@@ -47,6 +49,8 @@ const KNOWN_MAX: usize = 100_000;
 #[derive(Debug)]
 pub struct BoundedSurvey {
     survey: Survey,
+    reserve: Reserve,
+    /// CPU time of this snapshot, in ns.
     budget_ns: f64,
     groups: Rotation<String>,
     group_files: GroupFiles,
@@ -76,14 +80,15 @@ struct Costs {
 }
 
 impl BoundedSurvey {
-    /// A survey whose snapshots take about `budget_ns` of CPU time each, at most.
+    /// A survey whose snapshots take about `budget_ns` of CPU time each on the average, at most.
     pub fn new(survey: Survey, budget_ns: u64) -> Self {
         let group_files = GroupFiles::new(survey.hierarchies());
         let [group, task, glance_group, glance_task] =
             [FIRST_COST_NS, FIRST_COST_NS, FIRST_COST_NS / 4.0, FIRST_COST_NS / 4.0];
         Self {
             survey,
-            budget_ns: budget_ns as f64,
+            reserve: Reserve::new(budget_ns),
+            budget_ns: 0.0,
             groups: Rotation::new(),
             group_files,
             glanced: None,
@@ -105,10 +110,11 @@ impl BoundedSurvey {
     /// Counters now, `at_ns` from the start: of the machine, and of as many control groups and
     /// processes as the budget allows.
     pub fn snapshot(&mut self, at_ns: u64) -> Snapshot {
+        let mut taken = self.survey.machine(at_ns);
+        self.budget_ns = self.reserve.spend(&taken);
         self.list_groups();
         self.glance_at_groups();
         self.glance_at_tasks();
-        let mut taken = self.survey.machine(at_ns);
         self.first_boot_ns = self.first_boot_ns.or(taken.boot_ns);
         let count = affordable(GROUPS * self.budget_ns, self.costs.group).max(READ_MIN);
         let chosen = self.groups.choose(count);

@@ -5,6 +5,7 @@ mod bounded;
 mod calibrate;
 mod cost_cache;
 mod glance;
+mod reserve;
 mod ring;
 mod rotation;
 mod segment;

@@ -16,6 +16,7 @@ use crate::guest_process::{BootLimit, GuestProcess, Message};
 use crate::guest_program::GuestProgram;
 use crate::guest_root::{self, GuestRoot};
 use crate::initramfs::{RootFile, archive};
+use crate::kernel_room::{KernelRoom, with_room};
 use crate::platform::{Platform, find_kernel};
 use crate::qemu::{INITRAMFS, KERNEL, MEMORY, Qemu, Start, ram_bytes};
 use crate::qmp::Event;
@@ -29,6 +30,7 @@ pub(crate) struct Parts {
     pub(crate) initramfs_hash: String,
     /// The archive of its root.
     root: Option<PathBuf>,
+    pub(crate) room: KernelRoom,
     pub(crate) boot_limit: BootLimit,
 }
 
@@ -56,6 +58,7 @@ impl Parts {
         let initramfs_hash = blake3::hash(&initramfs).to_hex().to_string();
         let modules = modules.into_iter().map(|(file, _)| file).collect();
         root.into_iter().for_each(|root| root.make_room(&mut machine));
+        let room = KernelRoom::of(&spec.machine, &machine, &kernel.image_hash, cache);
         let setup = Setup {
             machine,
             modules,
@@ -66,7 +69,7 @@ impl Parts {
         };
         let root = root.map(|root| root.archive.clone());
         let boot_limit = BootLimit::FIXED;
-        Ok(Self { qemu, setup, kernel, initramfs, initramfs_hash, root, boot_limit })
+        Ok(Self { qemu, setup, kernel, initramfs, initramfs_hash, root, room, boot_limit })
     }
 
     /// Writes the boot files; `image` comes from [`Self::image`].
@@ -157,7 +160,11 @@ pub fn boot(
     say: &mut dyn FnMut(&str),
 ) -> Result<Booted> {
     let root = GuestRoot::of(spec, cache, stop, say)?;
-    let parts = Parts::gather(None, spec, cache, &[], root.as_ref(), Then::Report)?;
+    let mut parts = Parts::gather(None, spec, cache, &[], root.as_ref(), Then::Report)?;
+    with_room(&mut parts, say, |parts, _| boot_once(parts, cache, stop))
+}
+
+fn boot_once(parts: &Parts, cache: &Cache, stop: Stop<'_>) -> Result<Booted> {
     let folder = Scratch::make(&cache.root, "boot").map_err(VmError::cache(&cache.root))?;
     parts.write(&parts.image()?, folder.path())?;
     let begun = Instant::now();
@@ -178,5 +185,5 @@ pub fn boot(
         None
     })?;
     let first_line = first_line.unwrap_or(ready);
-    Ok(Booted { release: parts.kernel.release, first_line, ready, dmesg })
+    Ok(Booted { release: parts.kernel.release.clone(), first_line, ready, dmesg })
 }

@@ -252,7 +252,11 @@ impl GuestProcess {
     }
 
     pub(crate) fn died(&mut self, how: &str) -> VmError {
-        VmError::Boot(self.examine(how).0)
+        let (text, death) = self.examine(how);
+        match death.is_some_and(|death| death.cause.to_lowercase().contains("memory")) {
+            true => VmError::KernelMemory(text),
+            false => VmError::Boot(text),
+        }
     }
 
     /// Whether QEMU ends in this time, and has closed its files.
@@ -287,11 +291,7 @@ impl GuestProcess {
             };
             return (text, None);
         };
-        let hint = match cause.to_lowercase().contains("memory") {
-            true => "; a larger kernel needs more than this machine has: kernel_mem=SIZE",
-            false => "",
-        };
-        let text = format!("the guest's kernel died: {cause}{hint}");
+        let text = format!("the guest's kernel died: {cause}");
         let skipped = console.lines().count().saturating_sub(LOG_LINES);
         let log = console.lines().skip(skipped).map(|line| line.trim_end().to_owned()).collect();
         (text, Some(DeathRecord { at_ns: 0, cause, log }))

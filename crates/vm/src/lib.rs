@@ -20,6 +20,7 @@ mod guest_program;
 mod guest_root;
 mod initramfs;
 mod kept_code;
+mod kernel_room;
 mod machine;
 mod memory_clock;
 mod modelled;
@@ -128,6 +129,11 @@ pub enum VmError {
     /// The guest does not boot.
     #[error("the guest does not boot: {0}")]
     Boot(String),
+    /// The guest's kernel needs more memory for itself than the machine gives it.
+    #[error(
+        "the guest does not boot: {0}; a larger kernel needs more than this machine has: kernel_mem=SIZE"
+    )]
+    KernelMemory(String),
     /// QEMU fails.
     #[error("{0}")]
     Qemu(#[from] io::Error),
@@ -182,20 +188,23 @@ impl Vm {
         let (qemu, root_files) = (options.qemu.as_ref(), root.as_ref());
         let mut parts = boot::Parts::gather(qemu, spec, cache, &overlay, root_files, Then::Cell)?;
         parts.boot_limit = BootLimit::of_silence(options.silence);
-        let (qemu, setup) = (&parts.qemu, &parts.setup);
-        let clock = MemoryClock::of(&setup.machine)?;
-        let hashes = [&*parts.kernel.image_hash, &*parts.initramfs_hash];
-        let key = machine_key(qemu, setup, clock.as_ref(), hashes)?;
-        let folder = match snapshot::find(&cache.snapshots, &key) {
-            Some(folder) => folder,
-            None => {
-                root.iter().for_each(|root| say(&root.step()));
-                snapshot::make(&cache.snapshots, &key, &parts, stop)?
-            }
-        };
+        let clock = MemoryClock::of(&parts.setup.machine)?;
+        let (key, folder) = kernel_room::with_room(&mut parts, say, |parts, say| {
+            let hashes = [&*parts.kernel.image_hash, &*parts.initramfs_hash];
+            let key = machine_key(&parts.qemu, &parts.setup, clock.as_ref(), hashes)?;
+            let kept = snapshot::find(&cache.snapshots, &key);
+            let folder = kept.map_or_else(
+                || {
+                    root.iter().for_each(|root| say(&root.step()));
+                    snapshot::make(&cache.snapshots, &key, parts, stop)
+                },
+                Ok,
+            )?;
+            Ok((key, folder))
+        })?;
         let machine = PackedMachine {
-            qemu: qemu.version.clone(),
-            memory_bytes: setup.machine.ram_bytes(),
+            qemu: parts.qemu.version.clone(),
+            memory_bytes: parts.setup.machine.ram_bytes(),
             facts: facts(&parts, &key, clock.as_ref()),
             missed: parts.missed(),
             clock,
@@ -344,6 +353,7 @@ fn facts(parts: &boot::Parts, key: &str, clock: Option<&MemoryClock>) -> Environ
     let deterministic = if parts.setup.machine.is_deterministic() { "yes" } else { "no" };
     let architecture = parts.setup.architecture;
     let clock = clock.map(MemoryClock::hash);
+    let kernel_memory = parts.room.grown(&parts.setup.machine).map(model::units::exact_size);
     let other = Some(architecture).filter(|it| *it != Architecture::X86_64);
     [
         ("vm_qemu", parts.qemu.version.as_str()),
@@ -354,6 +364,7 @@ fn facts(parts: &boot::Parts, key: &str, clock: Option<&MemoryClock>) -> Environ
     ]
     .into_iter()
     .chain(other.map(|architecture| ("vm_architecture", architecture.name())))
+    .chain(kernel_memory.iter().map(|size| ("vm_kernel_mem", size.as_str())))
     .chain(clock.iter().map(|hash| ("vm_time_blake3", hash.as_str())))
     .chain(parts.setup.root.iter().map(|root| ("vm_root_blake3", root.blake3.as_str())))
     .map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use doctor::{Interval, Recording, Snapshot, UnitCosts, diagnose, memory_growth};
+use doctor::{Interval, MemoryGrowth, Recording, Snapshot, UnitCosts, diagnose, memory_growth};
 use jiff::tz::TimeZone;
 use report::{doctor_document, doctor_json, growth_section};
 use serde_json::json;
@@ -97,15 +97,24 @@ impl Span {
         Ok(span)
     }
 
-    /// The ends of an interval of `for_ns` that contains a time, with their times.
-    fn interval(&self, at_unix_ns: u64, for_ns: u64) -> Option<[&(u64, Snapshot); 2]> {
+    /// The indices of the ends of an interval of `for_ns` that contains a time.
+    fn interval(&self, at_unix_ns: u64, for_ns: u64) -> Option<[usize; 2]> {
         let all = &self.snapshots;
         let until = all.iter().rposition(|(unix_ns, _)| *unix_ns <= at_unix_ns)?;
         // The last snapshot ends an interval and begins none.
         let first = until.min(all.len().checked_sub(2)?);
         let enough = |(unix_ns, _): &&(u64, Snapshot)| *unix_ns >= all[first].0 + for_ns;
-        let after = all[first + 1..].iter().find(enough).or(all.last())?;
-        (after.0 >= at_unix_ns).then_some([&all[first], after])
+        let after = all.iter().skip(first + 1).position(|it| enough(&it));
+        let after = after.map_or(all.len() - 1, |count| first + 1 + count);
+        (all[after].0 >= at_unix_ns).then_some([first, after])
+    }
+
+    /// Whose memory grew: also those that the snapshots at the ends left out.
+    fn memory_growth(&self, [first, after]: [usize; 2]) -> Vec<MemoryGrowth> {
+        let latest = |part: &[(u64, Snapshot)]| Snapshot::latest(part.iter().map(|(_, it)| it));
+        let before = latest(&self.snapshots[..=first]).unwrap_or_default();
+        let after = latest(&self.snapshots[first + 1..=after]).unwrap_or_default();
+        memory_growth(&Interval::new(&before, &after))
     }
 }
 
@@ -120,7 +129,7 @@ fn replay_at(args: &DoctorArgs, path: &Path, parts: &[Segment], at: At) -> Resul
     let at_unix_ns = at.unix_ns(end_unix_ns, &zone).map_err(crate::wrong)?;
     let span = Span::read(parts, at_unix_ns, args.for_ns)?;
     let found = span.interval(at_unix_ns, args.for_ns);
-    let Some([(from_ns, before), (to_ns, after)]) = found else {
+    let Some(ends) = found else {
         let [at, begin, end] =
             [at_unix_ns, begin.from_unix_ns, end_unix_ns].map(|unix_ns| shown(unix_ns, &zone));
         return Err(wrong!(
@@ -128,12 +137,12 @@ fn replay_at(args: &DoctorArgs, path: &Path, parts: &[Segment], at: At) -> Resul
             path.display()
         ));
     };
-    let interval = Interval::new(before, after);
-    let diagnosis = diagnose(&interval, &span.costs);
+    let [(from_ns, before), (to_ns, after)] = ends.map(|index| &span.snapshots[index]);
+    let diagnosis = diagnose(&Interval::new(before, after), &span.costs);
     if write_metrics(args, &[(None, &diagnosis)])? {
         return Ok(());
     }
-    let grown = memory_growth(&interval);
+    let grown = span.memory_growth(ends);
     let mut document = doctor_document(&diagnosis, args.top, args.verbose);
     document.sections.insert(0, growth_section(&grown, args.top));
     let mut data = doctor_json(&diagnosis);
@@ -150,7 +159,9 @@ mod tests {
     fn an_interval_contains_the_time_and_is_long_enough() {
         let snapshots = (1..=5_u64).map(|at| (at * 10, Snapshot::default())).collect();
         let span = Span { costs: UnitCosts::default(), snapshots };
-        let ends = |at, for_ns| span.interval(at, for_ns).map(|ends| ends.map(|(ns, _)| *ns));
+        let ends = |at, for_ns| {
+            span.interval(at, for_ns).map(|ends| ends.map(|index| span.snapshots[index].0))
+        };
         assert_eq!(ends(25, 10), Some([20, 30]));
         assert_eq!(ends(20, 10), Some([20, 30]));
         assert_eq!(ends(25, 15), Some([20, 40]));

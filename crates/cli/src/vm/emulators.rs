@@ -64,7 +64,9 @@ fn run(context: &VmContext, spec: &Spec, cache: &Cache, qemu: Qemu) -> Result<En
             None => (outcome.status.name().to_owned(), bytes),
         },
         // A machine that does not boot is an outcome; what fails on this host is not.
-        Err(error @ VmError::Boot(_)) => (error.to_string(), Vec::new()),
+        Err(error @ (VmError::Boot(_) | VmError::KernelMemory(_))) => {
+            (error.to_string(), Vec::new())
+        }
         Err(error) => return Err(guests::failure(error)),
     };
     let is_sample = |line: &&[u8]| {

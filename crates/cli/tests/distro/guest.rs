@@ -65,6 +65,16 @@ impl Guest {
         self.machine.answer(number)
     }
 
+    /// From now on its disk is as slow as one with a spindle, in requests a second; 0 ends that.
+    pub(crate) fn limit_disk(&mut self, requests: u32) {
+        self.machine.limit_disk(requests);
+    }
+
+    /// Cuts the power: what was not written to the disk is lost. The next script waits for the boot.
+    pub(crate) fn cut_power(&mut self) {
+        self.machine.reset();
+    }
+
     /// Waits until a condition of the shell is true.
     #[track_caller]
     pub(crate) fn await_that(&mut self, condition: &str) {

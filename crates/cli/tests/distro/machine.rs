@@ -175,6 +175,26 @@ impl Machine {
         self.answer(number)
     }
 
+    /// From now on the first disk answers so many requests a second.
+    pub(crate) fn limit_disk(&mut self, requests: u32) {
+        let names = ["bps", "bps_rd", "bps_wr", "iops_rd", "iops_wr"];
+        let mut limits: serde_json::Map<String, Value> =
+            names.map(|name| (name.to_owned(), json!(0))).into_iter().collect();
+        limits.extend([
+            ("device".to_owned(), json!("virtio0")),
+            ("iops".to_owned(), json!(requests)),
+        ]);
+        self.command("block_set_io_throttle", Value::Object(limits));
+    }
+
+    /// Presses the machine's reset button; it boots.
+    pub(crate) fn reset(&mut self) {
+        self.command("set-action", json!({ "reboot": "reset" }));
+        self.command("system_reset", json!({}));
+        // Answers of scripts that were under way.
+        self.early.clear();
+    }
+
     /// The output of QEMU and the guest's console.
     fn said(&self) -> String {
         let read = |name| fs::read(self.own.path().join(name)).unwrap_or_default();

@@ -11,6 +11,7 @@ mod skip;
 
 mod answer;
 mod architecture;
+mod black_box;
 mod commands;
 mod conditions;
 mod guest;

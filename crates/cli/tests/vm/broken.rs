@@ -35,6 +35,22 @@ fn a_kernel_that_dies_while_booting_says_why() {
 }
 
 #[test]
+fn a_stock_kernel_gets_the_memory_that_it_needs() {
+    const NAME: &str = "a_stock_kernel_gets_the_memory_that_it_needs";
+    let Some(lab) = Lab::new(NAME) else { return };
+    let Some(lab) = lab.with_full_kernel(NAME) else { return };
+    let said = "this kernel needs more memory for itself: kernel_mem=";
+    let finished = lab.finish("swap=48M", "--load noload --no-report");
+    finished.expect(0, &[said]);
+    assert_eq!(finished.stderr.matches(said).count(), 1, "{}", finished.stderr);
+    let (_, bytes) = lab.files().into_iter().next().unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains("\"vm_kernel_mem\":\""), "it is recorded");
+    // A size that the user names stays.
+    lab.finish("kernel_mem=28M", "--load noload").expect(3, &["does not boot", "kernel_mem=SIZE"]);
+}
+
+#[test]
 fn a_setting_that_the_kernel_does_not_have_is_named() {
     const NAME: &str = "a_setting_that_the_kernel_does_not_have_is_named";
     let Some(lab) = Lab::with_empty_cache(NAME) else { return };
