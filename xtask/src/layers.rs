@@ -7,16 +7,16 @@ use serde_json::Value;
 /// A new crate gets its rank here, and its place in the picture of the architecture.
 const RANKS: &[&[&str]] = &[
     &["model", "sys"],
-    &["keep", "render"],
+    &["jobs", "keep", "render"],
     &["stats", "counters", "workloads", "kernels", "roots", "trace"],
     &["agent", "analysis", "doctor", "footprint", "mmu", "sun4"],
-    &["profile"],
+    &["curves", "profile", "simulated"],
     &["profile-plugin", "report", "survey", "trace-plugin", "tracer"],
     &["store", "subject"],
     &["frames", "guest"],
     &["exchange", "remote", "vm"],
     &["experiment"],
-    &["cli", "python", "xtask", "guide"],
+    &["cli", "playground", "python", "xtask", "guide"],
 ];
 
 /// A crate of the workspace and the crates of the workspace that it names as dependencies:

@@ -6,6 +6,7 @@
 //!
 //! **Invariant:** no files, output or clocks; the same input gives the same bytes.
 
+pub mod charts;
 mod document;
 pub mod format;
 mod html;

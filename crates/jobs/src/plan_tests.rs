@@ -1,9 +1,9 @@
 //! Tests of reading specs.
 
 use super::*;
-use crate::{SESSION, Workload};
+use crate::Job;
 
-fn plan(desc: Workload, settings: &[(&str, &str)]) -> Result<MemoryJob, String> {
+fn plan(desc: Job, settings: &[(&str, &str)]) -> Result<MemoryJob, String> {
     let mut job = desc.spec();
     for (name, value) in settings {
         desc.set(&mut job, name, value)?;
@@ -23,7 +23,8 @@ fn defaults_are_the_constants_of_1990() {
     let plan = vmtest(&[]);
     assert_eq!((plan.processes, plan.touches_a_loop()), (8, 512));
     assert_eq!(plan.look_ns, 40_000_000, "2 x 1/50 s");
-    assert_eq!(MemoryJob::new(&SESSION.spec()), Ok(None));
+    let other = model::JobSpec { name: "session".to_owned(), ..VMTEST.spec() };
+    assert_eq!(MemoryJob::new(&other), Ok(None));
 }
 
 #[test]
@@ -41,7 +42,7 @@ fn loops_fill_the_time_with_the_cpus_that_can_work() {
 
 #[test]
 fn what_contradicts_itself_is_told_with_a_way_out() {
-    type Case = (Workload, &'static [(&'static str, &'static str)], &'static str);
+    type Case = (Job, &'static [(&'static str, &'static str)], &'static str);
     let cases: [Case; 12] = [
         (VMTEST, &[("size", "3M")], "take 2M"),
         (VMTEST, &[("size", "1M")], "take 2M"),

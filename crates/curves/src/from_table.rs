@@ -8,9 +8,32 @@ use std::collections::BTreeMap;
 use analysis::sweep::{Curve, Point};
 use model::units::split_time_name;
 
-use super::{CurveOptions, Curves};
-use crate::error::Refusal;
-use crate::import::table::{Table, ends_in};
+use crate::refusal::Refusal;
+use crate::table::{Table, ends_in};
+
+/// Curves that belong together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curves {
+    /// The parameter of their rows, if there are several.
+    pub by: Option<String>,
+    /// Each curve with its level of `by`, empty if there is only one.
+    pub rows: Vec<(String, Curve)>,
+    /// Where they were measured: facts that all measurements share.
+    pub place: String,
+    /// The plan of the sweep (TOML), if a folder has it.
+    pub plan: Option<String>,
+}
+
+/// Choices that a reader cannot infer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CurveOptions {
+    /// The factor or column that was swept.
+    pub over: Option<String>,
+    /// The cost: a response of runs, or a column of a table.
+    pub cost: Option<String>,
+    /// The column with the amount of work of a row; the cost is per unit of it.
+    pub work: Option<String>,
+}
 
 /// Suffixes of level columns, with their units.
 const LEVEL_UNITS: [(&str, &str); 5] =
@@ -27,8 +50,8 @@ struct Columns<'t> {
     costs: Vec<(String, usize)>,
 }
 
-/// Fails when columns are missing or a cell is not a number.
-pub(super) fn curves(name: &str, text: &str, options: &CurveOptions) -> Result<Curves, Refusal> {
+/// The curves of a CSV table named `name`. Fails when columns are missing or a cell is not a number.
+pub fn curves_of_table(name: &str, text: &str, options: &CurveOptions) -> Result<Curves, Refusal> {
     let table = Table::read(text)?;
     if table.rows.is_empty() {
         return Err(Refusal::whole("a heading row and no other: there is no curve"));

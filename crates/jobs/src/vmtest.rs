@@ -4,7 +4,7 @@ use model::JobSpec;
 use model::units::format_size;
 
 use super::number;
-use crate::{Kind, Param, Work, Workload};
+use crate::{Job, Kind, Param};
 
 const MOST_PROCESSES: u64 = 1 << 16;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -12,8 +12,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// A parent touches its data segment and forks a child for each `process_size` of `size`, which
 /// steps through the segment `loops` times; the parent's periodic checks cause context switches
 /// (Gordon Irlam, "A Guide to Sun-4 Virtual Memory Performance", 1990, section 6).
-pub const VMTEST: Workload = Workload {
+pub const VMTEST: Job = Job {
     name: "vmtest",
+    version: 1,
     about: "processes that step through shared pages, each a small part of the virtual memory",
     params: &[
         Param::number("size", Kind::Size, (16 << 20, 4096, 1 << 40)),
@@ -26,7 +27,6 @@ pub const VMTEST: Workload = Workload {
         Param::number("limit", Kind::Time, (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS)),
     ],
     measures: &["touches", "processes", "loops", "page_walks"],
-    ..Workload::new(Work::Job)
 };
 
 /// The parameters of Irlam's program.

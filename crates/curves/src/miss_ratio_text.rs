@@ -1,6 +1,6 @@
 //! Miss-ratio curves and working sets of a trace.
 
-use analysis::sweep::{Curve, SweepResult};
+use analysis::sweep::{Curve, Point, SweepResult};
 use mmu::curve::{CurvePoint, MissRatioCurve, Profiled, UnitCurves, Window, WorkingSets};
 use model::units::{exact_size, format_size};
 use render::format::{self, counted, number};
@@ -169,6 +169,24 @@ pub fn miss_ratio_csv(profiled: &Profiled) -> String {
         }
     }
     text
+}
+
+/// A curve as that of a sweep: the miss ratio is what a reference costs, entries are the levels.
+pub fn over_entries(name: &str, unit: &UnitCurves) -> Curve {
+    let with_misses = unit.curve.points.iter().filter(|point| point.miss_ratio > 0.0);
+    let point = |point: &CurvePoint| Point {
+        level: point.entries as f64,
+        cost: Some(point.miss_ratio),
+        ..Point::default()
+    };
+    Curve {
+        name: name.to_owned(),
+        parameter: format!("entries of {}", exact_size(unit.unit_bytes)),
+        response: "misses per reference".to_owned(),
+        points: with_misses.map(point).collect(),
+        deterministic: true,
+        ..Curve::default()
+    }
 }
 
 #[cfg(test)]

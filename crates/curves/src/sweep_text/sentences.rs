@@ -40,7 +40,8 @@ fn reach(curve: &Curve, amounts: &Amounts<'_>) -> String {
     }
 }
 
-pub(crate) fn knee(curve: &Curve, found: &SweepResult, least_rise: f64) -> String {
+/// A sentence on the knee, or on why there is none.
+pub fn knee(curve: &Curve, found: &SweepResult, least_rise: f64) -> String {
     let amounts = &Amounts::new(curve);
     match &found.shape {
         Shape::Knee(knee) => knee_text(knee, amounts, found.plateau),
@@ -104,7 +105,8 @@ fn no_knee(none: &NoKnee, reach: &str, amounts: &Amounts<'_>, least_rise: f64) -
     )
 }
 
-pub(crate) fn others(found: &SweepResult, amounts: &Amounts<'_>) -> Vec<String> {
+/// Sentences on what was found besides the knee.
+pub fn others(found: &SweepResult, amounts: &Amounts<'_>) -> Vec<String> {
     let level = |level| amounts.level(level);
     let capacity = found.shape.knee().and(found.capacity).map(level);
     let capacity =

@@ -1,7 +1,7 @@
 //! Numbers on scales and axes.
 
 /// A number with at most six significant digits, to save space.
-pub(super) fn rounded(value: f64) -> f64 {
+pub fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
     }
@@ -11,7 +11,7 @@ pub(super) fn rounded(value: f64) -> f64 {
 }
 
 /// The extent of the values with some room on a logarithmic axis.
-pub(super) fn domain(values: &[f64]) -> [f64; 2] {
+pub fn domain(values: &[f64]) -> [f64; 2] {
     let (low, high) = range(values);
     [rounded(low / 1.15), rounded(high * 1.15)]
 }
@@ -24,7 +24,7 @@ fn range(values: &[f64]) -> (f64, f64) {
 }
 
 /// Ticks of a logarithmic axis: 1, 2, 5 per decade, more for few decades and fewer for many.
-pub(super) fn ticks(values: &[f64]) -> Vec<f64> {
+pub fn ticks(values: &[f64]) -> Vec<f64> {
     let (low, high) = range(values);
     let (low, high) = (low / 1.15, high * 1.15);
     let decades = (high / low).log10();
@@ -44,7 +44,7 @@ pub(super) fn ticks(values: &[f64]) -> Vec<f64> {
 }
 
 /// Ticks for sizes: powers of two, with steps between them if there are few.
-pub(super) fn powers_of_two(values: &[f64]) -> Vec<f64> {
+pub fn powers_of_two(values: &[f64]) -> Vec<f64> {
     let (low, high) = range(values);
     let octaves = (high / low).log2();
     let steps: &[f64] = match octaves {
@@ -57,7 +57,7 @@ pub(super) fn powers_of_two(values: &[f64]) -> Vec<f64> {
 }
 
 /// At most `most` points: the largest of each chunk.
-pub(super) fn largest_of_chunks<T: Copy>(points: &[(T, f64)], most: usize) -> Vec<(T, f64)> {
+pub fn largest_of_chunks<T: Copy>(points: &[(T, f64)], most: usize) -> Vec<(T, f64)> {
     let chunks = points.chunks(points.len().div_ceil(most).max(1));
     chunks.filter_map(|chunk| chunk.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))).collect()
 }

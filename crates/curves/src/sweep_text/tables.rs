@@ -121,7 +121,8 @@ fn chosen(grid: &Grid) -> Vec<usize> {
     (0..places).map(step).collect()
 }
 
-pub(crate) fn movers(moved: &Moved, amounts: &Amounts<'_>) -> Vec<Block> {
+/// The counters that moved at the knee, as tables.
+pub fn movers(moved: &Moved, amounts: &Amounts<'_>) -> Vec<Block> {
     let per = if moved.per == "work" { "unit of work" } else { &moved.per };
     let [before, after] = [&moved.plateau, &moved.beyond].map(|levels| span(levels, amounts));
     let caption = format!("What changes there, per {per}: {before} against {after}");
@@ -136,7 +137,8 @@ pub(crate) fn movers(moved: &Moved, amounts: &Amounts<'_>) -> Vec<Block> {
     vec![first, Block::Notes(notes)]
 }
 
-pub(crate) fn span(levels: &[f64], amounts: &Amounts<'_>) -> String {
+/// The first and the last of some levels as text.
+pub fn span(levels: &[f64], amounts: &Amounts<'_>) -> String {
     let ends = levels.iter().copied().reduce(f64::min).zip(levels.iter().copied().reduce(f64::max));
     match ends {
         None => "nothing".to_owned(),

@@ -49,7 +49,8 @@ pub enum Kind {
 }
 
 impl Param {
-    pub(crate) const fn number(
+    /// A number with default, least and largest value.
+    pub const fn number(
         name: &'static str,
         kind: Kind,
         (default, least, most): (u64, u64, u64),
@@ -57,11 +58,13 @@ impl Param {
         Self { name, value: Value::Number(Number { kind, default, least, most }) }
     }
 
-    pub(crate) const fn choice(name: &'static str, names: &'static [&'static str]) -> Self {
+    /// One of these names; the first is the default.
+    pub const fn choice(name: &'static str, names: &'static [&'static str]) -> Self {
         Self { name, value: Value::Choice(names) }
     }
 
-    pub(crate) const fn text(name: &'static str) -> Self {
+    /// Any text without NUL.
+    pub const fn text(name: &'static str) -> Self {
         Self { name, value: Value::Text }
     }
 }

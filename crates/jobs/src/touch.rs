@@ -4,15 +4,16 @@ use model::JobSpec;
 use serde::Deserialize;
 
 use super::{Layout, PAGE_BYTES, choice, number};
-use crate::{Kind, Param, Work, Workload};
+use crate::{Job, Kind, Param};
 
 /// Largest address space of a process's places, in bytes.
 const MOST_SPACE_BYTES: u64 = 1 << 46;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Processes that touch memory of a kind, in an order, at a pace.
-pub const TOUCH: Workload = Workload {
+pub const TOUCH: Job = Job {
     name: "touch",
+    version: 1,
     about: "processes that touch memory: private or shared, in order or at random, dense or sparse",
     params: &[
         Param::number("processes", Kind::Count, (1, 1, 4096)),
@@ -32,7 +33,6 @@ pub const TOUCH: Workload = Workload {
         Param::choice("access", &["read", "write"]),
     ],
     measures: &["touches", "processes", "first_touches", "page_walks"],
-    ..Workload::new(Work::Job)
 };
 
 /// The memory that is touched.

@@ -14,8 +14,8 @@ use render::{Block, Document, Tone, Verdict, format};
 
 pub(crate) use chart::chart;
 pub use sentences::sweep_so_far;
-pub(crate) use sentences::{knee as knee_sentence, others as other_sentences};
-pub(crate) use tables::{movers, span};
+pub use sentences::{knee as knee_sentence, others as other_sentences};
+pub use tables::{movers, span};
 
 /// A sweep.
 #[derive(Clone, Debug)]
@@ -45,22 +45,26 @@ pub struct SweepRow<'a> {
     pub found: SweepResult,
 }
 
+/// Levels and costs of a curve as text, in its units.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Amounts<'a> {
+pub struct Amounts<'a> {
     level_unit: &'a str,
     cost_unit: &'a str,
 }
 
 impl<'a> Amounts<'a> {
-    pub(crate) fn new(curve: &'a Curve) -> Self {
+    /// In the units of this curve.
+    pub fn new(curve: &'a Curve) -> Self {
         Self { level_unit: &curve.level_unit, cost_unit: &curve.cost_unit }
     }
 
-    pub(crate) fn level(&self, level: f64) -> String {
+    /// A level with its unit.
+    pub fn level(&self, level: f64) -> String {
         format::level(level, self.level_unit)
     }
 
-    pub(crate) fn cost(&self, cost: f64) -> String {
+    /// A cost with its unit.
+    pub fn cost(&self, cost: f64) -> String {
         format::quantity(cost, self.cost_unit)
     }
 
@@ -71,7 +75,7 @@ impl<'a> Amounts<'a> {
 
 impl SweepView<'_> {
     /// A sentence on the knee of each curve.
-    pub(crate) fn knees(&self) -> impl Iterator<Item = String> {
+    pub fn knees(&self) -> impl Iterator<Item = String> {
         self.rows.iter().map(|row| {
             let knee = match &row.found.priced {
                 Some(priced) => limit::answer(row.curve, priced),
@@ -85,7 +89,8 @@ impl SweepView<'_> {
         })
     }
 
-    pub(crate) fn sentences(&self) -> Vec<String> {
+    /// What the curves show: the knee of each, and what else was found.
+    pub fn sentences(&self) -> Vec<String> {
         let rows =
             self.knees().zip(&self.rows).flat_map(|(knee, SweepRow { curve, found, .. })| {
                 let conclusion = found.moved.as_ref().and_then(|moved| moved.conclusion.as_ref());
@@ -113,7 +118,7 @@ pub fn sweep_document(view: &SweepView<'_>) -> Document<'static> {
 }
 
 /// What was measured, the subject, settings and numbers of measurements.
-pub(crate) fn sweep_facts(view: &SweepView<'_>) -> [(&'static str, String); 4] {
+pub fn sweep_facts(view: &SweepView<'_>) -> [(&'static str, String); 4] {
     let settings = view.settings.iter().map(|(name, value)| format!("{name} {value}"));
     let points = || view.rows.iter().flat_map(|row| &row.curve.points);
     let levels = view.rows.iter().map(|row| row.found.rows.len()).sum::<usize>();
@@ -132,7 +137,7 @@ pub(crate) fn sweep_facts(view: &SweepView<'_>) -> [(&'static str, String); 4] {
 }
 
 /// The tables and curves of a sweep, and results besides the knees.
-pub(crate) fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
+pub fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for SweepRow { label, curve, found } in &view.rows {
         let amounts = Amounts::new(curve);

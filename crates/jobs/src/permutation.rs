@@ -73,7 +73,7 @@ fn inverse(odd: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::generator;
+    use crate::generator;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

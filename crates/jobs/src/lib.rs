@@ -1,6 +1,12 @@
-//! The memory jobs as read from their specs, and the pure part of their work.
+//! Jobs as descriptions: their parameters, the plans of memory jobs, and the orders of what they do.
+//!
+//! **Invariant:** pure. What a process touches, and when a user thinks, is a function of plan, seed
+//! and number; `workloads` and `agent` execute it, and `sun4` simulates it.
 
+mod job;
 mod layout;
+mod order;
+mod param;
 mod permutation;
 mod plan;
 mod sequence;
@@ -8,7 +14,10 @@ mod touch;
 mod vmtest;
 mod zipf;
 
+pub use job::Job;
 pub use layout::Layout;
+pub use order::Order;
+pub use param::{Kind, Number, Param, Value};
 pub use plan::MemoryJob;
 pub use sequence::{Chain, in_order, shuffled, uniform};
 pub use touch::{Access, Backing, Pages, Pattern, TOUCH, TouchPlan};
