@@ -11,12 +11,12 @@ const RANKS: &[&[&str]] = &[
     &["stats", "counters", "workloads", "kernels", "roots", "trace"],
     &["agent", "analysis", "doctor", "footprint", "mmu", "sun4"],
     &["curves", "profile", "simulated"],
-    &["profile-plugin", "report", "survey", "trace-plugin", "tracer"],
+    &["playground", "profile-plugin", "report", "survey", "trace-plugin", "tracer"],
     &["store", "subject"],
     &["frames", "guest"],
     &["exchange", "remote", "vm"],
     &["experiment"],
-    &["cli", "playground", "python", "xtask", "guide"],
+    &["cli", "python", "xtask", "guide"],
 ];
 
 /// A crate of the workspace and the crates of the workspace that it names as dependencies:

@@ -18,7 +18,7 @@ mod text;
 use std::path::Path;
 
 pub use document::{Block, Chart, Document, OutputFormat, Section, Style, Verdict};
-pub use html::FORMAT as HTML;
+pub use html::{FORMAT as HTML, filled_page, fragment};
 pub use table::{Cell, Table, Tone};
 pub use text::plain_text;
 
