@@ -2,7 +2,6 @@
 // imports, with bytes as its standard input. There are no files, variables, clock or network. Every
 // line of its standard output is passed to onLine. Used by a worker of the page, and by a test.
 "use strict";
-// eslint-disable-next-line no-unused-vars
 function runProgram(module, input, onLine) {
   const [success, badDescriptor, noSeeking] = [0, 8, 70];
   const exits = class extends Error {};
@@ -58,7 +57,7 @@ function runProgram(module, input, onLine) {
       return success;
     },
     environ_get: () => success,
-    // The program has no randomness but seeds: its hash tables alone ask, and equal bytes do.
+    // Only hash tables ask for random bytes, and no answer depends on them.
     random_get(at, length) {
       new Uint8Array(memory.buffer, at, length).fill(7);
       return success;

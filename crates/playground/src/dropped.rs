@@ -16,7 +16,7 @@ use crate::request::FileRequest;
 /// The name of the chart, different from that of a sweep in the same page.
 const CHART: &str = "dropped";
 
-/// The curve of a file. Fails with the reason why it is no table, and the one why it is no trace.
+/// The curve of a file. Fails with the reasons why it is neither a table nor a trace.
 pub(crate) fn dropped(request: &FileRequest, bytes: Vec<u8>) -> Result<Part, String> {
     let name = &request.name;
     if bytes.is_empty() {

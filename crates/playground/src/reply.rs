@@ -17,7 +17,7 @@ pub(crate) enum Reply {
     Choices(Choices),
     /// A result, complete or as far as it is measured.
     Result(Part),
-    /// Why there is no result.
+    /// Why nothing can be shown.
     Refused(String),
 }
 
