@@ -123,8 +123,9 @@ fuzz:
 guide:
 	@cargo run --quiet --locked --package guide
 
-# The guide with a gallery of real pages, in target/site.
+# The guide with a gallery of real pages and the playground, in target/site.
 site: build engine
+	@tools/setup site
 	@XDG_CACHE_HOME=$(CURDIR)/target/engine-cache tools/site
 
 # What is released, in target/dist: packaging/README.md. With equal bytes wherever it is built.

@@ -4,7 +4,7 @@
 "use strict";
 (() => {
   const specs = JSON.parse(document.getElementById("charts").textContent);
-  const drawings = [...document.querySelectorAll(".drawing")];
+  let drawings = [...document.querySelectorAll(".drawing")];
   const drawn = new Map();
   const root = document.documentElement;
   // What is left of a sheet of A4 or Letter between its margins, in CSS pixels.
@@ -181,7 +181,10 @@
     wear(next);
   });
 
-  for (const code of document.querySelectorAll(".command pre")) {
+  function addCopyButtons(area) {
+    area.querySelectorAll(".command pre").forEach(addCopyButton);
+  }
+  function addCopyButton(code) {
     const copy = document.createElement("button");
     copy.type = "button";
     copy.textContent = "Copy";
@@ -197,4 +200,24 @@
     });
     code.parentElement.append(copy);
   }
+  addCopyButtons(document);
+
+  // Replaces a part of the page, with its charts; its height stays until they are drawn.
+  window.showPart = (area, html, charts) => {
+    for (const place of area.querySelectorAll(".drawing")) {
+      seen.unobserve(place);
+      drawn.delete(place);
+      if (place.view) {
+        place.view.finalize();
+      }
+    }
+    area.style.minHeight = `${area.offsetHeight}px`;
+    area.innerHTML = html;
+    Object.assign(specs, charts);
+    drawings = [...document.querySelectorAll(".drawing")];
+    addCopyButtons(area);
+    const added = [...area.querySelectorAll(".drawing")];
+    added.forEach((place) => seen.observe(place));
+    Promise.all(added.map(draw)).then(() => { area.style.minHeight = ""; });
+  };
 })();

@@ -7,11 +7,11 @@ use serde_json::Value;
 /// A new crate gets its rank here, and its place in the picture of the architecture.
 const RANKS: &[&[&str]] = &[
     &["model", "sys"],
-    &["keep", "render"],
+    &["jobs", "keep", "render"],
     &["stats", "counters", "workloads", "kernels", "roots", "trace"],
     &["agent", "analysis", "doctor", "footprint", "mmu", "sun4"],
-    &["profile"],
-    &["profile-plugin", "report", "survey", "trace-plugin", "tracer"],
+    &["curves", "profile", "simulated"],
+    &["playground", "profile-plugin", "report", "survey", "trace-plugin", "tracer"],
     &["store", "subject"],
     &["frames", "guest"],
     &["exchange", "remote", "vm"],

@@ -12,11 +12,12 @@ use std::thread;
 use std::time::Duration;
 
 use counters::Sources;
+use jobs::Order;
 use keep::io_results::at;
 use keep::marked;
 use model::{EndStatus, JobSpec, Measure, SubjectSpec, WorkRecord};
 use workloads::{
-    Hook, LIMIT, Metric, Order, START_LIMIT, Service, WARMUP, Workload, commands, hook, is_there,
+    Hook, LIMIT, Metric, START_LIMIT, Service, WARMUP, Workload, commands, hook, is_there,
     longest_ns, metrics, repetitions, search_path, service,
 };
 

@@ -39,8 +39,9 @@ mod working;
 
 use std::io::Write;
 
+use jobs::MemoryJob;
 use model::{EndStatus, Measure};
-use workloads::{MemoryJob, find_job, find_load, find_probe};
+use workloads::{find_job, find_load, find_probe};
 
 pub use assignment::{AgentError, Assignment, Freeze};
 pub use due::Due;

@@ -4,12 +4,12 @@ use std::convert::Infallible;
 use std::io::{self, PipeWriter, Write};
 use std::os::fd::AsFd;
 
+use jobs::MemoryJob;
 use model::Unavailable;
 use sys::clock::{is_readable, monotonic_ns};
 use sys::perf::PerfCounter;
 use sys::process::{Exit, end, fork_child, signal_group, signals, wait};
 use sys::shared_counters::SharedCounters;
-use workloads::MemoryJob;
 
 use crate::assignment::Assignment;
 use crate::children::{Messages, enter_groups, prefer_as_oom_victim};

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
+use jobs::{Backing, MemoryJob};
 use model::units::format_size;
 use model::{EndStatus, JobSpec, Measure, SubjectSpec};
 use sys::clock::monotonic_ns;
-use workloads::{Backing, MemoryJob, Workload};
+use workloads::Workload;
 
 use crate::assignment::{AgentError, Assignment};
 use crate::load::LoadPlan;

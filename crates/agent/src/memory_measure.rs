@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
+use jobs::{MemoryJob, TouchPlan};
 use model::units::format_duration;
 use model::{EndStatus, Line, PassRecord};
 use stats::steady_from;
 use sys::clock::monotonic_ns;
 use sys::process::Usage;
-use workloads::{MemoryJob, TouchPlan};
 
 use crate::load::LoadGroup;
 use crate::memory_counters::{Message, Totals, last_end_ns, totals};

@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use jobs::{Backing, MemoryJob, Pages, TouchPlan};
 use model::Unavailable;
-use workloads::{Backing, MemoryJob, Pages, TouchPlan};
 
 /// The kernel's settings for transparent huge pages of anonymous and of shared memory.
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";

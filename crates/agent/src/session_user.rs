@@ -6,11 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use jobs::Order;
 use keep::marked;
 use model::{PassRecord, WorkRecord};
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
 use sys::process::all_usage;
-use workloads::{Order, Resolved, TOOL_COMMAND, arguments, fill};
+use workloads::{Resolved, TOOL_COMMAND, arguments, fill};
 
 use crate::assignment::Assignment;
 use crate::children::{enter_groups, send};

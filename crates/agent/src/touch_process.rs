@@ -4,12 +4,10 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 
+use jobs::{Access, Backing, Chain, Layout, Pattern, TouchPlan, Zipf, in_order, shuffled, uniform};
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
 use sys::memory::Mapping;
 use sys::process::{usage, wait_any};
-use workloads::{
-    Access, Backing, Chain, Layout, Pattern, TouchPlan, Zipf, in_order, shuffled, uniform,
-};
 
 use crate::memory_counters::{Message, Recorder, Side};
 use crate::touched_memory::{chain_of, private, shared};

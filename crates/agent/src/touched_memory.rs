@@ -4,10 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use jobs::{Backing, Chain, Layout, PAGE_BYTES, Pages, Pattern, TouchPlan};
 use rustix::fs::{Advice as FileAdvice, fadvise};
 use sys::memory::{Advice, Mapping};
 use sys::sysv::SharedSegment;
-use workloads::{Backing, Chain, Layout, PAGE_BYTES, Pages, Pattern, TouchPlan};
 
 use crate::memory_counters::Side;
 use crate::page_policy::huge_bytes;

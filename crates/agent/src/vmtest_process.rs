@@ -4,10 +4,10 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::io;
 
+use jobs::VmtestPlan;
 use sys::clock::{monotonic_ns, sleep_until_ns};
 use sys::memory::Mapping;
 use sys::process::{all_usage, usable_cpus, usage, wait_any};
-use workloads::VmtestPlan;
 
 use crate::memory_counters::{Message, Recorder, Side, last_end_ns, totals};
 

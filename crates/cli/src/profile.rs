@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use agent::Waiter;
 use anyhow::Context;
 use clap::Args;
-use experiment::Machine;
 use keep::out_file::write_whole;
 use model::units::{exact_duration, parse_duration_ns};
 use profile::{Responses, Selection, collapsed, firefox, pprof, schedule};
 use report::{ProfileView, profile_difference_document, profile_document};
+use simulated::Machine;
 
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;

@@ -137,7 +137,7 @@ impl Progress {
             }
             Event::Curve { row, curve, found } => {
                 let row = if row.is_empty() { String::new() } else { format!("{row}: ") };
-                self.show_sentence(&format!("{row}{}", report::sweep_so_far(curve, found)));
+                self.show_sentence(&format!("{row}{}", curves::sweep_so_far(curve, found)));
             }
             Event::Likely { axis, steps, first_changed, no_change } => {
                 let probabilities = steps.iter().zip(first_changed.iter());

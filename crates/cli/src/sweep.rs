@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use analysis::sweep::{Curve, Grid, Settings, SweepResult, find};
 use anyhow::anyhow;
 use clap::Args;
+use curves::{CurveOptions, Curves, SweepRow, SweepView, sweep_document};
 use experiment::typed::{Setting, setting};
 use experiment::{Form, Quantity, SearchArgs, Sweep, SweepPlan, TypedSweep, parse_sweep};
-use report::{SweepRow, SweepView, sweep_document};
 use serde_json::{Value, json};
-use store::{CurveOptions, Curves};
 
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{self, OutputArgs};

@@ -13,7 +13,8 @@ use crate::machines::{Executor, Order};
 use crate::plan::{Design, Plan};
 use crate::run_result::{RunResult, run_of, set_aside};
 use crate::segment::Segment;
-use crate::simulated::{SIMULATOR, simulated_key, simulator};
+use crate::simulated::simulated_key;
+use simulated::{SIMULATOR, simulator};
 
 /// The result of an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -210,7 +210,7 @@ mod tests {
 
     use super::*;
     use crate::plan::parse_plan;
-    use crate::simulated::simulated_run;
+    use simulated::simulated_run;
 
     const PLAN: &str = r#"
         name = "p"

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
+use jobs::MemoryJob;
 use model::{LoadSpec, Measure, ProbeSpec, Script, Spec, Tools};
-use workloads::MemoryJob;
 
 use crate::plan::job_name;
 use crate::typed::{Setting, setting};

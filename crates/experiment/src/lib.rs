@@ -46,7 +46,7 @@ pub use parallel::in_parallel;
 pub use plan::{AA_FACTOR, CellPlan, PARAMETERS, Plan, PlanError, is_parameter, parse_plan};
 pub use profile::TimingChanges;
 pub use segment::Segment;
-pub use simulated::{Machine, machine_text, mmu_setup};
+pub use simulated::machine_text;
 pub use simulated_levels::{SimulatedLevels, SimulatedRun};
 pub use subject_arg::{SubjectArg, is_here, is_live_group};
 pub use sweep::{Form, Quantity, SearchArgs, Sweep, SweepPlan, TypedSweep, parse_sweep};

@@ -7,10 +7,10 @@ use model::{Manifest, ManifestRun, ManifestSweep, SubjectSpec};
 use crate::carry_out::manifest;
 use crate::parallel::in_parallel;
 use crate::plan::{Design, Order, Plan, PlanFactor, PlanLevel};
-use crate::simulated::simulated_run;
 use crate::sweep::{TypedSweep, parse_sweep};
 use crate::typed::Setting;
 use crate::{PlanError, SubjectArg};
+use simulated::simulated_run;
 
 /// The levels of one parameter, each simulated with every seed.
 pub struct SimulatedLevels(Plan);

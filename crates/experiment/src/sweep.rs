@@ -116,7 +116,7 @@ impl SweepPlan {
     /// Whether the loops of Irlam's program must be calibrated first: equal at all levels, so that
     /// each process does equal work.
     pub fn needs_loops(&self) -> bool {
-        let is_vmtest = self.value("job") == Some(workloads::VMTEST.name);
+        let is_vmtest = self.value("job") == Some(jobs::VMTEST.name);
         let zero = |text: &str| text.parse() == Ok(0_u64);
         is_vmtest && self.over != LOOPS && self.value(LOOPS).is_none_or(zero)
     }

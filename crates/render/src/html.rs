@@ -5,6 +5,7 @@ use std::io::Read;
 use flate2::read::ZlibDecoder;
 use model::shown::shown;
 use serde::ser::Error;
+use serde_json::Value;
 
 use crate::document::{Block, Chart, Document, OutputFormat, Section};
 use crate::json::specifications;
@@ -31,36 +32,53 @@ const LONG: usize = 24;
 
 fn html(document: &Document<'_>) -> serde_json::Result<String> {
     let title = escaped(&document.title);
+    filled_page(PAGE, document.charts().next().is_some(), |name, page| match name {
+        "page title" if title.is_empty() => *page += "thrashlab",
+        "page title" => *page += &format!("{title} – thrashlab"),
+        "title" => *page += &title,
+        "links" => page.extend(document.sections.iter().map(|Section { id, title, .. }| {
+            format!("<li><a href=\"#{}\">{}</a></li>\n", escaped(id), escaped(title))
+        })),
+        "summary" => *page += &summary(document),
+        "sections" => page.extend(document.sections.iter().map(section)),
+        // No specification text may end the enclosing script element.
+        "charts" => *page += &specifications(document).to_string().replace('<', "\\u003c"),
+        other => debug_assert!(false, "{other} is not part of a page"),
+    })
+}
+
+/// A page from its template: style and scripts where `{{style}}`, `{{vega}}` (if there are charts)
+/// and `{{script}}` are, and what `fill` adds to the page for each other name. Fails when the script
+/// that is part of this program cannot be unpacked.
+pub fn filled_page(
+    template: &str,
+    has_charts: bool,
+    mut fill: impl FnMut(&str, &mut String),
+) -> serde_json::Result<String> {
     let mut page = String::with_capacity(1 << 20);
-    for part in PAGE.split("{{") {
+    for part in template.split("{{") {
         let Some((name, rest)) = part.split_once("}}") else {
             page += part;
             continue;
         };
         match name {
-            "page title" if title.is_empty() => page += "thrashlab",
-            "page title" => page += &format!("{title} – thrashlab"),
-            "title" => page += &title,
             "style" => page += STYLE,
-            "links" => {
-                page.extend(document.sections.iter().map(|Section { id, title, .. }| {
-                    format!("<li><a href=\"#{}\">{}</a></li>\n", escaped(id), escaped(title))
-                }))
-            }
-            "summary" => page += &summary(document),
-            "sections" => page.extend(document.sections.iter().map(section)),
-            // No specification text may end the enclosing script element.
-            "charts" => page += &specifications(document).to_string().replace('<', "\\u003c"),
-            "vega" if document.charts().next().is_none() => {}
+            "vega" if !has_charts => {}
             "vega" => {
                 ZlibDecoder::new(VEGA).read_to_string(&mut page).map_err(Error::custom)?;
             }
             "script" => page += SCRIPT,
-            other => debug_assert!(false, "{other} is not part of a page"),
+            other => fill(other, &mut page),
         }
         page += rest;
     }
     Ok(page)
+}
+
+/// A document as part of a page: its HTML, and the specifications of its charts by name.
+pub fn fragment(document: &Document<'_>) -> (String, Value) {
+    let sections = document.sections.iter().map(section);
+    (summary(document) + &sections.collect::<String>(), specifications(document))
 }
 
 fn summary(document: &Document<'_>) -> String {

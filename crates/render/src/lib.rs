@@ -6,6 +6,7 @@
 //!
 //! **Invariant:** no files, output or clocks; the same input gives the same bytes.
 
+pub mod charts;
 mod document;
 pub mod format;
 mod html;
@@ -17,7 +18,7 @@ mod text;
 use std::path::Path;
 
 pub use document::{Block, Chart, Document, OutputFormat, Section, Style, Verdict};
-pub use html::FORMAT as HTML;
+pub use html::{FORMAT as HTML, filled_page, fragment};
 pub use table::{Cell, Table, Tone};
 pub use text::plain_text;
 

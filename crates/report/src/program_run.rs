@@ -9,7 +9,7 @@ use analysis::seeds_text;
 use analysis::sweep::{Curve, Point, SweepResult};
 use render::{Block, Cell, Document, Table};
 
-use crate::sweep_text::{Amounts, knee_sentence, movers, other_sentences};
+use curves::{Amounts, knee_sentence, movers, other_sentences};
 
 /// The runs of a program.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! Errors of the store.
 
-use std::fmt::Display;
 use std::io;
 use std::path::PathBuf;
 
+pub use curves::Refusal;
 use model::RunError;
 
 pub(crate) type Result<T> = std::result::Result<T, StoreError>;
@@ -35,24 +35,5 @@ impl StoreError {
     pub(crate) fn refused(name: impl Into<String>) -> impl FnOnce(Refusal) -> Self {
         let name = name.into();
         move |refusal| Self::Refused(format!("{name}: {refusal}"))
-    }
-}
-
-/// A refused text: line and column from 1 where known, the problem and the remedy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Refusal(pub(crate) String);
-
-impl Refusal {
-    pub(crate) fn whole(reason: impl Display) -> Self {
-        Self(reason.to_string())
-    }
-
-    pub(crate) fn line(line: usize, reason: impl Display) -> Self {
-        Self(format!("line {line}: {reason}"))
-    }
-
-    pub(crate) fn cell(line: usize, column: impl Display, reason: impl Display) -> Self {
-        Self(format!("line {line}, column {column}: {reason}"))
     }
 }

@@ -14,6 +14,6 @@ pub mod reference;
 pub mod resp1;
 pub mod results;
 
-pub use curve::{CurveOptions, Curves, curves};
+pub use curve::curves;
 pub use error::StoreError;
 pub use observations::observations;

@@ -3,8 +3,9 @@
 
 use std::fs;
 
+use curves::{CurveOptions, Curves};
 use proptest::prelude::*;
-use store::{CurveOptions, Curves, curves};
+use store::curves;
 
 fn of_text(text: &str, options: &CurveOptions) -> Result<Curves, String> {
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ mod touch;
 mod trace;
 mod vmtest;
 
-use workloads::{MemoryJob, TouchPlan, VmtestPlan};
+use jobs::{MemoryJob, TouchPlan, VmtestPlan};
 
 use super::program::Scene;
 use super::setup::Setup;

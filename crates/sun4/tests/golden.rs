@@ -5,8 +5,8 @@
 
 use std::fmt::Write;
 
+use jobs::{MemoryJob, VmtestPlan};
 use sun4::{MACHINES, MIXES, Machine, Mix, Setup, System, Workload, simulate};
-use workloads::{MemoryJob, VmtestPlan};
 
 fn setup(machine: &str, hat: &str, changes: &[(&str, &str)]) -> Setup {
     let (_, text) = MACHINES.iter().find(|(name, _)| *name == machine).unwrap();

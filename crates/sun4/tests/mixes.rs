@@ -4,8 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::print_stdout, reason = "the figures of the documentation are printed here")]
 
+use jobs::{MemoryJob, VmtestPlan};
 use sun4::{MACHINES, MIXES, Machine, Mix, Outcome, Setup, System, Workload, simulate};
-use workloads::{MemoryJob, VmtestPlan};
 
 fn setup(machine: &str, hat: &str, changes: &[(&str, &str)]) -> Setup {
     let (_, text) = MACHINES.iter().find(|(name, _)| *name == machine).unwrap();

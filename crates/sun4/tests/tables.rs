@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::thread;
 
+use jobs::VmtestPlan;
 use sun4::{MACHINES, Machine, Outcome, Setup, System, Workload, simulate};
-use workloads::VmtestPlan;
 
 const OLD: &str = "vmtest-sparcstation1-old-hat";
 const NEW: &str = "vmtest-sparcstation1-new-hat";

@@ -1,7 +1,7 @@
 //! The table of all workloads: a new one is a file and a row here.
 
 use crate::workload::{Work, Workload};
-use crate::{memory, provoke, session};
+use crate::{provoke, session};
 
 /// All workloads: loads (the baseline first), provocations, probes (the default first), jobs.
 pub const ALL: &[Workload] = &[
@@ -34,8 +34,8 @@ pub const ALL: &[Workload] = &[
     crate::probes::fault::PROBE,
     crate::probes::fileops::PROBE,
     session::SESSION,
-    memory::VMTEST,
-    memory::TOUCH,
+    Workload::of_job(jobs::VMTEST),
+    Workload::of_job(jobs::TOUCH),
     crate::command::COMMAND,
 ];
 

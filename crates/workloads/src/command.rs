@@ -3,7 +3,9 @@
 
 use model::{Command, JobSpec};
 
-use crate::{Kind, Param, Work, Workload};
+use jobs::{Kind, Param};
+
+use crate::{Work, Workload};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Longest name of a command, in characters.

@@ -17,9 +17,7 @@ mod catalogue;
 mod command;
 mod job;
 mod loads;
-mod memory;
 mod metric;
-mod param;
 mod probes;
 mod provoke;
 mod service;
@@ -37,15 +35,10 @@ pub use command::{
     repetitions, words_of,
 };
 pub use job::{check_command, longest_ns};
-pub use memory::{
-    Access, Backing, Chain, Layout, MemoryJob, PAGE_BYTES, Pages, Pattern, TOUCH, TouchPlan,
-    VMTEST, VmtestPlan, Zipf, in_order, shuffled, uniform,
-};
 pub use metric::{Metric, metrics};
-pub use param::{Kind, Number, Param, Value};
 pub use service::{Ready, Service, service};
 pub use session::{
-    CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Order, Resolved, SESSION, arguments, fill, is_there,
+    CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Resolved, SESSION, arguments, fill, is_there,
     parse_script, resolve, script_text, search_path, set,
 };
 pub(crate) use setting::{Endless, at, emptied, page_bytes, scaled};

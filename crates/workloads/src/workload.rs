@@ -1,10 +1,10 @@
 //! Workloads: their description, their functions, and the arguments of these.
 
+use jobs::Param;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use sys::shared_counters::SharedCounters;
 
-use crate::param::{Number, Param, Value};
 use crate::setting::{Endless, Plan, Setting, WorkloadError};
 
 /// One workload: a row of [`crate::ALL`].
@@ -54,14 +54,6 @@ impl Workload {
             is_warm: |_| true,
             work,
         }
-    }
-
-    /// A parameter that can be set to a number.
-    pub fn number(&self, name: &str) -> Option<&'static Number> {
-        self.params.iter().find(|param| param.name == name).and_then(|param| match &param.value {
-            Value::Number(number) => Some(number),
-            Value::Choice(_) | Value::Text => None,
-        })
     }
 
     /// The functions of a load or provocation.

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use workloads::{COMMAND, MemoryJob, TOUCH, VMTEST, Value, Workload};
+use jobs::{Job, MemoryJob, TOUCH, VMTEST, Value};
+use workloads::COMMAND;
 
 const DOCUMENT: &str = include_str!("../../../docs/memory-jobs.md");
 
 /// The section of a job.
-fn section(job: Workload) -> &'static str {
+fn section(job: Job) -> &'static str {
     let heading = format!("\n## `{}`\n", job.name);
     let (_, rest) = DOCUMENT.split_once(&heading).expect("the heading");
     rest.split_once("\n## ").map_or(rest, |(section, _)| section)

@@ -1,12 +1,12 @@
 //! `thrashlab mmu curve`: miss-ratio curves and working sets of a trace.
 
-use analysis::sweep::{Curve, Point, Settings, SweepResult, find};
+use analysis::sweep::{Curve, Settings, SweepResult, find};
 use anyhow::{Context, anyhow};
 use clap::Args;
+use curves::{miss_ratio_csv, miss_ratio_document, over_entries};
 use experiment::typed::factor;
-use mmu::curve::{Profile, Profiled, Request, Sampling, Unit, UnitCurves};
-use model::units::{exact_size, parse_size_bytes};
-use report::{miss_ratio_csv, miss_ratio_document};
+use mmu::curve::{Profile, Profiled, Request, Sampling, Unit};
+use model::units::parse_size_bytes;
 use stats::KneeSettings;
 use trace::Granularity;
 
@@ -172,24 +172,6 @@ fn print_curves(args: &CurveArgs, name: &str, profiled: &Profiled, notes: &[Stri
     let least_rise = args.least_rise;
     let document = miss_ratio_document(name, profiled, &knees, least_rise, notes);
     show(&document.with_data(data), &args.output)
-}
-
-/// A curve as that of a sweep: the miss ratio is what a reference costs, entries are the levels.
-fn over_entries(name: &str, unit: &UnitCurves) -> Curve {
-    let with_misses = unit.curve.points.iter().filter(|point| point.miss_ratio > 0.0);
-    let point = |point: &mmu::curve::CurvePoint| Point {
-        level: point.entries as f64,
-        cost: Some(point.miss_ratio),
-        ..Point::default()
-    };
-    Curve {
-        name: name.to_owned(),
-        parameter: format!("entries of {}", exact_size(unit.unit_bytes)),
-        response: "misses per reference".to_owned(),
-        points: with_misses.map(point).collect(),
-        deterministic: true,
-        ..Curve::default()
-    }
 }
 
 fn as_json(

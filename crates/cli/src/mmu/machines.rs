@@ -2,11 +2,11 @@
 
 use anyhow::Context;
 use clap::Args;
-use experiment::Machine;
 use mmu::tlb::Tlb;
 use model::units::format_size;
 use render::{Block, Document, Table};
 use serde::Serialize;
+use simulated::Machine;
 
 use crate::output::{OutputArgs, show};
 use crate::{Failure, Result};

@@ -8,10 +8,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use experiment::typed::{Seeds, Setting, range, seeds};
-use experiment::{Machine, TypedJob, in_parallel};
+use experiment::{TypedJob, in_parallel};
 use model::units::parse_size_bytes;
 use report::whole_run_document;
 use serde_json::json;
+use simulated::Machine;
 use sun4::{Outcome, simulate};
 
 use super::simulator::SimulatorArgs;
@@ -124,7 +125,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
 fn run_whole(args: &RunArgs, whole: &Whole, settings: &[Setting]) -> Result<()> {
     args.refuse_what_programs_have()?;
     let (mmu, _) = simulator::machine(&args.sim.settings(None, settings))?;
-    let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;
+    let setup = simulated::mmu_setup(&mmu).map_err(wrong)?;
     let seeds = &args.seeds;
     let simulated = |index: usize| simulate(&setup, &whole.workload, seeds[index]);
     let outcomes: Vec<Outcome> = in_parallel(seeds.len(), args.sim.jobs(), simulated);

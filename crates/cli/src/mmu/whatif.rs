@@ -3,11 +3,11 @@
 use clap::Args;
 use experiment::typed::{Seeds, seeds};
 use experiment::{in_parallel, size_of};
+use jobs::MemoryJob;
 use model::JobSpec;
 use model::units::format_size;
 use report::{Gain, Tried, WhatIf, whatif_document};
 use sun4::{REMEDIES, Remedy, Setup, Workload, simulate};
-use workloads::MemoryJob;
 
 use super::simulator::SimulatorArgs;
 use super::work::Work;
@@ -77,7 +77,7 @@ pub(crate) fn whatif(args: &WhatifArgs) -> Result<()> {
             (mmu, whole.name, whole.workload)
         }
     };
-    let setup = experiment::mmu_setup(&mmu).map_err(wrong)?;
+    let setup = simulated::mmu_setup(&mmu).map_err(wrong)?;
     let trial = Trial { seeds: &args.seeds, jobs: args.sim.jobs(), untreated: workload.clone() };
     let elapsed_ns = trial.times(&[(setup.clone(), workload.clone())]).remove(0);
     let first = State { setup, workload, elapsed_ns };

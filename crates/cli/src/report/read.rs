@@ -9,6 +9,7 @@ use analysis::ab::{AbLook, AbRequest};
 use analysis::attribution::{Options, attribute};
 use analysis::comparison::{Comparison, Request, compare};
 use anyhow::Context;
+use curves::{CurveOptions, Curves};
 use model::{Manifest, ManifestRun, Run};
 use report::page::{Input, Material};
 use stats::Settings;
@@ -16,7 +17,7 @@ use store::import;
 use store::observations::{is_foreign, is_run_file, observations_as, of_runs, run_name};
 use store::reference::add_conditions;
 use store::results::{read_run, run_files};
-use store::{CurveOptions, Curves, curve, manifest};
+use store::{curve, manifest};
 
 use crate::{settings, sweep};
 

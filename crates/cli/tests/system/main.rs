@@ -28,6 +28,7 @@ mod measured;
 mod memory_jobs;
 mod miss_ratio;
 mod outputs;
+mod playground;
 mod provoked;
 mod recorded;
 mod reported;

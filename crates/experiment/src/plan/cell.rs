@@ -9,7 +9,6 @@ use super::parameter::{CellDraft, SettingTarget, SubjectSetting};
 use crate::SubjectArg;
 use crate::job::{as_planned, job, load_spec, probe_measure};
 use crate::profile::{TimingChanges, timing};
-use crate::simulated;
 use crate::subject_arg::split;
 use crate::typed::Setting;
 
@@ -53,7 +52,7 @@ impl CellPlan {
     pub fn check(self) -> Result<Self, String> {
         check_volume(&self.load)?;
         if let Some(SubjectArg::Mmu(_)) = self.subject {
-            simulated::check(&self.measure, &self.load)?;
+            ::simulated::check(&self.measure, &self.load)?;
         }
         Ok(self)
     }

@@ -1,7 +1,7 @@
 //! What can be swept: numeric parameters, and how their levels are written.
 
+use jobs::Kind;
 use model::units::{exact_duration, exact_size, parse_duration_ns, parse_size_bytes};
-use workloads::Kind;
 
 use crate::plan::short;
 use crate::simulated::mmu_spec;
@@ -150,7 +150,7 @@ impl Quantity {
         let param = desc.number(name)?;
         let (form, quantum) = match param.kind {
             // Irlam's program is a whole number of processes.
-            Kind::Size if (job, name) == (workloads::VMTEST.name, "size") => {
+            Kind::Size if (job, name) == (jobs::VMTEST.name, "size") => {
                 let process = desc.number("process_size")?;
                 let text = last(base, "vmtest.process_size");
                 let bytes = text.map_or(Ok(process.default), |text| process.kind.parse(text));

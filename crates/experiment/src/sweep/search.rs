@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use analysis::sweep::{Batch, Curve, Search, find};
+use curves::{CurveOptions, Curves};
 use model::{
     EndStatus, Line, MANIFEST_SCHEMA, Manifest, ManifestFactor, ManifestRun, ManifestSweep,
 };
 use store::results::{SUFFIX, read_run};
-use store::{CurveOptions, Curves};
 
 use super::{SweepPlan, TypedSweep, parse_sweep};
 use crate::driver::Driver;

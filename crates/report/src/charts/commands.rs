@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use stats::{bounded_median, bounded_quantile};
 
 use super::Data;
-use super::scale::{domain, rounded, ticks};
 use super::strips::{MOST_PANELS, panel};
 use crate::page::{JobRuns, thinned};
 use analysis::distinct;
+use render::charts::{domain, rounded, ticks};
 use render::{Cell, Table};
 
 const MOST_POINTS: usize = 2400;

@@ -4,8 +4,8 @@ use analysis::grouped;
 use serde_json::{Value, json};
 
 use super::Data;
-use super::scale::{largest_of_chunks, rounded};
 use crate::page::{Input, SERIES, Timeline};
+use render::charts::{largest_of_chunks, rounded};
 use render::{Cell, Table, format};
 
 const MOST_RUNS: usize = 30;

@@ -4,10 +4,10 @@ use itertools::Itertools;
 use model::Observation;
 use serde_json::{Value, json};
 
-use super::scale::{domain, rounded, ticks};
 use super::{Data, strips};
 use crate::page::Measurement;
 use analysis::distinct;
+use render::charts::{domain, rounded, ticks};
 use render::{Cell, Table};
 
 /// Most steps per line; beyond that the line shows exact quantiles with both extremes.

@@ -4,8 +4,8 @@ use doctor::{Finding, LostTime};
 use serde_json::{Value, json};
 
 use super::Data;
-use super::scale::rounded;
 use crate::diagnosis::{bound_prefix, price_text, severity_word, whose_time};
+use render::charts::rounded;
 use render::{Cell, Table, format};
 
 const MOST: usize = 16;

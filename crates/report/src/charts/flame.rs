@@ -4,7 +4,7 @@ use profile::FlameFrame;
 use render::{Cell, Chart, Table, format};
 use serde_json::json;
 
-use super::chart;
+use render::charts::chart;
 
 const TEMPLATE: &str = include_str!("../../charts/flame.vl.json");
 /// The height of a row, in pixels.

@@ -3,11 +3,11 @@
 use itertools::Itertools;
 use serde_json::{Value, json};
 
-use super::scale::{self, rounded};
 use super::{Data, matrix};
 use crate::comparison::usable;
 use crate::page::Measurement;
 use analysis::responsiveness::Row;
+use render::charts::{self, rounded};
 use render::{Cell, Table, format};
 
 /// Lines of long plots; the table has the others.
@@ -51,7 +51,7 @@ pub(super) fn filling(lines: &[Line], most: usize, mut parts: Value) -> Vec<(Val
 
 fn ticks(low: f64, high: f64) -> Vec<f64> {
     if high / low > 3.0 {
-        return scale::ticks(&[low, high]);
+        return charts::ticks(&[low, high]);
     }
     let candidates = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2.0, 2.5, 3.0];
     candidates.into_iter().filter(|tick| (low / 1.05..=high * 1.25).contains(tick)).collect()

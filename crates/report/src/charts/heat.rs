@@ -4,7 +4,7 @@ use analysis::sweep::Grid;
 use serde_json::{Value, json};
 
 use super::Data;
-use crate::sweep_text::Amounts;
+use curves::Amounts;
 use render::{Cell, Table};
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {

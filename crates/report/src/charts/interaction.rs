@@ -6,8 +6,8 @@ use analysis::attribution::{Attribution, Scale};
 use serde_json::{Value, json};
 
 use super::Data;
-use super::scale::{domain, ticks};
 use crate::attribution_text::Words;
+use render::charts::{domain, ticks};
 use render::{Cell, Table};
 
 const MOST_PAIRS: usize = 3;

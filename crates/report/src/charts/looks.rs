@@ -5,7 +5,7 @@ use render::{Cell, Table, format};
 use serde_json::{Value, json};
 
 use super::Data;
-use super::scale::rounded;
+use render::charts::rounded;
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
     let looks = &data.material.looks;

@@ -1,5 +1,5 @@
 //! Charts as Vega-Lite specifications (<https://vega.github.io/vega-lite/>): for each kind a template
-//! in `crates/report/charts`, and a file that fills it.
+//! in `crates/report/charts`, or in the folder `charts` of another crate, and a file that fills it.
 //!
 //! A specification contains a bounded amount of data and no theme, which the renderer adds. The
 //! descriptions of marks are for screen readers.
@@ -16,17 +16,15 @@ mod interaction;
 mod knee;
 mod looks;
 mod matrix;
-mod scale;
 mod split;
 mod strips;
-mod template;
 mod timeline;
 mod touch_cost;
 mod touches;
 mod verdicts;
 mod waterfall;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub(crate) use findings::found;
 pub(crate) use flame::flame_chart;
@@ -35,6 +33,7 @@ pub(crate) use strips::panel;
 pub(crate) use timeline::timeline_chart;
 
 use crate::page::{JobRuns, Material, Measurement};
+use render::charts::chart;
 use render::{Chart, Table};
 
 #[derive(Debug)]
@@ -60,13 +59,13 @@ pub struct Kind {
 
 /// Each kind has a file here, a name, which is that of its template, a section and a title.
 macro_rules! kinds {
-    ($($file:ident $name:literal $section:literal $title:literal;)*) => {
+    ($($file:ident $name:literal $section:literal $title:literal $(in $folder:literal)?;)*) => {
         /// All kinds in the order of a report.
         pub const ALL: &[Kind] = &[$(Kind {
             name: $name,
             section: $section,
             title: $title,
-            template: include_str!(concat!("../../charts/", $name, ".vl.json")),
+            template: include_str!(concat!("../../", $($folder,)? "charts/", $name, ".vl.json")),
             make: $file::make,
         }),*];
     };
@@ -80,7 +79,7 @@ kinds! {
     strips "samples" "responsiveness" "Every response, in the order of time";
     ecdf "ecdf" "responsiveness" "How long responses take, as distributions";
     split "delay-split" "delays" "What slow responses consist of";
-    knee "knee" "sweep" "Cost over level, and the knee";
+    knee "knee" "sweep" "Cost over level, and the knee" in "../curves/";
     heat "map" "sweep" "Cost over two parameters";
     waterfall "waterfall" "attribution" "What caused the change";
     interaction "interaction" "attribution" "How the effect of one factor depends on another";
@@ -110,21 +109,6 @@ impl Kind {
     }
 }
 
-/// A chart from the parts that fill a template, and its table.
-fn chart(name: &str, title: &str, template: &str, (parts, table): (&Value, Table)) -> Chart {
-    let (reading, mut spec) = template::filled(template, parts);
-    let schema = "https://vega.github.io/schema/vega-lite/v6.json";
-    spec.insert("$schema".to_owned(), json!(schema));
-    spec.insert("description".to_owned(), format!("{title}. {reading}").into());
-    Chart {
-        name: name.to_owned(),
-        title: title.to_owned(),
-        reading,
-        spec: spec.into(),
-        table: Table { caption: format!("{title} in figures"), ..table },
-    }
-}
-
 impl Data<'_> {
     /// The name of a measurement among the others; empty if it is the only one.
     pub(crate) fn label(&self, measurement: &Measurement) -> String {
@@ -145,5 +129,23 @@ impl Data<'_> {
         let job = if several_jobs { &*jobs.job.name } else { "" };
         let parts = [input, job, jobs.cell].into_iter().filter(|part| !part.is_empty());
         parts.collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use render::charts::duration;
+
+    #[test]
+    fn all_templates_can_be_read_and_spell_durations_alike() {
+        for kind in ALL {
+            let template: Value = serde_json::from_str(kind.template).unwrap();
+            assert!(template["description"].is_array(), "{}", kind.name);
+            for (before, _) in kind.template.match_indices(" >= 1e9 ? ") {
+                let value = kind.template[..before].rsplit('(').next().unwrap();
+                assert!(kind.template.contains(&format!("({})", duration(value))), "{}", kind.name);
+            }
+        }
     }
 }

@@ -3,9 +3,9 @@
 use analysis::explained::{Account, Part, is_counted};
 use serde_json::{Value, json};
 
-use super::scale::rounded;
 use super::{Data, strips};
 use analysis::responsiveness::WhySlow;
+use render::charts::rounded;
 use render::{Cell, Table, format};
 
 const DARK: [Part; 5] = [Part::User, Part::BlockIo, Part::Thrashing, Part::Reclaim, Part::Irq];

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::Data;
-use super::scale::{domain, rounded, ticks};
 use crate::page::{LoadSamples, Measurement, outcome, thinned};
 use analysis::responsiveness::STALL_FACTOR;
+use render::charts::{domain, rounded, ticks};
 use render::{Cell, Table};
 
 pub(super) const MOST_PANELS: usize = 36;

@@ -5,8 +5,8 @@ use profile::{CriticalPath, Segment};
 use render::{Cell, Chart, Table};
 use serde_json::json;
 
-use super::chart;
 use crate::critical_path_table::{does, place};
+use render::charts::chart;
 
 const TEMPLATE: &str = include_str!("../../charts/timeline.vl.json");
 /// The part of the delay that a bar has at least.

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use stats::median;
 
 use super::Data;
-use super::scale::{rounded, ticks};
 use super::strips::panel;
+use render::charts::{rounded, ticks};
 use render::{Cell, Table, format};
 
 /// Drawn rows; the table has all.

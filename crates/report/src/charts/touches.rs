@@ -5,8 +5,8 @@ use model::Run;
 use serde_json::{Value, json};
 
 use super::Data;
-use super::scale::{domain, largest_of_chunks, rounded, ticks};
 use super::strips::{MOST_PANELS, panel};
+use render::charts::{domain, largest_of_chunks, rounded, ticks};
 use render::{Cell, Table, format};
 
 const MOST_RUNS: usize = 120;

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::Data;
 use super::forest::{Line, MOST, filling};
-use super::scale::rounded;
 use crate::comparison::{label, usable, verdict};
 use render::Table;
+use render::charts::rounded;
 
 fn overall_label(comparison: &Comparison, overall: &Overall, arm: &str) -> String {
     let arm = (comparison.arms.len() > 2).then(|| arm.to_owned());

@@ -4,8 +4,8 @@ use analysis::attribution::{Attribution, Step};
 use serde_json::{Value, json};
 
 use super::Data;
-use super::scale::rounded;
 use crate::attribution_text::Words;
+use render::charts::rounded;
 use render::{Cell, Table};
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {

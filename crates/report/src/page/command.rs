@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 
 use analysis::seeds_text;
 use itertools::Itertools;
+use jobs::Kind;
 use model::shown::quoted;
 use model::units::{exact_duration, exact_size};
 use model::{BASELINE, Header, JobSpec, MachineSpec, Measure, Script, SubjectSpec, Timing};
 use render::Block;
 use serde_json::json;
-use workloads::Kind;
 
 use super::Input;
 

@@ -12,7 +12,7 @@ use model::{BASELINE, CounterSet, Header, JobSpec, Line, MachineSpec, Measure, R
 
 use super::samples::LoadSamples;
 use super::timeline::Timeline;
-use crate::SweepView;
+use curves::SweepView;
 
 /// Sources of counters that explain samples, kept whole.
 const KEPT_SOURCES: [&str; 5] = ["rusage", "schedstat", "taskstats", "task_stat", "cpu_cgroup"];

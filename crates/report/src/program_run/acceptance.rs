@@ -4,7 +4,7 @@ use analysis::published::{Beside, Condition, ConditionKind, Judged};
 use itertools::Itertools;
 use model::units::format_duration;
 
-use crate::sweep_text::{Amounts, span};
+use curves::{Amounts, span};
 
 pub(super) fn lines(beside: &Beside, amounts: &Amounts<'_>) -> Vec<String> {
     let all = beside.judged.len();

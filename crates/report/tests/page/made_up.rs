@@ -6,11 +6,11 @@ use analysis::attribution::{Attribution, Options, attribute};
 use analysis::comparison::{Comparison, Request, compare};
 use analysis::sweep::{Curve, Grid, Point, Settings, find};
 use analysis::{Dataset, Factor, Response, Trial, Values, from_runs};
+use curves::{SweepRow, SweepView};
 use doctor::{Confidence, Diagnosis, Evidence, Family, Finding, LostTime, Price, Scope};
 use model::Run;
 use render::{Document, Style, format_named};
 use report::page::{Diagnosed, Input, Material};
-use report::{SweepRow, SweepView};
 
 /// A report in the format of this name.
 pub(super) fn written(name: &str, document: &Document<'_>) -> String {

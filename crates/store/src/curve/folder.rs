@@ -9,10 +9,10 @@ use itertools::Itertools;
 use model::units::{parse_duration_ns, parse_size_bytes};
 use model::{EndStatus, Header, Line, Manifest, ManifestFactor, ManifestRun};
 
-use super::{CurveOptions, Curves};
 use crate::error::StoreError;
 use crate::manifest;
 use crate::results::{SUFFIX, read_run};
+use curves::{CurveOptions, Curves};
 
 /// Fewest levels of an unnamed factor that counts as swept.
 const FEWEST_LEVELS: usize = 3;
@@ -59,7 +59,7 @@ pub fn curves_of_manifest(
     Ok(Curves {
         by: (!by.is_empty()).then(|| by.join(" ")),
         rows,
-        place: report::place_of(&headers),
+        place: curves::place_of(&headers),
         plan: manifest.sweep.as_ref().map(|_| manifest.plan.clone()),
     })
 }

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Dataset, Response, Values};
 
-use super::table::{Key, Row, Table, ends_in};
+use super::table::{Key, Row};
 use super::{Imported, Looks, Options, Refusal, add, repeats, varied};
+use curves::{Table, ends_in};
 
 /// Suffixes of measured columns; a name may be just the suffix.
 const UNITS: [&str; 6] = ["s", "ms", "us", "ns", "faults", "bytes"];

@@ -1,7 +1,7 @@
 //! The memory job `touch`, with the places, order and draws of the real job with the same seed
 //! (docs/mmu-mixes.md). `limit` is ignored: the work is finite.
 
-use workloads::{
+use jobs::{
     Access, Backing, Chain, Layout, PAGE_BYTES, Pages, Pattern, TouchPlan, Zipf, in_order,
     shuffled, uniform,
 };

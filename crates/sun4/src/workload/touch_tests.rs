@@ -10,12 +10,12 @@ fn setup() -> Setup {
 }
 
 fn plan(changes: &[(&str, u64)], choices: &[(&str, &str)]) -> TouchPlan {
-    let mut job = workloads::TOUCH.spec();
+    let mut job = jobs::TOUCH.spec();
     job.params.insert("footprint".to_owned(), 1 << 20);
     job.params.extend(changes.iter().map(|(name, value)| ((*name).to_owned(), *value)));
     job.choices.extend(choices.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
-    match workloads::MemoryJob::new(&job).unwrap().unwrap() {
-        workloads::MemoryJob::Touch(plan) => plan,
+    match jobs::MemoryJob::new(&job).unwrap().unwrap() {
+        jobs::MemoryJob::Touch(plan) => plan,
         other => panic!("{other:?}"),
     }
 }
@@ -62,8 +62,8 @@ fn touches_are_those_of_the_real_job_with_the_same_seed() {
         let (layout, scene) = (plan.layout(7), scene(&plan, &setup(), 7).unwrap());
         for row in 0..2 {
             let places: Vec<u64> = match pattern {
-                "sequential" => workloads::in_order(256, 1, row, 2).take(700).collect(),
-                "strided" => workloads::in_order(256, 16, row, 2).take(700).collect(),
+                "sequential" => jobs::in_order(256, 1, row, 2).take(700).collect(),
+                "strided" => jobs::in_order(256, 16, row, 2).take(700).collect(),
                 "uniform" => uniform(256, 7, row).take(700).collect(),
                 "zipf" => Zipf::new(256, 0.99, 7, row).take(700).collect(),
                 _ => {

@@ -5,7 +5,7 @@
 //! library and linker are inferred from the faults of the smallest rows of Irlam's table: 612
 //! before the first child, 583 for each child, of which 512 are the segment's.
 
-use workloads::VmtestPlan;
+use jobs::VmtestPlan;
 
 use super::image::{Image, Library, Shape};
 use crate::program::{Program, Scene, Start, Step};

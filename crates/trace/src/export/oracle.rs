@@ -4,8 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
-use std::os::unix::fs::FileExt;
+use std::io::{Seek, SeekFrom, Write};
 
 use super::{Omitted, Sink};
 use crate::{Block, PAGE_SHIFT, TraceError};
@@ -57,7 +56,10 @@ impl OracleGeneral {
                 let at = (behind * REQUEST_BYTES as u64 + field) as usize;
                 self.kept[at..at + number.len()].copy_from_slice(&number);
             }
-            None => self.file.write_all_at(&number, request * REQUEST_BYTES as u64 + field)?,
+            None => {
+                self.file.seek(SeekFrom::Start(request * REQUEST_BYTES as u64 + field))?;
+                self.file.write_all(&number)?;
+            }
         }
         Ok(())
     }
@@ -65,6 +67,7 @@ impl OracleGeneral {
     /// Writes all but the newest `left` requests.
     fn flush(&mut self, left: u64) -> Result<(), TraceError> {
         let length = ((self.count - self.written).saturating_sub(left)) as usize * REQUEST_BYTES;
+        self.file.seek(SeekFrom::Start(self.written * REQUEST_BYTES as u64))?;
         self.file.write_all(&self.kept[..length])?;
         self.kept.drain(..length);
         self.written = self.count.saturating_sub(left).max(self.written);

@@ -1,14 +1,12 @@
 //! Sessions: concurrent users, each of whom runs random permutations of a script.
 
 mod corpus;
-mod order;
 mod resolve;
 mod script;
 mod text;
 mod variables;
 
 pub use corpus::{CORPUS_BYTES, fill};
-pub use order::Order;
 pub use resolve::{Resolved, is_there, resolve, search_path};
 pub use script::{DEFAULT_SCRIPT, MOST_USERS, parse_script, script_text, set};
 pub use variables::arguments;

@@ -1,6 +1,6 @@
 //! A command on a simulated machine: its references are simulated while it runs.
 
-use experiment::Machine;
+use simulated::Machine;
 use trace::Source;
 use tracer::Request;
 

@@ -7,10 +7,11 @@ mod results;
 use analysis::published::Beside;
 use analysis::sweep::{Curve, End, Point, Settings, find, of_run};
 use anyhow::Context;
+use curves::place_of;
 use experiment::{SimulatedLevels, SimulatedRun, TypedJob, size_of};
 use model::units::{exact_size, format_size};
 use model::{JobSpec, ManifestRun, MmuSpec, Run};
-use report::{ProgramRunView, place_of, program_run_document};
+use report::{ProgramRunView, program_run_document};
 use serde_json::json;
 
 use super::RunArgs;

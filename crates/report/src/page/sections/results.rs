@@ -17,7 +17,7 @@ use crate::charts::{Data, found, panel};
 use crate::comparison::{blocks, legend};
 use crate::job_document;
 use crate::matrix_document::{matrix_table, worst_item};
-use crate::sweep_text::{sweep_blocks, sweep_facts};
+use curves::{sweep_blocks, sweep_facts};
 
 const MOST_TABLES: usize = 8;
 const MOST_WORST: usize = 12;

@@ -159,7 +159,7 @@ impl Touches {
     fn pages(&self) -> u64 {
         let Self { text, library, data, heap, stack, segment, order: _ } = self;
         let parts = [text, library, data, heap, stack, segment];
-        parts.iter().map(|size| size.0.div_ceil(workloads::PAGE_BYTES)).sum()
+        parts.iter().map(|size| size.0.div_ceil(jobs::PAGE_BYTES)).sum()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use workloads::{Layout, Order, PAGE_BYTES, Zipf, uniform};
+use jobs::{Layout, Order, PAGE_BYTES, Zipf, uniform};
 
 use super::{Command, Group, Mix, Pause, Size, TouchOrder, Touches, index_of};
 use crate::program::{Program, Scene, Start, Step};

@@ -2,8 +2,8 @@
 
 use analysis::published::Condition;
 use analysis::sweep::Curve;
+use curves::{CurveOptions, Curves};
 use model::MmuSpec;
-use store::{CurveOptions, Curves};
 
 use crate::{OrWrong, Result};
 
