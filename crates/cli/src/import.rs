@@ -38,7 +38,7 @@ pub(crate) struct ImportArgs {
     file: Option<String>,
 
     /// Format of the input; of results resp1, hyperfine, go, google, cyclictest, schbench,
-    /// interbench, lkp, perf or csv [default: recognised by its content]
+    /// interbench, lkp, phoronix, perf or csv [default: recognised by its content]
     #[arg(long, value_name = "FORMAT", value_parser = import_format)]
     input_format: Option<store::import::Format>,
 
