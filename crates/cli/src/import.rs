@@ -19,6 +19,7 @@ Examples:
   thrashlab import old.json          what is in an export of hyperfine
   thrashlab import times.csv --response loops
                                      a column without a unit in its name
+  thrashlab import work/log/RUN      a run of MMTests, or of lkp-tests its result root
   thrashlab import resp1 2.4.20.out  and check the ratios that it printed
 
 What can be imported can be compared: thrashlab compare old.json new.json";

@@ -9,6 +9,7 @@ mod google;
 mod hyperfine;
 mod interbench;
 mod lkp;
+pub mod mmtests;
 mod perf;
 mod phoronix;
 mod repeats;

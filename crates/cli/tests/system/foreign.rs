@@ -62,3 +62,52 @@ fn systems_of_the_phoronix_test_suite_get_a_verdict_in_one_file_in_two_and_in_a_
     write(&fixture, "cut.xml", &phoronix(&[old])[..200]);
     thrashlab(&fixture, "show cut.xml").expect(2, &["cut.xml: line ", "not XML"]);
 }
+
+/// A run of MMTests with these times of kernbench and counts of will-it-scale, and a benchmark
+/// that is not read.
+fn mmtests(fixture: &Fixture, run: &str, kernel: &str, elapsed: [f64; 6], ops: u32) {
+    let iteration = format!("{run}/iter-0");
+    let uname = format!("Linux box {kernel} #1 SMP PREEMPT_DYNAMIC x86_64 GNU/Linux\n");
+    write(fixture, &format!("{iteration}/kernel.version"), &uname);
+    write(fixture, &format!("{iteration}/lscpu.txt"), "CPU(s):   8\nModel name:   Some CPU\n");
+    let gzip = fixture.other("gzip").arg(format!("{iteration}/lscpu.txt")).status().unwrap();
+    assert!(gzip.success());
+    for (index, seconds) in elapsed.iter().enumerate() {
+        let time = format!(
+            "{seconds:.2}user 1.00system 0:{seconds:.2}elapsed 99%CPU (0avgtext+0avgdata \
+             293048maxresident)k\n0inputs+0outputs (0major+8minor)pagefaults 0swaps\n"
+        );
+        write(fixture, &format!("{iteration}/kernbench/logs/time-8-{}", index + 1), &time);
+    }
+    let counts: String = (0..9).map(|at| format!("min:1 max:2 total:{}\n", ops + at)).collect();
+    write(fixture, &format!("{iteration}/wis-mmap/logs/benchlog-mmap1_threads-2"), &counts);
+    write(fixture, &format!("{iteration}/pgbench/logs/pgbench-1.log"), "tps = 9\n");
+}
+
+#[test]
+fn runs_of_mmtests_get_a_verdict_and_what_was_not_read_is_named() {
+    let fixture = Fixture::new();
+    let old = [20.1, 20.3, 20.2, 20.0, 20.25, 20.15];
+    mmtests(&fixture, "log/old", "6.1.0", old, 500_000);
+    mmtests(&fixture, "log/new", "6.12.9", old.map(|it| it * 1.3), 500_100);
+    for arguments in ["compare log/old log/new", "compare log/old/iter-0 log/new/iter-0"] {
+        let found = thrashlab(&fixture, arguments);
+        found.expect(0, &[]);
+        let elapsed = found.stdout.lines().find(|it| it.starts_with("Elapsed")).unwrap();
+        assert!(elapsed.contains("×1.30") && elapsed.contains("regression"), "{found:?}");
+        let ops = found.stdout.lines().find(|it| it.starts_with("ops ")).unwrap();
+        assert!(ops.contains("wis-mmap") && ops.contains("equivalent"), "{found:?}");
+        assert!(found.stdout.contains("kernel"), "{found:?}");
+        assert!(found.sentences().contains("not read: pgbench"), "{found:?}");
+    }
+    let runs = thrashlab(&fixture, "compare log --factor run");
+    runs.expect(0, &[]);
+    assert!(runs.stdout.contains("Comparison of run in log"), "{runs:?}");
+    let table = thrashlab(&fixture, "export log/old --format csv");
+    table.expect(0, &[]);
+    assert!(table.stdout.contains("iter-0/kernbench/8/2,"), "{table:?}");
+    write(&fixture, "other/iter-0/pgbench/logs/pgbench-1.log", "tps = 9\n");
+    thrashlab(&fixture, "show other").expect(2, &["of pgbench these are read: kernbench"]);
+    write(&fixture, "log/old/iter-0/dbench/logs/benchlog-tput-1.xz", "not compressed");
+    thrashlab(&fixture, "show log/old").expect(2, &["dbench/logs/benchlog-tput-1.xz"]);
+}
