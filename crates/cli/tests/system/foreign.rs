@@ -111,3 +111,71 @@ fn runs_of_mmtests_get_a_verdict_and_what_was_not_read_is_named() {
     write(&fixture, "log/old/iter-0/dbench/logs/benchlog-tput-1.xz", "not compressed");
     thrashlab(&fixture, "show log/old").expect(2, &["dbench/logs/benchlog-tput-1.xz"]);
 }
+
+/// A result root of lkp-tests with six runs of will-it-scale, as its `stats.json` have them.
+fn lkp(fixture: &Fixture, root: &str, ops: [u32; 6]) {
+    for (run, ops) in ops.iter().enumerate() {
+        let stats = format!(
+            r#"{{"will-it-scale.per_process_ops": {ops}, "will-it-scale.workload": {ops},
+              "will-it-scale.time.elapsed_time": 300.5, "vmstat.cpu.us": [1, 2, 3],
+              "last_state.is_incomplete_run": {}, "proc-vmstat.pgfault": 123456}}"#,
+            u32::from(run == 5)
+        );
+        write(fixture, &format!("{root}/{run}/stats.json"), &stats);
+        let job = format!("testcase: will-it-scale\nid: {run}\n");
+        write(fixture, &format!("{root}/{run}/job.yaml"), &job);
+    }
+}
+
+#[test]
+fn result_roots_of_lkp_get_a_verdict_and_are_written_for_bencher() {
+    let fixture = Fixture::new();
+    let below = "result/will-it-scale/performance-brk1/box-2c/debian-12/x86_64-config/gcc-12";
+    let (old, new) = (format!("{below}/aaaa"), format!("{below}/bbbb"));
+    lkp(&fixture, &old, [900_100, 903_400, 898_200, 905_000, 901_000, 899_300]);
+    lkp(&fixture, &new, [700_000, 703_100, 698_700, 705_900, 701_500, 699_000]);
+    let found = thrashlab(&fixture, &format!("compare {old} {new} --fail-on regression"));
+    found.expect(1, &[]);
+    assert!(found.sentences().contains("per_process_ops ×1.29 [1.28, 1.29]"), "{found:?}");
+    assert!(found.stdout.contains("is_incomplete_run"), "{found:?}");
+    let one = thrashlab(&fixture, &format!("show {old}/0"));
+    one.expect(0, &[]);
+    assert!(one.stdout.contains("900100"), "{one:?}");
+    let other = format!("import {old} --response vmstat.cpu.us");
+    let other = thrashlab(&fixture, &other);
+    other.expect(0, &[]);
+    assert!(other.sentences().contains("less is assumed to be better"), "{other:?}");
+    thrashlab(&fixture, &format!("export {old} --format bencher -o bmf.json")).expect(0, &[]);
+    let text = fs::read_to_string(fixture.path().join("bmf.json")).unwrap();
+    let metrics: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let metric = &metrics["all"]["will-it-scale.per_process_ops"];
+    assert_eq!(metric["lower_value"], 898_200.0, "{text}");
+    assert_eq!(metric["upper_value"], 905_000.0, "{text}");
+    write(&fixture, &format!("{new}/3/stats.json"), "{\"will-it-scale.per_process_ops\": \"x\"}");
+    thrashlab(&fixture, &format!("show {new}")).expect(2, &["3/stats.json"]);
+}
+
+#[test]
+fn reports_for_kcidb_have_a_test_for_each_trial_and_belong_to_a_build() {
+    let fixture = Fixture::new();
+    write(&fixture, "both.xml", &phoronix(&[("old", "6.1", "7.5:7.25:7.75")]));
+    let command = "export both.xml --format kcidb --origin my_lab --build-id maestro:6a1f";
+    thrashlab(&fixture, &format!("{command} --checkout-id maestro:1 -o report.json"))
+        .expect(0, &[]);
+    let text = fs::read_to_string(fixture.path().join("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["builds"][0]["checkout_id"], "maestro:1", "{text}");
+    assert_eq!(report["tests"].as_array().unwrap().len(), 3, "{text}");
+    let path = "thrashlab.phoronix.old.pts_build-linux-kernel-1_15_0__Build__defconfig";
+    assert_eq!(report["tests"][1]["path"], path, "{text}");
+    assert_eq!(report["tests"][1]["number"]["value"], 7.25, "{text}");
+    let cases = [
+        ("export both.xml --format kcidb --origin my_lab", "--build-id"),
+        ("export both.xml --format kcidb --origin My --build-id maestro:1", "lower-case letters"),
+        ("export both.xml --format kcidb --origin my_lab --build-id 1", "not the id of a build"),
+        ("export both.xml --format csv --origin my_lab", "are for --format kcidb"),
+    ];
+    for (arguments, words) in cases {
+        thrashlab(&fixture, arguments).expect(2, &[words]);
+    }
+}
