@@ -4,6 +4,8 @@
 //! A trial has a test for each response and part, because a test has a single number. The tests
 //! belong to a build, which another report describes.
 
+use std::collections::BTreeMap;
+
 use analysis::{Dataset, Response, Standing, Trial, Values};
 use blake3::Hasher;
 use jiff::Timestamp;
@@ -68,15 +70,30 @@ fn is_origin(text: &str) -> bool {
 /// The report as JSON; `None` if there is no trial. A trial that failed is a failed test without
 /// a number, and one that shows nothing about the system (interrupted, truncated) is `MISS`.
 pub fn text(set: &Dataset, build: &Build) -> Option<String> {
-    let tests: Vec<Value> = set.trials.iter().flat_map(|trial| tests(set, trial, build)).collect();
+    let mut tests: Vec<Value> =
+        set.trials.iter().flat_map(|trial| tests(set, trial, build)).collect();
     if tests.is_empty() {
         return None;
     }
+    distinguish(&mut tests);
     let mut report = json!({ "version": { "major": 5, "minor": 0 }, "tests": tests });
     if let Some(object) = build.object() {
         report["builds"] = json!([object]);
     }
     Some(format!("{report:#}\n"))
+}
+
+/// Numbers the tests that have the id of an earlier one, since they are other measurements.
+fn distinguish(tests: &mut [Value]) {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    for test in tests {
+        let Some(id) = test["id"].as_str().map(str::to_owned) else { continue };
+        let count = counts.entry(id.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            test["id"] = json!(format!("{id}-{count}"));
+        }
+    }
 }
 
 fn tests(set: &Dataset, trial: &Trial, build: &Build) -> Vec<Value> {
@@ -293,6 +310,15 @@ mod tests {
     fn tests_of_different_values_have_different_ids() {
         let id = |value| report(&set(vec![Observation::exact(value)]))["tests"][0]["id"].clone();
         assert_ne!(id(1.0), id(2.0));
+    }
+
+    #[test]
+    fn equal_trials_are_different_tests() {
+        let mut set = set(vec![Observation::exact(1.0)]);
+        set.trials.push(set.trials[0].clone());
+        let report = report(&set);
+        let first = report["tests"][0]["id"].as_str().unwrap();
+        assert_eq!(report["tests"][1]["id"], format!("{first}-2"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod go;
 mod google;
 mod hyperfine;
 mod interbench;
-mod lkp;
+pub(crate) mod lkp;
 pub mod mmtests;
 mod perf;
 mod phoronix;

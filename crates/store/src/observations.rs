@@ -130,7 +130,13 @@ fn foreign_folder(path: &Path, format: Option<Format>, options: &Options) -> Res
         }
         files.push((name, text));
     }
-    import::folder::dataset(&path.to_string_lossy(), &files, format, options).map_err(refused)
+    let set = import::folder::dataset(&path.to_string_lossy(), &files, format, options);
+    let mut set = set.map_err(refused)?;
+    // A relative path may lack the part that names the test.
+    if let Ok(whole) = path.canonicalize() {
+        import::lkp::add_path_facts(&mut set, &whole);
+    }
+    Ok(set)
 }
 
 /// A run's path below the folder, without suffix. For a single file, `folder` is the file itself.
