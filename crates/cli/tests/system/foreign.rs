@@ -138,6 +138,11 @@ fn result_roots_of_lkp_get_a_verdict_and_are_written_for_bencher() {
     found.expect(1, &[]);
     assert!(found.sentences().contains("per_process_ops ×1.29 [1.28, 1.29]"), "{found:?}");
     assert!(found.stdout.contains("is_incomplete_run"), "{found:?}");
+    assert!(found.stdout.contains("lkp_commit") && found.stdout.contains("bbbb"), "{found:?}");
+    let other = below.replace("performance-brk1", "performance-mmap1") + "/bbbb";
+    lkp(&fixture, &other, [700_001, 703_101, 698_701, 705_901, 701_501, 699_001]);
+    let command = format!("compare {old} {other}");
+    thrashlab(&fixture, &command).expect(2, &["performance-brk1", "performance-mmap1"]);
     let one = thrashlab(&fixture, &format!("show {old}/0"));
     one.expect(0, &[]);
     assert!(one.stdout.contains("900100"), "{one:?}");
