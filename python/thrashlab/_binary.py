@@ -13,11 +13,14 @@ import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from .errors import CouldNotMeasure, ThrashlabError, WrongUse
+from .shown import Answer, Answers
 
 BINARY = Path(__file__).parent / "bin" / "thrashlab"
 
@@ -57,19 +60,31 @@ def answer(
     `events` marks a command with events, which `progress` gets if it is a function. `words` follow
     `--`: a command of the user.
     """
-    said = call([*command, "--json", *arguments(options)], progress, fine, text, events, words)
-    return json.loads(said)
+    with _markdown() as (copy, markdown):
+        asked = [*command, "--json", *copy, *arguments(options)]
+        said = json.loads(call(asked, progress, fine, text, events, words))
+        return Answer(said, markdown()) if isinstance(said, dict) else Answers(said, markdown())
 
 
-def answers(command: Sequence[str], *, progress: Progress = True, **options: Any) -> list[Any]:
+def answers(command: Sequence[str], *, progress: Progress = True, **options: Any) -> Answers:
     """The answers of a command that prints one after the other."""
-    said = call([*command, "--json", *arguments(options)], progress)
+    with _markdown() as (copy, markdown):
+        said = call([*command, "--json", *copy, *arguments(options)], progress)
+        shown = markdown()
     decoder, found, at = json.JSONDecoder(), [], 0
     while said[at:].strip():
         at += len(said[at:]) - len(said[at:].lstrip())
         value, at = decoder.raw_decode(said, at)
         found.append(value)
-    return found
+    return Answers(found, shown)
+
+
+@contextmanager
+def _markdown() -> Iterator[tuple[list[str], Callable[[], str]]]:
+    """The options for a copy of the result as Markdown, and what reads it."""
+    with tempfile.NamedTemporaryFile(prefix="thrashlab-", suffix=".md") as file:
+        path = Path(file.name)
+        yield ["--markdown-copy", file.name], lambda: path.read_text(encoding="utf-8")
 
 
 def arguments(options: Mapping[str, Any]) -> list[str]:

@@ -17,6 +17,7 @@ from ._binary import Progress, answer, answers, call, one
 from .errors import WrongUse
 from .folders import data_folder
 from .frame import Results, load
+from .shown import Answer, Chart
 
 Names = str | Sequence[str]
 Seeds = int | str | Sequence[int]
@@ -53,17 +54,23 @@ class Measured(Mapping[str, Any]):
     def __repr__(self) -> str:
         return f"<Measured: {', '.join(self.summary)}; run files in {self.folder}>"
 
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows: the result as the command prints it."""
+        shown = self.summary.markdown if isinstance(self.summary, Answer) else ""
+        return f"{shown}\n\nRun files: `{self.folder}`\n"
+
     def load(self) -> Results:
         """The run files as tables."""
         return load(self.folder)
 
-    def charts(self) -> dict[str, dict[str, Any]]:
+    def charts(self) -> dict[str, Chart]:
         """The charts of its report as Vega-Lite specifications, by name.
 
-        `altair.Chart.from_dict(measured.charts()["commands"])` shows one in a notebook.
+        A notebook draws one: `measured.charts()["commands"]`, and
+        `altair.Chart.from_dict(measured.charts()["commands"])` makes it one of altair.
         """
         said = call(["report", str(self.folder), "--format", "vega", "--output", "-"], False)
-        return json.loads(said)
+        return {name: Chart(chart) for name, chart in json.loads(said).items()}
 
 
 def run(
@@ -262,7 +269,7 @@ def doctor(
     """
     asked: dict[str, Any] = {"for": watch, "from": source, "replay": replay}
     found = answers(["doctor"], progress=progress, **asked, **options)
-    return found[0] if len(found) == 1 else found
+    return Answer(found[0], found.markdown) if len(found) == 1 else found
 
 
 def _words(command: Command | None) -> list[str]:

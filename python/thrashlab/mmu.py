@@ -14,12 +14,14 @@ from ._binary import Progress, answer
 from .errors import WrongUse
 from .frame import Frame
 from .measure import Seeds
+from .shown import lines_svg
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 PAGE_BYTES = 4096
 LINE_BYTES = 64
+_POINTS = ("unit_bytes", "entries", "miss_ratio")
 
 
 def simulate(
@@ -86,6 +88,20 @@ class Curves:
 
     def __repr__(self) -> str:
         return f"<Curves of {self.references} references, {len(self.points)} points>"
+
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows: miss ratios over entries, a line for each size of pages."""
+        try:
+            table = self.points.to_arrow()
+        except ImportError:
+            return None
+        columns = [table[name].to_pylist() for name in _POINTS]
+        lines: dict[int, list[tuple[float, float]]] = {}
+        for unit, entries, ratio in zip(*columns, strict=True):
+            lines.setdefault(unit, []).append((entries, ratio))
+        top = max((ratio for line in lines.values() for _, ratio in line), default=1.0)
+        named = [(f"{unit} bytes", line) for unit, line in lines.items()]
+        return lines_svg(named, "entries", "miss ratio", top)
 
 
 def curve(

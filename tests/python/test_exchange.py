@@ -96,6 +96,21 @@ def test_metrics_are_those_that_prometheus_reads(thrashlab, results):
     assert facts["cmdline"] == header["environment"]["cmdline"][:1024]
 
 
+def test_reports_satisfy_the_schema_of_kcidb(thrashlab, results):
+    schema = pytest.importorskip("kcidb_io.schema", reason="kcidb-io is not installed")
+    build = "--format", "kcidb", "--origin", "my_lab", "--build-id", "maestro:6a1f"
+    report = json.loads(exported(thrashlab, results[0], *build, "--checkout-id", "maestro:1"))
+    assert schema.V5_0.is_valid_exactly(report)
+    assert schema.LATEST.is_compatible(report)
+    tests = report["tests"]
+    assert {test["status"] for test in tests} == {"DONE"}
+    assert len({test["id"] for test in tests}) == len(tests)
+    delays = [test for test in tests if test["path"].endswith("delay_ns")]
+    assert {test["number"]["unit"] for test in delays} == {"s"}
+    again = json.loads(exported(thrashlab, results[0], *build, "--checkout-id", "maestro:1"))
+    assert again == report
+
+
 def test_benchstat_compares_two_runs(thrashlab, results, tmp_path):
     for folder in results:
         exported(thrashlab, folder, "--format", "go", "-o", f"{folder.name}.txt")

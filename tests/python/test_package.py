@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas
@@ -131,6 +132,35 @@ def test_answers_are_those_of_the_command_line(runs, thrashlab_binary):
     assert "".join(json.dumps(each) for each in found) == "".join(
         json.dumps(each) for each in json.loads("[" + told.replace("}\n{", "},{") + "]")
     )
+
+
+def test_a_notebook_shows_every_result(runs, tmp_path, thrashlab_binary):
+    multics = "reference:multics/experiment1"
+    compared = thrashlab.compare(multics, factor="system")
+    printed = thrashlab_binary("compare", multics, "--factor", "system", "--format", "markdown")
+    assert compared._repr_markdown_() == printed.stdout
+    assert isinstance(compared, dict) and "markdown" not in compared
+    for shown in [
+        thrashlab.attribute(multics),
+        thrashlab.knee("reference:sun4/vmtest-sparcstation1-old-hat"),
+        thrashlab.mmu.simulate("vmtest:4M"),
+        thrashlab.mmu.machines(),
+    ]:
+        assert "|" in shown._repr_markdown_(), shown
+    diagnoses = thrashlab.doctor(source=runs)
+    assert diagnoses._repr_markdown_().count("# thrashlab: ") == len(diagnoses) > 1
+    folders = {"output": tmp_path / "true", "work_dir": tmp_path}
+    again = thrashlab.run("true", subject="host", runs=3, progress=False, **folders)
+    assert "|" in again._repr_markdown_() and str(again.folder) in again._repr_markdown_()
+    charts = again.charts()
+    for chart in charts.values():
+        kinds = set(chart._repr_mimebundle_())
+        assert kinds & {"text/html", "application/vnd.vegalite.v6+json"}, kinds
+    curves = thrashlab.mmu.curve(np.arange(4096, dtype=np.uint64) * 4096 % (64 * 4096))
+    drawing = ElementTree.fromstring(curves._repr_svg_())
+    lines = drawing.findall("{http://www.w3.org/2000/svg}polyline")
+    assert len(lines) == 1 and len(lines[0].get("points").split()) == len(curves.points)
+    assert "<table" in thrashlab.load(runs)._repr_html_()
 
 
 def test_a_knee_of_numbers_is_where_their_step_is(tmp_path, thrashlab_binary):

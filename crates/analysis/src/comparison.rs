@@ -286,8 +286,10 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
     let Settings { margin, alpha } = request.settings;
     let (mut drafts, mut cells, left_out) = cells::cells(&arms, &responses, &request.settings);
     if drafts.is_empty() && cells.is_empty() {
-        let left_out = left_out.join("; ");
-        return Err(Refused::new(format!("nothing in common to compare: {left_out}")));
+        return Err(Refused::new(format!(
+            "nothing in common to compare: {}",
+            arms::nothing_in_common(sets, &left_out)
+        )));
     }
     if !cells.is_empty() {
         responses.insert(OUTCOME.to_owned(), Response::default());

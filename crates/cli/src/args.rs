@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 
+use std::path::PathBuf;
+
 use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 
 use crate::output::OutputArgs;
@@ -30,6 +32,10 @@ pub(crate) struct Cli {
         hide_possible_values = true
     )]
     color: ColorChoice,
+
+    /// Append the result as Markdown to this file: for the Python package, whose results are JSON
+    #[arg(long, value_name = "FILE", global = true, hide = true)]
+    pub(crate) markdown_copy: Option<PathBuf>,
 }
 
 const REFERENCE_EXAMPLES: &str = "\

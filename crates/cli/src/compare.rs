@@ -32,6 +32,10 @@ Examples:
   thrashlab compare old.json new.json  exports of hyperfine or Google Benchmark
   thrashlab compare schbench-old/ schbench-new/
                                     folders of one program's files, each a trial
+  thrashlab compare work/log/OLD work/log/NEW
+                                    two runs of MMTests
+  thrashlab compare composite.xml --factor system
+                                    the systems of a Phoronix result file
   thrashlab compare old.txt new.txt --response ns/op
                                     outputs of go test -bench
 
@@ -45,7 +49,8 @@ things.";
 pub(crate) struct CompareArgs {
     /// Folders of runs, run files, `reference:NAME`, or results of other programs (resp1,
     /// hyperfine, Go, Google Benchmark, cyclictest, schbench, interbench, lkp-tests,
-    /// perf stat, CSV), each a file or a folder of files; the first one is the reference
+    /// MMTests, Phoronix Test Suite, perf stat, CSV), each a file or a folder; the first one is the
+    /// reference
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<String>,
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use analysis::CommandTimes;
 use clap::{Args, ValueEnum};
 use exchange::go::Each;
+use exchange::kcidb::Build;
 use exchange::{CsvFile, ExportError, ParquetFile, RunTables, Sink};
 use frames::{Column, Table};
 use keep::out_file::OutFile;
@@ -32,6 +33,9 @@ Examples:
   thrashlab export RESULTS --format openmetrics -o thrashlab.prom
   thrashlab export RESULTS --format hyperfine -o times.json
                                        runs of commands, for hyperfine's scripts
+  thrashlab export RESULTS --format bencher -o bmf.json
+  thrashlab export RESULTS --format kcidb --origin mylab --build-id maestro:6a1f
+                                       a report for KCIDB, of a build that it knows
   thrashlab export hyperfine.json --format go  results of other programs as well
 
 docs/exchange.md describes what each format keeps and what it loses.";
@@ -57,6 +61,18 @@ pub(crate) struct ExportArgs {
     /// What a line of --format go is [default: trial; sample where a cell has a single trial]
     #[arg(long, value_parser = named(&EACH))]
     each: Option<Each>,
+
+    /// For --format kcidb: the name of the CI system that reports
+    #[arg(long, value_name = "NAME")]
+    origin: Option<String>,
+
+    /// For --format kcidb: the tested build, as in the report of the CI system that built it
+    #[arg(long, value_name = "ORIGIN:ID")]
+    build_id: Option<String>,
+
+    /// For --format kcidb: the checkout of the build, to report the build as well
+    #[arg(long, value_name = "ORIGIN:ID")]
+    checkout_id: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -69,6 +85,8 @@ pub(crate) enum ExportFormat {
     Go,
     /// hyperfine's JSON, of runs of your own commands
     Hyperfine,
+    /// A report for KCIDB, the database of the Linux kernel's CI systems
+    Kcidb,
     /// OpenMetrics text, for Prometheus
     Openmetrics,
     /// Parquet, for pandas, polars, DuckDB and the like
@@ -112,6 +130,10 @@ pub(crate) fn export(args: &ExportArgs) -> Result<()> {
     if args.each.is_some() && args.format != ExportFormat::Go {
         return Err(wrong!("--each is for --format go"));
     }
+    let of_kcidb = [&args.origin, &args.build_id, &args.checkout_id];
+    if of_kcidb.iter().any(|it| it.is_some()) && args.format != ExportFormat::Kcidb {
+        return Err(wrong!("--origin, --build-id and --checkout-id are for --format kcidb"));
+    }
     match args.format {
         ExportFormat::Go => export_go(args),
         ExportFormat::Openmetrics => {
@@ -119,6 +141,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<()> {
         }
         ExportFormat::Bencher => export_bencher(args),
         ExportFormat::Hyperfine => export_hyperfine(args),
+        ExportFormat::Kcidb => export_kcidb(args),
         ExportFormat::Csv | ExportFormat::Parquet => export_tables(args),
     }
 }
@@ -165,6 +188,20 @@ fn export_bencher(args: &ExportArgs) -> Result<()> {
         "{}: no trial that counts has a value, so there is no metric to write",
         args.input
     ))?;
+    export_text(args, &text)
+}
+
+fn export_kcidb(args: &ExportArgs) -> Result<()> {
+    let (Some(origin), Some(build_id)) = (&args.origin, &args.build_id) else {
+        return Err(wrong!(
+            "--format kcidb needs --origin (the CI system that reports) and --build-id (the tested \
+             build, ORIGIN:ID)"
+        ));
+    };
+    let build = Build::new(origin, build_id, args.checkout_id.as_deref());
+    let build = build.map_err(|why| wrong!("{why}"))?;
+    let text = exchange::kcidb::text(&observed(args)?, &build);
+    let text = text.or_wrong(format!("{}: no trial has a value to report", args.input))?;
     export_text(args, &text)
 }
 

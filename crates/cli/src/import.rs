@@ -19,6 +19,7 @@ Examples:
   thrashlab import old.json          what is in an export of hyperfine
   thrashlab import times.csv --response loops
                                      a column without a unit in its name
+  thrashlab import work/log/RUN      a run of MMTests, or of lkp-tests its result root
   thrashlab import resp1 2.4.20.out  and check the ratios that it printed
 
 What can be imported can be compared: thrashlab compare old.json new.json";
@@ -38,7 +39,7 @@ pub(crate) struct ImportArgs {
     file: Option<String>,
 
     /// Format of the input; of results resp1, hyperfine, go, google, cyclictest, schbench,
-    /// interbench, lkp, perf or csv [default: recognised by its content]
+    /// interbench, lkp, phoronix, perf or csv [default: recognised by its content]
     #[arg(long, value_name = "FORMAT", value_parser = import_format)]
     input_format: Option<store::import::Format>,
 

@@ -145,6 +145,7 @@ fn started(mut arguments: Vec<OsString>) -> Result<()> {
     };
     let settings = if is_help { settings.unwrap_or_default() } else { settings? };
     settings.enforce(&matches);
+    output::copy_to(cli.markdown_copy);
     execute(cli.command, &settings)
 }
 

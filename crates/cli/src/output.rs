@@ -1,8 +1,10 @@
 //! Where a result goes, and in which format.
 
+use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -14,6 +16,16 @@ use crate::{Failure, Result, complain, settings};
 
 /// Fewest columns that tables are fitted into.
 const LEAST_COLUMNS: u16 = 40;
+
+/// The file to which each result is appended as Markdown.
+static MARKDOWN_COPY: OnceLock<PathBuf> = OnceLock::new();
+
+/// Appends each result of this invocation to a file as well.
+pub(crate) fn copy_to(file: Option<PathBuf>) {
+    if let Some(file) = file {
+        MARKDOWN_COPY.get_or_init(|| file);
+    }
+}
 
 #[derive(Args, Default)]
 pub(crate) struct OutputArgs {
@@ -114,12 +126,22 @@ pub(crate) fn deliver(
     format: &OutputFormat,
     file: Option<&Path>,
 ) -> Result<()> {
+    if let Some(copy) = MARKDOWN_COPY.get() {
+        append(document, copy).with_context(|| format!("write {}", copy.display()))?;
+    }
     let style = if file.is_some() { Style::default() } else { style(&std::io::stdout()) };
     let text = (format.write)(document, &style).context("write the result as JSON")?;
     let Some(path) = file else { return print_bytes(text.as_bytes()) };
     write_whole(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
     complain(&format!("thrashlab: wrote {}", path.display()));
     Ok(())
+}
+
+fn append(document: &Document<'_>, file: &Path) -> anyhow::Result<()> {
+    let format = format_named("markdown").context("no format markdown")?;
+    let text = (format.write)(document, &Style::default())?;
+    let mut file = OpenOptions::new().append(true).create(true).open(file)?;
+    Ok(file.write_all(text.as_bytes())?)
 }
 
 /// Width and colours of a stream.

@@ -2,14 +2,16 @@
 
 mod observe;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use agent::Waiter;
 use anyhow::Context;
 use clap::Args;
 use keep::out_file::write_whole;
 use model::units::{exact_duration, parse_duration_ns};
-use profile::{Responses, Selection, collapsed, firefox, pprof, schedule};
+use profile::{Responses, Selection, collapsed, ctf, firefox, pprof, schedule};
 use report::{ProfileView, profile_difference_document, profile_document};
 use simulated::Machine;
 
@@ -30,6 +32,8 @@ Examples:
                                   for other programs that draw flame graphs
   thrashlab profile RUN.run.jsonl --schedule RUN.json
                                   what each task did when, for ui.perfetto.dev
+  thrashlab profile RUN.run.jsonl --ctf RUN.ctf && babeltrace2 RUN.ctf
+                                  the same as events of the scheduler, one a line
   thrashlab profile RUN.run.jsonl --memory zen4
                                   which functions miss the TLBs, and what it costs
 
@@ -91,6 +95,11 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
     schedule: Option<PathBuf>,
 
+    /// Write the same to this new folder as a trace in the Common Trace Format, for babeltrace2 and
+    /// Trace Compass
+    #[arg(long, value_name = "FOLDER", conflicts_with = "other")]
+    ctf: Option<PathBuf>,
+
     /// No progress on standard error
     #[arg(long, short, display_order = 500)]
     quiet: bool,
@@ -146,7 +155,7 @@ impl ProfileArgs {
         write(&self.pprof, &|| Ok(pprof(profile, &counts())))?;
         write(&self.firefox, &|| firefox(profile, run_id))?;
         write(&self.schedule, &|| schedule(profile))?;
-        Ok(())
+        self.ctf.as_deref().map_or(Ok(()), |folder| write_ctf(folder, &ctf(profile)))
     }
 
     /// The machine with TLBs, if one was requested.
@@ -174,7 +183,21 @@ impl ProfileArgs {
     }
 }
 
+/// Writes the files of a trace into a new folder: a stream of another run would be part of it.
+fn write_ctf(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
+    fs::create_dir(folder).with_context(|| format!("create {}", folder.display()))?;
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        write_whole(&path, bytes).with_context(|| format!("write {}", path.display()))?;
+    }
+    complain(&format!("thrashlab: wrote {}", folder.display()));
+    Ok(())
+}
+
 pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {
+    if let Some(folder) = args.ctf.as_deref().filter(|folder| folder.exists()) {
+        return Err(wrong!("--ctf {}: it exists; name a new folder", folder.display()));
+    }
     let waiter = Waiter::new().context("catch signals")?;
     let progress = Progress::new(args.quiet, None);
     let machine = args.memory()?;

@@ -1,5 +1,5 @@
 //! Results in other programs' formats: CSV, Parquet, Go benchmark lines, OpenMetrics,
-//! hyperfine's JSON, the Bencher Metric Format.
+//! hyperfine's JSON, the Bencher Metric Format, reports for KCIDB.
 //!
 //! **Invariant:** the same results give the same bytes. Tables of run files ([`frames::Table`])
 //! are written batch by batch in bounded memory.
@@ -8,6 +8,7 @@ pub mod bencher;
 mod csv_file;
 pub mod go;
 pub mod hyperfine;
+pub mod kcidb;
 mod observed;
 pub mod openmetrics;
 mod parquet_file;

@@ -178,12 +178,17 @@ impl Profile {
     }
 
     pub(crate) fn task_name(&self, task: u64, at_ns: u64) -> String {
-        let named = self.tasks().name(task, at_ns).and_then(|number| self.named(number));
-        match named {
-            Some((_, name)) if name.is_empty() => format!("task {task:x}"),
-            Some((0, name)) => name.clone(),
-            Some((pid, name)) => format!("{name} ({pid})"),
-            None => format!("task {task:x}"),
+        match self.task(task, at_ns) {
+            (None | Some(0), name) => name,
+            (Some(pid), name) => format!("{name} ({pid})"),
+        }
+    }
+
+    /// The number of a task, if known, and its name, which is its address if unknown.
+    pub(crate) fn task(&self, task: u64, at_ns: u64) -> (Option<u32>, String) {
+        match self.tasks().name(task, at_ns).and_then(|number| self.named(number)) {
+            Some((pid, name)) if !name.is_empty() => (Some(*pid), name.clone()),
+            _ => (None, format!("task {task:x}")),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::prices::Prices;
 use crate::programs::USER_NAME;
 use crate::reader::RecordingError;
 use crate::recording::{LifeCounts, NO_FUNCTION, NodeCounts, ROOTS, Recording, USER};
-use crate::records::{FIRST_USER_FUNCTION, Mark};
+use crate::records::{Event, FIRST_USER_FUNCTION, Mark};
 use crate::responses::{Response, Responses};
 use crate::symbols::{Symbols, UNKNOWN};
 use crate::tasks::Tasks;
@@ -235,6 +235,11 @@ impl Profile {
 
     pub(crate) fn started_unix_ns(&self) -> u64 {
         self.started_unix_ns
+    }
+
+    /// What the scheduler did, in order.
+    pub(crate) fn events(&self) -> &[Event] {
+        &self.recording.events
     }
 
     pub(crate) fn tasks(&self) -> &Tasks {

@@ -8,8 +8,10 @@ mod go;
 mod google;
 mod hyperfine;
 mod interbench;
-mod lkp;
+pub(crate) mod lkp;
+pub mod mmtests;
 mod perf;
+mod phoronix;
 mod repeats;
 mod resp1;
 mod schbench;
@@ -55,7 +57,7 @@ impl Format {
         Self { name: "resp1", fits: resp1::looks_right, read: resp1::read };
     pub(crate) const CSV: Self = Self { name: "csv", fits: csv::looks_right, read: csv::read };
     /// All formats; a text has the first that matches.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self { name: "perf", fits: |it| perf::has_counts(it.text), read: perf::read },
         Self { name: "hyperfine", fits: |it| it.key("results").is_some(), read: hyperfine::read },
         Self { name: "google", fits: |it| it.key("benchmarks").is_some(), read: google::read },
@@ -75,6 +77,7 @@ impl Format {
             fits: |it| it.json.as_ref().is_some_and(lkp::looks_right),
             read: lkp::read,
         },
+        Self { name: "phoronix", fits: |it| phoronix::looks_right(it.text), read: phoronix::read },
         Self { name: "go", fits: |it| it.has_line(go::is_result), read: go::read },
         Self::RESP1,
         Self::CSV,
@@ -102,8 +105,8 @@ impl Format {
                      \"program.key\" with numbers (lkp-tests)"
                 }
                 None => {
-                    "neither resp1 output, Go benchmark lines, output of interbench, CSV with a \
-                     heading row nor JSON of hyperfine, Google Benchmark, cyclictest, schbench, \
+                    "neither resp1 output, Go benchmark lines, output of interbench, XML of the \
+                     Phoronix Test Suite, CSV with a heading row nor JSON of hyperfine, Google Benchmark, cyclictest, schbench, \
                      lkp-tests or perf stat: name the format with --input-format"
                 }
             })

@@ -8,6 +8,7 @@ mod error;
 pub mod import;
 mod lkp_folder;
 pub mod manifest;
+mod mmtests_folder;
 pub mod observations;
 pub mod paired_runs;
 pub mod reference;

@@ -11,9 +11,11 @@ use analysis::{Dataset, Factor, from_runs};
 use model::{Manifest, ManifestFactor, ManifestRun, Run};
 
 use crate::error::{Refusal, Result, StoreError};
+use crate::import::mmtests::mmtests;
 use crate::import::{self, Format, Options};
 use crate::lkp_folder;
 use crate::manifest;
+use crate::mmtests_folder;
 use crate::reference::{self, Kind};
 use crate::results::{SUFFIX, read_runs, run_files};
 
@@ -85,7 +87,8 @@ fn is_foreign_folder(path: &Path) -> bool {
     path.is_dir()
         && matches!(run_files(path), Err(StoreError::Empty(_)))
         && !path.join(manifest::FILE).exists()
-        && foreign_files(path).is_ok_and(|files| !files.is_empty())
+        && (mmtests_folder::is_results(path)
+            || foreign_files(path).is_ok_and(|files| !files.is_empty()))
 }
 
 /// The files of a result root or run of lkp-tests, else the visible files of a folder by name.
@@ -105,6 +108,14 @@ fn foreign_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn foreign_folder(path: &Path, format: Option<Format>, options: &Options) -> Result<Dataset> {
+    let of_mmtests = match format {
+        None => mmtests_folder::read(path).map_err(|(file, error)| StoreError::Io(file, error))?,
+        Some(_) => None,
+    };
+    if let Some(found) = of_mmtests {
+        let name = path.to_string_lossy();
+        return mmtests(&name, &found.files, &found.unread).map_err(StoreError::refused(&*name));
+    }
     let refused = |(file, refusal): (String, Refusal)| {
         StoreError::refused(path.join(file).to_string_lossy())(refusal)
     };
@@ -119,7 +130,13 @@ fn foreign_folder(path: &Path, format: Option<Format>, options: &Options) -> Res
         }
         files.push((name, text));
     }
-    import::folder::dataset(&path.to_string_lossy(), &files, format, options).map_err(refused)
+    let set = import::folder::dataset(&path.to_string_lossy(), &files, format, options);
+    let mut set = set.map_err(refused)?;
+    // A relative path may lack the part that names the test.
+    if let Ok(whole) = path.canonicalize() {
+        import::lkp::add_path_facts(&mut set, &whole);
+    }
+    Ok(set)
 }
 
 /// A run's path below the folder, without suffix. For a single file, `folder` is the file itself.

@@ -6,7 +6,10 @@ use itertools::Itertools;
 use model::Observation;
 
 use super::Arm;
-use crate::{Dataset, Refused, Trial, distinct, grouped};
+use crate::{Dataset, Factor, Refused, Trial, distinct, grouped};
+
+/// How many levels or cells an error lists.
+const MOST_LISTED: usize = 6;
 
 pub(super) type Levels = BTreeMap<String, String>;
 
@@ -111,6 +114,36 @@ fn inputs(sets: &[Dataset]) -> (Vec<ArmTrials<'_>>, Vec<&str>) {
             && sets.iter().any(|set| levels(set) != levels(&sets[0]))
     };
     (all, names.into_iter().filter(only_tells_apart).collect())
+}
+
+/// Why two inputs have no cell in common: a factor without a common level, and the next step, else
+/// what each has alone.
+pub(super) fn nothing_in_common(sets: &[Dataset], left_out: &[String]) -> String {
+    let is_apart = |factor: &&Factor| {
+        let of_others = sets[1..].iter().filter_map(|set| set.factor(&factor.name));
+        let mut others = of_others.flat_map(|it| &it.levels).peekable();
+        others.peek().is_some() && !others.any(|level| factor.levels.contains(level))
+    };
+    if let Some(Factor { name, .. }) = sets[0].factors.iter().find(is_apart) {
+        let levels = |set: &Dataset| {
+            let levels = set.factor(name).map_or(&[][..], |factor| &factor.levels);
+            format!("{} has {}", set.name, listed(levels, ", "))
+        };
+        return format!(
+            "no level of {name} is in several inputs ({}): compare one input with --factor {name}; \
+             files of other programs can be one input as a folder",
+            sets.iter().map(levels).join("; ")
+        );
+    }
+    listed(left_out, "; ")
+}
+
+fn listed(all: &[String], separator: &str) -> String {
+    let first = all.iter().take(MOST_LISTED).join(separator);
+    match all.len().checked_sub(MOST_LISTED) {
+        None | Some(0) => first,
+        Some(more) => format!("{first}{separator}and {more} more"),
+    }
 }
 
 fn arm<'a>(set: &'a Dataset, name: &str, is_of: impl Fn(&Trial) -> bool) -> ArmTrials<'a> {

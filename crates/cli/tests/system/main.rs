@@ -19,6 +19,7 @@ mod doctor;
 mod exchanged;
 mod experiments;
 mod footprint;
+mod foreign;
 mod hostile;
 mod hosts;
 mod kill;

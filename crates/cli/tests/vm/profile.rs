@@ -107,7 +107,14 @@ fn parts_of_a_profile_sum_to_the_whole() {
     let paths = files.each_ref().map(|file| file.display().to_string());
     let options = written.iter().zip(&paths).flat_map(|((option, _), path)| [*option, path]);
     let arguments: Vec<&str> = ["profile", &file].into_iter().chain(options).collect();
-    lab.command(&arguments).expect(0, &["wrote "]);
+    let trace = lab.fixture.path().join("written.ctf").display().to_string();
+    lab.command(&[&arguments[..], &["--ctf", &trace]].concat()).expect(0, &["wrote "]);
+    let metadata = fs::read_to_string(format!("{trace}/metadata")).unwrap();
+    assert!(metadata.starts_with("/* CTF 1.8 */"), "{metadata}");
+    let stream = fs::read(format!("{trace}/cpu_0")).unwrap();
+    assert_eq!(stream[24..32], (8 * stream.len() as u64).to_le_bytes());
+    assert!(stream.windows(8).any(|it| it == b"kswapd0\0"));
+    lab.command(&["profile", &file, "--ctf", &trace]).expect(2, &["name a new folder"]);
     let [text, firefox, schedule] = files.map(|file| fs::read_to_string(file).unwrap());
     let [firefox, schedule] =
         [firefox, schedule].map(|text| serde_json::from_str::<Value>(&text).unwrap());

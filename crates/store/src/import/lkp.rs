@@ -5,8 +5,9 @@
 //! benchmark's keys whose direction is known; monitors have thousands of others.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use analysis::{Response, Values};
+use analysis::{Dataset, Response, Values};
 use model::Environment;
 use serde_json::{Map, Value};
 
@@ -14,6 +15,8 @@ use super::folder::WHOLE_FILE;
 use super::{Imported, Options, Refusal, add, json, measure, response, varied};
 
 const SOURCE: &str = "stats_source";
+/// Where result roots are.
+const RESULTS: &str = "/result/";
 const STATS_FILE: &str = "/stats.json";
 
 /// Endings of a benchmark's keys: unit, and whether more is better; the first match counts.
@@ -263,11 +266,23 @@ fn meaning(key: &str) -> Option<Response> {
     direction.map(|(_, more_is_better)| response("", more_is_better))
 }
 
+/// Adds what the path of the folder shows to runs whose files do not have their paths.
+pub(crate) fn add_path_facts(set: &mut Dataset, folder: &Path) {
+    let lkp = measure("lkp");
+    for trial in set.trials.iter_mut().filter(|trial| trial.meaning == lkp) {
+        let path = folder.join(&trial.name).to_string_lossy().into_owned();
+        let below = path.rfind(RESULTS).map(|at| &path[at..]);
+        if let Some(path) = below {
+            (trial.environment, trial.meaning) = of_path(path, lkp.clone());
+        }
+    }
+}
+
 /// The facts in a run's path, `/result/TEST/PARAMETERS/TESTBOX/ROOTFS/KCONFIG/COMPILER/COMMIT/N`,
 /// and what compared runs must share.
 fn of_path(path: &str, mut meaning: Environment) -> (Environment, Environment) {
     let mut facts = Environment::new();
-    let below = path.strip_suffix(STATS_FILE).and_then(|it| it.strip_prefix("/result/"));
+    let below = path.strip_suffix(STATS_FILE).and_then(|it| it.strip_prefix(RESULTS));
     let parts: Vec<&str> = below.map(|it| it.split('/').collect()).unwrap_or_default();
     if let [test, parameters, facts_of_run @ .., _run] = parts.as_slice()
         && facts_of_run.len() == PATH_FACTS.len()
