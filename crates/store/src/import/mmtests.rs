@@ -238,8 +238,11 @@ mod tests {
         }
     }
 
-    /// The values of each trial: case, and metric with its values.
-    fn read(files: &[LogFile]) -> Vec<(String, Vec<(String, Vec<f64>)>)> {
+    /// A case, and its metrics with their values.
+    type NamedValues = (String, Vec<(String, Vec<f64>)>);
+
+    /// The values of each trial.
+    fn read(files: &[LogFile]) -> Vec<NamedValues> {
         let set = mmtests("x", files, &[]).unwrap();
         let values = |trial: &Trial| {
             trial.values.iter().map(|it| (it.response.clone(), it.at_bounds())).collect()
