@@ -58,7 +58,7 @@ pub(crate) fn page_bytes(environment: &Environment) -> Option<u64> {
 
 impl Snapshot {
     /// The last of some snapshots in the order of their times, with what it left out as an earlier one
-    /// has it: for levels, which such a reading still tells, and not for counters. `None` of none.
+    /// has it: right for levels, which change slowly, and wrong for counters. `None` of none.
     pub fn latest<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         all.into_iter().fold(None, |earlier: Option<Self>, next| {
             let Self { mut groups, mut tasks, .. } = earlier.unwrap_or_default();

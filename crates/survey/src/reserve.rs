@@ -7,7 +7,7 @@ use doctor::Snapshot;
 const SAVED_SHARE: f64 = 0.2;
 /// Most that is saved, in budgets.
 const SAVED_MAX: f64 = 10.0;
-/// Share of memory by which what is available falls between two looks when somebody takes it.
+/// Share of memory by which what is available falls between two looks when a process takes it.
 const FALL_SHARE: f64 = 0.02;
 
 /// The reserve of a survey.

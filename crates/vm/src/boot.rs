@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use guest::{Notice, Setup, Then};
 use keep::{Cache, Scratch};
 use kernels::{Kernel, Missing};
+use model::units::exact_size;
 use model::{MachineSpec, Unavailable, VmSpec};
 use rustix::fs::{FallocateFlags, fallocate};
 
@@ -16,7 +17,7 @@ use crate::guest_process::{BootLimit, GuestProcess, Message};
 use crate::guest_program::GuestProgram;
 use crate::guest_root::{self, GuestRoot};
 use crate::initramfs::{RootFile, archive};
-use crate::kernel_room::{KernelRoom, with_room};
+use crate::kernel_room::KernelRoom;
 use crate::platform::{Platform, find_kernel};
 use crate::qemu::{INITRAMFS, KERNEL, MEMORY, Qemu, Start, ram_bytes};
 use crate::qmp::Event;
@@ -70,6 +71,35 @@ impl Parts {
         let root = root.map(|root| root.archive.clone());
         let boot_limit = BootLimit::FIXED;
         Ok(Self { qemu, setup, kernel, initramfs, initramfs_hash, root, room, boot_limit })
+    }
+
+    /// Boots a guest (`attempt`), with more memory for its kernel as long as that dies for lack of it.
+    /// Fails as the last attempt.
+    pub(crate) fn with_room<T>(
+        &mut self,
+        say: &mut dyn FnMut(&str),
+        mut attempt: impl FnMut(&Self, &mut dyn FnMut(&str)) -> Result<T>,
+    ) -> Result<T> {
+        let known = self.room.known();
+        let mut bytes = known.unwrap_or(self.room.first_bytes);
+        let done = loop {
+            self.setup.machine.kernel_memory_bytes = bytes;
+            match (attempt(self, say), self.room.more(bytes)) {
+                (Err(VmError::KernelMemory(_)), Some(more)) => bytes = more,
+                (other, _) => break other?,
+            }
+        };
+        if self.room.grown(&self.setup.machine).is_some() {
+            let [grown, first] = [bytes, self.room.first_bytes].map(exact_size);
+            say(&format!(
+                "this kernel needs more memory for itself: kernel_mem={grown}, not {first}"
+            ));
+            if known != Some(bytes) {
+                // In a cache that cannot be written it is found again.
+                let _ = self.room.remember(bytes);
+            }
+        }
+        Ok(done)
     }
 
     /// Writes the boot files; `image` comes from [`Self::image`].
@@ -161,7 +191,7 @@ pub fn boot(
 ) -> Result<Booted> {
     let root = GuestRoot::of(spec, cache, stop, say)?;
     let mut parts = Parts::gather(None, spec, cache, &[], root.as_ref(), Then::Report)?;
-    with_room(&mut parts, say, |parts, _| boot_once(parts, cache, stop))
+    parts.with_room(say, |parts, _| boot_once(parts, cache, stop))
 }
 
 fn boot_once(parts: &Parts, cache: &Cache, stop: Stop<'_>) -> Result<Booted> {

@@ -10,8 +10,7 @@ use keep::{Cache, key_of};
 use model::MachineSpec;
 use model::units::exact_size;
 
-use crate::boot::Parts;
-use crate::{Result, VmError, machine};
+use crate::machine;
 
 /// Where the cache remembers what a kernel needed, next to booted machines; hidden, as it is not one.
 const NOTE: &str = ".kernel-memory-";
@@ -24,12 +23,12 @@ const STEPS: u64 = 4;
 pub(crate) struct KernelRoom {
     /// In which the cache remembers what it needed.
     file: PathBuf,
-    first_bytes: u64,
+    pub(crate) first_bytes: u64,
     most_bytes: u64,
 }
 
 impl KernelRoom {
-    /// Of a machine as it was asked for (`wanted`) and as it is built. A kernel gets more only where the
+    /// Of a machine as its user names it (`wanted`) and as it is built. A kernel gets more only where the
     /// user has not given it so much himself.
     pub(crate) fn of(
         wanted: &MachineSpec,
@@ -51,53 +50,28 @@ impl KernelRoom {
     }
 
     /// What the cache remembers.
-    fn known(&self) -> Option<u64> {
+    pub(crate) fn known(&self) -> Option<u64> {
         let bytes = fs::read_to_string(&self.file).ok()?.trim().parse().ok()?;
         (self.first_bytes..=self.most_bytes).contains(&bytes).then_some(bytes)
     }
 
-    fn remember(&self, bytes: u64) -> io::Result<()> {
+    /// Has the cache remember it. Fails when it cannot be written.
+    pub(crate) fn remember(&self, bytes: u64) -> io::Result<()> {
         fs::create_dir_all(self.file.parent().unwrap_or(&self.file))?;
         let (out, mut file) = OutFile::create(&self.file)?;
         writeln!(file, "{bytes}")?;
         out.finish()
     }
 
+    /// The next size to try, in bytes, after one that was too small; `None` if there is none.
+    pub(crate) fn more(&self, bytes: u64) -> Option<u64> {
+        (bytes < self.most_bytes).then_some(bytes + STEP_BYTES)
+    }
+
     /// More than the machine gives all kernels, in bytes, if this one has more.
     pub(crate) fn grown(&self, machine: &MachineSpec) -> Option<u64> {
         Some(machine.kernel_memory_bytes).filter(|bytes| *bytes != self.first_bytes)
     }
-}
-
-/// Boots a guest (`attempt`), with more memory for its kernel as long as that dies for lack of it.
-/// Fails as the last attempt.
-pub(crate) fn with_room<T>(
-    parts: &mut Parts,
-    say: &mut dyn FnMut(&str),
-    mut attempt: impl FnMut(&Parts, &mut dyn FnMut(&str)) -> Result<T>,
-) -> Result<T> {
-    let known = parts.room.known();
-    let bytes = |parts: &mut Parts| parts.setup.machine.kernel_memory_bytes;
-    parts.setup.machine.kernel_memory_bytes = known.unwrap_or(parts.room.first_bytes);
-    let done = loop {
-        match attempt(parts, say) {
-            Err(VmError::KernelMemory(_)) if bytes(parts) < parts.room.most_bytes => {
-                parts.setup.machine.kernel_memory_bytes += STEP_BYTES;
-            }
-            other => break other?,
-        }
-    };
-    if let Some(grown) = parts.room.grown(&parts.setup.machine) {
-        let [grown_size, first] = [grown, parts.room.first_bytes].map(exact_size);
-        say(&format!(
-            "this kernel needs more memory for itself: kernel_mem={grown_size}, not {first}"
-        ));
-        if known != Some(grown) {
-            // In a cache that cannot be written it is found again.
-            let _ = parts.room.remember(grown);
-        }
-    }
-    Ok(done)
 }
 
 #[cfg(test)]
@@ -109,10 +83,12 @@ mod tests {
         let cache = Cache::at(PathBuf::from("/nowhere"));
         let micro = machine::load("micro").unwrap().machine;
         let room = KernelRoom::of(&micro, &micro, "kernel", &cache);
-        assert_eq!(room.most_bytes, micro.kernel_memory_bytes + STEPS * STEP_BYTES);
+        let first = micro.kernel_memory_bytes;
+        assert_eq!(room.more(first), Some(first + STEP_BYTES));
+        assert_eq!(room.more(first + STEPS * STEP_BYTES), None);
         let given = MachineSpec { kernel_memory_bytes: 30 << 20, ..micro.clone() };
         let room = KernelRoom::of(&given, &given, "kernel", &cache);
-        assert_eq!(room.most_bytes, 30 << 20);
+        assert_eq!(room.more(30 << 20), None);
         assert_eq!(room.grown(&given), None);
         assert_eq!(room.grown(&micro), Some(micro.kernel_memory_bytes));
     }

@@ -189,7 +189,7 @@ impl Vm {
         let mut parts = boot::Parts::gather(qemu, spec, cache, &overlay, root_files, Then::Cell)?;
         parts.boot_limit = BootLimit::of_silence(options.silence);
         let clock = MemoryClock::of(&parts.setup.machine)?;
-        let (key, folder) = kernel_room::with_room(&mut parts, say, |parts, say| {
+        let (key, folder) = parts.with_room(say, |parts, say| {
             let hashes = [&*parts.kernel.image_hash, &*parts.initramfs_hash];
             let key = machine_key(&parts.qemu, &parts.setup, clock.as_ref(), hashes)?;
             let kept = snapshot::find(&cache.snapshots, &key);
