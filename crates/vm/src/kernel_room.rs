@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use keep::out_file::OutFile;
 use keep::{Cache, key_of};
 use model::MachineSpec;
-use model::units::exact_size;
 
 use crate::machine;
 
