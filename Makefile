@@ -139,6 +139,8 @@ test-dist: dist
 	packaging/try bookworm wheel
 	packaging/try trixie wheel
 	packaging/try trixie image
+	packaging/try bookworm deb guest
+	packaging/try trixie deb guest
 
 # Fails if the last `make test` skipped a test that tests/allowed-skips.txt does not allow.
 skips:

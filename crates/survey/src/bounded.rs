@@ -39,6 +39,8 @@ const FIRST_COST_NS: f64 = 100_000.0;
 const LATEST: f64 = 0.5;
 /// Groups and processes that are read however little the budget is.
 const READ_MIN: usize = 16;
+/// Groups and processes that get a glance, too.
+const GLANCES_MIN: usize = 64;
 /// The most active groups whose processes get a glance, and how many of each.
 const GROUPS_ENTERED: usize = 8;
 const MEMBERS: usize = 64;
@@ -171,6 +173,7 @@ impl BoundedSurvey {
 
     fn glance_at_groups(&mut self) {
         let count = affordable(GLANCE_GROUPS * self.budget_ns, self.costs.glance_group);
+        let count = count.max(GLANCES_MIN);
         let after = |path: &&String| self.glanced.as_ref().is_none_or(|last| *path > last);
         let next: Vec<String> = self.groups.keys().filter(after).take(count).cloned().collect();
         // After the last group the first has its turn again.
@@ -188,9 +191,11 @@ impl BoundedSurvey {
 
     fn glance_at_tasks(&mut self) {
         let count = affordable(GLANCE_TASKS * self.budget_ns, self.costs.glance_task);
+        let count = count.max(GLANCES_MIN);
         let mut pids = self.next_of_list(count.div_ceil(2));
-        // The processes of active groups do not wait for their turn.
-        let active = (0..FIGURES).flat_map(|it| self.groups.most_active(it, GROUPS_ENTERED));
+        // The processes of active groups do not wait for their turn, those of groups that take memory
+        // first.
+        let active = (0..FIGURES).rev().flat_map(|it| self.groups.most_active(it, GROUPS_ENTERED));
         for path in active {
             let left = count.saturating_sub(pids.len()).min(MEMBERS);
             if left == 0 {

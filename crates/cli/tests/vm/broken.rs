@@ -47,7 +47,8 @@ fn a_stock_kernel_gets_the_memory_that_it_needs() {
     let text = String::from_utf8(bytes).unwrap();
     assert!(text.contains("\"vm_kernel_mem\":\""), "it is recorded");
     // A size that the user names stays.
-    lab.finish("kernel_mem=28M", "--load noload").expect(3, &["does not boot", "kernel_mem=SIZE"]);
+    lab.finish("kernel_mem=28M", "--load noload --output other")
+        .expect(3, &["does not boot", "kernel_mem=SIZE"]);
 }
 
 #[test]
