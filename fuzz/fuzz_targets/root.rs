@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (file, cache) = (folder.path().join("root.tar"), folder.path().join("cache"));
     fs::write(&file, bytes).expect("room for a file");
-    match roots::prepare(&file.display().to_string(), &cache, &mut |_| {}, &|| false) {
+    match roots::prepare(&file.display().to_string(), model::Architecture::X86_64, &cache, &mut |_| {}, &|| false) {
         Err(error) => assert!(error.to_string().contains("root.tar"), "{error}"),
         Ok(root) => check(&root.archive),
     }
