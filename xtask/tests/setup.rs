@@ -17,8 +17,8 @@ struct Machine {
 }
 
 impl Machine {
-    /// A machine with root, a compiler that links statically, and a new toolchain, whose Python
-    /// packages are the wanted ones.
+    /// A machine with root, a compiler that links statically, and a new toolchain that compiles to
+    /// WebAssembly, whose Python packages are the wanted ones.
     fn complete() -> Self {
         let machine = Self { dir: tempfile::tempdir().unwrap() };
         for name in BASICS {
@@ -26,12 +26,16 @@ impl Machine {
             let path = path.iter().find(|path| path.exists()).expect("a basic program");
             symlink(path, machine.dir.path().join(name)).unwrap();
         }
+        let wasm = machine.dir.path().join("lib/rustlib/wasm32-wasip1/lib");
+        fs::create_dir_all(wasm).unwrap();
+        let root = machine.dir.path().display();
+        let rustc = format!("[ \"$1\" = --print ] && echo '{root}' || echo rustc 1.999.0");
         machine
             .with("cc", "exit 0")
             .with("id", "echo 0")
             .with("cmp", "exit 0")
             .with("cargo", "echo cargo 1.999.0")
-            .with("rustc", "echo rustc 1.999.0")
+            .with("rustc", &rustc)
     }
 
     fn with(self, name: &str, script: &str) -> Self {
