@@ -1,15 +1,33 @@
 """What all Python tests share: the static binary, and skips that CI knows of."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Error, sync_playwright
 
 WORKSPACE = Path(__file__).resolve().parents[2]
 BINARY = WORKSPACE / "target/release/thrashlab"
+BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 #: What errors say where a kernel's package cannot be had.
 NO_KERNEL = ("cannot be started", "no such package", "apt-get download")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A Chromium without a window."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip("Chromium is not installed")
+    with sync_playwright() as playwright:
+        try:
+            started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        except Error as error:
+            pytest.skip(f"Chromium does not start here: {error.message.splitlines()[0]}")
+        yield started
+        started.close()
 
 
 @pytest.fixture

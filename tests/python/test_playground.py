@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 from conftest import WORKSPACE
-from playwright.sync_api import Error, Page, expect, sync_playwright
+from playwright.sync_api import Page, expect
 
-BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 PATIENCE_S = 120
 LARGEST_PAGE = 3_000_000
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", WORKSPACE / "target"))
@@ -38,27 +37,19 @@ def built(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def page(built):
+def page(browser, built):
     """The page in a Chromium without a window, opened from the disk."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip("Chromium is not installed")
-    with sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        except Error as error:
-            pytest.skip(f"Chromium does not start here: {error.message.splitlines()[0]}")
-        page = browser.new_page(viewport={"width": 1200, "height": 900})
-        page.set_default_timeout(1000 * PATIENCE_S)
-        expect.set_options(timeout=1000 * PATIENCE_S)
-        page.complaints = []
-        page.on("console", lambda message: page.complaints.append(message.text))
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.on("request", lambda request: page.complaints.extend(outside(request.url)))
-        page.goto(built.as_uri())
-        yield page
-        assert page.complaints == []
-        browser.close()
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    page.set_default_timeout(1000 * PATIENCE_S)
+    expect.set_options(timeout=1000 * PATIENCE_S)
+    page.complaints = []
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on("request", lambda request: page.complaints.extend(outside(request.url)))
+    page.goto(built.as_uri())
+    yield page
+    assert page.complaints == []
+    page.close()
 
 
 def outside(url: str) -> list[str]:

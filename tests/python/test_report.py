@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -13,9 +12,8 @@ import altair
 import made_runs
 import pytest
 from conftest import BINARY, WORKSPACE
-from playwright.sync_api import Error, Page, sync_playwright
+from playwright.sync_api import Page
 
-BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 # Longest time that anything may take here; nothing is asserted about how long it does take.
 PATIENCE_S = 120
 LARGEST_PAGE = 1_500_000
@@ -100,21 +98,6 @@ def results(tmp_path_factory) -> dict[str, list[str]]:
         "jobs": [str(made_runs.jobs(place / "jobs"))],
         "published": ["reference:sun4/vmtest-sparcstation1-old-hat"],
     }
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A Chromium without a window."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip("Chromium is not installed")
-    with sync_playwright() as playwright:
-        try:
-            started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        except Error as error:
-            pytest.skip(f"Chromium does not start here: {error.message.splitlines()[0]}")
-        yield started
-        started.close()
 
 
 class Opened:

@@ -101,6 +101,12 @@ impl Values {
         Self { part, response: response.to_owned(), samples }
     }
 
+    /// The median; `None` without values, and if it is a lower bound only or not finite.
+    pub fn exact_median(&self) -> Option<f64> {
+        let median = stats::bounded_median(&self.samples)?;
+        (!median.is_lower_bound && median.value.is_finite()).then_some(median.value)
+    }
+
     /// Number of values that are lower bounds only.
     pub fn censored(&self) -> usize {
         self.samples.iter().filter(|sample| sample.is_lower_bound).count()

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fmt::Write;
-
 use std::path::PathBuf;
 
 use clap::{ColorChoice, CommandFactory, Parser, Subcommand};

@@ -9,7 +9,6 @@ mod work;
 
 use clap::Subcommand;
 use model::MmuSpec;
-use trace::Notes;
 
 use crate::Result;
 
@@ -53,17 +52,4 @@ pub(crate) fn mmu(command: &MmuCommand) -> Result<()> {
 fn place(mmu: &MmuSpec) -> String {
     let asked = mmu.asked.iter().map(|(name, value)| format!(", {name} {value}"));
     format!("simulated {}{}", mmu.machine, asked.collect::<String>())
-}
-
-/// What a trace lacks, in sentences.
-fn noticed(notes: &Notes) -> Vec<String> {
-    let mut sentences = Vec::new();
-    if let Some((place, reason)) = notes.bad.first.first() {
-        let count = notes.bad.count;
-        sentences.push(format!("{count} bad records were skipped, the first at {place}: {reason}"));
-    }
-    if let Some(place) = &notes.cut_off {
-        sentences.push(format!("the trace is truncated at {place}; everything before that counts"));
-    }
-    sentences
 }

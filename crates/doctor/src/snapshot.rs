@@ -60,11 +60,9 @@ impl Snapshot {
     /// The last of some snapshots in the order of their times, with what it left out as an earlier one
     /// has it: right for levels, which change slowly, and wrong for counters. `None` of none.
     pub fn latest<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
-        all.into_iter().fold(None, |earlier: Option<Self>, next| {
-            let Self { mut groups, mut tasks, .. } = earlier.unwrap_or_default();
-            groups.extend(next.groups.clone());
-            tasks.extend(next.tasks.clone());
-            Some(Self { groups, tasks, ..next.clone() })
+        all.into_iter().cloned().reduce(|earlier, mut next| {
+            next.add_absent(earlier);
+            next
         })
     }
 
@@ -89,12 +87,17 @@ impl Snapshot {
 
     /// Adds ended groups and processes of an earlier snapshot, and what a process that has ended,
     /// but was not waited for, no longer has: its memory and its control group.
-    pub fn keep_ended(&mut self, mut earlier: Self) {
+    pub fn keep_ended(&mut self, earlier: Self) {
         for (pid, task) in &mut self.tasks {
             if let Some(before) = earlier.tasks.get(pid).filter(|before| before.is_same(task)) {
                 task.keep(before);
             }
         }
+        self.add_absent(earlier);
+    }
+
+    /// Adds the groups and processes of an earlier snapshot that this one does not have.
+    fn add_absent(&mut self, mut earlier: Self) {
         earlier.groups.append(&mut self.groups);
         earlier.tasks.append(&mut self.tasks);
         (self.groups, self.tasks) = (earlier.groups, earlier.tasks);

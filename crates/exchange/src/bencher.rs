@@ -20,7 +20,7 @@ pub fn text(set: &Dataset) -> Option<String> {
     for trial in &set.trials {
         for values in trial.values.iter().filter(|_| trial.failed() == Some(false)) {
             let Some(response) = set.responses.get(&values.response) else { continue };
-            let Some(median) = median(values) else { continue };
+            let Some(median) = values.exact_median() else { continue };
             let (measure, factor) = measure(&values.response, response);
             let benchmark = benchmarks.entry(benchmark(set, trial, values)).or_default();
             benchmark.entry(measure).or_default().push(median * factor);
@@ -35,12 +35,6 @@ pub fn text(set: &Dataset) -> Option<String> {
         })
         .collect();
     (!all.is_empty()).then(|| format!("{:#}\n", Value::Object(all)))
-}
-
-/// The median; `None` if it is a lower bound only.
-fn median(values: &Values) -> Option<f64> {
-    let median = stats::bounded_median(&values.samples)?;
-    (!median.is_lower_bound && median.value.is_finite()).then_some(median.value)
 }
 
 fn metric(found: &[f64]) -> Option<Value> {

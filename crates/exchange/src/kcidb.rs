@@ -10,7 +10,7 @@ use analysis::{Dataset, Response, Standing, Trial, Values};
 use blake3::Hasher;
 use jiff::Timestamp;
 use model::EndStatus;
-use model::units::split_time_name;
+use model::units::{TIME_UNITS, split_time_name};
 use serde_json::{Map, Value, json};
 
 /// Where the tree of our tests begins.
@@ -132,7 +132,8 @@ fn test(
     object.insert("id".to_owned(), json!(id));
     object.insert("path".to_owned(), json!(path));
     object.insert("status".to_owned(), json!(status));
-    let (number, median) = values.map_or((None, None), |it| number(it, meaning));
+    let median = values.and_then(Values::exact_median);
+    let number = values.zip(median).map(|(values, median)| number(median, values, meaning));
     object.extend(number.map(|number| ("number".to_owned(), number)));
     object.insert("comment".to_owned(), json!(comment(trial, values)));
     object.extend(start(trial).map(|time| ("start_time".to_owned(), json!(time))));
@@ -177,31 +178,21 @@ fn identity(trial: &Trial, build: &Build, path: &str, values: Option<&Values>) -
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// The median in base units, which KCIDB scales for display, and in the response's own.
-fn number(values: &Values, meaning: Option<&Response>) -> (Option<Value>, Option<f64>) {
-    let median = stats::bounded_median(&values.samples);
-    let Some(median) = median.filter(|it| !it.is_lower_bound && it.value.is_finite()) else {
-        return (None, None);
-    };
+/// The median in base units, which KCIDB scales for display.
+fn number(median: f64, values: &Values, meaning: Option<&Response>) -> Value {
     let unit = meaning.map_or("", |meaning| meaning.unit.as_str());
-    let of_name = split_time_name(&values.response).map(|(_, unit, _)| unit);
-    let seconds = |unit: &str| match unit {
-        "s" => Some(1.0),
-        "ms" => Some(1e-3),
-        "us" | "µs" => Some(1e-6),
-        "ns" => Some(1e-9),
-        _ => None,
-    };
-    let time = seconds(unit).or_else(|| of_name.filter(|_| unit.is_empty()).and_then(seconds));
-    let value = match (time, unit) {
-        (Some(factor), _) => {
-            json!({ "value": median.value * factor, "unit": "s", "prefix": "metric" })
+    let plain_unit = if unit == "µs" { "us" } else { unit };
+    let of_unit = TIME_UNITS.iter().find(|(name, _)| *name == plain_unit).map(|(_, ns)| *ns);
+    let of_name = || split_time_name(&values.response).map(|(_, _, ns)| ns);
+    let time_ns = of_unit.or_else(|| of_name().filter(|_| unit.is_empty()));
+    match (time_ns, unit) {
+        (Some(ns), _) => {
+            json!({ "value": median * (ns / 1e9), "unit": "s", "prefix": "metric" })
         }
-        (None, "bytes") => json!({ "value": median.value, "unit": "B", "prefix": "binary" }),
-        (None, "") => json!({ "value": median.value }),
-        (None, unit) => json!({ "value": median.value, "unit": plain(unit) }),
-    };
-    (Some(value), Some(median.value))
+        (None, "bytes") => json!({ "value": median, "unit": "B", "prefix": "binary" }),
+        (None, "") => json!({ "value": median }),
+        (None, unit) => json!({ "value": median, "unit": plain(unit) }),
+    }
 }
 
 fn comment(trial: &Trial, values: Option<&Values>) -> String {

@@ -3,12 +3,12 @@
 use std::io::{self, BufRead, Write};
 
 use analysis::sweep::find;
-use curves::{SweepRow, SweepView, place_of, sweep_document};
+use curves::{place_of, sweep_document};
 
 use crate::choices::choices;
 use crate::dropped::dropped;
-use crate::measured::{Measured, Sweep};
-use crate::reply::{Part, Reply, drawn, knee_chart, send};
+use crate::measured::Sweep;
+use crate::reply::{Part, Reply, drawn, knee_chart, send, view};
 use crate::request::{Request, SweepRequest};
 
 /// What the chart calls several machines.
@@ -52,24 +52,14 @@ fn measured(
 
 fn part(sweep: &Sweep, request: &SweepRequest, done: bool) -> Part {
     let several = sweep.machines.len() > 1;
-    let row = |machine: &'_ Measured| {
-        let label = if several { machine.label.clone() } else { String::new() };
-        (label, find(&machine.curve, &sweep.settings))
-    };
     let headers: Vec<_> =
         sweep.machines.iter().flat_map(|machine| machine.headers.clone()).collect();
-    let found = sweep.machines.iter().map(row);
-    let rows = sweep.machines.iter().zip(found);
-    let view = SweepView {
-        place: place_of(&headers),
-        settings: Vec::new(),
-        by: several.then(|| BY.to_owned()),
-        rows: rows
-            .map(|(machine, (label, found))| SweepRow { label, curve: &machine.curve, found })
-            .collect(),
-        grid: None,
-        least_rise: sweep.settings.knee.least_rise,
-    };
+    let by = several.then(|| BY.to_owned());
+    let rows = sweep.machines.iter().map(|machine| {
+        let label = if several { machine.label.clone() } else { String::new() };
+        (label, &machine.curve, find(&machine.curve, &sweep.settings))
+    });
+    let view = view(place_of(&headers), by, rows, &sweep.settings);
     let mut document = drawn(sweep_document(&view), knee_chart("knee", &view));
     if done {
         document.push("The same on the command line:");
@@ -81,9 +71,8 @@ fn part(sweep: &Sweep, request: &SweepRequest, done: bool) -> Part {
 /// The commands that measure the same.
 fn commands(request: &SweepRequest) -> impl Iterator<Item = String> {
     request.machines.iter().map(|machine| {
-        let settings = machine.settings.iter().filter(|(_, value)| !value.is_empty());
         let settings: Vec<String> =
-            settings.map(|(name, value)| format!("{name}={value}")).collect();
+            machine.chosen().map(|(name, value)| format!("{name}={value}")).collect();
         format!(
             "thrashlab sweep vmtest --subject mmu:{} --range {}..{} --passes {}",
             settings.join(","),

@@ -4,13 +4,12 @@ use std::io::Cursor;
 
 use analysis::sweep::{Curve, Settings, SweepResult, find};
 use curves::{
-    CurveOptions, Curves, SweepRow, SweepView, Table, curves_of_table, miss_ratio_document,
-    over_entries, sweep_document,
+    CurveOptions, Curves, Table, curves_of_table, miss_ratio_document, over_entries, sweep_document,
 };
 use mmu::curve::{Profile, Request as ProfileRequest, Unit};
-use trace::{Block, Granularity, PAGE_SHIFT, Source, open_stream};
+use trace::{Block, Granularity, PAGE_SHIFT, open_stream};
 
-use crate::reply::{Part, drawn, knee_chart};
+use crate::reply::{Part, drawn, knee_chart, view};
 use crate::request::FileRequest;
 
 /// The name of the chart, different from that of a sweep in the same page.
@@ -43,14 +42,13 @@ pub(crate) fn dropped(request: &FileRequest, bytes: Vec<u8>) -> Result<Part, Str
 fn of_table(request: &FileRequest, text: &str) -> Result<Part, String> {
     let table = Table::read(text).map_err(|error| error.to_string())?;
     let name = request.name.as_str();
-    let named = request.level.clone().zip(request.cost.clone()).map(<[String; 2]>::from);
     let options = |chosen: Option<[String; 2]>| match chosen {
         None => CurveOptions::default(),
         Some([level, cost]) => {
             CurveOptions { over: Some(level), cost: Some(cost), ..CurveOptions::default() }
         }
     };
-    let mut chosen = named;
+    let mut chosen = request.level.clone().zip(request.cost.clone()).map(<[String; 2]>::from);
     let mut curves = curves_of_table(name, text, &options(chosen.clone()));
     // Names that say nothing: the first two columns of numbers.
     if curves.is_err() && chosen.is_none() {
@@ -64,17 +62,8 @@ fn of_table(request: &FileRequest, text: &str) -> Result<Part, String> {
         None => "a heading with names, and two columns of numbers, are needed".to_owned(),
     })?;
     let settings = Settings::default();
-    let row = |(label, curve): &'_ (String, Curve)| (label.clone(), find(curve, &settings));
-    let found: Vec<(String, SweepResult)> = rows.iter().map(row).collect();
-    let sides = rows.iter().zip(found);
-    let view = SweepView {
-        place: String::new(),
-        settings: Vec::new(),
-        by,
-        rows: sides.map(|((_, curve), (label, found))| SweepRow { label, curve, found }).collect(),
-        grid: None,
-        least_rise: settings.knee.least_rise,
-    };
+    let rows = rows.iter().map(|(label, curve)| (label.clone(), curve, find(curve, &settings)));
+    let view = view(String::new(), by, rows, &settings);
     let document = drawn(sweep_document(&view), knee_chart(CHART, &view));
     Ok(Part { columns: table.names, chosen, ..Part::new(&document, true) })
 }
@@ -120,7 +109,7 @@ fn of_trace(name: &str, bytes: Vec<u8>) -> Result<Part, String> {
         return Err("it has no references".to_owned());
     }
     let mut notes = vec![format!("read as {}", format.name())];
-    notes.extend(problems(&*source));
+    notes.extend(source.notes().problems());
     let settings = Settings::default();
     let curves = profiled.units.iter().map(|unit| over_entries(name, unit));
     let knees: Vec<(Curve, SweepResult)> = curves
@@ -129,34 +118,8 @@ fn of_trace(name: &str, bytes: Vec<u8>) -> Result<Part, String> {
             (curve, found)
         })
         .collect();
-    let least_rise = settings.knee.least_rise;
-    let rows = knees.iter().map(|(curve, found)| SweepRow {
-        label: String::new(),
-        curve,
-        found: found.clone(),
-    });
-    let view = SweepView {
-        place: String::new(),
-        settings: Vec::new(),
-        by: None,
-        rows: rows.collect(),
-        grid: None,
-        least_rise,
-    };
-    let document = miss_ratio_document(name, &profiled, &knees, least_rise, &notes);
+    let rows = knees.iter().map(|(curve, found)| (String::new(), curve, found.clone()));
+    let view = view(String::new(), None, rows, &settings);
+    let document = miss_ratio_document(name, &profiled, &knees, view.least_rise, &notes);
     Ok(Part::new(&drawn(document, knee_chart(CHART, &view)), true))
-}
-
-/// What was noticed while a trace was read.
-fn problems(source: &dyn Source) -> Vec<String> {
-    let notes = source.notes();
-    let mut problems = Vec::new();
-    if let Some((place, reason)) = notes.bad.first.first() {
-        let count = notes.bad.count;
-        problems.push(format!("{count} bad records were skipped, the first at {place}: {reason}"));
-    }
-    if let Some(place) = &notes.cut_off {
-        problems.push(format!("the trace is truncated at {place}; everything before that counts"));
-    }
-    problems
 }

@@ -95,9 +95,8 @@ impl Sweep {
 }
 
 fn machine(request: &MachineRequest) -> Result<Measured, String> {
-    let settings = request.settings.iter().filter(|(_, value)| !value.is_empty());
     let settings: Vec<(String, String)> =
-        settings.map(|(name, value)| (name.clone(), value.clone())).collect();
+        request.chosen().map(|(name, value)| (name.clone(), value.clone())).collect();
     let curve = Curve {
         name: "playground".to_owned(),
         parameter: PARAMETER.to_owned(),

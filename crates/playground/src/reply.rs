@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use curves::{KNEE_TEMPLATE, SweepView, knee_parts};
+use analysis::sweep::{Curve, Settings, SweepResult};
+use curves::{KNEE_TEMPLATE, SweepRow, SweepView, knee_parts};
 use render::{Block, Chart, Document, charts, fragment};
 use serde::Serialize;
 use serde_json::Value;
@@ -42,6 +43,18 @@ impl Part {
         let (html, charts) = fragment(document);
         Self { done, html, charts, columns: Vec::new(), chosen: None }
     }
+}
+
+/// Curves with their labels and knees, as the texts and charts of sweeps take them.
+pub(crate) fn view<'a>(
+    place: String,
+    by: Option<String>,
+    rows: impl Iterator<Item = (String, &'a Curve, SweepResult)>,
+    settings: &Settings,
+) -> SweepView<'a> {
+    let rows = rows.map(|(label, curve, found)| SweepRow { label, curve, found }).collect();
+    let least_rise = settings.knee.least_rise;
+    SweepView { place, settings: Vec::new(), by, rows, grid: None, least_rise }
 }
 
 /// The chart of cost over level with this name, unless there is nothing to draw.

@@ -40,6 +40,13 @@ pub(crate) struct MachineRequest {
     pub(crate) settings: BTreeMap<String, String>,
 }
 
+impl MachineRequest {
+    /// The settings that are not the machine's own.
+    pub(crate) fn chosen(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.settings.iter().filter(|(_, value)| !value.is_empty())
+    }
+}
+
 /// A file to look at.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -6,6 +6,7 @@ pub mod config;
 pub mod curve;
 mod error;
 pub mod import;
+mod listing;
 mod lkp_folder;
 pub mod manifest;
 mod mmtests_folder;

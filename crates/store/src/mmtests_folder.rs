@@ -1,7 +1,7 @@
 //! The results folders of MMTests: `work/log/RUN/iter-N/BENCHMARK/logs`, from any of the first
 //! three levels.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 use liblzma::bufread::XzDecoder;
 
 use crate::import::mmtests::{CPU_FILE, KERNEL_FILE, LogFile, TIMES_FILE, is_log};
+use crate::listing::entries;
 
 const LOGS: &str = "logs";
 const ITERATION: &str = "iter-";
@@ -103,14 +104,7 @@ fn benchmarks(iteration: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// What is in a folder, by name; nothing in what is not a folder.
 fn children(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let entries = fs::read_dir(folder)?;
-    let mut found: Vec<PathBuf> =
-        entries.map(|entry| entry.map(|it| it.path())).collect::<io::Result<_>>()?;
-    found.sort();
-    Ok(found)
+    if folder.is_dir() { entries(folder) } else { Ok(Vec::new()) }
 }
 
 fn name_of(path: &Path) -> String {

@@ -13,6 +13,7 @@ use model::{Manifest, ManifestFactor, ManifestRun, Run};
 use crate::error::{Refusal, Result, StoreError};
 use crate::import::mmtests::mmtests;
 use crate::import::{self, Format, Options};
+use crate::listing::entries;
 use crate::lkp_folder;
 use crate::manifest;
 use crate::mmtests_folder;
@@ -96,14 +97,11 @@ fn foreign_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     if let Some(files) = lkp_folder::files(folder)? {
         return Ok(files);
     }
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.path().is_file() && !entry.file_name().to_string_lossy().starts_with('.') {
-            files.push(entry.path());
-        }
-    }
-    files.sort();
+    let is_hidden = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+    };
+    let mut files = entries(folder)?;
+    files.retain(|path| path.is_file() && !is_hidden(path));
     Ok(files)
 }
 

@@ -118,7 +118,7 @@ impl BoundedSurvey {
         self.glance_at_groups();
         self.glance_at_tasks();
         self.first_boot_ns = self.first_boot_ns.or(taken.boot_ns);
-        let count = affordable(GROUPS * self.budget_ns, self.costs.group).max(READ_MIN);
+        let count = affordable(GROUPS * self.budget_ns, self.costs.group, READ_MIN);
         let chosen = self.groups.choose(count);
         let (survey, groups) = (&self.survey, &mut self.groups);
         let (spent_ns, read) = each_ns(CPU, 1, || {
@@ -134,7 +134,7 @@ impl BoundedSurvey {
         }
         // A machine with few groups can afford more processes.
         let left_ns = (GROUPS * self.budget_ns - spent_ns).max(0.0);
-        let count = affordable(TASKS * self.budget_ns + left_ns, self.costs.task).max(READ_MIN);
+        let count = affordable(TASKS * self.budget_ns + left_ns, self.costs.task, READ_MIN);
         let chosen = self.tasks.choose(count);
         let (survey, tasks) = (&mut self.survey, &mut self.tasks);
         let (spent_ns, read) = each_ns(CPU, 1, || {
@@ -172,8 +172,8 @@ impl BoundedSurvey {
     }
 
     fn glance_at_groups(&mut self) {
-        let count = affordable(GLANCE_GROUPS * self.budget_ns, self.costs.glance_group);
-        let count = count.max(GLANCES_MIN);
+        let count =
+            affordable(GLANCE_GROUPS * self.budget_ns, self.costs.glance_group, GLANCES_MIN);
         let after = |path: &&String| self.glanced.as_ref().is_none_or(|last| *path > last);
         let next: Vec<String> = self.groups.keys().filter(after).take(count).cloned().collect();
         // After the last group the first has its turn again.
@@ -190,8 +190,7 @@ impl BoundedSurvey {
     }
 
     fn glance_at_tasks(&mut self) {
-        let count = affordable(GLANCE_TASKS * self.budget_ns, self.costs.glance_task);
-        let count = count.max(GLANCES_MIN);
+        let count = affordable(GLANCE_TASKS * self.budget_ns, self.costs.glance_task, GLANCES_MIN);
         let mut pids = self.next_of_list(count.div_ceil(2));
         // The processes of active groups do not wait for their turn, those of groups that take memory
         // first.
@@ -258,9 +257,9 @@ fn links() -> u64 {
     fs::metadata(PROC).map_or(0, |folder| folder.nlink())
 }
 
-/// How many can be read for a time, at least one.
-fn affordable(share_ns: f64, each_ns: f64) -> usize {
-    (share_ns / each_ns.max(1.0)).max(1.0) as usize
+/// How many can be read for a time, however little it is at least so many.
+fn affordable(share_ns: f64, each_ns: f64, least: usize) -> usize {
+    ((share_ns / each_ns.max(1.0)) as usize).max(least)
 }
 
 /// Adds the cost of `count` to an average.

@@ -15,28 +15,26 @@ const FALL_SHARE: f64 = 0.02;
 pub(crate) struct Reserve {
     budget_ns: f64,
     saved_ns: f64,
-    has_looked: bool,
-    /// Available memory at the last look, in kB.
-    available_kb: Option<u64>,
+    /// Available memory at the last look, in kB; more than there can be before the first.
+    available_kb: u64,
 }
 
 impl Reserve {
     /// A full one, for a first look at everything: growth needs a beginning.
     pub(crate) fn new(budget_ns: u64) -> Self {
         let budget_ns = budget_ns as f64;
-        Self { budget_ns, saved_ns: SAVED_MAX * budget_ns, has_looked: false, available_kb: None }
+        Self { budget_ns, saved_ns: SAVED_MAX * budget_ns, available_kb: u64::MAX }
     }
 
     /// CPU time for this look, in ns; `machine` has the counters of the machine now.
     pub(crate) fn spend(&mut self, machine: &Snapshot) -> f64 {
         let kb = |name: &str| machine.machine.get("meminfo")?.get(name).copied();
-        let now_kb = kb("MemAvailable_kb");
-        let before_kb = std::mem::replace(&mut self.available_kb, now_kb);
-        let fallen_kb = before_kb.zip(now_kb).map_or(0, |(before, now)| before.saturating_sub(now));
+        // A kernel that does not have the figure has no fall after the first look.
+        let now_kb = kb("MemAvailable_kb").unwrap_or(0);
+        let fallen_kb = std::mem::replace(&mut self.available_kb, now_kb).saturating_sub(now_kb);
         let least_kb = FALL_SHARE * kb("MemTotal_kb").unwrap_or(u64::MAX) as f64;
-        let is_first = !std::mem::replace(&mut self.has_looked, true);
         let saved_ns = SAVED_SHARE * self.budget_ns;
-        if is_first || fallen_kb as f64 > least_kb {
+        if fallen_kb as f64 > least_kb {
             return self.budget_ns - saved_ns + std::mem::take(&mut self.saved_ns);
         }
         self.saved_ns = (self.saved_ns + saved_ns).min(SAVED_MAX * self.budget_ns);

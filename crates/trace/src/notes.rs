@@ -24,6 +24,23 @@ pub struct Notes {
     pub packed: Option<PackedBytes>,
 }
 
+impl Notes {
+    /// What the trace lacks, in sentences.
+    pub fn problems(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        if let Some((place, reason)) = self.bad.first.first() {
+            let count = self.bad.count;
+            sentences
+                .push(format!("{count} bad records were skipped, the first at {place}: {reason}"));
+        }
+        if let Some(place) = &self.cut_off {
+            sentences
+                .push(format!("the trace is truncated at {place}; everything before that counts"));
+        }
+        sentences
+    }
+}
+
 /// How many bytes the parts of a trace file take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PackedBytes {

@@ -192,14 +192,13 @@ impl Vm {
         let (key, folder) = parts.with_room(say, |parts, say| {
             let hashes = [&*parts.kernel.image_hash, &*parts.initramfs_hash];
             let key = machine_key(&parts.qemu, &parts.setup, clock.as_ref(), hashes)?;
-            let kept = snapshot::find(&cache.snapshots, &key);
-            let folder = kept.map_or_else(
-                || {
+            let folder = match snapshot::find(&cache.snapshots, &key) {
+                Some(folder) => folder,
+                None => {
                     root.iter().for_each(|root| say(&root.step()));
-                    snapshot::make(&cache.snapshots, &key, parts, stop)
-                },
-                Ok,
-            )?;
+                    snapshot::make(&cache.snapshots, &key, parts, stop)?
+                }
+            };
             Ok((key, folder))
         })?;
         let machine = PackedMachine {

@@ -10,7 +10,6 @@ use model::units::parse_size_bytes;
 use stats::KneeSettings;
 use trace::Granularity;
 
-use super::noticed;
 use crate::output::{OutputArgs, show};
 use crate::trace::input::{Input, InputArgs};
 use crate::{Failure, Result, complain, print};
@@ -125,7 +124,7 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<()> {
         };
         return Err(Failure::NotMeasured(anyhow!("{name}: {why}; see thrashlab trace stat")));
     }
-    let mut notes = noticed(&input.notes());
+    let mut notes = input.notes().problems();
     if stopped {
         notes
             .push(format!("stopped: the curve is of the first {} references", profiled.references));

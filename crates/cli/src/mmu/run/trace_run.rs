@@ -10,7 +10,6 @@ use report::{TlbRun, tlb_document};
 use trace::{Block, Granularity, Notes, Source};
 
 use super::RunArgs;
-use crate::mmu::noticed;
 use crate::output::{OutputArgs, show};
 use crate::trace::input::moving_line;
 use crate::trace::read_ahead::ReadAhead;
@@ -74,7 +73,7 @@ pub(super) fn print_result(
     notes: &Notes,
     output: &OutputArgs,
 ) -> Result<()> {
-    noticed(notes).iter().for_each(|note| complain(note));
+    notes.problems().iter().for_each(|note| complain(note));
     let set: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let run = TlbRun {
         machine: &machine.about,
