@@ -23,6 +23,8 @@ pub struct Dataset {
     pub responses: BTreeMap<String, Response>,
     /// The author's responses of interest, the main one first.
     pub wanted: Vec<String>,
+    /// The difference that its author does not care about, as a part: 0.01 is 1 %.
+    pub margin: Option<f64>,
     /// The trials, in order of time if that is known.
     pub trials: Vec<Trial>,
     /// Whether equal inputs give equal values.

@@ -64,7 +64,8 @@ pub(crate) struct CompareArgs {
     #[arg(long = "response", value_name = "RESPONSES", value_delimiter = ',')]
     responses: Vec<String>,
 
-    /// Smallest difference that matters [default: that of --fail-on, else 10%]
+    /// Smallest difference that matters [default: that of --fail-on, else that of
+    /// `ab` in its folder, else 10%]
     #[arg(long, value_name = "PERCENT", value_parser = margin)]
     margin: Option<f64>,
 
@@ -84,7 +85,7 @@ pub(crate) struct CompareArgs {
     /// Repeat runs of the deterministic machine under observation, and name the functions that account
     /// for the largest change
     #[arg(long)]
-    by_function: bool,
+    pub(crate) by_function: bool,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -106,7 +107,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<()> {
         .map(|input| observations_as(input, None, &options))
         .collect::<Result<Vec<_>, _>>()
         .or_wrong("read what is to be compared")?;
-    let margin = margin_or(Settings::default().margin, args.margin, args.fail_on);
+    let usual = sets.iter().find_map(|set| set.margin).unwrap_or(Settings::default().margin);
+    let margin = margin_or(usual, args.margin, args.fail_on);
     let request = Request {
         factor: args.factor.clone().or_else(|| commands(&sets)),
         responses: args.responses.clone(),

@@ -172,6 +172,7 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
         set.notes.push(format!("{} of {all} runs are missing", planned.len()));
     }
     set.wanted = manifest.responses;
+    set.margin = manifest.ab.map(|ab| ab.margin);
     let varied = |name: &str| manifest.factors.iter().any(|factor| factor.name == name);
     set.factors.retain(|factor| !varied(&factor.name));
     let factors = manifest.factors.iter().map(|ManifestFactor { name, levels }| Factor {
