@@ -8,6 +8,7 @@ use model::{Line, Run};
 use serde_json::Value;
 
 use crate::lab::Lab;
+use crate::skip::skip;
 
 fn json(lab: &Lab, arguments: &[&str]) -> Value {
     let printed = lab.command(&[&["profile", "--json"], arguments].concat());
@@ -114,14 +115,7 @@ fn parts_of_a_profile_sum_to_the_whole() {
     let paths = files.each_ref().map(|file| file.display().to_string());
     let options = written.iter().zip(&paths).flat_map(|((option, _), path)| [*option, path]);
     let arguments: Vec<&str> = ["profile", &file].into_iter().chain(options).collect();
-    let trace = lab.fixture.path().join("written.ctf").display().to_string();
-    lab.command(&[&arguments[..], &["--ctf", &trace]].concat()).expect(0, &["wrote "]);
-    let metadata = fs::read_to_string(format!("{trace}/metadata")).unwrap();
-    assert!(metadata.starts_with("/* CTF 1.8 */"), "{metadata}");
-    let stream = fs::read(format!("{trace}/cpu_0")).unwrap();
-    assert_eq!(stream[24..32], (8 * stream.len() as u64).to_le_bytes());
-    assert!(stream.windows(8).any(|it| it == b"kswapd0\0"));
-    lab.command(&["profile", &file, "--ctf", &trace]).expect(2, &["name a new folder"]);
+    lab.command(&arguments).expect(0, &["wrote "]);
     let [text, firefox, schedule] = files.map(|file| fs::read_to_string(file).unwrap());
     let [firefox, schedule] =
         [firefox, schedule].map(|text| serde_json::from_str::<Value>(&text).unwrap());
@@ -135,6 +129,38 @@ fn parts_of_a_profile_sum_to_the_whole() {
     let counts = text.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap());
     assert_eq!(counts.sum::<u64>(), all);
     assert!(text.contains("[user];[thrashlab];asm_exc_page_fault;exc_page_fault;"), "{text}");
+}
+
+#[test]
+fn a_schedule_is_read_by_babeltrace() {
+    let name = "a_schedule_is_read_by_babeltrace";
+    let Some(lab) = Lab::with_engine(name) else { return };
+    let (file, run) = lab.swapping_run("");
+    let trace = lab.fixture.path().join("written.ctf");
+    let folder = trace.display().to_string();
+    lab.command(&["profile", &file, "--ctf", &folder]).expect(0, &["wrote "]);
+    lab.command(&["profile", &file, "--ctf", &folder]).expect(2, &["name a new folder"]);
+    // A reader of others, which complains on standard error.
+    let Ok(read) = Command::new("babeltrace2").arg(&trace).output() else {
+        return skip(name, "babeltrace2 is not installed");
+    };
+    let [text, complaints] = [read.stdout, read.stderr].map(|it| String::from_utf8(it).unwrap());
+    assert!(read.status.success() && complaints.is_empty(), "{complaints}");
+    let count = |name: &str| text.lines().filter(|line| line.contains(name)).count();
+    let responses = run.lines.iter().filter(|line| matches!(line, Line::Sample(_))).count();
+    assert_eq!(count(" thrashlab_response_begin: "), responses);
+    assert_eq!(count(" thrashlab_response_end: "), responses);
+    assert!(text.contains("sched_wakeup: { cpu_id = 0 }, { comm = \"kswapd0\", tid = "));
+    // Whom a CPU leaves is whom it went to before.
+    let field = |line: &str, name: &str| -> String {
+        let after = line.split_once(&format!("{name}_tid = ")).unwrap().1;
+        after.split([',', ' ']).next().unwrap().to_owned()
+    };
+    let switches: Vec<&str> = text.lines().filter(|line| line.contains("sched_switch")).collect();
+    assert!(switches.len() > 1000, "{}", switches.len());
+    for two in switches.windows(2) {
+        assert_eq!(field(two[0], "next"), field(two[1], "prev"), "{two:?}");
+    }
 }
 
 #[test]
