@@ -18,6 +18,7 @@ use doctor::{Diagnosis, Interval, Snapshot, UnitCosts, diagnose};
 use keep::out_file::write_whole;
 use model::units::{parse_duration_ns, parse_size_bytes};
 use report::{doctor_document, doctor_metrics, rules_document, unit_costs_document};
+use sys::confine::Confinement;
 
 use crate::output::{OutputArgs, show};
 use crate::start::StartArgs;
@@ -40,6 +41,7 @@ Examples:
                                 a black box: a folder of the last hours, until Ctrl-C …
   thrashlab doctor --replay /var/lib/thrashlab --at 14:32
                                 … and who filled memory and who suffered at that time
+  thrashlab doctor --read-only   change nothing, as the kernel makes sure
   thrashlab doctor --openmetrics /var/lib/node_exporter/textfile/thrashlab.prom
   thrashlab doctor --calibrate   the costs of a fault, a switch and a copy here
   thrashlab doctor --from results/
@@ -124,6 +126,11 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     rules: bool,
 
+    /// Never write a file or change anything else: the kernel refuses it from the first reading on.
+    /// The cost of reading a page again is then unknown, unless it was measured before
+    #[arg(long, conflicts_with_all = ["record", "calibrate", "output", "work_dir", "words"])]
+    read_only: bool,
+
     /// Show the first N only: the most costly findings
     #[arg(long, value_name = "N", default_value_t = 5)]
     top: usize,
@@ -159,6 +166,9 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<()> {
     if args.rules {
         return show(&rules_document(doctor::ALL), &args.output);
     }
+    if args.read_only && args.openmetrics.as_ref().is_some_and(|file| file.as_os_str() != "-") {
+        return Err(wrong!("--openmetrics FILE does not go with --read-only; `-` prints them"));
+    }
     if args.calibrate {
         return show(&unit_costs_document(&live::measured_costs(args)?), &args.output);
     }
@@ -166,12 +176,21 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<()> {
         return Err(wrong!("--record next to --serve needs --max-size, which bounds its folder"));
     }
     match (&args.replay, &args.from) {
-        (Some(path), _) => replay::replay(args, path),
-        (_, Some(what)) => sources::from(args, what),
+        (Some(path), _) => confine(args).and_then(|()| replay::replay(args, path)),
+        (_, Some(what)) => confine(args).and_then(|()| sources::from(args, what)),
         _ if args.serve.is_some() || args.max_size_bytes.is_some() => forever::doctor(args),
         _ if args.start.is_given() => command::doctor(args),
         _ => live::doctor(args),
     }
+}
+
+/// Gives up the right to write files, with `--read-only`.
+fn confine(args: &DoctorArgs) -> Result<()> {
+    if args.read_only {
+        sys::confine::confine(Confinement::ReadOnly)
+            .context("--read-only cannot be enforced: the kernel has no filter of system calls")?;
+    }
+    Ok(())
 }
 
 fn report_interval(

@@ -20,21 +20,33 @@ struct Kept {
     costs: UnitCosts,
 }
 
+/// What is done with costs in the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CachedCosts {
+    /// They are measured again.
+    Replace,
+    /// They are used, and completed.
+    Reuse,
+    /// They are used, and nothing is written, not even the file of the calibration.
+    ReadOnly,
+}
+
 /// The unit costs of this machine, and why they could not be kept: those in `cache_dir/BOOTID.json`,
-/// if `reuse` allows it, or measured now by [`calibrate()`]. A file that is damaged, or of another
+/// if `cached` allows it, or measured now by [`calibrate()`]. A file that is damaged, or of another
 /// kernel or version, is replaced; missing costs are tried again; after a stop nothing is kept.
 pub fn unit_costs(
     cache_dir: Option<&Path>,
     work_dirs: &[PathBuf],
-    reuse: bool,
+    cached: CachedCosts,
     stop: &dyn Fn() -> bool,
 ) -> (UnitCosts, Option<String>) {
+    let work_dirs = if cached == CachedCosts::ReadOnly { &[] } else { work_dirs };
     let measure = |known| calibrate(known, work_dirs, stop);
     let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
     match (cache_dir, keep::host::boot_id()) {
         (None, _) => (measure(UnitCosts::default()), None),
         (_, Err(why)) => (measure(UnitCosts::default()), Some(why)),
-        (Some(dir), Ok(boot_id)) => of_boot(dir, (&boot_id, &kernel), reuse, stop, &measure),
+        (Some(dir), Ok(boot_id)) => of_boot(dir, (&boot_id, &kernel), cached, stop, &measure),
     }
 }
 
@@ -42,18 +54,22 @@ pub fn unit_costs(
 fn of_boot(
     cache_dir: &Path,
     (boot_id, kernel): (&str, &str),
-    reuse: bool,
+    cached: CachedCosts,
     stop: &dyn Fn() -> bool,
     measure: &dyn Fn(UnitCosts) -> UnitCosts,
 ) -> (UnitCosts, Option<String>) {
     let path = cache_dir.join(format!("{boot_id}.json"));
-    let known = reuse.then(|| read(&path, boot_id, kernel)).flatten();
+    let known = match cached {
+        CachedCosts::Replace => None,
+        CachedCosts::Reuse | CachedCosts::ReadOnly => read(&path, boot_id, kernel),
+    };
     let count = known.as_ref().map(|known| known.costs.len());
     let costs = match known {
         Some(known) if known.missed.is_empty() => return (known, None),
         known => measure(known.unwrap_or_default()),
     };
-    if count.is_some_and(|count| count >= costs.costs.len()) {
+    let has_new = count.is_none_or(|count| count < costs.costs.len());
+    if cached == CachedCosts::ReadOnly || !has_new {
         return (costs, None);
     }
     if stop() {
@@ -101,7 +117,7 @@ mod tests {
     }
 
     fn of(dir: &Path, boot: (&str, &str), count: &Cell<u32>) -> (UnitCosts, Option<String>) {
-        of_boot(dir, boot, true, &|| false, &|known| measure_rest(known, count))
+        of_boot(dir, boot, CachedCosts::Reuse, &|| false, &|known| measure_rest(known, count))
     }
 
     #[test]
@@ -129,7 +145,9 @@ mod tests {
         assert!(costs.costs.contains_key(&Operation::FirstTouch));
         let why = why.unwrap();
         assert!(why.contains("file/boot.json"), "{why}");
-        let stopped = of_boot(dir.path(), ("boot", "6.1"), true, &|| true, &|_| measure(&count));
+        let stopped = of_boot(dir.path(), ("boot", "6.1"), CachedCosts::Reuse, &|| true, &|_| {
+            measure(&count)
+        });
         assert!(stopped.1.is_some());
         assert!(!dir.path().join("boot.json").exists());
     }
@@ -147,10 +165,25 @@ mod tests {
             known
         };
         let boot = ("boot", "6.1");
-        let with_swap = of_boot(dir.path(), boot, true, &|| false, &with_swap);
+        let with_swap = of_boot(dir.path(), boot, CachedCosts::Reuse, &|| false, &with_swap);
         assert_eq!(with_swap.1, None);
         assert_eq!(of(dir.path(), boot, &count), with_swap);
         assert_eq!(count.get(), 1);
+    }
+
+    #[test]
+    fn a_cache_that_may_not_be_written_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let count = Cell::new(0);
+        let read_only = || {
+            let measure = |known| measure_rest(known, &count);
+            of_boot(dir.path(), ("boot", "6.1"), CachedCosts::ReadOnly, &|| false, &measure)
+        };
+        let measured = read_only();
+        assert_eq!((measured.1.as_ref(), count.get()), (None, 1));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        of(dir.path(), ("boot", "6.1"), &count);
+        assert_eq!((read_only(), count.get()), (measured, 2));
     }
 
     proptest! {

@@ -13,7 +13,7 @@ mod survey;
 mod timed;
 
 pub use bounded::BoundedSurvey;
-pub use cost_cache::unit_costs;
+pub use cost_cache::{CachedCosts, unit_costs};
 pub use ring::{RING_BYTES_MIN, Ring};
 pub use segment::{Segment, read_whole, segments};
 pub use survey::Survey;

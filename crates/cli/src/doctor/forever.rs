@@ -10,10 +10,10 @@ use report::{Watch, served_metrics};
 use survey::{BoundedSurvey, RING_BYTES_MIN, Ring};
 use sys::clock::{monotonic_ns, process_cpu_ns, realtime_ns};
 
-use super::DoctorArgs;
 use super::http::Server;
 use super::live::{header, opened, prepared, wait};
 use super::recorder::Recorder;
+use super::{DoctorArgs, confine};
 use crate::{OrWrong, Result, complain};
 
 /// The port of `--serve` without one.
@@ -47,6 +47,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<()> {
     let mut survey = BoundedSurvey::new(opened(), args.for_ns / SNAPSHOT_SHARE);
     let recorder = recorder(args, &survey, &costs)?;
     let server = args.serve.map(start_server).transpose()?;
+    confine(args)?;
     if recorder.is_some() {
         become_steadfast();
     }

@@ -10,11 +10,11 @@ use counters::Roots;
 use doctor::{RECORDING_SCHEMA, RecordingHeader, Snapshot, UnitCosts};
 use keep::folders::user_folder;
 use model::units::format_duration;
-use survey::{Survey, unit_costs};
+use survey::{CachedCosts, Survey, unit_costs};
 use sys::clock::{monotonic_ns, process_cpu_ns, realtime_ns};
 
 use super::sources::{create, record};
-use super::{DoctorArgs, report_interval};
+use super::{DoctorArgs, confine, report_interval};
 use crate::{Failure, Result, complain, print_bytes};
 
 /// What empties a terminal and goes to its first line (ECMA-48).
@@ -27,6 +27,7 @@ const LOOK_SHARE: u64 = 300;
 
 pub(super) fn doctor(args: &DoctorArgs) -> Result<()> {
     let (waiter, costs) = prepared(args)?;
+    confine(args)?;
     let mut survey = opened();
     if args.since_boot {
         return since_boot(args, &mut survey, &costs);
@@ -68,7 +69,8 @@ fn announce_wait(until_ns: u64) {
 /// The signals of this process from now on, and what operations cost here.
 pub(super) fn prepared(args: &DoctorArgs) -> Result<(Waiter, UnitCosts)> {
     let waiter = Waiter::new().context("catch signals")?;
-    let costs = costs(args, &waiter, true)?;
+    let cached = if args.read_only { CachedCosts::ReadOnly } else { CachedCosts::Reuse };
+    let costs = costs(args, &waiter, cached)?;
     Ok((waiter, costs))
 }
 
@@ -171,18 +173,18 @@ pub(super) fn header(survey: &Survey, costs: &UnitCosts) -> RecordingHeader {
 
 pub(super) fn measured_costs(args: &DoctorArgs) -> Result<UnitCosts> {
     let waiter = Waiter::new().context("catch signals")?;
-    let costs = costs(args, &waiter, false)?;
+    let costs = costs(args, &waiter, CachedCosts::Replace)?;
     match costs.costs.is_empty() {
         true => Err(anyhow!("nothing could be measured: {:?}", costs.missed).into()),
         false => Ok(costs),
     }
 }
 
-/// What operations cost here: as measured earlier in this boot if `reuse`, else measured now.
-fn costs(args: &DoctorArgs, waiter: &Waiter, reuse: bool) -> Result<UnitCosts> {
+/// What operations cost here: as measured earlier in this boot if `cached` allows it, else now.
+fn costs(args: &DoctorArgs, waiter: &Waiter, cached: CachedCosts) -> Result<UnitCosts> {
     let stop = || waiter.stop_requested();
     let kept = cache_dir().map(|dir| dir.join("unit-costs"));
-    let (costs, not_kept) = unit_costs(kept.as_deref(), &work_dirs(args), reuse, &stop);
+    let (costs, not_kept) = unit_costs(kept.as_deref(), &work_dirs(args), cached, &stop);
     if let Some(why) = not_kept {
         complain(&format!("thrashlab: cannot cache the costs: {why}"));
     }

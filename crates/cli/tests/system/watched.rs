@@ -102,6 +102,32 @@ fn a_group_that_thrashes_is_in_the_metrics_and_a_stop_ends_them() {
 }
 
 #[test]
+fn a_doctor_that_only_reads_cannot_write() {
+    let fixture = Fixture::new();
+    let work = fixture.path().join("empty");
+    fs::create_dir(&work).unwrap();
+    let mut command = doctor(&fixture, "--read-only --for 10ms");
+    command.current_dir(&work);
+    fixture.finish(command).expect(0, &[]);
+    assert!(!fixture.path().join("cache").exists());
+    assert_eq!(fs::read_dir(&work).unwrap().count(), 0);
+    let (watch, address) = watch(&fixture, "--serve 0 --read-only");
+    // While it serves, each thread has the filter (proc_pid_status(5)).
+    let tasks = fs::read_dir(format!("/proc/{}/task", watch.pid())).unwrap();
+    for task in tasks.map(|task| task.unwrap().path()) {
+        let status = fs::read_to_string(task.join("status")).unwrap();
+        assert!(status.contains("Seccomp:\t2"), "{status}");
+    }
+    assert!(scrape(&address.unwrap()).ends_with("# EOF\n"));
+    watch.signal(Signal::TERM);
+    watch.wait().expect(0, &[]);
+    for wrong in ["-o page.html", "--record new", "--calibrate", "--work-dir .", "-- true"] {
+        finished(&fixture, &format!("--read-only {wrong}")).expect(2, &["--read-only"]);
+    }
+    finished(&fixture, "--read-only --openmetrics file").expect(2, &["`-` prints them"]);
+}
+
+#[test]
 fn a_black_box_that_was_killed_names_who_suffered() {
     if !sandbox_works() {
         let test = "a_black_box_that_was_killed_names_who_suffered";

@@ -21,6 +21,9 @@ const STEP_PAGES: usize = 389;
 
 /// Reading a file page again, in the first directory that allows it: one may be read-only, or in memory.
 pub(super) fn file_refault(work_dirs: &[PathBuf]) -> Measured {
+    if work_dirs.is_empty() {
+        return Err("no file may be written".to_owned());
+    }
     let mut reasons = Vec::new();
     for work_dir in work_dirs {
         let path = work_dir.join(format!("thrashlab-calibration-{}.dat", std::process::id()));
