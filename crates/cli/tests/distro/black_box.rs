@@ -36,9 +36,19 @@ fn prepare(guest: &mut Guest) {
     guest.await_that("find /var/lib/thrashlab/ -type f -size +0 | grep -q .; sleep 15");
 }
 
-/// Freezes a machine, cuts its power, and boots it: what is said about the time at which the offender
-/// began, the offender's process, and how long the frozen machine took for the list of a folder, in s.
-fn episode(number: usize) -> Option<(Value, u64, f64)> {
+/// What the recording of a machine that froze says afterwards.
+struct Episode {
+    /// Of the time at which the offender began.
+    beginning: Value,
+    /// Of the last seconds before the power was cut.
+    end: Value,
+    offender: u64,
+    /// How long the frozen machine took for the list of a folder.
+    listing_s: f64,
+}
+
+/// Freezes a machine, cuts its power, boots it and reads the recording.
+fn episode(number: usize) -> Option<Episode> {
     let mut guest = Guest::for_long("the_black_box_names_who_froze_the_machine")?;
     prepare(&mut guest);
     guest.limit_disk(REQUESTS);
@@ -50,34 +60,54 @@ fn episode(number: usize) -> Option<(Value, u64, f64)> {
     let (time, pid) = begun.stdout.trim().split_once('\n').unwrap();
     guest.await_that("test $(awk '/MemAvailable/ { print $2 }' /proc/meminfo) -lt 48000");
     let listing = std::time::Instant::now();
-    guest.root("ls -lR /usr/share >/dev/null; systemctl --version >/dev/null; sleep 10");
-    let listing_s = listing.elapsed().as_secs_f64() - 10.0;
+    guest.root("ls -lR /usr/share >/dev/null; systemctl --version >/dev/null; sleep 20");
+    let listing_s = listing.elapsed().as_secs_f64() - 20.0;
     guest.cut_power();
     guest.limit_disk(0);
-    let replay =
-        format!("thrashlab doctor --replay /var/lib/thrashlab --at {time} --for 30s --json");
-    let replayed = guest.root(&replay);
-    replayed.expect(0, &[]);
-    Some((serde_json::from_str(&replayed.stdout).unwrap(), pid.parse().unwrap(), listing_s))
+    let [beginning, end] = [time, "-5s"].map(|at| {
+        let replay =
+            format!("thrashlab doctor --replay /var/lib/thrashlab --at {at} --for 30s --json");
+        let replayed = guest.root(&replay);
+        replayed.expect(0, &[]);
+        serde_json::from_str(&replayed.stdout).unwrap()
+    });
+    Some(Episode { beginning, end, offender: pid.parse().unwrap(), listing_s })
+}
+
+impl Episode {
+    /// Whether the offender is the first process in the list of those that took memory; groups come
+    /// before processes.
+    fn names_the_offender(&self) -> bool {
+        let grown = self.beginning["memory_growth"].as_array().unwrap().iter();
+        let first = grown.map(|it| &it["scope"]["process"]["pid"]).find(|pid| pid.is_u64());
+        first.is_some_and(|first| *first == self.offender)
+    }
+
+    /// Whether a finding has who reads the file again.
+    fn names_the_victim(&self) -> bool {
+        let findings = self.end["findings"].as_array().unwrap();
+        findings.iter().any(|it| {
+            RULES.iter().any(|rule| it["rule"] == *rule) && it.to_string().contains("victim")
+        })
+    }
 }
 
 #[test]
 fn the_black_box_names_who_froze_the_machine() {
     let mut wrong = Vec::new();
     for number in 0..EPISODES {
-        let Some((said, pid, listing_s)) = episode(number) else { return };
-        // Groups come first.
-        let grown = said["memory_growth"].as_array().unwrap().iter();
-        let first = grown.map(|it| &it["scope"]["process"]["pid"]).find(|pid| pid.is_u64());
-        let findings = said["findings"].as_array().unwrap();
-        let suffered = findings.iter().any(|it| RULES.iter().any(|rule| it["rule"] == *rule));
-        let named = first.is_some_and(|first| *first == pid);
+        let Some(episode) = episode(number) else { return };
+        let [offender, victim] = [episode.names_the_offender(), episode.names_the_victim()];
         eprintln!(
-            "episode {number}: named {named}, those who suffered {suffered}, a listing took \
-             {listing_s:.1} s"
+            "episode {number}: offender named {offender}, victim named {victim}, a listing took \
+             {:.1} s",
+            episode.listing_s
         );
-        if !named {
-            eprintln!("the offender is {pid}: {said:#}");
+        if !(offender && victim) {
+            eprintln!(
+                "{} in {:#}\nat the end {:#}",
+                episode.offender, episode.beginning, episode.end
+            );
             wrong.push(number);
         }
     }
