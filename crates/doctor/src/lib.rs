@@ -25,6 +25,7 @@ mod sample;
 mod snapshot;
 mod threads;
 mod unit_costs;
+mod waited;
 mod waits;
 
 pub use diagnosis::{Diagnosis, Unable, diagnose};
@@ -39,3 +40,4 @@ pub use rule::{Provocation, Rule};
 pub use rules::ALL;
 pub use snapshot::{COMMAND, LeftOut, Snapshot, TICK_NS, TaskSnapshot};
 pub use unit_costs::{Operation, UnitCost, UnitCosts};
+pub use waited::{Waited, waited};

@@ -4,6 +4,7 @@ mod costs;
 mod growth;
 mod metrics;
 mod served;
+mod waited;
 
 use doctor::{COMMAND, Denominator, Diagnosis, Finding, LeftOut, LostTime, Price, Scope, Severity};
 use model::units::format_duration;
@@ -14,6 +15,7 @@ pub use costs::{pmeg_estimate_document, rules_document, unit_costs_document};
 pub use growth::growth_section;
 pub use metrics::doctor_metrics;
 pub use served::{Watch, served_metrics};
+pub use waited::waited_section;
 
 /// The `top` findings by time lost, and the conditions that were ruled out or could not be judged.
 pub fn doctor_document(found: &Diagnosis, top: usize, verbose: bool) -> Document<'_> {
@@ -114,6 +116,14 @@ fn scope_text(scope: &Scope) -> String {
         Scope::Group(path) if path == COMMAND => path.clone(),
         Scope::Group(path) => format!("control group {path}"),
         Scope::Process { pid, name } => format!("process {pid} ({name})"),
+    }
+}
+
+/// The same, of a process with its control group.
+fn scope_of(scope: &Scope, group: Option<&str>) -> String {
+    match group {
+        Some(group) => format!("{} of {group}", scope_text(scope)),
+        None => scope_text(scope),
     }
 }
 

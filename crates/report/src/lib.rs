@@ -39,7 +39,7 @@ pub use bisect_text::bisect_document;
 pub use comparison::comparison_document;
 pub use diagnosis::{
     Watch, doctor_document, doctor_json, doctor_metrics, growth_section, pmeg_estimate_document,
-    rules_document, served_metrics, unit_costs_document,
+    rules_document, served_metrics, unit_costs_document, waited_section,
 };
 pub use experiment::{
     against_itself_document, cells_document, dataset_document, death_blocks, plan_document,

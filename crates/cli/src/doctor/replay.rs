@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use doctor::{Interval, MemoryGrowth, Recording, Snapshot, UnitCosts, diagnose, memory_growth};
+use doctor::{
+    Interval, MemoryGrowth, Recording, Snapshot, UnitCosts, diagnose, memory_growth, waited,
+};
 use jiff::tz::TimeZone;
-use report::{doctor_document, doctor_json, growth_section};
+use report::{doctor_document, doctor_json, growth_section, waited_section};
 use serde_json::json;
 use survey::{Segment, read_whole, segments};
 
@@ -138,15 +140,19 @@ fn replay_at(args: &DoctorArgs, path: &Path, parts: &[Segment], at: At) -> Resul
         ));
     };
     let [(from_ns, before), (to_ns, after)] = ends.map(|index| &span.snapshots[index]);
-    let diagnosis = diagnose(&Interval::new(before, after), &span.costs);
+    let interval = Interval::new(before, after);
+    let diagnosis = diagnose(&interval, &span.costs);
     if write_metrics(args, &[(None, &diagnosis)])? {
         return Ok(());
     }
     let grown = span.memory_growth(ends);
     let mut document = doctor_document(&diagnosis, args.top, args.verbose);
-    document.sections.insert(0, growth_section(&grown, args.top));
+    let waited = waited(&interval);
+    let sections = [growth_section(&grown, args.top), waited_section(waited.as_deref(), args.top)];
+    document.sections.splice(0..0, sections);
     let mut data = doctor_json(&diagnosis);
     data["memory_growth"] = json!(grown);
+    data["waited"] = json!(waited);
     let times = [("from", shown(*from_ns, &zone)), ("to", shown(*to_ns, &zone))];
     show(&document.with_facts(times).with_data(data), &args.output)
 }

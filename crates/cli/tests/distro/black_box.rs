@@ -83,12 +83,11 @@ impl Episode {
         first.is_some_and(|first| *first == self.offender)
     }
 
-    /// Whether a finding has who reads the file again.
+    /// Whether there is a finding about lack of memory, and who reads the file again waited longest.
     fn names_the_victim(&self) -> bool {
         let findings = self.end["findings"].as_array().unwrap();
-        findings.iter().any(|it| {
-            RULES.iter().any(|rule| it["rule"] == *rule) && it.to_string().contains("victim")
-        })
+        findings.iter().any(|it| RULES.iter().any(|rule| it["rule"] == *rule))
+            && self.end["waited"][0].to_string().contains("/victim.service")
     }
 }
 

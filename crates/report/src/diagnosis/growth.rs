@@ -4,7 +4,7 @@ use doctor::{MemoryGrowth, Scope};
 use model::units::format_size;
 use render::{Block, Section, Table};
 
-use super::scope_text;
+use super::scope_of;
 
 /// The `top` groups and the `top` processes whose memory grew most.
 pub fn growth_section(grown: &[MemoryGrowth], top: usize) -> Section {
@@ -20,10 +20,7 @@ pub fn growth_section(grown: &[MemoryGrowth], top: usize) -> Section {
         let size = |bytes: u64| format_size(bytes >> 20 << 20);
         let rows = rows.into_iter().map(|it| {
             [
-                match &it.group {
-                    Some(group) => format!("{} of {group}", scope_text(&it.scope)),
-                    None => scope_text(&it.scope),
-                },
+                scope_of(&it.scope, it.group.as_deref()),
                 format!("+{}", size(it.grown_bytes())),
                 size(it.before_bytes),
                 size(it.after_bytes),
