@@ -68,6 +68,14 @@ fn a_fixed_number_of_blocks_has_one_look_and_a_plan_that_can_be_run() {
     let found = json(&ab(&fixture, &format!("{line} --json")));
     assert_eq!((&found["blocks"], &found["looks"]), (&Value::from(2), &Value::from(1)));
     assert_eq!(found["level"], 0.01);
+    // Its folder has the margin, which a comparison takes from there.
+    let first = fs::read_dir(fixture.path().join("data/thrashlab")).unwrap().next();
+    let folder = first.unwrap().unwrap().path().display().to_string();
+    let compared = |more: &str| {
+        let words = format!("compare {folder} --factor session.cost --json{more}");
+        json(&fixture.finish(fixture.thrashlab(&words)))["margin"].clone()
+    };
+    assert_eq!((compared(""), compared(" --margin 7%")), (0.03.into(), 0.07.into()));
     let other = json(&ab(&fixture, &format!("{line} --alpha 0.05 --json")));
     assert_eq!(other["level"], 0.05, "another comparison, with its own folder");
     // What is over is measured again, in a folder of its own.

@@ -140,6 +140,11 @@ fn a_schedule_is_read_by_babeltrace() {
     let folder = trace.display().to_string();
     lab.command(&["profile", &file, "--ctf", &folder]).expect(0, &["wrote "]);
     lab.command(&["profile", &file, "--ctf", &folder]).expect(2, &["name a new folder"]);
+    let metadata = fs::read_to_string(trace.join("metadata")).unwrap();
+    assert!(metadata.starts_with("/* CTF 1.8 */"), "{metadata}");
+    let stream = fs::read(trace.join("cpu_0")).unwrap();
+    assert_eq!(stream[24..32], (8 * stream.len() as u64).to_le_bytes());
+    assert!(stream.windows(8).any(|it| it == b"kswapd0\0"));
     // A reader of others, which complains on standard error.
     let Ok(read) = Command::new("babeltrace2").arg(&trace).output() else {
         return skip(name, "babeltrace2 is not installed");
