@@ -155,6 +155,13 @@ pub(crate) struct DoctorArgs {
     start: StartArgs,
 }
 
+impl DoctorArgs {
+    /// Whether it diagnoses what is in files, and not this machine.
+    pub(crate) fn reads_files(&self) -> bool {
+        self.replay.is_some() || self.from.is_some()
+    }
+}
+
 fn watched(text: &str) -> Result<u64, String> {
     match parse_duration_ns(text)? {
         time @ 1_000_000..=FOR_NS_MAX => Ok(time),
@@ -187,8 +194,9 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<()> {
 /// Gives up the right to write files, with `--read-only`.
 fn confine(args: &DoctorArgs) -> Result<()> {
     if args.read_only {
-        sys::confine::confine(Confinement::ReadOnly)
-            .context("--read-only cannot be enforced: the kernel has no filter of system calls")?;
+        sys::confine::confine(Confinement::ReadOnly).context(
+            "--read-only cannot be enforced here; next step: leave it out, or permit seccomp(2)",
+        )?;
     }
     Ok(())
 }

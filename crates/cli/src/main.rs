@@ -59,6 +59,7 @@ use args::{Cli, Command};
 pub(crate) use output::{print, print_bytes};
 use settings::Settings;
 use sys::confine::Confinement;
+use trace::TraceCommand;
 
 const INTERRUPTED: u8 = 130;
 const NOT_MEASURED: u8 = 3;
@@ -156,11 +157,13 @@ fn started(mut arguments: Vec<OsString>) -> Result<()> {
 
 /// Whether a command needs nothing but files: no program, no network, no other process.
 fn reads_only_files(command: &Command) -> bool {
-    use Command::{Attribute, Compare, Export, Import, Reference, Report, Show};
+    use Command::{Attribute, Compare, Doctor, Export, Import, Reference, Report, Show, Trace};
     match command {
         Attribute(_) | Export(_) | Import(_) | Reference(_) | Report(_) | Show(_) => true,
         // Observing a run again boots a guest.
         Compare(compare) => !compare.by_function,
+        Doctor(doctor) => doctor.reads_files(),
+        Trace(trace) => matches!(trace, TraceCommand::Convert(_) | TraceCommand::Stat(_)),
         _ => false,
     }
 }

@@ -66,6 +66,10 @@ const CHANGE_FILES_BY_PATH: &[libc::c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const CHANGE_FILES_BY_PATH: &[libc::c_long] = &[];
 
+/// The same, by their numbers, which are those of all architectures: `fchmodat2`, `setxattrat`,
+/// `removexattrat` and `file_setattr` are newer than many C libraries.
+const CHANGE_FILES_NEWER: &[libc::c_long] = &[452, 463, 466, 469];
+
 /// System calls that both forbid: programs, other processes, settings, and what would bypass this
 /// filter.
 const CHANGE_OTHERS: &[libc::c_long] = &[
@@ -85,24 +89,35 @@ const CHANGE_OTHERS: &[libc::c_long] = &[
     libc::SYS_fsopen,
     libc::SYS_init_module,
     libc::SYS_io_uring_setup,
+    libc::SYS_ioprio_set,
     libc::SYS_kexec_file_load,
     libc::SYS_kexec_load,
     libc::SYS_keyctl,
+    libc::SYS_migrate_pages,
     libc::SYS_mount,
     libc::SYS_mount_setattr,
     libc::SYS_move_mount,
+    libc::SYS_move_pages,
     libc::SYS_open_tree,
     libc::SYS_pidfd_getfd,
     libc::SYS_pidfd_send_signal,
     libc::SYS_pivot_root,
+    libc::SYS_process_madvise,
     libc::SYS_process_vm_writev,
     libc::SYS_ptrace,
     libc::SYS_quotactl,
     libc::SYS_reboot,
     libc::SYS_request_key,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
     libc::SYS_setdomainname,
     libc::SYS_sethostname,
     libc::SYS_setns,
+    libc::SYS_setpriority,
     libc::SYS_settimeofday,
     libc::SYS_swapoff,
     libc::SYS_swapon,
@@ -123,15 +138,20 @@ fn filter(to: Confinement) -> Result<seccompiler::BpfProgram, seccompiler::Backe
     let always = |calls: &[libc::c_long]| calls.iter().map(|call| (*call, Vec::new())).collect();
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = always(CHANGE_OTHERS);
     let own = u64::from(std::process::id());
-    let netlink = libc::AF_NETLINK as u64;
-    // Signals to oneself end a process that panics.
-    for (call, but) in [(libc::SYS_kill, own), (libc::SYS_tgkill, own), (libc::SYS_socket, netlink)]
-    {
-        rules.insert(call, vec![first_argument(SeccompCmpOp::Ne, but)?]);
+    // Signals to oneself end a process that panics; the limits of process 0 are one's own.
+    let but_for = [
+        (libc::SYS_kill, own),
+        (libc::SYS_tgkill, own),
+        (libc::SYS_prlimit64, 0),
+        (libc::SYS_socket, libc::AF_NETLINK as u64),
+    ];
+    for (call, first_argument) in but_for {
+        rules.insert(call, vec![rule(0, SeccompCmpOp::Ne, first_argument)?]);
     }
     if to == Confinement::ReadOnly {
         rules.append(&mut always(CHANGE_FILES));
         rules.append(&mut always(CHANGE_FILES_BY_PATH));
+        rules.append(&mut always(CHANGE_FILES_NEWER));
         rules.insert(libc::SYS_openat, opening_to_write(2)?);
         #[cfg(target_arch = "x86_64")]
         rules.insert(libc::SYS_open, opening_to_write(1)?);
@@ -141,20 +161,19 @@ fn filter(to: Confinement) -> Result<seccompiler::BpfProgram, seccompiler::Backe
     SeccompFilter::new(rules, SeccompAction::Allow, forbidden, arch)?.try_into()
 }
 
-fn first_argument(is: SeccompCmpOp, value: u64) -> Result<SeccompRule, seccompiler::BackendError> {
-    SeccompRule::new(vec![SeccompCondition::new(0, SeccompCmpArgLen::Dword, is, value)?])
+/// A rule for the calls one of whose arguments, of 32 bits, compares with a value.
+fn rule(
+    argument: u8,
+    is: SeccompCmpOp,
+    value: u64,
+) -> Result<SeccompRule, seccompiler::BackendError> {
+    SeccompRule::new(vec![SeccompCondition::new(argument, SeccompCmpArgLen::Dword, is, value)?])
 }
 
 /// A rule for each flag of `open(2)` with which a file may change; `argument` has the flags.
 fn opening_to_write(argument: u8) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-    let flags = [libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT, libc::O_TRUNC];
-    let rule = |flag: libc::c_int| {
-        let is_set = SeccompCmpOp::MaskedEq(flag as u64);
-        let condition =
-            SeccompCondition::new(argument, SeccompCmpArgLen::Dword, is_set, flag as u64)?;
-        SeccompRule::new(vec![condition])
-    };
-    flags.into_iter().map(rule).collect()
+    let flags = [libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT, libc::O_TRUNC].map(|it| it as u64);
+    flags.map(|flag| rule(argument, SeccompCmpOp::MaskedEq(flag), flag)).into_iter().collect()
 }
 
 #[cfg(test)]
@@ -201,6 +220,9 @@ mod tests {
         let parent = rustix::process::getppid().unwrap();
         assert_eq!(rustix::process::test_kill_process(parent), Err(rustix::io::Errno::PERM));
         assert!(rustix::process::test_kill_process(rustix::process::getpid()).is_ok());
+        let affinity = rustix::thread::sched_getaffinity(None).unwrap();
+        let pinned = rustix::thread::sched_setaffinity(Some(parent), &affinity);
+        assert_eq!(pinned, Err(rustix::io::Errno::PERM));
     }
 
     #[test]
@@ -229,6 +251,10 @@ mod tests {
         assert!(is_refused(fs::create_dir(&other)));
         assert!(is_refused(fs::set_permissions(&file, fs::metadata(&file).unwrap().permissions())));
         assert!(is_refused(fs::remove_dir_all(&folder)));
+        let path = std::ffi::CString::new(file.as_os_str().as_encoded_bytes()).unwrap();
+        // SAFETY: fchmodat2(2) reads the path, which ends with a zero.
+        let changed = unsafe { libc::syscall(452, libc::AT_FDCWD, path.as_ptr(), 0o600, 0) };
+        assert!(is_refused(crate::done(changed as libc::c_int)));
     }
 
     #[test]

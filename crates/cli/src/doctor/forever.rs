@@ -46,8 +46,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<()> {
     let (waiter, costs) = prepared(args)?;
     let mut survey = BoundedSurvey::new(opened(), args.for_ns / SNAPSHOT_SHARE);
     let recorder = recorder(args, &survey, &costs)?;
-    let server = args.serve.map(start_server).transpose()?;
-    confine(args)?;
+    let server = args.serve.map(|address| start_server(args, address)).transpose()?;
     if recorder.is_some() {
         become_steadfast();
     }
@@ -81,9 +80,12 @@ fn publish(
     server.publish(served_metrics(Some(Watch { diagnosis: &diagnosis, at_unix_ns, cpu_ns }), top));
 }
 
-fn start_server(address: SocketAddr) -> Result<Server> {
+/// The server, which listens before this process gives up what `--read-only` says, and is announced
+/// after it.
+fn start_server(args: &DoctorArgs, address: SocketAddr) -> Result<Server> {
     let server = Server::start(address, served_metrics(None, 0));
     let server = server.or_wrong(format!("serve at {address}"))?;
+    confine(args)?;
     let address = server.address();
     complain(&format!("thrashlab: serving http://{address}/metrics until Ctrl-C"));
     if !address.ip().is_loopback() {
