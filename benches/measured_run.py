@@ -67,9 +67,9 @@ class MeasuredRun:
         parts = {"controller": self.process.pid}
         for child in processes.children(self.process.pid):
             command = processes.arguments(child)[1:2]
-            if command == ["__cleanup"]:
+            if command == ["cleanup"]:
                 parts["cleanup"] = child
-            if command == ["__agent"]:
+            if command == ["observe"]:
                 parts["observer"] = child
                 # Without load, the agent's only child is its prober.
                 parts.update(("prober", pid) for pid in processes.children(child)[:1])

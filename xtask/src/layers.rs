@@ -6,14 +6,14 @@ use serde_json::Value;
 ///
 /// A new crate gets its rank here, and its place in the picture of the architecture.
 const RANKS: &[&[&str]] = &[
-    &["model", "sys"],
+    &["model", "steady", "sys"],
     &["jobs", "keep", "render"],
-    &["stats", "counters", "workloads", "kernels", "roots", "trace"],
+    &["stats", "counters", "workloads", "instrument", "kernels", "roots", "trace"],
     &["agent", "analysis", "doctor", "footprint", "mmu", "sun4"],
     &["curves", "profile", "simulated"],
     &["playground", "profile-plugin", "report", "survey", "trace-plugin", "tracer"],
     &["store", "subject"],
-    &["frames", "guest"],
+    &["frames", "guest", "lease"],
     &["exchange", "remote", "vm"],
     &["experiment"],
     &["cli", "python", "xtask", "guide"],

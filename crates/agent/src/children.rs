@@ -49,7 +49,7 @@ impl Messages {
         }
         let whole = whole_lines::take(&mut self.rest);
         whole_lines::lines(&whole)
-            .map(|line| serde_json::from_slice(line).map_err(io::Error::other))
+            .map(|line| model::json::from_bytes(line).map_err(io::Error::other))
             .collect()
     }
 }

@@ -37,19 +37,31 @@ mod vmtest_process;
 mod waiter;
 mod working;
 
-use std::io::Write;
+use std::io::{self, Read, Write};
 
 use jobs::MemoryJob;
-use model::{EndStatus, Measure};
+use model::{EndStatus, Measure, json};
 use workloads::{find_job, find_load, find_probe};
 
 pub use assignment::{AgentError, Assignment, Freeze};
 pub use due::Due;
 pub use waiter::{Waiter, Woken};
 
+/// First argument of the agent that makes it the observer of one run.
+pub const ROLE: &str = "observe";
+
+/// Reads an assignment, runs it and writes its lines. The error is the reason for the controller.
+pub fn serve(mut input: impl Read, out: impl Write) -> Result<(), String> {
+    let failed = |error: io::Error| format!("read the assignment from standard input: {error}");
+    let mut bytes = Vec::new();
+    input.read_to_end(&mut bytes).map_err(failed)?;
+    let assignment = json::from_bytes(&bytes).map_err(io::Error::from).map_err(failed)?;
+    run(&assignment, out).map(drop).map_err(|error| error.to_string())
+}
+
 /// Runs an assignment and writes its lines to `out`. The calling, single-threaded process becomes
 /// the observer. Fails when nothing could be measured; later errors are lines of the run.
-pub fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentError> {
+fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentError> {
     let unknown = |kind, name: &str| AgentError::Unknown(kind, name.to_owned());
     let load = &assignment.spec.load.name;
     let load = find_load(load).ok_or_else(|| unknown("load", load))?;

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use jobs::{MemoryJob, TouchPlan};
 use model::units::format_duration;
 use model::{EndStatus, Line, PassRecord};
-use stats::steady_from;
+use steady::steady_from;
 use sys::clock::monotonic_ns;
 use sys::process::Usage;
 

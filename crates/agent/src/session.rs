@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use keep::AgentProgram;
 use model::{EndStatus, JobSpec, Measure};
 use workloads::{CORPUS_BYTES, Resolved, Workload, resolve, search_path};
 
@@ -28,10 +29,10 @@ pub(crate) fn run(
     let path = search_path(std::env::var_os("PATH"));
     let resolved = resolve(script, &path).map_err(AgentError::Job)?;
     let kept_bytes = CORPUS_BYTES * u64::from(script.users);
-    let program = std::env::current_exe()?;
+    let program = AgentProgram::this();
     let live = |side: Side<'_>| {
         let dir = assignment.work_dir.join(format!("user{:02}", side.user));
-        let (resolved, path, program) = (&resolved, path.as_os_str(), program.as_path());
+        let (resolved, path, program) = (&resolved, path.as_os_str(), &program);
         UserSide { assignment, resolved, path, program, side, dir }.live()
     };
     let task = Task {

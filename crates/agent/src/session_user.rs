@@ -3,15 +3,15 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use jobs::Order;
-use keep::marked;
+use keep::{AgentProgram, marked};
 use model::{PassRecord, WorkRecord};
 use sys::clock::{monotonic_ns, set_timer_slack_ns, sleep_until_ns};
 use sys::process::all_usage;
-use workloads::{Resolved, TOOL_COMMAND, arguments, fill};
+use workloads::{Resolved, TOOL_ROLE, arguments, fill};
 
 use crate::assignment::Assignment;
 use crate::children::{enter_groups, send};
@@ -25,7 +25,7 @@ pub(crate) struct UserSide<'a> {
     pub(crate) resolved: &'a Resolved,
     pub(crate) path: &'a OsStr,
     /// This program, for the built-in tools.
-    pub(crate) program: &'a Path,
+    pub(crate) program: &'a AgentProgram,
     pub(crate) side: Side<'a>,
     pub(crate) dir: PathBuf,
 }
@@ -87,13 +87,12 @@ impl UserSide<'_> {
 
     /// The command in the user's directory, with a fixed environment and the mark of the run.
     fn command(&self, words: &[String], is_own: bool) -> Command {
-        let program = if is_own { self.program } else { Path::new(&words[0]) };
-        let mut command = Command::new(program);
-        match is_own {
-            true => command.arg(TOOL_COMMAND).args(words),
-            false => command.args(&words[1..]),
+        let (mut command, arguments) = match is_own {
+            true => (self.program.command(TOOL_ROLE), words),
+            false => (Command::new(&words[0]), &words[1..]),
         };
         command
+            .args(arguments)
             .current_dir(&self.dir)
             .env_clear()
             .env("PATH", self.path)

@@ -139,8 +139,8 @@ fn runs_of_different_clocks_are_not_compared() {
         let time_machine = time_machine.map(str::to_owned);
         let machine = MachineSpec { time_model, time_machine, ..MachineSpec::default() };
         let kernel = "k".to_owned();
-        let (program, overlay, root, sandbox) = (None, None, None, None);
-        let vm = VmSpec { machine, kernel, program, overlay, root, sandbox };
+        let (overlay, root, sandbox) = (None, None, None);
+        let vm = VmSpec { machine, kernel, overlay, root, sandbox };
         run.header.as_mut().unwrap().spec.subject = SubjectSpec::Vm(Box::new(vm));
         from_runs(name, &[("r".to_owned(), run)])
     };

@@ -1,6 +1,5 @@
 //! The command line as it is typed.
 
-use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -116,27 +115,6 @@ pub(crate) enum Command {
     /// Print the manual page of a command
     #[command(after_help = MAN_EXAMPLES)]
     Man(crate::manual::ManArgs),
-    /// Run one assignment (used by thrashlab itself)
-    #[command(name = "__agent", hide = true)]
-    Agent,
-    /// Be the other side of a subject on another machine (used by thrashlab itself)
-    #[command(name = remote::COMMAND, hide = true)]
-    Remote {
-        /// The role and its parameters.
-        arguments: Vec<String>,
-    },
-    /// Be the first process of a guest (used by thrashlab itself)
-    #[command(name = "__guest", hide = true)]
-    Guest {
-        /// The stage of its life.
-        argument: Option<String>,
-    },
-    /// Clean up when another process has ended (used by thrashlab itself)
-    #[command(name = keep::COMMAND, hide = true)]
-    Cleanup {
-        /// What to do.
-        arguments: Vec<OsString>,
-    },
 }
 
 /// The verbs by purpose, in the order of the help.

@@ -105,12 +105,6 @@ impl<T, E, R: Context<T, E>> OrWrong<T, E> for R {}
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
-    if let Some(code) = guest::applet(&arguments) {
-        return ExitCode::from(code);
-    }
-    if let Some(code) = tool(&arguments) {
-        return code;
-    }
     let outcome = started(arguments);
     let (error, code) = match outcome {
         Ok(()) => return ExitCode::SUCCESS,
@@ -130,9 +124,7 @@ fn started(mut arguments: Vec<OsString>) -> Result<()> {
         complain(&format!("thrashlab: {warning}"));
     }
     let command = args::command();
-    // What thrashlab starts itself gets all options from it.
-    let is_own = arguments.get(1).is_some_and(|verb| verb.as_encoded_bytes().starts_with(b"__"));
-    let settings = if is_own { Ok(Settings::default()) } else { Settings::read(&command) };
+    let settings = Settings::read(&command);
     let command = match &settings {
         Ok(settings) => settings.as_defaults(command).color(settings.color(&arguments)),
         Err(_) => command,
@@ -194,31 +186,6 @@ fn execute(command: Command, settings: &Settings) -> Result<()> {
         Command::Reference(args) => output::show(&store::reference::list(), &args),
         Command::Completions { shell } => manual::completions(shell, args::command()),
         Command::Man(args) => manual::man(&args, args::command()),
-        Command::Guest { argument } => guest::main(argument.as_deref()),
-        Command::Agent => agent(),
-        Command::Remote { arguments } => {
-            remote::serve(&arguments).map_err(|why| Failure::NotMeasured(anyhow::Error::msg(why)))
-        }
-        Command::Cleanup { arguments } => {
-            keep::serve(&arguments).map_err(|why| Failure::NotMeasured(anyhow::Error::msg(why)))
-        }
-    }
-}
-
-/// Runs as one of the tools of a session, before anything else, as its cost is measured. `None` if
-/// this is not a call of a tool.
-fn tool(arguments: &[OsString]) -> Option<ExitCode> {
-    let [_, command, name, words @ ..] = arguments else { return None };
-    if command.to_str() != Some(workloads::TOOL_COMMAND) {
-        return None;
-    }
-    let texts: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    match workloads::run_tool(&name.to_string_lossy(), &texts, &mut std::io::stdout().lock()) {
-        Ok(()) => Some(ExitCode::SUCCESS),
-        Err(error) => {
-            complain(&error.to_string());
-            Some(ExitCode::from(CHECK_FAILED))
-        }
     }
 }
 
@@ -231,20 +198,6 @@ fn chain(error: &anyhow::Error) -> String {
             false => format!("{text}: {cause}"),
         }
     })
-}
-
-/// Runs the assignment on standard input; its run file goes to standard output.
-fn agent() -> Result<()> {
-    let assignment: agent::Assignment = serde_json::from_reader(std::io::stdin().lock())
-        .or_wrong("read the assignment from standard input")?;
-    match agent::run(&assignment, std::io::stdout().lock()) {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            // The controller shows this as the reason; no prefix.
-            complain(&error.to_string());
-            std::process::exit(i32::from(NOT_MEASURED));
-        }
-    }
 }
 
 /// Prints a line on standard error. Unlike `eprintln!`, it does not panic if that is closed.

@@ -75,7 +75,8 @@ impl StartArgs {
         if let Some(input) = input {
             command.stdin(input);
         }
-        Running::start(&mut command, || Ok(()))
+        instrument::program()
+            .and_then(|agent| Running::start(&mut command, agent, || Ok(())))
             .or_wrong(format!("{}: cannot be started", words[0].display()))
     }
 }

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use agent::{Freeze, Waiter};
 use clap::Args;
+use instrument::Agent;
 use keep::{Cache, Cells};
 use model::units::parse_duration_ns;
+use model::{AGENT_FACT, Environment};
 use remote::RemoteOptions;
 use subject::{Machine, StageOptions};
 use vm::VmOptions;
@@ -62,6 +64,7 @@ impl DriverOptions {
         StageOptions {
             work_dir: self.work_dir.clone(),
             swap_bytes,
+            facts: facts_of_agent(),
             origins: self.origins.clone(),
             freeze: self.freeze,
             ..StageOptions::default()
@@ -125,4 +128,10 @@ impl<'a> Driver<'a> {
             .map_or(cpus, |machine| (machine.available_bytes / 2 / guest_bytes) as usize);
         self.options.jobs.map_or_else(|| cpus.min(fitting).max(1), usize::from)
     }
+}
+
+/// What identifies the agent of this machine, for the headers of its runs.
+fn facts_of_agent() -> Environment {
+    let agent = Agent::here().ok();
+    agent.map(|agent| (AGENT_FACT.to_owned(), agent.hash.clone())).into_iter().collect()
 }

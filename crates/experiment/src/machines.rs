@@ -91,7 +91,9 @@ impl Machines {
             Some(known) => known,
             None => {
                 let options = driver.options.stage(cell.swap_bytes);
-                let stage = Stage::set(options, driver.waiter)?;
+                let agent = instrument::program()
+                    .map_err(|error| ExperimentError::NotMeasured(error.to_string()))?;
+                let stage = Stage::set(options, agent.clone(), driver.waiter)?;
                 stage.notes().into_iter().for_each(|note| driver.note_of_machine(note));
                 self.stage.insert((cell.swap_bytes, stage))
             }

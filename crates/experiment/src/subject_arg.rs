@@ -124,7 +124,6 @@ pub fn vm_spec(request: &VmRequest) -> (VmSpec, Option<String>) {
     let spec = VmSpec {
         machine: request.machine.clone(),
         kernel,
-        program: request.program.clone(),
         overlay: request.overlay.clone(),
         root: request.root.clone(),
         sandbox: request.sandbox.clone(),

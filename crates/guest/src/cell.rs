@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use agent::Waiter;
+use keep::AgentProgram;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use subject::{Stage, StageOptions};
@@ -15,7 +16,7 @@ use sys::entropy::{SEED_BYTES, mix_in};
 use crate::at;
 use crate::channel::Channel;
 use crate::disk::WORK_DIR;
-use crate::protocol::{COMMAND as GUEST, Cell, Notice, PROGRAM, RootSetup};
+use crate::protocol::{Cell, Notice, PROGRAM, ROLE, RootSetup};
 use crate::root;
 
 /// Argument of the first process's second start.
@@ -38,7 +39,7 @@ pub(crate) fn begin(bytes: &[u8], cell: &Cell, setup: Option<&RootSetup>) -> Res
     fs::write(CELL_PATH, bytes).map_err(at("keep the cell"))?;
     std::thread::sleep(Duration::from_nanos(delay_ns));
     let error = Command::new(PROGRAM)
-        .args([GUEST, COMMAND])
+        .args([ROLE, COMMAND])
         .env_clear()
         .envs(setup.into_iter().flat_map(root::environment))
         .env("XDG_STATE_HOME", "/run")
@@ -50,7 +51,7 @@ pub(crate) fn begin(bytes: &[u8], cell: &Cell, setup: Option<&RootSetup>) -> Res
 pub(crate) fn run() -> Result<(), String> {
     let mut channel = Channel::open().map_err(at("open the channel to the host"))?;
     let bytes = fs::read(CELL_PATH).map_err(at("read the cell"))?;
-    let cell: Cell = serde_json::from_slice(&bytes).map_err(at("read the cell"))?;
+    let cell: Cell = model::json::from_bytes(&bytes).map_err(at("read the cell"))?;
     // The observer must not thrash.
     sys::memory::lock_all().map_err(at("lock the first process into memory"))?;
     sys::process::become_urgent().map_err(at("become urgent"))?;
@@ -62,7 +63,8 @@ pub(crate) fn run() -> Result<(), String> {
         freeze: cell.freeze,
         ..StageOptions::default()
     };
-    let mut stage = Stage::set(options, &waiter).map_err(at("prepare the run"))?;
+    let mut stage =
+        Stage::set(options, AgentProgram::this(), &waiter).map_err(at("prepare the run"))?;
     let outcome = stage
         .run(&cell.spec, &cell.run_id, &waiter, &mut |bytes, _| {
             std::io::Write::write_all(&mut channel, bytes)

@@ -23,7 +23,7 @@ const MOUNTS: [(&str, &str, &str); 4] = [
     ("cgroup2", "/sys/fs/cgroup", "cgroup2"),
 ];
 
-/// Runs as the first process (`rdinit=/thrashlab -- __guest`); never returns.
+/// Runs as the first process (`rdinit=/thrashlab-agent -- guest`); never returns.
 pub fn main(argument: Option<&str>) -> ! {
     let outcome = match argument {
         Some(cell::COMMAND) => cell::run(),
@@ -48,7 +48,7 @@ fn boot() -> Result<(), String> {
     let channel = channel::Channel::open().map_err(at("open the channel to the host"))?;
     channel.say(&Notice::Started);
     let bytes = fw_cfg::read(SETUP_FILE).map_err(at("read the setup"))?;
-    let setup: Setup = serde_json::from_slice(&bytes).map_err(at("read the setup"))?;
+    let setup: Setup = model::json::from_bytes(&bytes).map_err(at("read the setup"))?;
     sethostname(setup.machine.name.as_bytes()).map_err(at("set the host name"))?;
     let nodes = setup.machine.nodes;
     if let Some(nodes) = nodes {
@@ -84,7 +84,7 @@ fn boot() -> Result<(), String> {
             if bytes == SYMBOLS_CELL {
                 return symbols::print(&mut { channel });
             }
-            let cell: Cell = serde_json::from_slice(&bytes).map_err(at("read the cell"))?;
+            let cell: Cell = model::json::from_bytes(&bytes).map_err(at("read the cell"))?;
             disk::credits::start(&setup.machine)?;
             cell::begin(&bytes, &cell, setup.root.as_ref())
         }

@@ -24,10 +24,10 @@ mod symbols;
 pub use applet::applet;
 pub use init::main;
 pub use protocol::{
-    BUSYBOX, CELL_FILE, CHANNEL_PORT, CHANNEL_SLOT, COMMAND, Cell, DiskFigure, DiskPattern,
-    DiskPhase, EXIT_PORT, MODULES_DIR, NOTICE, Notice, OVERLAY_DIR, PAUSE_PORT, PAUSE_SLOT,
-    PROGRAM, ROOT_FILE, RootSetup, SETUP_FILE, SYMBOLS_CELL, Setup, TOOL_LIBRARIES, TOOL_LOADER,
-    TOOLS_DIR, Then, ZramFigure,
+    BUSYBOX, CELL_FILE, CHANNEL_PORT, CHANNEL_SLOT, Cell, DiskFigure, DiskPattern, DiskPhase,
+    EXIT_PORT, MODULES_DIR, NOTICE, Notice, OVERLAY_DIR, PAUSE_PORT, PAUSE_SLOT, PROGRAM, ROLE,
+    ROOT_FILE, RootSetup, SETUP_FILE, SYMBOLS_CELL, Setup, TOOL_LIBRARIES, TOOL_LOADER, TOOLS_DIR,
+    Then, ZramFigure,
 };
 
 /// For `map_err`: names the step at which the guest cannot continue.

@@ -22,12 +22,12 @@ pub const CELL_FILE: &str = "opt/thrashlab/cell";
 pub const SYMBOLS_CELL: &[u8] = b"symbols";
 /// Name of the fw_cfg file with the archive of the root; only while the machine boots.
 pub const ROOT_FILE: &str = "opt/thrashlab/root";
-/// The binary in the guest's root.
-pub const PROGRAM: &str = "/thrashlab";
+/// The agent in the guest's root.
+pub const PROGRAM: &str = "/thrashlab-agent";
 /// A static busybox in the root of a guest with a shell.
 pub const BUSYBOX: &str = "/bin/busybox";
 /// Hidden command of the first process.
-pub const COMMAND: &str = "__guest";
+pub const ROLE: &str = "guest";
 /// Where the modules are in the guest's root.
 pub const MODULES_DIR: &str = "/modules";
 /// Where the programs are that make the disks' file systems, with loader and libraries under the names
@@ -54,9 +54,8 @@ pub struct Setup {
     /// The instruction set of the guest.
     #[serde(default, skip_serializing_if = "is_x86_64")]
     pub architecture: Architecture,
-    /// Size of the guest's program, if it is not that of the host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program_bytes: Option<u64>,
+    /// Size of the agent, which is in the guest's memory.
+    pub agent_bytes: u64,
     /// What follows.
     pub then: Then,
 }
@@ -225,7 +224,7 @@ impl Notice {
 
     /// Reads a line of the channel; `None` if it is not a notice.
     pub fn decode(line: &[u8]) -> Option<Self> {
-        serde_json::from_slice(line.strip_prefix(&[NOTICE])?.trim_ascii_end()).ok()
+        model::json::from_bytes(line.strip_prefix(&[NOTICE])?.trim_ascii_end()).ok()
     }
 }
 

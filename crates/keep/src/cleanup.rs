@@ -2,16 +2,17 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
 
 use sys::process::spawn_detached;
 
+use crate::agent_program::AgentProgram;
 use crate::marked::end_marked;
 use crate::removal::sweep;
 
-/// Name of the hidden command that calls [`serve`].
-pub const COMMAND: &str = "__cleanup";
+/// First argument of the agent that makes it a cleanup process.
+pub const CLEANUP_ROLE: &str = "cleanup";
 const JOURNAL: &str = "journal";
 const MARKED: &str = "marked";
 
@@ -31,10 +32,9 @@ pub struct CleanupProcess {
 }
 
 impl CleanupProcess {
-    /// Starts one; `program` is this program. Fails when this program cannot be started again.
-    pub fn start(program: &Path, duty: &Duty) -> io::Result<Self> {
-        let mut command = Command::new(program);
-        command.arg(COMMAND);
+    /// Starts one; `program` is the agent. Fails when it cannot be started.
+    pub fn start(program: &AgentProgram, duty: &Duty) -> io::Result<Self> {
+        let mut command = program.command(CLEANUP_ROLE);
         match duty {
             Duty::Journal(path) => command.arg(JOURNAL).arg(path),
             Duty::Marked(mark) => command.args([MARKED, mark]),

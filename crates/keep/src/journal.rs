@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::agent_program::AgentProgram;
 use crate::cleanup::{CleanupProcess, Duty};
 use crate::delay_accounting::{self, Held};
 use crate::folders::make_private;
@@ -50,7 +51,7 @@ impl Journal {
     }
 
     /// Starts the cleanup process again if it was killed; fails when that is impossible.
-    pub fn see_to_cleanup(&mut self, program: &Path) -> io::Result<()> {
+    pub fn see_to_cleanup(&mut self, program: &AgentProgram) -> io::Result<()> {
         if self.cleanup.as_mut().is_none_or(|cleanup| !cleanup.is_alive()) {
             let duty = Duty::Journal(self.path.clone());
             self.cleanup = Some(CleanupProcess::start(program, &duty)?);

@@ -9,6 +9,7 @@
 //! - **A file or folder exists complete or not at all**: created under a unique name, locked, and
 //!   renamed ([`out_file`], [`Shelf`], [`Cells`]).
 
+mod agent_program;
 mod cache;
 mod cells;
 mod cleanup;
@@ -33,9 +34,10 @@ pub mod swap_file;
 mod sysctl;
 pub mod unique;
 
+pub use agent_program::{AGENT_NAME, AgentProgram};
 pub use cache::{Cache, Contents, Usage};
 pub use cells::{Cells, key_of};
-pub use cleanup::{COMMAND, CleanupProcess, Duty, serve};
+pub use cleanup::{CLEANUP_ROLE, CleanupProcess, Duty, serve};
 pub use group_limit::GroupLimit;
 pub use journal::Journal;
 pub use lock::Lock;

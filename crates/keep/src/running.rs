@@ -12,6 +12,7 @@ use signal_hook::flag;
 use sys::process::{Exit, signal, signals, spawn_bound_in_group, wait};
 use sys::waiting::wait_end;
 
+use crate::agent_program::AgentProgram;
 use crate::cleanup::{CleanupProcess, Duty};
 use crate::io_results::at;
 use crate::marked::{VARIABLE, end_marked, pids_marked};
@@ -40,7 +41,11 @@ impl Running {
     /// signals. `open` is called when nothing but the command is still to be started: only the
     /// command inherits what it makes inheritable. Fails as `open` and [`Command::spawn`], or when
     /// signals cannot be caught.
-    pub fn start(command: &mut Command, open: impl FnOnce() -> io::Result<()>) -> io::Result<Self> {
+    pub fn start(
+        command: &mut Command,
+        agent: &AgentProgram,
+        open: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<Self> {
         let (interrupt, end) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
         // Ctrl-\ also ends the command, not us.
         let signals =
@@ -50,8 +55,7 @@ impl Running {
         }
         let mark = format!("command/{}", unique::token());
         // PR_SET_PDEATHSIG ends the first process, but not its forks.
-        let cleanup = std::env::current_exe()
-            .and_then(|program| CleanupProcess::start(&program, &Duty::Marked(mark.clone())))
+        let cleanup = CleanupProcess::start(agent, &Duty::Marked(mark.clone()))
             .map_err(at("start the cleanup process"))?;
         open()?;
         let child = spawn_bound_in_group(command.env(VARIABLE, &mark))?;

@@ -77,7 +77,7 @@ impl Spool {
     }
 
     fn kept<E: DeserializeOwned>(&self, key: &str) -> Option<Kept<E>> {
-        serde_json::from_slice(&fs::read(self.path(key, END)).ok()?).ok()
+        model::json::from_bytes(&fs::read(self.path(key, END)).ok()?).ok()
     }
 
     /// Opens a run, under way or finished. Fails when there is none.

@@ -72,6 +72,9 @@ impl Header {
 /// Facts of the system under test (`kernel`, `thp`, …); unreadable ones are absent.
 pub type Environment = BTreeMap<String, String>;
 
+/// Fact of a run: the BLAKE3 of the agent that executed it, in hexadecimal.
+pub const AGENT_FACT: &str = "agent";
+
 /// Fact of a run on another machine: its address (`ssh://HOST`).
 pub const REMOTE_FACT: &str = "remote";
 

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::value::MapDeserializer;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
@@ -25,7 +24,7 @@ impl Line {
     /// Parses one line (without its newline); an unknown kind becomes [`Line::Unknown`]. Fails
     /// when it is not JSON, has no kind, or a known kind lacks a field.
     pub fn parse(text: &str) -> Result<Self, LineError> {
-        Self::read(text, Source::Text(text))
+        Self::read(text)
     }
 
     /// Parses one line without its counters, its largest part. Fails as [`Line::parse`].
@@ -40,26 +39,27 @@ impl Line {
                 *raw = none;
             }
         }
-        Self::read(text, Source::Fields(fields))
+        // Raw values in a map always serialise.
+        Self::parse(&serde_json::to_string(&fields).unwrap_or_default())
     }
 
-    fn read(text: &str, source: Source<'_>) -> Result<Self, LineError> {
+    fn read(text: &str) -> Result<Self, LineError> {
         let kind = kind(text)?;
         let line = match &*kind {
             "header" => {
                 check_schema(text)?;
-                source.record().map(Self::Header)
+                serde_json::from_str(text).map(Self::Header)
             }
-            "phase" => source.record().map(Self::Phase),
-            "sample" => source.record().map(Self::Sample),
-            "histogram" => source.record().map(Self::Histogram),
-            "work" => source.record().map(Self::Work),
-            "pass" => source.record().map(Self::Pass),
-            "delivered" => source.record().map(Self::Delivered),
-            "counters" => source.record().map(Self::Counters),
-            "warning" => source.record().map(Self::Warning),
-            "death" => source.record().map(Self::Death),
-            "end" => source.record().map(Self::End),
+            "phase" => serde_json::from_str(text).map(Self::Phase),
+            "sample" => serde_json::from_str(text).map(Self::Sample),
+            "histogram" => serde_json::from_str(text).map(Self::Histogram),
+            "work" => serde_json::from_str(text).map(Self::Work),
+            "pass" => serde_json::from_str(text).map(Self::Pass),
+            "delivered" => serde_json::from_str(text).map(Self::Delivered),
+            "counters" => serde_json::from_str(text).map(Self::Counters),
+            "warning" => serde_json::from_str(text).map(Self::Warning),
+            "death" => serde_json::from_str(text).map(Self::Death),
+            "end" => serde_json::from_str(text).map(Self::End),
             _ => return from_text(text).map(Self::Unknown),
         };
         line.map_err(|error| match error.classify() {
@@ -72,20 +72,6 @@ impl Line {
     pub fn to_json(&self) -> String {
         // Structs of numbers, strings and maps always serialise.
         serde_json::to_string(self).unwrap_or_default()
-    }
-}
-
-enum Source<'a> {
-    Text(&'a str),
-    Fields(BTreeMap<String, &'a RawValue>),
-}
-
-impl<'a> Source<'a> {
-    fn record<T: Deserialize<'a>>(self) -> Result<T, serde_json::Error> {
-        match self {
-            Self::Text(text) => serde_json::from_str(text),
-            Self::Fields(fields) => T::deserialize(MapDeserializer::new(fields.into_iter())),
-        }
     }
 }
 

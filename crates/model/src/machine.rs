@@ -15,13 +15,10 @@ pub struct VmSpec {
     pub machine: MachineSpec,
     /// The kernel as named by the user: a path, a directory, `deb:NAME`.
     pub kernel: String,
-    /// This program for the guest's architecture, if that is not this host's: a file of this host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<String>,
     /// A folder of this host that overlays the guest's root: the programs under test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<String>,
-    /// The root file system of programs; `None` = only this program and the overlay.
+    /// The root file system of programs; `None` = only the agent and the overlay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<RootSpec>,
     /// A sandbox inside the guest; `None` = the whole guest.

@@ -1,13 +1,14 @@
 //! Connects to a host and takes its lease.
 
 use agent::Waiter;
+use jiff::Timestamp;
+use lease::wire::{Answer, Ask, Frame, Holder, LANGUAGE, Opening};
 use sys::clock::monotonic_ns;
 
 use crate::address::Address;
 use crate::error::RemoteError;
 use crate::link::{Broken, Link};
-use crate::program::{OTHER_MACHINE, Program};
-use crate::wire::{Answer, Ask, Frame, LANGUAGE, Opening};
+use crate::program::{Agents, ask_machine, install};
 
 /// ssh's own limit and a slow start.
 const HELLO_NS: u64 = 60_000_000_000;
@@ -16,14 +17,12 @@ const INSTALL_NS: u64 = 3_600_000_000_000;
 pub(crate) const LAST_WORDS_NS: u64 = 5_000_000_000;
 /// Exit code of ssh when it cannot connect (ssh(1)).
 const SSH_FAILED: i32 = 255;
-/// Exit code of the script on another architecture.
-const MACHINE_CODE: i32 = 65;
 
 pub(crate) struct Host {
     pub(crate) address: Address,
     /// The ssh command with arguments, in shell syntax.
     pub(crate) ssh: String,
-    pub(crate) program: Program,
+    pub(crate) agents: Agents,
     pub(crate) opening: Opening,
 }
 
@@ -37,7 +36,7 @@ impl Host {
         let link = match self.greet(waiter)? {
             Ok(link) => link,
             Err(_) => {
-                say(&format!("copying this program to {}", self.address));
+                say(&format!("copying the agent to {}", self.address));
                 self.install(waiter)?;
                 self.greet(waiter)?.map_err(|said| self.not_run(&said))?
             }
@@ -47,7 +46,7 @@ impl Host {
 
     /// Starts the program there; if it is missing or fails, returns its error output.
     fn greet(&self, waiter: &Waiter) -> Result<Result<Link, String>, RemoteError> {
-        let mut link = self.start(&self.program.attach())?;
+        let mut link = self.start(&self.agents.attach())?;
         let until_ns = monotonic_ns() + HELLO_NS;
         let heard = link
             .ask(&Ask::Open(Box::new(self.opening.clone())))
@@ -77,9 +76,10 @@ impl Host {
     }
 
     fn install(&self, waiter: &Waiter) -> Result<(), RemoteError> {
-        let bytes = self.program.bytes().map_err(RemoteError::program)?;
-        let mut link = self.start(&self.program.install())?;
-        link.give(bytes);
+        let machine = self.machine(waiter)?;
+        let agent = self.agents.of_machine(&machine).ok_or_else(|| self.other(&machine))?;
+        let mut link = self.start(&install(agent))?;
+        link.give(agent.bytes.clone());
         let status = link.end(waiter, INSTALL_NS);
         if waiter.stop_requested() {
             return Err(RemoteError::Interrupted);
@@ -87,18 +87,33 @@ impl Host {
         let said = link.error_output();
         match status.and_then(|status| status.code()) {
             Some(0) => Ok(()),
-            Some(MACHINE_CODE) => {
-                let machine = said.rsplit(OTHER_MACHINE).next().unwrap_or_default();
-                let machines = self.program.machines();
-                Err(RemoteError::Failed(format!(
-                    "{} is {machine}, and this program is for {machines}: build thrashlab for it, \
-                     and name the program with --remote-program FILE",
-                    self.address
-                )))
-            }
             Some(SSH_FAILED) | None => Err(unreachable(&self.address, &said)),
             Some(_) => Err(self.not_run(&said)),
         }
+    }
+
+    /// The system and the machine of the host, as `uname -sm` prints them.
+    fn machine(&self, waiter: &Waiter) -> Result<String, RemoteError> {
+        let mut link = self.start(&ask_machine())?;
+        let status = link.end(waiter, HELLO_NS);
+        if waiter.stop_requested() {
+            return Err(RemoteError::Interrupted);
+        }
+        let said = link.error_output();
+        match status.and_then(|status| status.code()) {
+            // A login shell may have printed more.
+            Some(0) => Ok(said.lines().last().unwrap_or_default().to_owned()),
+            _ => Err(unreachable(&self.address, &said)),
+        }
+    }
+
+    fn other(&self, machine: &str) -> RemoteError {
+        RemoteError::Failed(format!(
+            "{} is {machine}, and this build of thrashlab has agents for {} only: install a \
+             package, which has all, or build it with `make build AGENTS=ARCHITECTURE`",
+            self.address,
+            self.agents.machines()
+        ))
     }
 
     fn await_lease(
@@ -113,12 +128,13 @@ impl Host {
                 Ok(Some(Frame::Message(Answer::Ready { notes }))) => return Ok((link, notes)),
                 Ok(Some(Frame::Message(Answer::Busy { holder, waits: false }))) => {
                     return Err(RemoteError::Failed(format!(
-                        "{address} is leased to {holder}: two experiments at once would measure \
-                         each other; wait for it with --wait"
+                        "{address} is leased to {}: two experiments at once would measure \
+                         each other; wait for it with --wait",
+                        named(&holder)
                     )));
                 }
                 Ok(Some(Frame::Message(Answer::Busy { holder, waits: true }))) => {
-                    say(&format!("{address} is leased to {holder}; waiting for it"));
+                    say(&format!("{address} is leased to {}; waiting for it", named(&holder)));
                 }
                 Ok(Some(Frame::Message(Answer::Failed { why }))) => return Err(self.refused(&why)),
                 Ok(Some(_)) => {}
@@ -146,15 +162,23 @@ impl Host {
     fn not_run(&self, said: &str) -> RemoteError {
         let next = if said.contains("ssh: not found") {
             return unreachable(&self.address, said);
-        } else if !self.program.is_static {
-            "This program needs the libraries of this system: build a static one with \
-             `make build`, and name it with --remote-program FILE"
         } else {
             "It is copied to ~/.cache/thrashlab/bin there, which needs space and must allow \
              execution; XDG_CACHE_HOME there selects another folder"
         };
         let said = if said.is_empty() { "it printed nothing" } else { said };
         self.refused(&format!("thrashlab does not run there: {said}. {next}"))
+    }
+}
+
+/// Who holds a lease, and since when.
+fn named(holder: &Holder) -> String {
+    let since = Timestamp::from_nanosecond(i128::from(holder.since_unix_ns))
+        .map(|since| since.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
+    match (holder.who.as_str(), since) {
+        ("", _) => "an unnamed user".to_owned(),
+        (who, Ok(since)) => format!("{who} since {since}"),
+        (who, Err(_)) => who.to_owned(),
     }
 }
 

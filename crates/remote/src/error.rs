@@ -17,9 +17,3 @@ pub enum RemoteError {
     #[error("interrupted")]
     Interrupted,
 }
-
-impl RemoteError {
-    pub(crate) fn program(why: String) -> Self {
-        Self::Failed(format!("the program for the other machine: {why}"))
-    }
-}

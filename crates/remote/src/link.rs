@@ -13,7 +13,7 @@ use sys::clock::monotonic_ns;
 use sys::process::{KilledOnDrop, spawn_bound};
 
 use crate::address::Address;
-use crate::wire::{Answer, Ask, Frame, Reader, encode};
+use lease::wire::{Answer, Ask, Frame, Reader, encode};
 
 const PING: Duration = Duration::from_secs(15);
 /// A connection without any answer for this long is broken, in ns.

@@ -7,13 +7,6 @@ use subject::LocalSubject;
 
 use crate::address::Address;
 
-const MOST: usize = 64;
-
-pub(crate) fn is_name(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    !text.is_empty() && text.len() <= MOST && text.bytes().all(plain)
-}
-
 /// A name derived from everything that distinguishes two things.
 pub(crate) fn name_of(parts: &[&str]) -> String {
     let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();

@@ -1,6 +1,6 @@
 //! The received part of a run: every byte comes once and in order, whatever breaks in between.
 
-use crate::wire::{Answer, Ended, Frame};
+use lease::wire::{Answer, Ended, Frame};
 
 /// A run that is being received.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl Receipt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Reader, encode, write_run_lines};
+    use lease::wire::{Reader, encode, write_run_lines};
     use model::EndStatus;
     use proptest::prelude::*;
 

@@ -16,9 +16,9 @@ use crate::connect::{Host, LAST_WORDS_NS};
 use crate::error::RemoteError;
 use crate::link::{Broken, Link};
 use crate::names::{absolute, name_of, run_key, user};
-use crate::program::Program;
+use crate::program::Agents;
 use crate::receipt::{Receipt, Received};
-use crate::wire::{Answer, Ask, Frame, LANGUAGE, Opening, PreparedSubject};
+use lease::wire::{Answer, Ask, Frame, LANGUAGE, Opening, PreparedSubject};
 
 /// First and longest pause between connection attempts, in ns.
 const PAUSES_NS: (u64, u64) = (250_000_000, 30_000_000_000);
@@ -44,11 +44,6 @@ pub struct RemoteOptions {
     /// With ssh://: how long the host keeps finished runs that could not be fetched
     #[arg(long, value_name = "TIME", default_value = "1440m", value_parser = parse_duration_ns)]
     keep: u64,
-
-    /// With ssh://: the program for the other machine, if its architecture differs [default: this
-    /// one]
-    #[arg(long, value_name = "FILE")]
-    remote_program: Option<PathBuf>,
 
     /// What the session is for: a later session for the same run resumes it.
     #[arg(skip)]
@@ -96,12 +91,10 @@ impl Session {
         waiter: &Waiter,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self, RemoteError> {
-        let program =
-            Program::read(options.remote_program.as_deref()).map_err(RemoteError::program)?;
         let host = Host {
             address: address.clone(),
             ssh: options.ssh.clone().unwrap_or_else(|| "ssh".to_owned()),
-            program,
+            agents: Agents::of_this_build(),
             opening: opening(address, options),
         };
         let (link, notes) = host.connect(waiter, say)?;

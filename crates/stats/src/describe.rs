@@ -1,32 +1,15 @@
-//! Summaries of one sample: mean, median, quantiles, spread, and resp1's trimmed mean.
+//! Summaries of one sample: mean, spread, and resp1's trimmed mean.
 //!
 //! Results are in the input's unit; `None` without values, or unless all of them and the result
 //! are finite.
 
-use crate::sorted_finite;
+use steady::median;
 
 /// Arithmetic mean, as the first value plus the mean distance: exact for constant samples.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let first = *values.first()?;
     let distance: f64 = values.iter().map(|value| value - first).sum();
     Some(first + distance / values.len() as f64).filter(|mean| mean.is_finite())
-}
-
-/// Middle value; of an even number the mean of the two middle values.
-pub fn median(values: &[f64]) -> Option<f64> {
-    quantile(values, 0.5)
-}
-
-/// Quantile at `probability` (0 to 1) by Hyndman and Fan's definition 7, the default of R and
-/// NumPy: the value at position `(n - 1) * probability` of the sorted values, counted from 0,
-/// interpolated linearly between neighbours. `None` too when `probability` is outside 0 to 1.
-pub fn quantile(values: &[f64], probability: f64) -> Option<f64> {
-    let sorted = sorted_finite(values).filter(|_| (0.0..=1.0).contains(&probability))?;
-    let position = (sorted.len() - 1) as f64 * probability;
-    let below = sorted[position.floor() as usize];
-    let above = sorted[position.ceil() as usize];
-    let quantile = below + (above - below) * position.fract();
-    Some(quantile).filter(|quantile| quantile.is_finite())
 }
 
 /// Standard deviation with divisor n - 1: exactly 0 for a constant sample, `None` for one point.
@@ -56,6 +39,7 @@ pub fn one_sd_mean(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use steady::quantile;
 
     #[test]
     fn a_constant_sample_has_no_spread() {

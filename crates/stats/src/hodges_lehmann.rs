@@ -6,7 +6,9 @@
 
 use crate::null_distribution::{NullDistribution, minimum_signed_rank_p, minimum_two_sided_p};
 use crate::rank_inversion::{Inversion, OrderedRatios, RankInversion, RatioInterval};
-use crate::{alpha, pairs, sorted_finite};
+use steady::sorted_finite;
+
+use crate::{alpha, pairs};
 
 /// Ratio of `treated` to `baseline` by Hodges and Lehmann (1963), with the interval that inverts
 /// Mann and Whitney's test. Any positive unit, the same in both samples.

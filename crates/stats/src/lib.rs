@@ -38,7 +38,6 @@ mod run_ratio;
 mod search;
 mod sequential;
 mod shapley;
-mod steady;
 mod t_intervals;
 
 pub use bisect::{Conclusion, ExactBisect, NoisyBisect, NoisySettings, Outcome, Posterior};
@@ -49,7 +48,7 @@ pub use comparison::{
     AllowedRatio, Arms, CellResult, Judgement, Method, NotDecided, ProportionResult, Proportions,
     Settings, Verdict, compare, says_nothing,
 };
-pub use describe::{mean, median, one_sd_mean, quantile, standard_deviation};
+pub use describe::{mean, one_sd_mean, standard_deviation};
 pub use design::{
     FractionalFactorial, Resolution, abba, full_factorial, randomised_blocks, two_level_fraction,
 };
@@ -76,7 +75,7 @@ pub use rank_inversion::RatioInterval;
 pub use run_ratio::{bounded_run_ratio, run_ratio};
 pub use sequential::{Look, looks};
 pub use shapley::{Contribution, shapley, shapley_intervals, shapley_of};
-pub use steady::steady_from;
+pub use steady::{median, quantile, steady_from};
 pub use t_intervals::{LogRatio, log_ratio, mean_difference};
 
 /// Whether values at the same position of two samples belong together.
@@ -119,14 +118,4 @@ fn alpha(confidence: f64) -> Option<f64> {
 fn logs(values: &[f64]) -> Option<Vec<f64>> {
     let log = |value: &f64| (value.is_finite() && *value > 0.0).then(|| value.ln());
     values.iter().map(log).collect()
-}
-
-/// Sorts the values; `None` if there are none or one is not finite.
-fn sorted_finite(values: &[f64]) -> Option<Vec<f64>> {
-    if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
-        return None;
-    }
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    Some(sorted)
 }

@@ -84,7 +84,6 @@ fn write_in_machine(folder: &Path, name: &str, seed: u64) {
     let machine = VmSpec {
         machine: MachineSpec::default(),
         kernel: "deb:linux".to_owned(),
-        program: None,
         overlay: None,
         root: None,
         sandbox: None,

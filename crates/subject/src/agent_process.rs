@@ -2,17 +2,16 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use agent::{Assignment, Waiter, Woken};
+use keep::AgentProgram;
 use model::{DeathRecord, EndStatus, Measure};
 use sys::clock::monotonic_ns;
 use sys::process::{KilledOnDrop, signal, signals, spawn_bound};
 
 use crate::run_lines::{RunLines, Sink};
 
-const COMMAND: &str = "__agent";
 /// How long the agent may take to stop, in ns.
 const STOP_NS: u64 = 3_000_000_000;
 /// How far a run may exceed its schedule before it counts as stuck, in ns.
@@ -32,9 +31,9 @@ pub(crate) struct AgentProcess {
 }
 
 impl AgentProcess {
-    pub(crate) fn start(program: &Path, assignment: &Assignment) -> io::Result<Self> {
-        let mut command = Command::new(program);
-        command.arg(COMMAND).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    pub(crate) fn start(program: &AgentProgram, assignment: &Assignment) -> io::Result<Self> {
+        let mut command = program.command(agent::ROLE);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut agent = Self { child: KilledOnDrop(spawn_bound(&mut command)?) };
         let text = serde_json::to_vec(assignment).map_err(io::Error::other)?;
         if let Some(mut input) = agent.child.0.stdin.take()

@@ -9,7 +9,7 @@ use agent::{Assignment, Freeze, Waiter};
 use counters::Sources;
 use keep::folders::state_dir;
 use keep::proc_stat::start_ticks;
-use keep::{CleanupProcess, Duty, Journal, Resource, Swept, sweep_leftovers, unique};
+use keep::{AgentProgram, CleanupProcess, Duty, Journal, Resource, Swept, sweep_leftovers, unique};
 use model::{Environment, GroupSpec, SandboxSpec, Spec, SubjectSpec, Unavailable};
 use serde::{Deserialize, Serialize};
 use sys::clock::monotonic_ns;
@@ -68,7 +68,7 @@ fn at(step: &'static str) -> impl Fn(io::Error) -> StageError {
 
 /// The stage of one invocation; all it created is removed when it is dropped, by its journal.
 pub struct Stage {
-    program: PathBuf,
+    program: AgentProgram,
     journal: Journal,
     work_dir: WorkDir,
     options: StageOptions,
@@ -81,14 +81,17 @@ impl Stage {
     /// Sweeps leftovers, locks the work directory, starts the cleanup process, enables delay
     /// accounting where permitted, and adds the swap file. Fails when the work directory or the
     /// swap file is not available, or the user interrupts.
-    pub fn set(mut options: StageOptions, waiter: &Waiter) -> Result<Self, StageError> {
+    pub fn set(
+        mut options: StageOptions,
+        program: AgentProgram,
+        waiter: &Waiter,
+    ) -> Result<Self, StageError> {
         let swept = sweep_leftovers();
         let work_dir = match &options.work_dir {
             Some(path) => WorkDir::open(path),
             None => WorkDir::open_default(),
         };
         let work_dir = work_dir.map_err(unavailable)?;
-        let program = std::env::current_exe().map_err(at("find this program"))?;
         let path = Journal::new_path(&state_dir());
         let cleanup = CleanupProcess::start(&program, &Duty::Journal(path.clone()))
             .map_err(at("start the cleanup process"))?;

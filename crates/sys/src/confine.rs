@@ -70,6 +70,12 @@ const CHANGE_FILES_BY_PATH: &[libc::c_long] = &[];
 /// `removexattrat` and `file_setattr` are newer than many C libraries.
 const CHANGE_FILES_NEWER: &[libc::c_long] = &[452, 463, 466, 469];
 
+/// `kexec_file_load(2)`, which the `libc` crate does not name for musl on aarch64.
+#[cfg(target_arch = "x86_64")]
+const KEXEC_FILE_LOAD: libc::c_long = 320;
+#[cfg(not(target_arch = "x86_64"))]
+const KEXEC_FILE_LOAD: libc::c_long = 294;
+
 /// System calls that both forbid: programs, other processes, settings, and what would bypass this
 /// filter.
 const CHANGE_OTHERS: &[libc::c_long] = &[
@@ -90,7 +96,7 @@ const CHANGE_OTHERS: &[libc::c_long] = &[
     libc::SYS_init_module,
     libc::SYS_io_uring_setup,
     libc::SYS_ioprio_set,
-    libc::SYS_kexec_file_load,
+    KEXEC_FILE_LOAD,
     libc::SYS_kexec_load,
     libc::SYS_keyctl,
     libc::SYS_migrate_pages,

@@ -106,8 +106,11 @@ pub fn become_urgent() -> io::Result<()> {
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
     param.sched_priority = 1;
     let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
+    // musl refuses its function of this name, as POSIX means a process and Linux a thread.
     // SAFETY: `param` outlives the call, which only reads it.
-    done(unsafe { libc::sched_setscheduler(0, policy, &raw const param) })
+    let outcome =
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const param) };
+    done(outcome as libc::c_int)
 }
 
 /// Starts a program in a group of its own that is killed when the calling *thread* ends.

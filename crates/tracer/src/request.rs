@@ -82,7 +82,8 @@ impl Request<'_> {
         if let Some(input) = self.input {
             recorder.stdin(input.try_clone().map_err(at(what))?);
         }
-        Running::start(recorder, open).map_err(at(what))
+        let agent = instrument::program().map_err(at(what))?;
+        Running::start(recorder, agent, open).map_err(at(what))
     }
 }
 

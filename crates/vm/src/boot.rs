@@ -14,14 +14,13 @@ use model::{MachineSpec, Unavailable, VmSpec};
 use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::guest_process::{BootLimit, GuestProcess, Message};
-use crate::guest_program::GuestProgram;
 use crate::guest_root::{self, GuestRoot};
 use crate::initramfs::{RootFile, archive};
 use crate::kernel_room::KernelRoom;
 use crate::platform::{Platform, find_kernel};
 use crate::qemu::{INITRAMFS, KERNEL, MEMORY, Qemu, Start, ram_bytes};
 use crate::qmp::Event;
-use crate::{Result, Stop, VmError, disks};
+use crate::{Result, Stop, VmError, disks, guest_program};
 
 pub(crate) struct Parts {
     pub(crate) qemu: Qemu,
@@ -29,6 +28,7 @@ pub(crate) struct Parts {
     pub(crate) kernel: Kernel,
     pub(crate) initramfs: Vec<u8>,
     pub(crate) initramfs_hash: String,
+    pub(crate) agent_hash: &'static str,
     /// The archive of its root.
     root: Option<PathBuf>,
     pub(crate) room: KernelRoom,
@@ -51,11 +51,11 @@ impl Parts {
         let platform = Platform::of_kernel(&kernel)?;
         let usual = || Qemu::find(platform, &machine, cache);
         let qemu = qemu.map_or_else(usual, |qemu| Ok(qemu.clone()))?;
-        let program = GuestProgram::find(platform, spec.program.as_deref())?;
+        let agent = guest_program::agent(platform)?;
         disks::substitute(&mut machine, &kernel);
         let modules = modules(&kernel, &machine, root)?;
         let tools = root.map_or_else(|| Ok(Vec::new()), |root| root.tools(&machine))?;
-        let initramfs = archive(&program.bytes, &modules, &tools, extra, root.is_some());
+        let initramfs = archive(&agent.bytes, &modules, &tools, extra, root.is_some());
         let initramfs_hash = blake3::hash(&initramfs).to_hex().to_string();
         let modules = modules.into_iter().map(|(file, _)| file).collect();
         root.into_iter().for_each(|root| root.make_room(&mut machine));
@@ -65,12 +65,22 @@ impl Parts {
             modules,
             root: root.map(GuestRoot::setup),
             architecture: platform.architecture,
-            program_bytes: program.named_bytes,
+            agent_bytes: agent.bytes.len() as u64,
             then,
         };
         let root = root.map(|root| root.archive.clone());
         let boot_limit = BootLimit::FIXED;
-        Ok(Self { qemu, setup, kernel, initramfs, initramfs_hash, root, room, boot_limit })
+        Ok(Self {
+            qemu,
+            setup,
+            kernel,
+            initramfs,
+            initramfs_hash,
+            agent_hash: &agent.hash,
+            root,
+            room,
+            boot_limit,
+        })
     }
 
     /// Boots a guest (`attempt`), with more memory for its kernel as long as that dies for lack of it.

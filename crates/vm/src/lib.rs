@@ -45,7 +45,9 @@ use agent::Freeze;
 use guest::{Cell, Notice, Setup, Then};
 use keep::{Cache, Cells, key_of};
 use kernels::KernelError;
-use model::{Architecture, DeathRecord, EndStatus, Environment, Line, Schedule, Spec, VmSpec};
+use model::{
+    AGENT_FACT, Architecture, DeathRecord, EndStatus, Environment, Line, Schedule, Spec, VmSpec,
+};
 use subject::{Outcome, RunLines, Sink};
 
 pub use boot::{Booted, boot};
@@ -355,6 +357,7 @@ fn facts(parts: &boot::Parts, key: &str, clock: Option<&MemoryClock>) -> Environ
     let kernel_memory = parts.room.grown(&parts.setup.machine).map(model::units::exact_size);
     let other = Some(architecture).filter(|it| *it != Architecture::X86_64);
     [
+        (AGENT_FACT, parts.agent_hash),
         ("vm_qemu", parts.qemu.version.as_str()),
         ("vm_kernel_blake3", parts.kernel.image_hash.as_str()),
         ("vm_initramfs_blake3", parts.initramfs_hash.as_str()),

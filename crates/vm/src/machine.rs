@@ -37,8 +37,6 @@ pub struct VmRequest {
     pub machine: MachineSpec,
     /// The kernel as named; `None` = whatever is at hand.
     pub kernel: Option<String>,
-    /// This program for a guest of another architecture.
-    pub program: Option<String>,
     /// A folder that is overlaid on the guest's root.
     pub overlay: Option<String>,
     /// The root of programs.
@@ -67,11 +65,7 @@ pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
     let cpus = f64::from(machine.cpu_count());
     for (name, value) in pairs {
         match (name.as_str(), name.strip_prefix("sandbox.")) {
-            (
-                "machine" | "kernel" | "program" | "overlay" | "root" | "root.files"
-                | "root.changes",
-                _,
-            ) => {}
+            ("machine" | "kernel" | "overlay" | "root" | "root.files" | "root.changes", _) => {}
             (name, _) if disks::MODELS.contains(&name) => {}
             (_, Some(limit)) => {
                 let limits = limits.get_or_insert_default();
@@ -88,10 +82,10 @@ pub fn request(pairs: &[(String, String)]) -> Result<VmRequest, String> {
         return Err("a sandbox in the guest needs its memory: sandbox.mem=SIZE".to_owned());
     }
     let value = |name: &str| last(name).map(|(_, value)| value.clone());
-    let [kernel, program, overlay] = ["kernel", "program", "overlay"].map(&value);
+    let [kernel, overlay] = ["kernel", "overlay"].map(&value);
     let root = root(value)?;
     disks::check_root(&machine, root.is_some())?;
-    Ok(VmRequest { machine, kernel, program, overlay, root, sandbox, profile })
+    Ok(VmRequest { machine, kernel, overlay, root, sandbox, profile })
 }
 
 /// The root that settings name. Fails for a bad name or place, and for a place without a root.
@@ -177,8 +171,8 @@ pub fn parse_description(name: &str, text: &str) -> Result<VmRequest, String> {
         }
     }
     check(&machine)?;
-    let (kernel, program, overlay, root, sandbox) = (None, None, None, None, None);
-    Ok(VmRequest { machine, kernel, program, overlay, root, sandbox, profile })
+    let (kernel, overlay, root, sandbox) = (None, None, None, None);
+    Ok(VmRequest { machine, kernel, overlay, root, sandbox, profile })
 }
 
 fn flatten(

@@ -77,7 +77,7 @@ mod tests {
         let paths: Vec<String> =
             read(folder.path()).unwrap().into_iter().map(|file| file.path).collect();
         assert_eq!(paths, ["/opt", "/opt/bin", "/opt/bin/compiler", "/opt/cc"]);
-        fs::write(folder.path().join("thrashlab"), "x").unwrap();
+        fs::write(folder.path().join("thrashlab-agent"), "x").unwrap();
         assert!(read(folder.path()).unwrap_err().contains("its own"));
         let nowhere = folder.path().join("nowhere");
         assert!(read(&nowhere).unwrap_err().contains("nowhere"));

@@ -157,13 +157,4 @@ impl Platform {
     pub(crate) fn is_of_this_program(&self) -> bool {
         Architecture::of_program() == Some(self.architecture)
     }
-
-    /// What builds this program for it.
-    pub(crate) fn build_command(&self) -> &'static str {
-        match self.architecture {
-            _ if self.is_of_this_program() => "make build",
-            Architecture::X86_64 => "make build ARCH=x86_64",
-            Architecture::Aarch64 => "make build ARCH=aarch64",
-        }
-    }
 }

@@ -1,11 +1,11 @@
 //! QEMU: its path, its version, and the command line of a machine.
 
 use std::env;
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 
-use guest::{CELL_FILE, COMMAND, PROGRAM, SETUP_FILE, Setup};
+use guest::{CELL_FILE, PROGRAM, ROLE, SETUP_FILE, Setup};
 use keep::Cache;
 use model::{Accel, Architecture, CpuModel, MachineSpec, TimeModel, VmSpec};
 
@@ -52,8 +52,6 @@ pub(crate) const INITRAMFS: &str = "initramfs";
 pub(crate) const MEMORY: &str = "memory";
 pub(crate) const DEVICES: &str = "devices";
 pub(crate) const FILES: [&str; 4] = [KERNEL, INITRAMFS, MEMORY, DEVICES];
-/// This program, also the guest's.
-pub(crate) const THIS_PROGRAM: &str = "/proc/self/exe";
 const DEV_KVM: &str = "/dev/kvm";
 
 /// A QEMU on this host.
@@ -262,13 +260,11 @@ fn time_options(machine: &MachineSpec) -> String {
     format!(",model={},quantum={quantum_ns}", model.name())
 }
 
-/// The machine's memory plus the guest's program, whose pages in the root a guest cannot evict
+/// The machine's memory plus the agent, whose pages in the root a guest cannot evict
 /// (`Documentation/filesystems/ramfs-rootfs-initramfs.rst`). Each node has an equal part of whole MiB.
 pub(crate) fn ram_bytes(setup: &Setup) -> u64 {
-    let own = || fs::metadata(THIS_PROGRAM).map_or(0, |program| program.len());
-    let program_bytes = setup.program_bytes.unwrap_or_else(own);
     let machine = &setup.machine;
-    let bytes = machine.ram_bytes().saturating_add(program_bytes.next_multiple_of(1 << 20));
+    let bytes = machine.ram_bytes().saturating_add(setup.agent_bytes.next_multiple_of(1 << 20));
     match machine.nodes {
         None => bytes,
         Some(count) => bytes.checked_next_multiple_of(u64::from(count) << 20).unwrap_or(bytes),
@@ -279,7 +275,7 @@ fn command_line(setup: &Setup) -> String {
     let fixed = Platform::of(setup.architecture).kernel_arguments();
     let own = &setup.machine.cmdline;
     let space = if own.is_empty() { "" } else { " " };
-    format!("{fixed}{space}{own} rdinit={PROGRAM} -- {COMMAND}")
+    format!("{fixed}{space}{own} rdinit={PROGRAM} -- {ROLE}")
 }
 
 pub(crate) fn path_of(file: &File) -> String {
@@ -330,7 +326,7 @@ mod tests {
             modules: Vec::new(),
             root: None,
             architecture: Architecture::X86_64,
-            program_bytes: None,
+            agent_bytes: 2_000_000,
             then: Then::Cell,
         }
     }
@@ -382,10 +378,10 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_of_aarch64_has_another_machine_and_the_memory_of_its_own_program() {
+    fn a_guest_of_aarch64_has_another_machine_and_the_memory_of_its_own_agent() {
         let machine = crate::machine::load("micro").unwrap().machine;
-        let (architecture, program_bytes) = (Architecture::Aarch64, Some((3 << 20) - 1));
-        let setup = Setup { architecture, program_bytes, ..setup(&machine) };
+        let (architecture, agent_bytes) = (Architecture::Aarch64, (3 << 20) - 1);
+        let setup = Setup { architecture, agent_bytes, ..setup(&machine) };
         assert_eq!(ram_bytes(&setup), machine.ram_bytes() + (3 << 20));
         let start = Start::Restore(Restore::default());
         let arguments = machine_arguments(&setup, start, false).join(" ");
@@ -487,7 +483,7 @@ mod tests {
         let deterministic =
             machine_arguments(&setup(&machine), Start::Boot { terminal: None }, false).join(" ");
         assert!(deterministic.contains("-icount shift=3,sleep=off"), "{deterministic}");
-        assert!(deterministic.contains("quiet mitigations=off rdinit=/thrashlab -- __guest"));
+        assert!(deterministic.contains("quiet mitigations=off rdinit=/thrashlab-agent -- guest"));
         machine.accel = Accel::Kvm;
         let fast = machine_arguments(&setup(&machine), Start::Restore(Restore::default()), false)
             .join(" ");

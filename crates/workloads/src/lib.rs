@@ -43,7 +43,7 @@ pub use session::{
 };
 pub(crate) use setting::{Endless, at, emptied, page_bytes, scaled};
 pub use setting::{Plan, Setting, WorkloadError};
-pub use tools::{COMMAND as TOOL_COMMAND, run_tool, tool_names};
+pub use tools::{ROLE as TOOL_ROLE, run_tool, serve, tool_names};
 pub(crate) use workload::ProbeResult;
 pub use workload::{
     Interaction, Load, LoadVolume, MAX_PARTS, Parts, Probe, Progress, Rhythm, Work, Worker,

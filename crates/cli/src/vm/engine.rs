@@ -133,7 +133,9 @@ fn build(args: &BuildArgs) -> Result<()> {
     let engine = release.unpack(architecture, &cache).with_context(cannot)?;
     let mut command = Command::new("sh");
     command.args(engine.arguments(source.as_deref())).stdin(Stdio::null());
-    let mut running = Running::start(&mut command, || Ok(())).context("start sh")?;
+    let running =
+        instrument::program().and_then(|agent| Running::start(&mut command, agent, || Ok(())));
+    let mut running = running.context("start sh")?;
     while !running.has_ended(false).context("wait for the build")? {
         running.heed_signals().context("pass on signals")?;
         std::thread::sleep(TICK);

@@ -94,7 +94,7 @@ fn what_a_power_cut_left_on_is_put_back_by_the_next_start() {
     let fixture = Fixture::new();
     let running = measuring(&fixture);
     let (pid, queues) = (running.pid(), queue_keys(&fixture));
-    send(child_of(&fixture, pid, "__cleanup").unwrap(), Signal::KILL);
+    send(child_of(&fixture, pid, "cleanup").unwrap(), Signal::KILL);
     drop(running);
     assert!(is_on(), "no process was left to put it back");
     let arguments = "--load noload --points 1 --interval 10ms --output next";

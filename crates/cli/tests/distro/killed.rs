@@ -88,7 +88,9 @@ fn after_a_power_cut_in_a_scope_the_next_start_removes_the_rest() {
     let Some(mut guest) = Guest::for_long(test) else { return };
     let run = guest.start("alice", &lasting("2ctx-mem"));
     await_phase(&mut guest, "2ctx-mem");
-    guest.root("kill -KILL $(pgrep -f __cleanup); kill -KILL $(pgrep -u alice thrashlab)");
+    guest.root(
+        "kill -KILL $(pgrep -f 'thrashlab-agent cleanup'); kill -KILL $(pgrep -u alice thrashlab)",
+    );
     guest.answer(run);
     let next = guest.login(
         "alice",

@@ -1,29 +1,25 @@
 //! How the program gets there.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
-use crate::far::Far;
+use crate::far::{Far, agent_hash};
 use crate::server::script;
 use crate::support::Fixture;
 
-const COPYING: &str = "copying this program to ssh://127.0.0.1:";
+const COPYING: &str = "copying the agent to ssh://127.0.0.1:";
 
 #[test]
 fn the_program_is_copied_once_and_a_damaged_copy_is_replaced() {
     let name = "the_program_is_copied_once_and_a_damaged_copy_is_replaced";
     let Some(far) = Far::without_program(name) else { return };
-    let program = stripped(&far.fixture);
-    let hash = blake3::hash(&fs::read(&program).unwrap()).to_hex().to_string();
+    let hash = agent_hash();
     let is_copied = || {
-        let mut command = far.tried();
-        command.arg("--remote-program").arg(&program);
-        let finished = far.fixture.finish(command);
+        let finished = far.fixture.finish(far.tried());
         finished.expect(0, &[]);
         finished.stderr.contains(COPYING)
     };
-    let copy = far.programs().join(&hash);
+    let copy = far.programs().join(hash);
     assert!(is_copied(), "it is missing");
     let whole = fs::read(&copy).unwrap();
     assert_eq!(blake3::hash(&whole).to_hex().as_str(), hash);
@@ -42,17 +38,6 @@ fn the_program_is_copied_once_and_a_damaged_copy_is_replaced() {
     let names: Vec<_> = fs::read_dir(far.programs()).unwrap().map(Result::unwrap).collect();
     assert_eq!(names.len(), 1, "{names:?}");
     far.await_clean();
-}
-
-/// This program without what only debuggers need, where that can be had: it is copied often.
-fn stripped(fixture: &Fixture) -> PathBuf {
-    let path = fixture.path().join("stripped");
-    let program = env!("CARGO_BIN_EXE_thrashlab");
-    let strip = Command::new("strip").arg("-o").arg(&path).arg(program).status();
-    if !strip.is_ok_and(|status| status.success()) {
-        fs::copy(program, &path).unwrap();
-    }
-    path
 }
 
 /// A machine that needs no sshd: `ssh` is a script that runs the command here, with programs of the
@@ -77,23 +62,21 @@ fn shammed(fixture: &Fixture, uname: &str) -> Command {
 #[test]
 fn another_architecture_is_refused_with_what_to_do() {
     let fixture = Fixture::new();
-    let command = shammed(&fixture, "case $1 in -s) echo Linux;; *) echo pdp11;; esac");
+    let command = shammed(&fixture, "echo Linux pdp11");
     let words =
-        ["ssh://elsewhere is Linux pdp11, and this program is for", "--remote-program FILE"];
+        ["ssh://elsewhere is Linux pdp11, and this build of thrashlab has agents for", "AGENTS="];
     fixture.finish(command).expect(3, &words);
     assert!(!fixture.path().join("far/cache").exists(), "something was copied");
 }
 
 #[test]
-fn another_program_can_be_named_and_one_that_does_not_run_is_told() {
+fn a_machine_that_does_not_run_the_agent_is_told() {
     let fixture = Fixture::new();
-    let mut command = shammed(&fixture, "exec /usr/bin/uname \"$@\"");
-    command.arg("--remote-program").arg("/etc/passwd");
-    fixture.finish(command).expect(3, &["/etc/passwd is not a program"]);
-
-    let fixture = Fixture::new();
-    let mut command = shammed(&fixture, "exec /usr/bin/uname \"$@\"");
-    command.args(["--remote-program", "/bin/true"]);
+    // Of another architecture, or with a folder that allows no execution.
+    let command = shammed(&fixture, "exec /usr/bin/uname \"$@\"");
+    let folder = fixture.path().join("far/cache/thrashlab/bin");
+    fs::create_dir_all(folder.parent().unwrap()).unwrap();
+    fs::write(&folder, "a file").unwrap();
     fixture.finish(command).expect(3, &["ssh://elsewhere: thrashlab does not run there"]);
 }
 

@@ -1,11 +1,12 @@
 //! The other machine: what is stored and runs there, and how it is measured.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::time::Instant;
+
+use instrument::Agent;
 
 use crate::server::Server;
 use crate::support::{Fixture, PATIENCE};
@@ -22,7 +23,9 @@ impl Far {
         let far = Self::without_program(test)?;
         let folder = far.programs();
         fs::create_dir_all(&folder).unwrap();
-        symlink(env!("CARGO_BIN_EXE_thrashlab"), folder.join(program_hash())).unwrap();
+        let copy = folder.join(agent_hash());
+        fs::write(&copy, &Agent::here().unwrap().bytes).unwrap();
+        fs::set_permissions(&copy, Permissions::from_mode(0o700)).unwrap();
         Some(far)
     }
 
@@ -114,7 +117,7 @@ impl Far {
     /// The agent of the run under way there: the observer, which the keeper has started.
     pub(crate) fn agent(&self) -> Option<u32> {
         let keepers = self.processes("keep");
-        self.processes("__agent").into_iter().find(|pid| {
+        self.processes("observe").into_iter().find(|pid| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             let behind = stat.rsplit_once(')').map_or("", |(_, behind)| behind);
             let parent = behind.split_whitespace().nth(1).and_then(|parent| parent.parse().ok());
@@ -155,12 +158,7 @@ pub(crate) fn await_that(mut is_so: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// The name of this program's copies.
-pub(crate) fn program_hash() -> String {
-    static HASH: OnceLock<String> = OnceLock::new();
-    let hash = || {
-        let bytes = fs::read(env!("CARGO_BIN_EXE_thrashlab")).unwrap();
-        blake3::hash(&bytes).to_hex().to_string()
-    };
-    HASH.get_or_init(hash).clone()
+/// The name of the agent's copies.
+pub(crate) fn agent_hash() -> &'static str {
+    &Agent::here().unwrap().hash
 }

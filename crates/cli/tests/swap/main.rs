@@ -68,7 +68,7 @@ fn a_swap_file_that_a_power_cut_left_is_switched_off_by_the_next_start() {
         return skip(NAME, "a swap file is not permitted here");
     };
     let (pid, queues) = (running.pid(), queue_keys(&fixture));
-    send(child_of(&fixture, pid, "__cleanup").unwrap(), Signal::KILL);
+    send(child_of(&fixture, pid, "cleanup").unwrap(), Signal::KILL);
     drop(running);
     let ours = fixture.work().display().to_string();
     assert!(fs::read_to_string("/proc/swaps").unwrap().contains(&ours), "no process was left");

@@ -16,7 +16,7 @@ const NAME: &str = "001-noload";
 
 /// The prober: the first of the agent's children.
 fn prober(fixture: &Fixture, running: &Running) -> u32 {
-    let agent = child_of(fixture, running.pid(), "__agent").unwrap();
+    let agent = child_of(fixture, running.pid(), "observe").unwrap();
     let children = processes(fixture).into_iter().filter(|process| process.parent == agent);
     children.map(|child| child.pid).min().unwrap()
 }
@@ -119,7 +119,7 @@ fn a_killed_or_stuck_agent_leaves_no_due_start_unwritten() {
             let running = stopped(&fixture, arguments, first);
             std::thread::sleep(Duration::from_millis(500));
             let pid = running.pid();
-            send(child_of(&fixture, pid, "__agent").unwrap(), signal);
+            send(child_of(&fixture, pid, "observe").unwrap(), signal);
             let (status, cause) = match signal {
                 Signal::KILL => (EndStatus::Killed, "SIGKILL"),
                 _ => (EndStatus::Interrupted, "was stuck"),
@@ -149,7 +149,7 @@ fn a_load_that_dies_leaves_no_due_start_unwritten_and_its_cause() {
     let arguments = "--load cpuload --probe wake --interval 200ms --points 20";
     let mut running = fixture.start(fixture.run_on("host:mem=64M", arguments));
     fixture.await_text(&mut running, "002-cpuload", "\"phase\":\"measuring\"");
-    let agent = child_of(&fixture, running.pid(), "__agent").unwrap();
+    let agent = child_of(&fixture, running.pid(), "observe").unwrap();
     let mut children: Vec<u32> = processes(&fixture)
         .into_iter()
         .filter(|process| process.parent == agent)

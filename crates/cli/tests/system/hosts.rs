@@ -64,7 +64,7 @@ fn what_one_machine_left_is_removed_by_it_and_by_no_other() {
     fixture.await_text(&mut first, "001-noload", "\"kind\":\"sample\"");
     // The whole machine ends, its cleanup process before it can do anything.
     for process in processes(&fixture) {
-        if process.command.contains("__cleanup") {
+        if process.command.starts_with("thrashlab-agent cleanup") {
             send(process.pid, Signal::KILL);
         }
     }

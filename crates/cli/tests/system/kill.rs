@@ -55,7 +55,7 @@ fn a_killed_agent_leaves_nothing_and_the_other_runs_go_on() {
         let fixture = Fixture::new();
         let running = under_way(&fixture, load, phase);
         let (pid, queues) = (running.pid(), queue_keys(&fixture));
-        let Some(agent) = child_of(&fixture, pid, "__agent") else { panic!("no agent") };
+        let Some(agent) = child_of(&fixture, pid, "observe") else { panic!("no agent") };
         send(agent, Signal::KILL);
         let finished = running.wait();
         assert_nothing_left(&fixture, pid, &queues);
@@ -80,7 +80,7 @@ fn after_a_power_cut_the_next_start_removes_everything_and_says_so() {
         let running = under_way(&fixture, load, phase);
         let (pid, queues) = (running.pid(), queue_keys(&fixture));
         let sandboxed = !groups(pid).is_empty();
-        let Some(cleanup) = child_of(&fixture, pid, "__cleanup") else {
+        let Some(cleanup) = child_of(&fixture, pid, "cleanup") else {
             panic!("no cleanup process")
         };
         send(cleanup, Signal::KILL);
@@ -121,7 +121,7 @@ fn a_power_cut_is_swept_from_another_directory_too() {
     });
     fixture.await_text(&mut running, "001-noload", MEASURING);
     let pid = running.pid();
-    if let Some(cleanup) = child_of(&fixture, pid, "__cleanup") {
+    if let Some(cleanup) = child_of(&fixture, pid, "cleanup") {
         send(cleanup, Signal::KILL);
     }
     drop(running);
@@ -160,7 +160,7 @@ fn agents_killed_as_soon_as_they_are_there_never_stop_the_controller() {
     fixture.await_text(&mut running, "001-noload", "\"kind\":\"end\"");
     let deadline = std::time::Instant::now() + crate::support::PATIENCE;
     while !running.said().contains("[7/7]") && std::time::Instant::now() < deadline {
-        if let Some(agent) = child_of(&fixture, pid, "__agent") {
+        if let Some(agent) = child_of(&fixture, pid, "observe") {
             send(agent, Signal::KILL);
         }
         std::thread::sleep(Duration::from_millis(7));
@@ -174,7 +174,7 @@ fn controller_and_agent_killed_together_leave_nothing() {
     let fixture = Fixture::new();
     let running = under_way(&fixture, "spawnload", MEASURING);
     let (pid, queues) = (running.pid(), queue_keys(&fixture));
-    let agent = child_of(&fixture, pid, "__agent").unwrap();
+    let agent = child_of(&fixture, pid, "observe").unwrap();
     send(agent, Signal::KILL);
     drop(running);
     assert_nothing_left(&fixture, pid, &queues);
@@ -185,7 +185,7 @@ fn a_stopped_agent_does_not_outlive_its_controller() {
     let fixture = Fixture::new();
     let running = under_way(&fixture, "cpuload", MEASURING);
     let (pid, queues) = (running.pid(), queue_keys(&fixture));
-    send(child_of(&fixture, pid, "__agent").unwrap(), Signal::STOP);
+    send(child_of(&fixture, pid, "observe").unwrap(), Signal::STOP);
     drop(running);
     assert_nothing_left(&fixture, pid, &queues);
 }
@@ -196,10 +196,10 @@ fn a_killed_cleanup_process_is_replaced_for_the_next_run() {
     let mut running = fixture.start(fixture.run("--load cpuload,spawnload"));
     let pid = running.pid();
     fixture.await_text(&mut running, "002-cpuload", WARMING);
-    let first = child_of(&fixture, pid, "__cleanup").unwrap();
+    let first = child_of(&fixture, pid, "cleanup").unwrap();
     send(first, Signal::KILL);
     fixture.await_text(&mut running, "004-spawnload", MEASURING);
-    let second = child_of(&fixture, pid, "__cleanup").unwrap();
+    let second = child_of(&fixture, pid, "cleanup").unwrap();
     assert_ne!(first, second);
     let queues = queue_keys(&fixture);
     drop(running);

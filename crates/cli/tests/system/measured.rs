@@ -89,7 +89,7 @@ fn a_prober_that_dies_is_called_dead_and_the_next_run_has_its_own() {
         let arguments = format!("--load noload,cpuload --probe {probe} --points 9");
         let mut running = fixture.start(fixture.run(&arguments));
         fixture.await_text(&mut running, "002-cpuload", "\"phase\":\"measuring\"");
-        let agent = child_of(&fixture, running.pid(), "__agent").unwrap();
+        let agent = child_of(&fixture, running.pid(), "observe").unwrap();
         // The prober is the first of the agent's children.
         let children = processes(&fixture).into_iter().filter(|process| process.parent == agent);
         send(children.map(|child| child.pid).min().unwrap(), Signal::KILL);

@@ -202,7 +202,7 @@ fn family(fixture: &Fixture, running: &mut Running) -> BTreeMap<&'static str, u3
     running.await_that("all processes of the job", || {
         found.clear();
         found.insert("controller", controller);
-        let Some(agent) = child_of(fixture, controller, "__agent") else { return false };
+        let Some(agent) = child_of(fixture, controller, "observe") else { return false };
         found.insert("agent", agent);
         for parent in processes(fixture).iter().filter(|process| process.parent == agent) {
             let child = processes(fixture).into_iter().find(|process| process.parent == parent.pid);

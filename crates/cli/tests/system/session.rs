@@ -164,7 +164,7 @@ fn a_killed_controller_or_agent_leaves_no_command_behind() {
             running.await_that("all sleepers", || sleepers() == 6);
             let (pid, queues) = (running.pid(), queue_keys(&fixture));
             if victim == "agent" {
-                send(child_of(&fixture, pid, "__agent").unwrap(), Signal::KILL);
+                send(child_of(&fixture, pid, "observe").unwrap(), Signal::KILL);
                 running.wait();
             } else {
                 running.signal(Signal::KILL);

@@ -63,7 +63,7 @@ fn an_agent_that_does_not_answer_is_not_waited_for() {
     let mut running = fixture.start(fixture.run("--load cpuload --points 5 --interval 300ms"));
     fixture.await_text(&mut running, "002-cpuload", "\"phase\":\"measuring\"");
     let pid = running.pid();
-    send(child_of(&fixture, pid, "__agent").unwrap(), Signal::STOP);
+    send(child_of(&fixture, pid, "observe").unwrap(), Signal::STOP);
     running.signal(Signal::INT);
     running.wait().expect(130, &[]);
     assert_nothing_left(&fixture, pid, &queue_keys(&fixture));

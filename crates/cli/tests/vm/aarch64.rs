@@ -5,7 +5,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::busy::Busy;
-use crate::lab::{Lab, is_long, program};
+use instrument::Agent;
+use model::Architecture;
+
+use crate::lab::{Lab, is_long};
 use crate::repeat::difference;
 use crate::skip::skip;
 
@@ -15,37 +18,27 @@ const KERNEL: &str = "deb:linux-image-cloud-arm64:arm64";
 /// A load that reaches scheduler, locks, swap area and disk.
 const SHORT: &str = "--load 2ctx-mem --seed 7 --warmup 1s --timeout 3s --no-cache";
 
-/// The program for aarch64, where `make build ARCH=aarch64` has left it.
-fn program_of_aarch64() -> PathBuf {
-    let target = program().ancestors().nth(2).unwrap().to_owned();
-    target.join("aarch64-unknown-linux-gnu/release/thrashlab")
-}
-
-/// A test with this kernel, and the setting that names the program; `None`, which is noted, where one
-/// of them is missing.
-fn lab(test: &str) -> Option<(Lab, String)> {
+/// A test with this kernel; `None`, which is noted, where something is missing.
+fn lab(test: &str) -> Option<Lab> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let program = program_of_aarch64();
     if !std::env::split_paths(&path).any(|dir| dir.join(EMULATOR).is_file()) {
         skip(test, "QEMU for aarch64 is not installed");
         return None;
     }
-    if !program.is_file() {
-        skip(test, "the program for aarch64 is not built: make build ARCH=aarch64");
+    if Agent::of(Architecture::Aarch64).is_err() {
+        skip(test, "these tests were built without the agent for aarch64: AGENTS=aarch64");
         return None;
     }
-    let lab = Lab::with_kernel(KERNEL, test)?;
-    Some((lab, format!("program={}", program.display())))
+    Lab::with_kernel(KERNEL, test)
 }
 
 /// The same in the engine.
-fn lab_with_engine(test: &str) -> Option<(Lab, String)> {
-    let (lab, settings) = lab(test)?;
-    let lab = lab.in_engine("aarch64");
+fn lab_with_engine(test: &str) -> Option<Lab> {
+    let lab = lab(test)?.in_engine("aarch64");
     if lab.is_none() {
         skip(test, "the engine for aarch64 is not built: thrashlab vm engine build --arch aarch64");
     }
-    Some((lab?, settings))
+    lab
 }
 
 /// The run files of this test under these loads, from a boot of its own or a kept one.
@@ -57,11 +50,11 @@ fn files(lab: &Lab, settings: &str, arguments: &str) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn cells_of_aarch64_are_the_same_bytes() {
     const NAME: &str = "cells_of_aarch64_are_the_same_bytes";
-    let Some((lab, settings)) = lab(NAME) else { return };
-    let alone = files(&lab, &settings, SHORT);
+    let Some(lab) = lab(NAME) else { return };
+    let alone = files(&lab, "", SHORT);
     assert_eq!(alone.len(), 2, "noload is the reference");
     let busy = Busy::new();
-    let pressed = files(&lab.sibling(), &settings, SHORT);
+    let pressed = files(&lab.sibling(), "", SHORT);
     drop(busy);
     assert!(alone == pressed, "{}", difference(&alone, &pressed));
     let (_, swapping) = alone.iter().find(|(name, _)| name.contains("2ctx-mem")).unwrap();
@@ -74,13 +67,13 @@ fn cells_of_aarch64_are_the_same_bytes() {
 #[test]
 fn all_loads_of_two_boots_of_aarch64_are_the_same_bytes() {
     const NAME: &str = "all_loads_of_two_boots_of_aarch64_are_the_same_bytes";
-    let Some((lab, settings)) = lab(NAME) else { return };
+    let Some(lab) = lab(NAME) else { return };
     if !is_long(NAME, "make test-aarch64") {
         return;
     }
     let (one, other) = (lab.with_own_cache(), lab.with_own_cache());
-    let (first, busy) = (files(&one, &settings, "--quick"), Busy::new());
-    let second = files(&other, &settings, "--quick");
+    let (first, busy) = (files(&one, "", "--quick"), Busy::new());
+    let second = files(&other, "", "--quick");
     drop(busy);
     assert_eq!(first.len(), 7);
     assert!(first == second, "{}", difference(&first, &second));
@@ -89,19 +82,18 @@ fn all_loads_of_two_boots_of_aarch64_are_the_same_bytes() {
 #[test]
 fn several_cpus_of_aarch64_are_the_same_bytes() {
     const NAME: &str = "several_cpus_of_aarch64_are_the_same_bytes";
-    let Some((lab, settings)) = lab_with_engine(NAME) else { return };
+    let Some(lab) = lab_with_engine(NAME) else { return };
     for machine in ["cpus=2,nodes=2,schedule=seed", "cpus=4,cpus.model=parallel"] {
-        let settings = format!("{settings},{machine}");
-        let alone = files(&lab.sibling(), &settings, SHORT);
+        let alone = files(&lab.sibling(), machine, SHORT);
         let busy = Busy::new();
-        let pressed = files(&lab.sibling(), &settings, SHORT);
+        let pressed = files(&lab.sibling(), machine, SHORT);
         drop(busy);
         assert!(alone == pressed, "{}", difference(&alone, &pressed));
         let online = format!("\"cpus_online\":\"{}\"", &machine[5..6]);
         assert!(alone.iter().all(|(_, run)| String::from_utf8_lossy(run).contains(&online)));
     }
     let lab = lab.sibling();
-    lab.finish(&settings, SHORT).expect(0, &[]);
+    lab.finish("", SHORT).expect(0, &[]);
     let run = lab.fixture.output().join(format!("{}.run.jsonl", lab.files()[0].0));
     let profile = lab.command(&["profile", &run.display().to_string()]);
     profile.expect(3, &["a profile needs a guest of x86-64, and the kernel is for aarch64"]);
@@ -110,12 +102,12 @@ fn several_cpus_of_aarch64_are_the_same_bytes() {
 #[test]
 fn all_loads_on_several_cpus_of_aarch64_are_the_same_bytes() {
     const NAME: &str = "all_loads_on_several_cpus_of_aarch64_are_the_same_bytes";
-    let Some((lab, settings)) = lab_with_engine(NAME) else { return };
+    let Some(lab) = lab_with_engine(NAME) else { return };
     if !is_long(NAME, "make test-aarch64") {
         return;
     }
     for cpus in [2, 4] {
-        let settings = format!("{settings},cpus={cpus}");
+        let settings = format!("cpus={cpus}");
         let boots = [lab.with_own_cache(), lab.with_own_cache()];
         for boot in &boots {
             symlink(lab.kept("engines"), boot.kept("engines")).unwrap();
@@ -164,15 +156,6 @@ fn what_a_guest_of_aarch64_lacks_is_named_with_the_next_step() {
     };
     let command = "apt-get install --no-install-recommends qemu-system-arm";
     refused(&other, "", &["qemu-system-aarch64 is not installed", command]);
-    refused(
-        &right,
-        "",
-        &["the kernel is for aarch64", "`make build ARCH=aarch64`", "program=FILE"],
-    );
-    let own = format!("program={}", program().display());
-    refused(&right, &own, &[&own, "for x86-64, and the kernel is for aarch64"]);
-    refused(&right, "program=/etc/passwd", &["program=/etc/passwd: it is not thrashlab"]);
-    refused(&right, "program=/no/such", &["program=/no/such: No such file"]);
     refused(&right, "cpus=2", &["cpus=2", "thrashlab vm engine build --arch aarch64"]);
     refused(&right, "accel=kvm", &["accel=kvm", "use accel=tcg"]);
 }

@@ -1,8 +1,9 @@
 //! An experiment in guests: repeated exactly, taken from the cache, on a program under test.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 
-use crate::lab::{Lab, program};
+use crate::lab::Lab;
 use crate::support::Finished;
 
 /// Runs the plan in the lab's machine; the folder has another name each time.
@@ -16,13 +17,14 @@ fn write_plan(lab: &Lab) {
     let folder = lab.fixture.path();
     let tool = folder.join("overlay/opt/tool");
     fs::create_dir_all(tool.parent().unwrap()).unwrap();
-    // A program that needs nothing else: this one, under another name.
-    fs::copy(program(), tool).unwrap();
+    // A program that needs nothing else: the agent, under another name.
+    fs::write(&tool, &instrument::Agent::here().unwrap().bytes).unwrap();
+    fs::set_permissions(&tool, Permissions::from_mode(0o755)).unwrap();
     fs::write(folder.join("overlay/opt/short"), "a line\n".repeat(100)).unwrap();
     fs::write(folder.join("overlay/opt/long"), "a line\n".repeat(100_000)).unwrap();
     let script = "name = \"count\"\nusers = 1\nthink = \"1ms\"\n[variables]\nfile = \"none\"\n\
                   [[command]]\nname = \"count\"\n\
-                  run = [\"/opt/tool\", \"__tool\", \"count\", \"{file}\"]\n";
+                  run = [\"/opt/tool\", \"tool\", \"count\", \"{file}\"]\n";
     fs::write(folder.join("script.toml"), script).unwrap();
     let plan = format!(
         "name = \"guests\"\nseeds = [1, 2]\nresponses = [\"cpu_ns\"]\n[base]\n\

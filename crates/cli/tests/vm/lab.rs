@@ -232,15 +232,9 @@ pub(crate) fn is_long(test: &str, target: &str) -> bool {
     is_long
 }
 
-/// The static program: only that one runs as the first process of a guest.
+/// The program of these tests. Its guests have the same agent as those of every other build.
 pub(crate) fn program() -> PathBuf {
-    let program = Path::new(WORKSPACE).join("target/release/thrashlab");
-    assert!(
-        program.is_file(),
-        "{} is missing: run `make test`, which builds it",
-        program.display()
-    );
-    program.canonicalize().unwrap()
+    PathBuf::from(env!("CARGO_BIN_EXE_thrashlab"))
 }
 
 /// A kernel with which the smallest machine boots, or why there is none.

@@ -251,7 +251,7 @@ impl CellDraft {
         }
         for (name, value) in &mut settings {
             let is_path = match name.as_str() {
-                "overlay" | "program" => true,
+                "overlay" => true,
                 "root" => vm::is_path_of_root(value),
                 "machine" => value.ends_with(".toml"),
                 _ => false,

@@ -15,7 +15,7 @@ use sys::device_mapper::{resume, suspend};
 use super::drivers::{BLOCK_DEVICES, SCSI_DISK, find, switch};
 use super::mappings;
 use crate::at;
-use crate::protocol::{COMMAND as GUEST, PROGRAM};
+use crate::protocol::{PROGRAM, ROLE};
 
 /// Argument of the process that watches the disk.
 pub(crate) const COMMAND: &str = "credits";
@@ -32,14 +32,14 @@ pub(crate) fn start(machine: &MachineSpec) -> Result<(), String> {
     let Some(disk) = disks.iter().find(|disk| disk.spec.burst.is_some()) else { return Ok(()) };
     let bytes = serde_json::to_vec(disk.spec).map_err(at("describe the disk"))?;
     fs::write(DISK_PATH, bytes).map_err(at("describe the disk"))?;
-    let started = Command::new(PROGRAM).args([GUEST, COMMAND]).env_clear().spawn();
+    let started = Command::new(PROGRAM).args([ROLE, COMMAND]).env_clear().spawn();
     started.map(drop).map_err(at("watch the disk's credits"))
 }
 
 /// The process.
 pub(crate) fn run() -> Result<(), String> {
     let bytes = fs::read(DISK_PATH).map_err(at("read the disk's description"))?;
-    let spec: DiskSpec = serde_json::from_slice(&bytes).map_err(at("read the description"))?;
+    let spec: DiskSpec = model::json::from_bytes(&bytes).map_err(at("read the description"))?;
     let (Some(burst), Some(poor)) = (spec.burst, spec.service_without_credits()) else {
         return Err("the disk has no credits to watch".to_owned());
     };

@@ -1,4 +1,4 @@
-//! The built-in tools (`thrashlab __tool NAME ARGUMENTS…`); equal files give equal output.
+//! The built-in tools (`thrashlab-agent tool NAME ARGUMENTS…`); equal files give equal output.
 
 mod compare;
 mod compiler;
@@ -10,8 +10,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// First argument of this program that selects the tools.
-pub const COMMAND: &str = "__tool";
+/// First argument of the agent that makes it a tool.
+pub const ROLE: &str = "tool";
 
 /// A tool: its name, the arguments of its usage, and its function.
 type Tool = (&'static str, &'static str, Run);
@@ -52,6 +52,12 @@ const ALL: &[Tool] = &[
 /// The names of all tools.
 pub fn tool_names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(name, ..)| *name)
+}
+
+/// Runs the tool that the arguments name, its name first. Fails as [`run_tool`].
+pub fn serve(arguments: &[String], out: &mut dyn Write) -> Result<(), String> {
+    let (name, rest) = arguments.split_first().ok_or("a tool needs its name")?;
+    run_tool(name, rest, out)
 }
 
 /// Runs a tool. Fails for an unknown tool, wrong arguments, or a file that cannot be used.

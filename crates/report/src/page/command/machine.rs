@@ -26,7 +26,6 @@ pub(super) fn settings(
     let mut settings = vec![("machine".to_owned(), name)];
     settings.extend(changes);
     settings.push(("kernel".to_owned(), vm.kernel.clone()));
-    settings.extend(vm.program.iter().map(|file| ("program".to_owned(), file.clone())));
     settings.extend(vm.overlay.iter().map(|folder| ("overlay".to_owned(), folder.clone())));
     let root = vm.root.iter().flat_map(model::RootSpec::settings);
     settings.extend(root.map(|(name, value)| (name.to_owned(), value)));
@@ -102,8 +101,8 @@ mod tests {
     }
 
     fn typed(machine: MachineSpec, base: MachineSpec) -> (String, Vec<(String, String)>) {
-        let (kernel, program, overlay, root) = ("host".to_owned(), None, None, None);
-        let vm = VmSpec { machine, kernel, program, overlay, root, sandbox: None };
+        let (kernel, overlay, root) = ("host".to_owned(), None, None);
+        let vm = VmSpec { machine, kernel, overlay, root, sandbox: None };
         let mut files = Files::default();
         let text = settings(&vm, "slow", &[base], &mut files);
         (text, files.0)

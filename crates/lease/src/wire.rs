@@ -1,49 +1,50 @@
 //! Messages between the two sides: lines of a mark and JSON.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{self, Read, Write};
 
-use jiff::Timestamp;
 use model::{EndStatus, Spec, SubjectSpec};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use subject::{LocalSubject, StageOptions};
 
 /// Number of this language; two sides that do not agree on it do not talk.
-pub(crate) const LANGUAGE: u32 = 2;
+pub const LANGUAGE: u32 = 2;
 /// First byte of a message.
 const WORD: u8 = b'!';
 /// First byte of a line of a run.
 const RUN_LINE: u8 = b'=';
 /// Longest line in bytes: a longer one is not a message.
-pub(crate) const MOST_LINE_BYTES: usize = 64 << 20;
+pub const MOST_LINE_BYTES: usize = 64 << 20;
 
 /// What begins a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Opening {
-    pub(crate) language: u32,
+pub struct Opening {
+    /// Protocol number of the controller.
+    pub language: u32,
     /// A connection with the same name continues the session.
-    pub(crate) session: String,
+    pub session: String,
     /// Distinguishes processes that use the same name.
-    pub(crate) instance: String,
-    pub(crate) who: String,
+    pub instance: String,
+    /// The user who measures, for the holder's note.
+    pub who: String,
     /// The measured host as the other side calls it.
-    pub(crate) address: String,
+    pub address: String,
     /// Whether to wait for the lease.
-    pub(crate) wait: bool,
+    pub wait: bool,
     /// How long the session waits for a new connection, in ns.
-    pub(crate) patience_ns: u64,
+    pub patience_ns: u64,
     /// How long unfetched runs are kept, in ns.
-    pub(crate) keep_ns: u64,
+    pub keep_ns: u64,
+    /// How runs are made there.
     #[serde(flatten)]
-    pub(crate) stage: StageOptions,
+    pub stage: StageOptions,
 }
 
 /// A request to the measured host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Ask {
+pub enum Ask {
     /// The first line.
     Open(Box<Opening>),
     /// Is this available?
@@ -52,67 +53,81 @@ pub(crate) enum Ask {
         ticket: u64,
         /// The subject; `None` = a sandbox where possible, else the host.
         subject: Option<LocalSubject>,
+        /// Kernel parameters that runs set, with their values.
         sysctls: BTreeMap<String, String>,
     },
     /// Make a run unless it exists, and send it from a position on. Confirms all other runs.
     Run {
         /// What names the run beyond this session.
         key: String,
+        /// The name in the run's header.
         run_id: String,
+        /// What to run.
         spec: Box<Spec>,
         /// How many of its bytes have arrived already.
         from: u64,
     },
     /// Stop the run, and the session after it.
     Stop,
+    /// Asks for a [`Answer::Pong`], to see that the other side lives.
     Ping,
     /// All runs have been received; clean up.
     Close,
 }
 
 /// A subject that is ready, with a note about it; or why there is none.
-pub(crate) type PreparedSubject = Result<(SubjectSpec, Option<String>), String>;
+pub type PreparedSubject = Result<(SubjectSpec, Option<String>), String>;
 
 /// What the measured host answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Answer {
+pub enum Answer {
     /// The first line.
     Hello {
+        /// Protocol number of this side.
         language: u32,
+        /// Version of the agent.
         thrashlab: String,
     },
     /// Another user measures there.
     Busy {
+        /// Who holds the lease.
         holder: Holder,
         /// Whether the session waits for the end of it.
         waits: bool,
     },
     /// The session exists and has the lease.
     Ready {
+        /// What the user should know about the stage.
         notes: Vec<String>,
     },
     /// The session is not available, or cannot continue.
     Failed {
+        /// The reason, with the next step.
         why: String,
     },
     /// The subject is available.
     Prepared {
+        /// The ticket of the question.
         ticket: u64,
         /// The subject with all that was chosen, and a note on that; or why it is not available.
         subject: PreparedSubject,
     },
     /// The lines that follow are those of this run.
     Stream {
+        /// The key of the run.
         key: String,
         /// The place in bytes of what comes next.
         from: u64,
     },
+    /// A run ended; all its lines were sent.
     Ended(Ended),
     /// The run was begun by a session that is gone; there is no more of it.
     Lost {
+        /// The key of the run.
         key: String,
     },
+    /// Answers a ping.
     Pong,
     /// All is cleaned up.
     Closed {
@@ -123,40 +138,30 @@ pub(crate) enum Answer {
 
 /// Who holds the lease of a host, as its note states in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Holder {
+pub struct Holder {
     /// Empty if the note does not state it.
-    pub(crate) who: String,
-    pub(crate) since_unix_ns: u64,
-}
-
-impl fmt::Display for Holder {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let since = Timestamp::from_nanosecond(i128::from(self.since_unix_ns))
-            .map(|since| since.strftime("%Y-%m-%d %H:%M:%SZ").to_string());
-        match (self.who.as_str(), since) {
-            ("", _) => write!(out, "an unnamed user"),
-            (who, Ok(since)) => write!(out, "{who} since {since}"),
-            (who, Err(_)) => write!(out, "{who}"),
-        }
-    }
+    pub who: String,
+    /// When it was taken, in ns since 1970.
+    pub since_unix_ns: u64,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Ended {
-    pub(crate) key: String,
+pub struct Ended {
+    /// The key of the run.
+    pub key: String,
     /// The status of its `end` line.
-    pub(crate) status: EndStatus,
+    pub status: EndStatus,
     /// How the agent died, if it did.
-    pub(crate) death: Option<String>,
+    pub death: Option<String>,
     /// Size of all its lines in bytes.
-    pub(crate) size_bytes: u64,
+    pub size_bytes: u64,
     /// BLAKE3 of them, in hexadecimal.
-    pub(crate) blake3: String,
+    pub blake3: String,
 }
 
 /// A word as a line.
-pub(crate) fn encode(word: &impl Serialize) -> Vec<u8> {
+pub fn encode(word: &impl Serialize) -> Vec<u8> {
     let mut line = vec![WORD];
     // The types hold nothing that JSON cannot express.
     line.extend(serde_json::to_vec(word).unwrap_or_default());
@@ -165,7 +170,7 @@ pub(crate) fn encode(word: &impl Serialize) -> Vec<u8> {
 }
 
 /// Writes lines of a run, each whole.
-pub(crate) fn write_run_lines(lines: &[u8], out: &mut impl Write) -> io::Result<()> {
+pub fn write_run_lines(lines: &[u8], out: &mut impl Write) -> io::Result<()> {
     let marked: Vec<u8> =
         model::whole_lines::lines(lines).flat_map(|line| [&[RUN_LINE], line].concat()).collect();
     out.write_all(&marked)
@@ -173,7 +178,8 @@ pub(crate) fn write_run_lines(lines: &[u8], out: &mut impl Write) -> io::Result<
 
 /// What came.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Frame<W> {
+pub enum Frame<W> {
+    /// A message.
     Message(W),
     /// A line of a run, newline included.
     RunLine(Vec<u8>),
@@ -181,20 +187,22 @@ pub(crate) enum Frame<W> {
 
 /// Splits the stream into lines and parses them. Shell output before the first message is skipped.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reader {
-    pub(crate) rest: Vec<u8>,
+pub struct Reader {
+    /// Bytes that were received and not yet parsed.
+    pub rest: Vec<u8>,
     read_bytes: u64,
     /// Whether the first message has come; before, other lines are skipped.
     greeted: bool,
 }
 
 impl Reader {
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
+    /// Adds bytes that were received.
+    pub fn push(&mut self, bytes: &[u8]) {
         self.rest.extend_from_slice(bytes);
     }
 
     /// Reads until the next line is complete; `None` at the end. Fails on bad lines or read errors.
-    pub(crate) fn receive<W: DeserializeOwned>(
+    pub fn receive<W: DeserializeOwned>(
         &mut self,
         input: &mut impl Read,
     ) -> io::Result<Option<Frame<W>>> {
@@ -212,7 +220,8 @@ impl Reader {
         }
     }
 
-    pub(crate) fn opening(&mut self, input: &mut impl Read) -> Result<Box<Opening>, String> {
+    /// Reads the opening of a session. Fails if the first message is another one, or the input fails.
+    pub fn opening(&mut self, input: &mut impl Read) -> Result<Box<Opening>, String> {
         match self.receive(input).map_err(|error| error.to_string())? {
             Some(Frame::Message(Ask::Open(opening))) => Ok(opening),
             _ => Err("a session begins with its opening".to_owned()),
@@ -220,7 +229,7 @@ impl Reader {
     }
 
     /// The next line; `None` if it is incomplete. The error has the place and the reason.
-    pub(crate) fn next<W: DeserializeOwned>(&mut self) -> Result<Option<Frame<W>>, String> {
+    pub fn next<W: DeserializeOwned>(&mut self) -> Result<Option<Frame<W>>, String> {
         loop {
             let at = self.read_bytes;
             let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') else {
@@ -252,7 +261,7 @@ impl Reader {
 }
 
 fn word<W: DeserializeOwned>(line: &[u8], at: u64) -> Result<W, String> {
-    serde_json::from_slice(&line[1..]).map_err(|error| format!("byte {at}: {error}"))
+    model::json::from_bytes(&line[1..]).map_err(|error| format!("byte {at}: {error}"))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use stats::steady_from;
+use steady::steady_from;
 
 /// Noise, as the standard deviation of the logarithm.
 const NOISES: [f64; 5] = [0.005, 0.02, 0.05, 0.1, 0.2];

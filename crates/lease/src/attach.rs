@@ -1,6 +1,5 @@
 //! The program that ssh runs: it relays messages of a session, and may die at any time.
 
-use std::fs;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -8,13 +7,13 @@ use std::thread;
 
 use keep::Spool;
 
-use crate::keeper;
-use crate::names::is_name;
+use crate::is_name;
 use crate::wire::{Answer, Ask, LANGUAGE, Reader, encode};
+use crate::{keeper, own_copy};
 
 /// Connects standard input and output with a session. Fails first if this program is damaged.
 pub(crate) fn attach() -> Result<(), String> {
-    verify(None)?;
+    own_copy::verify(None)?;
     if let Err(why) = pass_on() {
         let hello =
             Answer::Hello { language: LANGUAGE, thrashlab: env!("CARGO_PKG_VERSION").to_owned() };
@@ -56,20 +55,5 @@ fn copy(from: &mut impl Read, to: &mut impl Write) {
         if to.write_all(&bytes[..count]).and_then(|()| to.flush()).is_err() {
             return;
         }
-    }
-}
-
-/// Compares this program with its hash, which is the name of a copy.
-pub(crate) fn verify(expected: Option<&str>) -> Result<(), String> {
-    let path = std::env::current_exe().map_err(|error| error.to_string())?;
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let expected = expected.unwrap_or(&name);
-    if expected.len() != blake3::OUT_LEN * 2 || !is_name(expected) {
-        return Ok(());
-    }
-    let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    match blake3::hash(&bytes).to_hex().as_str() == expected {
-        true => Ok(()),
-        false => Err(format!("{} is damaged", path.display())),
     }
 }

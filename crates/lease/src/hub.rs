@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use keep::Spool;
 use sys::process::{signal, signals};
 
-use crate::names::is_name;
+use crate::is_name;
 use crate::wire::{
     Answer, Ask, Ended, Frame, Holder, LANGUAGE, Opening, Reader, encode, write_run_lines,
 };

@@ -6,20 +6,21 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use agent::Waiter;
-use keep::{Lock, Spool};
-use model::{Environment, REMOTE_FACT, Spec};
+use keep::{AgentProgram, Lock, Spool};
+use model::{AGENT_FACT, Environment, REMOTE_FACT, Spec};
 use subject::{LocalSubject, Stage, StageOptions, resolve};
 use sys::clock::realtime_ns;
 use sys::process::spawn_detached;
 
 use crate::hub::Hub;
+use crate::own_copy::named_hash;
 use crate::wire::{Answer, Ask, Ended, Holder, LANGUAGE, Opening, Reader};
 
 /// How often a session waiting for the lease checks whether it is still wanted.
@@ -30,8 +31,8 @@ const LAST_WORD: Duration = Duration::from_secs(10);
 /// Starts a detached lease holder, connected to the returned stream.
 pub(crate) fn start() -> io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args([crate::COMMAND, "keep"]).stdin(OwnedFd::from(theirs));
+    let mut command = AgentProgram::this().command(crate::ROLE);
+    command.arg(crate::KEEP).stdin(OwnedFd::from(theirs));
     command.stdout(Stdio::null()).stderr(Stdio::null());
     spawn_detached(&mut command)?;
     Ok(ours)
@@ -76,12 +77,9 @@ impl Session<'_> {
         hub.listen(listener);
         let socket = folder.join(socket);
         let waiter = Waiter::new().map_err(|error| format!("catch signals: {error}"))?;
-        let options = StageOptions {
-            facts: Environment::from([(REMOTE_FACT.to_owned(), opening.address.clone())]),
-            outlives_login: true,
-            ..opening.stage.clone()
-        };
-        let stage = match Stage::set(options, &waiter) {
+        let options =
+            StageOptions { facts: facts(opening), outlives_login: true, ..opening.stage.clone() };
+        let stage = match Stage::set(options, AgentProgram::this(), &waiter) {
             Ok(stage) => stage,
             Err(error) => {
                 let _ = fs::remove_file(socket);
@@ -161,6 +159,13 @@ impl Session<'_> {
         self.hub.over(ended);
         Ok(())
     }
+}
+
+/// What the headers of runs say about this side.
+fn facts(opening: &Opening) -> Environment {
+    let agent = named_hash().map(|hash| (AGENT_FACT.to_owned(), hash));
+    let address = (REMOTE_FACT.to_owned(), opening.address.clone());
+    agent.into_iter().chain([address]).collect()
 }
 
 /// Keeps unfetched runs until they expire, without the lease.

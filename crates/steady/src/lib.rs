@@ -2,8 +2,11 @@
 //!
 //! docs/memory-jobs.md has the method and its error rates.
 
-use crate::median;
-use crate::search::first_where;
+mod bisection;
+mod quantile;
+
+pub use bisection::first_where;
+pub use quantile::{median, quantile, sorted_finite};
 
 /// Fewest values in the tail, unless values are alike.
 const LEAST_TAIL: usize = 5;
