@@ -12,15 +12,22 @@ unexport CARGO_BUILD_TARGET
 # command line counts: those who build kernels have an ARCH in their environment.
 HOST_ARCH := $(shell uname -m)
 ARCH := $(HOST_ARCH)
+# How it is optimised: release is built quickly, dist is what packages have.
+PROFILE := release
 ifeq ($(ARCH),$(HOST_ARCH))
-BINARY := $(BUILD_DIR)/release/thrashlab
+BINARY := $(BUILD_DIR)/$(PROFILE)/thrashlab
 else ifeq ($(ARCH),aarch64)
 TRIPLE := aarch64-unknown-linux-gnu
 CROSS := --target $(TRIPLE)
-BINARY := $(BUILD_DIR)/$(TRIPLE)/release/thrashlab
+BINARY := $(BUILD_DIR)/$(TRIPLE)/$(PROFILE)/thrashlab
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER := aarch64-linux-gnu-gcc
 else
 $(error ARCH=$(ARCH): a binary is built for this machine, or with ARCH=aarch64)
+endif
+# Further architectures that the binary can measure, as make AGENTS=aarch64: guests and other machines.
+AGENTS :=
+ifneq ($(AGENTS),)
+export THRASHLAB_AGENTS := $(AGENTS)
 endif
 SKIPS := $(CURDIR)/target/skips.txt
 # The tests' engines are apart from the user's.
@@ -32,40 +39,61 @@ ARGS ?=
 # How long `make fuzz` runs each target, in s
 FUZZ_SECONDS ?= 600
 
-.PHONY: build binary run test checked engine test-distro test-aarch64 test-engine bench fuzz guide \
-	site dist test-dist skips fmt clean
+.PHONY: build binary run quick test test-guests test-all checked engine test-distro test-aarch64 \
+	test-engine bench fuzz guide site dist test-dist skips fmt clean
 
 # Fully static, so that the binary runs in any container and as /init of a virtual machine.
-# The flags go to the last crate only: build scripts and proc macros cannot be static. At a fixed
-# address, because relocating 6 MB at every start of a process is what `spawnload` would measure.
+# The flags go to the last crate only: build scripts and proc macros cannot be static.
 build:
 	@tools/setup $(if $(CROSS),cross-$(ARCH))
+	@[ -z "$(AGENTS)" ] || tools/setup agents $(AGENTS)
 	@$(MAKE) --no-print-directory binary
 
 # The same without looking for missing packages: what the Python wheel contains.
 binary:
-	@MAKEFLAGS= cargo rustc --locked --release $(CROSS) -p cli --bin thrashlab -- -C target-feature=+crt-static -C relocation-model=static
+	@MAKEFLAGS= cargo rustc --locked --profile $(PROFILE) $(CROSS) -p cli --bin thrashlab -- -C target-feature=+crt-static -C relocation-model=static
 	@! readelf -lW $(BINARY) | grep -q INTERP || { echo "$(BINARY) is not static" >&2; exit 1; }
 
 run: build
 	@$(BINARY) run $(ARGS)
 
-# Layering and the other rules of the project are tests of xtask; guests run the static binary. What
-# is compiled is compiled side by side: the last crate of each kind leaves a CPU idle.
+# What a change needs at every step: format, lints, rules, the tests inside of crates, and one call of
+# each command. The lanes are in CONTRIBUTING.md.
+quick:
+	@tools/setup quick
+	@$(MAKE) --no-print-directory checked
+	@mkdir -p target && : > "$(SKIPS)"
+	THRASHLAB_SKIPS="$(SKIPS)" cargo xtask test quick
+
+# What a user or a packager runs. Layering and the other rules of the project are tests of xtask.
 test:
 	@tools/setup test
-	@[ $(HOST_ARCH) != x86_64 ] || tools/setup engine
-	@$(MAKE) --no-print-directory -j2 --output-sync=recurse checked engine
+	@$(MAKE) --no-print-directory checked
 	@mkdir -p target && : > "$(SKIPS)"
-	THRASHLAB_SKIPS="$(SKIPS)" cargo test --locked --workspace --no-fail-fast
-	THRASHLAB_SKIPS="$(SKIPS)" tests/python/run
+	THRASHLAB_SKIPS="$(SKIPS)" cargo xtask test test
+	THRASHLAB_SKIPS="$(SKIPS)" tests/python/run -m "not slow"
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
 
-# Without MAKEFLAGS: cargo and ninja would take its two jobs for theirs.
+# The short tests in the engine and in a guest with a current Debian, after `make test`.
+test-guests:
+	@tools/setup test-guests
+	@$(MAKE) --no-print-directory engine
+	THRASHLAB_SKIPS="$(SKIPS)" cargo test --locked -p cli --test distro --test vm -- \
+		user:: commands:: engine::
+
+# Everything, with what takes minutes. A night.
+test-all: build
+	@tools/setup test-guests
+	@$(MAKE) --no-print-directory checked engine
+	@mkdir -p target && : > "$(SKIPS)"
+	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo xtask test all
+	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_BINARY=$(BINARY) tests/python/run
+	@sed 's/^/SKIPPED /' "$(SKIPS)"
+
+# Without MAKEFLAGS: cargo would take make's jobs for its own.
 checked:
 	cargo fmt --all --check
 	MAKEFLAGS= cargo clippy --locked --workspace --all-targets -- -D warnings
-	MAKEFLAGS= cargo test --locked --workspace --no-run
 
 # Where the source of QEMU cannot be had (code 3), tests of several virtual CPUs skip themselves.
 engine: binary
@@ -75,7 +103,7 @@ endif
 
 # What takes minutes, most of it in guests with a current Debian: nightly, and before each release.
 test-distro: build
-	@tools/setup test
+	@tools/setup test-guests
 	@: > "$(SKIPS)"
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test distro
 	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test vm \
@@ -95,7 +123,9 @@ test-aarch64:
 	@tools/setup engine
 	$(ENGINE) vm engine build --arch aarch64
 	engine/test $(call emulator,aarch64)
-	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 cargo test --locked -p cli --test vm -- aarch64::
+	tools/setup agents aarch64
+	THRASHLAB_SKIPS="$(SKIPS)" THRASHLAB_LONG_TESTS=1 THRASHLAB_AGENTS=aarch64 \
+		cargo test --locked -p cli --test vm -- aarch64::
 	@sed 's/^/SKIPPED /' "$(SKIPS)"
 
 # Guests with several virtual CPUs: builds the engine, tests its patches, its CPUs by those who test

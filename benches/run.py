@@ -16,6 +16,7 @@ import doctor_confusion
 import fleet
 import freeze
 import idle_cost
+import instrument
 import memory
 import memory_job
 import noise_floor
@@ -33,6 +34,7 @@ ALL = {
     "noise_floor": noise_floor,
     "sample_cost": sample_cost,
     "idle_cost": idle_cost,
+    "instrument": instrument,
     "watch_cost": watch_cost,
     "black_box": black_box,
     "memory": memory,

@@ -22,7 +22,8 @@ const PROGRAM: &str = "thrashlab-agent";
 fn main() {
     println!("cargo::rerun-if-env-changed={MORE}");
     let own = variable("CARGO_CFG_TARGET_ARCH");
-    let more = env::var(MORE).unwrap_or_default();
+    // As people write them, too: x86-64.
+    let more = env::var(MORE).unwrap_or_default().replace('-', "_");
     let out = PathBuf::from(variable("OUT_DIR"));
     for architecture in ARCHITECTURES {
         let is_wanted = architecture == own || more.split_whitespace().any(|it| it == architecture);

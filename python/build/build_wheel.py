@@ -46,9 +46,17 @@ prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def build_program():
-    """Builds the static program and puts it into the package."""
+    """Puts the program into the package: the one that THRASHLAB_SHIPPED names, else a new one."""
     find_tools()
     os.environ["CARGO_TARGET_DIR"] = str(ROOT / "target")
+    built = os.environ.get("THRASHLAB_SHIPPED")
+    if built is None:
+        make_program()
+    ship(ROOT / built if built else BUILT)
+
+
+def make_program():
+    """Builds the program as `make build` does."""
     if shutil.which("make") is None:
         raise SystemExit("make is missing, which builds the program. Next step: install make")
     # make prints where cargo prints; standard output is for the caller of this.
@@ -57,10 +65,14 @@ def build_program():
     )
     if made.returncode != 0:
         raise SystemExit("the program could not be built. Next step: make build, which prints why")
+
+
+def ship(built):
+    """Puts a program into the package."""
     SHIPPED.parent.mkdir(exist_ok=True)
     # Another file under the old name: the old one may be running.
     draft = SHIPPED.with_suffix(".new")
-    shutil.copy(BUILT, draft)
+    shutil.copy(built, draft)
     draft.replace(SHIPPED)
 
 

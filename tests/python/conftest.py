@@ -1,4 +1,4 @@
-"""What all Python tests share: the static binary, and skips that CI knows of."""
+"""What all Python tests share: the program, folders of their own, and skips that CI knows of."""
 
 import os
 import shutil
@@ -9,7 +9,11 @@ import pytest
 from playwright.sync_api import Error, sync_playwright
 
 WORKSPACE = Path(__file__).resolve().parents[2]
-BINARY = WORKSPACE / "target/release/thrashlab"
+#: The program under test: that of the Rust tests, unless a lane names another one.
+BINARY = WORKSPACE / os.environ.get("THRASHLAB_BINARY", "target/debug/thrashlab")
+# What the user has cached or configured is no part of a test.
+os.environ["XDG_CACHE_HOME"] = str(WORKSPACE / "target/test-cache")
+os.environ["XDG_CONFIG_HOME"] = str(WORKSPACE / "target/no-configuration")
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 #: What errors say where a kernel's package cannot be had.
 NO_KERNEL = ("cannot be started", "no such package", "apt-get download")
@@ -32,7 +36,7 @@ def browser():
 
 @pytest.fixture
 def thrashlab(tmp_path):
-    """Runs the static binary in a folder of the test's own, and returns its answer."""
+    """Runs the program in a folder of the test's own, and returns its answer."""
 
     def run(*arguments, **options):
         command = [BINARY, *map(str, arguments)]

@@ -307,12 +307,9 @@ def test_limits_are_handed_to_the_driver(tmp_path, thrashlab):
     assert told.stdout.split() == expected.split()
 
 
-def test_guests_travel_to_the_nodes(tmp_path, nodes, thrashlab, on_fleet, monkeypatch):
+def test_guests_travel_to_the_nodes(tmp_path, nodes, thrashlab, on_fleet):
     if not shutil.which("qemu-system-x86_64"):
         pytest.skip("QEMU is not installed")
-    cache = WORKSPACE / "target/test-cache"
-    cache.mkdir(exist_ok=True)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     plan = tmp_path / "plan.toml"
     for package in KERNELS:
         plan.write_text(GUESTS.format(kernel=f"deb:{package}"))

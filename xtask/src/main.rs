@@ -6,12 +6,14 @@
 
 mod catalogue;
 mod circles;
+mod lanes;
 mod layers;
 mod links;
 mod pattern;
 mod product;
 mod public;
 mod rules;
+mod run_tests;
 mod sbom;
 mod size;
 mod skips;
@@ -24,7 +26,7 @@ use std::process::{Command, ExitCode};
 use product::Product;
 
 const USAGE: &str = "usage: cargo xtask check | layers | circles | public | tidy | links | words | \
-     size | licences | skips <file> | sbom <target>";
+     size | licences | skips <file> | sbom <target> | test quick|test|all";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         ["links"] => link_findings(),
         ["words"] => word_findings(),
         ["skips", path] => skip_findings(path),
+        ["test", lane] => test_findings(lane),
         _ => Err(USAGE.to_owned()),
     };
     match findings {
@@ -98,6 +101,13 @@ fn metadata(options: &[&str]) -> Result<String, String> {
 /// A file of the repository.
 fn read(path: &str) -> Result<String, String> {
     std::fs::read_to_string(tree::root().join(path)).map_err(|error| format!("{path}: {error}"))
+}
+
+/// Runs the tests of a lane; their own output is what a failure shows.
+fn test_findings(lane: &str) -> Result<Vec<String>, String> {
+    let lane = lanes::Lane::named(lane).ok_or("a lane is quick, test or all")?;
+    let passed = run_tests::run(lane, &read("tests/slow.txt")?)?;
+    Ok(if passed { Vec::new() } else { vec!["tests failed: see above".to_owned()] })
 }
 
 /// The crates that are linked into the program for a target.

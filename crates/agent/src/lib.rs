@@ -35,6 +35,7 @@ mod touched_memory;
 mod users;
 mod vmtest_process;
 mod waiter;
+mod weight;
 mod working;
 
 use std::io::{self, Read, Write};

@@ -8,8 +8,8 @@ use std::path::Path;
 use counters::{Reader, Roots, TaskReader};
 use model::units::format_size;
 use model::{
-    CounterRecord, CounterSet, Delivered, EndStatus, Header, Line, Measure, Phase, Spec,
-    SubjectSpec, Unavailable,
+    CounterRecord, CounterSet, Delivered, EndStatus, Header, InstrumentWeight, Line, Measure,
+    Phase, PhaseRecord, Spec, SubjectSpec, Unavailable,
 };
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, signals};
@@ -18,8 +18,11 @@ use crate::assignment::{AgentError, Assignment};
 use crate::load::{LoadGroup, LoadPlan};
 use crate::output::Output;
 use crate::waiter::{Death, End, Waiter, Woken};
+use crate::weight::weigh;
 
 const WARM_TICK_NS: u64 = 20_000_000;
+/// The instrument may hold this much of the memory limit, in percent.
+const HEAVY_PERCENT: u64 = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct OomKills {
@@ -168,8 +171,29 @@ impl<'a, W: Write> Observer<'a, W> {
             }
             self.wait(load, None, (monotonic_ns() + WARM_TICK_NS).min(until_ns))?;
         };
-        self.output.phase(phase)?;
+        self.warm_up_ended(phase)?;
         Ok(())
+    }
+
+    /// Writes the end of the warm-up with what the instrument weighs, and warns where that is so much
+    /// that it is measured too.
+    fn warm_up_ended(&mut self, phase: Phase) -> io::Result<()> {
+        let subject = &self.assignment.spec.subject;
+        let instrument = weigh(subject);
+        let bytes = instrument.as_ref().map_or(0, InstrumentWeight::bytes);
+        let (memory_bytes, is_sandbox) = (subject.memory_bytes(), subject.sandbox().is_some());
+        let at_ns = self.output.now_ns();
+        self.output.line(&Line::Phase(PhaseRecord { at_ns, phase, instrument }))?;
+        if bytes.saturating_mul(100) <= memory_bytes.saturating_mul(HEAVY_PERCENT) {
+            return Ok(());
+        }
+        self.output.warning(format!(
+            "the instrument's own processes hold {} of the {} of this {}, so results show its \
+             weight too: give it more memory",
+            format_size(bytes),
+            format_size(memory_bytes),
+            if is_sandbox { "sandbox" } else { "machine" }
+        ))
     }
 
     pub(crate) fn wait(

@@ -47,7 +47,7 @@ impl<W: Write> Output<W> {
     /// Writes the beginning of a phase; returns the time of its line.
     pub(crate) fn phase(&mut self, phase: Phase) -> io::Result<u64> {
         let at_ns = self.now_ns();
-        self.line(&Line::Phase(PhaseRecord { at_ns, phase }))?;
+        self.line(&Line::Phase(PhaseRecord { at_ns, phase, instrument: None }))?;
         Ok(at_ns)
     }
 

@@ -13,6 +13,7 @@ use keep::out_file::write_whole;
 use keep::{AGENT_NAME, AgentProgram};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::Errno;
+use sys::process::spawn_bound;
 
 use crate::Agent;
 
@@ -26,18 +27,29 @@ pub fn program() -> io::Result<&'static AgentProgram> {
     static STARTED: OnceLock<Result<(AgentProgram, Option<File>), String>> = OnceLock::new();
     let started = STARTED.get_or_init(|| {
         let agent = Agent::here()?;
-        in_memory(&agent.bytes).or_else(|refused| {
-            let why = |error| format!("the agent cannot be started: {refused}; {error}");
-            Ok((in_cache(agent).map_err(why)?, None))
-        })
+        match in_memory(&agent.bytes) {
+            Ok(started) => Ok(started),
+            Err(refused) if is_forbidden(&refused) => {
+                let why =
+                    |error| format!("the agent cannot be started: in memory: {refused}; {error}");
+                Ok((in_cache(agent).map_err(why)?, None))
+            }
+            Err(error) => Err(format!("the agent cannot be started: {error}")),
+        }
     });
     started.as_ref().map(|(program, _)| program).map_err(|why| io::Error::other(why.clone()))
 }
 
-fn in_memory(bytes: &[u8]) -> Result<(AgentProgram, Option<File>), String> {
-    let file = sealed(bytes).map_err(|error| format!("in memory: {error}"))?;
+/// Whether an error means that this system executes no files in memory.
+fn is_forbidden(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotFound, PermissionDenied, Unsupported};
+    matches!(error.kind(), NotFound | PermissionDenied | Unsupported)
+}
+
+fn in_memory(bytes: &[u8]) -> io::Result<(AgentProgram, Option<File>)> {
+    let file = sealed(bytes)?;
     let program = AgentProgram::at(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    is_executed(&program).map_err(|error| format!("in memory: {error}"))?;
+    is_executed(&program)?;
     Ok((program, Some(file)))
 }
 
@@ -62,7 +74,7 @@ fn sealed(bytes: &[u8]) -> io::Result<File> {
 fn is_executed(program: &AgentProgram) -> io::Result<()> {
     let mut command = program.command("");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().map(drop)
+    spawn_bound(&mut command)?.wait().map(drop)
 }
 
 /// The agent in a file of the user's cache that its hash names, written once.

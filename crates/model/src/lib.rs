@@ -31,8 +31,8 @@ pub use counters::{CounterSet, Name, Unavailable, Values};
 pub use disk::{BurstSpec, DiskDriver, DiskModel, DiskSpec, FileSystem, Service};
 pub use group::{GroupName, GroupSpec};
 pub use line::{
-    AGENT_FACT, CounterRecord, DeathRecord, Delivered, End, EndStatus, Environment, Header, Line,
-    PassRecord, Phase, PhaseRecord, REMOTE_FACT, Warning, WorkRecord,
+    AGENT_FACT, CounterRecord, DeathRecord, Delivered, End, EndStatus, Environment, Header,
+    InstrumentWeight, Line, PassRecord, Phase, PhaseRecord, REMOTE_FACT, Warning, WorkRecord,
 };
 pub use line_text::LineError;
 pub use machine::{

@@ -101,6 +101,29 @@ pub struct PhaseRecord {
     pub at_ns: u64,
     /// Which phase.
     pub phase: Phase,
+    /// What the instrument held when the warm-up ended; only in sandboxes and guests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instrument: Option<InstrumentWeight>,
+}
+
+/// Memory that the processes of the agent hold, without what loads, probes and jobs map.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstrumentWeight {
+    /// How many processes they are.
+    pub processes: u64,
+    /// Their data, heaps and stacks, in bytes.
+    pub anonymous_bytes: u64,
+    /// Pages of the agent's file, shared ones once, in bytes.
+    pub file_bytes: u64,
+    /// Their page tables, in bytes.
+    pub page_table_bytes: u64,
+}
+
+impl InstrumentWeight {
+    /// All of it, in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.anonymous_bytes + self.file_bytes + self.page_table_bytes
+    }
 }
 
 /// A work item of a job, such as a command of a session, with its resource usage.

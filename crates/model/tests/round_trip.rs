@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Command, CounterSet, Delivered, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, MmuSpec,
-    Name, PassRecord, Phase, PhaseRecord, ProbeSpec, Run, RunEncoder, SampleRecord, SandboxSpec,
-    Script, Spec, SubjectSpec, Timing, Tools, Unavailable, Values, Warning, WorkRecord,
+    Command, CounterSet, Delivered, EndStatus, Header, InstrumentWeight, JobSpec, Line, LoadSpec,
+    Measure, MmuSpec, Name, PassRecord, Phase, PhaseRecord, ProbeSpec, Run, RunEncoder,
+    SampleRecord, SandboxSpec, Script, Spec, SubjectSpec, Timing, Tools, Unavailable, Values,
+    Warning, WorkRecord,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -100,7 +101,14 @@ fn header() -> impl Strategy<Value = Header> {
 
 fn body_line() -> impl Strategy<Value = Line> {
     prop_oneof![
-        any::<u64>().prop_map(|at_ns| Line::Phase(PhaseRecord { at_ns, phase: Phase::Warm })),
+        any::<(u64, Option<[u32; 4]>)>().prop_map(|(at_ns, held)| {
+            let instrument = held.map(|held| {
+                let [processes, anonymous_bytes, file_bytes, page_table_bytes] =
+                    held.map(u64::from);
+                InstrumentWeight { processes, anonymous_bytes, file_bytes, page_table_bytes }
+            });
+            Line::Phase(PhaseRecord { at_ns, phase: Phase::Warm, instrument })
+        }),
         "\\PC{0,20}".prop_map(|text| Line::Warning(Warning { at_ns: 7, text })),
         (
             any::<u64>(),

@@ -112,7 +112,7 @@ fn runs() -> Vec<Run> {
             &[60.0, 70.0, -4000.0],
             vec![
                 delivered(100, 100, &[("circles", 5000)]),
-                Line::Phase(PhaseRecord { at_ns: 1, phase: Phase::NotWarm }),
+                Line::Phase(PhaseRecord { at_ns: 1, phase: Phase::NotWarm, instrument: None }),
                 Line::Warning(Warning { at_ns: 2, text: "file pages are thrashed".to_owned() }),
             ],
         ),

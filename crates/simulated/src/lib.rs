@@ -235,7 +235,7 @@ fn simulated_lines(spec: &Spec, run_id: &str) -> Result<Vec<Line>, String> {
     };
     Ok(vec![
         Line::Header(Box::new(header(spec, mmu, run_id))),
-        Line::Phase(PhaseRecord { at_ns: 0, phase: Phase::Measuring }),
+        Line::Phase(PhaseRecord { at_ns: 0, phase: Phase::Measuring, instrument: None }),
         counters(0, counted.iter().map(zero).collect()),
         Line::Pass(Box::new(PassRecord {
             at_ns: outcome.elapsed_ns,
@@ -246,7 +246,11 @@ fn simulated_lines(spec: &Spec, run_id: &str) -> Result<Vec<Line>, String> {
             usage: usage(&outcome, &job),
         })),
         counters(outcome.elapsed_ns, counted),
-        Line::Phase(PhaseRecord { at_ns: outcome.elapsed_ns, phase: Phase::Stopped }),
+        Line::Phase(PhaseRecord {
+            at_ns: outcome.elapsed_ns,
+            phase: Phase::Stopped,
+            instrument: None,
+        }),
     ])
 }
 

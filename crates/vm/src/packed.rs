@@ -42,7 +42,10 @@ impl Vm {
     /// is missing; the content of files is not compared.
     pub fn unpack(packed: &PackedMachine, folder: &Path, options: &VmOptions) -> Result<Self> {
         let platform = Platform::of(packed.setup.architecture);
-        let qemu = Qemu::find(platform, &packed.setup.machine, &options.cache)?;
+        let all = Qemu::all_of(platform, &packed.setup.machine, &options.cache)?;
+        // Any that is the same, even if this host would boot the machine in another one.
+        let same = all.iter().find(|qemu| qemu.version == packed.qemu);
+        let qemu = same.unwrap_or(&all[0]).clone();
         let fact = |name: &str| packed.facts.get(name).map_or("", String::as_str);
         let hashes = ["vm_kernel_blake3", "vm_initramfs_blake3"].map(fact);
         let missing = FILES.iter().find(|name| !folder.join(name).is_file());

@@ -112,8 +112,15 @@ impl Qemu {
     /// Every QEMU that can run a deterministic machine with this kernel: the engines, the usual one
     /// first, and that in `$PATH`. The error says what is missing and the next step.
     pub fn all(spec: &VmSpec, cache: &Cache) -> Result<Vec<Self>> {
-        let machine = &spec.machine;
-        let platform = Platform::of_kernel(&find_kernel(&spec.kernel, cache)?)?;
+        Self::all_of(Platform::of_kernel(&find_kernel(&spec.kernel, cache)?)?, &spec.machine, cache)
+    }
+
+    /// As [`Self::all`], for a machine of this platform.
+    pub(crate) fn all_of(
+        platform: &Platform,
+        machine: &MachineSpec,
+        cache: &Cache,
+    ) -> Result<Vec<Self>> {
         let usual = Self::find(platform, machine, cache)?;
         let others: Vec<Self> =
             Self::engines(platform, cache).filter(|engine| *engine != usual).collect();

@@ -34,14 +34,11 @@ pub(crate) fn processes(fixture: &Fixture) -> Vec<Process> {
     .collect()
 }
 
-/// The agent or the cleanup process of an invocation: its child in this role.
-pub(crate) fn child_of(fixture: &Fixture, parent: u32, role: &str) -> Option<u32> {
+/// The agent or the cleanup process of an invocation: its child with this in its command line.
+pub(crate) fn child_of(fixture: &Fixture, parent: u32, command: &str) -> Option<u32> {
     processes(fixture)
         .into_iter()
-        .find(|process| {
-            process.parent == parent
-                && process.command.starts_with(&format!("thrashlab-agent {role} "))
-        })
+        .find(|process| process.parent == parent && process.command.contains(command))
         .map(|process| process.pid)
 }
 

@@ -73,6 +73,8 @@ impl Fixture {
             .env("XDG_STATE_HOME", self.path().join("state"))
             .env("XDG_DATA_HOME", self.path().join("data"))
             .env("XDG_CONFIG_HOME", self.config())
+            // What the user has cached, such as an engine, is no part of a test.
+            .env("XDG_CACHE_HOME", self.path().join("cache"))
             .stdin(Stdio::null());
         if let Some(user) = self.user {
             command.uid(user).gid(user);
