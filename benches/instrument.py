@@ -91,7 +91,7 @@ def benchmark(binary):
         ratio = statistics.median(ratios)
         worst = max(worst, ratio)
         times = [statistics.median(each) for each in zip(*pairs)]
-        row = [f"{time / 1e3:.1f}" for time in times]
+        row = [f"{time / 1e3:.3g}" for time in times]
         rows.append([name, *row, f"{ratio:.2f}", f"{ratios[0]:.2f} to {ratios[-1]:.2f}"])
     found.add(section.table(["work", "µs", "before, µs", "ratio", "of pairs"], rows))
     found.require(f"no ratio above {LIMIT}", f"{worst:.2f}", worst <= LIMIT)

@@ -27,11 +27,12 @@ fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
     for architecture in ARCHITECTURES {
         let is_wanted = architecture == own || more.split_whitespace().any(|it| it == architecture);
-        let packed = match is_wanted {
-            true => lz4_flex::compress_prepend_size(&build(architecture, &own, &out)),
-            false => Vec::new(),
-        };
+        let bytes = if is_wanted { build(architecture, &own, &out) } else { Vec::new() };
+        let packed = lz4_flex::compress_prepend_size(&bytes);
         fs::write(out.join(architecture), packed).expect("OUT_DIR can be written");
+        let hash =
+            if is_wanted { blake3::hash(&bytes).to_hex().to_string() } else { String::new() };
+        println!("cargo::rustc-env=AGENT_{}={hash}", architecture.to_uppercase());
     }
 }
 

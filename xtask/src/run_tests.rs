@@ -22,6 +22,9 @@ const AT_ONCE: usize = 3;
 /// The binaries that take longest, which begin first; all others follow by name.
 const LONGEST: [&str; 4] = ["vm", "system", "distro", "guide"];
 
+/// Binaries whose tests mostly wait for processes.
+const WAITING: [&str; 2] = ["system", "remote"];
+
 /// A test binary that cargo built.
 struct Binary {
     name: String,
@@ -95,6 +98,9 @@ fn one(binary: &Binary, tests: &[&str]) -> Result<bool, String> {
     let began = Instant::now();
     let mut command = command(binary);
     command.arg("--exact").args(tests);
+    if WAITING.contains(&binary.name.as_str()) {
+        command.args(["--test-threads", "4"]);
+    }
     let output = command.output().map_err(|error| cannot(&binary.path, &error))?;
     let mut out = std::io::stdout().lock();
     let head = format!(

@@ -8,8 +8,8 @@ use std::path::Path;
 use counters::{Reader, Roots, TaskReader};
 use model::units::format_size;
 use model::{
-    CounterRecord, CounterSet, Delivered, EndStatus, Header, InstrumentWeight, Line, Measure,
-    Phase, PhaseRecord, Spec, SubjectSpec, Unavailable,
+    CounterRecord, CounterSet, Delivered, EndStatus, Header, Line, Measure, Phase, PhaseRecord,
+    Spec, SubjectSpec, Unavailable,
 };
 use sys::clock::monotonic_ns;
 use sys::process::{Exit, signals};
@@ -180,7 +180,7 @@ impl<'a, W: Write> Observer<'a, W> {
     fn warm_up_ended(&mut self, phase: Phase) -> io::Result<()> {
         let subject = &self.assignment.spec.subject;
         let instrument = weigh(subject);
-        let bytes = instrument.as_ref().map_or(0, InstrumentWeight::bytes);
+        let bytes = instrument.as_ref().map_or(0, |weight| weight.anonymous_bytes);
         let (memory_bytes, is_sandbox) = (subject.memory_bytes(), subject.sandbox().is_some());
         let at_ns = self.output.now_ns();
         self.output.line(&Line::Phase(PhaseRecord { at_ns, phase, instrument }))?;

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
+use model::Architecture;
 
 use crate::output::OutputArgs;
 
@@ -148,7 +150,7 @@ pub(crate) fn command() -> clap::Command {
             );
         }
     }
-    command.help_template(help.trim_end().to_owned())
+    command.help_template(help.trim_end().to_owned()).long_version(long_version())
 }
 
 #[cfg(test)]
@@ -191,4 +193,16 @@ mod tests {
     fn each_command_has_an_example_and_no_help_is_wider_than_80_columns() {
         assert_help(&mut command(), "");
     }
+}
+
+/// The version, and the identities of the agents: results of equal agents are of one instrument.
+fn long_version() -> &'static str {
+    static VERSION: LazyLock<String> = LazyLock::new(|| {
+        let agents = instrument::identities();
+        let line = |(architecture, hash): (Architecture, &str)| {
+            format!("\nagent for {}: {hash}", architecture.name())
+        };
+        env!("CARGO_PKG_VERSION").to_owned() + &agents.map(line).collect::<String>()
+    });
+    &VERSION
 }

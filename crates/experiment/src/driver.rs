@@ -133,5 +133,5 @@ impl<'a> Driver<'a> {
 /// What identifies the agent of this machine, for the headers of its runs.
 fn facts_of_agent() -> Environment {
     let agent = Agent::here().ok();
-    agent.map(|agent| (AGENT_FACT.to_owned(), agent.hash.clone())).into_iter().collect()
+    agent.map(|agent| (AGENT_FACT.to_owned(), agent.hash.to_owned())).into_iter().collect()
 }

@@ -21,17 +21,39 @@ pub struct Agent {
     /// The program, an ELF file.
     pub bytes: Vec<u8>,
     /// BLAKE3 of the bytes, in hexadecimal.
-    pub hash: String,
+    pub hash: &'static str,
+}
+
+/// An agent as the build script left it: its hash, empty if it built none, and its packed bytes.
+struct Packed {
+    hash: &'static str,
+    bytes: &'static [u8],
+    unpacked: OnceLock<Option<Agent>>,
+}
+
+static X86_64: Packed = Packed {
+    hash: env!("AGENT_X86_64"),
+    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/x86_64")),
+    unpacked: OnceLock::new(),
+};
+static AARCH64: Packed = Packed {
+    hash: env!("AGENT_AARCH64"),
+    bytes: include_bytes!(concat!(env!("OUT_DIR"), "/aarch64")),
+    unpacked: OnceLock::new(),
+};
+
+fn packed(architecture: Architecture) -> &'static Packed {
+    match architecture {
+        Architecture::X86_64 => &X86_64,
+        Architecture::Aarch64 => &AARCH64,
+    }
 }
 
 impl Agent {
     /// The agent for an architecture. The error has the next step, if this build has none for it.
     pub fn of(architecture: Architecture) -> Result<&'static Self, String> {
-        let unpacked = match architecture {
-            Architecture::X86_64 => &X86_64,
-            Architecture::Aarch64 => &AARCH64,
-        };
-        let agent = unpacked.get_or_init(|| Self::unpack(packed(architecture)));
+        let packed = packed(architecture);
+        let agent = packed.unpacked.get_or_init(|| packed.unpack());
         agent.as_ref().ok_or_else(|| {
             let name = architecture.name();
             format!(
@@ -46,20 +68,18 @@ impl Agent {
         let architecture = Architecture::of_program();
         Self::of(architecture.ok_or("thrashlab measures on x86-64 and aarch64 only")?)
     }
+}
 
-    fn unpack(packed: &[u8]) -> Option<Self> {
-        // Written by the build script, and of length 0 for architectures that it left out.
-        let bytes = lz4_flex::decompress_size_prepended(packed).ok()?;
-        Some(Self { hash: blake3::hash(&bytes).to_hex().to_string(), bytes })
+impl Packed {
+    fn unpack(&self) -> Option<Agent> {
+        let bytes = lz4_flex::decompress_size_prepended(self.bytes).ok()?;
+        (!self.hash.is_empty()).then_some(Agent { bytes, hash: self.hash })
     }
 }
 
-static X86_64: OnceLock<Option<Agent>> = OnceLock::new();
-static AARCH64: OnceLock<Option<Agent>> = OnceLock::new();
-
-fn packed(architecture: Architecture) -> &'static [u8] {
-    match architecture {
-        Architecture::X86_64 => include_bytes!(concat!(env!("OUT_DIR"), "/x86_64")),
-        Architecture::Aarch64 => include_bytes!(concat!(env!("OUT_DIR"), "/aarch64")),
-    }
+/// The agents of this build: their architectures and hashes.
+pub fn identities() -> impl Iterator<Item = (Architecture, &'static str)> {
+    let all =
+        Architecture::ALL.iter().map(|architecture| (*architecture, packed(*architecture).hash));
+    all.filter(|(_, hash)| !hash.is_empty())
 }

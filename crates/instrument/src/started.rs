@@ -81,7 +81,7 @@ fn is_executed(program: &AgentProgram) -> io::Result<()> {
 fn in_cache(agent: &Agent) -> Result<AgentProgram, String> {
     let folder = user_folder("XDG_CACHE_HOME", ".cache").map(|cache| cache.join("agents"));
     let folder = folder.ok_or("there is no cache folder: set HOME or XDG_CACHE_HOME")?;
-    let path = folder.join(&agent.hash);
+    let path = folder.join(agent.hash);
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     if fs::read(&path).ok().as_deref() != Some(&agent.bytes) {
         write(&path, &agent.bytes).map_err(failed)?;

@@ -113,17 +113,11 @@ pub struct InstrumentWeight {
     pub processes: u64,
     /// Their data, heaps and stacks, in bytes.
     pub anonymous_bytes: u64,
-    /// Pages of the agent's file, shared ones once, in bytes.
+    /// Pages of the agent's file, shared ones once, in bytes. They take nothing of the limit: in a
+    /// sandbox they belong to the controller, and a guest has more memory by the size of the file.
     pub file_bytes: u64,
-    /// Their page tables, in bytes.
+    /// Their page tables, in bytes, with those of what loads, probes and jobs map.
     pub page_table_bytes: u64,
-}
-
-impl InstrumentWeight {
-    /// All of it, in bytes.
-    pub fn bytes(&self) -> u64 {
-        self.anonymous_bytes + self.file_bytes + self.page_table_bytes
-    }
 }
 
 /// A work item of a job, such as a command of a session, with its resource usage.

@@ -61,7 +61,7 @@ pub(crate) fn ask_machine() -> String {
 
 /// The command that installs an agent from standard input, atomically.
 pub(crate) fn install(agent: &Agent) -> String {
-    let (hash, size_bytes) = (&agent.hash, agent.bytes.len());
+    let (hash, size_bytes) = (agent.hash, agent.bytes.len());
     let (role, verify) = (lease::ROLE, lease::VERIFY);
     in_sh(&format!(
         "set -eu; umask 077; \

@@ -76,7 +76,7 @@ impl Parts {
             kernel,
             initramfs,
             initramfs_hash,
-            agent_hash: &agent.hash,
+            agent_hash: agent.hash,
             root,
             room,
             boot_limit,

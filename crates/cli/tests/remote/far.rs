@@ -160,5 +160,5 @@ pub(crate) fn await_that(mut is_so: impl FnMut() -> bool) -> bool {
 
 /// The name of the agent's copies.
 pub(crate) fn agent_hash() -> &'static str {
-    &Agent::here().unwrap().hash
+    Agent::here().unwrap().hash
 }

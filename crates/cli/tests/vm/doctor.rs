@@ -149,7 +149,7 @@ fn lock_contention_on_several_cpus_is_named() {
 fn a_storm_of_numa_hinting_is_named() {
     const NAME: &str = "a_storm_of_numa_hinting_is_named";
     // Nodes of a size: of a number of nodes the kernel makes one, with some sizes of memory.
-    let settings = "swap=0,cmdline=numa=fake=192M,mem=160M,kernel_mem=224M,disk.size=16M";
+    let settings = "swap=0,cmdline=numa=fake=192M,mem=160M,kernel_mem=246M,disk.size=16M";
     if let Some(lab) = Lab::new(NAME).and_then(|lab| lab.with_full_kernel(NAME)) {
         is_named_in(&lab, settings, STEADY_S, "numa-hinting");
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use instrument::Agent;
 use model::Run;
 
 use crate::skip::skip;
@@ -274,18 +275,18 @@ fn unpacked() -> Option<String> {
     })
 }
 
-/// Removes what older programs kept: it is of no use to this one, and would pile up.
+/// Removes what guests with another agent kept: it is of no use to this one, and would pile up.
 fn forget_older() {
-    let modified = |path: &Path| fs::metadata(path).and_then(|facts| facts.modified());
-    let built = modified(&program()).unwrap();
     let lab = Lab::without_guests();
     let with_engine = Lab { cache: engine_cache(), ..lab.sibling() };
-    for path in [lab, with_engine]
-        .iter()
-        .flat_map(|lab| [lab.entries("snapshots"), lab.entries("cells")].concat())
-    {
-        if modified(&path).is_ok_and(|made| made < built) {
+    for lab in [lab, with_engine] {
+        let (mark, hash) = (lab.cache.join("agent"), Agent::here().unwrap().hash);
+        if fs::read_to_string(&mark).is_ok_and(|known| known == hash) {
+            continue;
+        }
+        for path in [lab.entries("snapshots"), lab.entries("cells")].concat() {
             let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
         }
+        let _ = fs::write(mark, hash);
     }
 }
