@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use analysis::comparison::BOOT_ID;
-use analysis::{Dataset, Response, Trial, Values};
+use analysis::{Dataset, Direction, Response, Trial, Values};
 use model::units::split_time_name;
 
 /// What a line contains.
@@ -31,7 +31,7 @@ const FOR_P99: usize = 100;
 struct Unit {
     name: String,
     factor: f64,
-    more_is_better: bool,
+    direction: Direction,
 }
 
 /// Writes the facts that all trials share as configuration, then the lines.
@@ -46,9 +46,11 @@ pub fn write(set: &Dataset, each: Each, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "thrashlab-unit: {}", if by_sample { "sample" } else { "trial" })?;
     let units = units(set);
-    for (name, more_is_better) in spelled(set, &units, by_sample) {
-        let better = if more_is_better { "higher" } else { "lower" };
-        writeln!(out, "Unit {name} better={better}")?;
+    for (name, direction) in spelled(set, &units, by_sample) {
+        if let Some(more_is_better) = direction.known() {
+            let better = if more_is_better { "higher" } else { "lower" };
+            writeln!(out, "Unit {name} better={better}")?;
+        }
     }
     writeln!(out)?;
     for trial in &set.trials {
@@ -123,7 +125,7 @@ fn units(set: &Dataset) -> BTreeMap<&str, Unit> {
 }
 
 fn unit(name: &str, response: &Response, is_primary: bool) -> Unit {
-    let more_is_better = response.more_is_better;
+    let direction = response.direction;
     let word = |text: &str| {
         let fits = |c: char| if c.is_whitespace() || c == '_' { '-' } else { c };
         text.chars().map(fits).collect::<String>()
@@ -137,18 +139,22 @@ fn unit(name: &str, response: &Response, is_primary: bool) -> Unit {
             None => (format!("{}/op", word(name)), 1.0),
         },
     };
-    Unit { name, factor, more_is_better }
+    Unit { name, factor, direction }
 }
 
 /// All units with their directions, except those that Go knows.
-fn spelled(set: &Dataset, units: &BTreeMap<&str, Unit>, by_sample: bool) -> Vec<(String, bool)> {
+fn spelled(
+    set: &Dataset,
+    units: &BTreeMap<&str, Unit>,
+    by_sample: bool,
+) -> Vec<(String, Direction)> {
     let mut all = BTreeMap::new();
     for values in set.trials.iter().flat_map(|trial| &trial.values) {
         let Some(unit) = units.get(values.response.as_str()) else { continue };
-        all.insert(unit.name.clone(), unit.more_is_better);
+        all.insert(unit.name.clone(), unit.direction);
         if !by_sample && values.samples.len() > 1 {
             let more = distribution(unit, &values.at_bounds()).into_iter();
-            all.extend(more.map(|(name, _)| (name, unit.more_is_better)));
+            all.extend(more.map(|(name, _)| (name, unit.direction)));
         }
     }
     all.into_iter().filter(|(name, _)| name != "ns/op").collect()

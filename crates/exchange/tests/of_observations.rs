@@ -1,7 +1,7 @@
 //! Observations as Go benchmark lines, OpenMetrics and a table.
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
-use analysis::{Dataset, Factor, Response, Trial, Values};
+use analysis::{Dataset, Direction, Factor, Response, Trial, Values};
 use exchange::{CsvFile, go, openmetrics};
 use model::Observation;
 use proptest::prelude::*;
@@ -17,8 +17,11 @@ fn probe() -> Dataset {
         }],
         ..Dataset::default()
     };
-    let unit =
-        |unit: &str| Response { unit: unit.to_owned(), more_is_better: false, additive: false };
+    let unit = |unit: &str| Response {
+        unit: unit.to_owned(),
+        direction: Direction::LessIsBetter,
+        additive: false,
+    };
     set.responses.insert("delay_ns".to_owned(), unit("ns"));
     set.responses.insert("major_faults".to_owned(), unit("faults"));
     for (index, load) in loads.iter().cycle().take(4).enumerate() {
@@ -106,7 +109,10 @@ fn times_are_ns_rates_are_rates_and_numbers_at_the_end_are_no_cpus() {
     ]
     .map(|(name, unit, more_is_better)| {
         let unit = unit.to_owned();
-        (name.to_owned(), Response { unit, more_is_better, additive: false })
+        (
+            name.to_owned(),
+            Response { unit, direction: Direction::from_more(more_is_better), additive: false },
+        )
     })
     .into();
     let value = |response: &str, value: f64| Values::exact(None, response, &[value]);
@@ -129,8 +135,11 @@ fn times_are_ns_rates_are_rates_and_numbers_at_the_end_are_no_cpus() {
 
 #[test]
 fn responses_whose_names_become_equal_share_a_family_and_are_told_apart() {
-    let unit =
-        |unit: &str| Response { unit: unit.to_owned(), more_is_better: false, additive: false };
+    let unit = |unit: &str| Response {
+        unit: unit.to_owned(),
+        direction: Direction::LessIsBetter,
+        additive: false,
+    };
     let value = |response: &str, samples: &[f64]| Values::exact(None, response, samples);
     let names = ["a-b", "a.b", "a_b", "a_b_count", "delay_us", "delay_ms", "start_time_s"];
     let units = ["", "", "", "", "us", "ms", "s"];

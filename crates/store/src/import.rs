@@ -1,6 +1,7 @@
 //! Results of other programs as observations: one file per format, and the table [`Format::ALL`].
 //! A reader takes all it finds or refuses; what observations cannot express becomes a note.
 
+mod copies;
 mod csv;
 mod cyclictest;
 pub(crate) mod folder;
@@ -9,6 +10,7 @@ mod google;
 mod hyperfine;
 mod interbench;
 pub(crate) mod lkp;
+mod measurement;
 pub mod mmtests;
 mod perf;
 mod phoronix;
@@ -17,7 +19,8 @@ mod resp1;
 mod schbench;
 pub(crate) mod table;
 
-use analysis::{Dataset, Factor, Response, Trial, Values};
+use analysis::{Dataset, Factor, Trial};
+use itertools::Itertools;
 use model::Environment;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -140,6 +143,18 @@ fn json<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
     serde_json::from_str(text).map_err(|error| Refusal::cell(error.line(), error.column(), &error))
 }
 
+/// The most items of a list in a note.
+const MOST_LISTED: usize = 10;
+
+/// A list for a note, cut with a count.
+fn listed<T: std::fmt::Display>(items: &[T]) -> String {
+    let first = items.iter().take(MOST_LISTED).join(", ");
+    match items.len().checked_sub(MOST_LISTED) {
+        None | Some(0) => first,
+        Some(more) => format!("{first} and {more} more"),
+    }
+}
+
 fn fact(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -149,33 +164,21 @@ fn varied<'a>(factors: impl IntoIterator<Item = &'a str>) -> Dataset {
     Dataset { factors: factors.into_iter().map(factor).collect(), ..Dataset::default() }
 }
 
-/// A response, its meaning, and its only value in a trial.
-type Figure = (String, Response, f64);
-
-/// Adds a trial with its levels and figures; new levels are appended to their factors.
+/// Adds a trial with its levels; new levels are appended to their factors.
 fn add<'a>(
     set: &mut Dataset,
     name: String,
     levels: impl IntoIterator<Item = (&'a str, String)>,
-    figures: impl IntoIterator<Item = Figure>,
 ) -> &mut Trial {
     let levels = levels.into_iter().map(|(factor, level)| (factor.to_owned(), level)).collect();
-    let mut trial = Trial { name, levels, ..Trial::default() };
+    let trial = Trial { name, levels, ..Trial::default() };
     for factor in &mut set.factors {
         let level = trial.levels.get(&factor.name);
         factor.levels.extend(level.filter(|it| !factor.levels.contains(it)).cloned());
     }
-    for (response, meaning, value) in figures {
-        trial.values.push(Values::exact(None, &response, &[value]));
-        set.responses.entry(response).or_insert(meaning);
-    }
     set.trials.push(trial);
     let last = set.trials.len() - 1;
     &mut set.trials[last]
-}
-
-fn response(unit: &str, more_is_better: bool) -> Response {
-    Response { unit: unit.to_owned(), more_is_better, additive: false }
 }
 
 fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, Option<String>)>) -> Environment {

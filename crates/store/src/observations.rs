@@ -72,15 +72,13 @@ pub fn is_foreign(path: &Path) -> bool {
     if path.is_dir() {
         return is_foreign_folder(path);
     }
-    // A shorter file is a run that was truncated early.
-    let is_other = |start: Vec<u8>| !is_run(&path.to_string_lossy(), &start);
-    path.is_file() && beginning(path).is_some_and(is_other)
+    path.is_file() && !is_run_file(path)
 }
 
 /// The first bytes of a file, enough to recognize a run.
 fn beginning(path: &Path) -> Option<Vec<u8>> {
-    let mut start = vec![0; RUN_LINE.len()];
-    fs::File::open(path).ok()?.read_exact(&mut start).ok()?;
+    let mut start = Vec::new();
+    fs::File::open(path).ok()?.take(RUN_LINE.len() as u64).read_to_end(&mut start).ok()?;
     Some(start)
 }
 

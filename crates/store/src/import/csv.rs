@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{Dataset, Response, Values};
+use analysis::{Dataset, Direction, Response, Values};
 
 use super::table::{Key, Row};
 use super::{Imported, Looks, Options, Refusal, add, repeats, varied};
@@ -103,11 +103,13 @@ fn unit(name: &str) -> Option<&'static str> {
 fn response(name: &str) -> Response {
     let lower = name.to_ascii_lowercase();
     let unit = unit(&lower).unwrap_or_default();
-    Response {
-        unit: unit.to_owned(),
-        more_is_better: unit == "/s",
-        additive: unit == "faults" || lower.starts_with("cpu_"),
-    }
+    let direction = match unit {
+        "" => Direction::Unknown,
+        "/s" => Direction::MoreIsBetter,
+        _ => Direction::LessIsBetter,
+    };
+    let additive = unit == "faults" || lower.starts_with("cpu_");
+    Response { unit: unit.to_owned(), direction, additive }
 }
 
 fn row(table: &Table, meanings: &[Meaning], line: usize, cells: &[String]) -> Result<Row, Refusal> {
@@ -170,7 +172,7 @@ fn build(table: &Table, meanings: &[Meaning], rows: &[Row]) -> Dataset {
     for Row { line, key, part, texts } in rows {
         let place = *places.entry(key).or_insert_with(|| {
             let levels = key.levels.iter().map(|(factor, level)| (factor.as_str(), level.clone()));
-            let trial = add(&mut set, format!("trial {}, line {line}", key.trial), levels, []);
+            let trial = add(&mut set, format!("trial {}, line {line}", key.trial), levels);
             (trial.block, trial.seed) = (key.block, key.seed);
             set.trials.len() - 1
         });

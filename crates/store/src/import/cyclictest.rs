@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Dataset, Trial, Values};
+use analysis::Direction::LessIsBetter;
 use model::{Environment, Observation};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::{Imported, Options, Refusal, fact, facts, json, measure, response, unix_ns};
+use super::measurement::{ForeignMeasurement, ForeignResults, ForeignTrial, TrialOutcome};
+use super::{Imported, Options, Refusal, fact, facts, json, measure, unix_ns};
 
 const DELAY: &str = "delay_ns";
 /// Most delays per file, as each is held individually.
@@ -50,7 +51,7 @@ struct Measured {
 }
 
 /// The file is one trial, threads are its parts, and all delays together the whole.
-pub(super) fn read(text: &str, _: &Options) -> Imported {
+pub(super) fn read(text: &str, options: &Options) -> Imported {
     let output: Output = json(text)?;
     let unit_ns = if output.resolution_in_ns == 1 { 1 } else { 1000 };
     let limit = output.limit();
@@ -63,13 +64,13 @@ pub(super) fn read(text: &str, _: &Options) -> Imported {
             "more than {MOST_DELAYS} delays: measure for a shorter time, or without -h for a summary"
         )));
     }
-    let mut set = Dataset::default();
+    let mut results = ForeignResults::default();
     let mut found: Vec<(u64, Measured)> = Vec::new();
     for (key, thread) in &output.thread {
         let refused = |what: String| Refusal::whole(format!("thread {key:?}: {what}"));
         let number = key.parse().map_err(|_| refused("its name is not a number".to_owned()))?;
         if thread.cycles == 0 {
-            set.notes.push(format!("thread {key} completed no cycle"));
+            results.notes.push(format!("thread {key} completed no cycle"));
             continue;
         }
         let limit = with_delays.then_some(limit.unwrap_or(0));
@@ -80,26 +81,21 @@ pub(super) fn read(text: &str, _: &Options) -> Imported {
     }
     found.sort_by_key(|(number, _)| *number);
     let whole = Measured::of_all(&found);
-    let mut values = whole.values(None);
+    let mut measurements = whole.measurements(None);
     for (number, one) in found.iter().filter(|_| found.len() > 1) {
-        values.extend(one.values(Some(format!("thread {number}"))));
+        measurements.extend(one.measurements(Some(format!("thread {number}"))));
     }
-    set.notes.extend(notes(&whole, unit_ns));
-    let meaning = |one: &Values| (one.response.clone(), response("ns", false));
-    set.responses = values.iter().map(meaning).collect();
-    let (meaning, environment) = output.facts();
+    results.notes.extend(notes(&whole, unit_ns));
+    let mut trial = ForeignTrial::of_file(WHOLE_FILE, [], measurements);
+    (trial.meaning, trial.environment) = output.facts();
     // RFC 2822.
     let started = output.start_time.and_then(|it| jiff::fmt::rfc2822::parse(&it).ok());
-    set.trials.push(Trial {
-        name: WHOLE_FILE.to_owned(),
-        values,
-        environment,
-        meaning,
-        started_unix_ns: started.and_then(|time| unix_ns(time.timestamp())),
-        problem: output.return_code.filter(|code| *code != 0).map(|it| format!("exit code {it}")),
-        ..Trial::default()
-    });
-    Ok(set)
+    trial.started_unix_ns = started.and_then(|time| unix_ns(time.timestamp()));
+    if let Some(code) = output.return_code.filter(|code| *code != 0) {
+        trial.outcome = TrialOutcome::Failed(format!("exit code {code}"));
+    }
+    results.trials.push(trial);
+    results.finish(options)
 }
 
 impl Output {
@@ -205,14 +201,18 @@ impl Measured {
         }
     }
 
-    fn values(&self, part: Option<String>) -> Vec<Values> {
-        if !self.samples.is_empty() {
-            let (response, samples) = (DELAY.to_owned(), self.samples.clone());
-            return vec![Values { part, response, samples }];
-        }
-        [("average_ns", self.mean), ("low_ns", self.least), ("high_ns", self.longest)]
-            .map(|(response, figure)| Values::exact(part.clone(), response, &[figure]))
-            .into()
+    fn measurements(&self, part: Option<String>) -> Vec<ForeignMeasurement> {
+        let figure = |(name, value)| ForeignMeasurement::figure(name, "ns", LessIsBetter, value);
+        let all = match self.samples.is_empty() {
+            false => {
+                let samples = self.samples.clone();
+                vec![ForeignMeasurement::values(DELAY, "ns", LessIsBetter, samples)]
+            }
+            true => [("average_ns", self.mean), ("low_ns", self.least), ("high_ns", self.longest)]
+                .map(figure)
+                .into(),
+        };
+        all.into_iter().map(|one| ForeignMeasurement { part: part.clone(), ..one }).collect()
     }
 }
 

@@ -7,11 +7,11 @@ mod logs;
 
 use std::collections::BTreeMap;
 
-use analysis::{Dataset, Values};
+use analysis::{Dataset, Direction, Response, Values};
 use model::Environment;
 
 use self::logs::{LOGS, of_benchmark};
-use super::{Refusal, add, measure, response, varied};
+use super::{Refusal, add, measure, varied};
 
 const BENCHMARK: &str = "benchmark";
 const CASE: &str = "case";
@@ -75,7 +75,10 @@ pub fn mmtests(name: &str, files: &[LogFile], unread: &[String]) -> Result<Datas
         for reading in readings {
             let repetition = repetitions.entry(reading.metric.clone()).or_default();
             *repetition += 1;
-            let iteration = if log.repeats { Some(*repetition) } else { case.iteration };
+            let iteration = match case.iteration {
+                None if log.repeats => Some(*repetition),
+                iteration => iteration,
+            };
             let key = TrialKey::of(file, &case.name, iteration);
             let at = *trials.entry(key).or_insert_with(|| push(&mut set, file, &case, iteration));
             let value = Values::exact(None, &reading.metric, &[reading.value]);
@@ -89,8 +92,11 @@ pub fn mmtests(name: &str, files: &[LogFile], unread: &[String]) -> Result<Datas
             if is_main && !set.wanted.contains(&reading.metric) {
                 set.wanted.push(reading.metric.clone());
             }
-            let meaning = response(reading.unit, reading.more_is_better);
-            set.responses.entry(reading.metric).or_insert(meaning);
+            set.responses.entry(reading.metric).or_insert_with(|| Response {
+                unit: reading.unit.to_owned(),
+                direction: Direction::from_more(reading.more_is_better),
+                additive: false,
+            });
         }
     }
     let facts: Vec<(&LogFile, Environment)> =
@@ -162,8 +168,10 @@ fn push(set: &mut Dataset, file: &LogFile, case: &Case, repetition: Option<u64>)
     let levels = run.map(|run| (RUN, run.to_owned()));
     let levels =
         levels.into_iter().chain([(BENCHMARK, file.benchmark.clone()), (CASE, case.name.clone())]);
-    let trial = add(set, name, levels, []);
+    let trial = add(set, name, levels);
     trial.meaning = measure("mmtests");
+    // The iterations of a benchmark run one after the other in one boot.
+    trial.session = Some(format!("{}/{}", run.unwrap_or_default(), file.iteration));
     set.trials.len() - 1
 }
 
