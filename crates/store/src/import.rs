@@ -16,6 +16,7 @@ mod perf;
 mod phoronix;
 mod repeats;
 mod resp1;
+mod results;
 mod schbench;
 pub(crate) mod table;
 

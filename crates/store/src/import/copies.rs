@@ -45,7 +45,7 @@ pub(super) fn refuse(trials: &[ForeignTrial]) -> Result<(), Refusal> {
     let is_same = |one: &ForeignTrial, other: &ForeignTrial| {
         one.identity == other.identity && bits(one) == bits(other)
     };
-    let halves = trials.len() % 2 == 0
+    let halves = trials.len().is_multiple_of(2)
         && first.iter().zip(second).all(|(one, other)| is_same(one, other))
         && digits(first) >= LEAST_DIGITS;
     if let (true, Some(begin)) = (halves, second.first()) {

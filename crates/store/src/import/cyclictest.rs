@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::measurement::{ForeignMeasurement, ForeignResults, ForeignTrial, TrialOutcome};
+use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
+use super::results::ForeignResults;
 use super::{Imported, Options, Refusal, fact, facts, json, measure, unix_ns};
 
 const DELAY: &str = "delay_ns";

@@ -12,7 +12,8 @@ use analysis::Direction;
 use analysis::quantity::{Quantity, scaled};
 use model::Environment;
 
-use super::measurement::{ForeignMeasurement, ForeignResults, ForeignTrial, TrialOutcome};
+use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
+use super::results::ForeignResults;
 use super::{Imported, Options, Refusal, listed};
 
 const BENCHMARK: &str = "benchmark";

@@ -9,7 +9,8 @@ use model::units::TIME_UNITS;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::measurement::{ForeignMeasurement, ForeignResults, ForeignTrial, TrialOutcome};
+use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
+use super::results::ForeignResults;
 use super::{Imported, Options, Refusal, fact, json, unix_ns};
 
 const BENCHMARK: &str = "benchmark";

@@ -7,7 +7,8 @@ use analysis::Direction::LessIsBetter;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::measurement::{ForeignMeasurement, ForeignResults, ForeignTrial, TrialOutcome};
+use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
+use super::results::ForeignResults;
 use super::{Imported, Options, Refusal, fact, json};
 
 const COMMAND: &str = "command";

@@ -3,7 +3,8 @@
 use analysis::Direction::{LessIsBetter, MoreIsBetter};
 use model::Environment;
 
-use super::measurement::{ForeignMeasurement, ForeignResults, ForeignTrial, MeasurementOutcome};
+use super::measurement::{ForeignMeasurement, ForeignTrial, MeasurementOutcome};
+use super::results::ForeignResults;
 use super::{Imported, Options, Refusal, facts, measure};
 
 /// The start of a table's heading, and the text between task and loads.

@@ -12,7 +12,8 @@ use model::{Environment, Observation};
 use serde_json::{Map, Value};
 
 use super::folder::WHOLE_FILE;
-use super::measurement::{ForeignMeasurement, ForeignResults, ForeignTrial, TrialOutcome};
+use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
+use super::results::ForeignResults;
 use super::{Imported, Options, Refusal, json, measure};
 
 const SOURCE: &str = "stats_source";
@@ -160,7 +161,7 @@ pub(super) fn read(text: &str, options: &Options) -> Imported {
         let path = runs.as_ref().map(|runs| runs[run]);
         let name = path.map_or(WHOLE_FILE, |path| path.strip_suffix(STATS_FILE).unwrap_or(path));
         let mut trial = ForeignTrial::of_file(name, [], Vec::new());
-        // Every run of a result root starts anew, and is a session.
+        // Every run of a result root is a session.
         trial.session = None;
         trial.meaning = measure("lkp");
         if let Some(path) = path {

@@ -8,7 +8,8 @@ use itertools::Itertools;
 use model::Observation;
 use serde_json::{Map, Value};
 
-use super::measurement::{ForeignMeasurement, ForeignResults, ForeignTrial};
+use super::measurement::{ForeignMeasurement, ForeignTrial};
+use super::results::ForeignResults;
 use super::{Imported, Options, Refusal, fact, listed};
 
 const PLACES: [&str; 9] =

@@ -10,7 +10,8 @@ use model::Environment;
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::Value;
 
-use super::measurement::{ForeignMeasurement, ForeignResults, ForeignTrial};
+use super::measurement::{ForeignMeasurement, ForeignTrial};
+use super::results::ForeignResults;
 use super::{Imported, Options, Refusal, fact, measure};
 
 const ROOT: &str = "PhoronixTestSuite";

@@ -4,7 +4,8 @@
 use analysis::Direction::LessIsBetter;
 use model::Observation;
 
-use super::measurement::{ForeignMeasurement, ForeignResults, ForeignTrial};
+use super::measurement::{ForeignMeasurement, ForeignTrial};
+use super::results::ForeignResults;
 use super::{Imported, Looks, Options, facts, measure};
 use crate::resp1::{has_heading, parse, points_notes, recover_points};
 

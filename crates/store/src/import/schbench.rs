@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::measurement::{ForeignMeasurement, ForeignResults, ForeignTrial};
+use super::measurement::{ForeignMeasurement, ForeignTrial};
+use super::results::ForeignResults;
 use super::{Imported, Options, Refusal, fact, json, measure};
 
 /// Measures by key prefix: suffix of our names, unit, and whether more is better.
