@@ -233,6 +233,26 @@ impl Trial {
         (self.standing() != Standing::Excluded && !self.is_summary).then_some(is_failure)
     }
 
+    /// How it ended, as a word of exports and perhaps a reason: `completed`, `summary`, `failed: …`,
+    /// `skipped: …`, `excluded: …`.
+    pub fn outcome(&self) -> String {
+        if let Some(why) = &self.skipped {
+            return format!("skipped: {why}");
+        }
+        match self.standing() {
+            Standing::Counts if self.is_summary => "summary".to_owned(),
+            Standing::Counts => "completed".to_owned(),
+            Standing::Failed => {
+                let ending = self.ending.as_ref();
+                let of_program = ending.filter(|it| it.status == EndStatus::Failed);
+                let cause = of_program.and_then(|it| it.cause.clone());
+                let cause = cause.or_else(|| ending.and_then(Ending::text));
+                format!("failed: {}", cause.unwrap_or_default())
+            }
+            Standing::Excluded => format!("excluded: {}", self.remark().unwrap_or_default()),
+        }
+    }
+
     /// How it ended, unless complete, and other doubts about it.
     pub fn remark(&self) -> Option<String> {
         let altered = self.is_altered.then(|| "the file was changed after the run".to_owned());

@@ -72,16 +72,21 @@ fn a_trial_is_a_line_with_what_all_trials_share_before_it() {
     cpus_online: 2
     measure: response version 1
     thrashlab-unit: trial
+    # thrashlab-levels: load
     Unit major-faults/op better=lower
     Unit max-ns/op better=lower
     Unit mean-ns/op better=lower
 
+    # thrashlab-session: 000-noload
     BenchmarkResponse/load=noload-2 3 1001 ns/op 1002 mean-ns/op 1005 max-ns/op
     BenchmarkResponse/load=noload/part=sort-2 1 7 major-faults/op
+    # thrashlab-session: 001-2ctx-mem
     BenchmarkResponse/load=2ctx-mem-2 3 2001 ns/op 2002 mean-ns/op 2005 max-ns/op
     BenchmarkResponse/load=2ctx-mem/part=sort-2 1 7 major-faults/op
+    # thrashlab-session: 002-noload
     BenchmarkResponse/load=noload-2 3 3001 ns/op 3002 mean-ns/op 3005 max-ns/op
     BenchmarkResponse/load=noload/part=sort-2 1 7 major-faults/op
+    # thrashlab-session: 003-2ctx-mem
     # 003-2ctx-mem: its load died
     BenchmarkResponse/load=2ctx-mem-2 3 4001 ns/op 4002 mean-ns/op 4005 max-ns/op 1 censored
     BenchmarkResponse/load=2ctx-mem/part=sort-2 1 7 major-faults/op
@@ -254,12 +259,13 @@ fn observations_are_a_row_a_value() {
     assert_eq!(rows.len(), 1 + 4 * (3 + 1));
     assert_eq!(
         rows[0],
-        "trial,block,seed,part,response,unit,level_load,sample,value,lower_bound,lower_bounds,problem"
+        "trial,block,seed,part,response,unit,level_load,sample,value,lower_bound,lower_bounds,problem,better,session,outcome"
     );
-    assert_eq!(rows[2], "000-noload,0,1,,delay_ns,ns,noload,1,1001,0,0,");
+    assert_eq!(rows[2], "000-noload,0,1,,delay_ns,ns,noload,1,1001,0,0,,less,000-noload,completed");
     assert_eq!(
         rows[16],
-        "003-2ctx-mem,1,1,sort,major_faults,faults,2ctx-mem,0,7,0,0,its load died"
+        "003-2ctx-mem,1,1,sort,major_faults,faults,2ctx-mem,0,7,0,0,its load died,less,003-2ctx-mem,\
+         completed"
     );
 }
 

@@ -12,6 +12,7 @@ mod interbench;
 pub(crate) mod lkp;
 mod measurement;
 pub mod mmtests;
+mod observed;
 mod perf;
 mod phoronix;
 mod repeats;

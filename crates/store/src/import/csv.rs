@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::{Dataset, Direction, Response, Values};
 
 use super::table::{Key, Row};
-use super::{Imported, Looks, Options, Refusal, add, repeats, varied};
+use super::{Imported, Looks, Options, Refusal, add, observed, repeats, varied};
 use curves::{Table, ends_in};
 
 /// Suffixes of measured columns; a name may be just the suffix.
@@ -31,6 +31,9 @@ pub(super) fn looks_right(looks: &Looks) -> bool {
 
 pub(super) fn read(text: &str, options: &Options) -> Imported {
     let table = Table::read(text)?;
+    if observed::is_of_observations(&table) {
+        return observed::read(&table, options);
+    }
     let meanings = meanings(&table, options)?;
     let mut rows: Vec<Row> = Vec::new();
     let mut seen: BTreeMap<(BTreeMap<String, String>, Option<String>), usize> = BTreeMap::new();

@@ -21,6 +21,11 @@ const BENCHMARK: &str = "benchmark";
 const PROCS: &str = "procs";
 const PREFIX: &str = "Benchmark";
 const OF_GO_TEST: [&str; 2] = ["PASS", "ok"];
+/// Comments in exports of thrashlab: the levels in names, the session of the lines below, and a
+/// response that failed.
+const LEVELS: &str = "# thrashlab-levels:";
+const SESSION: &str = "# thrashlab-session:";
+const LOST: &str = "# thrashlab-failed:";
 /// Lines of `go test` on a benchmark without a result, and how it ended.
 const FAILED: &str = "--- FAIL:";
 const SKIPPED: &str = "--- SKIP:";
@@ -43,6 +48,10 @@ struct Reader {
     /// Directions by unit, and their lines.
     directions: BTreeMap<String, (Direction, usize)>,
     trials: Vec<ForeignTrial>,
+    /// The session that an export of thrashlab states.
+    session: Option<String>,
+    /// The levels that names of an export of thrashlab have, in percent-encoding.
+    levels: Option<Vec<String>>,
     broken: Vec<String>,
     others: Vec<usize>,
     reports_failure: bool,
@@ -68,6 +77,12 @@ impl Reader {
             return self.push_unit(number, &words[1..]);
         } else if let Some((outcome, name)) = ending(line) {
             self.push_trial(number, name, Vec::new(), outcome);
+        } else if let Some(levels) = line.strip_prefix(LEVELS) {
+            self.levels = Some(levels.split_whitespace().map(decoded).collect());
+        } else if let Some(session) = line.strip_prefix(SESSION) {
+            self.session = Some(session.trim().to_owned());
+        } else if let Some(lost) = line.strip_prefix(LOST) {
+            self.push_lost(number, lost);
         } else if let Some((key, value)) = configuration(line) {
             // As in run files.
             let fact = if key == "cpu" { "cpu_model" } else { key };
@@ -103,12 +118,36 @@ impl Reader {
         let name = name.trim_start_matches(PREFIX);
         let procs = name.rsplit_once('-').filter(|(_, procs)| procs.parse::<u32>().is_ok());
         let (benchmark, procs) = procs.unwrap_or((name, "1"));
-        let identity = [(BENCHMARK, benchmark.to_owned()), (PROCS, procs.to_owned())];
+        let mut part = None;
+        let mut levels = vec![(PROCS.to_owned(), procs.to_owned())];
+        let benchmark = match &self.levels {
+            None => benchmark.to_owned(),
+            Some(names) => without_levels(benchmark, names, &mut levels, &mut part),
+        };
+        levels.push((BENCHMARK.to_owned(), benchmark));
+        let identity = levels.iter().map(|(name, level)| (name.as_str(), level.clone()));
+        let measurements = measurements
+            .into_iter()
+            .map(|one| ForeignMeasurement { part: part.clone(), ..one })
+            .collect();
         let mut trial = ForeignTrial::of_file(format!("line {number}"), identity, measurements);
+        if let Some(session) = &self.session {
+            trial.session = Some(session.clone());
+        }
         trial.identity.extend(self.configuration.clone());
         trial.environment = self.configuration.clone();
         trial.outcome = outcome;
         self.trials.push(trial);
+    }
+
+    /// Reads `UNIT NAME reason` of a response that failed.
+    fn push_lost(&mut self, number: usize, text: &str) {
+        let mut words = text.split_whitespace();
+        if let (Some(unit), Some(name)) = (words.next(), words.next()) {
+            let why = words.collect::<Vec<_>>().join(" ");
+            let one = ForeignMeasurement::failed(unit, unit, Direction::Unknown, why);
+            self.push_trial(number, name, vec![one], TrialOutcome::Completed);
+        }
     }
 
     /// Reads `Unit NAME key=value …`, which is about the whole file.
@@ -191,13 +230,59 @@ fn ending(line: &str) -> Option<(TrialOutcome, &str)> {
         let Some(rest) = line.strip_prefix(prefix).map(str::trim_start) else { continue };
         let name = &rest[..named(rest)?];
         let benchmark = name.strip_prefix(PREFIX)?;
-        let outcome = match is_failure {
-            true => TrialOutcome::Failed(format!("go test reports FAIL of {benchmark}")),
-            false => TrialOutcome::Skipped(format!("{benchmark} was skipped")),
+        // What go test appends is the time that it took, in parentheses.
+        let why = rest[name.len()..].trim();
+        let has_reason = !why.is_empty() && !why.starts_with('(');
+        let outcome = match (is_failure, has_reason) {
+            (true, true) => TrialOutcome::Failed(why.to_owned()),
+            (true, false) => TrialOutcome::Failed(format!("go test reports FAIL of {benchmark}")),
+            (false, true) => TrialOutcome::Skipped(why.to_owned()),
+            (false, false) => TrialOutcome::Skipped(format!("{benchmark} was skipped")),
         };
         return Some((outcome, name));
     }
     None
+}
+
+/// The benchmark of a name in an export of thrashlab; its parts `/factor=level` of these factors
+/// are levels, or the part of a trial.
+fn without_levels(
+    name: &str,
+    names: &[String],
+    levels: &mut Vec<(String, String)>,
+    part: &mut Option<String>,
+) -> String {
+    let mut benchmark = Vec::new();
+    for piece in name.split('/') {
+        match piece.split_once('=') {
+            Some(("part", level)) => *part = Some(decoded(level)),
+            Some((factor, level)) if names.contains(&decoded(factor)) => {
+                levels.push((decoded(factor), decoded(level)));
+            }
+            _ => benchmark.push(decoded(piece)),
+        }
+    }
+    benchmark.join("/")
+}
+
+/// A text without percent-encoding; what is none stays.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if *first == b'%' => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn configuration(line: &str) -> Option<(&str, &str)> {

@@ -61,6 +61,10 @@ pub(super) struct ForeignTrial {
     pub(super) name: String,
     /// All that names its work.
     pub(super) identity: BTreeMap<String, String>,
+    /// Its block, if it has one.
+    pub(super) block: Option<u64>,
+    /// Its seed, if it has one.
+    pub(super) seed: Option<u64>,
     /// Its session; `None` if it is one of its own.
     pub(super) session: Option<String>,
     /// Whether it only has means of other trials.

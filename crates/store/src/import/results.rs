@@ -122,6 +122,8 @@ fn trial(from: ForeignTrial, factors: &[String], responses: &BTreeMap<String, Re
         name: from.name,
         levels: levels.map(|(name, level)| (name.clone(), level.clone())).collect(),
         identity: from.identity,
+        block: from.block,
+        seed: from.seed,
         session: from.session,
         is_summary: from.is_summary,
         started_unix_ns: from.started_unix_ns,
