@@ -14,6 +14,7 @@ mod measurement;
 pub mod mmtests;
 mod observed;
 mod perf;
+mod perf_plain;
 mod phoronix;
 mod repeats;
 mod resp1;

@@ -132,6 +132,6 @@ pub(super) fn read(table: &Table, options: &Options) -> Imported {
     if found.trials.is_empty() {
         return Err(Refusal::whole("a heading row and no other: there is nothing to compare"));
     }
-    // Trials have names of their own, so equal values are no copies.
+    // Trials have names of their own, so equal values are not copies.
     found.finish(&Options { allow_repeats: true, ..options.clone() })
 }

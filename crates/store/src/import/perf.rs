@@ -1,4 +1,4 @@
-//! The JSON lines of `perf stat -j`: trials are invocations, samples are intervals (`-I`).
+//! Output of `perf stat`, as JSON lines (`-j`), CSV (`-x`) or text: trials are invocations, samples are intervals (`-I`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,14 @@ use model::Observation;
 use serde_json::{Map, Value};
 
 use super::measurement::{ForeignMeasurement, ForeignTrial};
+use super::perf_plain::{self, PlainCount};
 use super::results::ForeignResults;
 use super::{Imported, Options, Refusal, fact, listed};
 
 const PLACES: [&str; 9] =
     ["cpu", "core", "cluster", "cache", "die", "socket", "node", "thread", "cgroup"];
+/// Lines of a text of perf.
+const HEADINGS: [&str; 3] = ["Performance counter stats for", "# started on", "counts unit events"];
 /// perf's markers of a missing count.
 const ABSENT: [&str; 2] = ["<not supported>", "<not counted>"];
 /// Dimensions of units that add up over CPUs and threads; a count has none.
@@ -59,6 +62,8 @@ struct Count {
 struct Invocation {
     first_line: usize,
     started: Option<String>,
+    /// The command, which only text has.
+    command: Option<String>,
     counts: Vec<Count>,
     seen: BTreeSet<(Option<String>, String, Option<u64>)>,
 }
@@ -70,27 +75,38 @@ struct Read {
     shared: BTreeMap<String, f64>,
     means: bool,
     metrics: usize,
+    /// Lines of text that are not counts.
+    others: Vec<usize>,
     /// The units of an event.
     units: BTreeMap<String, BTreeSet<String>>,
 }
 
 pub(super) fn has_counts(text: &str) -> bool {
-    let mut lines = text.lines();
-    lines.any(|it| it.trim_start().starts_with('{') && it.contains("\"counter-value\""))
+    let has = |is: &dyn Fn(&str) -> bool| text.lines().any(is);
+    let is_json =
+        |line: &str| line.trim_start().starts_with('{') && line.contains("\"counter-value\"");
+    let is_text = has(&|line| HEADINGS.iter().any(|heading| line.contains(heading)));
+    has(&is_json) || has(&perf_plain::is_csv) || (is_text && has(&perf_plain::is_text))
 }
 
 pub(super) fn read(text: &str, options: &Options) -> Imported {
     let mut read = Read::default();
     for (line, text) in (1..).zip(text.lines().map(str::trim)) {
-        if let Some(comment) = text.strip_prefix('#') {
+        if let Some(command) = perf_plain::command(text) {
+            read.begin(command);
+        } else if let Some(comment) = text.strip_prefix('#') {
             let started = comment.trim().strip_prefix("started on ").map(str::to_owned);
             if started.is_some() {
                 read.invocations.push(Invocation { started, ..Invocation::default() });
             }
-        } else if !text.is_empty()
-            && let Some(count) = read.count(line, text)?
-        {
-            read.push(line, count)?;
+        } else if !text.is_empty() {
+            let count = match text.starts_with('{') {
+                true => read.count(line, text)?,
+                false => read.plain_count(line, text)?,
+            };
+            if let Some(count) = count {
+                read.push(line, count)?;
+            }
         }
     }
     read.invocations.retain(|invocation| !invocation.counts.is_empty());
@@ -105,7 +121,8 @@ pub(super) fn read(text: &str, options: &Options) -> Imported {
         values.extend(read.wholes(&values));
         let measurements = values.into_iter().map(|one| read.measurement(one)).collect();
         let name = format!("line {}", invocation.first_line);
-        found.trials.push(ForeignTrial::of_file(name, [], measurements));
+        let command = invocation.command.iter().map(|command| ("command", command.clone()));
+        found.trials.push(ForeignTrial::of_file(name, command, measurements));
         found.notes.extend(cut_s.map(|end_s| {
             format!(
                 "the last interval, which ended at {end_s} s, is shorter than the others: left out"
@@ -150,6 +167,46 @@ impl Read {
         Ok(())
     }
 
+    /// Begins an invocation of a command, unless one has just begun.
+    fn begin(&mut self, command: &str) {
+        if self.invocations.last().is_none_or(|last| !last.counts.is_empty()) {
+            self.invocations.push(Invocation::default());
+        }
+        if let Some(last) = self.invocations.last_mut() {
+            last.command = Some(command.to_owned());
+        }
+    }
+
+    /// Reads a line of text or CSV. Fails for a number that may mean several.
+    fn plain_count(&mut self, line: usize, text: &str) -> Result<Option<Count>, Refusal> {
+        let Some(count) = perf_plain::count(text) else {
+            if !perf_plain::is_end(text) {
+                self.others.push(line);
+            }
+            return Ok(None);
+        };
+        let count = count.map_err(|why| Refusal::line(line, why))?;
+        let PlainCount { part, event, unit, value, interval_s, running, is_mean } = count;
+        self.means |= is_mean;
+        let Ok(value) = value.map_err(|word| self.push_absent(&event, &word)) else {
+            return Ok(None);
+        };
+        self.push_share(&event, running);
+        self.units.entry(event.clone()).or_default().insert(unit.clone());
+        Ok(Some(Count { part, event, unit, value, interval_s }))
+    }
+
+    fn push_absent(&mut self, event: &str, word: &str) {
+        self.absent.entry(event.to_owned()).or_insert((word.to_owned(), 0)).1 += 1;
+    }
+
+    fn push_share(&mut self, event: &str, running: Option<f64>) {
+        if let Some(share) = running.filter(|share| *share < WHOLE_PERCENT) {
+            let least = self.shared.entry(event.to_owned()).or_insert(share);
+            *least = least.min(share);
+        }
+    }
+
     fn count(&mut self, line: usize, text: &str) -> Result<Option<Count>, Refusal> {
         let fields: Map<String, Value> =
             serde_json::from_str(text).map_err(|error| match comma_number(text) {
@@ -165,7 +222,7 @@ impl Read {
         };
         let value = match fields.get("counter-value") {
             Some(Value::String(text)) if ABSENT.contains(&text.as_str()) => {
-                self.absent.entry(event.to_owned()).or_insert((text.clone(), 0)).1 += 1;
+                self.push_absent(event, text);
                 return Ok(None);
             }
             Some(Value::String(text)) => text.parse().ok(),
@@ -184,10 +241,7 @@ impl Read {
             return refused("\"interval\" is not a time".to_owned());
         }
         let running = fields.get("pcnt-running").and_then(Value::as_f64);
-        if let Some(share) = running.filter(|share| *share < WHOLE_PERCENT) {
-            let least = self.shared.entry(event.to_owned()).or_insert(share);
-            *least = least.min(share);
-        }
+        self.push_share(event, running);
         self.means |= fields.contains_key("variance");
         let (event, unit) = (event.to_owned(), word("unit").unwrap_or_default().to_owned());
         self.units.entry(event.clone()).or_default().insert(unit.clone());
@@ -262,6 +316,10 @@ impl Read {
         let mut notes: Vec<String> = absent.chain(shared).chain(unknown).collect();
         let mut counts = self.invocations.iter().flat_map(|it| &it.counts);
         let intervals = counts.any(|count| count.interval_s.is_some());
+        notes.extend(
+            (!self.others.is_empty())
+                .then(|| format!("no counts and not read: lines {}", listed(&self.others))),
+        );
         notes.extend(self.means.then(|| MEANS.to_owned()));
         notes.extend(intervals.then(|| INTERVALS.to_owned()));
         if self.metrics > 0 {
