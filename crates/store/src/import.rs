@@ -4,6 +4,7 @@
 mod copies;
 mod csv;
 mod cyclictest;
+mod cyclictest_text;
 pub(crate) mod folder;
 mod go;
 mod google;
@@ -13,6 +14,7 @@ pub(crate) mod lkp;
 mod measurement;
 pub mod mmtests;
 mod observed;
+mod other_outputs;
 mod perf;
 mod perf_plain;
 mod phoronix;
@@ -67,11 +69,27 @@ impl Format {
         Self { name: "perf", fits: |it| perf::has_counts(it.text), read: perf::read },
         Self { name: "hyperfine", fits: |it| it.key("results").is_some(), read: hyperfine::read },
         Self { name: "google", fits: |it| it.key("benchmarks").is_some(), read: google::read },
-        Self { name: "cyclictest", fits: |it| it.has_object("thread"), read: cyclictest::read },
+        Self {
+            name: "cyclictest",
+            fits: |it| {
+                let is_text = it.json.is_none() && cyclictest_text::looks_right(it.text);
+                it.has_object("thread") || is_text
+            },
+            read: |text, options| match is_json(text) {
+                true => cyclictest::read(text, options),
+                false => cyclictest_text::read(text, options),
+            },
+        },
         Self {
             name: "schbench",
-            fits: |it| it.has_object("int") && it.key("normal").is_some(),
-            read: schbench::read,
+            fits: |it| {
+                let is_json = it.has_object("int") && it.key("normal").is_some();
+                is_json || it.has_line(schbench::is_heading)
+            },
+            read: |text, options| match is_json(text) {
+                true => schbench::read(text, options),
+                false => schbench::read_text(text, options),
+            },
         },
         Self {
             name: "interbench",
@@ -99,9 +117,18 @@ impl Format {
     pub fn guess(text: &str) -> Result<Self, Refusal> {
         let text = text.trim_start_matches('\u{feff}');
         // JSON lines are not one JSON value.
-        let is_json = text.trim_start().starts_with('{') && !perf::has_counts(text);
-        let json = is_json.then(|| json(text)).transpose()?;
+        let is_json = is_json(text) && !perf::has_counts(text);
+        let json: Option<Value> = is_json.then(|| json(text)).transpose()?;
+        if let Some(Value::Array(list)) = &json {
+            return Err(Refusal::whole(other_outputs::of_list(list.first())));
+        }
         let looks = Looks { text, json };
+        if let Some(advice) = other_outputs::advice(text).filter(|_| looks.json.is_none()) {
+            let is_read = Self::ALL[..Self::ALL.len() - 1].iter().any(|it| (it.fits)(&looks));
+            if !is_read {
+                return Err(Refusal::whole(advice));
+            }
+        }
         let found = Self::ALL.into_iter().find(|format| (format.fits)(&looks));
         found.ok_or_else(|| {
             Refusal::whole(match looks.json {
@@ -140,6 +167,11 @@ impl Looks<'_> {
     fn has_line(&self, is: impl Fn(&str) -> bool) -> bool {
         self.json.is_none() && self.text.lines().any(is)
     }
+}
+
+/// Whether a text is JSON, or is damaged JSON.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
 }
 
 fn json<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {

@@ -16,8 +16,8 @@ const DELAY: &str = "delay_ns";
 /// Most delays per file, as each is held individually.
 const MOST_DELAYS: u64 = 20_000_000;
 
-#[derive(Deserialize)]
-struct Output {
+#[derive(Default, Deserialize)]
+pub(super) struct Output {
     // Both keys end in a colon up to rt-tests 2.4 at least.
     #[serde(rename = "cmdline:", alias = "cmdline")]
     command: Option<String>,
@@ -32,14 +32,14 @@ struct Output {
     thread: BTreeMap<String, Thread>,
 }
 
-#[derive(Deserialize)]
-struct Thread {
+#[derive(Default, Deserialize)]
+pub(super) struct Thread {
     #[serde(default)]
-    histogram: BTreeMap<String, u64>,
-    cycles: u64,
-    min: u64,
-    max: u64,
-    avg: f64,
+    pub(super) histogram: BTreeMap<String, u64>,
+    pub(super) cycles: u64,
+    pub(super) min: u64,
+    pub(super) max: u64,
+    pub(super) avg: f64,
 }
 
 /// A thread's measurements, in ns; samples only with a histogram.
@@ -54,6 +54,11 @@ struct Measured {
 /// The file is one trial, threads are its parts, and all delays together the whole.
 pub(super) fn read(text: &str, options: &Options) -> Imported {
     let output: Output = json(text)?;
+    observations(output, options)
+}
+
+/// The observations of an output, of JSON or text.
+pub(super) fn observations(output: Output, options: &Options) -> Imported {
     let unit_ns = if output.resolution_in_ns == 1 { 1 } else { 1000 };
     let limit = output.limit();
     let cycles = output.thread.values().try_fold(0_u64, |sum, thread| {
@@ -100,6 +105,11 @@ pub(super) fn read(text: &str, options: &Options) -> Imported {
 }
 
 impl Output {
+    /// An output that has nothing but its threads, and the options if they are known.
+    pub(super) fn of_threads(thread: BTreeMap<String, Thread>, command: Option<String>) -> Self {
+        Self { thread, command, ..Self::default() }
+    }
+
     /// The histogram's upper end, from the command line.
     fn limit(&self) -> Option<u64> {
         let words: Vec<&str> = self.command.as_deref()?.split_whitespace().collect();

@@ -22,7 +22,7 @@ const MEASURES: [(&str, &str, &str, bool); 3] = [
 /// The width of a bucket of percentiles, as a part of its value.
 const BUCKET: f64 = 0.05;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Output {
     #[serde(rename = "normal")]
     system: BTreeMap<String, Value>,
@@ -39,7 +39,55 @@ const NOTES: [&str; 2] = [
 
 /// The file is one trial with a figure per percentile.
 pub(super) fn read(text: &str, options: &Options) -> Imported {
-    let output: Output = json(text)?;
+    observations(json(text)?, options)
+}
+
+/// Headings of the percentiles that schbench prints, and the beginnings of their keys in JSON.
+const HEADINGS: [(&str, &str); 4] = [
+    ("Wakeup Latencies percentiles", "wakeup_latency"),
+    ("Request Latencies percentiles", "request_latency"),
+    ("RPS percentiles", "rps"),
+    ("Latency percentiles", "wakeup_latency"),
+];
+
+/// Whether a line is a heading of what schbench prints.
+pub(super) fn is_heading(line: &str) -> bool {
+    HEADINGS.iter().any(|(heading, _)| line.starts_with(heading))
+}
+
+/// Reads what schbench prints: the last percentiles of each kind are of the whole execution.
+pub(super) fn read_text(text: &str, options: &Options) -> Imported {
+    let mut output = Output::default();
+    let mut kind = None;
+    for line in text.lines() {
+        if let Some((_, key)) = HEADINGS.iter().find(|(heading, _)| line.starts_with(heading)) {
+            output.figures.retain(|known, _| !known.starts_with(key));
+            kind = Some(*key);
+            continue;
+        }
+        let Some(key) = kind else { continue };
+        let line = line.trim_start_matches([' ', '\t', '*']);
+        if let Some((percent, rest)) = line.split_once("th:") {
+            let value = rest.split_whitespace().next().and_then(|value| value.parse().ok());
+            let percent = percent.parse::<f64>().ok();
+            if let (Some(percent), Some(value)) = (percent, value) {
+                output.figures.insert(format!("{key}_pct{percent:?}"), value);
+            }
+        } else if let Some((least, most)) =
+            line.strip_prefix("min=").and_then(|it| it.split_once(", max="))
+        {
+            for (name, text) in [("min", least), ("max", most)] {
+                let value = text.trim().parse().ok();
+                output.figures.extend(value.map(|value| (format!("{key}_{name}"), value)));
+            }
+        } else {
+            kind = None;
+        }
+    }
+    observations(output, options)
+}
+
+fn observations(output: Output, options: &Options) -> Imported {
     let (mut figures, mut environment, mut started_unix_ns) =
         (Vec::new(), Environment::new(), None);
     for (key, value) in &output.figures {
@@ -64,7 +112,7 @@ pub(super) fn read(text: &str, options: &Options) -> Imported {
         }
     }
     if figures.is_empty() {
-        return Err(Refusal::whole("\"int\" has no percentile"));
+        return Err(Refusal::whole("it has no percentile"));
     }
     check_order(&output.figures)?;
     let mut trial = ForeignTrial::of_file(WHOLE_FILE, [], figures);
