@@ -150,7 +150,12 @@ impl Format {
 /// Reads a text of this origin as observations. Fails on other formats, with the line if known.
 pub fn dataset(name: &str, text: &str, format: Option<Format>, options: &Options) -> Imported {
     let format = format.map_or_else(|| Format::guess(text), Ok)?;
-    let set = (format.read)(text.trim_start_matches('\u{feff}'), options)?;
+    let mut set = (format.read)(text.trim_start_matches('\u{feff}'), options)?;
+    if !is_json(text) && text.ends_with(|c: char| c.is_ascii_digit() || c == '.') {
+        set.notes.push(
+            "it ends within a number or without a line end: its last value may be cut".to_owned(),
+        );
+    }
     Ok(Dataset { name: name.to_owned(), ..set })
 }
 

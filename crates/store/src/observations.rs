@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind::InvalidData;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::string::FromUtf8Error;
 
 use analysis::{Dataset, Factor, from_runs};
 use model::{Manifest, ManifestFactor, ManifestRun, Run};
 
+use crate::encoded_text;
 use crate::error::{Refusal, Result, StoreError};
 use crate::import::mmtests::mmtests;
 use crate::import::{self, Format, Options};
@@ -182,7 +181,8 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
     set
 }
 
-/// The text of a file or standard input (`-`). Fails when it is unreadable or not UTF-8.
+/// The text of a file or standard input (`-`), which may be compressed or in UTF-16. Fails when it
+/// is unreadable, damaged, too long or not text.
 pub fn read(path: &Path) -> Result<String> {
     let read = || -> io::Result<String> {
         let mut bytes = Vec::new();
@@ -190,8 +190,7 @@ pub fn read(path: &Path) -> Result<String> {
             true => drop(io::stdin().read_to_end(&mut bytes)?),
             false => bytes = fs::read(path)?,
         }
-        let invalid = |error: FromUtf8Error| io::Error::new(InvalidData, error.utf8_error());
-        String::from_utf8(bytes).map_err(invalid)
+        encoded_text::decode(bytes)
     };
     read().map_err(StoreError::io(path))
 }

@@ -13,8 +13,10 @@ use super::results::ForeignResults;
 use super::{Imported, Options, Refusal, fact, facts, json, measure, unix_ns};
 
 const DELAY: &str = "delay_ns";
-/// Most delays per file, as each is held individually.
-const MOST_DELAYS: u64 = 20_000_000;
+/// Most delays of a file; cyclictest runs for years until it has more.
+const MOST_DELAYS: u64 = 1_000_000_000_000;
+/// Most delays that are held: of more, equally many are represented by each one.
+const MOST_HELD: u64 = 100_000;
 
 #[derive(Default, Deserialize)]
 pub(super) struct Output {
@@ -49,6 +51,8 @@ struct Measured {
     mean: f64,
     longest: f64,
     samples: Vec<Observation>,
+    /// The number of delays beyond the histogram.
+    beyond: u64,
 }
 
 /// The file is one trial, threads are its parts, and all delays together the whole.
@@ -71,6 +75,7 @@ pub(super) fn observations(output: Output, options: &Options) -> Imported {
         )));
     }
     let mut results = ForeignResults::default();
+    let each = cycles.unwrap_or(0).div_ceil(MOST_HELD).max(1);
     let mut found: Vec<(u64, Measured)> = Vec::new();
     for (key, thread) in &output.thread {
         let refused = |what: String| Refusal::whole(format!("thread {key:?}: {what}"));
@@ -80,7 +85,7 @@ pub(super) fn observations(output: Output, options: &Options) -> Imported {
             continue;
         }
         let limit = with_delays.then_some(limit.unwrap_or(0));
-        found.push((number, thread.found(unit_ns as f64, limit).map_err(refused)?));
+        found.push((number, thread.found(unit_ns as f64, limit, each).map_err(refused)?));
     }
     if found.is_empty() {
         return Err(Refusal::whole("no thread completed a cycle"));
@@ -91,7 +96,7 @@ pub(super) fn observations(output: Output, options: &Options) -> Imported {
     for (number, one) in found.iter().filter(|_| found.len() > 1) {
         measurements.extend(one.measurements(Some(format!("thread {number}"))));
     }
-    results.notes.extend(notes(&whole, unit_ns));
+    results.notes.extend(notes(&whole, unit_ns, each));
     let mut trial = ForeignTrial::of_file(WHOLE_FILE, [], measurements);
     (trial.meaning, trial.environment) = output.facts();
     // RFC 2822.
@@ -132,7 +137,10 @@ impl Output {
         let options: Vec<&str> = options.split_whitespace().filter(is_of_run).collect();
         let told = |key: &str| self.sysinfo.get(key).map(fact);
         let environment = facts([
-            (format!("{tool}_options").as_str(), Some(options.join(" "))),
+            (
+                format!("{tool}_options").as_str(),
+                Some(options.join(" ")).filter(|options| !options.is_empty()),
+            ),
             ("rt_tests", self.version.clone()),
             // As in run files.
             ("kernel", told("release")),
@@ -147,11 +155,11 @@ impl Output {
 
 impl Thread {
     /// With individual delays if the histogram has a limit.
-    fn found(&self, unit_ns: f64, limit: Option<u64>) -> Result<Measured, String> {
+    fn found(&self, unit_ns: f64, limit: Option<u64>, each: u64) -> Result<Measured, String> {
         let (least, longest) = (self.min as f64 * unit_ns, self.max as f64 * unit_ns);
         let (cycles, mean) = (self.cycles as f64, self.avg * unit_ns);
         let samples = match limit {
-            Some(limit) => self.delays(unit_ns, limit)?,
+            Some(limit) => self.delays(unit_ns, limit, each)?,
             // All three were truncated.
             None if !(least <= mean && mean <= longest) => {
                 return Err(format!(
@@ -161,11 +169,13 @@ impl Thread {
             }
             None => Vec::new(),
         };
-        Ok(Measured { cycles, least, mean, longest, samples })
+        let beyond = self.cycles.saturating_sub(self.histogram.values().sum());
+        Ok(Measured { cycles, least, mean, longest, samples, beyond })
     }
 
-    /// All delays; those beyond the histogram are lower bounds, except the longest.
-    fn delays(&self, unit_ns: f64, limit: u64) -> Result<Vec<Observation>, String> {
+    /// The delays in order, of which each one represents as many as `each`. Those beyond the
+    /// histogram are lower bounds, except the longest.
+    fn delays(&self, unit_ns: f64, limit: u64, each: u64) -> Result<Vec<Observation>, String> {
         let bucket = |(bucket, count): (&String, &u64)| match bucket.parse::<u64>() {
             Ok(number) => Ok((number, *count)),
             Err(_) => Err(format!("bucket {bucket:?} is not a number")),
@@ -190,10 +200,17 @@ impl Thread {
             ));
         }
         let exact = |value: u64| Observation::exact(value as f64 * unit_ns);
-        let all = |(bucket, count)| std::iter::repeat_n(exact(bucket), count as usize);
-        let mut samples: Vec<Observation> = buckets.into_iter().flat_map(all).collect();
-        let passed = Observation::at_least(limit as f64 * unit_ns);
-        samples.extend(std::iter::repeat_n(passed, beyond.saturating_sub(1) as usize));
+        let passed = (Observation::at_least(limit as f64 * unit_ns), beyond.saturating_sub(1));
+        let inside = buckets.into_iter().map(|(bucket, count)| (exact(bucket), count));
+        let mut samples: Vec<Observation> = Vec::new();
+        let mut before = 0_u64;
+        for (delay, count) in inside.chain([passed]) {
+            // Held are those in the middle of their group in the order of all delays.
+            let held = |position: u64| (position + each - 1 - each / 2) / each;
+            let count_held = held(before + count) - held(before);
+            samples.extend(std::iter::repeat_n(delay, count_held as usize));
+            before += count;
+        }
         samples.extend((beyond > 0).then(|| exact(self.max)));
         Ok(samples)
     }
@@ -209,6 +226,7 @@ impl Measured {
             mean: all().map(|one| one.mean * one.cycles).sum::<f64>() / cycles,
             longest: all().map(|one| one.longest).fold(0.0, f64::max),
             samples: all().flat_map(|one| &one.samples).copied().collect(),
+            beyond: all().map(|one| one.beyond.saturating_sub(1)).sum(),
         }
     }
 
@@ -227,8 +245,8 @@ impl Measured {
     }
 }
 
-fn notes(whole: &Measured, unit_ns: u64) -> Vec<String> {
-    let beyond = whole.samples.iter().filter(|it| it.is_lower_bound).count();
+fn notes(whole: &Measured, unit_ns: u64, each: u64) -> Vec<String> {
+    let beyond = if whole.samples.is_empty() { 0 } else { whole.beyond };
     let text = |text: &str| Some(text.to_owned());
     let told = [
         text(
@@ -244,6 +262,9 @@ fn notes(whole: &Measured, unit_ns: u64) -> Vec<String> {
         }),
         text("cyclictest cuts delays to whole µs")
             .filter(|_| unit_ns > 1 && !whole.samples.is_empty()),
+        (each > 1 && !whole.samples.is_empty()).then(|| {
+            format!("{} delays are represented by every {each}th of them in order", whole.cycles)
+        }),
         (beyond > 0).then(|| {
             format!(
                 "{beyond} delays lie beyond the histogram and count as its limit, which they \
