@@ -10,6 +10,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use store::import::{Options, dataset};
 
+/// How a format writes observations.
+type Write = fn(&Dataset) -> String;
+
 /// How a generated trial ended.
 #[derive(Clone, Debug)]
 enum End {
@@ -167,7 +170,7 @@ proptest! {
         prop_assume!(trials.iter().any(|it| matches!(it.4, End::Completed)));
         let set = observations(&trials);
         let expected = meanings(&set);
-        let formats: [(&str, fn(&Dataset) -> String); 2] = [("go", to_go), ("csv", to_csv)];
+        let formats: [(&str, Write); 2] = [("go", to_go), ("csv", to_csv)];
         for (first, write) in formats {
             let once = read(&write(&set));
             prop_assert_eq!(meanings(&once), expected.clone(), "{}\n{}", first, write(&set));
