@@ -322,6 +322,7 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
     let overall = overall::overall(&arms, &drafts, &responses, &request.settings);
     cells.extend(drafts.into_iter().map(|draft| draft.cell));
     let mut notes = distinct(sets.iter().flat_map(|set| set.notes.clone()));
+    notes.extend(alignment::procs_note(sets));
     let measured = sets.iter().flat_map(|set| set.responses.keys());
     let others = measured.filter(|it| !responses.contains_key(*it)).sorted().dedup().join(", ");
     if !others.is_empty() {

@@ -14,6 +14,9 @@ use model::units::split_time_name;
 use crate::quantity::{Quantity, scaled};
 use crate::{Dataset, Direction, Factor, Refused, Trial, distinct};
 
+/// The part of the identity of Go's benchmarks that is a fact of the machine as often.
+const PROCS: &str = "procs";
+
 /// The inputs with common levels and names of responses.
 pub(super) fn with_common_names(sets: &[Dataset]) -> Cow<'_, [Dataset]> {
     let mut sets = Cow::Borrowed(sets);
@@ -37,6 +40,28 @@ pub(super) fn with_common_names(sets: &[Dataset]) -> Cow<'_, [Dataset]> {
         }
     }
     sets
+}
+
+/// A note on benchmarks that are matched although they used different numbers of CPUs.
+pub(super) fn procs_note(sets: &[Dataset]) -> Option<String> {
+    let of_set = |set: &Dataset| -> BTreeSet<String> {
+        let of_trial = |trial: &Trial| trial.identity.get(PROCS).cloned();
+        set.trials.iter().filter_map(of_trial).collect()
+    };
+    let all: Vec<BTreeSet<String>> = sets.iter().map(of_set).collect();
+    let is_level = sets.iter().any(|set| set.factor(PROCS).is_some());
+    let differ = all.iter().any(|procs| !procs.is_empty() && *procs != all[0]);
+    (differ && !is_level && !all[0].is_empty()).then(|| {
+        let texts: Vec<String> = all
+            .iter()
+            .map(|procs| procs.iter().cloned().collect::<Vec<_>>().join(" and "))
+            .collect();
+        format!(
+            "the benchmarks ran on different numbers of CPUs ({}) and are matched by the rest of \
+             their names",
+            texts.join(", ")
+        )
+    })
 }
 
 /// Makes a part of the identity a factor of the set.
