@@ -152,7 +152,7 @@ fn conclusion(found: &AgainstItself) -> Verdict {
 
 /// Factors, responses, a row per trial and part, and the notes.
 pub fn dataset_document(set: &Dataset) -> Document<'_> {
-    let factors = set.factors.iter().map(|it| [it.name.clone(), it.levels.join(", ")]);
+    let factors = set.factors.iter().map(|it| [it.name.clone(), listed(&it.levels)]);
     let responses = set.responses.iter().map(|(name, response)| {
         let unit = (!response.unit.is_empty()).then_some(&response.unit);
         let better = response.direction.word();
@@ -169,6 +169,17 @@ pub fn dataset_document(set: &Dataset) -> Document<'_> {
     ];
     let title = format!("{}: {}", set.name, format::counted(set.trials.len(), "trial"));
     Document { title, ..Document::of(blocks) }.with_data(set)
+}
+
+/// The most levels of a factor that are listed; the others are counted.
+const MOST_LISTED: usize = 10;
+
+fn listed(levels: &[String]) -> String {
+    let first = levels.iter().take(MOST_LISTED).join(", ");
+    match levels.len().checked_sub(MOST_LISTED) {
+        None | Some(0) => first,
+        Some(more) => format!("{first} and {more} more"),
+    }
 }
 
 fn trials(set: &Dataset) -> Table {

@@ -134,13 +134,13 @@ impl Format {
             Refusal::whole(match looks.json {
                 Some(_) => {
                     "JSON with neither \"results\" (hyperfine), \"benchmarks\" (Google Benchmark), \
-                     \"thread\" (cyclictest), \"int\" (schbench), \"counter-value\" (perf stat) nor keys \
-                     \"program.key\" with numbers (lkp-tests)"
+                     \"thread\" (cyclictest), \"int\" (schbench), \"counter-value\" (perf) nor \
+                     \"program.key\" (lkp-tests)"
                 }
                 None => {
-                    "neither resp1 output, Go benchmark lines, output of interbench, XML of the \
-                     Phoronix Test Suite, CSV with a heading row nor JSON of hyperfine, Google Benchmark, cyclictest, schbench, \
-                     lkp-tests or perf stat: name the format with --input-format"
+                    "neither resp1 output nor a result of hyperfine, Go, Google Benchmark, \
+                     cyclictest, schbench, interbench, lkp-tests, Phoronix, perf stat or CSV: name \
+                     it with --input-format"
                 }
             })
         })

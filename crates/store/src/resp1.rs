@@ -20,6 +20,7 @@ mod ratio;
 
 use model::resp1::{NOLOAD, Resp1Format, Resp1Row, Resp1Table};
 
+pub(crate) use line::clean;
 use line::{Row, Shape, Title};
 pub use points::{Points, RowPoints, points_notes, recover_points};
 pub use ratio::{RatioCheck, check_ratios};

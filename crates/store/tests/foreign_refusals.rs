@@ -232,3 +232,10 @@ fn files_are_read_as_they_are_kept() {
     let why = observations(&path.to_string_lossy()).unwrap_err().to_string();
     assert!(why.contains("times.csv"), "{why}");
 }
+
+#[test]
+fn control_characters_of_a_terminal_are_stripped_from_tables() {
+    let set = read("system,cpu_s\n\u{1b}[1mold\u{1b}[0m,1.5\u{7}\nnew,1.25\u{0}\n");
+    assert_eq!(set.factors[0].levels, ["old", "new"]);
+    assert_eq!(only(&set, "cpu_s"), 1.5);
+}

@@ -1,7 +1,7 @@
 //! The conclusion, in one sentence.
 
 use itertools::Itertools;
-use stats::{Method, Verdict, says_nothing};
+use stats::{Method, NotDecided, Verdict, says_nothing};
 
 use super::sessions::ONE_SESSION;
 use super::{Cell, Comparison, Ends, Outcome, Overall};
@@ -59,7 +59,11 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
     let response = &cell.response;
     let found = match (cell.judged(), cell.ratio()) {
         (Some(found), _) => {
-            let interval = interval(found.adjusted_low, found.adjusted_high);
+            let is_range = found.why == Some(NotDecided::TooFewValues);
+            let interval = match is_range {
+                true => String::new(),
+                false => interval(found.adjusted_low, found.adjusted_high),
+            };
             let (mark, method) = (cell.ratio_mark(), method_words(found.method));
             format!("{response} {mark}×{:.2}{interval} ({method})", found.ratio)
         }

@@ -3,12 +3,14 @@
 //! Old tables are scanned. Numeric headings, non-numeric cells and copied trials are refused,
 //! since each would count a value that was never measured.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{Dataset, Direction, Response, Values};
 
 use super::table::{Key, Row};
 use super::{Imported, Looks, Options, Refusal, add, observed, repeats, varied};
+use crate::resp1::clean;
 use curves::{Table, ends_in};
 
 /// Suffixes of measured columns; a name may be just the suffix.
@@ -30,7 +32,7 @@ pub(super) fn looks_right(looks: &Looks) -> bool {
 }
 
 pub(super) fn read(text: &str, options: &Options) -> Imported {
-    let table = Table::read(text)?;
+    let table = Table::read(&without_controls(text))?;
     if observed::is_of_observations(&table) {
         return observed::read(&table, options);
     }
@@ -54,6 +56,16 @@ pub(super) fn read(text: &str, options: &Options) -> Imported {
         repeats::refuse(&rows)?;
     }
     Ok(build(&table, &meanings, &rows))
+}
+
+/// A text without escape sequences and control characters, which scripts and terminals leave.
+fn without_controls(text: &str) -> Cow<'_, str> {
+    let is_control = |c: char| c.is_control() && !"\n\r\t".contains(c);
+    if !text.contains(is_control) {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.split('\n').map(clean);
+    Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
 }
 
 fn meanings(table: &Table, options: &Options) -> Result<Vec<Meaning>, Refusal> {

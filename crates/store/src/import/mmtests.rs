@@ -7,7 +7,7 @@ mod logs;
 
 use std::collections::BTreeMap;
 
-use analysis::{Dataset, Direction, Response, Values};
+use analysis::{Dataset, Direction, Ending, Response, Values};
 use model::Environment;
 
 use self::logs::{LOGS, of_benchmark};
@@ -17,6 +17,8 @@ const BENCHMARK: &str = "benchmark";
 const CASE: &str = "case";
 /// The factor of a folder of several runs.
 const RUN: &str = "run";
+/// Lines of time(1) on a command that failed.
+const FAILURES: [&str; 2] = ["Command exited with non-zero status", "Command terminated by signal"];
 /// Output of `uname -a`.
 pub(crate) const KERNEL_FILE: &str = "kernel.version";
 /// Output of lscpu.
@@ -67,6 +69,13 @@ pub fn mmtests(name: &str, files: &[LogFile], unread: &[String]) -> Result<Datas
         else {
             continue;
         };
+        if let Some(cause) = failure(&file.text) {
+            let key = TrialKey::of(file, &case.name, case.iteration);
+            let at = push(&mut set, file, &case, case.iteration);
+            trials.insert(key, at);
+            set.trials[at].ending = Some(Ending::failed(cause));
+            continue;
+        }
         let readings = (log.read)(&file.name, &file.text);
         if readings.is_empty() {
             empty.push(format!("{}/{}/{}", file.iteration, file.benchmark, file.name));
@@ -115,6 +124,12 @@ pub fn mmtests(name: &str, files: &[LogFile], unread: &[String]) -> Result<Datas
             known().join(", ")
         ))),
     }
+}
+
+/// Why the command of a log failed, as time(1) reports it; its times are not those of a whole run.
+fn failure(text: &str) -> Option<String> {
+    let is_failure = |line: &&str| FAILURES.iter().any(|words| line.starts_with(words));
+    text.lines().find(is_failure).map(|line| line.trim().to_owned())
 }
 
 /// Run, iteration folder, benchmark, case, repetition.
@@ -281,6 +296,18 @@ mod tests {
         assert_eq!(set.trials[0].environment["kernel"], "6.1.0-18");
         assert_eq!(set.trials[0].started_unix_ns, Some(7_000_000_000));
         assert!(set.notes[1].starts_with("not read: pgbench"), "{:?}", set.notes);
+    }
+
+    #[test]
+    fn a_command_that_failed_has_no_times() {
+        let text =
+            "Command exited with non-zero status 2\n1.5user 0.25system 0:00.5elapsed 9%CPU\n";
+        let time = "1.5user 0.25system 0:09.5elapsed 9%CPU\n";
+        let files = [file("kernbench", "time-8-1", text), file("kernbench", "time-8-2", time)];
+        let set = mmtests("x", &files, &[]).unwrap();
+        assert_eq!(set.trials[0].failed(), Some(true));
+        assert!(set.trials[0].values.is_empty() && set.trials[0].remark().unwrap().contains("2"));
+        assert_eq!(set.trials[1].samples(None, "Elapsed").unwrap()[0].value, 9.5);
     }
 
     #[test]

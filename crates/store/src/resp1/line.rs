@@ -26,7 +26,7 @@ pub(super) struct Title {
 
 /// Removes escape sequences, control characters, byte order mark and trailing blanks; tabs and
 /// carriage returns become blanks. Leading blanks stay.
-pub(super) fn clean(raw: &str) -> String {
+pub(crate) fn clean(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut chars = raw.chars();
     while let Some(c) = chars.next() {
