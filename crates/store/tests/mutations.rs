@@ -96,7 +96,7 @@ const WRITERS: [Writer; 9] = [
     },
 ];
 
-fn rows<'a>(content: &'a Content) -> impl Iterator<Item = (&'a Work, f64)> {
+fn rows(content: &Content) -> impl Iterator<Item = (&Work, f64)> {
     content.works.iter().flat_map(|work| work.values.iter().map(move |value| (work, *value)))
 }
 
@@ -326,7 +326,7 @@ fn the_order_of_results_does_not_matter() {
 fn a_dropped_or_failed_result_is_not_replaced_by_another() {
     for writer in &WRITERS {
         let base = content(writer.units[0].0, 1.0);
-        for lost in 0..2 {
+        for (lost, name) in NAMES.iter().enumerate() {
             let mut dropped = content(writer.units[0].0, 4.0 / 3.0);
             let mut failed = dropped.clone();
             dropped.works.remove(lost);
@@ -336,7 +336,7 @@ fn a_dropped_or_failed_result_is_not_replaced_by_another() {
             for (what, changed) in contents {
                 let text = (writer.write)(changed);
                 let found = compared(&(writer.write)(&base), &text).expect(writer.name);
-                assert_eq!(verdict(&found, NAMES[lost]), None, "{} {what}", writer.name);
+                assert_eq!(verdict(&found, name), None, "{} {what}", writer.name);
                 let other = 1 - lost;
                 let expected = [grown(writer), Verdict::Equivalent][other];
                 assert_eq!(verdict(&found, NAMES[other]), Some(expected), "{}", writer.name);
