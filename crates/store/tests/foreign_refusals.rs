@@ -234,6 +234,23 @@ fn files_are_read_as_they_are_kept() {
 }
 
 #[test]
+fn results_of_go_are_read_in_the_log_of_a_ci_system() {
+    let log = "2026-11-22T10:00:00.1234567Z ##[group]Run go test -bench .\n\
+               2026-11-22T10:00:01.1234567Z pkg: example\n\
+               2026-11-22T10:00:02.1234567Z BenchmarkA-8   \t     100\t        12 ns/op\n\
+               2026-11-22T10:00:03.1234567Z BenchmarkB-8   \t     100\t        13 ns/op\n\
+               2026-11-22T10:00:04.1234567Z PASS\n";
+    let steps = log.replace("2026", "bench\tRun go test\t2026");
+    for text in [log, &steps] {
+        let set = read(text);
+        assert_eq!(set.factors[0].levels, ["A", "B"]);
+        assert_eq!(set.trials[0].identity["pkg"], "example");
+    }
+    let broken = "BenchmarkA-8 \t2026-11-22T10:00:00Z warm\nBenchmarkB-8 100 13 ns/op\n";
+    assert!(read(broken).notes.iter().any(|note| note.contains("1 broken row")));
+}
+
+#[test]
 fn control_characters_of_a_terminal_are_stripped_from_tables() {
     let set = read("system,cpu_s\n\u{1b}[1mold\u{1b}[0m,1.5\u{7}\nnew,1.25\u{0}\n");
     assert_eq!(set.factors[0].levels, ["old", "new"]);

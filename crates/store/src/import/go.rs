@@ -21,6 +21,9 @@ const BENCHMARK: &str = "benchmark";
 const PROCS: &str = "procs";
 const PREFIX: &str = "Benchmark";
 const OF_GO_TEST: [&str; 2] = ["PASS", "ok"];
+/// Most words before the timestamp of a line in the log of a CI system.
+const MOST_PREFIX_WORDS: usize = 8;
+const LENGTH_OF_TIME: usize = 19;
 /// Comments in exports of thrashlab: the levels in names, the session of the lines below, and a
 /// response that failed.
 const LEVELS: &str = "# thrashlab-levels:";
@@ -34,11 +37,33 @@ const ALL_FAILED: &str = "FAIL";
 
 /// Whether a line is a result: name, count, and at least one value with a unit.
 pub(super) fn is_result(line: &str) -> bool {
-    let mut words = line.split_whitespace();
+    let mut words = without_log_prefix(line).split_whitespace();
     words.next().is_some_and(|name| name.starts_with(PREFIX))
         && words.next().is_some_and(|count| count.parse::<u64>().is_ok())
         && words.next().is_some_and(|value| value.parse::<f64>().is_ok())
         && words.next().is_some()
+}
+
+/// A line without what a CI system writes before it: names of steps and a timestamp.
+fn without_log_prefix(line: &str) -> &str {
+    if line.starts_with(PREFIX) {
+        return line;
+    }
+    let mut words = line.split(' ').flat_map(|word| word.split('\t')).take(MOST_PREFIX_WORDS);
+    match words.find(|word| is_timestamp(word)) {
+        // The word is a part of the line.
+        Some(word) => line.split_once(word).map_or(line, |(_, rest)| rest.trim_start()),
+        None => line,
+    }
+}
+
+/// Whether a word is a time such as `2026-11-22T10:00:00.5Z`.
+fn is_timestamp(word: &str) -> bool {
+    let shape = word.bytes().take(LENGTH_OF_TIME).map(|byte| match byte {
+        byte if byte.is_ascii_digit() => b'0',
+        other => other,
+    });
+    shape.eq(*b"0000-00-00T00:00:00")
 }
 
 #[derive(Default)]
@@ -60,7 +85,7 @@ struct Reader {
 pub(super) fn read(text: &str, options: &Options) -> Imported {
     let mut reader = Reader::default();
     for (index, line) in text.lines().enumerate() {
-        reader.push(index + 1, line)?;
+        reader.push(index + 1, without_log_prefix(line))?;
     }
     reader.finish(options)
 }
