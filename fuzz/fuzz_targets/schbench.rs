@@ -12,6 +12,6 @@ fuzz_target!(|text: &str| {
     for values in &set.trials[0].values {
         assert!(matches!(values.samples[..], [it] if it.value.is_finite() && it.value >= 0.0));
         let meaning = &set.responses[&values.response];
-        assert_eq!(meaning.more_is_better, values.response.starts_with("rps"));
+        assert_eq!(meaning.more_is_better(), values.response.starts_with("rps"));
     }
 });

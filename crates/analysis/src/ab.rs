@@ -98,6 +98,7 @@ impl AbRequest {
             factor: Some(self.factor.clone()),
             responses: vec![self.response.clone()],
             settings: Settings { margin: self.margin, alpha: look.level },
+            ..Request::default()
         };
         let failed = |trial: &Trial| trial.standing() == Standing::Failed;
         let all_failed = set.trials.iter().all(failed);

@@ -121,6 +121,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::Direction;
     use crate::{Factor, Response, Values};
 
     /// Eight blocks of two arms; the second one takes `slower` times as long.
@@ -133,7 +134,11 @@ mod tests {
             }],
             responses: BTreeMap::from([(
                 "elapsed_ns".to_owned(),
-                Response { unit: "ns".to_owned(), more_is_better: false, additive: false },
+                Response {
+                    unit: "ns".to_owned(),
+                    direction: Direction::LessIsBetter,
+                    additive: false,
+                },
             )]),
             ..Dataset::default()
         };

@@ -9,15 +9,20 @@
 //! one run share its boot, load and memory layout, and predict little about the next run (Kalibera
 //! and Jones 2013). With a single trial it is the sample, which the cell notes.
 
+mod alignment;
 mod arms;
 mod cells;
 mod conclusion;
+mod direction;
 mod environment;
 mod outcomes;
 mod overall;
+mod place;
 mod seeds;
+mod sessions;
 mod stalls;
 mod ticks;
+mod unmatched;
 
 use std::collections::BTreeMap;
 
@@ -27,7 +32,7 @@ use serde::Serialize;
 use stats::{CellResult, Settings, Verdict};
 
 use crate::explained::ExplainedDifference;
-use crate::{Dataset, OUTCOME, Refused, Response, distinct, unknown};
+use crate::{Dataset, Direction, OUTCOME, Refused, Response, distinct, unknown};
 pub use conclusion::method_words;
 pub use environment::{BOOT_ID, Difference};
 pub use outcomes::{EndCount, Ends};
@@ -42,9 +47,9 @@ const SPEAKING: [&str; 3] = ["load", "command", "benchmark"];
 /// Default responses: the first group that is present, else all.
 const USUAL: [&str; 9] = [
     "delay_ns",
+    "real_ns cpu_ns",
     "cpu_ns faults",
     "elapsed_s",
-    "real_ns",
     "ns/op B/op allocs/op",
     "median_ms",
     "average_ns high_ns",
@@ -60,6 +65,8 @@ pub struct Request {
     pub factor: Option<String>,
     /// Responses to compare; empty = the usual ones.
     pub responses: Vec<String>,
+    /// Directions that the user knows, by response; they replace those of the inputs.
+    pub directions: BTreeMap<String, Direction>,
     /// Margin and level of the tests.
     pub settings: Settings,
 }
@@ -85,6 +92,8 @@ pub struct Comparison {
     pub warnings: Vec<String>,
     /// Notes on the inputs.
     pub notes: Vec<String>,
+    /// Whether an arm's trials are repetitions of one session, which the result is then about.
+    pub one_session: bool,
     /// The compared responses.
     pub responses: BTreeMap<String, Response>,
     /// Every cell that two arms have in common.
@@ -280,11 +289,18 @@ impl Request {
 /// Compares inputs with the first one, or the levels of a factor within one input. Fails without
 /// two arms, with nothing in common, or if versions of load, measure or script differ.
 pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refused> {
-    let arms = arms::find(sets, request.factor.as_deref())?;
+    let named = alignment::with_common_names(sets);
+    let names = request.responses(&named)?.into_keys().collect();
+    let sets = &*alignment::with_common_meaning(named, &names, &request.directions)?;
+    let factor = request.factor.as_deref();
+    let repetitions = arms::find(sets, factor)?;
+    let by_session = sessions::merged(sets, factor);
+    let arms = arms::find(by_session.as_deref().unwrap_or(sets), factor)?;
     environment::check_meaning(&arms)?;
     let mut responses = request.responses(sets)?;
     let Settings { margin, alpha } = request.settings;
-    let (mut drafts, mut cells, left_out) = cells::cells(&arms, &responses, &request.settings);
+    let (mut drafts, mut cells, left_out) =
+        cells::cells([&arms, &repetitions], &responses, &request.settings);
     if drafts.is_empty() && cells.is_empty() {
         return Err(Refused::new(format!(
             "nothing in common to compare: {}",
@@ -303,9 +319,10 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
     for (stalls, p_adjusted) in stalls.into_iter().zip(stats::holm(&p_values)) {
         stalls.p_adjusted = p_adjusted;
     }
-    let overall = overall::overall(&arms, &drafts, &request.settings);
+    let overall = overall::overall(&arms, &drafts, &responses, &request.settings);
     cells.extend(drafts.into_iter().map(|draft| draft.cell));
     let mut notes = distinct(sets.iter().flat_map(|set| set.notes.clone()));
+    notes.extend(alignment::procs_note(sets));
     let measured = sets.iter().flat_map(|set| set.responses.keys());
     let others = measured.filter(|it| !responses.contains_key(*it)).sorted().dedup().join(", ");
     if !others.is_empty() {
@@ -318,14 +335,15 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
         alpha,
         differences: environment::differences(&arms),
         not_recorded: environment::not_recorded(&arms),
-        warnings: arms::warnings(&arms),
+        warnings: arms::warnings(&repetitions),
+        one_session: sessions::has_one_session(&arms),
         notes,
         overall,
         responses,
         cells,
         left_out,
         conclusion: String::new(),
-        arms: arms.all.into_iter().map(|it| it.arm).collect(),
+        arms: repetitions.all.into_iter().map(|it| it.arm).collect(),
     };
     comparison.conclusion = conclusion::sentence(&comparison);
     Ok(comparison)

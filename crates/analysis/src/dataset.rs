@@ -38,18 +38,58 @@ pub struct Dataset {
 pub struct Response {
     /// Printed unit: `s`, `ns`, `faults`, `bytes`; empty for a bare count.
     pub unit: String,
-    /// Whether more is better, as with a throughput.
-    pub more_is_better: bool,
+    /// Which way is better.
+    pub direction: Direction,
     /// Whether the parts of a trial add up to its whole, as CPU time and faults do.
     pub additive: bool,
 }
 
+/// Which way a response gets better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// Less is better, as with a time.
+    LessIsBetter,
+    /// More is better, as with a throughput.
+    MoreIsBetter,
+    /// Neither the source nor its name shows which: a change is a difference, not a regression.
+    #[default]
+    Unknown,
+}
+
+impl Direction {
+    /// The known direction.
+    pub const fn from_more(more_is_better: bool) -> Self {
+        if more_is_better { Self::MoreIsBetter } else { Self::LessIsBetter }
+    }
+
+    /// Whether more is better; `None` if unknown.
+    pub fn known(self) -> Option<bool> {
+        (self != Self::Unknown).then_some(self == Self::MoreIsBetter)
+    }
+
+    /// What is better, in one word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::LessIsBetter => "less",
+            Self::MoreIsBetter => "more",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 impl Response {
+    /// Whether more is known to be better.
+    pub fn more_is_better(&self) -> bool {
+        self.direction == Direction::MoreIsBetter
+    }
+
     /// A figure that commands print: its name ends in its unit.
     pub(crate) fn of_figure(name: &str) -> Self {
         let units = [("_ns", "ns"), ("_per_s", "/s"), ("_bytes", "bytes")];
         let unit = units.iter().find(|(end, _)| name.ends_with(end)).map_or("", |(_, it)| it);
-        Self { unit: unit.to_owned(), more_is_better: unit == "/s", additive: false }
+        let direction = Direction::from_more(unit == "/s");
+        Self { unit: unit.to_owned(), direction, additive: false }
     }
 }
 
@@ -60,6 +100,14 @@ pub struct Trial {
     pub name: String,
     /// The level of each factor.
     pub levels: BTreeMap<String, String>,
+    /// Everything that names the work in the source, also what is not varied there. Levels that
+    /// another input varies are taken from it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub identity: BTreeMap<String, String>,
+    /// The session that it belongs to, if its source has several trials in one: a file of another
+    /// program. `None` for a trial that is a session of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// Block; trials of one block are compared with each other.
     pub block: Option<u64>,
     /// Seed; on deterministic machines trials of one seed are compared with each other.
@@ -75,6 +123,15 @@ pub struct Trial {
     /// How it ended, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
+    /// Whether it only has means of other trials, and did not run itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_summary: bool,
+    /// Responses that it failed to measure, with the cause, if others were measured.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub lost: BTreeMap<String, String>,
+    /// Why it was skipped; a skipped trial did not run and has no values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
     /// Whether its file was changed after the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_altered: bool,
@@ -150,7 +207,7 @@ impl Trial {
     /// How the trial counts.
     pub fn standing(&self) -> Standing {
         match &self.ending {
-            _ if self.is_altered => Standing::Excluded,
+            _ if self.is_altered || self.skipped.is_some() => Standing::Excluded,
             Some(ending) if ending.is_cut_off || ending.status == EndStatus::Interrupted => {
                 Standing::Excluded
             }
@@ -162,16 +219,47 @@ impl Trial {
         }
     }
 
+    /// Whether it failed to measure this response; `None` if it is excluded, or says nothing about
+    /// it.
+    pub(crate) fn lost(&self, response: &str) -> Option<bool> {
+        let is_lost = self.lost.contains_key(response);
+        let has_values = self.values.iter().any(|values| values.response == response);
+        (self.standing() == Standing::Counts && (is_lost || has_values)).then_some(is_lost)
+    }
+
     /// Whether the trial failed; `None` if it is excluded.
     pub fn failed(&self) -> Option<bool> {
         let is_failure = self.ending.as_ref().is_some_and(Ending::is_failure);
-        (self.standing() != Standing::Excluded).then_some(is_failure)
+        (self.standing() != Standing::Excluded && !self.is_summary).then_some(is_failure)
+    }
+
+    /// How it ended, as a word of exports and perhaps a reason: `completed`, `summary`, `failed: …`,
+    /// `skipped: …`, `excluded: …`.
+    pub fn outcome(&self) -> String {
+        if let Some(why) = &self.skipped {
+            return format!("skipped: {why}");
+        }
+        match self.standing() {
+            Standing::Counts if self.is_summary => "summary".to_owned(),
+            Standing::Counts => "completed".to_owned(),
+            Standing::Failed => {
+                let ending = self.ending.as_ref();
+                let of_program = ending.filter(|it| it.status == EndStatus::Failed);
+                let cause = of_program.and_then(|it| it.cause.clone());
+                let cause = cause.or_else(|| ending.and_then(Ending::text));
+                format!("failed: {}", cause.unwrap_or_default())
+            }
+            Standing::Excluded => format!("excluded: {}", self.remark().unwrap_or_default()),
+        }
     }
 
     /// How it ended, unless complete, and other doubts about it.
     pub fn remark(&self) -> Option<String> {
         let altered = self.is_altered.then(|| "the file was changed after the run".to_owned());
         let ending = self.ending.as_ref().and_then(Ending::text);
-        joined(ending.into_iter().chain(altered).chain(self.problem.clone()))
+        let skipped = self.skipped.as_ref().map(|why| format!("not measured: {why}"));
+        let lost = self.lost.iter().map(|(response, why)| format!("{response} failed: {why}"));
+        let all = ending.into_iter().chain(skipped).chain(lost).chain(altered);
+        joined(all.chain(self.problem.clone()))
     }
 }

@@ -40,6 +40,11 @@ impl Ending {
         Self { status, cause, is_cut_off }
     }
 
+    /// A failure that another program reports.
+    pub fn failed(cause: impl Into<String>) -> Self {
+        Self { status: EndStatus::Failed, cause: Some(cause.into()), is_cut_off: false }
+    }
+
     /// Whether the run failed: it was neither completed nor interrupted.
     pub fn is_failure(&self) -> bool {
         !self.is_cut_off && !matches!(self.status, EndStatus::Complete | EndStatus::Interrupted)

@@ -105,7 +105,7 @@ mod tests {
         let all = with_figure_ratios(all.into_iter().flatten().collect(), "a");
         let [quiet, loaded, other] = &all[..] else { panic!("{all:?}") };
         assert_eq!((quiet.to_noload, quiet.to_first), (None, None));
-        assert!(quiet.response.more_is_better && quiet.response.unit == "/s");
+        assert!(quiet.response.more_is_better() && quiet.response.unit == "/s");
         let ratio = loaded.to_noload.unwrap();
         assert!(ratio.low < 0.5 && ratio.high > 0.495 && ratio.high < 0.55, "{ratio:?}");
         assert!(other.to_first.unwrap().low > 1.8 && other.to_noload.is_none());

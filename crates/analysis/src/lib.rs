@@ -16,6 +16,7 @@ pub mod explained;
 mod figures;
 mod memory_job;
 pub mod published;
+pub mod quantity;
 mod remarks;
 mod repetitions;
 pub mod responsiveness;
@@ -26,7 +27,7 @@ pub mod sweep;
 
 pub use against_itself::{AgainstItself, Floor, against_itself};
 pub use command::{CommandTime, CommandTimes, is_of_command};
-pub use dataset::{Dataset, Factor, Response, Standing, Trial, Values};
+pub use dataset::{Dataset, Direction, Factor, Response, Standing, Trial, Values};
 pub use ending::{Ending, OUTCOME};
 pub use figures::PrintedFigure;
 pub use memory_job::{MemoryJob, MemoryJobRow, MemoryWork, is_of_memory_job};

@@ -15,7 +15,9 @@ use crate::memory_job::elapsed_ns;
 use crate::remarks::{delays, passes, works};
 use crate::repetitions::{Repetitions, repetition_ns};
 use crate::responsiveness::DELIVERED_AT_LEAST;
-use crate::{Dataset, Ending, Factor, MemoryWork, Response, Trial, Values, distinct, joined};
+use crate::{
+    Dataset, Direction, Ending, Factor, MemoryWork, Response, Trial, Values, distinct, joined,
+};
 
 /// The responses of a run: name, unit, and whether parts sum to the whole.
 const RESPONSES: [(&str, &str, bool); 6] = [
@@ -57,7 +59,10 @@ pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
     let measured = RESPONSES.iter().filter(|(name, ..)| values().any(|it| it.response == *name));
     let response = |(name, unit, additive): &(&str, &str, bool)| {
         let unit = (*unit).to_owned();
-        ((*name).to_owned(), Response { unit, more_is_better: false, additive: *additive })
+        (
+            (*name).to_owned(),
+            Response { unit, direction: Direction::LessIsBetter, additive: *additive },
+        )
     };
     set.responses = measured.map(response).collect();
     let figures: BTreeMap<&str, ()> = values()

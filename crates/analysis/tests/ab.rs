@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use analysis::ab::{AbLook, AbRequest, Stop};
-use analysis::{Dataset, Ending, Factor, Response, Trial, Values};
+use analysis::{Dataset, Direction, Ending, Factor, Response, Trial, Values};
 use model::EndStatus;
 use stats::looks;
 
@@ -21,7 +21,8 @@ fn request() -> AbRequest {
 
 /// Twelve blocks of two levels: B takes `ratio` times as long, with about 1 % noise.
 fn set(ratio: f64) -> Dataset {
-    let response = Response { unit: "ns".to_owned(), more_is_better: false, additive: false };
+    let response =
+        Response { unit: "ns".to_owned(), direction: Direction::LessIsBetter, additive: false };
     let levels = vec!["old".to_owned(), "new".to_owned()];
     let mut set = Dataset {
         factors: vec![Factor { name: "command".to_owned(), levels }],

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use analysis::comparison::{Cell, Comparison, Outcome, PairedBy, Request, Unit, compare};
-use analysis::{Dataset, Ending, Factor, Response, Trial, Values};
+use analysis::{Dataset, Direction, Ending, Factor, Response, Trial, Values};
 use model::{EndStatus, Observation};
 use stats::{Method, Verdict};
 
@@ -14,7 +14,7 @@ fn values(response: &str, samples: &[f64]) -> Vec<Values> {
 }
 
 fn response(unit: &str) -> Response {
-    Response { unit: unit.to_owned(), more_is_better: false, additive: false }
+    Response { unit: unit.to_owned(), direction: Direction::LessIsBetter, additive: false }
 }
 
 /// Trials of a probe: load, seed and block, start, delays in ns.
@@ -60,7 +60,7 @@ fn figures(more_is_better: bool, trials: &[(&str, f64)]) -> Dataset {
         factors: vec![Factor { name: "system".to_owned(), levels }],
         responses: BTreeMap::from([(
             "rate".to_owned(),
-            Response { more_is_better, ..response("") },
+            Response { direction: Direction::from_more(more_is_better), ..response("") },
         )]),
         trials: trials.iter().map(trial).collect(),
         ..Dataset::default()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use analysis::comparison::{Cell, PairedBy, Request, compare};
 use analysis::explained::{Explained, ExplainedDifference, Part};
-use analysis::{Dataset, Factor, Response, Trial, Values};
+use analysis::{Dataset, Direction, Factor, Response, Trial, Values};
 
 const MS: u64 = 1_000_000;
 
@@ -22,7 +22,8 @@ fn explained(parts_ms: &[(Part, u64)]) -> Explained {
 
 /// Runs of one load by seed, each with its samples.
 fn set(name: &str, deterministic: bool, runs: &[(u64, &[Explained])]) -> Dataset {
-    let response = Response { unit: "ns".to_owned(), more_is_better: false, additive: false };
+    let response =
+        Response { unit: "ns".to_owned(), direction: Direction::LessIsBetter, additive: false };
     let trial = |(seed, samples): &(u64, &[Explained])| Trial {
         name: format!("{name} {seed}"),
         levels: [("load".to_owned(), "2ctx-mem".to_owned())].into(),

@@ -1,7 +1,9 @@
 //! `thrashlab compare`: what differs, by how much, and how sure that is.
 
-use analysis::Dataset;
+use std::collections::BTreeMap;
+
 use analysis::comparison::{Cell, Comparison, Outcome, Request, compare as compare_sets};
+use analysis::{Dataset, Direction, distinct};
 use clap::Args;
 use report::comparison_document;
 use stats::{Settings, Verdict};
@@ -38,6 +40,8 @@ Examples:
                                     the systems of a Phoronix result file
   thrashlab compare old.txt new.txt --response ns/op
                                     outputs of go test -bench
+  thrashlab compare old.json new.json --response depth --higher-is-better depth
+                                    a counter of which nothing shows the direction
 
 Verdicts are regression, improvement, equivalent (within the margin) and cannot
 tell: one per cell, and one over all cells of an arm, which can show a joint
@@ -63,6 +67,14 @@ pub(crate) struct CompareArgs {
     /// and their commands]
     #[arg(long = "response", value_name = "RESPONSES", value_delimiter = ',')]
     responses: Vec<String>,
+
+    /// More of these is better, separated by commas; replaces what the inputs show
+    #[arg(long, value_name = "RESPONSES", value_delimiter = ',')]
+    higher_is_better: Vec<String>,
+
+    /// Less of these is better, separated by commas; replaces what the inputs show
+    #[arg(long, value_name = "RESPONSES", value_delimiter = ',')]
+    lower_is_better: Vec<String>,
 
     /// Smallest difference that matters [default: that of --fail-on, else that of
     /// `ab` in its folder, else 10%]
@@ -112,6 +124,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<()> {
     let request = Request {
         factor: args.factor.clone().or_else(|| commands(&sets)),
         responses: args.responses.clone(),
+        directions: directions(args)?,
         settings: Settings { margin, alpha: args.alpha },
     };
     let found = compare_sets(&sets, &request).or_wrong("nothing was compared")?;
@@ -125,8 +138,35 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<()> {
     show(&document, &args.output)?;
     match args.fail_on {
         Some(limit) if regressed(&found, limit) => Err(Failure::CheckFailed),
-        _ => Ok(()),
+        Some(_) => match unjudged(&found) {
+            names if names.is_empty() => Ok(()),
+            names => Err(wrong!(
+                "--fail-on cannot judge {}: it differs, and it is unknown whether more is better; \
+                 name it with --higher-is-better or --lower-is-better",
+                names.join(", ")
+            )),
+        },
+        None => Ok(()),
     }
+}
+
+/// The directions that the user knows. Fails for a response that is in both lists.
+fn directions(args: &CompareArgs) -> Result<BTreeMap<String, Direction>> {
+    let (more, less) = (&args.higher_is_better, &args.lower_is_better);
+    if let Some(both) = more.iter().find(|name| less.contains(name)) {
+        return Err(wrong!("{both} is in --higher-is-better and in --lower-is-better"));
+    }
+    let more = more.iter().map(|name| (name.clone(), Direction::MoreIsBetter));
+    let less = less.iter().map(|name| (name.clone(), Direction::LessIsBetter));
+    Ok(more.chain(less).collect())
+}
+
+/// Responses that differ, and of which it is unknown whether more is better.
+fn unjudged(found: &Comparison) -> Vec<String> {
+    let cells = found.cells.iter().map(|cell| (cell.verdict, &cell.response));
+    let overall = found.overall.iter().map(|overall| (overall.verdict, &overall.response));
+    let differ = cells.chain(overall).filter(|(verdict, _)| *verdict == Verdict::Difference);
+    distinct(differ.map(|(_, response)| response.clone()))
 }
 
 /// The margin as given: a limit that was given is stronger than a margin that was not.

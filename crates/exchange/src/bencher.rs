@@ -60,7 +60,7 @@ fn benchmark(set: &Dataset, trial: &Trial, values: &Values) -> String {
 /// The measure and the factor of its values: times are in ns, as Bencher's own latency is.
 fn measure(response: &str, meaning: &Response) -> (String, f64) {
     let (name, factor) = match split_time_name(response) {
-        Some((stem, _, ns)) if !meaning.more_is_better => (format!("{stem}_ns"), ns),
+        Some((stem, _, ns)) if !meaning.more_is_better() => (format!("{stem}_ns"), ns),
         _ => (response.to_owned(), 1.0),
     };
     (name.chars().take(MOST_CHARS.1).collect(), factor)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use analysis::comparison::BOOT_ID;
-use analysis::{Dataset, Response, Trial, Values};
+use analysis::{Dataset, Direction, Response, Trial, Values};
 use model::units::split_time_name;
 
 /// What a line contains.
@@ -25,13 +25,21 @@ pub enum Each {
 const PRIMARY: [&str; 5] = ["delay_ns", "elapsed_ns", "touch_ns", "elapsed_s", "real_ns"];
 /// The factor of imported benchmark names.
 const BENCHMARK: &str = "benchmark";
+/// The factor and fact of the CPUs that imported benchmarks used.
+const PROCS: &str = "procs";
+/// Parts of the identity that are in the name of a benchmark.
+const IN_NAMES: [&str; 2] = [BENCHMARK, PROCS];
+/// Comments: the levels in names, the session of the lines below, and a response that failed.
+const LEVELS: &str = "# thrashlab-levels:";
+const SESSION: &str = "# thrashlab-session:";
+const LOST: &str = "# thrashlab-failed:";
 /// Fewest samples for a 99th percentile.
 const FOR_P99: usize = 100;
 
 struct Unit {
     name: String,
     factor: f64,
-    more_is_better: bool,
+    direction: Direction,
 }
 
 /// Writes the facts that all trials share as configuration, then the lines.
@@ -41,26 +49,37 @@ pub fn write(set: &Dataset, each: Each, out: &mut dyn Write) -> io::Result<()> {
         Each::Sample => true,
         Each::Usual => has_single_trials(set),
     };
-    for (key, value) in shared_facts(set) {
+    let shared = shared_facts(set);
+    for (key, value) in &shared {
         writeln!(out, "{key}: {value}")?;
     }
     writeln!(out, "thrashlab-unit: {}", if by_sample { "sample" } else { "trial" })?;
     let units = units(set);
-    for (name, more_is_better) in spelled(set, &units, by_sample) {
-        let better = if more_is_better { "higher" } else { "lower" };
-        writeln!(out, "Unit {name} better={better}")?;
+    let levels = set.factors.iter().filter(|factor| is_in_name(set, &factor.name));
+    let levels: Vec<String> = levels.map(|factor| encoded(&factor.name, "")).collect();
+    writeln!(out, "{LEVELS} {}", levels.join(" "))?;
+    for (name, direction) in spelled(set, &units, by_sample) {
+        if let Some(more_is_better) = direction.known() {
+            let better = if more_is_better { "higher" } else { "lower" };
+            writeln!(out, "Unit {name} better={better}")?;
+        }
     }
     writeln!(out)?;
+    let mut described = Described { session: None, configuration: shared };
     for trial in &set.trials {
+        described.write(set, trial, out)?;
         if let Some(problem) = trial.remark() {
             writeln!(out, "# {}: {}", one_line(&trial.name), one_line(&problem))?;
         }
+        write_outcome(set, trial, &units, out)?;
         let mut parts: BTreeMap<Option<&str>, Vec<(&Unit, &Values)>> = BTreeMap::new();
         for values in &trial.values {
             let part = parts.entry(values.part.as_deref()).or_default();
             part.extend(units.get(values.response.as_str()).map(|unit| (unit, values)));
         }
-        for (part, values) in parts {
+        // Values before a failure are not those of a whole run.
+        let is_whole = trial.outcome().split_once(": ").is_none();
+        for (part, values) in parts.into_iter().filter(|_| is_whole) {
             let name = name(set, trial, part);
             let count = values.iter().map(|(_, values)| values.samples.len()).max().unwrap_or(0);
             match by_sample {
@@ -69,6 +88,71 @@ pub fn write(set: &Dataset, each: Each, out: &mut dyn Write) -> io::Result<()> {
                 }
                 false => line(&name, count, &summary(&values), out),
             }?;
+        }
+    }
+    Ok(())
+}
+
+/// What was written of a trial's work and session; repeated only where it changes.
+struct Described {
+    session: Option<String>,
+    configuration: BTreeMap<String, String>,
+}
+
+impl Described {
+    /// Writes the session as a comment, and levels that are configuration as such.
+    fn write(&mut self, set: &Dataset, trial: &Trial, out: &mut dyn Write) -> io::Result<()> {
+        let session = one_line(trial.session.as_deref().unwrap_or(&trial.name));
+        if self.session.as_ref() != Some(&session) {
+            writeln!(out, "{SESSION} {session}")?;
+            self.session = Some(session);
+        }
+        let factors = set.factors.iter().map(|factor| &factor.name);
+        let factors = factors.filter(|name| is_configuration(set, name));
+        let is_unvaried =
+            |name: &&String| set.factor(name).is_none() && !IN_NAMES.contains(&&***name);
+        let unvaried = trial.identity.keys().filter(is_unvaried);
+        for name in factors.chain(unvaried) {
+            let level = trial.levels.get(name).or_else(|| trial.identity.get(name));
+            let level = level.map_or("", String::as_str);
+            let (key, level) = (key(name), one_line(level));
+            if self.configuration.get(&key).map_or("", String::as_str) != level {
+                writeln!(out, "{key}: {level}")?;
+                self.configuration.insert(key, level);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a factor is a fact of each trial, as configuration lines of Go's format are.
+fn is_configuration(set: &Dataset, factor: &str) -> bool {
+    let is_fact = |trial: &Trial| trial.environment.get(factor) == trial.levels.get(factor);
+    let has_level = |trial: &Trial| trial.levels.contains_key(factor);
+    factor != PROCS && set.trials.iter().all(is_fact) && set.trials.iter().any(has_level)
+}
+
+/// Whether the level of a factor is written in names.
+fn is_in_name(set: &Dataset, factor: &str) -> bool {
+    factor != BENCHMARK && factor != PROCS && !is_configuration(set, factor)
+}
+
+/// Writes a line on what failed or was skipped, as `go test` does.
+fn write_outcome(
+    set: &Dataset,
+    trial: &Trial,
+    units: &BTreeMap<&str, Unit>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let outcome = trial.outcome();
+    let name = name(set, trial, None);
+    if let Some((word, why)) = outcome.split_once(": ") {
+        let word = if word == "failed" { "FAIL" } else { "SKIP" };
+        writeln!(out, "--- {word}: {name} {}", one_line(why))?;
+    }
+    for (response, why) in &trial.lost {
+        if let Some(unit) = units.get(response.as_str()) {
+            writeln!(out, "{LOST} {} {name} {}", unit.name, one_line(why))?;
         }
     }
     Ok(())
@@ -123,13 +207,14 @@ fn units(set: &Dataset) -> BTreeMap<&str, Unit> {
 }
 
 fn unit(name: &str, response: &Response, is_primary: bool) -> Unit {
-    let more_is_better = response.more_is_better;
+    let direction = response.direction;
     let word = |text: &str| {
         let fits = |c: char| if c.is_whitespace() || c == '_' { '-' } else { c };
         text.chars().map(fits).collect::<String>()
     };
     let (name, factor) = match split_time_name(name) {
-        _ if name.contains('/') => (word(name), 1.0),
+        // Imported figures are named by their units.
+        _ if name.contains('/') || name == response.unit => (word(name), 1.0),
         Some((.., factor)) if is_primary => ("ns/op".to_owned(), factor),
         Some((stem, _, factor)) => (format!("{}-ns/op", word(stem)), factor),
         None => match name.strip_suffix("_per_s") {
@@ -137,18 +222,22 @@ fn unit(name: &str, response: &Response, is_primary: bool) -> Unit {
             None => (format!("{}/op", word(name)), 1.0),
         },
     };
-    Unit { name, factor, more_is_better }
+    Unit { name, factor, direction }
 }
 
 /// All units with their directions, except those that Go knows.
-fn spelled(set: &Dataset, units: &BTreeMap<&str, Unit>, by_sample: bool) -> Vec<(String, bool)> {
+fn spelled(
+    set: &Dataset,
+    units: &BTreeMap<&str, Unit>,
+    by_sample: bool,
+) -> Vec<(String, Direction)> {
     let mut all = BTreeMap::new();
     for values in set.trials.iter().flat_map(|trial| &trial.values) {
         let Some(unit) = units.get(values.response.as_str()) else { continue };
-        all.insert(unit.name.clone(), unit.more_is_better);
+        all.insert(unit.name.clone(), unit.direction);
         if !by_sample && values.samples.len() > 1 {
             let more = distribution(unit, &values.at_bounds()).into_iter();
-            all.extend(more.map(|(name, _)| (name, unit.more_is_better)));
+            all.extend(more.map(|(name, _)| (name, unit.direction)));
         }
     }
     all.into_iter().filter(|(name, _)| name != "ns/op").collect()
@@ -158,7 +247,7 @@ fn spelled(set: &Dataset, units: &BTreeMap<&str, Unit>, by_sample: bool) -> Vec<
 /// percent-encoded (`%20`), so that names stay distinct.
 fn name(set: &Dataset, trial: &Trial, part: Option<&str>) -> String {
     let mut name = String::from("Benchmark");
-    match trial.levels.get(BENCHMARK) {
+    match trial.levels.get(BENCHMARK).or_else(|| trial.identity.get(BENCHMARK)) {
         Some(known) => name += &encoded(known, "/="),
         None => {
             let measure = trial.meaning.get("measure").map_or("Trial", String::as_str);
@@ -167,7 +256,7 @@ fn name(set: &Dataset, trial: &Trial, part: Option<&str>) -> String {
             name += &encoded(letters.as_str(), "");
         }
     }
-    let levels = set.factors.iter().filter(|factor| factor.name != BENCHMARK);
+    let levels = set.factors.iter().filter(|factor| is_in_name(set, &factor.name));
     for factor in levels {
         if let Some(level) = trial.levels.get(&factor.name) {
             name += &format!("/{}={}", encoded(&factor.name, ""), encoded(level, ""));
@@ -176,7 +265,10 @@ fn name(set: &Dataset, trial: &Trial, part: Option<&str>) -> String {
     if let Some(part) = part {
         name += &format!("/part={}", encoded(part, ""));
     }
-    let cpus = ["procs", "cpus_online"].iter().find_map(|fact| trial.environment.get(*fact));
+    let facts = [PROCS, "cpus_online"];
+    let cpus = trial.levels.get(PROCS);
+    let cpus = cpus.or_else(|| facts.iter().find_map(|fact| trial.environment.get(*fact)));
+    let cpus = cpus.or_else(|| trial.identity.get(PROCS));
     match cpus.and_then(|cpus| cpus.parse::<u32>().ok()) {
         Some(cpus) => name += &format!("-{cpus}"),
         // A trailing number would be read as CPUs.

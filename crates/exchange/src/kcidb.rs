@@ -241,7 +241,7 @@ fn details(
     put("lower_bounds", values.map(|it| json!(it.censored())).filter(|it| *it != json!(0)));
     put("median", median.map(Value::from));
     put("unit", meaning.filter(|it| !it.unit.is_empty()).map(|it| json!(it.unit)));
-    put("more_is_better", meaning.map(|it| json!(it.more_is_better)));
+    put("more_is_better", meaning.and_then(|it| it.direction.known()).map(|it| json!(it)));
     details
 }
 

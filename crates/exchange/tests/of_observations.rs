@@ -1,7 +1,7 @@
 //! Observations as Go benchmark lines, OpenMetrics and a table.
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
-use analysis::{Dataset, Factor, Response, Trial, Values};
+use analysis::{Dataset, Direction, Factor, Response, Trial, Values};
 use exchange::{CsvFile, go, openmetrics};
 use model::Observation;
 use proptest::prelude::*;
@@ -17,8 +17,11 @@ fn probe() -> Dataset {
         }],
         ..Dataset::default()
     };
-    let unit =
-        |unit: &str| Response { unit: unit.to_owned(), more_is_better: false, additive: false };
+    let unit = |unit: &str| Response {
+        unit: unit.to_owned(),
+        direction: Direction::LessIsBetter,
+        additive: false,
+    };
     set.responses.insert("delay_ns".to_owned(), unit("ns"));
     set.responses.insert("major_faults".to_owned(), unit("faults"));
     for (index, load) in loads.iter().cycle().take(4).enumerate() {
@@ -69,16 +72,21 @@ fn a_trial_is_a_line_with_what_all_trials_share_before_it() {
     cpus_online: 2
     measure: response version 1
     thrashlab-unit: trial
+    # thrashlab-levels: load
     Unit major-faults/op better=lower
     Unit max-ns/op better=lower
     Unit mean-ns/op better=lower
 
+    # thrashlab-session: 000-noload
     BenchmarkResponse/load=noload-2 3 1001 ns/op 1002 mean-ns/op 1005 max-ns/op
     BenchmarkResponse/load=noload/part=sort-2 1 7 major-faults/op
+    # thrashlab-session: 001-2ctx-mem
     BenchmarkResponse/load=2ctx-mem-2 3 2001 ns/op 2002 mean-ns/op 2005 max-ns/op
     BenchmarkResponse/load=2ctx-mem/part=sort-2 1 7 major-faults/op
+    # thrashlab-session: 002-noload
     BenchmarkResponse/load=noload-2 3 3001 ns/op 3002 mean-ns/op 3005 max-ns/op
     BenchmarkResponse/load=noload/part=sort-2 1 7 major-faults/op
+    # thrashlab-session: 003-2ctx-mem
     # 003-2ctx-mem: its load died
     BenchmarkResponse/load=2ctx-mem-2 3 4001 ns/op 4002 mean-ns/op 4005 max-ns/op 1 censored
     BenchmarkResponse/load=2ctx-mem/part=sort-2 1 7 major-faults/op
@@ -106,7 +114,10 @@ fn times_are_ns_rates_are_rates_and_numbers_at_the_end_are_no_cpus() {
     ]
     .map(|(name, unit, more_is_better)| {
         let unit = unit.to_owned();
-        (name.to_owned(), Response { unit, more_is_better, additive: false })
+        (
+            name.to_owned(),
+            Response { unit, direction: Direction::from_more(more_is_better), additive: false },
+        )
     })
     .into();
     let value = |response: &str, value: f64| Values::exact(None, response, &[value]);
@@ -129,8 +140,11 @@ fn times_are_ns_rates_are_rates_and_numbers_at_the_end_are_no_cpus() {
 
 #[test]
 fn responses_whose_names_become_equal_share_a_family_and_are_told_apart() {
-    let unit =
-        |unit: &str| Response { unit: unit.to_owned(), more_is_better: false, additive: false };
+    let unit = |unit: &str| Response {
+        unit: unit.to_owned(),
+        direction: Direction::LessIsBetter,
+        additive: false,
+    };
     let value = |response: &str, samples: &[f64]| Values::exact(None, response, samples);
     let names = ["a-b", "a.b", "a_b", "a_b_count", "delay_us", "delay_ms", "start_time_s"];
     let units = ["", "", "", "", "us", "ms", "s"];
@@ -245,12 +259,13 @@ fn observations_are_a_row_a_value() {
     assert_eq!(rows.len(), 1 + 4 * (3 + 1));
     assert_eq!(
         rows[0],
-        "trial,block,seed,part,response,unit,level_load,sample,value,lower_bound,lower_bounds,problem"
+        "trial,block,seed,part,response,unit,level_load,sample,value,lower_bound,lower_bounds,problem,better,session,outcome"
     );
-    assert_eq!(rows[2], "000-noload,0,1,,delay_ns,ns,noload,1,1001,0,0,");
+    assert_eq!(rows[2], "000-noload,0,1,,delay_ns,ns,noload,1,1001,0,0,,less,000-noload,completed");
     assert_eq!(
         rows[16],
-        "003-2ctx-mem,1,1,sort,major_faults,faults,2ctx-mem,0,7,0,0,its load died"
+        "003-2ctx-mem,1,1,sort,major_faults,faults,2ctx-mem,0,7,0,0,its load died,less,003-2ctx-mem,\
+         completed"
     );
 }
 

@@ -152,10 +152,10 @@ fn conclusion(found: &AgainstItself) -> Verdict {
 
 /// Factors, responses, a row per trial and part, and the notes.
 pub fn dataset_document(set: &Dataset) -> Document<'_> {
-    let factors = set.factors.iter().map(|it| [it.name.clone(), it.levels.join(", ")]);
+    let factors = set.factors.iter().map(|it| [it.name.clone(), listed(&it.levels)]);
     let responses = set.responses.iter().map(|(name, response)| {
         let unit = (!response.unit.is_empty()).then_some(&response.unit);
-        let better = if response.more_is_better { "more" } else { "less" };
+        let better = response.direction.word();
         [Cell::from(name), unit.into(), better.into()]
     });
     let facts = set.trials.iter().flat_map(|trial| &trial.environment).sorted().dedup();
@@ -169,6 +169,17 @@ pub fn dataset_document(set: &Dataset) -> Document<'_> {
     ];
     let title = format!("{}: {}", set.name, format::counted(set.trials.len(), "trial"));
     Document { title, ..Document::of(blocks) }.with_data(set)
+}
+
+/// The most levels of a factor that are listed; the others are counted.
+const MOST_LISTED: usize = 10;
+
+fn listed(levels: &[String]) -> String {
+    let first = levels.iter().take(MOST_LISTED).join(", ");
+    match levels.len().checked_sub(MOST_LISTED) {
+        None | Some(0) => first,
+        Some(more) => format!("{first} and {more} more"),
+    }
 }
 
 fn trials(set: &Dataset) -> Table {
@@ -211,7 +222,7 @@ fn observed(observed: &Observation) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use analysis::{Response, Trial, Values};
+    use analysis::{Direction, Response, Trial, Values};
     use render::plain_text;
 
     use super::*;
@@ -228,7 +239,8 @@ mod tests {
 
     #[test]
     fn cells_stand_in_the_order_of_their_levels() {
-        let response = Response { unit: "s".to_owned(), more_is_better: false, additive: true };
+        let response =
+            Response { unit: "s".to_owned(), direction: Direction::LessIsBetter, additive: true };
         let dataset = Dataset {
             factors: vec![Factor {
                 name: "system".to_owned(),
@@ -257,7 +269,8 @@ mod tests {
 
     #[test]
     fn delays_are_printed_with_their_unit() {
-        let response = Response { unit: "ns".to_owned(), more_is_better: false, additive: false };
+        let response =
+            Response { unit: "ns".to_owned(), direction: Direction::LessIsBetter, additive: false };
         let values = vec![Values::exact(None, "delay_ns", &[2_215_255_532.0])];
         let dataset = Dataset {
             responses: BTreeMap::from([("delay_ns".to_owned(), response)]),

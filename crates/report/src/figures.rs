@@ -10,7 +10,7 @@ use crate::command_ratios::{compared, label, ratio_cells};
 pub(crate) fn figure_verdict(figure: &PrintedFigure) -> Verdict {
     let median = format::quantity(figure.median, &figure.response.unit);
     let text = format!("{}: {} is {median}", label(&figure.command, &figure.load), figure.name);
-    compared(text, [figure.to_noload, figure.to_first], figure.response.more_is_better)
+    compared(text, [figure.to_noload, figure.to_first], figure.response.more_is_better())
 }
 
 pub(crate) fn figure_table(figures: &[PrintedFigure]) -> Table {
@@ -24,7 +24,7 @@ pub(crate) fn figure_table(figures: &[PrintedFigure]) -> Table {
             Cell::from(&figure.command),
             Cell::from(&figure.load),
             Cell::from(&figure.name),
-            Cell::from(if figure.response.more_is_better { "more" } else { "less" }),
+            Cell::from(figure.response.direction.word()),
             Cell::from(figure.values.len()),
             cell(figure.median, unit),
             extreme(f64::min).map(|it| cell(it, unit)).into(),
@@ -56,8 +56,8 @@ pub(crate) fn share(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use analysis::Response;
     use analysis::responsiveness::{Claim, Ratio};
+    use analysis::{Direction, Response};
     use render::Tone;
 
     use super::*;
@@ -79,7 +79,11 @@ mod tests {
             command: "./client".to_owned(),
             load: "cpuload".to_owned(),
             name: name.to_owned(),
-            response: Response { unit: unit.to_owned(), more_is_better, additive: false },
+            response: Response {
+                unit: unit.to_owned(),
+                direction: Direction::from_more(more_is_better),
+                additive: false,
+            },
             values: vec![1e6, 2e6, 4e6],
             median: 2e6,
             to_noload: Some(fell),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use analysis::attribution::{Options, attribute};
-use analysis::{Dataset, Factor, Response, Trial, Values};
+use analysis::{Dataset, Direction, Factor, Response, Trial, Values};
 use render::plain_text;
 use report::attribution_document;
 
@@ -17,7 +17,11 @@ fn dataset(
         levels: vec!["old".to_owned(), "new".to_owned()],
     };
     let more_is_better = unit == "/s";
-    let measured = Response { unit: unit.to_owned(), more_is_better, additive: !more_is_better };
+    let measured = Response {
+        unit: unit.to_owned(),
+        direction: Direction::from_more(more_is_better),
+        additive: !more_is_better,
+    };
     let mut found = Dataset {
         name: "made up".to_owned(),
         factors: vec![factor("kernel"), factor("compiler")],
@@ -108,7 +112,8 @@ fn a_price_that_may_be_nothing_explains_nothing() {
         let value = 100.0 + 20.0 * kernel + 5.0 * compiler + chaos(kernel, compiler, trial);
         vec![(None, value)]
     });
-    let faults = Response { unit: "faults".to_owned(), more_is_better: false, additive: true };
+    let faults =
+        Response { unit: "faults".to_owned(), direction: Direction::LessIsBetter, additive: true };
     found.responses.insert("faults".to_owned(), faults);
     for (index, trial) in found.trials.iter_mut().enumerate() {
         // Within a cell they have nothing to do with the time.

@@ -137,7 +137,13 @@ impl Source {
             return Ok(Self::Debian(debian));
         }
         let path = Path::new(name);
-        let facts = fs::metadata(path).map_err(RootError::io(path))?;
+        let facts = match fs::metadata(path) {
+            Ok(facts) => facts,
+            Err(error) => match Image::of_tag(name) {
+                Some(image) => return Ok(Self::Image(image)),
+                None => return Err(RootError::io(path)(error)),
+            },
+        };
         if facts.is_dir() {
             return Ok(match Image::of_folder(path) {
                 Some(image) => Self::Image(image),
@@ -165,7 +171,9 @@ impl Source {
         let (kind, facts) = match self {
             Self::Debian(debian) => ("debian", debian.key().into_bytes()),
             Self::Folder(path) => ("folder", folder::fingerprint(path)?.as_bytes().to_vec()),
-            Self::Image(Image::Folder(path)) => ("layout", oci::fingerprint(path)?),
+            Self::Image(Image::Folder(path, tag)) => {
+                ("layout", oci::fingerprint(path, tag.as_deref())?)
+            }
             Self::Image(Image::Tar { path, .. }) => ("image", of_file(path)?),
             Self::Tar(path) => ("tar", of_file(path)?),
         };

@@ -16,6 +16,9 @@ use crate::spool::{MOST_BYTES, Part};
 
 const LAYOUT: &str = "oci-layout";
 const INDEX: &str = "index.json";
+const BLOBS: &str = "blobs/sha256";
+/// The annotation with the tag of an image.
+const TAG: &str = "org.opencontainers.image.ref.name";
 const SAVED: &str = "manifest.json";
 /// The system that guests have.
 const SYSTEM: &str = "linux";
@@ -28,8 +31,13 @@ const MOST_FILES: usize = 100_000;
 
 /// The files of an image by name.
 pub(crate) enum Image {
-    Folder(PathBuf),
-    Tar { path: PathBuf, file: File, files: HashMap<String, (u64, u64)> },
+    /// A layout, and the tag of one of its images.
+    Folder(PathBuf, Option<String>),
+    Tar {
+        path: PathBuf,
+        file: File,
+        files: HashMap<String, (u64, u64)>,
+    },
 }
 
 #[derive(Deserialize)]
@@ -44,6 +52,8 @@ struct Descriptor {
     media_type: String,
     digest: String,
     platform: Option<Platform>,
+    #[serde(default)]
+    annotations: HashMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -98,10 +108,20 @@ struct Layer {
 }
 
 impl Image {
-    /// The folder, if it is an image.
+    /// The folder, if it is an image; some programs omit the file that declares a layout.
     pub(crate) fn of_folder(folder: &Path) -> Option<Self> {
-        let is_image = folder.join(LAYOUT).is_file() && folder.join(INDEX).is_file();
-        is_image.then(|| Self::Folder(folder.to_owned()))
+        let has_contents = folder.join(LAYOUT).is_file() || folder.join(BLOBS).is_dir();
+        let is_image = folder.join(INDEX).is_file() && has_contents;
+        is_image.then(|| Self::Folder(folder.to_owned(), None))
+    }
+
+    /// The image of a name `FOLDER:TAG`, if the folder is a layout.
+    pub(crate) fn of_tag(name: &str) -> Option<Self> {
+        let (folder, tag) = name.rsplit_once(':').filter(|(_, tag)| !tag.is_empty())?;
+        match Self::of_folder(Path::new(folder))? {
+            Self::Folder(folder, _) => Some(Self::Folder(folder, Some(tag.to_owned()))),
+            Self::Tar { .. } => None,
+        }
     }
 
     /// The tar file, if it is an image and not compressed. Fails when it cannot be read.
@@ -132,13 +152,13 @@ impl Image {
 
     fn path(&self) -> &Path {
         match self {
-            Self::Folder(path) | Self::Tar { path, .. } => path,
+            Self::Folder(path, _) | Self::Tar { path, .. } => path,
         }
     }
 
     fn has(&self, name: &str) -> bool {
         match self {
-            Self::Folder(folder) => folder.join(name).is_file(),
+            Self::Folder(folder, _) => folder.join(name).is_file(),
             Self::Tar { files, .. } => files.contains_key(name),
         }
     }
@@ -146,7 +166,7 @@ impl Image {
     /// A file of it, by a name that was checked.
     fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, String> {
         match self {
-            Self::Folder(folder) => {
+            Self::Folder(folder, _) => {
                 let file = File::open(folder.join(name));
                 Ok(Box::new(file.map_err(|error| format!("{name}: {error}"))?))
             }
@@ -197,7 +217,7 @@ impl Image {
     }
 
     fn layers(&self, architecture: &str) -> Result<(Config, Vec<Layer>), String> {
-        if self.has(INDEX) && self.has(LAYOUT) {
+        if self.has(INDEX) && (self.has(LAYOUT) || matches!(self, Self::Folder(..))) {
             return self.oci_layers(architecture);
         }
         let images: Vec<SavedImage> = self.parsed(SAVED, None)?;
@@ -229,7 +249,8 @@ impl Image {
         let mut sha256 = None;
         for _ in 0..MOST_INDEXES {
             let index: Index = self.parsed(&name, sha256.as_deref())?;
-            let chosen = chosen(&name, &index.manifests, architecture)?;
+            let manifests = if name == INDEX { self.tagged(index)? } else { index.manifests };
+            let chosen = self.chosen(&name, &manifests, architecture)?;
             let digest = sha256_of(&chosen.digest)?.to_owned();
             name = blob(&digest);
             sha256 = Some(digest);
@@ -249,6 +270,61 @@ impl Image {
             return Ok((config, layers.collect::<Result<_, String>>()?));
         }
         Err(format!("{INDEX} leads to more than {MOST_INDEXES} indexes"))
+    }
+
+    /// The images of an index that have the requested tag. Fails with the tags that there are.
+    fn tagged(&self, index: Index) -> Result<Vec<Descriptor>, String> {
+        let Self::Folder(_, Some(tag)) = self else { return Ok(index.manifests) };
+        let name = |it: &Descriptor| it.annotations.get(TAG).cloned();
+        let tags: Vec<String> = index.manifests.iter().filter_map(name).collect();
+        let has_tag = |it: &Descriptor| name(it).is_some_and(|name| is_tag(&name, tag));
+        let found: Vec<Descriptor> = index.manifests.into_iter().filter(has_tag).collect();
+        match found.is_empty() {
+            true => Err(format!("{INDEX} has no tag {tag:?}; choose from {}", tags.join(", "))),
+            false => Ok(found),
+        }
+    }
+
+    /// The manifest for the guest's platform. A descriptor without one is judged by the image's own
+    /// configuration.
+    fn chosen<'a>(
+        &self,
+        name: &str,
+        manifests: &'a [Descriptor],
+        architecture: &str,
+    ) -> Result<&'a Descriptor, String> {
+        if let [only] = manifests {
+            return Ok(only);
+        }
+        let fits = |found: &&Descriptor| {
+            let is = |found: &Platform| found.os == SYSTEM && found.architecture == architecture;
+            match &found.platform {
+                Some(platform) => is(platform),
+                None => self.platform(found).is_some_and(|platform| is(&platform)),
+            }
+        };
+        let mut fitting = manifests.iter().filter(fits);
+        let platform = format!("{SYSTEM}/{architecture}");
+        match (fitting.next(), fitting.next()) {
+            (Some(only), None) => Ok(only),
+            (Some(_), Some(_)) => Err(format!(
+                "{name} names several images for {platform}: choose one by its tag (FOLDER:TAG), or \
+                 copy one of them alone"
+            )),
+            _ => {
+                Err(format!("{name} names {} images, none of them for {platform}", manifests.len()))
+            }
+        }
+    }
+
+    /// The platform in the configuration of an image, if it has one.
+    fn platform(&self, of: &Descriptor) -> Option<Platform> {
+        let digest = sha256_of(&of.digest).ok()?;
+        let manifest: Manifest = self.parsed(&blob(digest), Some(digest)).ok()?;
+        let digest = sha256_of(&manifest.config.digest).ok()?;
+        let Config { os, architecture, .. } = self.parsed(&blob(digest), Some(digest)).ok()?;
+        let os = if os.is_empty() { SYSTEM.to_owned() } else { os };
+        Some(Platform { os, architecture })
     }
 
     fn apply(&self, layer: &Layer, building: &mut Building<'_>) -> Result<(), String> {
@@ -271,30 +347,6 @@ impl Image {
             true => Ok(()),
             false => Err(wrong_hash(&layer.file, &layer.sha256)),
         }
-    }
-}
-
-/// The manifest for the guest's platform.
-fn chosen<'a>(
-    name: &str,
-    manifests: &'a [Descriptor],
-    architecture: &str,
-) -> Result<&'a Descriptor, String> {
-    if let [only] = manifests {
-        return Ok(only);
-    }
-    let fits = |found: &&Descriptor| {
-        let is = |found: &Platform| found.os == SYSTEM && found.architecture == architecture;
-        found.platform.as_ref().is_some_and(is)
-    };
-    let mut fitting = manifests.iter().filter(fits);
-    let platform = format!("{SYSTEM}/{architecture}");
-    match (fitting.next(), fitting.next()) {
-        (Some(only), None) => Ok(only),
-        (Some(_), Some(_)) => {
-            Err(format!("{name} names several images for {platform}; copy one of them alone"))
-        }
-        _ => Err(format!("{name} names {} images, none of them for {platform}", manifests.len())),
     }
 }
 
@@ -370,8 +422,16 @@ impl<R: Read> Read for HashingReader<R> {
     }
 }
 
-/// What changes when an image in a folder does: its index names everything else by hash.
-pub(crate) fn fingerprint(folder: &Path) -> Result<Vec<u8>, RootError> {
+/// Whether a name is a tag, or ends in it after the name of a repository.
+fn is_tag(name: &str, tag: &str) -> bool {
+    name == tag || name.strip_suffix(tag).is_some_and(|rest| rest.ends_with(':'))
+}
+
+/// What changes when an image in a folder does: its index names everything else by hash, and the
+/// tag chooses from it.
+pub(crate) fn fingerprint(folder: &Path, tag: Option<&str>) -> Result<Vec<u8>, RootError> {
     let path = folder.join(INDEX);
-    fs::read(&path).map_err(RootError::io(&path))
+    let mut bytes = fs::read(&path).map_err(RootError::io(&path))?;
+    bytes.extend(tag.into_iter().flat_map(str::bytes));
+    Ok(bytes)
 }

@@ -145,6 +145,29 @@ fn of_an_image_for_several_architectures_a_guest_has_its_own() {
 }
 
 #[test]
+fn a_layout_needs_no_declaration_no_platform_and_may_have_tags() {
+    let folder = tempfile::tempdir().unwrap();
+    let (layout, cache) = (folder.path().join("image"), folder.path().join("cache"));
+    let images = ["amd64", "arm64"].map(|architecture| {
+        let digest = put_image(&layout, architecture);
+        let tag = format!("docker.io/tool:{architecture}-1");
+        format!(
+            r#"{{"digest":"{digest}","annotations":{{"org.opencontainers.image.ref.name":"{tag}"}}}}"#
+        )
+    });
+    let index = format!(r#"{{"manifests":[{}]}}"#, images.join(","));
+    fs::write(layout.join("index.json"), index).unwrap();
+    let has = |found: Root| listed(&found);
+    assert_eq!(has(root(&layout, &cache).unwrap()), pairs(&[("architecture", "amd64")]));
+    let tagged = |tag: &str| root(Path::new(&format!("{}:{tag}", layout.display())), &cache);
+    assert_eq!(has(tagged("amd64-1").unwrap()), pairs(&[("architecture", "amd64")]));
+    let error = tagged("arm64-1").unwrap_err().to_string();
+    assert!(error.contains("the guest is linux/amd64"), "{error}");
+    let error = tagged("9").unwrap_err().to_string();
+    assert!(error.contains("has no tag \"9\"; choose from docker.io/tool:amd64-1"), "{error}");
+}
+
+#[test]
 fn bad_images_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let (layout, cache) = (folder.path().join("image"), folder.path().join("cache"));

@@ -71,6 +71,9 @@ pub enum Verdict {
     Improvement,
     /// The ratio is inside the margin, by two one-sided tests (Schuirmann 1987).
     Equivalent,
+    /// The ratio is not 1, and the estimate is outside the margin, but which way is better is
+    /// unknown. Tests never return it: a comparison replaces the first two.
+    Difference,
     /// Neither was shown.
     CannotTell,
 }

@@ -142,6 +142,7 @@ proptest! {
                     let inside = low * (1.0 + margin) > inner && high < (1.0 + margin) * outer;
                     prop_assert!(inside, "{:?}", found);
                 }
+                Verdict::Difference => prop_assert!(false, "no test returns it: {:?}", found),
                 Verdict::CannotTell => {
                     let includes_one = low <= outer && high >= inner;
                     let small = found.ratio.max(1.0 / found.ratio) <= (1.0 + margin) * outer;

@@ -1,23 +1,31 @@
 //! Results of other programs as observations: one file per format, and the table [`Format::ALL`].
 //! A reader takes all it finds or refuses; what observations cannot express becomes a note.
 
+mod copies;
 mod csv;
 mod cyclictest;
+mod cyclictest_text;
 pub(crate) mod folder;
 mod go;
 mod google;
 mod hyperfine;
 mod interbench;
 pub(crate) mod lkp;
+mod measurement;
 pub mod mmtests;
+mod observed;
+mod other_outputs;
 mod perf;
+mod perf_plain;
 mod phoronix;
 mod repeats;
 mod resp1;
+mod results;
 mod schbench;
 pub(crate) mod table;
 
-use analysis::{Dataset, Factor, Response, Trial, Values};
+use analysis::{Dataset, Factor, Trial};
+use itertools::Itertools;
 use model::Environment;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -61,11 +69,27 @@ impl Format {
         Self { name: "perf", fits: |it| perf::has_counts(it.text), read: perf::read },
         Self { name: "hyperfine", fits: |it| it.key("results").is_some(), read: hyperfine::read },
         Self { name: "google", fits: |it| it.key("benchmarks").is_some(), read: google::read },
-        Self { name: "cyclictest", fits: |it| it.has_object("thread"), read: cyclictest::read },
+        Self {
+            name: "cyclictest",
+            fits: |it| {
+                let is_text = it.json.is_none() && cyclictest_text::looks_right(it.text);
+                it.has_object("thread") || is_text
+            },
+            read: |text, options| match is_json(text) {
+                true => cyclictest::read(text, options),
+                false => cyclictest_text::read(text, options),
+            },
+        },
         Self {
             name: "schbench",
-            fits: |it| it.has_object("int") && it.key("normal").is_some(),
-            read: schbench::read,
+            fits: |it| {
+                let is_json = it.has_object("int") && it.key("normal").is_some();
+                is_json || it.has_line(schbench::is_heading)
+            },
+            read: |text, options| match is_json(text) {
+                true => schbench::read(text, options),
+                false => schbench::read_text(text, options),
+            },
         },
         Self {
             name: "interbench",
@@ -93,21 +117,30 @@ impl Format {
     pub fn guess(text: &str) -> Result<Self, Refusal> {
         let text = text.trim_start_matches('\u{feff}');
         // JSON lines are not one JSON value.
-        let is_json = text.trim_start().starts_with('{') && !perf::has_counts(text);
-        let json = is_json.then(|| json(text)).transpose()?;
+        let is_json = is_json(text) && !perf::has_counts(text);
+        let json: Option<Value> = is_json.then(|| json(text)).transpose()?;
+        if let Some(Value::Array(list)) = &json {
+            return Err(Refusal::whole(other_outputs::of_list(list.first())));
+        }
         let looks = Looks { text, json };
+        if let Some(advice) = other_outputs::advice(text).filter(|_| looks.json.is_none()) {
+            let is_read = Self::ALL[..Self::ALL.len() - 1].iter().any(|it| (it.fits)(&looks));
+            if !is_read {
+                return Err(Refusal::whole(advice));
+            }
+        }
         let found = Self::ALL.into_iter().find(|format| (format.fits)(&looks));
         found.ok_or_else(|| {
             Refusal::whole(match looks.json {
                 Some(_) => {
                     "JSON with neither \"results\" (hyperfine), \"benchmarks\" (Google Benchmark), \
-                     \"thread\" (cyclictest), \"int\" (schbench), \"counter-value\" (perf stat) nor keys \
-                     \"program.key\" with numbers (lkp-tests)"
+                     \"thread\" (cyclictest), \"int\" (schbench), \"counter-value\" (perf) nor \
+                     \"program.key\" (lkp-tests)"
                 }
                 None => {
-                    "neither resp1 output, Go benchmark lines, output of interbench, XML of the \
-                     Phoronix Test Suite, CSV with a heading row nor JSON of hyperfine, Google Benchmark, cyclictest, schbench, \
-                     lkp-tests or perf stat: name the format with --input-format"
+                    "neither resp1 output nor a result of hyperfine, Go, Google Benchmark, \
+                     cyclictest, schbench, interbench, lkp-tests, Phoronix, perf stat or CSV: name \
+                     it with --input-format"
                 }
             })
         })
@@ -117,7 +150,12 @@ impl Format {
 /// Reads a text of this origin as observations. Fails on other formats, with the line if known.
 pub fn dataset(name: &str, text: &str, format: Option<Format>, options: &Options) -> Imported {
     let format = format.map_or_else(|| Format::guess(text), Ok)?;
-    let set = (format.read)(text.trim_start_matches('\u{feff}'), options)?;
+    let mut set = (format.read)(text.trim_start_matches('\u{feff}'), options)?;
+    if !is_json(text) && text.ends_with(|c: char| c.is_ascii_digit() || c == '.') {
+        set.notes.push(
+            "it ends within a number or without a line end: its last value may be cut".to_owned(),
+        );
+    }
     Ok(Dataset { name: name.to_owned(), ..set })
 }
 
@@ -136,8 +174,25 @@ impl Looks<'_> {
     }
 }
 
+/// Whether a text is JSON, or is damaged JSON.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+}
+
 fn json<T: DeserializeOwned>(text: &str) -> Result<T, Refusal> {
     serde_json::from_str(text).map_err(|error| Refusal::cell(error.line(), error.column(), &error))
+}
+
+/// The most items of a list in a note.
+const MOST_LISTED: usize = 10;
+
+/// A list for a note, cut with a count.
+fn listed<T: std::fmt::Display>(items: &[T]) -> String {
+    let first = items.iter().take(MOST_LISTED).join(", ");
+    match items.len().checked_sub(MOST_LISTED) {
+        None | Some(0) => first,
+        Some(more) => format!("{first} and {more} more"),
+    }
 }
 
 fn fact(value: &Value) -> String {
@@ -149,33 +204,21 @@ fn varied<'a>(factors: impl IntoIterator<Item = &'a str>) -> Dataset {
     Dataset { factors: factors.into_iter().map(factor).collect(), ..Dataset::default() }
 }
 
-/// A response, its meaning, and its only value in a trial.
-type Figure = (String, Response, f64);
-
-/// Adds a trial with its levels and figures; new levels are appended to their factors.
+/// Adds a trial with its levels; new levels are appended to their factors.
 fn add<'a>(
     set: &mut Dataset,
     name: String,
     levels: impl IntoIterator<Item = (&'a str, String)>,
-    figures: impl IntoIterator<Item = Figure>,
 ) -> &mut Trial {
     let levels = levels.into_iter().map(|(factor, level)| (factor.to_owned(), level)).collect();
-    let mut trial = Trial { name, levels, ..Trial::default() };
+    let trial = Trial { name, levels, ..Trial::default() };
     for factor in &mut set.factors {
         let level = trial.levels.get(&factor.name);
         factor.levels.extend(level.filter(|it| !factor.levels.contains(it)).cloned());
     }
-    for (response, meaning, value) in figures {
-        trial.values.push(Values::exact(None, &response, &[value]));
-        set.responses.entry(response).or_insert(meaning);
-    }
     set.trials.push(trial);
     let last = set.trials.len() - 1;
     &mut set.trials[last]
-}
-
-fn response(unit: &str, more_is_better: bool) -> Response {
-    Response { unit: unit.to_owned(), more_is_better, additive: false }
 }
 
 fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, Option<String>)>) -> Environment {

@@ -4,6 +4,7 @@
 
 pub mod config;
 pub mod curve;
+mod encoded_text;
 mod error;
 pub mod import;
 mod listing;

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind::InvalidData;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::string::FromUtf8Error;
 
 use analysis::{Dataset, Factor, from_runs};
 use model::{Manifest, ManifestFactor, ManifestRun, Run};
 
+use crate::encoded_text;
 use crate::error::{Refusal, Result, StoreError};
 use crate::import::mmtests::mmtests;
 use crate::import::{self, Format, Options};
@@ -72,15 +71,13 @@ pub fn is_foreign(path: &Path) -> bool {
     if path.is_dir() {
         return is_foreign_folder(path);
     }
-    // A shorter file is a run that was truncated early.
-    let is_other = |start: Vec<u8>| !is_run(&path.to_string_lossy(), &start);
-    path.is_file() && beginning(path).is_some_and(is_other)
+    path.is_file() && !is_run_file(path)
 }
 
 /// The first bytes of a file, enough to recognize a run.
 fn beginning(path: &Path) -> Option<Vec<u8>> {
-    let mut start = vec![0; RUN_LINE.len()];
-    fs::File::open(path).ok()?.read_exact(&mut start).ok()?;
+    let mut start = Vec::new();
+    fs::File::open(path).ok()?.take(RUN_LINE.len() as u64).read_to_end(&mut start).ok()?;
     Some(start)
 }
 
@@ -184,7 +181,8 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
     set
 }
 
-/// The text of a file or standard input (`-`). Fails when it is unreadable or not UTF-8.
+/// The text of a file or standard input (`-`), which may be compressed or in UTF-16. Fails when it
+/// is unreadable, damaged, too long or not text.
 pub fn read(path: &Path) -> Result<String> {
     let read = || -> io::Result<String> {
         let mut bytes = Vec::new();
@@ -192,8 +190,7 @@ pub fn read(path: &Path) -> Result<String> {
             true => drop(io::stdin().read_to_end(&mut bytes)?),
             false => bytes = fs::read(path)?,
         }
-        let invalid = |error: FromUtf8Error| io::Error::new(InvalidData, error.utf8_error());
-        String::from_utf8(bytes).map_err(invalid)
+        encoded_text::decode(bytes)
     };
     read().map_err(StoreError::io(path))
 }

@@ -20,6 +20,7 @@ mod ratio;
 
 use model::resp1::{NOLOAD, Resp1Format, Resp1Row, Resp1Table};
 
+pub(crate) use line::clean;
 use line::{Row, Shape, Title};
 pub use points::{Points, RowPoints, points_notes, recover_points};
 pub use ratio::{RatioCheck, check_ratios};
@@ -53,6 +54,17 @@ pub fn parse(text: &str) -> Result<Resp1Table, Refusal> {
     reader.finish(lines)
 }
 
+/// Whether a line is a title or a heading of resp1, whatever the other lines are.
+pub(crate) fn has_heading(text: &str) -> bool {
+    text.lines().any(|raw| {
+        let shape = line::shape(&line::clean(raw));
+        matches!(
+            shape,
+            Shape::Title(_) | Shape::Groups | Shape::Heading(_) | Shape::UnknownHeading(_)
+        )
+    })
+}
+
 impl Reader {
     fn push(&mut self, number: usize, text: &str) -> Result<(), String> {
         match line::shape(text) {
@@ -63,6 +75,12 @@ impl Reader {
                 }
                 _ => self.format = Some(format),
             },
+            Shape::UnknownHeading(columns) => {
+                return Err(format!(
+                    "the heading has the columns {columns:?} after the delays; known are \
+                     \"S.D. ratio\" and \"raw S.D.\""
+                ));
+            }
             Shape::Title(title) if self.title.is_none() => self.title = Some(title),
             Shape::Row => {
                 let row = Row::parse(number, text)?;

@@ -119,8 +119,7 @@ fn what_is_no_table_is_refused_with_its_place() {
         ("{\"results\": [{\"command\": \"a\"}]}", "result 1, \"a\": neither times nor a mean"),
         ("{\"results\": [{\"command\": \"a\", \"times\": [-1]}]}", "result 1, \"a\": a time is -1"),
         ("{\"x\": 1}", "JSON with neither"),
-        ("BenchmarkA-2 10 1 ns/op\nBenchmarkB-2 x 1 ns/op\n", "line 2, column word 2: \"x\""),
-        ("BenchmarkA-2 10 1 ns/op 5\n", "line 1, column word 5: \"5\" has no unit after it"),
+        ("BenchmarkA-2 10 1 ns/op 5\n", "line 1 (BenchmarkA-2: \"5\" has no unit after it)"),
         ("nothing at all\n", "neither resp1 output"),
         ("Starting 1 CPU run\n noload 1 2\n", "line 2: row \"noload\" has 2 numbers"),
     ];
@@ -157,7 +156,7 @@ fn hyperfine_reads() {
         "parameters": {"n": "1"}}, {"command": "b", "mean": 1, "parameters": {"n": "2"}}]}"#;
     let set = read(failed);
     assert_eq!((set.factors[0].name.as_str(), set.factors.len()), ("n", 1));
-    assert_eq!(set.trials[1].problem.as_deref(), Some("exit code 3"));
+    assert_eq!(set.trials[1].remark().as_deref(), Some("the command failed: exit code 3"));
     assert!(set.notes.iter().any(|note| note.contains("its mean is used as one")));
 }
 
@@ -167,11 +166,15 @@ fn go_benchmarks_read() {
     assert_eq!(set.factors[0].levels, ["Sort/size=1k", "Sort/size=10k"]);
     let small = [("benchmark", "Sort/size=1k")];
     assert_eq!(figures(&set, "ns/op", &small), [14551.0, 14344.0, 14387.0, 14554.0]);
-    assert!(set.responses["MB/s"].more_is_better && !set.responses["B/op"].more_is_better);
+    assert!(set.responses["MB/s"].more_is_better() && !set.responses["B/op"].more_is_better());
     let environment = &set.trials[0].environment;
     assert_eq!((&*environment["cpu_model"], &*environment["procs"]), ("AMD EPYC", "2"));
     let set = read("BenchmarkA 1 5 ns/op\nBenchmarkA-4 1 3 ns/op\n--- FAIL: BenchmarkB\n");
     assert_eq!(set.factors[1].levels, ["1", "4"]);
+    assert_eq!(set.trials[2].remark().unwrap(), "the command failed: go test reports FAIL of B");
+    let set = read("BenchmarkA-2 10 1 ns/op\nBenchmarkB-2 x 1 ns/op\nnoise\n");
+    let broken = "1 broken row left out: line 2 (BenchmarkB-2: \"x\" is not a count of iterations)";
+    assert!(set.notes.iter().any(|note| note == broken), "{:?}", set.notes);
     assert!(set.notes.iter().any(|note| note == "no results and not read: lines 3"));
 }
 
@@ -180,8 +183,8 @@ fn google_benchmark_reads() {
     let set = read(include_str!("foreign/google.json"));
     assert_eq!(set.factors[0].levels, ["BM_Sum/1024", "BM_Sum/8192", "BM_Err"]);
     assert_eq!(figures(&set, "cpu_ns", &[("benchmark", "BM_Sum/1024")]).len(), 4);
-    assert!(set.responses["bytes_per_second"].more_is_better);
-    let failed = set.trials.iter().filter(|trial| trial.problem.is_some()).count();
+    assert!(set.responses["bytes_per_second"].more_is_better());
+    let failed = set.trials.iter().filter(|trial| trial.failed() == Some(true)).count();
     assert_eq!(failed, 4);
     assert_eq!(set.trials[0].environment["cpus_online"], "2");
     assert!(set.trials[0].started_unix_ns.is_some());

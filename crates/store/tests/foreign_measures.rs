@@ -110,6 +110,23 @@ impl Judged for analysis::comparison::Cell {
 }
 
 #[test]
+fn counts_of_a_long_histogram_are_not_expanded() {
+    let text = r#"{"cmdline:": "cyclictest -h 90", "thread": {"0": {"histogram": {"20": 15000000,
+        "30": 5000000, "60": 1000000}, "cycles": 21000000, "min": 20, "max": 60, "avg": 25.0}}}"#;
+    let set = read(text);
+    let delays = set.trials[0].samples(None, "delay_ns").unwrap();
+    assert!(delays.len() <= 100_000, "{}", delays.len());
+    let share = |value: f64| {
+        let of_value = delays.iter().filter(|it| it.value == value);
+        of_value.count() as f64 / delays.len() as f64
+    };
+    for (value, count) in [(20_000.0, 15.0), (30_000.0, 5.0), (60_000.0, 1.0)] {
+        assert!((share(value) - count / 21.0).abs() < 1e-4, "{value}: {}", share(value));
+    }
+    has_note(&set, "21000000 delays are represented by every 210th of them in order");
+}
+
+#[test]
 fn cyclictest_without_histogram_has_three_figures_and_no_test() {
     let set = read(include_str!("foreign/cyclictest-summary.json"));
     let trial = &set.trials[0];
@@ -136,7 +153,7 @@ fn cyclictest_that_contradicts_itself_is_refused() {
             "the longest delay is at least 400 in the histogram, but 30 in \"max\"",
         ),
         ("\"21\": ", "\"x\": ", "bucket \"x\" is not a number"),
-        ("\"cycles\": 1000", "\"cycles\": 18446744073709551615", "more than 20000000 delays"),
+        ("\"cycles\": 1000", "\"cycles\": 18446744073709551615", "more than 1000000000000 delays"),
         ("\"0\": {", "\"zero\": {", "thread \"zero\": its name is not a number"),
     ];
     for (from, to, expected) in cases {
@@ -170,7 +187,7 @@ fn percentiles_of_schbench_stay_what_they_are() {
             "{response}"
         );
     }
-    assert!(set.responses["rps_p50_per_s"].more_is_better);
+    assert!(set.responses["rps_p50_per_s"].more_is_better());
     assert_eq!(trial.environment["schbench_options"], "-m 1 -t 2 -r 10");
     has_note(&set, "tests need several files a side");
     let found = compared(&[set.clone(), set]);
@@ -221,7 +238,6 @@ fn what_interbench_never_prints_is_refused_with_its_line() {
     let cases = [
         ("None\t  44.1 +/- 193.6", "None\t  44.1 +- 193.6", "line 9: 6 words"),
         ("44.1", "x", "line 9: average_ms is \"x\""),
-        ("None\t  44.1", "None   44.1", "line 9: "),
         ("(ms)", "(s)", "line 8: the heading names neither"),
         (" in the presence of", "", "line 7: the heading of a table lacks"),
     ];

@@ -52,17 +52,19 @@ fn a_matrix_has_a_trial_per_run_with_the_figures_of_the_benchmark() {
     let responses: Vec<&String> = set.responses.keys().collect();
     assert_eq!(responses, ["will-it-scale.late_ops", "will-it-scale.per_process_ops"]);
     let ops = &set.responses["will-it-scale.per_process_ops"];
-    assert!(ops.more_is_better && ops.unit == "/s");
-    assert_eq!(figures(&set, "will-it-scale.per_process_ops"), OLD.map(Some));
+    assert!(ops.more_is_better() && ops.unit == "/s");
+    let mut expected = OLD.map(Some);
+    expected[1] = None;
+    assert_eq!(figures(&set, "will-it-scale.per_process_ops"), expected, "one run failed");
     let late = [None, None, Some(8.0), Some(9.0), None, None];
     assert_eq!(figures(&set, "will-it-scale.late_ops"), late, "0 and nothing are not measured");
     assert!(set.notes.iter().any(|note| note.contains("late_ops: 0 in 2 runs")), "{:?}", set.notes);
     let trial = &set.trials[1];
-    assert!(trial.name.ends_with("/aaaa/1") && trial.problem.is_some());
+    assert!(trial.name.ends_with("/aaaa/1") && trial.failed() == Some(true));
     assert_eq!(trial.environment["lkp_commit"], "aaaa");
     assert_eq!(trial.environment["lkp_testbox"], "box-2c");
     assert_eq!(trial.meaning["lkp_test"], "will-it-scale/performance-brk1");
-    assert_eq!(set.trials[0].problem, None);
+    assert_eq!(set.trials[0].remark(), None);
 }
 
 #[test]
@@ -70,8 +72,8 @@ fn named_keys_are_taken_and_an_unknown_direction_is_noted() {
     let key = "will-it-scale.2.processes";
     let set = read(&matrix("a", OLD), &[key, "vmstat.io.bi_per_sec"]).unwrap();
     assert_eq!(set.responses.len(), 2);
-    let assumed = format!("less is assumed to be better: {key}, vmstat.io.bi_per_sec");
-    assert!(set.notes.contains(&assumed), "{:?}", set.notes);
+    let unknown = format!("it is unknown whether more is better: vmstat.io.bi_per_sec, {key}");
+    assert!(set.notes.contains(&unknown), "{:?}", set.notes);
     assert_eq!(read(&matrix("a", OLD), &["a.b"]).unwrap_err(), "no key is named a.b");
 }
 
@@ -86,10 +88,16 @@ fn two_result_roots_get_a_verdict() {
         fs::write(root.join("matrix.csv"), "not read").unwrap();
         observations(&root.to_string_lossy()).unwrap()
     };
-    let sides = [root("old", matrix("aaaa", OLD)), root("new", matrix("bbbb", NEW))];
+    let completed = |text: String| text.replace("[0, 1]", "[0, 0]");
+    let old = root("old", completed(matrix("aaaa", OLD)));
+    let sides = [old.clone(), root("new", completed(matrix("bbbb", NEW)))];
     let found = compare(&sides, &Request::default()).unwrap();
     let of = |name: &str| found.cells.iter().find(|cell| cell.response.ends_with(name)).unwrap();
     assert_eq!(of("per_process_ops").verdict, Verdict::Regression);
+    let failing = matrix("cccc", OLD).replace("[0, 1]", "[1, 1, 1, 1, 1, 1]");
+    let found = compare(&[old, root("failing", failing)], &Request::default()).unwrap();
+    assert_eq!(found.cells[0].verdict, Verdict::Regression, "all runs failed");
+    assert_eq!(found.cells[0].response, "outcome");
 }
 
 fn run(root: &Path, number: &str, ops: f64) {
@@ -121,7 +129,7 @@ fn numbered_runs_without_a_matrix_are_trials_in_their_order() {
 #[test]
 fn a_run_that_failed_is_a_trial_without_figures_and_others_without_figures_are_refused() {
     let failed = read(r#"{"last_state.exit_fail": 1, "vmstat.cpu.us": 4}"#, &[]).unwrap();
-    assert!(failed.trials[0].values.is_empty() && failed.trials[0].problem.is_some());
+    assert!(failed.trials[0].values.is_empty() && failed.trials[0].failed() == Some(true));
     let error = read(r#"{"vmstat.cpu.us": 4}"#, &[]).unwrap_err();
     assert!(error.contains("only keys of monitors"), "{error}");
     let error = read(r#"{"mine.processes": 4}"#, &[]).unwrap_err();

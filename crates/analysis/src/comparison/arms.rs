@@ -31,7 +31,7 @@ pub(super) struct ArmTrials<'a> {
     pub(super) trials: Vec<&'a Trial>,
 }
 
-/// A trial that counts: index in its arm, and values in one cell.
+/// A trial that counts: the number of its session in its arm, and its values in one cell.
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub(super) number: usize,
@@ -149,7 +149,8 @@ fn listed(all: &[String], separator: &str) -> String {
 fn arm<'a>(set: &'a Dataset, name: &str, is_of: impl Fn(&Trial) -> bool) -> ArmTrials<'a> {
     let trials: Vec<&Trial> = set.trials.iter().filter(|trial| is_of(trial)).collect();
     let (name, deterministic) = (name.to_owned(), set.deterministic);
-    ArmTrials { arm: Arm { name, trials: trials.len(), deterministic }, trials }
+    let runs = trials.iter().filter(|trial| !trial.is_summary).count();
+    ArmTrials { arm: Arm { name, trials: runs, deterministic }, trials }
 }
 
 /// Two arms in time order, if one is known to have ended before the other began.

@@ -4,28 +4,28 @@ use std::collections::BTreeMap;
 
 use model::{BASELINE, Observation};
 use stats::{
-    Arms as Samples, OverallCell, Pairing, Settings, TrialCost, Verdict, bounded_median,
-    least_log_error,
+    Arms as Samples, CellResult, OverallCell, Pairing, Settings, TrialCost, Verdict,
+    bounded_median, least_log_error,
 };
 
-use super::arms::{ArmTrials, Arms, Levels, Seen, samples};
+use super::arms::{ArmTrials, Arms, Seen, samples};
+use super::direction::without_direction;
 use super::overall::UnjudgedCell;
-use super::{Cell, Outcome, PairedBy, Side, Unit, outcomes, seeds, stalls};
+use super::place::Place;
+use super::{Cell, Outcome, PairedBy, Side, Unit, outcomes, seeds, sessions, stalls, unmatched};
 use crate::dataset::LOAD;
 use crate::explained::{Explained, ExplainedDifference, difference, is_counted};
-use crate::{Response, Standing, Trial};
+use crate::{Direction, Response, Standing, Trial, grouped};
 
 /// The response of a probe; a delay of 0, below the clock's resolution, counts as 1 ns.
 const DELAY: &str = "delay_ns";
 /// Responses that are divided into parts, where these are known.
 const EXPLAINED: [&str; 2] = [DELAY, "elapsed_ns"];
 
-/// Response, levels, part.
-type Place = (String, Levels, Option<String>);
-
-/// The common cells of two arms, how their trials ended, and what was omitted.
+/// The common cells of two arms, how their trials ended, and what was omitted. The first arms are
+/// compared; how trials ended is counted in the second ones, in which sessions are not merged.
 pub(super) fn cells(
-    arms: &Arms,
+    [arms, repetitions]: [&Arms; 2],
     responses: &BTreeMap<String, Response>,
     settings: &Settings,
 ) -> (Vec<UnjudgedCell>, Vec<Cell>, Vec<String>) {
@@ -51,13 +51,13 @@ pub(super) fn cells(
                 }
                 [None, None] => {}
                 [first, _] => {
-                    let has = if first.is_some() { 0 } else { second };
-                    left_out.push(format!("{} has {} alone", arms.all[has].arm.name, words(place)));
+                    let (has, lacks) = if first.is_some() { (0, second) } else { (second, 0) };
+                    left_out.push(unmatched::text(arms, [has, lacks], place, &observed));
                 }
             }
         }
     }
-    let mut ends = outcomes::cells(arms, responses);
+    let mut ends = outcomes::cells(repetitions, responses);
     let proportions: Vec<_> = ends.iter().filter_map(outcomes::tested).collect();
     let family: Vec<Samples> = drafts.iter().filter_map(|draft| draft.test.clone()).collect();
     let judgement = stats::compare(&family, &proportions, settings);
@@ -65,6 +65,7 @@ pub(super) fn cells(
     for (UnjudgedCell { cell, .. }, found) in to_judge.zip(judgement.cells) {
         cell.outcome = match found {
             Ok(found) => {
+                let found = judged(found, responses[&cell.response].direction);
                 cell.verdict = found.verdict;
                 Outcome::Judged(Box::new(found))
             }
@@ -72,8 +73,14 @@ pub(super) fn cells(
         };
     }
     outcomes::judge(&mut ends, judgement.proportions);
-    drafts.iter_mut().for_each(|draft| outcomes::restrain(&mut draft.cell, arms));
+    drafts.iter_mut().for_each(|draft| outcomes::restrain(&mut draft.cell, repetitions));
     (drafts, ends, left_out)
+}
+
+/// Replaces the verdict of a test where it is unknown which way is better.
+fn judged(mut found: CellResult, direction: Direction) -> CellResult {
+    found.verdict = without_direction(found.verdict, direction);
+    found
 }
 
 /// The order of cells in a table: by response, levels in their order, part, the whole last.
@@ -85,12 +92,6 @@ fn rank(arms: &Arms, place: &Place) -> (String, Vec<usize>, bool, Option<String>
     (place.0.clone(), place.1.iter().map(level).collect(), place.2.is_none(), place.2.clone())
 }
 
-fn words((response, levels, part): &Place) -> String {
-    let levels = levels.iter().map(|(name, level)| format!("{name} {level}"));
-    let parts: Vec<String> = levels.chain(part.clone()).collect();
-    if parts.is_empty() { response.clone() } else { format!("{response} of {}", parts.join(", ")) }
-}
-
 fn observe<'a>(
     arms: &Arms,
     arm: &ArmTrials<'a>,
@@ -98,7 +99,8 @@ fn observe<'a>(
 ) -> BTreeMap<Place, Vec<Seen<'a>>> {
     let mut places: BTreeMap<Place, Vec<Seen>> = BTreeMap::new();
     let counts = |trial: &&Trial| trial.standing() == Standing::Counts;
-    for (number, trial) in arm.trials.iter().copied().enumerate().filter(|it| counts(&it.1)) {
+    let numbered = sessions::numbers(arm).into_iter().zip(arm.trials.iter().copied());
+    for (number, trial) in numbered.filter(|it| counts(&it.1)) {
         for values in trial.values.iter().filter(|values| !values.samples.is_empty()) {
             if responses.contains_key(&values.response) {
                 let place = (values.response.clone(), arms.place(trial), values.part.clone());
@@ -133,7 +135,8 @@ fn draft(
     });
     let costs_of = |values: &[Observation]| costs(&name, response, values);
     let costs = values.each_ref().map(|values| costs_of(values));
-    let is_usable = !response.more_is_better || !costs.iter().flatten().any(|it| it.is_lower_bound);
+    let is_usable =
+        !response.more_is_better() || !costs.iter().flatten().any(|it| it.is_lower_bound);
     let identical = identical(&costs, paired_by.is_some(), deterministic);
     let mut notes = Vec::new();
     let dropped: usize = (0..2).map(|arm| sides[arm].len() - chosen[arm].len()).sum();
@@ -191,11 +194,15 @@ fn overall_cell(
     paired: bool,
     costs_of: impl Fn(&[Observation]) -> Vec<Observation>,
 ) -> OverallCell {
-    let cost = |seen: &Seen| {
-        let median = bounded_median(seen.samples)?;
-        Some(TrialCost { trial: seen.number, cost: costs_of(&[median])[0].value })
+    let cost = |(trial, medians): (usize, Vec<Observation>)| {
+        let median = bounded_median(&medians)?;
+        Some(TrialCost { trial, cost: costs_of(&[median])[0].value })
     };
-    let [first, second] = chosen.each_ref().map(|side| side.iter().filter_map(cost).collect());
+    // Repetitions of one session are one value of it.
+    let [first, second] = chosen.each_ref().map(|side| {
+        let medians = side.iter().filter_map(|it| Some((it.number, bounded_median(it.samples)?)));
+        grouped(medians).into_iter().filter_map(cost).collect()
+    });
     let pairing = if paired { Pairing::Paired } else { Pairing::Unpaired };
     OverallCell { ratio: f64::NAN, first, second, pairing }
 }
@@ -221,7 +228,7 @@ fn partners<'a>(sides: [&[Seen<'a>]; 2], by: PairedBy) -> Option<[Vec<Seen<'a>>;
 }
 
 fn costs(name: &str, response: &Response, values: &[Observation]) -> Vec<Observation> {
-    let cost = |value: f64| match (response.more_is_better, name == DELAY) {
+    let cost = |value: f64| match (response.more_is_better(), name == DELAY) {
         (true, _) => 1.0 / value,
         (false, true) => value.max(1.0),
         (false, false) => value,

@@ -1,8 +1,9 @@
 //! The conclusion, in one sentence.
 
 use itertools::Itertools;
-use stats::{Method, Verdict, says_nothing};
+use stats::{Method, NotDecided, Verdict, says_nothing};
 
+use super::sessions::ONE_SESSION;
 use super::{Cell, Comparison, Ends, Outcome, Overall};
 
 /// Names of a verdict: over all cells, of outcomes, and before a number of cells.
@@ -10,6 +11,7 @@ fn words(verdict: Verdict) -> [&'static str; 3] {
     match verdict {
         Verdict::Regression => ["a regression", "regression", "worse in"],
         Verdict::Improvement => ["an improvement", "improvement", "better in"],
+        Verdict::Difference => ["a difference", "difference", "different in"],
         Verdict::Equivalent => ["equivalent", "no difference", "the same within the margin in"],
         Verdict::CannotTell => ["cannot tell", "cannot tell", "cannot tell in"],
     }
@@ -30,7 +32,9 @@ pub(super) fn sentence(comparison: &Comparison) -> String {
             )),
         }
     };
-    (1..comparison.arms.len()).filter_map(of_arm).join("; ") + "."
+    let mut texts: Vec<String> = (1..comparison.arms.len()).filter_map(of_arm).collect();
+    texts.extend(comparison.one_session.then(|| ONE_SESSION.to_owned()));
+    texts.join("; ") + "."
 }
 
 /// The effects over all cells.
@@ -55,7 +59,11 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
     let response = &cell.response;
     let found = match (cell.judged(), cell.ratio()) {
         (Some(found), _) => {
-            let interval = interval(found.adjusted_low, found.adjusted_high);
+            let is_range = found.why == Some(NotDecided::TooFewValues);
+            let interval = match is_range {
+                true => String::new(),
+                false => interval(found.adjusted_low, found.adjusted_high),
+            };
             let (mark, method) = (cell.ratio_mark(), method_words(found.method));
             format!("{response} {mark}×{:.2}{interval} ({method})", found.ratio)
         }
@@ -66,6 +74,9 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
     match cell.verdict {
         Verdict::Regression => format!("is a regression against {reference}: {beyond}"),
         Verdict::Improvement => format!("is an improvement on {reference}: {beyond}"),
+        Verdict::Difference => format!(
+            "differs from {reference}: {beyond}; whether more of {response} is better is unknown"
+        ),
         Verdict::Equivalent => {
             format!("is equivalent to {reference} within the margin of {margin}: {found}")
         }
@@ -110,14 +121,20 @@ fn of_many(cells: &[&Cell], comparison: &Comparison) -> String {
             _ => measured.push(cell),
         }
     }
-    let kinds =
-        [Verdict::Regression, Verdict::Improvement, Verdict::Equivalent, Verdict::CannotTell];
+    let kinds = [
+        Verdict::Regression,
+        Verdict::Improvement,
+        Verdict::Difference,
+        Verdict::Equivalent,
+        Verdict::CannotTell,
+    ];
     let of_kind = |verdict: Verdict| {
         let of_kind = measured.iter().filter(|cell| cell.verdict == verdict);
         let count = of_kind.clone().count();
         let far = |cell: &&&Cell| cell.ratio().map_or(0.0, |ratio| ratio.ln().abs());
         let farthest = of_kind.max_by(|a, b| far(a).total_cmp(&far(b)))?;
-        let differs = matches!(verdict, Verdict::Regression | Verdict::Improvement);
+        let differs =
+            matches!(verdict, Verdict::Regression | Verdict::Improvement | Verdict::Difference);
         let most = farthest.ratio().filter(|_| differs).map_or_else(String::new, |ratio| {
             let response = match comparison.responses.len() {
                 1 => String::new(),

@@ -37,7 +37,13 @@ pub struct Difference {
 /// The facts that differ: the most important first, then the others by name.
 pub(super) fn differences(arms: &Arms) -> Vec<Difference> {
     let names = arms.trials().flat_map(|trial| trial.environment.keys()).map(String::as_str);
-    let facts: BTreeSet<&str> = names.filter(|fact| *fact != BOOT_ID).collect();
+    // What names a cell is compared level by level.
+    let is_level = |fact: &str| {
+        !arms.folded.contains(&fact)
+            && arms.factor != Some(fact)
+            && arms.trials().any(|trial| trial.levels.contains_key(fact))
+    };
+    let facts: BTreeSet<&str> = names.filter(|fact| *fact != BOOT_ID && !is_level(fact)).collect();
     let wanted = WANTED.iter().map(|(fact, _)| *fact).filter(|fact| facts.contains(fact));
     let others = facts.iter().copied().filter(|fact| WANTED.iter().all(|(name, _)| name != fact));
     let of_environment = wanted.chain(others).map(|fact| {

@@ -3,7 +3,7 @@
 //! On deterministic machines a seed with which only one arm fails is a certain difference;
 //! elsewhere Fisher's exact test decides, in the family of all cells.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use stats::{ProportionResult, Proportions, Verdict};
@@ -49,36 +49,48 @@ impl Ends {
     }
 }
 
-/// The cells in which a trial of either arm failed; all if outcomes were requested.
+/// The cells in which a trial of either arm failed, wholly or to measure one response; all if
+/// outcomes were requested.
 pub(super) fn cells(arms: &Arms, responses: &BTreeMap<String, Response>) -> Vec<Cell> {
     let places = distinct(arms.trials().map(|trial| arms.place(trial)));
+    let lost: BTreeSet<&String> = arms.trials().flat_map(|trial| trial.lost.keys()).collect();
+    let lost = lost.into_iter().filter(|response| responses.contains_key(*response));
+    let of: Vec<Option<&str>> =
+        [None].into_iter().chain(lost.map(|response| Some(response.as_str()))).collect();
     let is_requested = responses.contains_key(OUTCOME);
     let has_failures = |cell: &Cell| matches!(&cell.outcome, Outcome::Ends(it) if it.first.failed + it.second.failed > 0);
     let all = (1..arms.all.len()).flat_map(|arm| places.iter().map(move |place| (arm, place)));
-    let found = all.filter_map(|(arm, place)| cell(arms, arm, place));
+    let found = all.flat_map(|(arm, place)| {
+        of.iter().filter_map(move |response| cell(arms, arm, place, *response))
+    });
     found.filter(|cell| is_requested || has_failures(cell)).collect()
 }
 
-fn cell(arms: &Arms, arm: usize, place: &Levels) -> Option<Cell> {
+/// The outcomes of whole trials, or of one response whose name is then the part.
+fn cell(arms: &Arms, arm: usize, place: &Levels, response: Option<&str>) -> Option<Cell> {
+    let failed = |trial: &Trial| match response {
+        None => trial.failed(),
+        Some(response) => trial.lost(response),
+    };
     let sides = [0, arm].map(|arm| -> Vec<&Trial> {
-        arms.at(arm, place).filter(|trial| trial.failed().is_some()).collect()
+        arms.at(arm, place).filter(|trial| failed(trial).is_some()).collect()
     });
     if sides.iter().any(Vec::is_empty) {
         return None;
     }
-    let alone = alone(&sides).filter(|_| arms.are_exact(arm));
+    let alone = alone(&sides).filter(|_| response.is_none() && arms.are_exact(arm));
     let verdict = match alone {
         Some([0, 0]) => Verdict::Equivalent,
         Some([0, _]) => Verdict::Regression,
         Some([_, 0]) => Verdict::Improvement,
         Some(_) | None => Verdict::CannotTell,
     };
-    let [first, second] = sides.each_ref().map(|trials| count(trials));
+    let [first, second] = sides.each_ref().map(|trials| count(trials, response));
     Some(Cell {
         arm,
         response: OUTCOME.to_owned(),
         levels: place.clone(),
-        part: None,
+        part: response.map(str::to_owned),
         unit: Unit::Trials,
         paired_by: alone.map(|_| PairedBy::Seed),
         first: side(&first),
@@ -93,12 +105,18 @@ fn cell(arms: &Arms, arm: usize, place: &Levels) -> Option<Cell> {
     })
 }
 
-fn count(trials: &[&Trial]) -> EndCount {
+fn count(trials: &[&Trial], response: Option<&str>) -> EndCount {
     let mut count = EndCount { trials: trials.len() as u64, ..EndCount::default() };
-    for trial in trials.iter().filter(|trial| trial.failed() == Some(true)) {
+    for trial in trials {
+        let cause = match response {
+            Some(response) => trial.lost.get(response).cloned(),
+            None if trial.failed() != Some(true) => None,
+            None => trial.ending.as_ref().map(|ending| ending.text().unwrap_or_default()),
+        };
+        let Some(cause) = cause else { continue };
         count.failed += 1;
-        if let Some(text) = trial.ending.as_ref().and_then(crate::Ending::text) {
-            *count.causes.entry(text).or_insert(0) += 1;
+        if !cause.is_empty() {
+            *count.causes.entry(cause).or_insert(0) += 1;
         }
     }
     count
@@ -142,13 +160,15 @@ pub(super) fn judge(cells: &mut [Cell], results: Vec<Option<ProportionResult>>) 
 
 /// Revokes a verdict that the values of failed trials, which may be any, could change.
 pub(super) fn restrain(cell: &mut Cell, arms: &Arms) {
-    let is_lost = |trial: &&Trial| trial.standing() == Standing::Failed;
+    let is_lost = |trial: &&Trial| {
+        trial.standing() == Standing::Failed || trial.lost(&cell.response) == Some(true)
+    };
     let lost = |arm: usize| arms.at(arm, &cell.levels).filter(is_lost).count();
     let (first, second) = (lost(0), lost(cell.arm));
     let is_open = match cell.verdict {
         Verdict::Regression => first > 0,
         Verdict::Improvement => second > 0,
-        Verdict::Equivalent => first + second > 0,
+        Verdict::Equivalent | Verdict::Difference => first + second > 0,
         Verdict::CannotTell => false,
     };
     if first + second > 0 {

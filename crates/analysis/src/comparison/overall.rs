@@ -3,6 +3,8 @@
 //! To avoid selection, all cells of a response with a ratio count once ([`stats::overall`]), but
 //! no wholes next to parts. A trial counts by its median in each cell, as one trial in all of them.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use stats::{
     NotDecided, OverallCell, OverallEffect, Settings, Verdict, bounded_median, geometric_mean,
@@ -10,7 +12,9 @@ use stats::{
 
 use super::Cell;
 use super::arms::Arms;
-use crate::{Standing, grouped};
+use super::direction::without_direction;
+use super::sessions::has_one_session;
+use crate::{Response, Standing, grouped};
 
 /// The effect of an arm on a response over all its cells.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,7 +60,12 @@ pub(super) struct UnjudgedCell {
 }
 
 /// The effects of every arm and response with at least two cells that have a ratio.
-pub(super) fn overall(arms: &Arms, all: &[UnjudgedCell], settings: &Settings) -> Vec<Overall> {
+pub(super) fn overall(
+    arms: &Arms,
+    all: &[UnjudgedCell],
+    responses: &BTreeMap<String, Response>,
+    settings: &Settings,
+) -> Vec<Overall> {
     let effect = |draft: &UnjudgedCell| (draft.cell.arm, draft.cell.response.clone());
     let (mut inputs, mut groups) = (Vec::new(), Vec::new());
     for (_, mut group) in grouped(all.iter().map(|draft| (effect(draft), draft))) {
@@ -72,7 +81,13 @@ pub(super) fn overall(arms: &Arms, all: &[UnjudgedCell], settings: &Settings) ->
         }
     }
     let found = groups.into_iter().zip(stats::overall(&inputs, settings));
-    found.filter_map(|(cells, found)| conclude(cells, found, arms)).collect()
+    let concluded = found.filter_map(|(cells, found)| conclude(cells, found, arms));
+    let with_direction = |mut overall: Overall| {
+        let direction = responses[&overall.response].direction;
+        overall.verdict = without_direction(overall.verdict, direction);
+        overall
+    };
+    concluded.map(with_direction).collect()
 }
 
 fn conclude(
@@ -91,6 +106,9 @@ fn conclude(
         }
         Err(error) => (Verdict::CannotTell, None, Some(error.to_string())),
     };
+    if effect.is_none() && has_one_session(arms) {
+        reason = Some("one session a side: variation between sessions is unknown".to_owned());
+    }
     if let Some(doubt) = doubt(&cells, verdict, arms) {
         (verdict, reason) = (Verdict::CannotTell, Some(doubt.to_owned()));
     }
@@ -142,7 +160,7 @@ fn doubt(cells: &[&Cell], verdict: Verdict, arms: &Arms) -> Option<&'static str>
     let moved = match verdict {
         Verdict::Regression => bound(first),
         Verdict::Improvement => bound(second),
-        Verdict::Equivalent => bound(first) || bound(second),
+        Verdict::Equivalent | Verdict::Difference => bound(first) || bound(second),
         Verdict::CannotTell => false,
     };
     if moved {

@@ -188,7 +188,7 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
     let name = name.unwrap_or(USUAL[0]);
     // Of a run that died, too.
     let response = set.responses.get(name).cloned().unwrap_or_else(|| Response::of_figure(name));
-    if response.more_is_better {
+    if response.more_is_better() {
         // A cost is less when it is better: the time that one takes.
         point.cost = point.cost.filter(|rate| *rate > 0.0).map(|rate| SECOND_NS / rate);
         let stem = name.strip_suffix("_per_s").unwrap_or(name);

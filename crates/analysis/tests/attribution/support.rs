@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Dataset, Factor, Response, Trial, Values};
+use analysis::{Dataset, Direction, Factor, Response, Trial, Values};
 
 /// Relative difference that numbers computed elsewhere may have.
 pub(crate) const TOLERANCE: f64 = 1e-6;
@@ -27,7 +27,11 @@ pub(crate) fn dataset(factors: &[(&str, &[&str])], responses: &[(&str, &str)]) -
         levels: levels.iter().map(|level| (*level).to_owned()).collect(),
     };
     let response = |(name, unit): &(&str, &str)| {
-        let response = Response { unit: (*unit).to_owned(), more_is_better: false, additive: true };
+        let response = Response {
+            unit: (*unit).to_owned(),
+            direction: Direction::LessIsBetter,
+            additive: true,
+        };
         ((*name).to_owned(), response)
     };
     Dataset {

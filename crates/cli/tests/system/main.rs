@@ -20,6 +20,7 @@ mod exchanged;
 mod experiments;
 mod footprint;
 mod foreign;
+mod foreign_meaning;
 mod hostile;
 mod hosts;
 mod kill;

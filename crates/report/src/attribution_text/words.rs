@@ -18,7 +18,7 @@ impl Words {
         Words {
             noun: noun(&attribution.response, unit),
             unit: unit.to_owned(),
-            more_is_worse: !attribution.measured.more_is_better,
+            more_is_worse: !attribution.measured.more_is_better(),
         }
     }
 

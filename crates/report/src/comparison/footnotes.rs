@@ -1,11 +1,23 @@
 //! The footnotes of a comparison.
 
 use analysis::comparison::{Cell, Overall, Unit, method_words};
-use analysis::distinct;
+use analysis::{Direction, OUTCOME, distinct};
+use itertools::Itertools;
 use render::{Block, Cell as TableCell, Table, format};
 use stats::{CellResult, Method};
 
 use super::{View, usable};
+
+/// The most items of a list; the others are counted.
+const MOST_LISTED: usize = 10;
+
+fn listed(names: &[String]) -> String {
+    let first = names.iter().take(MOST_LISTED).join(", ");
+    match names.len().checked_sub(MOST_LISTED) {
+        None | Some(0) => first,
+        Some(more) => format!("{first} and {more} more"),
+    }
+}
 
 pub(super) fn footnotes(view: &View) -> Vec<String> {
     let comparison = view.comparison;
@@ -22,13 +34,28 @@ pub(super) fn footnotes(view: &View) -> Vec<String> {
         )),
     };
     lines.extend(family.map(|it| format!("Ratios above 1 are worse; margin {margin}; {it}.")));
+    let unknown = comparison.responses.iter();
+    let unknown =
+        unknown.filter(|(name, it)| it.direction == Direction::Unknown && **name != OUTCOME);
+    let unknown: Vec<String> = unknown.map(|(name, _)| name.clone()).collect();
+    if !unknown.is_empty() {
+        lines.push(format!(
+            "It is unknown whether more is better of {}: ratios above 1 are more there, and \
+             a change is a difference; --higher-is-better NAME or --lower-is-better NAME settles it.",
+            listed(&unknown)
+        ));
+    }
     lines.extend(detectable(&comparison.cells));
     lines.extend(comparison.overall.iter().map(|mean| summary(mean, view)));
     lines.extend(explanation(view));
     let note = |note: &String| format!("Note: {note}.");
     lines.extend(comparison.cells.iter().flat_map(|cell| &cell.notes).map(note));
     lines.extend(comparison.warnings.iter().map(|warning| format!("Warning: {warning}.")));
-    lines.extend(comparison.left_out.iter().map(|left| format!("Left out: {left}.")));
+    let left_out = comparison.left_out.iter().take(MOST_LISTED);
+    lines.extend(left_out.map(|left| format!("Left out: {left}.")));
+    if let Some(more @ 1..) = comparison.left_out.len().checked_sub(MOST_LISTED) {
+        lines.push(format!("Left out: {more} more cells that only one input has."));
+    }
     lines.extend(comparison.notes.iter().map(note));
     distinct(lines)
 }

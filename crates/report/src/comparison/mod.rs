@@ -44,6 +44,7 @@ pub(crate) fn conclusion(comparison: &Comparison) -> Verdict {
     let decided = overall().next().is_some() && !overall().any(|one| one == Judged::CannotTell);
     let tone = match () {
         () if has(Judged::Regression) => Tone::Bad,
+        () if has(Judged::Difference) => Tone::Doubtful,
         () if has(Judged::CannotTell) && !decided => Tone::Unknown,
         () if has(Judged::Improvement) => Tone::Better,
         () => Tone::Good,
@@ -65,6 +66,7 @@ pub(crate) const fn verdict(verdict: Judged) -> (&'static str, Tone) {
     match verdict {
         Judged::Regression => ("regression", Tone::Bad),
         Judged::Improvement => ("improvement", Tone::Better),
+        Judged::Difference => ("difference", Tone::Doubtful),
         Judged::Equivalent => ("equivalent", Tone::Good),
         Judged::CannotTell => ("cannot tell", Tone::Unknown),
     }

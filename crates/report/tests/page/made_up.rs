@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use analysis::attribution::{Attribution, Options, attribute};
 use analysis::comparison::{Comparison, Request, compare};
 use analysis::sweep::{Curve, Grid, Point, Settings, find};
-use analysis::{Dataset, Factor, Response, Trial, Values, from_runs};
+use analysis::{Dataset, Direction, Factor, Response, Trial, Values, from_runs};
 use curves::{SweepRow, SweepView};
 use doctor::{Confidence, Diagnosis, Evidence, Family, Finding, LostTime, Price, Scope};
 use model::Run;
@@ -167,7 +167,8 @@ fn attribution() -> Attribution {
         name: name.to_owned(),
         levels: vec!["old".to_owned(), "new".to_owned()],
     };
-    let measured = Response { unit: "ns".to_owned(), more_is_better: false, additive: true };
+    let measured =
+        Response { unit: "ns".to_owned(), direction: Direction::LessIsBetter, additive: true };
     let mut set = Dataset {
         name: "experiment".to_owned(),
         factors: vec![factor("kernel"), factor("compiler")],

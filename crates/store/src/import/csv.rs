@@ -3,12 +3,14 @@
 //! Old tables are scanned. Numeric headings, non-numeric cells and copied trials are refused,
 //! since each would count a value that was never measured.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{Dataset, Response, Values};
+use analysis::{Dataset, Direction, Response, Values};
 
 use super::table::{Key, Row};
-use super::{Imported, Looks, Options, Refusal, add, repeats, varied};
+use super::{Imported, Looks, Options, Refusal, add, observed, repeats, varied};
+use crate::resp1::clean;
 use curves::{Table, ends_in};
 
 /// Suffixes of measured columns; a name may be just the suffix.
@@ -30,7 +32,10 @@ pub(super) fn looks_right(looks: &Looks) -> bool {
 }
 
 pub(super) fn read(text: &str, options: &Options) -> Imported {
-    let table = Table::read(text)?;
+    let table = Table::read(&without_controls(text))?;
+    if observed::is_of_observations(&table) {
+        return observed::read(&table, options);
+    }
     let meanings = meanings(&table, options)?;
     let mut rows: Vec<Row> = Vec::new();
     let mut seen: BTreeMap<(BTreeMap<String, String>, Option<String>), usize> = BTreeMap::new();
@@ -51,6 +56,16 @@ pub(super) fn read(text: &str, options: &Options) -> Imported {
         repeats::refuse(&rows)?;
     }
     Ok(build(&table, &meanings, &rows))
+}
+
+/// A text without escape sequences and control characters, which scripts and terminals leave.
+fn without_controls(text: &str) -> Cow<'_, str> {
+    let is_control = |c: char| c.is_control() && !"\n\r\t".contains(c);
+    if !text.contains(is_control) {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.split('\n').map(clean);
+    Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
 }
 
 fn meanings(table: &Table, options: &Options) -> Result<Vec<Meaning>, Refusal> {
@@ -103,11 +118,13 @@ fn unit(name: &str) -> Option<&'static str> {
 fn response(name: &str) -> Response {
     let lower = name.to_ascii_lowercase();
     let unit = unit(&lower).unwrap_or_default();
-    Response {
-        unit: unit.to_owned(),
-        more_is_better: unit == "/s",
-        additive: unit == "faults" || lower.starts_with("cpu_"),
-    }
+    let direction = match unit {
+        "" => Direction::Unknown,
+        "/s" => Direction::MoreIsBetter,
+        _ => Direction::LessIsBetter,
+    };
+    let additive = unit == "faults" || lower.starts_with("cpu_");
+    Response { unit: unit.to_owned(), direction, additive }
 }
 
 fn row(table: &Table, meanings: &[Meaning], line: usize, cells: &[String]) -> Result<Row, Refusal> {
@@ -170,7 +187,7 @@ fn build(table: &Table, meanings: &[Meaning], rows: &[Row]) -> Dataset {
     for Row { line, key, part, texts } in rows {
         let place = *places.entry(key).or_insert_with(|| {
             let levels = key.levels.iter().map(|(factor, level)| (factor.as_str(), level.clone()));
-            let trial = add(&mut set, format!("trial {}, line {line}", key.trial), levels, []);
+            let trial = add(&mut set, format!("trial {}, line {line}", key.trial), levels);
             (trial.block, trial.seed) = (key.block, key.seed);
             set.trials.len() - 1
         });

@@ -2,20 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Dataset, Trial, Values};
+use analysis::Direction::LessIsBetter;
 use model::{Environment, Observation};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::{Imported, Options, Refusal, fact, facts, json, measure, response, unix_ns};
+use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
+use super::results::ForeignResults;
+use super::{Imported, Options, Refusal, fact, facts, json, measure, unix_ns};
 
 const DELAY: &str = "delay_ns";
-/// Most delays per file, as each is held individually.
-const MOST_DELAYS: u64 = 20_000_000;
+/// Most delays of a file; cyclictest runs for years until it has more.
+const MOST_DELAYS: u64 = 1_000_000_000_000;
+/// Most delays that are held: of more, equally many are represented by each one.
+const MOST_HELD: u64 = 100_000;
 
-#[derive(Deserialize)]
-struct Output {
+#[derive(Default, Deserialize)]
+pub(super) struct Output {
     // Both keys end in a colon up to rt-tests 2.4 at least.
     #[serde(rename = "cmdline:", alias = "cmdline")]
     command: Option<String>,
@@ -30,14 +34,14 @@ struct Output {
     thread: BTreeMap<String, Thread>,
 }
 
-#[derive(Deserialize)]
-struct Thread {
+#[derive(Default, Deserialize)]
+pub(super) struct Thread {
     #[serde(default)]
-    histogram: BTreeMap<String, u64>,
-    cycles: u64,
-    min: u64,
-    max: u64,
-    avg: f64,
+    pub(super) histogram: BTreeMap<String, u64>,
+    pub(super) cycles: u64,
+    pub(super) min: u64,
+    pub(super) max: u64,
+    pub(super) avg: f64,
 }
 
 /// A thread's measurements, in ns; samples only with a histogram.
@@ -47,11 +51,18 @@ struct Measured {
     mean: f64,
     longest: f64,
     samples: Vec<Observation>,
+    /// The number of delays beyond the histogram.
+    beyond: u64,
 }
 
 /// The file is one trial, threads are its parts, and all delays together the whole.
-pub(super) fn read(text: &str, _: &Options) -> Imported {
+pub(super) fn read(text: &str, options: &Options) -> Imported {
     let output: Output = json(text)?;
+    observations(output, options)
+}
+
+/// The observations of an output, of JSON or text.
+pub(super) fn observations(output: Output, options: &Options) -> Imported {
     let unit_ns = if output.resolution_in_ns == 1 { 1 } else { 1000 };
     let limit = output.limit();
     let cycles = output.thread.values().try_fold(0_u64, |sum, thread| {
@@ -63,46 +74,47 @@ pub(super) fn read(text: &str, _: &Options) -> Imported {
             "more than {MOST_DELAYS} delays: measure for a shorter time, or without -h for a summary"
         )));
     }
-    let mut set = Dataset::default();
+    let mut results = ForeignResults::default();
+    let each = cycles.unwrap_or(0).div_ceil(MOST_HELD).max(1);
     let mut found: Vec<(u64, Measured)> = Vec::new();
     for (key, thread) in &output.thread {
         let refused = |what: String| Refusal::whole(format!("thread {key:?}: {what}"));
         let number = key.parse().map_err(|_| refused("its name is not a number".to_owned()))?;
         if thread.cycles == 0 {
-            set.notes.push(format!("thread {key} completed no cycle"));
+            results.notes.push(format!("thread {key} completed no cycle"));
             continue;
         }
         let limit = with_delays.then_some(limit.unwrap_or(0));
-        found.push((number, thread.found(unit_ns as f64, limit).map_err(refused)?));
+        found.push((number, thread.found(unit_ns as f64, limit, each).map_err(refused)?));
     }
     if found.is_empty() {
         return Err(Refusal::whole("no thread completed a cycle"));
     }
     found.sort_by_key(|(number, _)| *number);
     let whole = Measured::of_all(&found);
-    let mut values = whole.values(None);
+    let mut measurements = whole.measurements(None);
     for (number, one) in found.iter().filter(|_| found.len() > 1) {
-        values.extend(one.values(Some(format!("thread {number}"))));
+        measurements.extend(one.measurements(Some(format!("thread {number}"))));
     }
-    set.notes.extend(notes(&whole, unit_ns));
-    let meaning = |one: &Values| (one.response.clone(), response("ns", false));
-    set.responses = values.iter().map(meaning).collect();
-    let (meaning, environment) = output.facts();
+    results.notes.extend(notes(&whole, unit_ns, each));
+    let mut trial = ForeignTrial::of_file(WHOLE_FILE, [], measurements);
+    (trial.meaning, trial.environment) = output.facts();
     // RFC 2822.
     let started = output.start_time.and_then(|it| jiff::fmt::rfc2822::parse(&it).ok());
-    set.trials.push(Trial {
-        name: WHOLE_FILE.to_owned(),
-        values,
-        environment,
-        meaning,
-        started_unix_ns: started.and_then(|time| unix_ns(time.timestamp())),
-        problem: output.return_code.filter(|code| *code != 0).map(|it| format!("exit code {it}")),
-        ..Trial::default()
-    });
-    Ok(set)
+    trial.started_unix_ns = started.and_then(|time| unix_ns(time.timestamp()));
+    if let Some(code) = output.return_code.filter(|code| *code != 0) {
+        trial.outcome = TrialOutcome::Failed(format!("exit code {code}"));
+    }
+    results.trials.push(trial);
+    results.finish(options)
 }
 
 impl Output {
+    /// An output that has nothing but its threads, and the options if they are known.
+    pub(super) fn of_threads(thread: BTreeMap<String, Thread>, command: Option<String>) -> Self {
+        Self { thread, command, ..Self::default() }
+    }
+
     /// The histogram's upper end, from the command line.
     fn limit(&self) -> Option<u64> {
         let words: Vec<&str> = self.command.as_deref()?.split_whitespace().collect();
@@ -125,7 +137,10 @@ impl Output {
         let options: Vec<&str> = options.split_whitespace().filter(is_of_run).collect();
         let told = |key: &str| self.sysinfo.get(key).map(fact);
         let environment = facts([
-            (format!("{tool}_options").as_str(), Some(options.join(" "))),
+            (
+                format!("{tool}_options").as_str(),
+                Some(options.join(" ")).filter(|options| !options.is_empty()),
+            ),
             ("rt_tests", self.version.clone()),
             // As in run files.
             ("kernel", told("release")),
@@ -140,11 +155,11 @@ impl Output {
 
 impl Thread {
     /// With individual delays if the histogram has a limit.
-    fn found(&self, unit_ns: f64, limit: Option<u64>) -> Result<Measured, String> {
+    fn found(&self, unit_ns: f64, limit: Option<u64>, each: u64) -> Result<Measured, String> {
         let (least, longest) = (self.min as f64 * unit_ns, self.max as f64 * unit_ns);
         let (cycles, mean) = (self.cycles as f64, self.avg * unit_ns);
         let samples = match limit {
-            Some(limit) => self.delays(unit_ns, limit)?,
+            Some(limit) => self.delays(unit_ns, limit, each)?,
             // All three were truncated.
             None if !(least <= mean && mean <= longest) => {
                 return Err(format!(
@@ -154,11 +169,13 @@ impl Thread {
             }
             None => Vec::new(),
         };
-        Ok(Measured { cycles, least, mean, longest, samples })
+        let beyond = self.cycles.saturating_sub(self.histogram.values().sum());
+        Ok(Measured { cycles, least, mean, longest, samples, beyond })
     }
 
-    /// All delays; those beyond the histogram are lower bounds, except the longest.
-    fn delays(&self, unit_ns: f64, limit: u64) -> Result<Vec<Observation>, String> {
+    /// The delays in order, of which each one represents as many as `each`. Those beyond the
+    /// histogram are lower bounds, except the longest.
+    fn delays(&self, unit_ns: f64, limit: u64, each: u64) -> Result<Vec<Observation>, String> {
         let bucket = |(bucket, count): (&String, &u64)| match bucket.parse::<u64>() {
             Ok(number) => Ok((number, *count)),
             Err(_) => Err(format!("bucket {bucket:?} is not a number")),
@@ -183,10 +200,17 @@ impl Thread {
             ));
         }
         let exact = |value: u64| Observation::exact(value as f64 * unit_ns);
-        let all = |(bucket, count)| std::iter::repeat_n(exact(bucket), count as usize);
-        let mut samples: Vec<Observation> = buckets.into_iter().flat_map(all).collect();
-        let passed = Observation::at_least(limit as f64 * unit_ns);
-        samples.extend(std::iter::repeat_n(passed, beyond.saturating_sub(1) as usize));
+        let passed = (Observation::at_least(limit as f64 * unit_ns), beyond.saturating_sub(1));
+        let inside = buckets.into_iter().map(|(bucket, count)| (exact(bucket), count));
+        let mut samples: Vec<Observation> = Vec::new();
+        let mut before = 0_u64;
+        for (delay, count) in inside.chain([passed]) {
+            // Held are those in the middle of their group in the order of all delays.
+            let held = |position: u64| (position + each - 1 - each / 2) / each;
+            let count_held = held(before + count) - held(before);
+            samples.extend(std::iter::repeat_n(delay, count_held as usize));
+            before += count;
+        }
         samples.extend((beyond > 0).then(|| exact(self.max)));
         Ok(samples)
     }
@@ -202,22 +226,27 @@ impl Measured {
             mean: all().map(|one| one.mean * one.cycles).sum::<f64>() / cycles,
             longest: all().map(|one| one.longest).fold(0.0, f64::max),
             samples: all().flat_map(|one| &one.samples).copied().collect(),
+            beyond: all().map(|one| one.beyond.saturating_sub(1)).sum(),
         }
     }
 
-    fn values(&self, part: Option<String>) -> Vec<Values> {
-        if !self.samples.is_empty() {
-            let (response, samples) = (DELAY.to_owned(), self.samples.clone());
-            return vec![Values { part, response, samples }];
-        }
-        [("average_ns", self.mean), ("low_ns", self.least), ("high_ns", self.longest)]
-            .map(|(response, figure)| Values::exact(part.clone(), response, &[figure]))
-            .into()
+    fn measurements(&self, part: Option<String>) -> Vec<ForeignMeasurement> {
+        let figure = |(name, value)| ForeignMeasurement::figure(name, "ns", LessIsBetter, value);
+        let all = match self.samples.is_empty() {
+            false => {
+                let samples = self.samples.clone();
+                vec![ForeignMeasurement::values(DELAY, "ns", LessIsBetter, samples)]
+            }
+            true => [("average_ns", self.mean), ("low_ns", self.least), ("high_ns", self.longest)]
+                .map(figure)
+                .into(),
+        };
+        all.into_iter().map(|one| ForeignMeasurement { part: part.clone(), ..one }).collect()
     }
 }
 
-fn notes(whole: &Measured, unit_ns: u64) -> Vec<String> {
-    let beyond = whole.samples.iter().filter(|it| it.is_lower_bound).count();
+fn notes(whole: &Measured, unit_ns: u64, each: u64) -> Vec<String> {
+    let beyond = if whole.samples.is_empty() { 0 } else { whole.beyond };
     let text = |text: &str| Some(text.to_owned());
     let told = [
         text(
@@ -233,6 +262,9 @@ fn notes(whole: &Measured, unit_ns: u64) -> Vec<String> {
         }),
         text("cyclictest cuts delays to whole µs")
             .filter(|_| unit_ns > 1 && !whole.samples.is_empty()),
+        (each > 1 && !whole.samples.is_empty()).then(|| {
+            format!("{} delays are represented by every {each}th of them in order", whole.cycles)
+        }),
         (beyond > 0).then(|| {
             format!(
                 "{beyond} delays lie beyond the histogram and count as its limit, which they \

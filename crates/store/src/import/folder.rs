@@ -1,10 +1,14 @@
 //! Several result files of another program as one set of trials.
 
-use analysis::{Dataset, Trial, distinct, grouped};
+use analysis::quantity::{Quantity, scaled};
+use analysis::{Dataset, Direction, Factor, Response, Trial, distinct, grouped};
+use itertools::Itertools;
 
 use super::{Format, Options, Refusal};
 
 pub(super) const WHOLE_FILE: &str = "the whole file";
+/// The package of a Go benchmark, which names the work even where each file has one.
+const PACKAGE: &str = "pkg";
 
 /// Reads files (name and text) as one set called `name`. All must have the same format and
 /// factors; trials are named by their files. The error names the first refused file and the
@@ -38,6 +42,10 @@ pub(crate) fn dataset(
         notes.extend(part.notes.iter().map(|note| (note.clone(), file.as_str())));
         add(&mut set, file, part, index == 0).map_err(|reason| refused(Refusal::whole(reason)))?;
     }
+    let packages = set.trials.iter().filter_map(|trial| trial.identity.get(PACKAGE));
+    if distinct(packages).len() > 1 {
+        add_factors(&mut set, &[Factor { name: PACKAGE.to_owned(), levels: Vec::new() }]);
+    }
     if set.trials.iter().all(|trial| trial.started_unix_ns.is_some()) {
         set.trials.sort_by_key(|trial| trial.started_unix_ns);
     }
@@ -51,32 +59,85 @@ pub(crate) fn dataset(
 }
 
 fn add(set: &mut Dataset, file: &str, part: Dataset, is_first: bool) -> Result<(), String> {
+    let mut part = part;
     if is_first {
         set.factors.clone_from(&part.factors);
     }
-    let names = |set: &Dataset| set.factors.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+    add_factors(set, &part.factors);
+    add_factors(&mut part, &set.factors);
+    // Two sets have the same factors now; without levels are those that only the other one has.
+    let names = |set: &Dataset| {
+        let varied = set.factors.iter().filter(|factor| !factor.levels.is_empty());
+        varied.map(|it| it.name.clone()).sorted().collect::<Vec<_>>()
+    };
     let (this, others) = (names(&part), names(set));
     if this != others {
         return Err(format!("it varies {this:?}, the files before it {others:?}"));
     }
-    for (factor, of_part) in set.factors.iter_mut().zip(part.factors) {
-        let known = std::mem::take(&mut factor.levels);
-        factor.levels = distinct(known.into_iter().chain(of_part.levels));
-    }
-    for (response, meaning) in part.responses {
-        let known = set.responses.entry(response.clone()).or_insert_with(|| meaning.clone());
-        if *known != meaning {
-            let (this, that) = (&meaning.unit, &known.unit);
-            return Err(format!("{response} is in {this:?}, in the files before it in {that:?}"));
+    for of_part in &part.factors {
+        if let Some(factor) = set.factors.iter_mut().find(|it| it.name == of_part.name) {
+            let known = std::mem::take(&mut factor.levels);
+            factor.levels = distinct(known.into_iter().chain(of_part.levels.clone()));
         }
+    }
+    for (response, meaning) in std::mem::take(&mut part.responses) {
+        let known = set.responses.entry(response.clone()).or_insert_with(|| meaning.clone());
+        convert(&mut part, &response, &meaning, known)?;
     }
     let named = |trial: Trial| {
         let name = match trial.name.as_str() {
             WHOLE_FILE => file.to_owned(),
             within => format!("{file}: {within}"),
         };
-        Trial { name, ..trial }
+        let session = trial.session.map(|session| format!("{file}: {session}"));
+        Trial { name, session, ..trial }
     };
     set.trials.extend(part.trials.into_iter().map(named));
+    Ok(())
+}
+
+/// Makes the factors of other files levels of trials whose identity has them.
+fn add_factors(set: &mut Dataset, others: &[Factor]) {
+    for Factor { name, .. } in others {
+        if set.factor(name).is_some() {
+            continue;
+        }
+        let mut levels = Vec::new();
+        for trial in &mut set.trials {
+            if let Some(level) = trial.identity.get(name) {
+                levels.push(level.clone());
+                trial.levels.insert(name.clone(), level.clone());
+            }
+        }
+        set.factors.push(Factor { name: name.clone(), levels: distinct(levels) });
+    }
+}
+
+/// Converts the values of a response into the unit that is known from other files. Fails where the
+/// units measure different things, or the directions contradict each other.
+fn convert(
+    part: &mut Dataset,
+    name: &str,
+    meaning: &Response,
+    known: &mut Response,
+) -> Result<(), String> {
+    if meaning.unit != known.unit {
+        let (this, that) = (&meaning.unit, &known.unit);
+        let factor = Quantity::of_unit(this).in_units_of(&Quantity::of_unit(that));
+        let factor = factor
+            .ok_or_else(|| format!("{name} is in {this:?}, in the files before it in {that:?}"))?;
+        let values = part.trials.iter_mut().flat_map(|trial| &mut trial.values);
+        for values in values.filter(|values| values.response == name) {
+            values.samples.iter_mut().for_each(|it| it.value = scaled(it.value, factor));
+        }
+    }
+    match (known.direction, meaning.direction) {
+        (Direction::Unknown, direction) => known.direction = direction,
+        (one, other) if one != other && other != Direction::Unknown => {
+            let (this, that) = (other.word(), one.word());
+            return Err(format!("{this} of {name} is better, in the files before it {that}"));
+        }
+        _ => {}
+    }
     Ok(())
 }

@@ -1,11 +1,17 @@
 //! The JSON of Google Benchmark (`--benchmark_format=json`).
 
+use std::collections::BTreeMap;
+
+use analysis::Direction;
+use analysis::Direction::{LessIsBetter, MoreIsBetter};
 use model::Environment;
 use model::units::TIME_UNITS;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Figure, Imported, Options, Refusal, add, fact, json, response, unix_ns, varied};
+use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
+use super::results::ForeignResults;
+use super::{Imported, Options, Refusal, fact, json, unix_ns};
 
 const BENCHMARK: &str = "benchmark";
 const NOT_MEASURED: [&str; 7] = [
@@ -17,6 +23,17 @@ const NOT_MEASURED: [&str; 7] = [
     "iterations",
     "aggregate_unit",
 ];
+/// Counters of the library itself of which less is better, with their units.
+const OF_MEMORY: [(&str, &str); 4] = [
+    ("allocs_per_iter", ""),
+    ("max_bytes_used", "bytes"),
+    ("total_allocated_bytes", "bytes"),
+    ("net_heap_growth", "bytes"),
+];
+/// Endings of names of aggregates, in files without `run_type`.
+const AGGREGATES: [&str; 6] = ["_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS"];
+/// A printed mean may differ by this part from that of the repetitions, as it is rounded.
+const ROUNDING: f64 = 0.1;
 
 #[derive(Deserialize)]
 struct Output {
@@ -30,81 +47,159 @@ struct Entry {
     name: String,
     run_name: Option<String>,
     run_type: Option<String>,
+    aggregate_name: Option<String>,
     real_time: Option<f64>,
     cpu_time: Option<f64>,
     time_unit: Option<String>,
     #[serde(default)]
     error_occurred: bool,
     error_message: Option<String>,
+    #[serde(default)]
+    skipped: bool,
+    skip_message: Option<String>,
     #[serde(flatten)]
     others: Map<String, Value>,
 }
 
 /// Every repetition is a trial; times are in ns.
-pub(super) fn read(text: &str, _: &Options) -> Imported {
+pub(super) fn read(text: &str, options: &Options) -> Imported {
     let output: Output = json(text)?;
     let (environment, started_unix_ns) = environment(&output.context);
-    let mut set = varied([BENCHMARK]);
-    let is_single = |it: &Entry| it.run_type.as_deref().is_none_or(|kind| kind == "iteration");
+    let mut found = ForeignResults::named_by([BENCHMARK]);
+    let names: Vec<String> = output.benchmarks.iter().map(|it| it.name.clone()).collect();
     let (single, aggregates): (Vec<Entry>, Vec<Entry>) =
-        output.benchmarks.into_iter().partition(is_single);
-    for entry in single {
-        let figures = figures(&entry)?;
-        let failed = entry.error_occurred || entry.error_message.is_some();
+        output.benchmarks.into_iter().partition(|entry| entry.is_single(&names));
+    for entry in &single {
         let index = entry.others.get("repetition_index").and_then(Value::as_u64).unwrap_or(0);
         let name = format!("{}, repetition {}", entry.name, index + 1);
-        let level = entry.run_name.unwrap_or(entry.name);
-        let trial = add(&mut set, name, [(BENCHMARK, level)], figures);
-        // Values before a failure do not count.
-        if failed {
-            trial.values.clear();
-        }
+        let identity = [(BENCHMARK, entry.work().to_owned())];
+        let mut trial = ForeignTrial::of_file(name, identity, figures(entry)?);
         trial.environment = environment.clone();
         trial.started_unix_ns = started_unix_ns;
-        let message = || entry.error_message.unwrap_or_else(|| "an error".to_owned());
-        trial.problem = failed.then(message);
+        trial.outcome = entry.outcome();
+        if matches!(trial.outcome, TrialOutcome::Completed) && trial.measurements.is_empty() {
+            let why = format!("benchmark {:?}: no time and no counter", entry.name);
+            return Err(Refusal::whole(why));
+        }
+        found.trials.push(trial);
     }
-    if set.trials.is_empty() {
+    if found.trials.is_empty() {
         return Err(Refusal::whole(
             "\"benchmarks\" has no single repetition (run_type \"iteration\"): leave out \
              --benchmark_report_aggregates_only",
         ));
     }
-    set.notes
+    check_means(&single, &aggregates)?;
+    found
+        .notes
         .push("repetitions within one process: variation between processes is unknown".to_owned());
     if !aggregates.is_empty() {
-        set.notes.push(format!(
+        found.notes.push(format!(
             "{} aggregates (means, medians, deviations) left out: they follow from the \
              repetitions",
             aggregates.len()
         ));
     }
-    Ok(set)
+    found.finish(options)
 }
 
-fn figures(entry: &Entry) -> Result<Vec<Figure>, Refusal> {
-    let refused = |what: String| Refusal::whole(format!("benchmark {:?}: {what}", entry.name));
-    let unit = entry.time_unit.as_deref().unwrap_or("ns");
-    let factor = TIME_UNITS.iter().find(|(known, _)| *known == unit).map(|(_, factor)| factor);
-    let factor =
-        factor.ok_or_else(|| refused(format!("time unit {unit:?}; known are ns, us, ms and s")))?;
+impl Entry {
+    /// Whether this is a repetition, and not an aggregate of several.
+    fn is_single(&self, names: &[String]) -> bool {
+        match self.run_type.as_deref() {
+            Some(kind) => kind == "iteration",
+            None => {
+                let stem = AGGREGATES.iter().find_map(|ending| self.name.strip_suffix(ending));
+                stem.is_none_or(|stem| !names.iter().any(|name| name == stem))
+            }
+        }
+    }
+
+    /// The name of the benchmark, without that of an aggregate.
+    fn work(&self) -> &str {
+        self.run_name.as_deref().unwrap_or(&self.name)
+    }
+
+    fn outcome(&self) -> TrialOutcome {
+        let message = |text: &Option<String>, other: &str| {
+            text.clone().filter(|text| !text.is_empty()).unwrap_or_else(|| other.to_owned())
+        };
+        if self.error_occurred || self.error_message.is_some() {
+            TrialOutcome::Failed(message(&self.error_message, "an error"))
+        } else if self.skipped || self.skip_message.is_some() {
+            let why = message(&self.skip_message, "without a reason");
+            TrialOutcome::Skipped(format!("{} was skipped: {why}", self.work()))
+        } else {
+            TrialOutcome::Completed
+        }
+    }
+
+    /// How many ns one unit of its times is.
+    fn unit_ns(&self) -> Result<f64, Refusal> {
+        let unit = self.time_unit.as_deref().unwrap_or("ns");
+        let factor = TIME_UNITS.iter().find(|(known, _)| *known == unit).map(|(_, factor)| *factor);
+        factor.ok_or_else(|| {
+            let what = format!("time unit {unit:?}; known are ns, us, ms and s");
+            Refusal::whole(format!("benchmark {:?}: {what}", self.name))
+        })
+    }
+}
+
+fn figures(entry: &Entry) -> Result<Vec<ForeignMeasurement>, Refusal> {
+    let factor = entry.unit_ns()?;
     let times = [("real_ns", entry.real_time), ("cpu_ns", entry.cpu_time)];
     let times = times
         .into_iter()
-        .filter_map(|(name, time)| Some((name.to_owned(), response("ns", false), time? * factor)));
+        .filter_map(|(name, time)| Some((name, "ns", LessIsBetter, time? * factor)));
     let others = entry.others.iter().filter(|(name, _)| !NOT_MEASURED.contains(&name.as_str()));
     let others = others.filter_map(|(name, value)| {
-        let rate = name.ends_with("_per_second");
-        Some((name.clone(), response(if rate { "/s" } else { "" }, rate), value.as_f64()?))
+        let (unit, direction) = meaning(name);
+        Some((name.as_str(), unit, direction, value.as_f64()?))
     });
-    let found: Vec<Figure> = times.chain(others).collect();
-    if !entry.error_occurred && found.is_empty() {
-        return Err(refused("no time and no counter".to_owned()));
+    let found: Vec<_> = times.chain(others).collect();
+    if let Some((name, .., value)) = found.iter().find(|(.., value)| !value.is_finite()) {
+        let why = format!("benchmark {:?}: {name} is {value}", entry.name);
+        return Err(Refusal::whole(why));
     }
-    match found.iter().find(|(.., value)| !value.is_finite()) {
-        Some((name, _, value)) => Err(refused(format!("{name} is {value}"))),
-        None => Ok(found),
+    let figure = |(name, unit, direction, value): (&str, &str, Direction, f64)| {
+        ForeignMeasurement::figure(name, unit, direction, value)
+    };
+    Ok(found.into_iter().map(figure).collect())
+}
+
+/// Unit and direction of a counter. Those that a program names itself have neither.
+fn meaning(name: &str) -> (&'static str, Direction) {
+    if name == "bytes_per_second" {
+        return ("B/s", MoreIsBetter);
     }
+    if name.ends_with("_per_second") {
+        return ("/s", MoreIsBetter);
+    }
+    let known = OF_MEMORY.iter().find(|(known, _)| *known == name);
+    known.map_or(("", Direction::Unknown), |(_, unit)| (*unit, LessIsBetter))
+}
+
+/// Fails when a printed mean does not follow from the repetitions.
+fn check_means(single: &[Entry], aggregates: &[Entry]) -> Result<(), Refusal> {
+    let mut times: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for entry in single.iter().filter(|it| matches!(it.outcome(), TrialOutcome::Completed)) {
+        if let Some(time) = entry.real_time {
+            times.entry(entry.work()).or_default().push(time * entry.unit_ns()?);
+        }
+    }
+    for entry in aggregates.iter().filter(|it| it.aggregate_name.as_deref() == Some("mean")) {
+        let computed = times.get(entry.work()).and_then(|times| stats::mean(times));
+        let (Some(time), Some(computed)) = (entry.real_time, computed) else { continue };
+        let printed = time * entry.unit_ns()?;
+        if (printed - computed).abs() > ROUNDING * computed.abs().max(printed.abs()) {
+            return Err(Refusal::whole(format!(
+                "benchmark {:?}: its mean is {printed} ns, but that of the repetitions is \
+                 {computed} ns: the file contradicts itself",
+                entry.name
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn environment(context: &Map<String, Value>) -> (Environment, Option<u64>) {

@@ -1,9 +1,11 @@
 //! The text of interbench: a table per simulated task, a row per load (`docs/exchange.md`).
 
-use analysis::Response;
+use analysis::Direction::{LessIsBetter, MoreIsBetter};
 use model::Environment;
 
-use super::{Figure, Imported, Options, Refusal, add, facts, measure, response, varied};
+use super::measurement::{ForeignMeasurement, ForeignTrial, MeasurementOutcome};
+use super::results::ForeignResults;
+use super::{Imported, Options, Refusal, facts, measure};
 
 /// The start of a table's heading, and the text between task and loads.
 const TABLE: &str = "--- Benchmarking simulated cpu of ";
@@ -24,8 +26,8 @@ pub(super) fn is_heading(line: &str) -> bool {
 }
 
 /// Every row is a trial; the factors are task and load.
-pub(super) fn read(text: &str, _: &Options) -> Imported {
-    let mut set = varied(["task", "load"]);
+pub(super) fn read(text: &str, options: &Options) -> Imported {
+    let mut found = ForeignResults::named_by(["task", "load"]);
     let mut environment = Environment::new();
     // The current table's task, and the unit of its delays.
     let mut table: Option<(String, Option<&str>)> = None;
@@ -35,28 +37,29 @@ pub(super) fn read(text: &str, _: &Options) -> Imported {
         } else if line.trim().is_empty() {
             table = None;
         } else if let Some((task, unit)) = &mut table {
-            if line.starts_with("Load\t") {
+            if line.split_whitespace().next() == Some("Load") {
                 *unit = Some(self::unit(number, line)?);
                 continue;
             }
             let (load, figures) =
                 row(line, *unit).map_err(|reason| Refusal::line(number, reason))?;
-            let levels = [("task", task.clone()), ("load", load.to_owned())];
-            let trial = add(&mut set, format!("line {number}"), levels, figures);
+            let identity = [("task", task.clone()), ("load", load.to_owned())];
+            let mut trial = ForeignTrial::of_file(format!("line {number}"), identity, figures);
             trial.environment = environment.clone();
             trial.meaning = measure("interbench");
+            found.trials.push(trial);
         } else {
             match line.strip_prefix("Comment: ") {
-                Some(comment) => set.notes.push(format!("its comment: {comment}")),
+                Some(comment) => found.notes.push(format!("its comment: {comment}")),
                 None => environment.extend(facts_of(line)),
             }
         }
     }
-    if set.trials.is_empty() {
+    if found.trials.is_empty() {
         return Err(Refusal::whole(format!("no row below a line {TABLE:?}")));
     }
-    set.notes.extend(NOTES.map(str::to_owned));
-    Ok(set)
+    found.notes.extend(NOTES.map(str::to_owned));
+    found.finish(options)
 }
 
 /// The task in a heading `X nice 5 in the presence of simulated nice 3 ---`.
@@ -75,10 +78,15 @@ fn unit(number: usize, line: &str) -> Result<&'static str, Refusal> {
     })
 }
 
-fn row<'l>(line: &'l str, unit: Option<&str>) -> Result<(&'l str, Vec<Figure>), String> {
+fn row<'l>(
+    line: &'l str,
+    unit: Option<&str>,
+) -> Result<(&'l str, Vec<ForeignMeasurement>), String> {
     let unit = unit.ok_or("a row before the heading of its table")?;
+    // Mails have blanks for tabs, so names of loads are one word.
     let (load, figures) = line
         .split_once('\t')
+        .or_else(|| line.trim_start().split_once(' '))
         .ok_or_else(|| format!("{line:?} has no tab after the name of a load"))?;
     let words: Vec<&str> = figures.split_whitespace().flat_map(apart).collect();
     let (mean, rest) = match words[..] {
@@ -98,12 +106,23 @@ fn row<'l>(line: &'l str, unit: Option<&str>) -> Result<(&'l str, Vec<Figure>), 
         match word.parse::<f64>() {
             // printf's root of a negative number.
             Ok(value) if value.is_nan() => {}
-            Ok(value) if value.is_finite() && value >= 0.0 => {
-                let meaning = meaning(&name);
-                figures.push((name, meaning, value));
-            }
+            Ok(value) if value.is_finite() && value >= 0.0 => figures.push(figure(&name, value)),
             _ => return Err(format!("{name} is {word:?}, which is not a number from 0 on")),
         }
+    }
+    // Nothing ran, so there was no deadline to meet.
+    let nothing_ran = |it: &ForeignMeasurement| {
+        it.response == SHARES[0]
+            && matches!(&it.outcome, MeasurementOutcome::Values(values) if values.iter().all(|it| it.value == 0.0))
+    };
+    if figures.iter().any(nothing_ran) {
+        let lost = |it: ForeignMeasurement| {
+            let why = "the task got no CPU time, so nothing was measured";
+            ForeignMeasurement::failed(it.response, &it.unit, it.direction, why)
+        };
+        let (shares, others): (Vec<_>, Vec<_>) =
+            figures.into_iter().partition(|it| it.response == SHARES[0]);
+        figures = shares.into_iter().chain(others.into_iter().map(lost)).collect();
     }
     Ok((load, figures))
 }
@@ -117,10 +136,13 @@ fn apart(word: &str) -> Vec<&str> {
     }
 }
 
-fn meaning(name: &str) -> Response {
+fn figure(name: &str, value: f64) -> ForeignMeasurement {
     match name.ends_with("_percent") {
-        true => response("%", true),
-        false => response(name.rsplit('_').next().unwrap_or_default(), false),
+        true => ForeignMeasurement::figure(name, "%", MoreIsBetter, value),
+        false => {
+            let unit = name.rsplit('_').next().unwrap_or_default();
+            ForeignMeasurement::figure(name, unit, LessIsBetter, value)
+        }
     }
 }
 

@@ -7,17 +7,26 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use analysis::{Dataset, Response, Values};
-use model::Environment;
+use analysis::{Dataset, Direction};
+use model::{Environment, Observation};
 use serde_json::{Map, Value};
 
 use super::folder::WHOLE_FILE;
-use super::{Imported, Options, Refusal, add, json, measure, response, varied};
+use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
+use super::results::ForeignResults;
+use super::{Imported, Options, Refusal, json, measure};
 
 const SOURCE: &str = "stats_source";
 /// Where result roots are.
 const RESULTS: &str = "/result/";
 const STATS_FILE: &str = "/stats.json";
+
+/// Unit and direction of a key.
+#[derive(Clone, Copy, Debug, Default)]
+struct Meaning {
+    unit: &'static str,
+    direction: Direction,
+}
 
 /// Endings of a benchmark's keys: unit, and whether more is better; the first match counts.
 const ENDINGS: [(&str, &str, bool); 32] = [
@@ -146,30 +155,40 @@ pub(super) fn read(text: &str, options: &Options) -> Imported {
     let count = runs.as_ref().map_or(1, Vec::len);
     let all_failed = (0..count).all(|run| failed(run).is_some());
     let wanted = wanted(&columns, options, all_failed)?;
-    let mut set = varied([]);
+    let mut results = ForeignResults::default();
     let mut omitted = BTreeMap::new();
     for run in 0..count {
         let path = runs.as_ref().map(|runs| runs[run]);
         let name = path.map_or(WHOLE_FILE, |path| path.strip_suffix(STATS_FILE).unwrap_or(path));
-        let trial = add(&mut set, name.to_owned(), [], []);
+        let mut trial = ForeignTrial::of_file(name, [], Vec::new());
+        // Every run of a result root is a session.
+        trial.session = None;
         trial.meaning = measure("lkp");
         if let Some(path) = path {
             (trial.environment, trial.meaning) = of_path(path, trial.meaning.clone());
         }
-        trial.problem = failed(run).map(|key| format!("{key} is set: the run failed"));
-        for key in wanted.keys() {
+        for (key, meaning) in &wanted {
             let Some(figures) = columns[key].get(run) else { continue };
             // A result root has one figure per run, and 0 where a run had none.
             if path.is_some() && figures == &[0.0] {
                 *omitted.entry(*key).or_insert(0) += 1;
             } else if !figures.is_empty() {
-                trial.values.push(Values::exact(None, key, figures));
+                let values = figures.iter().copied().map(Observation::exact).collect();
+                let Meaning { unit, direction } = meaning;
+                trial.measurements.push(ForeignMeasurement::values(*key, unit, *direction, values));
             }
         }
+        // An incomplete run lost its end, but not the figures that it has.
+        trial.problem = failed(run).map(|key| format!("{key} is set: the run failed"));
+        let is_lost = |key: &&str| *key == FAILURES[0] || trial.measurements.is_empty();
+        if let Some(key) = failed(run).filter(|key| is_lost(key)) {
+            trial.outcome = TrialOutcome::Failed(format!("{key} is set"));
+            trial.problem = None;
+        }
+        results.trials.push(trial);
     }
-    set.responses = wanted.into_iter().map(|(key, it)| (key.to_owned(), it)).collect();
-    set.notes = notes(columns.len() - set.responses.len(), omitted, options, &set.responses);
-    Ok(set)
+    results.notes = notes(columns.len() - wanted.len(), omitted, &wanted);
+    results.finish(options)
 }
 
 /// The files that the columns come from; `None` if the file is of one run.
@@ -213,9 +232,9 @@ fn wanted<'a>(
     columns: &BTreeMap<&'a str, Vec<Vec<f64>>>,
     options: &Options,
     may_be_empty: bool,
-) -> Result<BTreeMap<&'a str, Response>, Refusal> {
+) -> Result<BTreeMap<&'a str, Meaning>, Refusal> {
     let is_named = |key: &str| options.responses.iter().any(|named| named == key);
-    let found: BTreeMap<&str, Response> = match options.responses.is_empty() {
+    let found: BTreeMap<&str, Meaning> = match options.responses.is_empty() {
         true => columns.keys().filter_map(|key| Some((*key, meaning(key)?))).collect(),
         false => {
             let named = columns.keys().filter(|key| is_named(key));
@@ -252,18 +271,21 @@ fn is_of_benchmark(key: &str) -> bool {
 }
 
 /// Unit and direction of a benchmark's key, if known.
-fn meaning(key: &str) -> Option<Response> {
+fn meaning(key: &str) -> Option<Meaning> {
     if !is_of_benchmark(key) {
         return None;
     }
     let whole = KEYS.iter().find(|(known, ..)| *known == key);
     let known = whole.or_else(|| ENDINGS.iter().find(|(ending, ..)| key.ends_with(ending)));
     if let Some((_, unit, more_is_better)) = known {
-        return Some(response(unit, *more_is_better));
+        return Some(Meaning { unit, direction: Direction::from_more(*more_is_better) });
     }
     let directions = [("throughput", true), ("bandwidth", true), ("latency", false)];
     let direction = directions.into_iter().find(|(word, _)| key.contains(word));
-    direction.map(|(_, more_is_better)| response("", more_is_better))
+    direction.map(|(_, more_is_better)| Meaning {
+        unit: "",
+        direction: Direction::from_more(more_is_better),
+    })
 }
 
 /// Adds what the path of the folder shows to runs whose files do not have their paths.
@@ -297,8 +319,7 @@ fn of_path(path: &str, mut meaning: Environment) -> (Environment, Environment) {
 fn notes(
     others: usize,
     omitted: BTreeMap<&str, usize>,
-    options: &Options,
-    taken: &BTreeMap<String, Response>,
+    taken: &BTreeMap<&str, Meaning>,
 ) -> Vec<String> {
     let mut notes = Vec::new();
     if others > 0 {
@@ -308,11 +329,10 @@ fn notes(
                 .to_owned(),
         );
     }
-    let named = options.responses.iter().filter(|key| taken.contains_key(*key));
-    let assumed: Vec<&str> =
-        named.filter(|key| meaning(key).is_none()).map(String::as_str).collect();
-    if !assumed.is_empty() {
-        notes.push(format!("less is assumed to be better: {}", assumed.join(", ")));
+    let unknown = taken.iter().filter(|(_, meaning)| meaning.direction == Direction::Unknown);
+    let unknown: Vec<&str> = unknown.map(|(key, _)| *key).collect();
+    if !unknown.is_empty() {
+        notes.push(format!("it is unknown whether more is better: {}", unknown.join(", ")));
     }
     notes.extend(omitted.into_iter().map(|(key, runs)| {
         format!("{key}: 0 in {runs} runs left out, since lkp-tests writes 0 for a missing value")

@@ -7,16 +7,18 @@ mod logs;
 
 use std::collections::BTreeMap;
 
-use analysis::{Dataset, Values};
+use analysis::{Dataset, Direction, Ending, Response, Values};
 use model::Environment;
 
 use self::logs::{LOGS, of_benchmark};
-use super::{Refusal, add, measure, response, varied};
+use super::{Refusal, add, measure, varied};
 
 const BENCHMARK: &str = "benchmark";
 const CASE: &str = "case";
 /// The factor of a folder of several runs.
 const RUN: &str = "run";
+/// Lines of time(1) on a command that failed.
+const FAILURES: [&str; 2] = ["Command exited with non-zero status", "Command terminated by signal"];
 /// Output of `uname -a`.
 pub(crate) const KERNEL_FILE: &str = "kernel.version";
 /// Output of lscpu.
@@ -67,6 +69,13 @@ pub fn mmtests(name: &str, files: &[LogFile], unread: &[String]) -> Result<Datas
         else {
             continue;
         };
+        if let Some(cause) = failure(&file.text) {
+            let key = TrialKey::of(file, &case.name, case.iteration);
+            let at = push(&mut set, file, &case, case.iteration);
+            trials.insert(key, at);
+            set.trials[at].ending = Some(Ending::failed(cause));
+            continue;
+        }
         let readings = (log.read)(&file.name, &file.text);
         if readings.is_empty() {
             empty.push(format!("{}/{}/{}", file.iteration, file.benchmark, file.name));
@@ -75,7 +84,10 @@ pub fn mmtests(name: &str, files: &[LogFile], unread: &[String]) -> Result<Datas
         for reading in readings {
             let repetition = repetitions.entry(reading.metric.clone()).or_default();
             *repetition += 1;
-            let iteration = if log.repeats { Some(*repetition) } else { case.iteration };
+            let iteration = match case.iteration {
+                None if log.repeats => Some(*repetition),
+                iteration => iteration,
+            };
             let key = TrialKey::of(file, &case.name, iteration);
             let at = *trials.entry(key).or_insert_with(|| push(&mut set, file, &case, iteration));
             let value = Values::exact(None, &reading.metric, &[reading.value]);
@@ -89,8 +101,11 @@ pub fn mmtests(name: &str, files: &[LogFile], unread: &[String]) -> Result<Datas
             if is_main && !set.wanted.contains(&reading.metric) {
                 set.wanted.push(reading.metric.clone());
             }
-            let meaning = response(reading.unit, reading.more_is_better);
-            set.responses.entry(reading.metric).or_insert(meaning);
+            set.responses.entry(reading.metric).or_insert_with(|| Response {
+                unit: reading.unit.to_owned(),
+                direction: Direction::from_more(reading.more_is_better),
+                additive: false,
+            });
         }
     }
     let facts: Vec<(&LogFile, Environment)> =
@@ -109,6 +124,12 @@ pub fn mmtests(name: &str, files: &[LogFile], unread: &[String]) -> Result<Datas
             known().join(", ")
         ))),
     }
+}
+
+/// Why the command of a log failed, as time(1) reports it; its times are not those of a whole run.
+fn failure(text: &str) -> Option<String> {
+    let is_failure = |line: &&str| FAILURES.iter().any(|words| line.starts_with(words));
+    text.lines().find(is_failure).map(|line| line.trim().to_owned())
 }
 
 /// Run, iteration folder, benchmark, case, repetition.
@@ -162,8 +183,10 @@ fn push(set: &mut Dataset, file: &LogFile, case: &Case, repetition: Option<u64>)
     let levels = run.map(|run| (RUN, run.to_owned()));
     let levels =
         levels.into_iter().chain([(BENCHMARK, file.benchmark.clone()), (CASE, case.name.clone())]);
-    let trial = add(set, name, levels, []);
+    let trial = add(set, name, levels);
     trial.meaning = measure("mmtests");
+    // The iterations of a benchmark run one after the other in one boot.
+    trial.session = Some(format!("{}/{}", run.unwrap_or_default(), file.iteration));
     set.trials.len() - 1
 }
 
@@ -273,6 +296,18 @@ mod tests {
         assert_eq!(set.trials[0].environment["kernel"], "6.1.0-18");
         assert_eq!(set.trials[0].started_unix_ns, Some(7_000_000_000));
         assert!(set.notes[1].starts_with("not read: pgbench"), "{:?}", set.notes);
+    }
+
+    #[test]
+    fn a_command_that_failed_has_no_times() {
+        let text =
+            "Command exited with non-zero status 2\n1.5user 0.25system 0:00.5elapsed 9%CPU\n";
+        let time = "1.5user 0.25system 0:09.5elapsed 9%CPU\n";
+        let files = [file("kernbench", "time-8-1", text), file("kernbench", "time-8-2", time)];
+        let set = mmtests("x", &files, &[]).unwrap();
+        assert_eq!(set.trials[0].failed(), Some(true));
+        assert!(set.trials[0].values.is_empty() && set.trials[0].remark().unwrap().contains("2"));
+        assert_eq!(set.trials[1].samples(None, "Elapsed").unwrap()[0].value, 9.5);
     }
 
     #[test]

@@ -4,11 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::{Dataset, Response, Trial, Values};
+use analysis::Direction;
+use analysis::quantity::Quantity;
 use model::Environment;
 use roxmltree::{Document, Node, ParsingOptions};
+use serde_json::Value;
 
-use super::{Imported, Options, Refusal, add, measure, response, varied};
+use super::measurement::{ForeignMeasurement, ForeignTrial};
+use super::results::ForeignResults;
+use super::{Imported, Options, Refusal, fact, measure};
 
 const ROOT: &str = "PhoronixTestSuite";
 const SYSTEM: &str = "system";
@@ -19,12 +23,21 @@ const MOST_NODES: u32 = 4_000_000;
 const COMPONENTS: [(&str, &str); 4] =
     [("Kernel", "kernel"), ("Processor", "cpu_model"), ("OS", "os"), ("Memory", "memory")];
 
+/// Names in the JSON of a system, and those of facts.
+const DETAILS: [(&str, &str); 3] = [
+    ("cpu-scaling-governor", "governor"),
+    ("transparent-huge-pages", "thp"),
+    ("kernel-parameters", "cmdline"),
+];
+/// A result may differ by this part from the range of its single values, as it is rounded.
+const ROUNDING: f64 = 0.1;
+
 /// Whether this is XML with the root of such a file.
 pub(super) fn looks_right(text: &str) -> bool {
     text.trim_start().starts_with('<') && text.contains("<PhoronixTestSuite")
 }
 
-pub(super) fn read(text: &str, _: &Options) -> Imported {
+pub(super) fn read(text: &str, options: &Options) -> Imported {
     let limits = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, limits).map_err(|error| {
         let place = error.pos();
@@ -36,7 +49,7 @@ pub(super) fn read(text: &str, _: &Options) -> Imported {
         return Err(refused(root, format!("the root is <{name}>, not <{ROOT}>")));
     }
     let mut found = Found {
-        set: varied([SYSTEM]),
+        results: ForeignResults::named_by([SYSTEM]),
         systems: systems(root),
         trials: BTreeMap::new(),
         counts: BTreeMap::new(),
@@ -44,48 +57,58 @@ pub(super) fn read(text: &str, _: &Options) -> Imported {
     let mut without_meaning = BTreeSet::new();
     for result in elements(root, "Result") {
         match meaning(result)? {
-            Some(meaning) => found.push_result(result, meaning)?,
+            Some(meaning) => found.push_result(result, &meaning)?,
             None => drop(without_meaning.insert(title(result)?)),
         }
     }
-    let mut set = found.set;
+    let mut results = found.results;
     if !without_meaning.is_empty() {
-        set.notes.push(format!(
+        results.notes.push(format!(
             "left out, without a direction (HIB or LIB): {}",
             without_meaning.into_iter().collect::<Vec<_>>().join("; ")
         ));
     }
-    if set.trials.is_empty() {
+    if results.trials.is_empty() {
         return Err(refused(root, "no <Result> has a number and a direction".to_owned()));
     }
-    set.notes.push(
+    results.notes.push(
         "the Phoronix Test Suite repeats a test before the next one: the values of different \
          results in a trial are not of the same time"
             .to_owned(),
     );
-    Ok(set)
+    results.finish(options)
+}
+
+/// Unit and direction of a result.
+struct Meaning {
+    unit: String,
+    direction: Direction,
 }
 
 /// What was read of a file.
 struct Found {
-    set: Dataset,
+    results: ForeignResults,
     /// Facts of the systems, by name.
     systems: BTreeMap<String, Environment>,
-    /// The positions of the trials in `set`, by system in order of their values.
+    /// The positions of the trials in `results`, by system in order of their values.
     trials: BTreeMap<String, Vec<usize>>,
     /// How many values a system has of a response.
     counts: BTreeMap<(String, String), usize>,
 }
 
+/// What an entry has.
+enum EntryResult {
+    /// Its single values, or its only result with a remark.
+    Values(Vec<f64>, Option<&'static str>),
+    /// Nothing: the test failed.
+    Failed(String),
+    /// A result that is not a figure: why.
+    NotAFigure(&'static str),
+}
+
 impl Found {
-    fn push_result(&mut self, result: Node, meaning: Response) -> Result<(), Refusal> {
-        let mut name = title(result)?;
-        // Sensors that were read during a test share its name.
-        if self.set.responses.get(&name).is_some_and(|known| *known != meaning) {
-            let (unit, way) = (&meaning.unit, if meaning.more_is_better { "HIB" } else { "LIB" });
-            name = format!("{name} ({unit}, {way})");
-        }
-        let mut has_values = false;
+    fn push_result(&mut self, result: Node, meaning: &Meaning) -> Result<(), Refusal> {
+        let name = response_name(result, meaning)?;
         for entry in elements(result, "Data").flat_map(|data| elements(data, "Entry")) {
             let only = || self.systems.keys().next().filter(|_| self.systems.len() == 1);
             let system = text_of(entry, "Identifier").or_else(|| only().map(String::as_str));
@@ -93,44 +116,98 @@ impl Found {
                 self.note(format!("{name}: a value left out, it names no system"));
                 continue;
             };
-            match values(entry) {
-                Ok((values, note)) => {
-                    has_values = true;
+            let facts = details(entry);
+            match values(entry)? {
+                EntryResult::Values(values, note) => {
                     for value in values {
-                        self.push(&system, &name, value);
+                        let one = figure(&name, meaning, value);
+                        let trial = self.next_trial(&system, &name);
+                        trial.measurements.push(one);
+                        trial.environment.extend(facts_of_result(&facts, &name));
                     }
                     note.into_iter().for_each(|why| self.note(format!("{name}: {system} {why}")));
                 }
-                Err(why) => self.note(format!("{name}: {system} left out, {why}")),
+                EntryResult::Failed(why) => {
+                    let Meaning { unit, direction } = meaning;
+                    let one = ForeignMeasurement::failed(&name, unit, *direction, &why);
+                    self.next_trial(&system, &name).measurements.push(one);
+                    self.note(format!("{name}: {system} failed, {why}"));
+                }
+                EntryResult::NotAFigure(why) => {
+                    self.note(format!("{name}: {system} left out, {why}"));
+                }
             }
-        }
-        if has_values {
-            self.set.responses.entry(name).or_insert(meaning);
         }
         Ok(())
     }
 
-    /// Adds a value to the first trial of its system that has none of this response.
-    fn push(&mut self, system: &str, name: &str, value: f64) {
+    /// The first trial of a system that has nothing of this response.
+    fn next_trial(&mut self, system: &str, name: &str) -> &mut ForeignTrial {
         let trials = self.trials.entry(system.to_owned()).or_default();
         let count = self.counts.entry((system.to_owned(), name.to_owned())).or_default();
         if *count == trials.len() {
             let run = format!("{system}, run {}", trials.len() + 1);
-            let trial = add(&mut self.set, run, [(SYSTEM, system.to_owned())], []);
+            let identity = [(SYSTEM, system.to_owned())];
+            let mut trial = ForeignTrial::of_file(run, identity, Vec::new());
             trial.environment = self.systems.get(system).cloned().unwrap_or_default();
             trial.meaning = measure("phoronix");
-            trials.push(self.set.trials.len() - 1);
+            trial.session = Some(system.to_owned());
+            trials.push(self.results.trials.len());
+            self.results.trials.push(trial);
         }
-        let trial: &mut Trial = &mut self.set.trials[trials[*count]];
-        trial.values.push(Values::exact(None, name, &[value]));
+        let at = trials[*count];
         *count += 1;
+        &mut self.results.trials[at]
     }
 
     fn note(&mut self, note: String) {
-        if !self.set.notes.contains(&note) {
-            self.set.notes.push(note);
+        if !self.results.notes.contains(&note) {
+            self.results.notes.push(note);
         }
     }
+}
+
+fn figure(name: &str, Meaning { unit, direction }: &Meaning, value: f64) -> ForeignMeasurement {
+    ForeignMeasurement::figure(name, unit, *direction, value)
+}
+
+/// The name of a result, which depends on nothing else in the file: its test, options and
+/// arguments, and its scale and direction unless it is a time of which less is better.
+fn response_name(result: Node, meaning: &Meaning) -> Result<String, Refusal> {
+    let quantity = Quantity::of_unit(&meaning.unit);
+    let unit = quantity.usual_unit().unwrap_or_else(|| meaning.unit.clone());
+    let is_time = quantity.dimension == "time";
+    let (is_less, is_known) = (meaning.direction == Direction::LessIsBetter, !unit.is_empty());
+    let mut name = title(result)?;
+    if let Some(arguments) = text_of(result, "Arguments") {
+        name = format!("{name} [{arguments}]");
+    }
+    Ok(match (is_time, is_less) {
+        (true, true) => name,
+        (false, false) if is_known => format!("{name} ({unit})"),
+        (false, false) => name,
+        (true, false) => format!("{name} ({unit}, HIB)"),
+        (false, true) if is_known => format!("{name} ({unit}, LIB)"),
+        (false, true) => format!("{name} (LIB)"),
+    })
+}
+
+/// The facts in the JSON of a system or an entry.
+fn details(of: Node) -> Environment {
+    let json = text_of(of, "JSON").and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let Some(Value::Object(all)) = json else { return Environment::new() };
+    let named = |(name, value): (&String, &Value)| {
+        let known = DETAILS.iter().find(|(key, _)| key == name);
+        let name = known.map_or_else(|| name.replace('-', "_"), |(_, fact)| (*fact).to_owned());
+        (name, fact(value))
+    };
+    all.iter().filter(|(_, value)| !value.is_null()).map(named).collect()
+}
+
+/// The facts of an entry that are about how its test was built.
+fn facts_of_result(facts: &Environment, name: &str) -> Environment {
+    let of_build = facts.iter().filter(|(fact, _)| fact.starts_with("compiler"));
+    of_build.map(|(fact, value)| (format!("{fact} of {name}"), value.clone())).collect()
 }
 
 /// Facts of the systems, by name.
@@ -143,6 +220,7 @@ fn systems(root: Node) -> BTreeMap<String, Environment> {
         for (element, name) in [("Notes", "notes"), ("TestClientVersion", "phoronix_test_suite")] {
             facts.extend(text_of(system, element).map(|fact| (name.to_owned(), fact.to_owned())));
         }
+        facts.extend(details(system));
         Some((text_of(system, "Identifier")?.to_owned(), facts))
     };
     elements(root, "System").filter_map(environment).collect()
@@ -179,7 +257,7 @@ fn components(list: &str) -> Environment {
 }
 
 /// The unit and direction of a result, if it has one.
-fn meaning(result: Node) -> Result<Option<Response>, Refusal> {
+fn meaning(result: Node) -> Result<Option<Meaning>, Refusal> {
     let unit = text_of(result, "Scale").unwrap_or_default();
     let more_is_better = match text_of(result, "Proportion") {
         Some("HIB") => true,
@@ -190,13 +268,15 @@ fn meaning(result: Node) -> Result<Option<Response>, Refusal> {
             return Err(refused(result, why));
         }
     };
-    Ok(Some(match unit.to_lowercase().as_str() {
-        "seconds" | "second" | "sec" | "s" => response("s", more_is_better),
-        "milliseconds" | "ms" => response("ms", more_is_better),
-        "microseconds" | "us" | "usec" => response("us", more_is_better),
-        "nanoseconds" | "ns" => response("ns", more_is_better),
-        _ => response(unit, more_is_better),
-    }))
+    let unit = match unit.to_lowercase().as_str() {
+        "seconds" | "second" | "sec" | "s" => "s",
+        "milliseconds" | "ms" => "ms",
+        "microseconds" | "us" | "usec" => "us",
+        "nanoseconds" | "ns" => "ns",
+        _ => unit,
+    };
+    let direction = Direction::from_more(more_is_better);
+    Ok(Some(Meaning { unit: unit.to_owned(), direction }))
 }
 
 /// The test with its version, and its options.
@@ -210,18 +290,44 @@ fn title(result: Node) -> Result<String, Refusal> {
     })
 }
 
-/// The single values of an entry, else its only one, with a remark. The error is why it has none.
-fn values(entry: Node) -> Result<(Vec<f64>, Option<&'static str>), &'static str> {
+/// What an entry has. Fails when its result does not follow from its single values.
+fn values(entry: Node) -> Result<EntryResult, Refusal> {
     let single = text_of(entry, "RawString").unwrap_or_default();
     let single: Option<Vec<f64>> =
         single.split(':').filter(|it| !it.trim().is_empty()).map(number).collect();
-    let single = single.ok_or("one of its single values is not a number")?;
-    if !single.is_empty() {
-        return Ok((single, None));
+    let Some(single) = single else {
+        return Ok(EntryResult::NotAFigure("one of its single values is not a number"));
+    };
+    let Some(result) = text_of(entry, "Value") else {
+        let error = details(entry).remove("error");
+        return Ok(match single.is_empty() {
+            true => EntryResult::Failed(error.unwrap_or_else(|| "it has no result".to_owned())),
+            false => EntryResult::Values(single, None),
+        });
+    };
+    let value = number(result);
+    if single.is_empty() {
+        return Ok(match value {
+            Some(value) => EntryResult::Values(
+                vec![value],
+                Some("has no single values, its result is used as one"),
+            ),
+            None => EntryResult::NotAFigure("its result is not one number"),
+        });
     }
-    let value = text_of(entry, "Value").ok_or("it has no result")?;
-    let value = number(value).ok_or("its result is not one number")?;
-    Ok((vec![value], Some("has no single values, its result is used as one")))
+    let (least, most) = (
+        single.iter().copied().fold(f64::INFINITY, f64::min),
+        single.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+    );
+    let slack = |end: f64| ROUNDING * end.abs();
+    if value.is_some_and(|value| value < least - slack(least) || value > most + slack(most)) {
+        let why = format!(
+            "<Value> is {result}, outside its single values {least} to {most}: the file \
+             contradicts itself"
+        );
+        return Err(refused(entry, why));
+    }
+    Ok(EntryResult::Values(single, None))
 }
 
 fn number(text: &str) -> Option<f64> {
@@ -282,7 +388,12 @@ mod tests {
         let set = read_text(&file(&result("LIB", &entries))).unwrap();
         assert_eq!(set.factors[0].levels, ["old", "new"]);
         let name = "local/pack-1.0: Level: 3, Threads: 2";
-        assert_eq!(set.responses[name], response("s", false));
+        let expected = analysis::Response {
+            unit: "s".to_owned(),
+            direction: Direction::LessIsBetter,
+            additive: false,
+        };
+        assert_eq!(set.responses[name], expected);
         let values: Vec<f64> = set.trials.iter().map(|it| it.values[0].samples[0].value).collect();
         assert_eq!(values, [1.5, 2.5, 9.0]);
         let facts = &set.trials[0].environment;

@@ -1,24 +1,24 @@
 //! Rows of a resp1 output as observations. resp1 printed summaries. Where these determine the
 //! single delays, they are recovered ([`recover_points`]); other rows have the median only.
 
-use analysis::Values;
+use analysis::Direction::LessIsBetter;
+use model::Observation;
 
-use super::{Imported, Looks, Options, add, facts, response, varied};
-use crate::resp1::{parse, points_notes, recover_points};
+use super::measurement::{ForeignMeasurement, ForeignTrial};
+use super::results::ForeignResults;
+use super::{Imported, Looks, Options, facts, measure};
+use crate::resp1::{has_heading, parse, points_notes, recover_points};
 
 const DELAY: &str = "delay_ms";
 
 /// Matches damaged outputs too, to report the damage.
 pub(super) fn looks_right(looks: &Looks) -> bool {
-    let heading = looks.text.lines().next().unwrap_or_default();
-    let is_damaged = !heading.contains(',')
-        && (heading.starts_with("Starting ") || looks.text.contains("delay ms"));
-    looks.json.is_none() && (is_damaged || parse(looks.text).is_ok())
+    looks.json.is_none() && (has_heading(looks.text) || parse(looks.text).is_ok())
 }
 
 /// Every row is a trial of its load, with `median_ms`, `average_ms`, `low_ms`, `high_ms`, and
 /// `sd_ms` in the first format. `delay_ms` has the recovered delays, else the median.
-pub(super) fn read(text: &str, _: &Options) -> Imported {
+pub(super) fn read(text: &str, options: &Options) -> Imported {
     let table = parse(text)?;
     let points = recover_points(&table);
     let environment = facts([
@@ -27,9 +27,9 @@ pub(super) fn read(text: &str, _: &Options) -> Imported {
         ("minimum_points", table.minimum_points.map(|count| count.to_string())),
         ("interval_s", table.interval_s.map(|time| time.to_string())),
     ]);
-    let mut set = varied(["load"]);
-    set.wanted = vec![DELAY.to_owned()];
-    set.notes = points_notes(&points);
+    let mut found = ForeignResults::named_by(["load"]);
+    found.wanted = vec![DELAY.to_owned()];
+    found.notes = points_notes(&points);
     for (row, points) in table.rows.iter().zip(&points) {
         let figures = [
             ("median_ms", Some(row.median_ms)),
@@ -38,14 +38,18 @@ pub(super) fn read(text: &str, _: &Options) -> Imported {
             ("high_ms", Some(row.high_ms)),
             ("sd_ms", row.sd_s.map(|sd_s| 1e3 * sd_s)),
         ];
-        let figures = figures
-            .into_iter()
-            .filter_map(|(name, figure)| Some((name.to_owned(), response("ms", false), figure?)));
-        let trial = add(&mut set, row.test.clone(), [("load", row.test.clone())], figures);
         let delays_ms = points.samples_ms(row).unwrap_or_else(|| vec![row.median_ms]);
-        trial.values.insert(0, Values::exact(None, DELAY, &delays_ms));
+        let delays = delays_ms.into_iter().map(Observation::exact).collect();
+        let delays = ForeignMeasurement::values(DELAY, "ms", LessIsBetter, delays);
+        let figures = figures.into_iter().filter_map(|(name, figure)| {
+            Some(ForeignMeasurement::figure(name, "ms", LessIsBetter, figure?))
+        });
+        let figures = [delays].into_iter().chain(figures).collect();
+        let load = [("load", row.test.clone())];
+        let mut trial = ForeignTrial::of_file(row.test.clone(), load, figures);
         trial.environment = environment.clone();
+        trial.meaning = measure("resp1");
+        found.trials.push(trial);
     }
-    set.responses.insert(DELAY.to_owned(), response("ms", false));
-    Ok(set)
+    found.finish(options)
 }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use analysis::Response;
+use analysis::Direction;
 use model::Environment;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::folder::WHOLE_FILE;
-use super::{Imported, Options, Refusal, add, fact, json, measure, response as meaning, varied};
+use super::measurement::{ForeignMeasurement, ForeignTrial};
+use super::results::ForeignResults;
+use super::{Imported, Options, Refusal, fact, json, measure};
 
 /// Measures by key prefix: suffix of our names, unit, and whether more is better.
 const MEASURES: [(&str, &str, &str, bool); 3] = [
@@ -17,7 +19,10 @@ const MEASURES: [(&str, &str, &str, bool); 3] = [
     ("rps", "per_s", "/s", true),
 ];
 
-#[derive(Deserialize)]
+/// The width of a bucket of percentiles, as a part of its value.
+const BUCKET: f64 = 0.05;
+
+#[derive(Default, Deserialize)]
 struct Output {
     #[serde(rename = "normal")]
     system: BTreeMap<String, Value>,
@@ -33,8 +38,56 @@ const NOTES: [&str; 2] = [
 ];
 
 /// The file is one trial with a figure per percentile.
-pub(super) fn read(text: &str, _: &Options) -> Imported {
-    let output: Output = json(text)?;
+pub(super) fn read(text: &str, options: &Options) -> Imported {
+    observations(json(text)?, options)
+}
+
+/// Headings of the percentiles that schbench prints, and the beginnings of their keys in JSON.
+const HEADINGS: [(&str, &str); 4] = [
+    ("Wakeup Latencies percentiles", "wakeup_latency"),
+    ("Request Latencies percentiles", "request_latency"),
+    ("RPS percentiles", "rps"),
+    ("Latency percentiles", "wakeup_latency"),
+];
+
+/// Whether a line is a heading of what schbench prints.
+pub(super) fn is_heading(line: &str) -> bool {
+    HEADINGS.iter().any(|(heading, _)| line.starts_with(heading))
+}
+
+/// Reads what schbench prints: the last percentiles of each kind are of the whole execution.
+pub(super) fn read_text(text: &str, options: &Options) -> Imported {
+    let mut output = Output::default();
+    let mut kind = None;
+    for line in text.lines() {
+        if let Some((_, key)) = HEADINGS.iter().find(|(heading, _)| line.starts_with(heading)) {
+            output.figures.retain(|known, _| !known.starts_with(key));
+            kind = Some(*key);
+            continue;
+        }
+        let Some(key) = kind else { continue };
+        let line = line.trim_start_matches([' ', '\t', '*']);
+        if let Some((percent, rest)) = line.split_once("th:") {
+            let value = rest.split_whitespace().next().and_then(|value| value.parse().ok());
+            let percent = percent.parse::<f64>().ok();
+            if let (Some(percent), Some(value)) = (percent, value) {
+                output.figures.insert(format!("{key}_pct{percent:?}"), value);
+            }
+        } else if let Some((least, most)) =
+            line.strip_prefix("min=").and_then(|it| it.split_once(", max="))
+        {
+            for (name, text) in [("min", least), ("max", most)] {
+                let value = text.trim().parse().ok();
+                output.figures.extend(value.map(|value| (format!("{key}_{name}"), value)));
+            }
+        } else {
+            kind = None;
+        }
+    }
+    observations(output, options)
+}
+
+fn observations(output: Output, options: &Options) -> Imported {
     let (mut figures, mut environment, mut started_unix_ns) =
         (Vec::new(), Environment::new(), None);
     for (key, value) in &output.figures {
@@ -51,27 +104,51 @@ pub(super) fn read(text: &str, _: &Options) -> Imported {
                 environment.insert("schbench_runtime_s".to_owned(), value.to_string());
             }
             _ => {
-                let (response, meaning) = response(key)
-                    .ok_or_else(|| refused("neither a percentile nor a minimum or maximum"))?;
-                figures.push((response, meaning, *value));
+                figures.push(
+                    figure(key, *value)
+                        .ok_or_else(|| refused("neither a percentile nor a minimum or maximum"))?,
+                );
             }
         }
     }
     if figures.is_empty() {
-        return Err(Refusal::whole("\"int\" has no percentile"));
+        return Err(Refusal::whole("it has no percentile"));
     }
-    let mut set = varied([]);
-    let trial = add(&mut set, WHOLE_FILE.to_owned(), [], figures);
+    check_order(&output.figures)?;
+    let mut trial = ForeignTrial::of_file(WHOLE_FILE, [], figures);
     trial.environment = environment;
     trial.environment.extend(facts(&output.system));
     trial.started_unix_ns = started_unix_ns;
     trial.meaning = measure("schbench");
-    set.notes = NOTES.map(str::to_owned).into();
-    Ok(set)
+    let notes = NOTES.map(str::to_owned).into();
+    ForeignResults { trials: vec![trial], notes, ..ForeignResults::default() }.finish(options)
 }
 
-/// Our name: `wakeup_latency_pct99.0` is `wakeup_latency_p99_us`.
-fn response(key: &str) -> Option<(String, Response)> {
+/// Fails where a percentile is above a higher one, or outside minimum and maximum. Percentiles are
+/// bounds of buckets, so they may exceed the maximum a little.
+fn check_order(figures: &BTreeMap<String, f64>) -> Result<(), Refusal> {
+    for (name, ..) in MEASURES {
+        let place = |key: &str| match key.strip_prefix(name)?.strip_prefix('_')? {
+            "min" => Some(f64::NEG_INFINITY),
+            "max" => Some(f64::INFINITY),
+            other => other.strip_prefix("pct")?.parse::<f64>().ok(),
+        };
+        let found = figures.iter().filter_map(|(key, value)| Some((place(key)?, key, *value)));
+        let mut found: Vec<(f64, &String, f64)> = found.collect();
+        found.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let wrong = found.windows(2).find(|pair| pair[0].2 > (1.0 + BUCKET) * pair[1].2);
+        if let Some([(_, low, low_value), (_, high, high_value)]) = wrong {
+            return Err(Refusal::whole(format!(
+                "\"int\": {low:?} is {low_value}, above {high:?}, which is {high_value}: the file \
+                 contradicts itself"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A figure under our name: `wakeup_latency_pct99.0` is `wakeup_latency_p99_us`.
+fn figure(key: &str, value: f64) -> Option<ForeignMeasurement> {
     let measure = MEASURES
         .iter()
         .find_map(|measure| Some((measure, key.strip_prefix(measure.0)?.strip_prefix('_')?)));
@@ -87,7 +164,8 @@ fn response(key: &str) -> Option<(String, Response)> {
             format!("p{percent}")
         }
     };
-    Some((format!("{name}_{which}_{ending}"), meaning(unit, *more_is_better)))
+    let response = format!("{name}_{which}_{ending}");
+    Some(ForeignMeasurement::figure(response, unit, Direction::from_more(*more_is_better), value))
 }
 
 /// Names as in run files.

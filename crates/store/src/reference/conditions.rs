@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Dataset, Response, Values};
+use analysis::{Dataset, Direction, Response, Values};
 
 use super::rows;
 
@@ -37,7 +37,8 @@ fn add_paging(dataset: &mut Dataset) {
             .values
             .extend(faults.get(level).map(|count| Values::exact(None, "page_faults", &[*count])));
     }
-    let response = Response { unit: "faults".to_owned(), more_is_better: false, additive: true };
+    let response =
+        Response { unit: "faults".to_owned(), direction: Direction::LessIsBetter, additive: true };
     dataset.responses.insert("page_faults".to_owned(), response);
     dataset.notes.push(
         "page faults are published by system only, as an approximate number per trial".to_owned(),

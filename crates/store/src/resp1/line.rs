@@ -9,6 +9,8 @@ pub(super) enum Shape {
     Title(Title),
     Groups,
     Heading(Resp1Format),
+    /// A heading of resp1's delays with other columns after them: what these are.
+    UnknownHeading(String),
     /// Well-formed or not.
     Row,
     Extra,
@@ -24,7 +26,7 @@ pub(super) struct Title {
 
 /// Removes escape sequences, control characters, byte order mark and trailing blanks; tabs and
 /// carriage returns become blanks. Leading blanks stay.
-pub(super) fn clean(raw: &str) -> String {
+pub(crate) fn clean(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut chars = raw.chars();
     while let Some(c) = chars.next() {
@@ -66,8 +68,8 @@ pub(super) fn shape(text: &str) -> Shape {
     if first.starts_with("__") && (text.contains("delay ms") || text.contains("Ratio")) {
         return Shape::Groups;
     }
-    if let Some(format) = heading(&words) {
-        return Shape::Heading(format);
+    if let Some(shape) = heading(&words) {
+        return shape;
     }
     if let Some(title) = title(&words) {
         return Shape::Title(title);
@@ -84,16 +86,18 @@ pub(super) fn shape(text: &str) -> Shape {
     if is_test_name(first) && (alone || most) { Shape::Row } else { Shape::Extra }
 }
 
-fn heading(words: &[&str]) -> Option<Resp1Format> {
+fn heading(words: &[&str]) -> Option<Shape> {
     let is = |index: usize, name: &str| {
         words.get(index).is_some_and(|word| word.eq_ignore_ascii_case(name))
     };
     let delays = ["test", "low", "high", "median", "average"];
     let delays = delays.iter().enumerate().all(|(index, name)| is(index, name));
-    match delays && words.len() == 7 {
-        true if is(5, "s.d.") && is(6, "ratio") => Some(Resp1Format::First),
-        true if is(5, "raw") && is(6, "s.d.") => Some(Resp1Format::Second),
-        _ => None,
+    match delays && words.len() >= 7 {
+        false => None,
+        true if words.len() > 7 => Some(Shape::UnknownHeading(words[5..].join(" "))),
+        true if is(5, "s.d.") && is(6, "ratio") => Some(Shape::Heading(Resp1Format::First)),
+        true if is(5, "raw") && is(6, "s.d.") => Some(Shape::Heading(Resp1Format::Second)),
+        true => Some(Shape::UnknownHeading(words[5..].join(" "))),
     }
 }
 

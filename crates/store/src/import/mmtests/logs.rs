@@ -41,7 +41,15 @@ pub(super) const LOGS: [Log; 12] = [
     },
     Log {
         benchmarks: &["hackbench"],
-        case: |name| whole(name.strip_prefix("hackbench-")?),
+        case: |name| {
+            let rest = name.strip_prefix("hackbench-")?;
+            let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+            let is_repeated = rest
+                .split_once('-')
+                .is_some_and(|(groups, iteration)| is_number(groups) && is_number(iteration));
+            // One file per iteration, or all iterations in one.
+            if is_repeated { numbered(rest, '-') } else { whole(rest) }
+        },
         read: |_, text| fields(text, "Total time:", Some(3), ("time", "s", false)),
         main: &["time"],
         repeats: true,
