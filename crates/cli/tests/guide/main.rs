@@ -188,7 +188,7 @@ fn a_page_is_executed_in_one_folder_and_compared() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let run = |text: &str| Scratch::new(&root).run(&Page::parse("a.md", text).unwrap());
     let page = "```toml b/plan.toml\nx = 1\n```\n\n```console\n$ cd b\n$ cat plan.toml\nx = 23\n\
-                $ ls ../examples\n...\nslowdown.toml\n$ thrashlab --version\nthrashlab 0.1\n```\n";
+                $ ls ../examples\n...\nslowdown.toml\n$ thrashlab -V\nthrashlab 0.1\n```\n";
     assert_eq!(run(page), None);
     let wrong = "```console\n$ echo a\na\n$ echo one; echo two\none\nthree\n```\n";
     let problem = run(wrong).unwrap();
