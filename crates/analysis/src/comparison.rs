@@ -44,7 +44,8 @@ pub use ticks::Tick;
 /// Factors whose levels are clear without the factor's name.
 const SPEAKING: [&str; 3] = ["load", "command", "benchmark"];
 
-/// Default responses: the first group that is present, else all.
+/// Default responses: the first group whose first response is present, else the first with any of
+/// its responses, else all.
 const USUAL: [&str; 9] = [
     "delay_ns",
     "real_ns cpu_ns",
@@ -259,7 +260,12 @@ impl Request {
         let usual = || {
             let names = known.keys().map(|name| (*name).clone());
             let is_in = |group: &str, name: &str| group.split(' ').any(|usual| usual == name);
-            match USUAL.iter().find(|group| names.clone().any(|name| is_in(group, &name))) {
+            let has_first = |group: &&&str| {
+                let first = group.split(' ').next().unwrap_or_default();
+                known.keys().any(|name| *name == first)
+            };
+            let has_any = |group: &&&str| names.clone().any(|name| is_in(group, &name));
+            match USUAL.iter().find(has_first).or_else(|| USUAL.iter().find(has_any)) {
                 Some(group) => names.filter(|name| is_in(group, name)).collect(),
                 None => names.collect(),
             }

@@ -153,6 +153,18 @@ pub(crate) fn command() -> clap::Command {
     command.help_template(help.trim_end().to_owned()).long_version(long_version())
 }
 
+/// The version, and the identities of the agents: results of equal agents are of one instrument.
+fn long_version() -> &'static str {
+    static VERSION: LazyLock<String> = LazyLock::new(|| {
+        let agents = instrument::identities();
+        let line = |(architecture, hash): (Architecture, &str)| {
+            format!("\nagent for {}: {hash}", architecture.name())
+        };
+        env!("CARGO_PKG_VERSION").to_owned() + &agents.map(line).collect::<String>()
+    });
+    &VERSION
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,16 +205,4 @@ mod tests {
     fn each_command_has_an_example_and_no_help_is_wider_than_80_columns() {
         assert_help(&mut command(), "");
     }
-}
-
-/// The version, and the identities of the agents: results of equal agents are of one instrument.
-fn long_version() -> &'static str {
-    static VERSION: LazyLock<String> = LazyLock::new(|| {
-        let agents = instrument::identities();
-        let line = |(architecture, hash): (Architecture, &str)| {
-            format!("\nagent for {}: {hash}", architecture.name())
-        };
-        env!("CARGO_PKG_VERSION").to_owned() + &agents.map(line).collect::<String>()
-    });
-    &VERSION
 }

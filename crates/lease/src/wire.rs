@@ -207,7 +207,7 @@ impl Reader {
         input: &mut impl Read,
     ) -> io::Result<Option<Frame<W>>> {
         loop {
-            if let Some(said) = self.next().map_err(io::Error::other)? {
+            if let Some(said) = self.next_frame().map_err(io::Error::other)? {
                 return Ok(Some(said));
             }
             let mut bytes = [0; 4096];
@@ -229,7 +229,7 @@ impl Reader {
     }
 
     /// The next line; `None` if it is incomplete. The error has the place and the reason.
-    pub fn next<W: DeserializeOwned>(&mut self) -> Result<Option<Frame<W>>, String> {
+    pub fn next_frame<W: DeserializeOwned>(&mut self) -> Result<Option<Frame<W>>, String> {
         loop {
             let at = self.read_bytes;
             let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') else {
@@ -275,7 +275,7 @@ mod tests {
         for piece in bytes.chunks(bytes.len().div_ceil(pieces.max(1)).max(1)) {
             reader.push(piece);
             loop {
-                match reader.next() {
+                match reader.next_frame() {
                     Ok(None) => break,
                     Ok(Some(more)) => said.push(Ok(more)),
                     Err(error) => {

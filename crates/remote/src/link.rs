@@ -105,7 +105,7 @@ impl Link {
         // Silence counts only while listening.
         self.heard_ns = monotonic_ns();
         loop {
-            if let Some(said) = self.reader.next().map_err(Broken::Garbled)? {
+            if let Some(said) = self.reader.next_frame().map_err(Broken::Garbled)? {
                 return Ok(Some(said));
             }
             let now_ns = monotonic_ns();

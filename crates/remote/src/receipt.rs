@@ -100,7 +100,7 @@ mod tests {
     fn take(receipt: &mut Receipt, bytes: &[u8], run: &mut Vec<u8>) -> Result<bool, String> {
         let mut reader = Reader::default();
         reader.push(bytes);
-        while let Some(said) = reader.next()? {
+        while let Some(said) = reader.next_frame()? {
             match receipt.take(said)? {
                 Received::Line(line) => run.extend(line),
                 Received::Whole(_) => return Ok(true),
