@@ -46,6 +46,11 @@ def thrashlab(tmp_path):
     return run
 
 
+def pytest_configure(config):
+    """Declares what marks the tests that only `make test-all` runs."""
+    config.addinivalue_line("markers", "slow: only `make test-all` runs it")
+
+
 def pytest_runtest_logreport(report):
     """Notes a skipped test where `make test` requests it, as tests/skip.rs does."""
     if not report.skipped or "THRASHLAB_SKIPS" not in os.environ:

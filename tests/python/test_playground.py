@@ -11,6 +11,9 @@ import pytest
 from conftest import WORKSPACE
 from playwright.sync_api import Page, expect
 
+# Compiling it for WebAssembly takes minutes.
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 120
 LARGEST_PAGE = 3_000_000
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", WORKSPACE / "target"))
