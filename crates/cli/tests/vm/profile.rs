@@ -95,7 +95,7 @@ fn parts_of_a_profile_sum_to_the_whole() {
     assert_eq!(sum(&whole, "functions", "own"), all);
     assert_eq!(sum(&whole, "tasks", "instructions"), all);
     // One of the load, the kernel's own, and the idle one.
-    for name in ["thrashlab", "kswapd0", "swapper/0"] {
+    for name in ["thrashlab-agent", "kswapd0", "swapper/0"] {
         let tasks = whole["tasks"].as_array().unwrap();
         assert!(tasks.iter().any(|task| task["name"] == name), "{name}: {tasks:?}");
     }
