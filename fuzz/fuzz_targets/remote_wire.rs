@@ -3,16 +3,14 @@
 //! came.
 #![no_main]
 
-// Only the crate itself speaks this protocol, so it is not public there.
+// Only the near side takes runs, so it is not public there.
 #[path = "../../crates/remote/src/receipt.rs"]
 mod receipt;
-#[path = "../../crates/remote/src/wire.rs"]
-mod wire;
 
+use lease::wire::{Answer, Ask, Frame, Reader, encode, write_run_lines};
 use libfuzzer_sys::fuzz_target;
 use receipt::{Receipt, Received};
 use serde::de::DeserializeOwned;
-use wire::{Answer, Ask, Frame, Reader, encode, write_run_lines};
 
 fn all<W: DeserializeOwned>(bytes: &[u8], piece: usize) -> Vec<Result<Frame<W>, String>> {
     let mut reader = Reader::default();
@@ -20,7 +18,7 @@ fn all<W: DeserializeOwned>(bytes: &[u8], piece: usize) -> Vec<Result<Frame<W>, 
     for piece in bytes.chunks(piece.max(1)) {
         reader.push(piece);
         loop {
-            match reader.next() {
+            match reader.next_frame() {
                 Ok(None) => break,
                 Ok(Some(more)) => said.push(Ok(more)),
                 Err(error) => {

@@ -1,6 +1,6 @@
 //! What the instrument weighs: the memory that its own processes hold in what is measured.
 //!
-//! Of each process only the program's own mappings count: its file, its data, its heap and its stack.
+//! Only the program's own mappings count in a process: its file, its data, its heap and its stack.
 //! What a load, a probe or a job maps is the work, not the instrument. Pages of the file that several
 //! processes share are divided among them, as the kernel does it (`Pss`,
 //! `Documentation/filesystems/proc.rst`).
