@@ -128,7 +128,7 @@ fn parts_of_a_profile_sum_to_the_whole() {
     assert!((executed_us * 1e3 / end_ns as f64 - 1.0).abs() < 1e-6, "{executed_us} µs");
     let counts = text.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap());
     assert_eq!(counts.sum::<u64>(), all);
-    assert!(text.contains("[user];[thrashlab];asm_exc_page_fault;exc_page_fault;"), "{text}");
+    assert!(text.contains("[user];[thrashlab-agent];asm_exc_page_fault;exc_page_fault;"), "{text}");
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn critical_paths_are_the_delays_without_gaps() {
             };
             checked += 1;
             let timed = segments.last().unwrap()["task"].as_str().unwrap();
-            assert!(timed.starts_with("thrashlab ("), "{timed}");
+            assert!(timed.starts_with("thrashlab-agent ("), "{timed}");
             let executes =
                 segments.iter().filter(|it| it["task"] == timed && it["doing"] == "executes");
             let executed_ns: u64 = executes

@@ -41,7 +41,7 @@ fn functions_and_tasks_sum_to_the_price_and_huge_pages_lower_it() {
         assert_eq!(sum(&memory["functions"], "instructions"), all);
         assert_eq!(memory["unreadable"], 0);
         let functions = memory["functions"].as_array().unwrap();
-        let user = functions.iter().find(|it| it["name"] == "[thrashlab]").unwrap();
+        let user = functions.iter().find(|it| it["name"] == "[thrashlab-agent]").unwrap();
         1000 * user["walks"].as_u64().unwrap() / user["references"].as_u64().unwrap().div_ceil(1000)
     });
     // Of a million references.
@@ -52,7 +52,7 @@ fn functions_and_tasks_sum_to_the_price_and_huge_pages_lower_it() {
     let prices = difference["memory"]["prices"].as_array().unwrap();
     assert_eq!(prices[0], profiles[0]["memory"]["price"]);
     assert_eq!(prices[1], profiles[1]["memory"]["price"]);
-    assert_eq!(difference["memory"]["functions"][0]["name"], "[thrashlab]");
+    assert_eq!(difference["memory"]["functions"][0]["name"], "[thrashlab-agent]");
 
     let refused = lab.command(&["profile", small, "--memory", "sparcstation1"]);
     refused.expect(2, &["a Sun-4 has no TLBs", "thrashlab mmu machines"]);
