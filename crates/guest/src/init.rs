@@ -13,7 +13,7 @@ use crate::at;
 use crate::protocol::{
     CELL_FILE, Cell, MODULES_DIR, Notice, SETUP_FILE, SYMBOLS_CELL, Setup, Then,
 };
-use crate::{cell, channel, disk, fw_cfg, kernel_log, root, settings, shell, symbols};
+use crate::{cell, channel, disk, fw_cfg, kernel_log, room, root, settings, shell, symbols};
 
 /// Source, target, type.
 const MOUNTS: [(&str, &str, &str); 4] = [
@@ -74,6 +74,14 @@ fn boot() -> Result<(), String> {
     }
     if nodes.is_some() {
         sys::memory::interleave(1).map_err(at("use the nearest NUMA node"))?;
+    }
+    // A root's files fill the memory anyway.
+    if setup.then == Then::Cell
+        && setup.root.is_none()
+        && let Err(why) = room::check(setup.machine.memory_bytes)
+    {
+        channel.say(&Notice::LacksMemory(why));
+        return Ok(());
     }
     settings::apply(&setup.machine)?;
     match setup.then {

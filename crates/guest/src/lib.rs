@@ -16,6 +16,7 @@ mod fw_cfg;
 mod init;
 mod kernel_log;
 mod protocol;
+mod room;
 mod root;
 mod settings;
 mod shell;

@@ -138,6 +138,8 @@ pub enum Notice {
     Zram(ZramFigure),
     /// The guest cannot continue, and why.
     Failed(String),
+    /// The kernel leaves too little memory, and how much.
+    LacksMemory(String),
     /// The run has ended; what the agent printed if it died or refused.
     Ended {
         /// The agent's last words.

@@ -174,6 +174,9 @@ impl GuestProcess {
             for said in self.messages()?.into_iter().chain([Message::Event(event)]) {
                 match said {
                     Message::Notice(Notice::Failed(why)) => return Err(VmError::Boot(why)),
+                    Message::Notice(Notice::LacksMemory(why)) => {
+                        return Err(VmError::KernelMemory(why));
+                    }
                     said => {
                         if let Some(found) = found(said) {
                             return Ok(found);

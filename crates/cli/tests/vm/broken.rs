@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use model::{EndStatus, Line, Run};
+use model::{EndStatus, Line, Run, SampleRecord};
 use rustix::process::Signal;
 
 use crate::lab::Lab;
@@ -49,6 +49,19 @@ fn a_stock_kernel_gets_the_memory_that_it_needs() {
     // A size that the user names stays.
     lab.finish("kernel_mem=28M", "--load noload --output other")
         .expect(3, &["does not boot", "kernel_mem=SIZE"]);
+}
+
+/// It boots with less, and reclaims before anything is measured.
+#[test]
+fn a_small_machine_does_not_reclaim_without_a_load() {
+    const NAME: &str = "a_small_machine_does_not_reclaim_without_a_load";
+    let Some(lab) = Lab::new(NAME) else { return };
+    let finished = lab.finish("mem=24M", "--load noload --points 5 --no-report");
+    finished.expect(0, &["this kernel needs more memory for itself: kernel_mem="]);
+    let run = lab.fixture.run_file("001-noload-seed1");
+    let delays_ns: Vec<u64> = run.samples().map(SampleRecord::delay_ns).collect();
+    let [least_ns, most_ns] = [delays_ns.iter().min(), delays_ns.iter().max()].map(Option::unwrap);
+    assert!(delays_ns.len() >= 5 && most_ns - least_ns < least_ns / 20, "{delays_ns:?}");
 }
 
 #[test]
