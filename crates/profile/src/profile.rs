@@ -317,7 +317,7 @@ impl Profile {
     /// Completed responses at whose completion no user code executed, if the clocks of guest and
     /// emulator do not agree. A completion is a clock reading of the program that is timed, so with one
     /// virtual CPU there is none. Of several, the one that is noticed at a time may not be the one that
-    /// executed, so most completions decide.
+    /// executed, so only most completions decide, and never a single one.
     pub fn misplaced_completions(&self) -> Vec<u32> {
         let is_misplaced = |response: &&Response| {
             let mark = self.mark(response.end_ns);
@@ -330,10 +330,8 @@ impl Profile {
         let recording = &self.recording;
         let cpus = recording.marks.iter().map(|mark| mark.cpu);
         let has_others = cpus.chain(recording.events.iter().map(|it| it.cpu)).any(|cpu| cpu > 0);
-        match has_others && 2 * misplaced.len() < complete.len() {
-            true => Vec::new(),
-            false => misplaced,
-        }
+        let is_decided = misplaced.len() > 1 && 2 * misplaced.len() > complete.len();
+        if has_others && !is_decided { Vec::new() } else { misplaced }
     }
 }
 

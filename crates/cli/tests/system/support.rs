@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// Longest time that anything here may take, unless something hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 /// Pause between two looks.
 const TICK: Duration = Duration::from_millis(2);
 
