@@ -397,8 +397,10 @@ pub(crate) mod tests {
         assert_eq!(profile.misplaced_completions(), [3]);
         profile.recording.marks[0].cpu = 1;
         assert_eq!(profile.misplaced_completions(), [0; 0]);
-        profile.responses.all = vec![at(1, 80), at(3, 200)];
-        assert_eq!(profile.misplaced_completions(), [3]);
+        profile.responses.all = vec![at(3, 200)];
+        assert_eq!(profile.misplaced_completions(), [0; 0], "one decides nothing");
+        profile.responses.all = vec![at(1, 80), at(3, 200), at(4, 200)];
+        assert_eq!(profile.misplaced_completions(), [3, 4]);
     }
 
     #[test]
