@@ -1,10 +1,10 @@
 //! A run of the user's own commands: one process repeats them until their times are known.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::rc::Rc;
@@ -15,7 +15,8 @@ use counters::Sources;
 use jobs::Order;
 use keep::io_results::at;
 use keep::marked;
-use model::{EndStatus, JobSpec, Measure, SubjectSpec, WorkRecord};
+use model::{BASELINE, EndStatus, JobSpec, Measure, SubjectSpec, WorkRecord};
+use rustix::fs::OFlags;
 use workloads::{
     Hook, LIMIT, Metric, START_LIMIT, Service, WARMUP, Workload, commands, hook, is_there,
     longest_ns, metrics, repetitions, search_path, service,
@@ -24,9 +25,9 @@ use workloads::{
 use crate::assignment::{AgentError, Assignment};
 use crate::captured::Captured;
 use crate::children::{enter_groups, send};
+use crate::command_views::Views;
 use crate::delays::Delays;
 use crate::issued::Issuer;
-use crate::private_view::{PrivateView, names};
 use crate::running_service::RunningService;
 use crate::users::{Message, Side};
 use crate::working::{self, Task};
@@ -63,8 +64,8 @@ pub(crate) fn run(
         // In the process that waits for the commands: their ends are reported to it.
         // What is watched has counters of its own: it is not what delays its clients.
         let delays = RefCell::new(match watched {
-            Some(_) => Delays::open(&Sources::machine(&assignment.sources.proc_root)),
-            None => Delays::open(&assignment.sources),
+            Some(_) => Delays::open(&Sources::machine(&assignment.sources.proc_root), false),
+            None => Delays::open(&assignment.sources, assignment.spec.load.name == BASELINE),
         });
         let hooks = Captured::new(HOOK_BYTES).ok().map(Rc::new);
         let running = OnceCell::new();
@@ -87,7 +88,7 @@ pub(crate) fn run(
     working::run(assignment, load, &task, live, out)
 }
 
-fn ignores_failures(job: &JobSpec) -> bool {
+pub(crate) fn ignores_failures(job: &JobSpec) -> bool {
     job.choices.get("failures").is_some_and(|choice| choice == "ignore")
 }
 
@@ -100,7 +101,7 @@ fn start_limit_ns(job: &JobSpec) -> u64 {
 }
 
 /// Why the process stops.
-enum Stop {
+pub(crate) enum Stop {
     /// What the user named, a command line, a file or a folder, failed or is missing.
     Failed(String),
     Io(io::Error),
@@ -118,8 +119,8 @@ fn of_user(what: &str) -> impl Fn(io::Error) -> Stop {
 }
 
 /// What the job asks for.
-struct Wanted<'a> {
-    commands: &'a [model::Command],
+pub(crate) struct Wanted<'a> {
+    pub(crate) commands: &'a [model::Command],
     /// Figures in their output.
     metrics: &'a [Metric],
     /// The server whose clients they are.
@@ -127,12 +128,12 @@ struct Wanted<'a> {
 }
 
 /// The process that repeats the commands.
-struct Runner<'a> {
-    assignment: &'a Assignment,
-    job: &'a JobSpec,
-    wanted: Wanted<'a>,
-    side: Side<'a>,
-    folder: PathBuf,
+pub(crate) struct Runner<'a> {
+    pub(crate) assignment: &'a Assignment,
+    pub(crate) job: &'a JobSpec,
+    pub(crate) wanted: Wanted<'a>,
+    pub(crate) side: Side<'a>,
+    pub(crate) folder: PathBuf,
     running: OnceCell<RunningService>,
     /// What the hooks write: also later, if they left something running.
     hooks: Option<Rc<Captured>>,
@@ -218,9 +219,19 @@ impl Runner<'_> {
         }
     }
 
+    /// Opens the input without waiting for another process. Fails for a FIFO, whose open would wait
+    /// for a writer, and whose contents are gone after the first repetition.
     fn open(&self, input: &Path) -> Result<File, Stop> {
         let what = format!("the input of the command, {}", input.display());
-        File::open(input).map_err(of_user(&what))
+        let mut options = File::options();
+        options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32);
+        let file = options.open(input).map_err(of_user(&what))?;
+        if file.metadata()?.file_type().is_fifo() {
+            let why = format!("{what}: a FIFO can be read once only; write it into a file first");
+            return Err(Stop::Failed(why));
+        }
+        rustix::io::ioctl_fionbio(&file, false).map_err(io::Error::from)?;
+        Ok(file)
     }
 
     fn input(&self) -> Option<&Path> {
@@ -300,7 +311,12 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn once(&self, issuer: &Issuer<'_>, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
+    pub(crate) fn once(
+        &self,
+        issuer: &Issuer<'_>,
+        index: usize,
+        pass: u32,
+    ) -> Result<WorkRecord, Stop> {
         let described = &self.wanted.commands[index];
         let mut command = self.command(&described.run, issuer)?;
         let mut delays = self.delays.borrow_mut();
@@ -343,81 +359,5 @@ impl Runner<'_> {
         }
         issuer.listen_to(&mut command);
         Ok(command)
-    }
-}
-
-/// Where commands run: in the user's folder, until one that worked there once cannot be repeated.
-struct Views<'a> {
-    runner: &'a Runner<'a>,
-    /// Names in the folder before the first repetition.
-    names: BTreeSet<PathBuf>,
-    /// Commands that worked.
-    worked: BTreeSet<usize>,
-    view: Option<PrivateView>,
-    was_tried: bool,
-}
-
-impl<'a> Views<'a> {
-    fn new(runner: &'a Runner<'a>) -> Self {
-        let (names, worked) = (names(&runner.folder), BTreeSet::new());
-        Self { runner, names, worked, view: None, was_tried: false }
-    }
-
-    fn repeat(&mut self, issuer: &Issuer<'_>, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
-        let work = self.in_view(issuer, index, pass)?;
-        let Some(why) = &work.failure else {
-            self.worked.insert(index);
-            return Ok(work);
-        };
-        let is_repeatable =
-            ignores_failures(self.runner.job) || hook(self.runner.job, Hook::Prepare).is_some();
-        if is_repeatable
-            || self.was_tried
-            || !self.worked.contains(&index)
-            || work.completed_ns.is_none()
-        {
-            return Ok(work);
-        }
-        self.was_tried = true;
-        let runner = self.runner;
-        let created: BTreeSet<PathBuf> =
-            names(&runner.folder).difference(&self.names).cloned().collect();
-        let listed: Vec<String> = created.iter().map(|name| name.display().to_string()).collect();
-        let name = &runner.wanted.commands[index].name;
-        let scratch = runner.assignment.work_dir.join("view");
-        match PrivateView::new(&runner.folder, scratch, created) {
-            Ok(view) => {
-                self.view = Some(view);
-                let without = if listed.is_empty() {
-                    String::new()
-                } else {
-                    format!(", without {}", listed.join(", "))
-                };
-                let text = format!(
-                    "{name:?} worked once and then failed ({why}), so each further repetition sees \
-                     the folder as it was before the first{without}, and what it changes there is \
-                     discarded; --prepare CMD would undo it in the folder itself"
-                );
-                send(runner.side.writer, &Message::Note(text))?;
-                self.in_view(issuer, index, pass)
-            }
-            Err(error) => {
-                env::set_current_dir(&runner.folder)?;
-                let text = format!(
-                    "{name:?} worked once and then failed: undo with --prepare CMD what it changes \
-                     (a private view of its folder is not available: {error})"
-                );
-                send(runner.side.writer, &Message::Note(text))?;
-                Ok(work)
-            }
-        }
-    }
-
-    fn in_view(&self, issuer: &Issuer<'_>, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
-        let Some(view) = &self.view else { return self.runner.once(issuer, index, pass) };
-        view.enter()?;
-        let work = self.runner.once(issuer, index, pass);
-        view.leave()?;
-        work
     }
 }

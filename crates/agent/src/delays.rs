@@ -1,11 +1,12 @@
-//! What delays a command that a process of the run issues: of all its processes, where the kernel
-//! permits it, and of its sandbox.
+//! What the kernel counts while a process of the run issues a command: what delays all its
+//! processes, where the kernel permits it, and what its sandbox uses and loses.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use counters::{EndedTasks, Reader, Sources, parse};
 use model::{CounterSet, Values};
+use sys::process::usage;
 
 /// The sandbox's counters that grow while its processes are delayed.
 const OF_GROUP: &str = "cpu_cgroup";
@@ -13,17 +14,35 @@ const OF_GROUP: &str = "cpu_cgroup";
 /// nothing, and before the kernel's room for reports is full.
 pub(crate) const LOOK_EVERY_NS: u64 = 100_000_000;
 
-/// Counters of the delays of one command after the other.
+/// What was counted while a command ran.
+#[derive(Debug, Default)]
+pub(crate) struct Counted {
+    /// What delayed it.
+    pub(crate) delays: CounterSet,
+    /// How many processes of its sandbox the kernel killed for lack of memory.
+    pub(crate) killed_for_memory: u64,
+    /// CPU time of all processes of its sandbox, and the part of it in user mode, in ns; `None`
+    /// unless the sandbox is the command's alone.
+    pub(crate) cpu_ns: Option<[u64; 2]>,
+}
+
+/// Counters of one command after the other.
 pub(crate) struct Delays {
     ended: Option<EndedTasks>,
     group: Reader,
     before: CounterSet,
     proc_root: PathBuf,
+    /// The file of the sandbox that counts OOM kills, and their number before the command.
+    kills: Option<(PathBuf, u64)>,
+    /// CPU time of this process, which is in the sandbox, before the command, in ns.
+    own_cpu_ns: u64,
+    is_alone: bool,
 }
 
 impl Delays {
-    /// What the kernel does not permit is absent from the counters.
-    pub(crate) fn open(sources: &Sources) -> Self {
+    /// Nothing else than commands runs in the sandbox if they are alone. What the kernel does not
+    /// permit is absent from the counters.
+    pub(crate) fn open(sources: &Sources, is_alone: bool) -> Self {
         // The sizes of its memory are not needed, and long to read.
         let group = Sources { cgroup_v1_memory_dir: None, ..sources.clone() };
         Self {
@@ -31,6 +50,9 @@ impl Delays {
             group: Reader::open_group(&group).0,
             before: CounterSet::new(),
             proc_root: sources.proc_root.clone(),
+            kills: kills_file(sources).map(|path| (path, 0)),
+            own_cpu_ns: 0,
+            is_alone,
         }
     }
 
@@ -41,6 +63,10 @@ impl Delays {
 
     /// Just before a command.
     pub(crate) fn begin(&mut self) {
+        if let Some((path, before)) = &mut self.kills {
+            *before = kills(path).unwrap_or(0);
+        }
+        self.own_cpu_ns = usage().cpu_ns();
         self.before = self.group.read(false);
         if let Some(ended) = &mut self.ended {
             ended.forget();
@@ -54,8 +80,36 @@ impl Delays {
         }
     }
 
-    /// After it ended, before it is reaped: its counters from its beginning.
-    pub(crate) fn end(&mut self, pid: u32) -> CounterSet {
+    /// After it ended, before it is reaped: what was counted from its beginning.
+    pub(crate) fn end(&mut self, pid: u32) -> Counted {
+        let after = self.group.read(false);
+        Counted {
+            delays: self.delays(pid, &after),
+            killed_for_memory: self.killed_for_memory(),
+            cpu_ns: self.is_alone.then(|| self.cpu_ns(&after)).flatten(),
+        }
+    }
+
+    /// How many processes of the sandbox were killed for lack of memory since the beginning.
+    pub(crate) fn killed_for_memory(&self) -> u64 {
+        let grown =
+            self.kills.as_ref().and_then(|(path, before)| kills(path)?.checked_sub(*before));
+        grown.unwrap_or(0)
+    }
+
+    fn cpu_ns(&self, after: &CounterSet) -> Option<[u64; 2]> {
+        let grown = |name: &str| {
+            let value = |set: &CounterSet| set.get(OF_GROUP)?.get(name).copied();
+            value(after)?.checked_sub(value(&self.before)?)
+        };
+        let of_v2 = |name: &str| grown(name).map(|us| us.saturating_mul(1000));
+        let all_ns = grown("usage_ns").or_else(|| of_v2("usage_usec"))?;
+        let user_ns = grown("usage_user_ns").or_else(|| of_v2("user_usec"))?;
+        let own_ns = usage().cpu_ns().saturating_sub(self.own_cpu_ns);
+        Some([all_ns.saturating_sub(own_ns), user_ns.min(all_ns)])
+    }
+
+    fn delays(&mut self, pid: u32, after: &CounterSet) -> CounterSet {
         let mut set = CounterSet::new();
         match self.ended.as_mut() {
             Some(ended) => {
@@ -69,7 +123,6 @@ impl Delays {
                 set.extend(times.map(|times| ("schedstat".into(), times.into_iter().collect())));
             }
         }
-        let after = self.group.read(false);
         if let Some((before, after)) = self.before.get(OF_GROUP).zip(after.get(OF_GROUP)) {
             let grown = after.iter().filter_map(|(name, value)| {
                 Some((name.clone(), value.checked_sub(*before.get(name)?)?))
@@ -81,4 +134,15 @@ impl Delays {
         }
         set
     }
+}
+
+/// The file of the sandbox that counts OOM kills, in either version of control groups.
+fn kills_file(sources: &Sources) -> Option<PathBuf> {
+    let of_v1 = sources.cgroup_v1_memory_dir.as_ref().map(|dir| dir.join("memory.oom_control"));
+    of_v1.or_else(|| sources.cgroup_v2_dir.as_ref().map(|dir| dir.join("memory.events")))
+}
+
+fn kills(path: &Path) -> Option<u64> {
+    let pairs = parse::flat_keyed(&fs::read_to_string(path).ok()?).ok()?;
+    pairs.into_iter().find(|(name, _)| &**name == "oom_kill").map(|(_, count)| count)
 }

@@ -12,6 +12,7 @@ mod assignment;
 mod captured;
 mod children;
 mod command;
+mod command_views;
 mod delays;
 mod due;
 mod issued;

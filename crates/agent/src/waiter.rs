@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::{flag, low_level::pipe};
 use sys::clock::{monotonic_ns, timespec};
-use sys::process::{Exit, signals};
+use sys::process::{Exit, is_ignored, signals};
 
 const STOP: [i32; 3] = [signals::TERM, signals::INT, signals::HANGUP];
 
@@ -67,12 +67,13 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// Catches SIGTERM, SIGINT, SIGHUP and SIGCHLD from now on, if handlers can be set.
+    /// Catches SIGTERM, SIGINT, SIGHUP and SIGCHLD from now on, if handlers can be set. A request to
+    /// stop that this process was started to ignore (nohup) stays ignored.
     pub fn new() -> io::Result<Self> {
         let (wakes, writer) = UnixStream::pair()?;
         wakes.set_nonblocking(true)?;
         let stop = Arc::new(AtomicBool::new(false));
-        for number in STOP {
+        for number in STOP.into_iter().filter(|number| !is_ignored(*number)) {
             flag::register(number, Arc::clone(&stop))?;
             pipe::register(number, writer.try_clone()?)?;
         }

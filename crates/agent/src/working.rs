@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
-use model::{EndStatus, Line, Measure, PassRecord, WorkRecord};
+use model::{EndStatus, Line, Measure, PassRecord, WorkEnd, WorkRecord};
 use sys::clock::monotonic_ns;
 use workloads::Workload;
 
@@ -126,6 +126,10 @@ impl<W: Write> Working<'_, '_, '_, W> {
                     started_ns: output.relative_ns(started_ns),
                     censored_at_ns: Some(output.relative_ns(ended_ns)),
                     failure: Some(why.to_owned()),
+                    ended: Some(match end {
+                        End::Timeout => WorkEnd::AtLimit,
+                        _ => WorkEnd::EndedByUs,
+                    }),
                     ..WorkRecord::default()
                 })))?;
             }
@@ -202,30 +206,22 @@ impl<W: Write> Working<'_, '_, '_, W> {
         work.started_ns = output.relative_ns(work.started_ns);
         work.completed_ns = work.completed_ns.map(|moment_ns| output.relative_ns(moment_ns));
         work.censored_at_ns = work.censored_at_ns.map(|moment_ns| output.relative_ns(moment_ns));
-        let warning =
-            work.failure.as_ref().filter(|_| self.failing.insert(work.item.clone())).map(|why| {
-                let of_user = match self.task.users {
-                    1 => String::new(),
-                    _ => format!(" (first of user {})", work.worker),
-                };
-                format!("command {:?} failed{of_user}: {why}", work.item)
-            });
-        let is_failed = work.failure.is_some() && self.task.ends_by_failure;
-        let is_late = work.completed_ns.is_none();
-        let item = work.item.clone();
+        let failure = work.failure.clone().map(|why| {
+            let of_user = match self.task.users {
+                1 => String::new(),
+                _ => format!(" (first of user {})", work.worker),
+            };
+            format!("command {:?} failed{of_user}: {why}", work.item)
+        });
+        let (item, end) = (work.item.clone(), work.end());
         output.line(&Line::Work(Box::new(work)))?;
-        warning.map_or(Ok(()), |text| output.warning(text))?;
-        if is_failed && self.failed.is_none() {
-            self.failed = Some(match self.observer.attribute_oom_kill() {
-                Some(limit) => {
-                    let item = format!("{item:?}");
-                    let who = self.task.watched.unwrap_or(&item);
-                    self.observer.output.death(out_of_memory(who, &limit))?;
-                    EndStatus::OutOfMemory
-                }
-                None if is_late => EndStatus::Timeout,
-                None => EndStatus::Failed,
-            });
+        if let Some(text) = failure {
+            let is_first = self.failing.insert(item.clone());
+            if self.task.ends_by_failure && self.failed.is_none() {
+                self.failed = Some(self.write_failure(&item, &end, text)?);
+            } else if is_first {
+                output.warning(text)?;
+            }
         }
         if let Some(every_ns) = self.task.counters_every_ns
             && monotonic_ns() >= self.counters_ns
@@ -234,6 +230,26 @@ impl<W: Write> Working<'_, '_, '_, W> {
             self.observer.write_counters(self.load)?;
         }
         Ok(())
+    }
+
+    /// Writes why a failed command ends the run; how the run ends thereby.
+    fn write_failure(&mut self, item: &str, end: &WorkEnd, text: String) -> io::Result<EndStatus> {
+        let Some(limit) = self.observer.attribute_oom_kill() else {
+            if *end == WorkEnd::AtLimit {
+                self.observer.output.warning(text)?;
+                return Ok(EndStatus::Timeout);
+            }
+            self.observer.output.death(text)?;
+            return Ok(EndStatus::Failed);
+        };
+        self.observer.output.warning(text)?;
+        let item = match end {
+            WorkEnd::KilledForMemory { code: Some(_), .. } => format!("a process of {item:?}"),
+            _ => format!("{item:?}"),
+        };
+        let who = self.task.watched.unwrap_or(&item);
+        self.observer.output.death(out_of_memory(who, &limit))?;
+        Ok(EndStatus::OutOfMemory)
     }
 
     fn write_pass(&mut self, mut pass: PassRecord) -> io::Result<()> {

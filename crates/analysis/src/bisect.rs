@@ -57,6 +57,10 @@ pub struct BisectResult {
     pub failed: Vec<(usize, String)>,
     /// Whether the answer is the first failing step instead of a change of values.
     pub by_outcome: bool,
+    /// How often a command gave each verdict that decides; `None` if no command judged.
+    pub verdicts: Option<usize>,
+    /// A step that a command judged good and bad, so that there is no answer.
+    pub contradicted: Option<usize>,
 }
 
 /// A search that cannot continue.
@@ -91,9 +95,22 @@ impl<E> BisectError<E> {
 type Measure<'m, E> = &'m mut dyn FnMut(usize) -> Result<Measured, E>;
 type Searched<E, T = BisectResult> = Result<T, BisectError<E>>;
 
-/// Searches exact measurements; each of the `steps` steps is measured once. For a change of
-/// values, a failing step between good ends is skipped.
-pub fn bisect_exactly<E>(steps: usize, target: Target, measure: Measure<E>) -> Searched<E> {
+/// How often a command must give the same verdict, so that one that judges at random does not with
+/// this confidence.
+pub fn verdicts_needed(confidence: f64) -> usize {
+    let needed = (1.0 / (1.0 - confidence.clamp(0.0, 0.999))).log2().ceil();
+    (needed as usize).max(1)
+}
+
+/// Searches exact measurements; each of the `steps` steps is measured once, but a verdict of a
+/// command that decides `verdicts` times. For a change of values, a failing step between good ends
+/// is skipped.
+pub fn bisect_exactly<E>(
+    steps: usize,
+    target: Target,
+    verdicts: usize,
+    measure: Measure<E>,
+) -> Searched<E> {
     let mut search = ExactBisect::new(steps).ok_or(BisectError::TooFew)?;
     let mut found = BisectResult::default();
     let (first, last) = (found.end(0, measure)?, found.end(steps - 1, measure)?);
@@ -110,7 +127,7 @@ pub fn bisect_exactly<E>(steps: usize, target: Target, measure: Measure<E>) -> S
     }
     if first == last && first != Measured::Judged(Outcome::Bad) {
         found.no_change = true;
-        return Ok(found);
+        return found.repeat_verdicts(&[(steps - 1, last)], verdicts, measure);
     }
     let means = match (&first, &last) {
         (Measured::Values(first), Measured::Values(last)) => {
@@ -143,8 +160,16 @@ pub fn bisect_exactly<E>(steps: usize, target: Target, measure: Measure<E>) -> S
         };
         search.record(step, outcome).map_err(BisectError::senseless)?;
     }
-    found.changed = Some(search.suspects().into_inner());
-    Ok(found)
+    let (one, other) = search.suspects().into_inner();
+    found.changed = Some((one, other));
+    let deciding = [(one - 1, Outcome::Good), (other, Outcome::Bad)];
+    match last {
+        Measured::Judged(_) => {
+            let deciding = deciding.map(|(step, outcome)| (step, Measured::Judged(outcome)));
+            found.repeat_verdicts(&deciding, verdicts, measure)
+        }
+        _ => Ok(found),
+    }
 }
 
 fn in_words(measured: &Measured) -> &'static str {
@@ -217,6 +242,28 @@ impl BisectResult {
         Ok(self)
     }
 
+    /// Measures steps again until a command has given each verdict `count` times; one that differs
+    /// leaves no answer. Values are exact, and not repeated.
+    fn repeat_verdicts<E>(
+        mut self,
+        deciding: &[(usize, Measured)],
+        count: usize,
+        measure: Measure<E>,
+    ) -> Searched<E> {
+        let judged = deciding.iter().filter(|(_, verdict)| matches!(verdict, Measured::Judged(_)));
+        for (step, verdict) in judged {
+            self.verdicts = Some(count);
+            for _ in 1..count {
+                if self.measure(*step, measure)? != *verdict {
+                    self.contradicted = Some(*step);
+                    (self.changed, self.no_change) = (None, false);
+                    return Ok(self);
+                }
+            }
+        }
+        Ok(self)
+    }
+
     fn measure<E>(&mut self, step: usize, measure: Measure<E>) -> Searched<E, Measured> {
         let measured = measure(step).map_err(BisectError::Measurement)?;
         match &measured {
@@ -260,7 +307,7 @@ mod tests {
     #[test]
     fn every_planted_version_is_found_exactly() {
         for planted in 1..20 {
-            let found = bisect_exactly(20, Target::Change, &mut versions(planted, &[])).unwrap();
+            let found = bisect_exactly(20, Target::Change, 1, &mut versions(planted, &[])).unwrap();
             assert_eq!(found.changed, Some((planted, planted)));
             assert!(found.measurements <= 2 + 5, "{}", found.measurements);
         }
@@ -268,10 +315,10 @@ mod tests {
 
     #[test]
     fn versions_that_do_not_build_widen_the_answer_and_no_more() {
-        let found = bisect_exactly(20, Target::Change, &mut versions(10, &[9, 10])).unwrap();
+        let found = bisect_exactly(20, Target::Change, 1, &mut versions(10, &[9, 10])).unwrap();
         assert_eq!(found.changed, Some((9, 11)));
         assert_eq!(found.skipped.len(), 2);
-        let Err(error) = bisect_exactly(20, Target::Change, &mut versions(10, &[19])) else {
+        let Err(error) = bisect_exactly(20, Target::Change, 1, &mut versions(10, &[19])) else {
             panic!("the last version does not build");
         };
         assert!(error.to_string().contains("step 19, an end"), "{error}");
@@ -282,7 +329,7 @@ mod tests {
         let mut alike = |step: usize| -> Result<Measured, String> {
             Ok(Measured::Values(vec![100.0, 110.0 + step as f64, 105.0]))
         };
-        let Err(error) = bisect_exactly(8, Target::Change, &mut alike) else {
+        let Err(error) = bisect_exactly(8, Target::Change, 1, &mut alike) else {
             panic!("the ends overlap");
         };
         assert!(error.to_string().contains("do not differ measurably"), "{error}");
@@ -293,19 +340,43 @@ mod tests {
         let mut judged = |step: usize| -> Result<Measured, String> {
             Ok(Measured::Judged(if step < 5 { Outcome::Good } else { Outcome::Bad }))
         };
-        assert_eq!(bisect_exactly(16, Target::Change, &mut judged).unwrap().changed, Some((5, 5)));
+        assert_eq!(
+            bisect_exactly(16, Target::Change, 1, &mut judged).unwrap().changed,
+            Some((5, 5))
+        );
+    }
+
+    #[test]
+    fn a_command_that_judges_now_so_and_now_so_has_no_answer() {
+        assert_eq!([0.5, 0.95, 0.99].map(verdicts_needed), [1, 5, 7]);
+        // Bad steps pass every other time.
+        for from in 2..15 {
+            let mut count = 0;
+            let mut flaky = |step: usize| -> Result<Measured, String> {
+                count += 1;
+                let is_bad = step >= from && (step == 15 || count % 2 == 0);
+                Ok(Measured::Judged(if is_bad { Outcome::Bad } else { Outcome::Good }))
+            };
+            let found = bisect_exactly(16, Target::Change, 5, &mut flaky).unwrap();
+            assert!(found.changed == Some((from, from)) || found.contradicted.is_some(), "{from}");
+        }
+        let mut steady = |step: usize| -> Result<Measured, String> {
+            Ok(Measured::Judged(if step < 5 { Outcome::Good } else { Outcome::Bad }))
+        };
+        let found = bisect_exactly(16, Target::Change, 5, &mut steady).unwrap();
+        assert_eq!((found.changed, found.verdicts), (Some((5, 5)), Some(5)));
     }
 
     #[test]
     fn equal_ends_are_no_change_and_the_wrong_way_round_is_refused() {
         let mut equal = |_| -> Result<Measured, String> { Ok(Measured::Values(vec![5.0, 6.0])) };
-        let found = bisect_exactly(16, Target::Change, &mut equal).unwrap();
+        let found = bisect_exactly(16, Target::Change, 1, &mut equal).unwrap();
         assert_eq!((found.changed, found.no_change, found.measurements), (None, true, 2));
         for first in [Outcome::Bad, Outcome::Good] {
             let mut judged = |step: usize| -> Result<Measured, String> {
                 Ok(Measured::Judged(if step == 0 { first } else { Outcome::Good }))
             };
-            let found = bisect_exactly(16, Target::Change, &mut judged);
+            let found = bisect_exactly(16, Target::Change, 1, &mut judged);
             match first {
                 Outcome::Good => assert!(found.unwrap().no_change),
                 _ => assert!(matches!(found, Err(BisectError::Senseless(_)))),
@@ -325,10 +396,11 @@ mod tests {
 
     #[test]
     fn an_end_that_dies_is_bisected_by_outcome_without_being_asked() {
-        let found = bisect_exactly(32, Target::Change, &mut dying(19..32)).unwrap();
+        let found = bisect_exactly(32, Target::Change, 1, &mut dying(19..32)).unwrap();
         assert_eq!((found.changed, found.by_outcome), (Some((19, 19)), true));
         assert!(found.measurements <= 7 && !found.failed.is_empty());
-        let Err(BisectError::Senseless(why)) = bisect_exactly(4, Target::Failure, &mut dying(0..2))
+        let Err(BisectError::Senseless(why)) =
+            bisect_exactly(4, Target::Failure, 1, &mut dying(0..2))
         else {
             panic!("the first step fails");
         };
@@ -337,11 +409,11 @@ mod tests {
 
     #[test]
     fn a_failure_between_living_ends_is_found_if_it_is_asked_for() {
-        let found = bisect_exactly(6, Target::Failure, &mut dying(2..3)).unwrap();
+        let found = bisect_exactly(6, Target::Failure, 1, &mut dying(2..3)).unwrap();
         assert_eq!((found.changed, found.measurements), (Some((2, 2)), 4));
-        let none = bisect_exactly(6, Target::Failure, &mut dying(0..0)).unwrap();
+        let none = bisect_exactly(6, Target::Failure, 1, &mut dying(0..0)).unwrap();
         assert_eq!((none.changed, none.no_change), (None, true));
-        let change = bisect_exactly(6, Target::Change, &mut dying(2..3)).unwrap();
+        let change = bisect_exactly(6, Target::Change, 1, &mut dying(2..3)).unwrap();
         assert!(!change.by_outcome && change.changed.is_some());
     }
 

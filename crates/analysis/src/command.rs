@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{BASELINE, CounterSet, EndStatus, Line, Observation, Run, WorkRecord};
+use model::{BASELINE, CPU_OF_ALL, CounterSet, EndStatus, Line, Observation, Run, WorkRecord};
 use serde::Serialize;
 use stats::{bounded_median, hodges_lehmann_ratio};
 
@@ -31,6 +31,8 @@ pub struct CommandTimes {
     pub folder: Option<String>,
     /// The seeds, in ascending order.
     pub seeds: Vec<u64>,
+    /// Whose the CPU time of all rows is.
+    pub cpu_of: CountedOf,
     /// A row per command and load, in order.
     pub rows: Vec<CommandTime>,
     /// What the commands printed: a row per figure, command and load.
@@ -39,6 +41,69 @@ pub struct CommandTimes {
     /// Remarks on the runs.
     #[serde(flatten)]
     pub remarks: Remarks,
+}
+
+/// Whose a figure is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CountedOf {
+    /// The command's first process, and the processes that were waited for.
+    #[default]
+    WaitedFor,
+    /// All processes of the command.
+    All,
+}
+
+impl CountedOf {
+    /// All processes if that was counted for each repetition, so that rows can be compared.
+    fn from_works<'a>(works: impl Iterator<Item = &'a WorkRecord>) -> Self {
+        let is_of_all =
+            |work: &WorkRecord| CPU_OF_ALL.iter().all(|it| work.usage.contains_key(*it));
+        let mut works = works.peekable();
+        match works.peek().is_some() && works.all(is_of_all) {
+            true => Self::All,
+            false => Self::WaitedFor,
+        }
+    }
+
+    fn cpu_ns(self, work: &WorkRecord) -> Option<[u64; 2]> {
+        let names = match self {
+            Self::All => CPU_OF_ALL,
+            Self::WaitedFor => ["user_ns", "system_ns"],
+        };
+        let [user_ns, system_ns] = names.map(|name| work.usage.get(name).copied());
+        Some([user_ns?, system_ns?])
+    }
+}
+
+/// CPU time of repetitions of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CpuUse {
+    /// Mean of a repetition in user mode, in ns.
+    pub user_ns: f64,
+    /// Mean of a repetition in the kernel, in ns.
+    pub system_ns: f64,
+    /// CPU time of all repetitions over their elapsed time.
+    pub share: f64,
+}
+
+impl CpuUse {
+    /// `None` unless it is known for each repetition.
+    fn from_works<'a>(of: CountedOf, works: impl Iterator<Item = &'a WorkRecord>) -> Option<Self> {
+        let (mut user_ns, mut system_ns, mut elapsed_ns, mut count) = (0.0, 0.0, 0.0, 0.0);
+        for work in works {
+            let [user, system] = of.cpu_ns(work)?;
+            user_ns += user as f64;
+            system_ns += system as f64;
+            elapsed_ns += repetition_ns(work)?;
+            count += 1.0;
+        }
+        (count > 0.0).then(|| Self {
+            user_ns: user_ns / count,
+            system_ns: system_ns / count,
+            share: (user_ns + system_ns) / elapsed_ns,
+        })
+    }
 }
 
 /// One command under one load.
@@ -63,8 +128,11 @@ pub struct CommandTime {
     pub failure: Option<String>,
     /// Median elapsed time, in ns.
     pub median_ns: Option<Observation>,
-    /// Mean usage of a counted repetition, by the names of the run file.
+    /// Mean usage of a counted repetition, by the names of the run file, of the processes that were
+    /// waited for.
     pub means: BTreeMap<String, f64>,
+    /// CPU time of the counted repetitions.
+    pub cpu: Option<CpuUse>,
     /// Largest resident memory of any one process, in bytes.
     pub peak_bytes: Option<u64>,
     /// Share of the time in which some task of the sandbox waited (an upper bound of what the
@@ -104,6 +172,9 @@ impl CommandTimes {
             loads.iter().map(|(load, group)| (*load, group, repetitions(group))).collect();
         let all_names = loads.iter().flat_map(|(_, _, runs)| runs).flat_map(|(_, of_run)| of_run);
         let names: Vec<&str> = distinct(all_names.map(|(name, _)| *name));
+        let of_runs = loads.iter().flat_map(|(_, _, runs)| runs).flat_map(|(_, of_run)| of_run);
+        let cpu_of =
+            CountedOf::from_works(of_runs.flat_map(|(_, own)| own.counted.iter().copied()));
         let (mut rows, mut figures) = (Vec::<Row>::new(), Vec::new());
         for name in names {
             for (load, group, of_load) in &loads {
@@ -112,7 +183,7 @@ impl CommandTimes {
                 });
                 let own: Vec<(&Run, &Repetitions<'_>)> = own.collect();
                 figures.extend(printed((name, *load), &own));
-                let own = row(name, load, &own);
+                let own = row(name, load, cpu_of, &own);
                 rows.push(Row { time: CommandTime { status: status(group), ..own.time }, ..own });
             }
         }
@@ -123,6 +194,7 @@ impl CommandTimes {
             place: setup.map_or_else(String::new, |setup| setup.place()),
             folder,
             seeds: seeds(headers(&runs)),
+            cpu_of,
             rows: with_ratios(rows, &first),
             figures: with_figure_ratios(figures, &first),
             remarks: Remarks::new(&all, skipped),
@@ -138,10 +210,10 @@ struct Row {
     explained: Vec<Vec<Explained>>,
 }
 
-fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> Row {
+fn row(command: &str, load: &str, of: CountedOf, runs: &[(&Run, &Repetitions<'_>)]) -> Row {
     let counted = || runs.iter().flat_map(|(_, own)| own.counted.iter().copied());
     let failed: Vec<&WorkRecord> = runs.iter().flat_map(|(_, own)| own.failed.clone()).collect();
-    let times_ns: Vec<Observation> = counted().map(repetition_ns).collect();
+    let times_ns: Vec<Observation> = counted().filter_map(WorkRecord::elapsed_ns).collect();
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (name, value) in counted().flat_map(|work| &work.usage).filter(|(it, _)| it != &PEAK) {
         let sum = sums.entry(name).or_default();
@@ -163,13 +235,14 @@ fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> Row {
         cold_ns: runs
             .iter()
             .flat_map(|(_, own)| &own.cold)
-            .map(|it| repetition_ns(it).value)
+            .filter_map(|it| repetition_ns(it))
             .collect(),
         repetitions: runs.iter().flat_map(|(_, own)| own.in_time_order()).collect(),
         drift: runs.iter().find_map(|(_, own)| drift(&own.counted)),
         failed: failed.len(),
         failure: failed.iter().find_map(|work| work.failure.clone()),
         means: sums.into_iter().map(|(name, (sum, n))| (name.to_owned(), sum / n)).collect(),
+        cpu: CpuUse::from_works(of, counted()),
         peak_bytes: counted().filter_map(|work| work.usage.get(PEAK).copied()).max(),
         waits: waits(runs.iter().map(|(run, _)| *run)),
         parts: (!all.is_empty()).then(|| Account::from_samples(&all)),
@@ -179,13 +252,13 @@ fn row(command: &str, load: &str, runs: &[(&Run, &Repetitions<'_>)]) -> Row {
         to_first: None,
         status: EndStatus::Complete,
     };
-    let units = units(runs, |work| Some(repetition_ns(work)));
+    let units = units(runs, WorkRecord::elapsed_ns);
     Row { time, units, explained }
 }
 
 /// How much longer the later half takes, if that is certain and at least [`LEAST_DRIFT`].
 fn drift(counted: &[&WorkRecord]) -> Option<f64> {
-    let times: Vec<f64> = counted.iter().map(|it| repetition_ns(it).value.max(1.0)).collect();
+    let times: Vec<f64> = counted.iter().filter_map(|it| repetition_ns(it)).collect();
     let (earlier, later) = times.split_at(times.len() / 2);
     let found = hodges_lehmann_ratio(earlier, later, 0.99)
         .filter(|found| found.confidence_attained >= 0.95)?;
@@ -341,13 +414,48 @@ mod tests {
     }
 
     #[test]
+    fn the_share_of_the_cpu_is_a_sum_over_a_sum_however_slow_one_repetition_was() {
+        let mut run = run(BASELINE, 0, &[100, 100, 4000, 100, 100], 0);
+        let works = run.lines.iter_mut().filter_map(|line| match line {
+            Line::Work(work) => Some(work),
+            _ => None,
+        });
+        for work in works {
+            // One thread that never waits.
+            work.usage.insert("user_ns".into(), work.completed_ns.unwrap());
+            work.usage.insert("system_ns".into(), 0);
+        }
+        let cpu = rows(&[run])[0].cpu.unwrap();
+        assert!((cpu.share - 1.0).abs() < 1e-9, "{cpu:?}");
+    }
+
+    #[test]
+    fn whose_the_cpu_time_is_goes_by_what_all_repetitions_have() {
+        let with = |of_all: &[u32]| {
+            let mut run = run(BASELINE, 0, &[100, 100, 100], 0);
+            for line in &mut run.lines {
+                let Line::Work(work) = line else { continue };
+                work.usage.insert("system_ns".into(), 1);
+                if of_all.contains(&work.pass) {
+                    work.usage.extend(CPU_OF_ALL.map(|name| (name.into(), 50)));
+                }
+            }
+            let times = CommandTimes::from_runs([&run], BTreeMap::new());
+            (times.cpu_of, times.rows[0].cpu.unwrap().user_ns)
+        };
+        assert_eq!(with(&[0, 1, 2]), (CountedOf::All, 50.0));
+        assert_eq!(with(&[0, 2]), (CountedOf::WaitedFor, 7.0));
+    }
+
+    #[test]
     fn failures_and_limits_are_told_apart() {
         let mut failing = run(BASELINE, 0, &[100, 100, 100], 0);
         for (line, completed_ns) in failing.lines[2..].iter_mut().zip([Some(5), None]) {
             let Line::Work(work) = line else { panic!("a repetition") };
             work.completed_ns = completed_ns;
             work.censored_at_ns = completed_ns.is_none().then_some(700);
-            work.failure = Some("why".to_owned());
+            let why = if completed_ns.is_some() { "why" } else { "not done within the limit" };
+            work.failure = Some(why.to_owned());
         }
         let row = rows(&[failing]).remove(0);
         assert_eq!((row.failed, row.failure.as_deref()), (1, Some("why")));

@@ -273,6 +273,9 @@ impl Request {
         // The first experiment's author selects. Rows without any failure must be requested.
         let mut of_author = sets.first().map_or(Vec::new(), |set| set.wanted.clone());
         of_author.retain(|name| name != OUTCOME);
+        let mut of_source = sets.first().map_or(Vec::new(), |set| set.usual.clone());
+        of_source.retain(|name| known.contains_key(name));
+        let usual = || if of_source.is_empty() { usual() } else { of_source };
         let wanted = match (self.responses.is_empty(), of_author.is_empty()) {
             (false, _) => self.responses.clone(),
             (true, false) => of_author,

@@ -23,6 +23,9 @@ pub struct Dataset {
     pub responses: BTreeMap<String, Response>,
     /// The author's responses of interest, the main one first.
     pub wanted: Vec<String>,
+    /// The responses of interest if neither the author nor the user names any, the main one first;
+    /// empty if its source does not say what was measured.
+    pub usual: Vec<String>,
     /// The difference that its author does not care about, as a part: 0.01 is 1 %.
     pub margin: Option<f64>,
     /// The trials, in order of time if that is known.

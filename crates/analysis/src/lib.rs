@@ -26,7 +26,7 @@ mod setup;
 pub mod sweep;
 
 pub use against_itself::{AgainstItself, Floor, against_itself};
-pub use command::{CommandTime, CommandTimes, is_of_command};
+pub use command::{CommandTime, CommandTimes, CountedOf, is_of_command};
 pub use dataset::{Dataset, Direction, Factor, Response, Standing, Trial, Values};
 pub use ending::{Ending, OUTCOME};
 pub use figures::PrintedFigure;

@@ -39,15 +39,16 @@ pub struct Repetition {
 }
 
 impl Repetition {
-    fn of_work(work: &WorkRecord) -> Self {
-        let used = |name: &str| work.usage.get(name).copied();
-        Self {
-            elapsed_ns: repetition_ns(work),
-            user_ns: used("user_ns"),
-            system_ns: used("system_ns"),
-            peak_bytes: used(PEAK),
+    /// `None` if it has no time, because it never started or was ended by us.
+    fn of_work(work: &WorkRecord) -> Option<Self> {
+        let cpu_ns = work.cpu_ns();
+        Some(Self {
+            elapsed_ns: work.elapsed_ns()?,
+            user_ns: cpu_ns.map(|[user_ns, _]| user_ns),
+            system_ns: cpu_ns.map(|[_, system_ns]| system_ns),
+            peak_bytes: work.usage.get(PEAK).copied(),
             failure: work.failure.clone(),
-        }
+        })
     }
 }
 
@@ -57,7 +58,7 @@ pub(crate) struct Repetitions<'a> {
     pub(crate) cold: Vec<&'a WorkRecord>,
     /// Those that count.
     pub(crate) counted: Vec<&'a WorkRecord>,
-    /// Those that failed, unless they were cut off by a limit of time.
+    /// Those that failed; what ran into its limit of time did not.
     pub(crate) failed: Vec<&'a WorkRecord>,
 }
 
@@ -78,10 +79,8 @@ impl<'a> Repetitions<'a> {
     }
 
     fn new(all: Vec<&'a WorkRecord>) -> Self {
-        let is_failed = |work: &&WorkRecord| work.failure.is_some() && work.completed_ns.is_some();
-        let (failed, worked): (Vec<_>, Vec<_>) = all.into_iter().partition(is_failed);
-        let times: Vec<f64> =
-            worked.iter().map(|work| repetition_ns(work).value.max(1.0)).collect();
+        let (failed, worked): (Vec<_>, Vec<_>) = all.into_iter().partition(|work| work.is_failed());
+        let times: Vec<f64> = worked.iter().filter_map(|work| repetition_ns(work)).collect();
         let most = MOST_COLD * times.len() as f64;
         let cold = steady_from(&times).filter(|from| *from as f64 <= most).unwrap_or(0);
         let (cold, counted) = worked.split_at(cold);
@@ -91,7 +90,7 @@ impl<'a> Repetitions<'a> {
     pub(crate) fn in_time_order(&self) -> Vec<Repetition> {
         let mut works: Vec<&WorkRecord> = [&self.counted[..], &self.failed[..]].concat();
         works.sort_by_key(|work| work.started_ns);
-        works.into_iter().map(Repetition::of_work).collect()
+        works.into_iter().filter_map(Repetition::of_work).collect()
     }
 }
 
@@ -108,11 +107,9 @@ pub(crate) fn units(
     Units::new(runs.iter().filter_map(of_run).collect())
 }
 
-/// Elapsed time in ns; a lower bound of a repetition that was given up.
-pub(crate) fn repetition_ns(work: &WorkRecord) -> Observation {
-    let end_ns = work.completed_ns.or(work.censored_at_ns).unwrap_or(work.at_ns);
-    let value = end_ns.saturating_sub(work.started_ns) as f64;
-    Observation { value, is_lower_bound: work.completed_ns.is_none() }
+/// Elapsed time in ns, also where it is a lower bound; at least 1.
+pub(crate) fn repetition_ns(work: &WorkRecord) -> Option<f64> {
+    work.elapsed_ns().map(|elapsed| elapsed.value.max(1.0))
 }
 
 #[cfg(test)]

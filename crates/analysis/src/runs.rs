@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 use model::{
-    Accel, BASELINE, Environment, Header, Line, Measure, Observation, PassRecord, Phase, Run,
-    SubjectSpec, TimeModel, WorkRecord,
+    Accel, BASELINE, CPU_OF_ALL, Environment, Header, Line, Measure, Observation, PassRecord,
+    Phase, Run, SubjectSpec, TimeModel, WorkEnd, WorkRecord,
 };
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::dataset::LOAD;
 use crate::explained::{Explained, explain_run, explain_work};
 use crate::memory_job::elapsed_ns;
 use crate::remarks::{delays, passes, works};
-use crate::repetitions::{Repetitions, repetition_ns};
+use crate::repetitions::{Repetitions, job};
 use crate::responsiveness::DELIVERED_AT_LEAST;
 use crate::{
     Dataset, Direction, Ending, Factor, MemoryWork, Response, Trial, Values, distinct, joined,
@@ -71,9 +71,27 @@ pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
         .collect();
     let figures = figures.into_keys().map(|name| (name.to_owned(), Response::of_figure(name)));
     set.responses.extend(figures.collect_vec());
+    set.usual = usual_responses(&set.responses, runs.iter().map(|(_, run)| run));
     let mut headers = runs.iter().filter_map(|(_, run)| run.header.as_ref());
     set.deterministic = !set.trials.is_empty() && headers.all(Header::is_deterministic);
     set
+}
+
+/// The responses by which runs of the user's commands are judged: the figures that they print, if
+/// they were asked for, else elapsed time, with CPU time beside it. Empty for other measures.
+fn usual_responses<'a>(
+    has: &BTreeMap<String, Response>,
+    mut runs: impl Iterator<Item = &'a Run>,
+) -> Vec<String> {
+    if !runs.any(|run| run.header.as_ref().is_some_and(|header| job(header).is_some())) {
+        return Vec::new();
+    }
+    let is_figure = |name: &&String| !RESPONSES.iter().any(|(known, ..)| known == name);
+    let figures: Vec<String> = has.keys().filter(is_figure).cloned().collect();
+    match figures.is_empty() {
+        true => ["elapsed_ns", "cpu_ns"].map(str::to_owned).to_vec(),
+        false => figures,
+    }
 }
 
 fn trial(name: &str, header: &Header, run: &Run) -> Trial {
@@ -230,7 +248,7 @@ fn problems(run: &Run) -> Vec<String> {
 type Reading = fn(&model::Values) -> Option<u64>;
 
 const READINGS: [(&str, Reading); 3] = [
-    ("cpu_ns", |usage| Some(usage.get("user_ns")?.saturating_add(*usage.get("system_ns")?))),
+    ("cpu_ns", cpu_ns),
     ("faults", |usage| match (usage.get("minor_faults"), usage.get("major_faults")) {
         (Some(minor), Some(major)) => Some(minor.saturating_add(*major)),
         // A simulated machine has no others.
@@ -238,6 +256,12 @@ const READINGS: [(&str, Reading); 3] = [
     }),
     ("major_faults", |usage| usage.get("major_faults").copied()),
 ];
+
+/// CPU time of all processes, or of those that were waited for.
+fn cpu_ns(usage: &model::Values) -> Option<u64> {
+    let of = |[user, system]: [&str; 2]| Some(usage.get(user)?.saturating_add(*usage.get(system)?));
+    of(CPU_OF_ALL).or_else(|| of(["user_ns", "system_ns"]))
+}
 
 /// The figures of a job's first passes, and why some are missing.
 fn work(run: &Run) -> (Vec<Values>, Option<String>) {
@@ -270,7 +294,7 @@ fn repeated(run: &Run) -> (Vec<Values>, Option<String>) {
                 values.push(Values { part: part.clone(), response: response.to_owned(), samples });
             }
         };
-        add("elapsed_ns", Some(own.counted.iter().map(|work| repetition_ns(work)).collect()));
+        add("elapsed_ns", own.counted.iter().map(|work| work.elapsed_ns()).collect());
         for (response, reading) in READINGS {
             let read = own.counted.iter().map(|work| {
                 let is_lower_bound = work.completed_ns.is_none();
@@ -309,6 +333,9 @@ fn of_commands(items: &[&WorkRecord], workers: usize) -> Vec<Values> {
     let commands = items.iter().copied().into_group_map_by(|item| item.item.as_str());
     let figures = |(name, items): (&str, Vec<&WorkRecord>)| {
         let begun = items.iter().map(|item| item.worker).unique().count();
+        if items.iter().any(|item| matches!(item.end(), WorkEnd::NotStarted { .. })) {
+            return Vec::new();
+        }
         // Workers that never began it would take time too.
         let censored = begun < workers || items.iter().any(|it| it.completed_ns.is_none());
         let used = items.iter().map(|item| {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{EndStatus, Header, Measure, PassRecord, Run, Script, Tools, WorkRecord};
+use model::{EndStatus, Header, Measure, PassRecord, Run, Script, Tools, WorkEnd, WorkRecord};
 use serde::Serialize;
 use stats::median;
 
@@ -179,11 +179,8 @@ fn command_rows(load: &str, runs: &[&Run]) -> Vec<CommandRow> {
 
 impl Figures {
     fn from_works(works: &[&WorkRecord]) -> Self {
-        let wall_ns = |work: &&WorkRecord| {
-            let end_ns = work.completed_ns.or(work.censored_at_ns)?;
-            Some(end_ns.saturating_sub(work.started_ns) as f64)
-        };
-        let walls_ns: Vec<f64> = works.iter().filter_map(wall_ns).collect();
+        let walls_ns: Vec<f64> =
+            works.iter().filter_map(|work| work.elapsed_ns()).map(|it| it.value).collect();
         let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
         for (name, value) in works.iter().flat_map(|work| &work.usage) {
             let sum = sums.entry(name).or_default();
@@ -192,7 +189,7 @@ impl Figures {
         Self {
             count: works.len(),
             failed: works.iter().filter(|work| work.failure.is_some()).count(),
-            censored: works.iter().filter(|work| work.completed_ns.is_none()).count(),
+            censored: works.iter().filter(|work| work.end() == WorkEnd::AtLimit).count(),
             wall_median_ns: median(&walls_ns),
             means: sums.into_iter().map(|(name, (sum, n))| (name.to_owned(), sum / n)).collect(),
         }

@@ -126,6 +126,8 @@ fn as_json(found: &BisectResult, axis: &Axis, functions: Option<&Difference>) ->
         "response": axis.response,
         "first_changed": found.changed.map(|(first, last)| [name(first), name(last)]),
         "no_change": found.no_change,
+        "verdicts": found.verdicts,
+        "contradicted": found.contradicted.map(name),
         "measurements": found.measurements,
         "posterior": posterior,
         "skipped": with_reason(&found.skipped),

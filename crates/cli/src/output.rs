@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -163,12 +164,24 @@ pub(crate) fn print(text: &str) -> Result<()> {
     print_bytes(model::shown::shown(text).as_bytes())
 }
 
+/// Whether the reader of standard output went away.
+static IS_READER_GONE: AtomicBool = AtomicBool::new(false);
+
+/// Whether something may still read standard output, so that a command that repeats itself goes on.
+pub(crate) fn has_reader() -> bool {
+    !IS_READER_GONE.load(Ordering::Relaxed)
+}
+
 /// Prints bytes that are safe for a terminal.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
     match std::io::stdout().write_all(bytes).and_then(|()| std::io::stdout().flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::NotMeasured(anyhow::Error::new(error).context("write the result")))
         }
-        _ => Ok(()),
+        Err(_) => {
+            IS_READER_GONE.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        Ok(()) => Ok(()),
     }
 }

@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args};
 use experiment::typed::{Seeds, Setting, intensity, seeds, setting};
 use experiment::{CellPlan, MatrixPlan, SubjectArg, TypedJob, is_parameter};
 use model::units::{exact_size, parse_duration_ns, parse_size_bytes};
-use model::{EndStatus, Measure};
+use model::{EndStatus, Line, Measure, WorkEnd};
 use store::StoreError;
 use workloads::{Workload, loads_and_provocations, probes};
 
@@ -249,6 +249,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         && runs
             .iter()
             .any(|run| !matches!(run.status(), EndStatus::Complete | EndStatus::Interrupted));
+    let never_started = args.command.is_given().then(|| never_started(&runs)).flatten();
     if runs.iter().any(model::Run::is_measured) || !result.interrupted {
         let shown = show::shaped(&runs, result.skipped, &args.shape)?;
         deliver(&shown, args.shape.document_format(), None)?;
@@ -258,11 +259,24 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         let made = files.into_iter().zip(runs).collect();
         report::of_run(&folder, made, measure.name(), &progress);
     }
-    match (result.interrupted, has_failed) {
+    match (result.interrupted, never_started) {
         (true, _) => Err(Failure::Interrupted),
-        (false, true) => Err(Failure::CheckFailed),
-        (false, false) => Ok(()),
+        (false, Some(why)) => Err(Failure::NotMeasured(anyhow::Error::msg(why))),
+        (false, None) if has_failed => Err(Failure::CheckFailed),
+        (false, None) => Ok(()),
     }
+}
+
+/// Why no repetition of any command started, if none did.
+fn never_started(runs: &[model::Run]) -> Option<String> {
+    let mut works = runs.iter().flat_map(|run| &run.lines).filter_map(|line| match line {
+        Line::Work(work) => Some(&**work),
+        _ => None,
+    });
+    let first = works.next()?;
+    let WorkEnd::NotStarted { reason } = first.end() else { return None };
+    let none_did = works.all(|work| matches!(work.end(), WorkEnd::NotStarted { .. }));
+    none_did.then(|| format!("{:?} cannot be started: {reason}", first.item))
 }
 
 /// A folder without runs: the one that was named, or a new one named by the time of day.

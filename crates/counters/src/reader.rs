@@ -92,6 +92,9 @@ const V1_MEMORY: [Row; 5] = [
 const V1_OOM: [Row; 1] = [row("memory.oom_control", "memcg", flat_keyed, "events")];
 const V1_CPU: [Row; 1] = [row("cpu.stat", "cpu_cgroup", cpu_stat_v1, "")];
 const V1_CPUACCT: [Row; 1] = [row("cpuacct.usage", "cpu_cgroup", single_value, "usage_ns")];
+/// Since Linux 4.7.
+const V1_CPUACCT_USER: [Row; 1] =
+    [row("cpuacct.usage_user", "cpu_cgroup", single_value, "usage_user_ns")];
 
 impl Reader {
     /// Opens and tries every file; lists what neither version of control groups has.
@@ -129,7 +132,7 @@ impl Reader {
     }
 }
 
-fn sandbox_files(sources: &Sources) -> [FileGroup<'_>; 8] {
+fn sandbox_files(sources: &Sources) -> [FileGroup<'_>; 9] {
     let memory_on_v1 = sources.cgroup_v1_memory_dir.is_some();
     let cpu_on_v1 = sources.cgroup_v1_cpu_dir.is_some() || sources.cgroup_v1_cpuacct_dir.is_some();
     let v2 = sources.cgroup_v2_dir.as_ref();
@@ -142,5 +145,6 @@ fn sandbox_files(sources: &Sources) -> [FileGroup<'_>; 8] {
         (sources.cgroup_v1_memory_dir.as_ref(), &V1_OOM, true),
         (sources.cgroup_v1_cpu_dir.as_ref(), &V1_CPU, false),
         (sources.cgroup_v1_cpuacct_dir.as_ref(), &V1_CPUACCT, false),
+        (sources.cgroup_v1_cpuacct_dir.as_ref(), &V1_CPUACCT_USER, true),
     ]
 }

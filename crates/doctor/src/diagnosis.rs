@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::rule::NoFinding;
-use crate::{ALL, Finding, Interval, LeftOut, UnitCosts};
+use crate::{ALL, Finding, Interval, LeftOut, Rule, UnitCosts};
 
 /// The results of all rules for an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -37,6 +37,16 @@ pub fn diagnose(interval: &Interval<'_>, costs: &UnitCosts) -> Diagnosis {
     for rule in ALL {
         match rule.verdict(interval, costs) {
             Ok(findings) => diagnosis.findings.extend(findings),
+            // Absence is no evidence where not all could be seen.
+            Err(NoFinding::RuledOut(reason))
+                if left_out.hides_processes && is_of_processes(rule, interval, costs, &reason) =>
+            {
+                let reason = format!(
+                    "{reason}, of those that this user can see: /proc hides the processes of \
+                     others (hidepid); be root"
+                );
+                diagnosis.unable.push(Unable { rule: rule.name, reason });
+            }
             Err(NoFinding::RuledOut(reason)) => diagnosis.ruled_out.push((rule.name, reason)),
             Err(NoFinding::Unable(reason)) => {
                 diagnosis.unable.push(Unable { rule: rule.name, reason });
@@ -45,4 +55,36 @@ pub fn diagnose(interval: &Interval<'_>, costs: &UnitCosts) -> Diagnosis {
     }
     diagnosis.findings.sort_by_cached_key(|it| (it.rank(), it.rule, it.scope.clone()));
     diagnosis
+}
+
+/// Whether what rules out a condition is a figure of processes: without any it would be another.
+fn is_of_processes(rule: &Rule, interval: &Interval<'_>, costs: &UnitCosts, reason: &str) -> bool {
+    match rule.verdict(&interval.without_tasks(), costs) {
+        Err(NoFinding::RuledOut(without)) => without != reason,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{Second, microseconds};
+
+    #[test]
+    fn hidden_processes_rule_out_nothing() {
+        let names = |hides: bool| {
+            let second = Second::of_machine(&[("vmstat", "pgfault", 1000)]).with_task(
+                7,
+                None,
+                &[("task_stat", "minflt", 100), ("task_stat", "rss_pages", 9)],
+            );
+            let second = if hides { second.with_hidden_processes() } else { second };
+            let found = diagnose(&second.interval(), &microseconds());
+            let ruled_out: Vec<&str> = found.ruled_out.iter().map(|(name, _)| *name).collect();
+            let unable: Vec<&str> = found.unable.iter().map(|it| it.rule).collect();
+            (ruled_out.contains(&"minor-faults"), unable.contains(&"minor-faults"))
+        };
+        assert_eq!(names(false), (true, false));
+        assert_eq!(names(true), (false, true));
+    }
 }

@@ -10,6 +10,7 @@ use crate::{LeftOut, LostTime, Snapshot, TaskSnapshot};
 pub struct Interval<'a> {
     before: &'a Snapshot,
     after: &'a Snapshot,
+    is_without_tasks: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +24,12 @@ pub(crate) struct Task<'a> {
 impl<'a> Interval<'a> {
     /// The time between two snapshots, the earlier one first.
     pub fn new(before: &'a Snapshot, after: &'a Snapshot) -> Self {
-        Self { before, after }
+        Self { before, after, is_without_tasks: false }
+    }
+
+    /// The same interval, as it shows itself without any process.
+    pub(crate) fn without_tasks(self) -> Self {
+        Self { is_without_tasks: true, ..self }
     }
 
     pub(crate) fn elapsed_ns(&self) -> u64 {
@@ -52,7 +58,11 @@ impl<'a> Interval<'a> {
     /// How much was not read at either end.
     pub(crate) fn left_out(&self) -> LeftOut {
         let (before, after) = (self.before.left_out, self.after.left_out);
-        LeftOut { groups: before.groups.max(after.groups), tasks: before.tasks.max(after.tasks) }
+        LeftOut {
+            groups: before.groups.max(after.groups),
+            tasks: before.tasks.max(after.tasks),
+            hides_processes: before.hides_processes || after.hides_processes,
+        }
     }
 
     /// The change of each control group, by path; a new one began at 0. A snapshot without any
@@ -80,7 +90,9 @@ impl<'a> Interval<'a> {
         let boot_ns = interval.before.boot_ns;
         let is_known = move |pid: &u32, after: &TaskSnapshot| {
             let is_new = || boot_ns.is_some_and(|boot_ns| after.began_after(boot_ns));
-            !before.is_empty() && (!left_out || before.contains_key(pid) || is_new())
+            !interval.is_without_tasks
+                && !before.is_empty()
+                && (!left_out || before.contains_key(pid) || is_new())
         };
         let after = self.after.tasks.iter().filter(move |(pid, after)| is_known(pid, after));
         after.map(move |(pid, after)| {
@@ -231,7 +243,8 @@ mod tests {
     #[test]
     fn what_was_left_out_before_is_not_new() {
         let mut before = with(0, &[(1, 10, 100)]);
-        (before.left_out, before.boot_ns) = (LeftOut { groups: 3, tasks: 2 }, Some(500_000_000));
+        (before.left_out, before.boot_ns) =
+            (LeftOut { groups: 3, tasks: 2, ..LeftOut::default() }, Some(500_000_000));
         before.groups.insert("/old".to_owned(), CounterSet::new());
         // 20 ticks since boot are 200 ms, 80 are 800 ms.
         let mut after = with(9, &[(1, 10, 130), (2, 20, 900), (3, 80, 5)]);
@@ -239,7 +252,7 @@ mod tests {
         assert_eq!(switches(&before, &after), [(1, Some(30.0)), (3, Some(5.0))]);
         let interval = Interval::new(&before, &after);
         assert_eq!(interval.groups().map(|(path, _)| path).collect::<Vec<_>>(), ["/old"]);
-        assert_eq!(interval.left_out(), LeftOut { groups: 3, tasks: 2 });
+        assert_eq!(interval.left_out(), LeftOut { groups: 3, tasks: 2, ..LeftOut::default() });
     }
 
     #[test]

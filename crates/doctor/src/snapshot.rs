@@ -42,6 +42,10 @@ pub struct LeftOut {
     pub groups: u64,
     /// Processes that were not read.
     pub tasks: u64,
+    /// Whether the kernel hides processes of other users (`hidepid` of `/proc`), so that their
+    /// number is unknown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hides_processes: bool,
 }
 
 impl LeftOut {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use analysis::bisect::{
     Axis, BisectError, BisectResult, Measured, Target, bisect_exactly, bisect_noisily,
+    verdicts_needed,
 };
 use stats::NoisySettings;
 
@@ -97,7 +98,10 @@ impl Bisection<'_> {
         let (count, target) = (axis.steps.len(), steps.target());
         // Failures are taken as certain on any machine.
         if steps.is_exact() || target == Target::Failure {
-            return bisect_exactly(count, target, &mut |step| steps.measure(step, driver));
+            let verdicts = verdicts_needed(settings.confidence);
+            return bisect_exactly(count, target, verdicts, &mut |step| {
+                steps.measure(step, driver)
+            });
         }
         let at_hand = steps.at_hand().map_err(BisectError::Measurement)?;
         if !at_hand.is_empty() {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
-use sys::process::{Exit, signal, signals, spawn_bound_in_group, wait};
+use sys::process::{Exit, is_ignored, signal, signals, spawn_bound_in_group, wait};
 use sys::waiting::wait_end;
 
 use crate::agent_program::AgentProgram;
@@ -50,7 +50,7 @@ impl Running {
         // Ctrl-\ also ends the command, not us.
         let signals =
             [(SIGINT, &interrupt), (SIGQUIT, &interrupt), (SIGTERM, &end), (SIGHUP, &end)];
-        for (number, caught) in signals {
+        for (number, caught) in signals.into_iter().filter(|(number, _)| !is_ignored(*number)) {
             flag::register(number, Arc::clone(caught)).map_err(at("catch signals"))?;
         }
         let mark = format!("command/{}", unique::token());

@@ -26,6 +26,7 @@ pub mod shown;
 mod spec;
 pub mod units;
 pub mod whole_lines;
+mod work_end;
 
 pub use counters::{CounterSet, Name, Unavailable, Values};
 pub use disk::{BurstSpec, DiskDriver, DiskModel, DiskSpec, FileSystem, Service};
@@ -52,6 +53,7 @@ pub use script::{Command, Script, Tools};
 pub use spec::{
     BASELINE, COMMAND, JobSpec, LoadSpec, Measure, ProbeSpec, Spec, SubjectSpec, Timing,
 };
+pub use work_end::{CPU_OF_ALL, WorkEnd};
 
 /// Newest run-file format that is read (`docs/run-format.md`); see [`SubjectSpec::schema`].
 pub const SCHEMA: u32 = 3;

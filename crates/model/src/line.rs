@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::WorkEnd;
 use crate::{CounterSet, HistogramRecord, SampleRecord, Spec, SubjectSpec, Unavailable, Values};
 
 /// One line of a run file.
@@ -142,7 +143,11 @@ pub struct WorkRecord {
     /// Why it failed or was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Its total usage, under the names of `sys::process::Usage`.
+    /// How it ended; absent in files of older versions: see [`WorkRecord::end`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<WorkEnd>,
+    /// Usage of the processes that were waited for, under the names of `sys::process::Usage`, and
+    /// CPU time of all of them ([`crate::CPU_OF_ALL`]) where that was counted.
     pub usage: Values,
     /// Figures that it printed, by name: times (`_ns`), rates (`_per_s`), other numbers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -60,6 +60,19 @@ fn probabilities(posterior: &Posterior, axis: &Axis) -> Table {
 fn sentence(found: &BisectResult, axis: &Axis, values: &BTreeMap<usize, Vec<f64>>) -> String {
     let Axis { name, steps, response } = axis;
     let of = format!("{} measurements of {} steps", found.measurements, steps.len());
+    if let Some(step) = found.contradicted {
+        return format!(
+            "It is unclear where {name} changed: {} was judged good and bad ({of}). Let the command \
+             repeat what it tests, or print a measurement instead of a verdict.",
+            steps[step]
+        );
+    }
+    let of = match found.verdicts {
+        Some(count) if found.changed.is_none() => {
+            format!("{of}, the last one judged good {count} times")
+        }
+        _ => of,
+    };
     let Some((first, last)) = found.changed else {
         return match (found.by_outcome, found.no_change) {
             (true, _) => format!("No step of {name} fails ({of})."),
@@ -70,10 +83,14 @@ fn sentence(found: &BisectResult, axis: &Axis, values: &BTreeMap<usize, Vec<f64>
     let (what, of, more) = match found.by_outcome {
         true => ("the first that fails", of, last_alive(found, axis, last)),
         false => {
-            let certainty = found.posterior.as_ref().map_or("exactly".to_owned(), |posterior| {
-                let sum: f64 = posterior.first_changed[first..=last].iter().sum();
-                format!("probability {:.1} %", 100.0 * sum)
-            });
+            let certainty = match (&found.posterior, found.verdicts) {
+                (Some(posterior), _) => {
+                    let sum: f64 = posterior.first_changed[first..=last].iter().sum();
+                    format!("probability {:.1} %", 100.0 * sum)
+                }
+                (None, Some(count)) => format!("both judged alike {count} times"),
+                (None, None) => "exactly".to_owned(),
+            };
             let change = change(values, first, last).map_or_else(String::new, |(before, after)| {
                 let [from, to] = [before, after].map(format::number);
                 format!(": {response} {from} to {to} ({:.3} times)", after / before)
@@ -133,6 +150,8 @@ mod tests {
             skipped: vec![(9, "it does not build".to_owned())],
             failed: Vec::new(),
             by_outcome: false,
+            verdicts: None,
+            contradicted: None,
             values: vec![
                 (0, vec![4382.0, 4390.0]),
                 (19, vec![4946.0, 4962.0]),

@@ -1,6 +1,6 @@
 //! The times of the user's commands as a document.
 
-use analysis::{CommandTime, CommandTimes, seeds_text};
+use analysis::{CommandTime, CommandTimes, CountedOf, seeds_text};
 use model::EndStatus;
 use model::units::measured_duration;
 use render::{Cell, Document, Table, Tone, Verdict, format};
@@ -10,8 +10,6 @@ use crate::command_ratios::{compared, label, ratio_cells};
 use crate::figures::{figure_table, figure_verdict};
 use crate::remarks::{remarks, skipped};
 
-/// Names of the CPU time in a usage.
-const CPU: [&str; 2] = ["user_ns", "system_ns"];
 /// A first repetition is called colder from this multiple of the median on.
 const COLDER: f64 = 1.1;
 /// Pressure below this share is not listed.
@@ -86,18 +84,16 @@ fn usage_table(times: &CommandTimes) -> Table {
     let head = head.into_iter().chain(["major faults", "read", "written", "switches"]);
     let rows = times.rows.iter().map(|row| {
         let mean = |name: &str| row.means.get(name).copied();
-        let duration = |name: &str| mean(name).map(Cell::duration).into();
         let sum = |names: [&str; 2]| Some(mean(names[0])? + mean(names[1])?);
-        let share = row.median_ns.and_then(|ns| Some(Cell::Share(sum(CPU)? / ns.value.max(1.0))));
         // Blocks of 512 bytes.
         let size = |name: &str| mean(name).map(|blocks| Cell::Size((blocks * 512.0) as u64)).into();
         let whole = |value: Option<f64>| value.map(|value| Cell::grouped(value.round() as u64));
         [
             Cell::from(&row.command),
             Cell::from(&row.load),
-            duration("user_ns"),
-            duration("system_ns"),
-            share.into(),
+            row.cpu.map(|cpu| Cell::duration(cpu.user_ns)).into(),
+            row.cpu.map(|cpu| Cell::duration(cpu.system_ns)).into(),
+            row.cpu.map(|cpu| Cell::Share(cpu.share)).into(),
             row.peak_bytes.map(Cell::Size).into(),
             whole(mean("minor_faults")).into(),
             whole(mean("major_faults")).into(),
@@ -106,12 +102,16 @@ fn usage_table(times: &CommandTimes) -> Table {
             whole(sum(["voluntary_switches", "involuntary_switches"])).into(),
         ]
     });
-    Table::of("usage of a repetition (means), all processes together", head, rows)
+    let of = match times.cpu_of {
+        CountedOf::All => "CPU time of all processes, the rest of those that were waited for",
+        CountedOf::WaitedFor => "the command and its processes that were waited for",
+    };
+    Table::of(format!("usage of a repetition (means): {of}"), head, rows)
 }
 
 fn notes(times: &CommandTimes) -> Vec<String> {
     let mut notes = vec![
-        "CPU: user and system time as a share of the elapsed time. Peak memory: resident, of the \
+        "CPU: user and system time of all repetitions as a share of their elapsed time. Peak memory: resident, of the \
          largest process. Faults: minor without, major with I/O."
             .to_owned(),
     ];

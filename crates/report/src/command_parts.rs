@@ -133,6 +133,7 @@ mod tests {
             failure: None,
             median_ns: None::<Observation>,
             means: std::collections::BTreeMap::new(),
+            cpu: None,
             peak_bytes: None,
             waits: std::collections::BTreeMap::new(),
             parts: Some(account),
@@ -150,6 +151,7 @@ mod tests {
             place: String::new(),
             folder: None,
             seeds: Vec::new(),
+            cpu_of: analysis::CountedOf::WaitedFor,
             rows,
             remarks: analysis::Remarks::default(),
         };

@@ -35,8 +35,13 @@ pub fn doctor_document(found: &Diagnosis, top: usize, verbose: bool) -> Document
         let lines = found.unable.iter().map(|it| format!("{}: {}", it.rule, it.reason)).collect();
         sections.push(Section::new("unable", "Could not be judged", vec![Block::Notes(lines)]));
     }
-    if !found.left_out.is_nothing() {
-        let LeftOut { groups, tasks } = found.left_out;
+    let LeftOut { groups, tasks, hides_processes } = found.left_out;
+    if hides_processes {
+        let text = "This user cannot see the processes of others: /proc hides them (hidepid). \
+                    Losses of theirs are not in the findings; be root.";
+        sections.push(Section::new("hidden", "Hidden", vec![text.to_owned().into()]));
+    }
+    if groups > 0 || tasks > 0 {
         let text = format!(
             "To stay cheap it left out the least active: {groups} control groups and {tasks} \
              processes. Losses of theirs are not in the findings."

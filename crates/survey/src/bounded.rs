@@ -156,6 +156,7 @@ impl BoundedSurvey {
                 true => 0,
                 false => existing.saturating_sub(taken.tasks.len() as u64),
             },
+            ..taken.left_out
         };
         taken
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use counters::{Hierarchies, Reader, Sources, Tasks, group_of};
 use model::{CounterSet, Unavailable};
 
-use doctor::{Snapshot, TaskSnapshot};
+use doctor::{LeftOut, Snapshot, TaskSnapshot};
 
 /// The controllers of version 1 whose groups are looked for.
 const V1_CONTROLLERS: [&str; 3] = ["memory", "cpu", "cpuacct"];
@@ -61,6 +61,11 @@ impl Survey {
             boot_ns: Some(sys::clock::boot_ns()),
             page_bytes: Some(sys::pagemap::page_bytes()),
             machine: self.machine.read(true),
+            left_out: LeftOut {
+                // Each user may read it, where processes are not hidden (proc(5)).
+                hides_processes: fs::read(self.proc_root.join("1/stat")).is_err(),
+                ..LeftOut::default()
+            },
             ..Snapshot::default()
         }
     }

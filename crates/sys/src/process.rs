@@ -56,11 +56,25 @@ pub fn fork_child(body: impl FnOnce() -> i32) -> io::Result<u32> {
         exit_now(125);
     }
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGPIPE, libc::SIGCHLD] {
-        // SAFETY: restores the default disposition; no handler of ours runs in the child.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        // Rust itself ignores SIGPIPE; what a user has ignored (nohup) stays so.
+        if signal == libc::SIGPIPE || !is_ignored(signal) {
+            // SAFETY: restores the default disposition; no handler of ours runs in the child.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
     }
     let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(101);
     exit_now(code);
+}
+
+/// Whether this process ignores a signal, as it was started to (nohup(1), `trap ''`), so that it must
+/// not be caught.
+pub fn is_ignored(number: i32) -> bool {
+    // SAFETY: all bytes zero is a valid `sigaction`, which the call only fills.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        let code = libc::sigaction(number, std::ptr::null(), &raw mut now);
+        code == 0 && now.sa_sigaction == libc::SIG_IGN
+    }
 }
 
 pub(crate) fn has_one_thread(tasks: &Path) -> io::Result<()> {
@@ -258,7 +272,7 @@ fn send(pid: u32, number: i32, kill: fn(Pid, Signal) -> Result<(), Errno>) -> io
 /// Numbers of the signals that thrashlab sends or hears.
 pub mod signals {
     pub use libc::{SIGCHLD as CHILD, SIGCONT as CONT, SIGHUP as HANGUP, SIGINT as INT};
-    pub use libc::{SIGKILL as KILL, SIGSTOP as STOP, SIGTERM as TERM};
+    pub use libc::{SIGKILL as KILL, SIGSTOP as STOP, SIGTERM as TERM, SIGTTIN as TTIN};
 }
 
 /// What the kernel accounts to a process (`getrusage(2)`): the numbers of [`Usage::NAMES`].

@@ -50,6 +50,42 @@ pub fn wait_end(
     Ok(wait_for_child(until_ns, outputs, read, look)?.is_some())
 }
 
+/// What a child did that is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It ended, and is a zombie.
+    Ended,
+    /// The terminal stopped it with this signal: it is in the background, and used the terminal.
+    Stopped(i32),
+}
+
+/// Waits like [`wait_end`], also for a stop by the terminal (SIGTTIN, SIGTTOU), which no other
+/// process would end. `None` if nothing changed in time.
+pub fn wait_change(
+    pid: u32,
+    until_ns: u64,
+    outputs: &[BorrowedFd<'_>],
+    read: impl FnMut(),
+) -> io::Result<Option<Change>> {
+    let id = process(pid)?;
+    let options = WaitIdOptions::EXITED
+        | WaitIdOptions::STOPPED
+        | WaitIdOptions::NOWAIT
+        | WaitIdOptions::NOHANG;
+    wait_for_child(until_ns, outputs, read, || {
+        let Some(status) = rustix::io::retry_on_intr(|| waitid(WaitId::Pid(id), options))? else {
+            return Ok(None);
+        };
+        Ok(match status.stopping_signal() {
+            None => Some(Change::Ended),
+            Some(signal) if [libc::SIGTTIN, libc::SIGTTOU].contains(&signal) => {
+                Some(Change::Stopped(signal))
+            }
+            Some(_) => None,
+        })
+    })
+}
+
 /// Looks whenever a child ended, until the look finds something or the time has come.
 fn wait_for_child<T>(
     until_ns: u64,

@@ -159,7 +159,8 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
         return OfRun { point: Point { problem, ..Point::default() }, ..OfRun::default() };
     };
     let has = |name: &&str| trial.samples(None, name).is_some();
-    let name = response.or_else(|| USUAL.into_iter().find(has));
+    let usual = set.usual.iter().map(String::as_str).chain(USUAL);
+    let name = response.or_else(|| usual.into_iter().find(has));
     let samples = name.and_then(|name| trial.samples(None, name));
     // A session has one figure, so its median is its mean.
     let median = samples.and_then(bounded_median);

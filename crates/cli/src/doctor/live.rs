@@ -15,6 +15,7 @@ use sys::clock::{monotonic_ns, process_cpu_ns, realtime_ns};
 
 use super::sources::{create, record};
 use super::{DoctorArgs, confine, report_interval};
+use crate::output::has_reader;
 use crate::{Failure, Result, complain, print_bytes};
 
 /// What empties a terminal and goes to its first line (ECMA-48).
@@ -48,7 +49,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<()> {
         }
         // Ctrl-C ends the watching; what was seen is shown.
         report_interval(args, &before, &after, &costs)?;
-        match (is_stopped, args.watch) {
+        match (is_stopped, args.watch && has_reader()) {
             (true, _) => return Err(Failure::Interrupted),
             (false, false) => return Ok(()),
             (false, true) => before = after,

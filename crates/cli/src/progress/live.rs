@@ -76,10 +76,10 @@ impl Live {
     }
 
     fn on_work(&mut self, load: &str, work: &WorkRecord) {
-        let end_ns = work.completed_ns.or(work.censored_at_ns).unwrap_or(work.at_ns);
-        let given_up = if work.completed_ns.is_none() { ", not finished" } else { "" };
+        let Some(elapsed) = work.elapsed_ns() else { return };
+        let given_up = if elapsed.is_lower_bound { ", not finished" } else { "" };
         let (user, item) = (work.worker, &work.item);
-        self.add(load, end_ns.saturating_sub(work.started_ns) as f64, |time| {
+        self.add(load, elapsed.value, |time| {
             format!("{time} under {load}{given_up}: {item} of user {user}")
         });
     }

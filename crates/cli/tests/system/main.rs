@@ -23,6 +23,7 @@ mod foreign;
 mod foreign_meaning;
 mod hostile;
 mod hosts;
+mod how_it_ended;
 mod kill;
 mod left;
 mod limited;

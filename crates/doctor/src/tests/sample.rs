@@ -167,6 +167,12 @@ impl Second {
         self
     }
 
+    /// The same for a user from whom the kernel hides processes.
+    pub(crate) fn with_hidden_processes(mut self) -> Self {
+        self.after.left_out.hides_processes = true;
+        self
+    }
+
     /// The interval itself.
     pub(crate) fn interval(&self) -> Interval<'_> {
         Interval::new(&self.before, &self.after)

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::bisect::{Axis, Measured, Target};
-use analysis::{OUTCOME, Standing, Trial, from_runs};
+use analysis::{Dataset, OUTCOME, Standing, Trial, from_runs};
 use clap::Args;
 use model::Observation;
 
@@ -161,7 +161,7 @@ impl LevelSteps {
                 }
                 (Standing::Counts, Target::Change) => {}
             }
-            match self.value(trial) {
+            match self.value(&set, trial) {
                 Some(value) if value.is_lower_bound => return Ok(Measured::Failed(remark())),
                 Some(value) => values.push(value.value),
                 None => return Ok(Measured::Skip(self.nothing(trial))),
@@ -173,9 +173,9 @@ impl LevelSteps {
         })
     }
 
-    fn response(&self, trial: &Trial) -> Option<String> {
+    fn response(&self, set: &Dataset, trial: &Trial) -> Option<String> {
         let named = self.request.response.iter().chain(&self.plan.responses).cloned();
-        let usual = USUAL_RESPONSES.map(str::to_owned);
+        let usual = set.usual.iter().cloned().chain(USUAL_RESPONSES.map(str::to_owned));
         let has = |name: &String| trial.samples(self.request.part.as_deref(), name).is_some();
         match &self.request.response {
             Some(response) => Some(response.clone()),
@@ -183,8 +183,9 @@ impl LevelSteps {
         }
     }
 
-    fn value(&self, trial: &Trial) -> Option<Observation> {
-        stats::bounded_median(trial.samples(self.request.part.as_deref(), &self.response(trial)?)?)
+    fn value(&self, set: &Dataset, trial: &Trial) -> Option<Observation> {
+        let response = self.response(set, trial)?;
+        stats::bounded_median(trial.samples(self.request.part.as_deref(), &response)?)
     }
 
     fn nothing(&self, trial: &Trial) -> String {
@@ -283,7 +284,7 @@ impl Steps for LevelSteps {
             let set = from_runs("", &[(run.run_id.clone(), file)]);
             let counts = |trial: &&Trial| trial.standing() == Standing::Counts;
             let Some(trial) = set.trials.first().filter(counts) else { continue };
-            if let Some(value) = self.value(trial).filter(|value| !value.is_lower_bound) {
+            if let Some(value) = self.value(&set, trial).filter(|value| !value.is_lower_bound) {
                 found.push((trial.started_unix_ns, step, value.value));
             }
         }

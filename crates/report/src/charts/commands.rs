@@ -34,12 +34,8 @@ pub(super) struct Invocations<'a> {
 impl Invocations<'_> {
     /// Elapsed times in ns in the order of the records.
     pub(super) fn times_ns(&self) -> Vec<Observation> {
-        let time_ns = |work: &&WorkRecord| {
-            let end_ns = work.completed_ns.or(work.censored_at_ns).unwrap_or(work.at_ns);
-            let value = end_ns.saturating_sub(work.started_ns).max(1) as f64;
-            Observation { value, is_lower_bound: work.completed_ns.is_none() }
-        };
-        self.works.iter().map(time_ns).collect()
+        let times_ns = self.works.iter().filter_map(|work| work.elapsed_ns());
+        times_ns.map(|time| Observation { value: time.value.max(1.0), ..time }).collect()
     }
 }
 
@@ -55,7 +51,9 @@ fn of_session<'a>(jobs: &JobRuns<'a>, label: &str) -> Vec<Invocations<'a>> {
     for name in names(jobs) {
         all.extend(loads.iter().map(|(load, runs)| {
             let works = runs.iter().flat_map(|run| &run.lines).filter_map(|line| match line {
-                Line::Work(work) if work.item == name => Some(&**work),
+                Line::Work(work) if work.item == name && work.elapsed_ns().is_some() => {
+                    Some(&**work)
+                }
                 _ => None,
             });
             let is_repetition = jobs.job.is_command();
