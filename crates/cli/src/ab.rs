@@ -113,6 +113,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     let folder = model::shown::quoted(&folder.to_string_lossy());
     match (&outcome, &last) {
         (Err(Failure::Interrupted), _) => {
+            args.command.clean_up(typed.is_in_this_folder());
             progress.say(&format!("stopped; run the same command again to resume it ({folder})"));
         }
         (Ok(()), Some(_)) => {

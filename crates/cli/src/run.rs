@@ -1,14 +1,15 @@
 //! `thrashlab run`: the responsiveness matrix of one subject.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use agent::Freeze;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args};
 use experiment::typed::{Seeds, Setting, intensity, seeds, setting};
-use experiment::{CellPlan, MatrixPlan, SubjectArg, TypedJob, is_parameter};
+use experiment::{CellPlan, MatrixPlan, SubjectArg, TypedJob, is_here, is_parameter};
 use model::units::{exact_size, parse_duration_ns, parse_size_bytes};
-use model::{EndStatus, Measure};
+use model::{BASELINE, EndStatus, Measure, SubjectSpec};
 use store::StoreError;
 use workloads::{Workload, loads_and_provocations, probes};
 
@@ -143,11 +144,11 @@ struct JobArgs {
     job: Option<TypedJob>,
 
     /// The script of a session [default: six users, sixteen commands]
-    #[arg(long, value_name = "FILE", requires = "job")]
+    #[arg(long, value_name = "FILE", requires = "job", conflicts_with_all = ["commands", "words"])]
     script: Option<PathBuf>,
 
     /// Users of a session, instead of the script's
-    #[arg(long, value_name = "N", requires = "job")]
+    #[arg(long, value_name = "N", requires = "job", conflicts_with_all = ["commands", "words"])]
     users: Option<u32>,
 
     /// Set a parameter by its name in plans (vmtest.size=16M, sysctl.vm.swappiness=10), or one of
@@ -205,6 +206,30 @@ impl RunArgs {
         MatrixPlan::new(&self.loads, cell, seeds).map_err(wrong)
     }
 
+    /// Refuses options that have no effect on what is measured.
+    fn check_effect(&self) -> Result<()> {
+        let has_load = match self.loads.is_empty() {
+            true => !self.command.is_given() && self.job.job.is_none(),
+            false => self.loads.iter().any(|load| load != BASELINE),
+        };
+        if !has_load && settings::is_given("intensity") {
+            return Err(wrong!("--intensity is of loads, and none is run: name some with --load"));
+        }
+        if !has_load && self.loads.is_empty() && settings::is_given("warmup") {
+            let instead = match self.command.is_given() {
+                true => "--warmup-runs N repeats the command before the repetitions that count",
+                false => "a job has no such time",
+            };
+            return Err(wrong!("--warmup is the time until a load is warm; {instead}"));
+        }
+        let is_remote = self.subject.as_ref().is_some_and(|it| it.starts_with("ssh://"));
+        let given = ["wait", "ssh", "reconnect", "keep"];
+        if let Some(option) = given.into_iter().find(|it| !is_remote && settings::is_given(it)) {
+            return Err(wrong!("--{option} is for --subject ssh://HOST, and this is another one"));
+        }
+        Ok(())
+    }
+
     /// Refuses options of measured machines for guests and simulations.
     fn check_place(&self, cell: &CellPlan) -> Result<()> {
         let instead = match &cell.subject {
@@ -226,19 +251,32 @@ impl RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
+    args.check_effect()?;
     let plan = args.plan()?;
     let measure = plan.measure();
     if matches!(measure, Measure::Job(_)) && args.shape.output_format().is_none() {
         return Err(wrong!("--format resp1 is for the results of a probe"));
     }
     let folder = results_folder(args, measure)?;
+    let was_there = folder.exists();
     let mut progress = args.lab.progress()?;
     let mut options = args.lab.options.clone();
     options.freeze =
         args.test_freeze.map(|freeze_ns| Freeze { freeze_ns, every_ns: FREEZE_EVERY_NS });
     let result = drive(&options, &mut progress, |driver| driver.measure_matrix(&plan, &folder));
+    if matches!(&result, Err(Failure::Interrupted))
+        || result.as_ref().is_ok_and(|it| it.interrupted)
+    {
+        args.command.clean_up(args.subject.as_deref().is_none_or(is_here));
+    }
     let result = result.inspect_err(|_| {
-        if folder.is_dir() {
+        if has_not_begun(&folder) {
+            remove_failed_start(&folder, was_there);
+            progress.say(&format!(
+                "nothing was measured, and no run file is left in {}",
+                folder.display()
+            ));
+        } else if folder.is_dir() {
             let folder = model::shown::quoted(&folder.to_string_lossy());
             progress.say(&format!("what was measured before: thrashlab show {folder}"));
         }
@@ -265,6 +303,34 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     }
 }
 
+/// Whether all runs of a folder failed before anything was measured on this machine, or there are
+/// none: their reason is the command's error.
+fn has_not_begun(folder: &Path) -> bool {
+    let is_failed_start = |run: &model::Run| {
+        // The file of a guest that failed shows why.
+        let is_here = run.header.as_ref().is_some_and(|header| {
+            !matches!(header.spec.subject, SubjectSpec::Vm(_) | SubjectSpec::Mmu(_))
+        });
+        is_here && run.status() == EndStatus::Failed && !run.is_measured()
+    };
+    match store::results::read_runs(folder) {
+        Ok(runs) => runs.iter().all(|(_, run)| is_failed_start(run)),
+        Err(_) => false,
+    }
+}
+
+/// Removes the run files of a failed start, so that the corrected command may use the folder.
+fn remove_failed_start(folder: &Path, was_there: bool) {
+    let runs = store::results::read_runs(folder).unwrap_or_default();
+    for (path, _) in runs {
+        // What stays is refused by the next command, by its name.
+        let _ = fs::remove_file(path);
+    }
+    if !was_there {
+        let _ = fs::remove_dir(folder);
+    }
+}
+
 /// A folder without runs: the one that was named, or a new one named by the time of day.
 fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf> {
     let Some(folder) = &args.output else {
@@ -277,6 +343,15 @@ fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf> {
     };
     if args.resume {
         return Ok(folder.clone());
+    }
+    // What hyperfine's option of this name takes.
+    let of_hyperfine = ["null", "pipe", "inherit"].map(Path::new);
+    if args.command.is_given() && of_hyperfine.contains(&folder.as_path()) {
+        return Err(wrong!(
+            "--output is the folder of the run files, and what a command prints is not shown; a \
+             folder of this name is ./{}",
+            folder.display()
+        ));
     }
     let reason = match store::results::read_runs(folder) {
         _ if !folder.exists() => return Ok(folder.clone()),

@@ -131,11 +131,52 @@ fn an_iteration_of_mmtests_is_not_a_case() {
     };
     let files =
         [file("hackbench-12-1", 0.5), file("hackbench-12-2", 0.6), file("hackbench-4-1", 0.2)];
-    let set = mmtests("x", &files, &[]).unwrap();
+    let set = mmtests("x", &files, &[], &Options::default()).unwrap();
     assert_eq!(set.factor("case").unwrap().levels, ["4", "12"]);
     let values = set.trials.iter().map(|it| it.samples(None, "time").unwrap()[0].value);
     assert_eq!(values.collect::<Vec<_>>(), [0.2, 0.5, 0.6]);
     assert!(set.trials.iter().all(|it| it.session == set.trials[0].session));
+}
+
+#[test]
+fn layouts_of_mmtests_of_2020_and_of_today_are_the_same_work() {
+    let read = |benchmark: &str, files: &[(&str, &str)]| {
+        let file = |(name, text): &(&str, &str)| LogFile {
+            iteration: "iter-0".to_owned(),
+            benchmark: benchmark.to_owned(),
+            name: (*name).to_owned(),
+            text: (*text).to_owned(),
+            ..LogFile::default()
+        };
+        let files: Vec<LogFile> = files.iter().map(file).collect();
+        let set = mmtests("x", &files, &[], &Options::default()).unwrap();
+        let trials = set.trials.iter().map(|trial| {
+            let values = trial.values.iter().map(|it| (it.response.clone(), it.samples.clone()));
+            (trial.levels["case"].clone(), values.collect::<Vec<_>>())
+        });
+        trials.collect::<Vec<_>>()
+    };
+    let pipe = "     Total time: 5.1 [sec]\n\n       5.125 usecs/op\n          195121 ops/sec\n";
+    let old =
+        read("perfpipe", &[("pipe-1.log", pipe), ("pipe-2.log", &pipe.replace("25 u", "5 u"))]);
+    let new = [("benchlog-_-_-1", pipe), ("benchlog-_-_-2", &pipe.replace("25 u", "5 u"))];
+    assert_eq!(old, read("perfpipe", &new));
+    assert_eq!((old.len(), old[0].1[0].0.as_str()), (2, "usecs-op"));
+    let rows = "\t50.0000th: 10\n\t*99.0000th: 30\n";
+    let old =
+        read("schbench", &[("schbench-4.log", &format!("Latency percentiles (usec)\n{rows}"))]);
+    let heading = "Wakeup Latencies percentiles (usec) runtime 5 (s) (9 total samples)";
+    let rows = "\t  50.0th: 10         (5 samples)\n\t* 99.0th: 30         (4 samples)\n";
+    assert_eq!(old, read("schbench", &[("schbench-4.log", &format!("{heading}\n{rows}"))]));
+    assert_eq!(old[0].1[1].0, "Wakeup-99th");
+    let old = "tps = 812.5 (including connections establishing)\n";
+    let new = "tps = 812.5 (without initial connection time)\n";
+    let [old, new] = [old, new].map(|text| read("pgbench", &[("pgbench-16.log", text)]));
+    assert_eq!((&old, old[0].0.as_str()), (&new, "16"));
+    let raw = "    transactions:   100  (812.50 per sec.)\n";
+    let found = read("sysbench", &[("sysbench-raw-8-1", raw), ("sysbench-raw-8-2", raw)]);
+    assert_eq!(found[0].0, "8");
+    assert_eq!(found.len(), 2);
 }
 
 #[test]
