@@ -110,7 +110,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Resume in the folder of --output: runs that it has are not repeated
+    /// Resume in the folder of --output: runs that it has are not repeated, and one that was
+    /// interrupted is, from its beginning
     #[arg(long, requires = "output")]
     resume: bool,
 

@@ -118,6 +118,25 @@ fn several_sessions_count_by_their_medians() {
     let single = compared(&go("X", 100.0, "ns/op"), &go("X", 210.0, "ns/op"));
     assert!(single.one_session && single.conclusion.contains("about these sessions"));
     assert_eq!(single.cells[0].first.values.len(), 6);
+    assert!(single.conclusion.contains("one session a side"), "{}", single.conclusion);
+    let [several, _] = sides;
+    let one = dataset("one", &go("X", 210.0, "ns/op"), None, &Options::default()).unwrap();
+    let mixed = compare(&[several, one], &Request::default()).unwrap();
+    let remark = "a side has one session only, so this is about these sessions";
+    assert!(mixed.conclusion.contains(remark), "{}", mixed.conclusion);
+}
+
+#[test]
+fn lists_of_what_a_file_has_are_cut_with_a_count() {
+    let columns = (0..14).map(|at| format!("r{at}_ms"));
+    let head: Vec<String> = columns.collect();
+    let text =
+        format!("test,{}\nx,{}\nx,{}\n", head.join(","), ["1"; 14].join(","), ["2"; 14].join(","));
+    let set = dataset("test", &text, None, &Options::default()).unwrap();
+    let request = Request { responses: vec!["r0_ms".to_owned()], ..Request::default() };
+    let found = compare(&[set.clone(), set], &request).unwrap();
+    let note = found.notes.iter().find(|note| note.contains("also measured")).unwrap();
+    assert!(note.ends_with("and 7 more") && !note.contains("r9_ms"), "{note}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use model::Environment;
 
 use self::logs::{LOGS, of_benchmark};
 use super::measurement::{ForeignMeasurement, ForeignTrial};
-use super::{Options, Refusal, add, copies, measure, varied};
+use super::{Options, Refusal, add, copies, listed, measure, varied};
 
 const BENCHMARK: &str = "benchmark";
 const CASE: &str = "case";
@@ -137,7 +137,7 @@ fn read_all(name: &str, files: &[LogFile], unread: &[String]) -> Result<Dataset,
         false => Ok(set),
         true => Err(Refusal::whole(format!(
             "no log of MMTests with a value that is read; of {} these are read: {}",
-            unread.join(", "),
+            listed(unread),
             known().join(", ")
         ))),
     }
@@ -266,10 +266,10 @@ fn notes(set: &Dataset, unread: &[String], empty: &[String]) -> Vec<String> {
             .to_owned(),
     ];
     if !unread.is_empty() && !set.trials.is_empty() {
-        notes.push(format!("not read: {} (read are {})", unread.join(", "), known().join(", ")));
+        notes.push(format!("not read: {} (read are {})", listed(unread), known().join(", ")));
     }
     if !empty.is_empty() {
-        notes.push(format!("without a value: {}", empty.join(", ")));
+        notes.push(format!("without a value: {}", listed(empty)));
     }
     notes
 }
