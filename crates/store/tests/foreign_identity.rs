@@ -127,6 +127,18 @@ fn several_sessions_count_by_their_medians() {
 }
 
 #[test]
+fn results_of_one_name_are_noticed() {
+    let text = hyperfine(&[("make", 1.0, ""), ("make", 9.0, "")]);
+    let set = dataset("test", &text, None, &Options::default()).unwrap();
+    assert!(
+        set.notes.iter().any(|note| note == "several results of \"make\": their runs count as one")
+    );
+    let once =
+        dataset("test", &hyperfine(&[("make", 1.0, "")]), None, &Options::default()).unwrap();
+    assert!(!once.notes.iter().any(|note| note.contains("several results")));
+}
+
+#[test]
 fn lists_of_what_a_file_has_are_cut_with_a_count() {
     let columns = (0..14).map(|at| format!("r{at}_ms"));
     let head: Vec<String> = columns.collect();

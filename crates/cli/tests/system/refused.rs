@@ -188,6 +188,15 @@ fn the_table_of_a_command_has_its_repetitions() {
 }
 
 #[test]
+fn a_command_without_a_load_has_no_columns_of_loads() {
+    let fixture = Fixture::new();
+    let found = fixture.finish(run(&fixture, "--runs 3 --no-report", &["--", "true"]));
+    found.expect(0, &[]);
+    assert!(found.stdout.contains("elapsed time of a repetition"), "{found:?}");
+    assert!(!found.stdout.contains("noload") && !found.stdout.contains("×1.00"), "{found:?}");
+}
+
+#[test]
 fn a_control_group_has_one_name() {
     let fixture = Fixture::new();
     let found = fixture.finish(fixture.thrashlab("footprint --cgroup no/such --no-clear"));
