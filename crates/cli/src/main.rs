@@ -22,6 +22,7 @@ mod config;
 mod doctor;
 mod experiment;
 mod export;
+mod failed_start;
 mod footprint;
 mod group;
 mod guests;

@@ -1,6 +1,5 @@
 //! `thrashlab run`: the responsiveness matrix of one subject.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use agent::Freeze;
@@ -9,11 +8,12 @@ use clap::{ArgGroup, Args};
 use experiment::typed::{Seeds, Setting, intensity, seeds, setting};
 use experiment::{CellPlan, MatrixPlan, SubjectArg, TypedJob, is_here, is_parameter};
 use model::units::{exact_size, parse_duration_ns, parse_size_bytes};
-use model::{BASELINE, EndStatus, Measure, SubjectSpec};
+use model::{BASELINE, EndStatus, Measure};
 use store::StoreError;
 use workloads::{Workload, loads_and_provocations, probes};
 
 use crate::command::CommandArgs;
+use crate::failed_start::ResultsStart;
 use crate::group::GroupArgs;
 use crate::laboratory::{LabArgs, drive};
 use crate::output::deliver;
@@ -259,7 +259,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         return Err(wrong!("--format resp1 is for the results of a probe"));
     }
     let folder = results_folder(args, measure)?;
-    let was_there = folder.exists();
+    let start = ResultsStart::at(&folder);
     let mut progress = args.lab.progress()?;
     let mut options = args.lab.options.clone();
     options.freeze =
@@ -271,12 +271,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         args.command.clean_up(args.subject.as_deref().is_none_or(is_here));
     }
     let result = result.inspect_err(|_| {
-        if has_not_begun(&folder) {
-            remove_failed_start(&folder, was_there);
-            progress.say(&format!(
-                "nothing was measured, and no run file is left in {}",
-                folder.display()
-            ));
+        if start.remove_if_failed() {
+            progress.say(&start.text());
         } else if folder.is_dir() {
             let folder = model::shown::quoted(&folder.to_string_lossy());
             progress.say(&format!("what was measured before: thrashlab show {folder}"));
@@ -301,34 +297,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         (true, _) => Err(Failure::Interrupted),
         (false, true) => Err(Failure::CheckFailed),
         (false, false) => Ok(()),
-    }
-}
-
-/// Whether all runs of a folder failed before anything was measured on this machine, or there are
-/// none: their reason is the command's error.
-fn has_not_begun(folder: &Path) -> bool {
-    let is_failed_start = |run: &model::Run| {
-        // The file of a guest that failed shows why.
-        let is_here = run.header.as_ref().is_some_and(|header| {
-            !matches!(header.spec.subject, SubjectSpec::Vm(_) | SubjectSpec::Mmu(_))
-        });
-        is_here && run.status() == EndStatus::Failed && !run.is_measured()
-    };
-    match store::results::read_runs(folder) {
-        Ok(runs) => runs.iter().all(|(_, run)| is_failed_start(run)),
-        Err(_) => false,
-    }
-}
-
-/// Removes the run files of a failed start, so that the corrected command may use the folder.
-fn remove_failed_start(folder: &Path, was_there: bool) {
-    let runs = store::results::read_runs(folder).unwrap_or_default();
-    for (path, _) in runs {
-        // What stays is refused by the next command, by its name.
-        let _ = fs::remove_file(path);
-    }
-    if !was_there {
-        let _ = fs::remove_dir(folder);
     }
 }
 

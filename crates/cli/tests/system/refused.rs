@@ -6,7 +6,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
-use crate::support::{Finished, Fixture};
+use crate::support::{Finished, Fixture, sandbox_works};
 
 fn finish(fixture: &Fixture, arguments: &[&str]) -> Finished {
     let mut command = fixture.thrashlab("");
@@ -137,6 +137,24 @@ fn a_failed_start_has_its_reason_and_leaves_no_folder() {
         .finish(run(&fixture, "--runs 1", &["--", "./absent"]))
         .expect(2, &["holds runs already"]);
     assert!(fixture.output().join("001-noload.run.jsonl").exists());
+}
+
+#[test]
+fn a_failed_start_of_a_search_leaves_no_folder() {
+    let fixture = Fixture::new();
+    let work = fixture.work();
+    let mut cases = vec!["ab command ./absent ./missing --subject host:mem=64M"];
+    // Memory is limited in a sandbox only.
+    cases.extend(sandbox_works().then_some("limit --range 64M..32M -- ./absent"));
+    for arguments in cases {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let mut command = fixture.thrashlab("");
+        command.arg(arguments[0]).arg("--output").arg(fixture.output());
+        command.arg("--work-dir").arg(&work).args(&arguments[1..]);
+        let found = fixture.finish(command);
+        found.expect(3, &["there is no program", "nothing was measured"]);
+        assert!(!fixture.output().exists(), "{found:?}");
+    }
 }
 
 #[test]
