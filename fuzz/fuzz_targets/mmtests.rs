@@ -3,6 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use store::import::Options;
 use store::import::mmtests::{LogFile, mmtests};
 
 fuzz_target!(|text: &str| {
@@ -18,7 +19,7 @@ fuzz_target!(|text: &str| {
         }
     };
     let files: Vec<LogFile> = text.split("\n%\n").map(file).collect();
-    let Ok(set) = mmtests("fuzz", &files, &[]) else { return };
+    let Ok(set) = mmtests("fuzz", &files, &[], &Options::default()) else { return };
     assert!(!set.trials.is_empty());
     for trial in &set.trials {
         for factor in &set.factors {

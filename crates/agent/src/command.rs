@@ -18,8 +18,8 @@ use keep::marked;
 use model::{BASELINE, EndStatus, JobSpec, Measure, SubjectSpec, WorkRecord};
 use rustix::fs::OFlags;
 use workloads::{
-    Hook, LIMIT, Metric, START_LIMIT, Service, WARMUP, Workload, commands, hook, is_there,
-    longest_ns, metrics, repetitions, search_path, service,
+    Hook, LIMIT, Metric, START_LIMIT, Service, WARMUP, Workload, commands, hook, longest_ns,
+    metrics, repetitions, search_path, service, why_not_there,
 };
 
 use crate::assignment::{AgentError, Assignment};
@@ -174,19 +174,19 @@ impl Runner<'_> {
         let of_commands = self.wanted.commands.iter().map(|command| &command.run);
         let of_service = self.wanted.service.iter().map(|service| &service.run);
         for program in of_commands.chain(of_service).map(|words| &words[0]) {
-            if !is_there(program, &path) {
-                let place = match program.contains('/') {
-                    true => format!("in {}", self.folder.display()),
-                    false => format!("in the search path {}", path.display()),
-                };
-                let place = match &self.assignment.spec.subject {
-                    SubjectSpec::Vm(vm) => match &vm.root {
-                        Some(root) => format!("{place} of the guest's root {}", root.name),
-                        None => format!("{place} of the guest, which has no root (vm:root=NAME)"),
-                    },
-                    _ => place,
-                };
-                return Err(Stop::Failed(format!("there is no program {program:?} {place}")));
+            let place = match program.contains('/') {
+                true => format!("in {}", self.folder.display()),
+                false => format!("in the search path {}", path.display()),
+            };
+            let place = match &self.assignment.spec.subject {
+                SubjectSpec::Vm(vm) => match &vm.root {
+                    Some(root) => format!("{place} of the guest's root {}", root.name),
+                    None => format!("{place} of the guest, which has no root (vm:root=NAME)"),
+                },
+                _ => place,
+            };
+            if let Some(why) = why_not_there(program, &path, &place) {
+                return Err(Stop::Failed(why));
             }
         }
         if let Some(path) = self.input() {

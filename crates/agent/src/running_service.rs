@@ -98,7 +98,11 @@ impl RunningService {
                 return Ok(started);
             }
             if monotonic_ns() >= until_ns {
-                let (line, last) = (&started.line, started.output.last_lines());
+                let last = match started.output.last_lines() {
+                    last if last.is_empty() => "it has written nothing".to_owned(),
+                    last => last,
+                };
+                let line = &started.line;
                 let limit = format_duration(limit_ns);
                 let why = format!("the service {line:?} is not ready after {limit}: {last}");
                 started.stop();

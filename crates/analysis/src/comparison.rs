@@ -333,10 +333,13 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
     let mut notes = distinct(sets.iter().flat_map(|set| set.notes.clone()));
     notes.extend(alignment::procs_note(sets));
     let measured = sets.iter().flat_map(|set| set.responses.keys());
-    let others = measured.filter(|it| !responses.contains_key(*it)).sorted().dedup().join(", ");
+    let others = measured.filter(|it| !responses.contains_key(*it)).sorted().dedup();
+    let others: Vec<String> = others.cloned().collect();
     if !others.is_empty() {
-        notes.push(format!("also measured, see --response: {others}"));
+        let listed = arms::listed(&others, ", ");
+        notes.push(format!("also measured, see --response: {listed}"));
     }
+    let of_sessions = sessions::remark(&arms);
     let mut comparison = Comparison {
         inputs: sets.iter().map(|set| set.name.clone()).collect(),
         factor: request.factor.clone(),
@@ -345,7 +348,7 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
         differences: environment::differences(&arms),
         not_recorded: environment::not_recorded(&arms),
         warnings: arms::warnings(&repetitions),
-        one_session: sessions::has_one_session(&arms),
+        one_session: of_sessions.is_some(),
         notes,
         overall,
         responses,
@@ -354,6 +357,6 @@ pub fn compare(sets: &[Dataset], request: &Request) -> Result<Comparison, Refuse
         conclusion: String::new(),
         arms: repetitions.all.into_iter().map(|it| it.arm).collect(),
     };
-    comparison.conclusion = conclusion::sentence(&comparison);
+    comparison.conclusion = conclusion::sentence(&comparison, of_sessions);
     Ok(comparison)
 }

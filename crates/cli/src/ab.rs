@@ -12,6 +12,7 @@ use report::ab_document;
 use crate::by_function::ChangedFunctions;
 use crate::command::CommandOptions;
 use crate::compare::{FailOn, alpha, fail_on, margin, margin_or, regressed};
+use crate::failed_start::ResultsStart;
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{OutputArgs, format, show};
 use crate::{Failure, print, settings};
@@ -96,6 +97,7 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     if args.dry_run {
         return print(ab.plan_text());
     }
+    let start = ResultsStart::at(ab.folder());
     ab.open().map_err(failure)?;
     let folder = ab.folder().to_owned();
     let mut progress = args.lab.progress()?;
@@ -110,9 +112,15 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
         }
         show(&document, &OutputArgs::in_format(args.format, args.json))?;
     }
+    if !matches!(outcome, Err(Failure::Interrupted)) && start.remove_if_failed() {
+        progress.say(&start.text());
+        outcome?;
+        return last.map_or(Ok(()), |look| verdict(&look, args.fail_on));
+    }
     let folder = model::shown::quoted(&folder.to_string_lossy());
     match (&outcome, &last) {
         (Err(Failure::Interrupted), _) => {
+            args.command.clean_up(typed.is_in_this_folder());
             progress.say(&format!("stopped; run the same command again to resume it ({folder})"));
         }
         (Ok(()), Some(_)) => {

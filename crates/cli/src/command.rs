@@ -2,12 +2,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 use clap::Args;
 use experiment::typed::Setting;
 use workloads::{command_text, one_line};
 
-use crate::{Failure, wrong};
+use crate::{Failure, complain, wrong};
 
 #[derive(Args)]
 pub(crate) struct CommandArgs {
@@ -95,6 +96,26 @@ impl CommandOptions {
         &self.name
     }
 
+    /// Runs `--cleanup` after an interruption, which has ended the process that runs it otherwise.
+    /// Elsewhere than on this machine it is only named.
+    pub(crate) fn clean_up(&self, is_here: bool) {
+        let Some(line) = &self.cleanup else { return };
+        let line_shown = one_line(line).unwrap_or_default();
+        if !is_here {
+            complain(&format!("thrashlab: interrupted, so --cleanup was not run: {line_shown}"));
+            return;
+        }
+        // Standard output is the result's.
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).stdin(Stdio::null()).stdout(Stdio::null());
+        let how = match command.status() {
+            Ok(status) if status.success() => "--cleanup was run".to_owned(),
+            Ok(status) => format!("--cleanup failed ({status}): {line_shown}"),
+            Err(error) => format!("--cleanup was not run ({error}): {line_shown}"),
+        };
+        complain(&format!("thrashlab: interrupted; {how}"));
+    }
+
     /// The parameters of the job, by their names in plans. Fails if there are any and no command
     /// is timed.
     pub(crate) fn settings(&self, is_timed: bool) -> Result<Vec<Setting>, Failure> {
@@ -135,6 +156,11 @@ impl CommandArgs {
     /// Whether a command is timed.
     pub(crate) fn is_given(&self) -> bool {
         !(self.lines.is_empty() && self.words.is_empty())
+    }
+
+    /// What is run after an interruption: see [`CommandOptions::clean_up`].
+    pub(crate) fn clean_up(&self, is_here: bool) {
+        self.options.clean_up(is_here);
     }
 
     /// Whether a service is started for it.

@@ -15,12 +15,12 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use doctor::{Diagnosis, Interval, Snapshot, UnitCosts, diagnose};
-use keep::out_file::write_whole;
 use model::units::{parse_duration_ns, parse_size_bytes};
 use report::{doctor_document, doctor_metrics, rules_document, unit_costs_document};
 use sys::confine::Confinement;
 
 use crate::output::{OutputArgs, show};
+use crate::result_file::ResultFile;
 use crate::start::StartArgs;
 use crate::{Result, print};
 
@@ -141,7 +141,7 @@ pub(crate) struct DoctorArgs {
 
     /// Write the findings as OpenMetrics, for a node exporter's textfile collector; `-` prints them
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
-    openmetrics: Option<PathBuf>,
+    openmetrics: Option<ResultFile>,
 
     /// Folder on a disk for files: the small one of the calibration [default: the first of the
     /// current folder, /var/tmp, /tmp and the cache folder that is writable and on a disk]
@@ -173,7 +173,7 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<()> {
     if args.rules {
         return show(&rules_document(doctor::ALL), &args.output);
     }
-    if args.read_only && args.openmetrics.as_ref().is_some_and(|file| file.as_os_str() != "-") {
+    if args.read_only && args.openmetrics.as_ref().is_some_and(|file| file.path().is_some()) {
         return Err(wrong!("--openmetrics FILE does not go with --read-only; `-` prints them"));
     }
     if args.calibrate {
@@ -218,10 +218,9 @@ fn report_interval(
 /// replaced as a whole, because a collector may read it at any time.
 fn write_metrics(args: &DoctorArgs, found: &[(Option<&str>, &Diagnosis)]) -> Result<bool> {
     match &args.openmetrics {
-        Some(file) if file.as_os_str() == "-" => print(&doctor_metrics(found)).map(|()| true),
+        Some(file) if file.path().is_none() => print(&doctor_metrics(found)).map(|()| true),
         Some(file) => {
-            let written = write_whole(file, doctor_metrics(found).as_bytes());
-            written.with_context(|| format!("write {}", file.display()))?;
+            file.write(doctor_metrics(found).as_bytes())?;
             Ok(false)
         }
         None => Ok(false),

@@ -54,7 +54,8 @@ pub(crate) struct ExportArgs {
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Table to write as CSV or Parquet [default: samples; of other programs observations]
+    /// Table to write as CSV or Parquet [default: samples, or the work or passes of a
+    /// job; of other programs observations]
     #[arg(long, value_parser = named(&TABLES))]
     table: Option<Tables>,
 
@@ -234,6 +235,7 @@ fn export_tables(args: &ExportArgs) -> Result<()> {
     let runs =
         RunTables::find(args.input.clone().into()).or_wrong("read what is to be exported")?;
     let [table] = tables[..] else { return export_all(args, &runs) };
+    let table = if args.table.is_none() { runs.measured_table() } else { table };
     write_to(args.output.as_deref(), |out| {
         runs.write(vec![(table, sink(args.format, &runs.columns(table)?, out)?)])
     })

@@ -5,11 +5,12 @@ mod command;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
+use counters::Hierarchies;
 use counters::parse::TaskStatus;
 use footprint::{Footprint, Options, ProcessFootprint, System, measure};
 use model::units::parse_duration_ns;
@@ -153,14 +154,24 @@ fn targets(args: &FootprintArgs, system: &System) -> Result<Vec<u32>> {
         let once: BTreeSet<u32> = args.pids.iter().copied().collect();
         return Ok(once.into_iter().collect());
     };
-    let named = PathBuf::from("/sys/fs/cgroup").join(group);
-    let path = if named.join("cgroup.procs").exists() { &named } else { group };
+    let path = folder_of_group(group)?;
     let pids =
-        system.in_group(path).or_wrong(format!("{}: is it a control group?", path.display()))?;
+        system.in_group(&path).or_wrong(format!("{}: is it a control group?", path.display()))?;
     match pids.is_empty() {
         true => Err(wrong!("{}: no process is in it", path.display())),
         false => Ok(pids),
     }
+}
+
+/// The folder of a control group by its name below a mount, as `run --cgroup` finds it, or by its
+/// path.
+fn folder_of_group(group: &Path) -> Result<PathBuf> {
+    let found = Hierarchies::read().context("find the control groups")?;
+    let name = group.strip_prefix("/").unwrap_or(group);
+    let mounts = found.v2.iter().chain(found.v1.values()).map(|it| it.mount_dir.join(name));
+    let mut all = [group.to_owned()].into_iter().chain(mounts);
+    all.find(|folder| folder.join("cgroup.procs").exists())
+        .ok_or_else(|| wrong!("there is no control group {}", group.display()))
 }
 
 fn others(system: &System, pids: &[u32]) -> Vec<(u32, TaskStatus)> {

@@ -115,7 +115,7 @@ fn import_resp1(file: &Path, args: &OutputArgs) -> Result<()> {
     document.push(Block::Notes(notes.collect()));
     let format = args.format_or(&FORMATS[0]);
     let data = with_points(&table, &points).context("write JSON")?;
-    deliver(&document.with_data(data), format, args.file_or(None))?;
+    deliver(&document.with_data(data), format, args.file())?;
     if format.name == "json" {
         return Ok(());
     }

@@ -11,7 +11,7 @@ use experiment::{LimitArgs, TypedJob, is_here, is_live_group, names_live_group};
 use crate::command::CommandArgs;
 use crate::group::GroupArgs;
 use crate::laboratory::{LabArgs, failure};
-use crate::{Result, print, sweep};
+use crate::{Failure, Result, print, sweep};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -131,5 +131,9 @@ pub(crate) fn limit(args: &Arguments) -> Result<()> {
     if args.dry_run {
         return print(&search.plan.text());
     }
-    sweep::carry_out(search, &args.lab, args.json)
+    let outcome = sweep::carry_out(search, &args.lab, args.json);
+    if matches!(outcome, Err(Failure::Interrupted)) {
+        args.command.clean_up(is_here(&args.subject()));
+    }
+    outcome
 }

@@ -22,9 +22,11 @@ mod config;
 mod doctor;
 mod experiment;
 mod export;
+mod failed_start;
 mod footprint;
 mod group;
 mod guests;
+mod hints;
 mod import;
 mod laboratory;
 mod limit;
@@ -39,6 +41,7 @@ mod profile;
 mod progress;
 mod repeated;
 mod report;
+mod result_file;
 mod run;
 mod settings;
 mod show;
@@ -129,7 +132,9 @@ fn started(mut arguments: Vec<OsString>) -> Result<()> {
         Ok(settings) => settings.as_defaults(command).color(settings.color(&arguments)),
         Err(_) => command,
     };
-    let matches = command.get_matches_from(arguments);
+    let matches = command.clone().try_get_matches_from(&arguments);
+    let matches =
+        matches.unwrap_or_else(|error| hints::with_tip(error, &command, &arguments).exit());
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     // Help must not depend on a file that is to be mended with its help.
     let is_help = match &cli.command {
@@ -140,6 +145,7 @@ fn started(mut arguments: Vec<OsString>) -> Result<()> {
     let settings = if is_help { settings.unwrap_or_default() } else { settings? };
     settings.enforce(&matches);
     output::copy_to(cli.markdown_copy);
+    result_file::open_all(&matches)?;
     if reads_only_files(&cli.command) {
         // One more wall around the parsers of files of others; most containers permit it, not all.
         let _ = sys::confine::confine(Confinement::FilesOnly);

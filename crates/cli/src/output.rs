@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ColorChoice};
-use keep::out_file::write_whole;
 use render::{Document, FORMATS, OutputFormat, Style, format_named, format_of_file};
 
+use crate::result_file::ResultFile;
 use crate::{Failure, Result, complain, settings};
 
 /// Fewest columns that tables are fitted into.
@@ -36,7 +36,7 @@ pub(crate) struct OutputArgs {
 
     /// Write the result to this file
     #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    output: Option<ResultFile>,
 
     /// Print JSON
     #[arg(long, conflicts_with = "format")]
@@ -82,7 +82,7 @@ impl OutputArgs {
     /// The format of an option or of the file's name; else this one.
     pub(crate) fn format_or(&self, default: &'static OutputFormat) -> &'static OutputFormat {
         let asked = if self.json { format_named("json") } else { self.format };
-        asked.or_else(|| format_of_file(self.output.as_deref()?)).unwrap_or(default)
+        asked.or_else(|| format_of_file(self.output.as_ref()?.path()?)).unwrap_or(default)
     }
 
     pub(crate) fn is_text(&self) -> bool {
@@ -91,51 +91,58 @@ impl OutputArgs {
 
     /// Whether the result is text on a terminal.
     pub(crate) fn is_for_terminal(&self) -> bool {
-        self.is_text() && self.file_or(None).is_none() && std::io::stdout().is_terminal()
+        self.is_text() && self.file().is_none() && std::io::stdout().is_terminal()
     }
 
-    /// The file; `None` is standard output. `default` is the file where none was named.
-    pub(crate) fn file_or<'a>(&'a self, default: Option<&'a Path>) -> Option<&'a Path> {
-        match &self.output {
-            None => default,
-            Some(path) if path.as_os_str() == "-" => None,
-            Some(path) => Some(path),
-        }
+    /// The file; `None` is standard output.
+    pub(crate) fn file(&self) -> Option<&ResultFile> {
+        self.output.as_ref().filter(|file| file.path().is_some())
+    }
+
+    /// Whether a file or standard output was named.
+    pub(crate) fn is_named(&self) -> bool {
+        self.output.is_some()
     }
 }
 
 pub(crate) fn show(document: &Document<'_>, args: &OutputArgs) -> Result<()> {
-    deliver(document, args.format_or(&FORMATS[0]), args.file_or(None))
+    deliver(document, args.format_or(&FORMATS[0]), args.file())
 }
 
 /// Like [`show`], but on standard error, where standard output is that of a command.
 pub(crate) fn show_beside(document: &Document<'_>, args: &OutputArgs) -> Result<()> {
     let format = args.format_or(&FORMATS[0]);
-    if let Some(path) = args.file_or(None) {
-        return deliver(document, format, Some(path));
+    let written = args.file().map(|file| deliver(document, format, Some(file)));
+    if let Some(Ok(())) = written {
+        return Ok(());
     }
+    // The command is not run again for a file that could not be written.
     let text = (format.write)(document, &style(&std::io::stderr()));
     let text = text.context("write the result as JSON")?;
     // As with `eprint!`, but a closed standard error is not a failure.
     let _ = std::io::stderr().write_all(text.as_bytes());
-    Ok(())
+    written.unwrap_or(Ok(()))
 }
 
 /// Writes a document to a file, complete or not at all; or prints it.
 pub(crate) fn deliver(
     document: &Document<'_>,
     format: &OutputFormat,
-    file: Option<&Path>,
+    file: Option<&ResultFile>,
 ) -> Result<()> {
     if let Some(copy) = MARKDOWN_COPY.get() {
         append(document, copy).with_context(|| format!("write {}", copy.display()))?;
     }
     let style = if file.is_some() { Style::default() } else { style(&std::io::stdout()) };
     let text = (format.write)(document, &style).context("write the result as JSON")?;
-    let Some(path) = file else { return print_bytes(text.as_bytes()) };
-    write_whole(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
-    complain(&format!("thrashlab: wrote {}", path.display()));
-    Ok(())
+    match file.and_then(|file| Some((file, file.path()?))) {
+        None => print_bytes(text.as_bytes()),
+        Some((file, path)) => {
+            file.write(text.as_bytes())?;
+            complain(&format!("thrashlab: wrote {}", path.display()));
+            Ok(())
+        }
+    }
 }
 
 fn append(document: &Document<'_>, file: &Path) -> anyhow::Result<()> {

@@ -17,6 +17,7 @@ use simulated::Machine;
 
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
+use crate::result_file::ResultFile;
 use crate::{OrWrong, Result, complain, guests};
 use observe::Observed;
 pub(crate) use observe::observe;
@@ -80,20 +81,20 @@ pub(crate) struct ProfileArgs {
 
     /// Write collapsed call stacks to this file: a line for each, with its instructions
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
-    collapsed: Option<PathBuf>,
+    collapsed: Option<ResultFile>,
 
     /// Write the call stacks to this file for pprof, also for its comparison of two (`-diff_base`)
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
-    pprof: Option<PathBuf>,
+    pprof: Option<ResultFile>,
 
     /// Write the whole run to this file for the Firefox Profiler (profiler.firefox.com)
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
-    firefox: Option<PathBuf>,
+    firefox: Option<ResultFile>,
 
     /// Write to this file what each virtual CPU and each task did when, for Perfetto
     /// (ui.perfetto.dev)
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
-    schedule: Option<PathBuf>,
+    schedule: Option<ResultFile>,
 
     /// Write the same to this new folder as a trace in the Common Trace Format, for babeltrace2 and
     /// Trace Compass
@@ -144,10 +145,12 @@ impl ProfileArgs {
     fn write_files(&self, observed: &Observed) -> Result<()> {
         let Observed { profile, selection, run_id, .. } = observed;
         let counts = || profile.select(selection);
-        let write = |path: &Option<PathBuf>, make: &dyn Fn() -> serde_json::Result<Vec<u8>>| {
-            let Some(path) = path else { return Ok(()) };
-            let failed = || format!("write {}", path.display());
-            write_whole(path, &make().with_context(failed)?).with_context(failed)?;
+        let write = |file: &Option<ResultFile>, make: &dyn Fn() -> serde_json::Result<Vec<u8>>| {
+            let Some((file, path)) = file.as_ref().and_then(|file| Some((file, file.path()?)))
+            else {
+                return Ok(());
+            };
+            file.write(&make().with_context(|| format!("write {}", path.display()))?)?;
             complain(&format!("thrashlab: wrote {}", path.display()));
             anyhow::Ok(())
         };

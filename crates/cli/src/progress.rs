@@ -74,6 +74,15 @@ impl Progress {
         self.show_sentence(text);
     }
 
+    /// A warning, which `--quiet` does not hide: what the user requested was not done.
+    pub(crate) fn warn(&self, text: &str) {
+        self.write(&Event::Note { text });
+        match &self.screen {
+            None if self.quiet => complain(&format!("thrashlab: {text}")),
+            _ => self.show_sentence(text),
+        }
+    }
+
     fn show_sentence(&self, text: &str) {
         let text = format!("thrashlab: {text}");
         match &self.screen {
@@ -242,6 +251,8 @@ impl Progress {
                 format!(", {} of {} done{about}", self.done, self.segments.len())
             }
             false => match self.left().as_nanos() as u64 {
+                // How long it may take is unknown, or the clock has just started.
+                0 if segment.longest_ns == 0 => String::new(),
                 0 => ", longer than planned".to_owned(),
                 left_ns => format!(", at most {} left", format_duration(left_ns)),
             },

@@ -1,18 +1,19 @@
 //! `thrashlab run`: the responsiveness matrix of one subject.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agent::Freeze;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args};
 use experiment::typed::{Seeds, Setting, intensity, seeds, setting};
-use experiment::{CellPlan, MatrixPlan, SubjectArg, TypedJob, is_parameter};
+use experiment::{CellPlan, MatrixPlan, SubjectArg, TypedJob, is_here, is_parameter};
 use model::units::{exact_size, parse_duration_ns, parse_size_bytes};
-use model::{EndStatus, Line, Measure, WorkEnd};
+use model::{BASELINE, EndStatus, Line, Measure, WorkEnd};
 use store::StoreError;
 use workloads::{Workload, loads_and_provocations, probes};
 
 use crate::command::CommandArgs;
+use crate::failed_start::ResultsStart;
 use crate::group::GroupArgs;
 use crate::laboratory::{LabArgs, drive};
 use crate::output::deliver;
@@ -109,7 +110,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Resume in the folder of --output: runs that it has are not repeated
+    /// Resume in the folder of --output: runs that it has are not repeated, and one that was
+    /// interrupted is, from its beginning
     #[arg(long, requires = "output")]
     resume: bool,
 
@@ -143,11 +145,11 @@ struct JobArgs {
     job: Option<TypedJob>,
 
     /// The script of a session [default: six users, sixteen commands]
-    #[arg(long, value_name = "FILE", requires = "job")]
+    #[arg(long, value_name = "FILE", requires = "job", conflicts_with_all = ["commands", "words"])]
     script: Option<PathBuf>,
 
     /// Users of a session, instead of the script's
-    #[arg(long, value_name = "N", requires = "job")]
+    #[arg(long, value_name = "N", requires = "job", conflicts_with_all = ["commands", "words"])]
     users: Option<u32>,
 
     /// Set a parameter by its name in plans (vmtest.size=16M, sysctl.vm.swappiness=10), or one of
@@ -205,6 +207,30 @@ impl RunArgs {
         MatrixPlan::new(&self.loads, cell, seeds).map_err(wrong)
     }
 
+    /// Refuses options that have no effect on what is measured.
+    fn check_effect(&self) -> Result<()> {
+        let has_load = match self.loads.is_empty() {
+            true => !self.command.is_given() && self.job.job.is_none(),
+            false => self.loads.iter().any(|load| load != BASELINE),
+        };
+        if !has_load && settings::is_given("intensity") {
+            return Err(wrong!("--intensity is of loads, and none is run: name some with --load"));
+        }
+        if !has_load && self.loads.is_empty() && settings::is_given("warmup") {
+            let instead = match self.command.is_given() {
+                true => "--warmup-runs N repeats the command before the repetitions that count",
+                false => "a job has no such time",
+            };
+            return Err(wrong!("--warmup is the time until a load is warm; {instead}"));
+        }
+        let is_remote = self.subject.as_ref().is_some_and(|it| it.starts_with("ssh://"));
+        let given = ["wait", "ssh", "reconnect", "keep"];
+        if let Some(option) = given.into_iter().find(|it| !is_remote && settings::is_given(it)) {
+            return Err(wrong!("--{option} is for --subject ssh://HOST, and this is another one"));
+        }
+        Ok(())
+    }
+
     /// Refuses options of measured machines for guests and simulations.
     fn check_place(&self, cell: &CellPlan) -> Result<()> {
         let instead = match &cell.subject {
@@ -226,19 +252,28 @@ impl RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<()> {
+    args.check_effect()?;
     let plan = args.plan()?;
     let measure = plan.measure();
     if matches!(measure, Measure::Job(_)) && args.shape.output_format().is_none() {
         return Err(wrong!("--format resp1 is for the results of a probe"));
     }
     let folder = results_folder(args, measure)?;
+    let start = ResultsStart::at(&folder);
     let mut progress = args.lab.progress()?;
     let mut options = args.lab.options.clone();
     options.freeze =
         args.test_freeze.map(|freeze_ns| Freeze { freeze_ns, every_ns: FREEZE_EVERY_NS });
     let result = drive(&options, &mut progress, |driver| driver.measure_matrix(&plan, &folder));
+    if matches!(&result, Err(Failure::Interrupted))
+        || result.as_ref().is_ok_and(|it| it.interrupted)
+    {
+        args.command.clean_up(args.subject.as_deref().is_none_or(is_here));
+    }
     let result = result.inspect_err(|_| {
-        if folder.is_dir() {
+        if start.remove_if_failed() {
+            progress.say(&start.text());
+        } else if folder.is_dir() {
             let folder = model::shown::quoted(&folder.to_string_lossy());
             progress.say(&format!("what was measured before: thrashlab show {folder}"));
         }
@@ -291,6 +326,15 @@ fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf> {
     };
     if args.resume {
         return Ok(folder.clone());
+    }
+    // What hyperfine's option of this name takes.
+    let of_hyperfine = ["null", "pipe", "inherit"].map(Path::new);
+    if args.command.is_given() && of_hyperfine.contains(&folder.as_path()) {
+        return Err(wrong!(
+            "--output is the folder of the run files, and what a command prints is not shown; a \
+             folder of this name is ./{}",
+            folder.display()
+        ));
     }
     let reason = match store::results::read_runs(folder) {
         _ if !folder.exists() => return Ok(folder.clone()),

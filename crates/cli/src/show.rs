@@ -1,7 +1,7 @@
 //! `thrashlab show`: results again, from their files alone.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use analysis::is_of_job;
 use analysis::responsiveness::Matrix;
@@ -18,6 +18,7 @@ use store::reference::{document, find};
 use store::results::read_runs;
 
 use crate::output::{deliver, possible_values};
+use crate::result_file::ResultFile;
 use crate::{OrWrong, Result};
 
 #[derive(Args)]
@@ -102,7 +103,7 @@ pub(crate) struct ShowArgs {
 
     /// Write the result to this file
     #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    pub(crate) output: Option<ResultFile>,
 }
 
 pub(crate) fn show(args: &ShowArgs) -> Result<()> {
@@ -126,7 +127,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<()> {
         }
         shown
     };
-    deliver(&shown, shape.document_format(), args.output.as_deref())
+    deliver(&shown, shape.document_format(), args.output.as_ref())
 }
 
 /// The result of runs: a matrix, or of a job its own table.

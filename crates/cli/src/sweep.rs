@@ -10,6 +10,7 @@ use experiment::typed::{Setting, setting};
 use experiment::{Form, Quantity, SearchArgs, Sweep, SweepPlan, TypedSweep, parse_sweep};
 use serde_json::{Value, json};
 
+use crate::failed_start::ResultsStart;
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{self, OutputArgs};
 use crate::{Failure, OrWrong, Result, print, settings};
@@ -129,6 +130,7 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<()> {
 
 /// Measures, and prints what was found; it may continue an earlier one.
 pub(crate) fn carry_out(mut sweep: Sweep, lab: &LabArgs, json: bool) -> Result<()> {
+    let start = ResultsStart::at(&sweep.folder);
     sweep.open().map_err(failure)?;
     let mut progress = lab.progress()?;
     let outcome = drive(&lab.options, &mut progress, |driver| sweep.run(driver));
@@ -143,6 +145,10 @@ pub(crate) fn carry_out(mut sweep: Sweep, lab: &LabArgs, json: bool) -> Result<(
             progress.say(&format!("stopped; run the same command again to resume it ({folder})"));
             Err(Failure::Interrupted)
         }
+        Err(failure) if start.remove_if_failed() => {
+            progress.say(&start.text());
+            Err(failure)
+        }
         Err(failure) => {
             progress.say(&format!("what was measured before is in {folder}"));
             Err(failure)
@@ -153,6 +159,9 @@ pub(crate) fn carry_out(mut sweep: Sweep, lab: &LabArgs, json: bool) -> Result<(
                 points.filter_map(|point| point.problem.as_deref()).collect();
             reasons.sort_unstable();
             reasons.dedup();
+            if start.remove_if_failed() {
+                progress.say(&start.text());
+            }
             Err(Failure::NotMeasured(anyhow!("no level has a cost: {}", reasons.join("; "))))
         }
         Ok(()) => {

@@ -23,7 +23,12 @@ impl Table {
         let mut rows = Vec::new();
         for record in reader.records() {
             let record = record.map_err(refusal)?;
-            let line = record.position().map_or(0, |position| position.line() as usize);
+            let line = record.position().map_or(0, |position| {
+                // The position is before line ends that precede the row.
+                let rest = text.as_bytes().get(position.byte() as usize..).unwrap_or_default();
+                let ends = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+                position.line() as usize + ends.filter(|byte| **byte == b'\n').count()
+            });
             rows.push((line, record.iter().map(str::to_owned).collect()));
         }
         Ok(Self { names, rows })
@@ -59,4 +64,18 @@ fn refusal(error: ::csv::Error) -> Refusal {
 /// Whether a column name has this suffix, after a `_` or as the whole name.
 pub fn ends_in(name: &str, ending: &str) -> bool {
     name.strip_suffix(ending).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_their_lines_whatever_ends_a_line() {
+        for text in ["a,b\n1,2\n\n3,4\n", "a,b\r\n1,2\r\n\r\n3,4\r\n"] {
+            let Ok(table) = Table::read(text) else { panic!("{text:?} is not read") };
+            let lines: Vec<usize> = table.rows.iter().map(|(line, _)| *line).collect();
+            assert_eq!(lines, [2, 4], "{text:?}");
+        }
+    }
 }

@@ -14,6 +14,8 @@ const PIECE_BYTES: u64 = 1 << 20;
 pub struct RunTables {
     files: RunFiles,
     names: [BTreeSet<String>; Table::ALL.len()],
+    /// The table of the first measurement; `None` if there is none.
+    measured: Option<Table>,
 }
 
 impl RunTables {
@@ -22,15 +24,24 @@ impl RunTables {
         let mut files = RunFiles::find(&[path])?;
         files.piece_bytes = PIECE_BYTES;
         let mut names = [const { BTreeSet::new() }; Table::ALL.len()];
+        let mut measured = None;
         let wide = [Table::Samples, Table::Work, Table::Passes];
         let add = |_: &mut RunRow, table: Table, batch: Batch| -> Result<(), LoadError> {
+            if batch.rows() > 0 {
+                measured.get_or_insert(table);
+            }
             let known = &mut names[table as usize];
             let new: Vec<&str> = batch.names().filter(|name| !known.contains(*name)).collect();
             known.extend(new.into_iter().map(str::to_owned));
             Ok(())
         };
         files.read(&wide, || true, add)?;
-        Ok(Self { files, names })
+        Ok(Self { files, names, measured })
+    }
+
+    /// The table of what was measured: the samples of a probe, or the work or passes of a job.
+    pub fn measured_table(&self) -> Table {
+        self.measured.unwrap_or(Table::Samples)
     }
 
     /// The columns of a table without rows. Fails if two have the same name.

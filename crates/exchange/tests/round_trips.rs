@@ -3,11 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Dataset, Direction, Ending, Factor, Response, Trial, Values};
-use exchange::{CsvFile, go};
-use model::Observation;
+use analysis::{
+    CommandTimes, Dataset, Direction, Ending, Factor, Response, Standing, Trial, Values,
+};
+use exchange::{CsvFile, go, hyperfine};
+use model::{Observation, Run};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use serde_json::json;
 use store::import::{Options, dataset};
 
 /// How a format writes observations.
@@ -103,6 +106,11 @@ type Meaning = (Vec<(String, String)>, String, String, String, String, String, u
 
 /// All measurements of a set, in an order that does not depend on the format.
 fn meanings(set: &Dataset) -> Vec<Meaning> {
+    meanings_by(set, &["benchmark", "pkg", "procs"])
+}
+
+/// [`meanings`] with these names of the identity.
+fn meanings_by(set: &Dataset, names: &[&str]) -> Vec<Meaning> {
     let mut all = Vec::new();
     for trial in &set.trials {
         // A level that is the same in all trials is a fact of one set, and a factor of another.
@@ -110,7 +118,7 @@ fn meanings(set: &Dataset) -> Vec<Meaning> {
             let known = trial.levels.get(name).or_else(|| trial.identity.get(name));
             (name.to_owned(), known.cloned().unwrap_or_default())
         };
-        let identity: Vec<(String, String)> = ["benchmark", "pkg", "procs"].map(level).into();
+        let identity: Vec<(String, String)> = names.iter().map(|name| level(name)).collect();
         let session = trial.session.clone().unwrap_or_default();
         let mut push = |response: &str, outcome: String, value: u64| {
             let known = set.responses.get(response);
@@ -127,6 +135,10 @@ fn meanings(set: &Dataset) -> Vec<Meaning> {
                 value,
             ));
         };
+        if trial.standing() == Standing::Failed {
+            push("", trial.outcome(), 0);
+            continue;
+        }
         for values in &trial.values {
             for Observation { value, .. } in &values.samples {
                 push(&values.response, "completed".to_owned(), value.to_bits());
@@ -156,6 +168,77 @@ fn to_csv(set: &Dataset) -> String {
     String::from_utf8(out).expect("it is text")
 }
 
+/// Repetitions of a command: its name, and a time in ms with how it ended.
+type Repeated = (usize, Vec<(u32, usize)>);
+
+/// How repetitions fail, and what an import of hyperfine's JSON makes of it.
+const FAILURES: [Option<(&str, &str)>; 5] = [
+    None,
+    None,
+    None,
+    Some(("exit code 3: no such file", "exit code 3")),
+    Some(("ended by signal 9", "no exit code: ended by a signal or at a limit of time")),
+];
+
+/// A run of commands under a load.
+fn run_of_commands(load: &str, commands: &[Repeated]) -> Run {
+    let header = json!({
+        "kind": "header", "schema": 1, "run_id": load, "thrashlab": "0", "started_unix_ns": 0,
+        "spec": {
+            "subject": {"kind": "host", "memory_bytes": 1},
+            "load": {"name": load, "version": 1, "intensity": 1.0},
+            "job": {"name": "command", "version": 1},
+            "timing": {
+                "profile": "default", "interval_ns": 1, "points": 1, "warmup_ns": 1,
+                "timeout_ns": 1,
+            },
+            "seed": 1, "block": 0, "order": 0,
+        },
+        "environment": {}, "missed": [],
+    });
+    let mut lines = vec![header.to_string()];
+    for (command, repetitions) in commands {
+        for (pass, (time_ms, end)) in repetitions.iter().enumerate() {
+            let started_ns = pass as u64 * 100_000_000_000;
+            let mut work = json!({
+                "kind": "work", "at_ns": 0, "worker": 0, "pass": pass,
+                "item": format!("./c {command}"), "started_ns": started_ns,
+                "completed_ns": started_ns + u64::from(*time_ms) * 1_000_000,
+                "usage": {"user_ns": 1, "system_ns": 1, "peak_bytes": 4096 + pass},
+            });
+            if let Some((failure, _)) = FAILURES[*end] {
+                work["failure"] = failure.into();
+            }
+            lines.push(work.to_string());
+        }
+    }
+    Run::parse((lines.join("\n") + "\n").as_bytes()).expect("it is a run")
+}
+
+/// What the repetitions of these commands mean, apart from what they used.
+fn meanings_of_commands(times: &CommandTimes) -> Vec<Meaning> {
+    let mut all = Vec::new();
+    for row in &times.rows {
+        for repetition in &row.repetitions {
+            let reason = FAILURES
+                .iter()
+                .flatten()
+                .find(|(failure, _)| repetition.failure.as_deref() == Some(*failure));
+            let seconds = (repetition.elapsed_ns.value / 1e9).to_bits();
+            let (response, unit, better, outcome, value) = match reason {
+                None => ("elapsed_s", "s", "less", "completed".to_owned(), seconds),
+                Some((_, reason)) => ("", "", "", format!("failed: {reason}"), 0),
+            };
+            let identity = vec![("command".to_owned(), row.command.clone())];
+            let [response, unit, better] = [response, unit, better].map(str::to_owned);
+            let session = "the file".to_owned();
+            all.push((identity, response, unit, better, outcome, session, value));
+        }
+    }
+    all.sort();
+    all
+}
+
 fn read(text: &str) -> Dataset {
     let options = Options { allow_repeats: true, ..Options::default() };
     dataset("test", text, None, &options).unwrap_or_else(|refusal| panic!("{refusal}\n{text}"))
@@ -163,6 +246,24 @@ fn read(text: &str) -> Dataset {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn commands_in_the_json_of_hyperfine_keep_all_that_they_mean(
+        lengths in vec(vec((1_u32..50_000, 0..FAILURES.len()), 1..8), 1..4),
+    ) {
+        let commands: Vec<Repeated> = lengths.into_iter().enumerate().collect();
+        let times = CommandTimes::from_runs(&[run_of_commands("noload", &commands)], BTreeMap::new());
+        let expected = meanings_of_commands(&times);
+        let text = hyperfine::text(&[(BTreeMap::new(), times)]);
+        prop_assume!(text.is_some());
+        let once = read(&text.unwrap_or_default());
+        let of_times = |set: &Dataset| -> Vec<Meaning> {
+            let is_time = |it: &Meaning| matches!(it.1.as_str(), "elapsed_s" | "");
+            meanings_by(set, &["command"]).into_iter().filter(is_time).collect()
+        };
+        prop_assert_eq!(of_times(&once), expected.clone());
+        prop_assert_eq!(of_times(&read(&to_csv(&once))), expected);
+    }
 
     #[test]
     fn what_was_exported_is_imported_with_all_that_it_means(trials in generated()) {

@@ -107,7 +107,7 @@ impl TypedAb {
     /// needed, is stronger.
     #[must_use]
     pub fn with_default_subject(mut self, is_default: bool) -> Self {
-        let is_set = self.set.iter().any(|(name, _)| name == "subject");
+        let is_set = self.is_set("subject");
         let is_needed = OF_MACHINE.contains(&self.factor.as_str()) || self.factor == "subject";
         self.subject.take_if(|_| is_default && (is_set || is_needed));
         self
@@ -127,6 +127,20 @@ impl TypedAb {
     /// Whether a command is timed.
     pub fn is_timed(&self) -> bool {
         self.factor == COMMAND || !self.command.is_empty()
+    }
+
+    fn is_set(&self, name: &str) -> bool {
+        self.set.iter().any(|(known, _)| known == name)
+    }
+
+    /// Whether a command is timed in the current folder: a guest and another machine do not have it.
+    pub fn is_in_this_folder(&self) -> bool {
+        let is_of_machine = OF_MACHINE.contains(&self.factor.as_str());
+        let is_here = match &self.subject {
+            Some(subject) => is_here(subject),
+            None => !is_of_machine && !self.is_set("subject"),
+        };
+        self.is_timed() && is_here && self.factor != GIT && !self.is_set(FOLDER)
     }
 
     /// Whether the number of blocks is fixed, so that there is one look.
@@ -176,11 +190,10 @@ impl TypedAb {
     fn base(&self, home: &Path) -> Result<Vec<Setting>, PlanError> {
         let mut base = Vec::new();
         let mut add = |name: &str, value: &str| base.push((name.to_owned(), value.to_owned()));
-        let is_set = |name: &str| self.set.iter().any(|(known, _)| known == name);
         let is_of_machine = OF_MACHINE.contains(&self.factor.as_str());
         match &self.subject {
             Some(subject) => add("subject", subject),
-            None if is_of_machine && !is_set("subject") => add("subject", "vm"),
+            None if is_of_machine && !self.is_set("subject") => add("subject", "vm"),
             None => {}
         }
         let named = [("load", &self.load), ("probe", &self.probe)];
@@ -205,12 +218,7 @@ impl TypedAb {
         if is_timed {
             add("job", COMMAND);
         }
-        // A guest and another machine do not have this folder.
-        let is_here = match &self.subject {
-            Some(subject) => is_here(subject),
-            None => !is_of_machine && !is_set("subject"),
-        };
-        if is_timed && is_here && self.factor != GIT && !is_set(FOLDER) {
+        if self.is_in_this_folder() {
             add(FOLDER, &home.to_string_lossy());
         }
         base.extend(self.of_command.iter().chain(&self.set).cloned());

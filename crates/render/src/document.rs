@@ -161,7 +161,7 @@ pub struct OutputFormat {
 /// Terminal capabilities; other formats ignore them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Width in columns; without one, tables are never broken and sentences are 80 wide.
+    /// Width in columns; without one, lines of tables have at most 200 and sentences 80.
     pub width: Option<usize>,
     /// Whether it shows colours.
     pub has_colour: bool,

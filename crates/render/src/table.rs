@@ -87,6 +87,15 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
+    /// Removes the columns of these headings.
+    pub fn remove_columns(&mut self, names: &[&str]) {
+        let stays = |index: &usize| !names.contains(&self.head[*index].as_str());
+        let kept: Vec<usize> = (0..self.head.len()).filter(stays).collect();
+        let of_row = |row: &Vec<Cell>| kept.iter().filter_map(|at| row.get(*at).cloned()).collect();
+        self.rows = self.rows.iter().map(of_row).collect();
+        self.head = kept.iter().map(|at| self.head[*at].clone()).collect();
+    }
+
     /// Whether a column has figures only, and is right-aligned.
     pub fn is_numeric(&self, column: usize) -> bool {
         let cells = || self.rows.iter().filter_map(|row| row.get(column));

@@ -1,9 +1,9 @@
 //! The times of the user's commands as a document.
 
 use analysis::{CommandTime, CommandTimes, CountedOf, seeds_text};
-use model::EndStatus;
 use model::units::measured_duration;
-use render::{Cell, Document, Table, Tone, Verdict, format};
+use model::{BASELINE, EndStatus};
+use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 
 use crate::command_parts::parts;
 use crate::command_ratios::{compared, label, ratio_cells};
@@ -12,6 +12,8 @@ use crate::remarks::{remarks, skipped};
 
 /// A first repetition is called colder from this multiple of the median on.
 const COLDER: f64 = 1.1;
+/// Columns of tables that say nothing without a load.
+const OF_LOADS: [&str; 3] = ["load", "to noload", "95 % interval"];
 /// Pressure below this share is not listed.
 const LEAST_WAIT: f64 = 0.01;
 
@@ -36,6 +38,13 @@ pub(crate) fn command_document(times: &CommandTimes, verbose: bool) -> Document<
     document.push(time_table(times));
     document.push(usage_table(times));
     document.blocks.extend(parts(times));
+    if times.rows.iter().all(|row| row.load == BASELINE) {
+        for block in &mut document.blocks {
+            if let Block::Table(table) = block {
+                table.remove_columns(&OF_LOADS);
+            }
+        }
+    }
     document.blocks.extend(skipped(&times.remarks));
     document.blocks.extend(remarks(notes(times), &times.remarks, verbose));
     document

@@ -117,11 +117,13 @@ impl Image {
 
     /// The image of a name `FOLDER:TAG`, if the folder is a layout.
     pub(crate) fn of_tag(name: &str) -> Option<Self> {
-        let (folder, tag) = name.rsplit_once(':').filter(|(_, tag)| !tag.is_empty())?;
-        match Self::of_folder(Path::new(folder))? {
+        // A tag may have the name of its repository, `docker.io/tool:1`.
+        let parts = name.rmatch_indices(':').map(|(at, _)| (&name[..at], &name[at + 1..]));
+        let mut parts = parts.filter(|(folder, tag)| !folder.is_empty() && !tag.is_empty());
+        parts.find_map(|(folder, tag)| match Self::of_folder(Path::new(folder))? {
             Self::Folder(folder, _) => Some(Self::Folder(folder, Some(tag.to_owned()))),
             Self::Tar { .. } => None,
-        }
+        })
     }
 
     /// The tar file, if it is an image and not compressed. Fails when it cannot be read.

@@ -161,6 +161,8 @@ fn a_layout_needs_no_declaration_no_platform_and_may_have_tags() {
     assert_eq!(has(root(&layout, &cache).unwrap()), pairs(&[("architecture", "amd64")]));
     let tagged = |tag: &str| root(Path::new(&format!("{}:{tag}", layout.display())), &cache);
     assert_eq!(has(tagged("amd64-1").unwrap()), pairs(&[("architecture", "amd64")]));
+    let whole = tagged("docker.io/tool:amd64-1").unwrap();
+    assert_eq!(has(whole), pairs(&[("architecture", "amd64")]));
     let error = tagged("arm64-1").unwrap_err().to_string();
     assert!(error.contains("the guest is linux/amd64"), "{error}");
     let error = tagged("9").unwrap_err().to_string();

@@ -7,6 +7,7 @@ mod cyclictest;
 mod cyclictest_text;
 pub(crate) mod folder;
 mod go;
+mod go_json;
 mod google;
 mod hyperfine;
 mod interbench;
@@ -23,6 +24,8 @@ mod resp1;
 mod results;
 mod schbench;
 pub(crate) mod table;
+
+use std::borrow::Cow;
 
 use analysis::{Dataset, Factor, Trial};
 use itertools::Itertools;
@@ -115,7 +118,8 @@ impl Format {
     /// The format that a text looks like: CSV for a comma in the first line. Fails for unknown
     /// ones.
     pub fn guess(text: &str) -> Result<Self, Refusal> {
-        let text = text.trim_start_matches('\u{feff}');
+        let plain = plain(text);
+        let text = plain.trim_start_matches('\u{feff}');
         // JSON lines are not one JSON value.
         let is_json = is_json(text) && !perf::has_counts(text);
         let json: Option<Value> = is_json.then(|| json(text)).transpose()?;
@@ -149,6 +153,8 @@ impl Format {
 
 /// Reads a text of this origin as observations. Fails on other formats, with the line if known.
 pub fn dataset(name: &str, text: &str, format: Option<Format>, options: &Options) -> Imported {
+    let plain = plain(text);
+    let text = plain.as_ref();
     let format = format.map_or_else(|| Format::guess(text), Ok)?;
     let mut set = (format.read)(text.trim_start_matches('\u{feff}'), options)?;
     if !is_json(text) && text.ends_with(|c: char| c.is_ascii_digit() || c == '.') {
@@ -157,6 +163,11 @@ pub fn dataset(name: &str, text: &str, format: Option<Format>, options: &Options
         );
     }
     Ok(Dataset { name: name.to_owned(), ..set })
+}
+
+/// What a program printed, without the events in which another one packed it.
+fn plain(text: &str) -> Cow<'_, str> {
+    go_json::output(text).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 impl Looks<'_> {

@@ -109,7 +109,8 @@ fn foreign_folder(path: &Path, format: Option<Format>, options: &Options) -> Res
     };
     if let Some(found) = of_mmtests {
         let name = path.to_string_lossy();
-        return mmtests(&name, &found.files, &found.unread).map_err(StoreError::refused(&*name));
+        let set = mmtests(&name, &found.files, &found.unread, options);
+        return set.map_err(StoreError::refused(&*name));
     }
     let refused = |(file, refusal): (String, Refusal)| {
         StoreError::refused(path.join(file).to_string_lossy())(refusal)

@@ -118,6 +118,37 @@ fn several_sessions_count_by_their_medians() {
     let single = compared(&go("X", 100.0, "ns/op"), &go("X", 210.0, "ns/op"));
     assert!(single.one_session && single.conclusion.contains("about these sessions"));
     assert_eq!(single.cells[0].first.values.len(), 6);
+    assert!(single.conclusion.contains("one session a side"), "{}", single.conclusion);
+    let [several, _] = sides;
+    let one = dataset("one", &go("X", 210.0, "ns/op"), None, &Options::default()).unwrap();
+    let mixed = compare(&[several, one], &Request::default()).unwrap();
+    let remark = "a side has one session only, so this is about these sessions";
+    assert!(mixed.conclusion.contains(remark), "{}", mixed.conclusion);
+}
+
+#[test]
+fn results_of_one_name_are_noticed() {
+    let text = hyperfine(&[("make", 1.0, ""), ("make", 9.0, "")]);
+    let set = dataset("test", &text, None, &Options::default()).unwrap();
+    assert!(
+        set.notes.iter().any(|note| note == "several results of \"make\": their runs count as one")
+    );
+    let once =
+        dataset("test", &hyperfine(&[("make", 1.0, "")]), None, &Options::default()).unwrap();
+    assert!(!once.notes.iter().any(|note| note.contains("several results")));
+}
+
+#[test]
+fn lists_of_what_a_file_has_are_cut_with_a_count() {
+    let columns = (0..14).map(|at| format!("r{at}_ms"));
+    let head: Vec<String> = columns.collect();
+    let text =
+        format!("test,{}\nx,{}\nx,{}\n", head.join(","), ["1"; 14].join(","), ["2"; 14].join(","));
+    let set = dataset("test", &text, None, &Options::default()).unwrap();
+    let request = Request { responses: vec!["r0_ms".to_owned()], ..Request::default() };
+    let found = compare(&[set.clone(), set], &request).unwrap();
+    let note = found.notes.iter().find(|note| note.contains("also measured")).unwrap();
+    assert!(note.ends_with("and 7 more") && !note.contains("r9_ms"), "{note}");
 }
 
 #[test]
@@ -131,11 +162,52 @@ fn an_iteration_of_mmtests_is_not_a_case() {
     };
     let files =
         [file("hackbench-12-1", 0.5), file("hackbench-12-2", 0.6), file("hackbench-4-1", 0.2)];
-    let set = mmtests("x", &files, &[]).unwrap();
+    let set = mmtests("x", &files, &[], &Options::default()).unwrap();
     assert_eq!(set.factor("case").unwrap().levels, ["4", "12"]);
     let values = set.trials.iter().map(|it| it.samples(None, "time").unwrap()[0].value);
     assert_eq!(values.collect::<Vec<_>>(), [0.2, 0.5, 0.6]);
     assert!(set.trials.iter().all(|it| it.session == set.trials[0].session));
+}
+
+#[test]
+fn layouts_of_mmtests_of_2020_and_of_today_are_the_same_work() {
+    let read = |benchmark: &str, files: &[(&str, &str)]| {
+        let file = |(name, text): &(&str, &str)| LogFile {
+            iteration: "iter-0".to_owned(),
+            benchmark: benchmark.to_owned(),
+            name: (*name).to_owned(),
+            text: (*text).to_owned(),
+            ..LogFile::default()
+        };
+        let files: Vec<LogFile> = files.iter().map(file).collect();
+        let set = mmtests("x", &files, &[], &Options::default()).unwrap();
+        let trials = set.trials.iter().map(|trial| {
+            let values = trial.values.iter().map(|it| (it.response.clone(), it.samples.clone()));
+            (trial.levels["case"].clone(), values.collect::<Vec<_>>())
+        });
+        trials.collect::<Vec<_>>()
+    };
+    let pipe = "     Total time: 5.1 [sec]\n\n       5.125 usecs/op\n          195121 ops/sec\n";
+    let old =
+        read("perfpipe", &[("pipe-1.log", pipe), ("pipe-2.log", &pipe.replace("25 u", "5 u"))]);
+    let new = [("benchlog-_-_-1", pipe), ("benchlog-_-_-2", &pipe.replace("25 u", "5 u"))];
+    assert_eq!(old, read("perfpipe", &new));
+    assert_eq!((old.len(), old[0].1[0].0.as_str()), (2, "usecs-op"));
+    let rows = "\t50.0000th: 10\n\t*99.0000th: 30\n";
+    let old =
+        read("schbench", &[("schbench-4.log", &format!("Latency percentiles (usec)\n{rows}"))]);
+    let heading = "Wakeup Latencies percentiles (usec) runtime 5 (s) (9 total samples)";
+    let rows = "\t  50.0th: 10         (5 samples)\n\t* 99.0th: 30         (4 samples)\n";
+    assert_eq!(old, read("schbench", &[("schbench-4.log", &format!("{heading}\n{rows}"))]));
+    assert_eq!(old[0].1[1].0, "Wakeup-99th");
+    let old = "tps = 812.5 (including connections establishing)\n";
+    let new = "tps = 812.5 (without initial connection time)\n";
+    let [old, new] = [old, new].map(|text| read("pgbench", &[("pgbench-16.log", text)]));
+    assert_eq!((&old, old[0].0.as_str()), (&new, "16"));
+    let raw = "    transactions:   100  (812.50 per sec.)\n";
+    let found = read("sysbench", &[("sysbench-raw-8-1", raw), ("sysbench-raw-8-2", raw)]);
+    assert_eq!(found[0].0, "8");
+    assert_eq!(found.len(), 2);
 }
 
 #[test]

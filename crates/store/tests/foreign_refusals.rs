@@ -21,6 +21,21 @@ fn only(set: &Dataset, response: &str) -> f64 {
 }
 
 #[test]
+fn the_events_of_go_test_are_its_output() {
+    let event =
+        |text: &str| format!("{{\"Action\":\"output\",\"Package\":\"p\",\"Output\":\"{text}\"}}\n");
+    let parts = [
+        "goos: linux\\n",
+        "BenchmarkX-2 \\t",
+        "100\\t 12 ns/op\\n",
+        "BenchmarkY-2 100 13 ns/op\\n",
+    ];
+    let set = read(&parts.map(event).concat());
+    assert_eq!(set.trials.len(), 2);
+    assert_eq!(only(&set, "ns/op"), 12.0);
+}
+
+#[test]
 fn text_and_csv_of_perf_have_the_same_counts_as_json() {
     let json = "{\"counter-value\" : \"1234.56\", \"unit\" : \"msec\", \"event\" : \"task-clock\"}\n\
                 {\"counter-value\" : \"76\", \"unit\" : \"\", \"event\" : \"page-faults\"}\n";
@@ -108,6 +123,7 @@ fn other_outputs_of_known_programs_are_named_with_the_next_step() {
         ("[{\"command\": \"a\", \"times\": [1]}]", "{\"results\": LIST}"),
         ("[{\"run_name\": \"a\", \"real_time\": 1}]", "{\"benchmarks\": LIST}"),
         ("[1, 2]", "a list in JSON"),
+        ("test;elapsed_ms\na;1,5\n", "a table with semicolons"),
         ("Phoronix Test Suite v10.8.4\nSystem Information\n", "composite.xml"),
         (
             "Average Optimal load -j 8 Run (std deviation):\nElapsed Time 100.5 (0.5)\n",

@@ -109,7 +109,12 @@ impl Stage {
             let path = work_dir.path.join(format!("swap-{}", std::process::id()));
             let added = journal.add_swap(&path, size_bytes, &|| waiter.stop_requested());
             added.map_err(|error| {
-                let next = "it needs root and space on a disk";
+                let next = match rustix::process::geteuid().is_root() {
+                    true => {
+                        "it needs the right to add swap areas (CAP_SYS_ADMIN), and space on a disk"
+                    }
+                    false => "it needs root and space on a disk",
+                };
                 unavailable(format!("no swap file of {size_bytes} bytes: {error}; {next}"))
             })?;
         }
@@ -133,11 +138,17 @@ impl Stage {
             if let Room::Unavailable(why) = &self.room {
                 tried.push(why.clone());
             }
-            unavailable(format!(
-                "no sandbox: {}; run as root, or in a login session with a systemd user manager \
-                 (systemctl --user status)",
-                tried.join("; ")
-            ))
+            let next = match rustix::process::geteuid().is_root() {
+                true => {
+                    "root needs a writable /sys/fs/cgroup, which most containers do not have: \
+                     --subject host needs none"
+                }
+                false => {
+                    "run as root, or in a login session with a systemd user manager \
+                     (systemctl --user status)"
+                }
+            };
+            unavailable(format!("no sandbox: {}; {next}", tried.join("; ")))
         })
     }
 

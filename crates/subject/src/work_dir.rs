@@ -55,7 +55,7 @@ impl WorkDir {
             Ok(lock) => Ok(Self { path, _lock: lock }),
             Err(holder) => Err(format!(
                 "the work directory {} is in use by {}: two runs at once would measure each other; \
-                 wait for it, or stop it",
+                 wait for it, or stop it; --work-dir DIR runs next to it nevertheless",
                 path.display(),
                 if holder.is_empty() { "another run" } else { &holder }
             )),

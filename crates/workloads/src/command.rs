@@ -15,6 +15,15 @@ const OF_SHELL: &str = "|&;<>()$`\\*?[~#";
 /// Characters that a shell understands even within double quotes.
 const OF_SHELL_QUOTED: &str = "$`\\";
 
+/// What a shell does itself, without a program, as the first word of a command line. Those that are
+/// programs as well (`echo`, `test`) are not listed.
+const WORDS_OF_SHELL: [&str; 35] = [
+    "!", ".", ":", "alias", "bg", "break", "builtin", "case", "cd", "command", "continue",
+    "declare", "eval", "exec", "exit", "export", "fg", "for", "hash", "if", "jobs", "local",
+    "read", "return", "set", "shift", "source", "trap", "ulimit", "umask", "unset", "until",
+    "wait", "while", "{",
+];
+
 /// Parameter: how often a command is repeated; 0 = until its times are known.
 pub const RUNS: &str = "runs";
 /// Parameter: how many repetitions before these are not counted.
@@ -173,7 +182,9 @@ fn needs_shell(line: &str) -> bool {
     });
     // `NAME=value program` sets a variable.
     let first = line.split_whitespace().next().unwrap_or_default();
-    has_special || first.split_once('=').is_some_and(|(name, _)| !name.contains('/'))
+    has_special
+        || WORDS_OF_SHELL.contains(&first)
+        || first.split_once('=').is_some_and(|(name, _)| !name.contains('/'))
 }
 
 /// The words of a command, as a shell divided them, as one command line that [`words_of`] divides
@@ -240,6 +251,9 @@ mod tests {
         }
         assert_eq!(words("./a=b/c"), ["./a=b/c"]);
         assert_eq!(words_of("echo $HOME", "none").unwrap(), ["echo", "$HOME"]);
+        for line in ["ulimit -s", "exit 3", "exec ls"] {
+            assert_eq!(words(line), ["sh", "-c", line], "a shell's own word");
+        }
         assert_eq!(words_of("true", "bash").unwrap(), ["bash", "-c", "true"]);
         assert!(words_of("echo 'x", "none").unwrap_err().contains("quotes"));
     }

@@ -38,8 +38,8 @@ pub use job::{check_command, longest_ns};
 pub use metric::{Metric, metrics};
 pub use service::{Ready, Service, service};
 pub use session::{
-    CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Resolved, SESSION, arguments, fill, is_there,
-    parse_script, resolve, script_text, search_path, set,
+    CORPUS_BYTES, DEFAULT_SCRIPT, MOST_USERS, Resolved, SESSION, arguments, fill, parse_script,
+    resolve, script_text, search_path, set, why_not_there,
 };
 pub(crate) use setting::{Endless, at, emptied, page_bytes, scaled};
 pub use setting::{Plan, Setting, WorkloadError};

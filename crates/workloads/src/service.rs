@@ -1,6 +1,6 @@
 //! A server whose clients are the user's commands: how it starts, and when it is ready.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use model::JobSpec;
 
@@ -53,7 +53,18 @@ pub fn service(job: &JobSpec) -> Result<Option<Service>, String> {
     let ready = match text("ready") {
         wanted if let Some(addresses) = addresses(wanted) => Ready::Port(addresses?),
         wanted if let Some(output) = wanted.strip_prefix(OUTPUT) => {
+            if output.is_empty() {
+                return Err("command.ready: output: needs the text that a ready service writes, \
+                            output:TEXT"
+                    .to_owned());
+            }
             Ready::Output(output.to_owned())
+        }
+        wanted if is_address(wanted) => {
+            return Err(format!(
+                "command.ready: {wanted} has no port from 1 to 65535: name one as 5432 or \
+                 localhost:5432"
+            ));
         }
         line => Ready::Command(words("ready", line)?),
     };
@@ -73,6 +84,21 @@ fn addresses(text: &str) -> Option<Result<Vec<SocketAddr>, String>> {
         true => Ok(all),
         false => Err(format!("command.ready: {text} is not a port of this machine")),
     })
+}
+
+/// Whether a text is meant as an address, and is none with a port: a number, the name of this machine
+/// or an address, with or without something after a colon.
+fn is_address(text: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.chars().all(|it| it.is_ascii_digit());
+    let host = text.rsplit_once(':').map_or(text, |(host, port)| match is_number(port) {
+        true => host,
+        false => text,
+    });
+    let bare = text.trim_matches(['[', ']']);
+    is_number(text.trim_start_matches([':', '-']))
+        || [text, host].iter().any(|it| *it == LOCAL.trim_end_matches(':') || is_number(it))
+        || [bare, host].iter().any(|it| it.parse::<IpAddr>().is_ok())
+        || text == LOCAL
 }
 
 #[cfg(test)]
@@ -106,6 +132,12 @@ mod tests {
             ("", "80", "no service"),
             ("./server", "192.0.2.1:80", "not a port of this machine"),
             ("./server 'x", "80", "command.service"),
+            ("./server", "70000", "no port from 1 to 65535"),
+            ("./server", "localhost", "no port from 1 to 65535"),
+            ("./server", "localhost:70000", "no port from 1 to 65535"),
+            ("./server", "127.0.0.2", "no port from 1 to 65535"),
+            ("./server", "::1", "no port from 1 to 65535"),
+            ("./server", "output:", "output:TEXT"),
         ] {
             assert!(service(&job(line, text)).unwrap_err().contains(why), "{line} {text}");
         }

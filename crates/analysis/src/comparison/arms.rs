@@ -138,7 +138,8 @@ pub(super) fn nothing_in_common(sets: &[Dataset], left_out: &[String]) -> String
     listed(left_out, "; ")
 }
 
-fn listed(all: &[String], separator: &str) -> String {
+/// The first items, with the number of the others.
+pub(super) fn listed(all: &[String], separator: &str) -> String {
     let first = all.iter().take(MOST_LISTED).join(separator);
     match all.len().checked_sub(MOST_LISTED) {
         None | Some(0) => first,
@@ -198,6 +199,6 @@ pub(super) fn warnings(arms: &Arms) -> Vec<String> {
 
 fn factors_text(set: &Dataset) -> String {
     let several = set.factors.iter().filter(|factor| factor.levels.len() > 1);
-    let texts = several.map(|it| format!("{} ({})", it.name, it.levels.join(", "))).join(", ");
+    let texts = several.map(|it| format!("{} ({})", it.name, listed(&it.levels, ", "))).join(", ");
     if texts.is_empty() { "none with two levels".to_owned() } else { texts }
 }

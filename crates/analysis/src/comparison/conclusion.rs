@@ -3,7 +3,6 @@
 use itertools::Itertools;
 use stats::{Method, NotDecided, Verdict, says_nothing};
 
-use super::sessions::ONE_SESSION;
 use super::{Cell, Comparison, Ends, Outcome, Overall};
 
 /// Names of a verdict: over all cells, of outcomes, and before a number of cells.
@@ -17,7 +16,8 @@ fn words(verdict: Verdict) -> [&'static str; 3] {
     }
 }
 
-pub(super) fn sentence(comparison: &Comparison) -> String {
+/// The conclusion, with what is added about sessions.
+pub(super) fn sentence(comparison: &Comparison, sessions: Option<&str>) -> String {
     let reference = &comparison.arms[0].name;
     let of_arm = |arm: usize| {
         let cells: Vec<&Cell> = comparison.cells.iter().filter(|cell| cell.arm == arm).collect();
@@ -33,7 +33,7 @@ pub(super) fn sentence(comparison: &Comparison) -> String {
         }
     };
     let mut texts: Vec<String> = (1..comparison.arms.len()).filter_map(of_arm).collect();
-    texts.extend(comparison.one_session.then(|| ONE_SESSION.to_owned()));
+    texts.extend(sessions.map(str::to_owned));
     texts.join("; ") + "."
 }
 

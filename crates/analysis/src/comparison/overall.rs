@@ -13,7 +13,7 @@ use stats::{
 use super::Cell;
 use super::arms::Arms;
 use super::direction::without_direction;
-use super::sessions::has_one_session;
+use super::sessions;
 use crate::{Response, Standing, grouped};
 
 /// The effect of an arm on a response over all its cells.
@@ -106,7 +106,7 @@ fn conclude(
         }
         Err(error) => (Verdict::CannotTell, None, Some(error.to_string())),
     };
-    if effect.is_none() && has_one_session(arms) {
+    if effect.is_none() && sessions::remark(arms).is_some() {
         reason = Some("one session a side: variation between sessions is unknown".to_owned());
     }
     if let Some(doubt) = doubt(&cells, verdict, arms) {

@@ -10,9 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::arms::{ArmTrials, Arms};
 use crate::{Dataset, Standing, Trial, Values};
 
-/// What a conclusion adds if an arm has a single session.
-pub(super) const ONE_SESSION: &str =
+/// What a conclusion adds if all arms have a single session, or some.
+const ONE_EACH: &str =
     "one session a side, so this is about these sessions: another one may differ";
+const ONE_OF_THEM: &str =
+    "a side has one session only, so this is about these sessions: another one may differ";
 
 /// The sessions of trials that count; `None` if any of these trials is a session of its own.
 fn sessions<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Option<BTreeSet<&'a str>> {
@@ -20,13 +22,16 @@ fn sessions<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Option<BTreeSet<
     counted.map(|trial| trial.session.as_deref()).collect()
 }
 
-/// Whether an arm has several trials, all of one session.
-pub(super) fn has_one_session(arms: &Arms) -> bool {
-    let is_one = |arm: &ArmTrials| {
-        arm.trials.len() > 1
-            && sessions(arm.trials.iter().copied()).is_some_and(|found| found.len() == 1)
+/// What a conclusion adds if an arm has several trials, all of one session.
+pub(super) fn remark(arms: &Arms) -> Option<&'static str> {
+    let has_one = |arm: &ArmTrials| {
+        sessions(arm.trials.iter().copied()).is_some_and(|found| found.len() == 1)
     };
-    arms.all.iter().any(is_one)
+    let is_one = |arm: &ArmTrials| arm.trials.len() > 1 && has_one(arm);
+    arms.all.iter().any(is_one).then(|| match arms.all.iter().all(has_one) {
+        true => ONE_EACH,
+        false => ONE_OF_THEM,
+    })
 }
 
 /// The inputs with one trial per session and combination of levels; `None` unless every arm has

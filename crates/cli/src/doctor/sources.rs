@@ -36,7 +36,7 @@ pub(super) fn from(args: &DoctorArgs, what: &str) -> Result<()> {
     if write_metrics(args, &named)? {
         return Ok(());
     }
-    if all.len() > 1 && args.output.file_or(None).is_some() {
+    if all.len() > 1 && args.output.file().is_some() {
         let count = all.len();
         return Err(wrong!(
             "--output takes one diagnosis, and {what} has {count} runs: name a run"

@@ -3,22 +3,30 @@
 mod read;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 use keep::out_file::write_whole;
 use model::Run;
-use render::{HTML, Style};
+use render::{HTML, OutputFormat, Style};
 
 use crate::compare::margin;
 use crate::output::{OutputArgs, deliver};
 use crate::progress::Progress;
+use crate::result_file::ResultFile;
 use crate::{OrWrong, Result};
 
 use read::Results;
 
 const FILE: &str = "report.html";
+/// The beginning of a page, in which its title ends as no other page's does.
+const HEAD_BYTES: u64 = 4096;
+const TITLE_END: &str = " – thrashlab</title>";
+const OF_OTHERS: &str = "is there already, and is not a report of thrashlab";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,8 +69,30 @@ pub(crate) fn report(args: &ReportArgs) -> Result<()> {
     let document = report::page::report(&material);
     let format = args.output.format_or(&HTML);
     // A page is for a browser.
-    let default = (format.name == HTML.name).then_some(Path::new(FILE));
-    deliver(&document, format, args.output.file_or(default))
+    let default = ResultFile::from(OsString::from(FILE));
+    if is_default(&args.output, format) && !is_free(Path::new(FILE)) {
+        return Err(wrong!("{FILE} {OF_OTHERS}; name a file with -o"));
+    }
+    let file = match is_default(&args.output, format) {
+        true => Some(&default),
+        false => args.output.file(),
+    };
+    deliver(&document, format, file)
+}
+
+/// Whether the page goes to the usual file.
+fn is_default(output: &OutputArgs, format: &OutputFormat) -> bool {
+    format.name == HTML.name && !output.is_named()
+}
+
+/// Whether a page may be written here: there is no file, or an earlier page.
+fn is_free(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    match read {
+        Ok(_) => String::from_utf8_lossy(&head).contains(TITLE_END),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 /// Writes the page of a folder's runs into it, titled `measure`; `made` are runs that need not be
@@ -75,6 +105,7 @@ pub(crate) fn of_run(
 ) {
     let path = folder.join(FILE);
     let written = || -> anyhow::Result<()> {
+        anyhow::ensure!(is_free(&path), "{} {OF_OTHERS}", path.display());
         let name = folder.to_str().with_context(|| format!("{}: not UTF-8", folder.display()))?;
         let mut results = Results::of_folder(name, made, measure)?;
         let material = results.material();
@@ -84,7 +115,7 @@ pub(crate) fn of_run(
     match written() {
         Ok(()) => progress.say(&format!("report: {}", path.display())),
         Err(why) => {
-            progress.say(&format!("warning: no report was written: {}", crate::chain(&why)))
+            progress.warn(&format!("warning: no report was written: {}", crate::chain(&why)))
         }
     }
 }

@@ -81,7 +81,7 @@ fn wrong_use_of_footprint_is_2_and_what_cannot_be_measured_is_3() {
         ("x", &["invalid value"]),
         (&format!("{own} --window 61m"), &["at most 60m"]),
         (&format!("{own} --no-clear --window 1s"), &["cannot be used with"]),
-        ("--cgroup /proc/sys", &["/proc/sys", "is it a control group?"]),
+        ("--cgroup /proc/sys", &["there is no control group /proc/sys"]),
     ];
     for (arguments, words) in cases {
         footprint(&fixture, arguments).expect(2, words);

@@ -83,7 +83,7 @@ fn mmtests(fixture: &Fixture, run: &str, kernel: &str, elapsed: [f64; 6], ops: u
     }
     let counts: String = (0..9).map(|at| format!("min:1 max:2 total:{}\n", ops + at)).collect();
     write(fixture, &format!("{iteration}/wis-mmap/logs/benchlog-mmap1_threads-2"), &counts);
-    write(fixture, &format!("{iteration}/pgbench/logs/pgbench-1.log"), "tps = 9\n");
+    write(fixture, &format!("{iteration}/unixbench/logs/unixbench-1.log"), "9\n");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn runs_of_mmtests_get_a_verdict_and_what_was_not_read_is_named() {
         let ops = found.stdout.lines().find(|it| it.starts_with("ops ")).unwrap();
         assert!(ops.contains("wis-mmap") && ops.contains("equivalent"), "{found:?}");
         assert!(found.stdout.contains("kernel"), "{found:?}");
-        assert!(found.sentences().contains("not read: pgbench"), "{found:?}");
+        assert!(found.sentences().contains("not read: unixbench"), "{found:?}");
     }
     let runs = thrashlab(&fixture, "compare log --factor run");
     runs.expect(0, &[]);
@@ -108,8 +108,8 @@ fn runs_of_mmtests_get_a_verdict_and_what_was_not_read_is_named() {
     let table = thrashlab(&fixture, "export log/old --format csv");
     table.expect(0, &[]);
     assert!(table.stdout.contains("iter-0/kernbench/8/2,"), "{table:?}");
-    write(&fixture, "other/iter-0/pgbench/logs/pgbench-1.log", "tps = 9\n");
-    thrashlab(&fixture, "show other").expect(2, &["of pgbench these are read: kernbench"]);
+    write(&fixture, "other/iter-0/unixbench/logs/unixbench-1.log", "9\n");
+    thrashlab(&fixture, "show other").expect(2, &["of unixbench these are read: kernbench"]);
     write(&fixture, "log/old/iter-0/dbench/logs/benchlog-tput-1.xz", "not compressed");
     thrashlab(&fixture, "show log/old").expect(2, &["dbench/logs/benchlog-tput-1.xz"]);
 }

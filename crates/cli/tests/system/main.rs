@@ -34,6 +34,7 @@ mod outputs;
 mod playground;
 mod provoked;
 mod recorded;
+mod refused;
 mod reported;
 mod services;
 mod session;

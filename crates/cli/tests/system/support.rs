@@ -110,10 +110,10 @@ impl Fixture {
             ("--output", &output),
             ("--work-dir", &work),
         ];
-        // A job has neither points nor a time for each of them.
+        // A job has neither points nor a time for each of them, and without a load no time to warm up.
         let is_job = arguments.contains("--job ");
         for (name, value) in usual {
-            let is_of_points = ["--interval", "--points", "--timeout"].contains(&name);
+            let is_of_points = !["--output", "--work-dir"].contains(&name);
             if !(arguments.contains(name) || is_job && is_of_points) {
                 command.arg(name).arg(value);
             }

@@ -28,19 +28,25 @@ pub struct CommandSteps {
     pub run: Option<String>,
 
     /// The steps of --run, in their order
-    #[arg(long, value_name = "A,B,C", value_delimiter = ',', requires = "run")]
+    #[arg(
+        long,
+        value_name = "A,B,C",
+        value_delimiter = ',',
+        requires = "run",
+        conflicts_with = "plan"
+    )]
     values: Vec<String>,
 
     /// The steps of --run, as numbers
-    #[arg(long, value_name = "FIRST..LAST", requires = "run", conflicts_with = "values")]
+    #[arg(long, value_name = "FIRST..LAST", requires = "run", conflicts_with_all = ["values", "plan"])]
     range: Option<String>,
 
     /// The exit code of --run is the verdict: 0 good, 125 skip, anything else up to 127 bad
-    #[arg(long, requires = "run")]
+    #[arg(long, requires = "run", conflicts_with = "plan")]
     exit_code: bool,
 
     /// The output of --run is exact: measure every step once
-    #[arg(long, requires = "run", conflicts_with = "exit_code")]
+    #[arg(long, requires = "run", conflicts_with_all = ["exit_code", "plan"])]
     exact: bool,
 }
 

@@ -29,29 +29,36 @@ pub struct StepsOfPlan {
     plan: Option<PathBuf>,
 
     /// The factor whose levels are the steps [default: the plan's only one]
-    #[arg(long, value_name = "FACTOR", requires = "plan")]
+    #[arg(long, value_name = "FACTOR", requires = "plan", conflicts_with = "run")]
     factor: Option<String>,
 
     /// What is measured, such as faults or cpu_ns [default: the first one that the plan names];
     /// `outcome` finds the first step with a failing run, at any level of the other factors; in
     /// guests this is also tried if the ends do not differ
-    #[arg(long, value_name = "RESPONSE", requires = "plan")]
+    #[arg(long, value_name = "RESPONSE", requires = "plan", conflicts_with = "run")]
     response: Option<String>,
 
     /// Measure this part of the whole, such as a command of a session
-    #[arg(long, value_name = "PART", requires = "plan")]
+    #[arg(long, value_name = "PART", requires = "plan", conflicts_with = "run")]
     part: Option<String>,
 
     /// Use the commits GOOD..BAD, including GOOD, as the steps instead of the factor's levels
-    #[arg(long, value_name = "GOOD..BAD", requires = "plan")]
+    #[arg(long, value_name = "GOOD..BAD", requires = "plan", conflicts_with = "run")]
     git: Option<String>,
 
     /// The repository of --git
-    #[arg(long, value_name = "DIR", default_value = ".", requires = "git")]
+    #[arg(long, value_name = "DIR", default_value = ".", requires = "git", conflicts_with = "run")]
     repo: PathBuf,
 
     /// Folder for the run files [default: named after the plan, in the user's data directory]
-    #[arg(long, short, value_name = "DIR", requires = "plan", display_order = 13)]
+    #[arg(
+        long,
+        short,
+        value_name = "DIR",
+        requires = "plan",
+        conflicts_with = "run",
+        display_order = 13
+    )]
     output: Option<PathBuf>,
 }
 

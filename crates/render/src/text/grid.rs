@@ -1,4 +1,5 @@
 //! A table as aligned columns that fit the terminal: texts wrap, further columns follow below.
+//! Elsewhere a line has at most [`MOST_COLUMNS`], whatever names a file has.
 
 use model::shown::one_line;
 
@@ -8,6 +9,10 @@ use crate::table::{Cell, Table, Tone};
 const GAP: usize = 2;
 /// Texts are not wrapped to less than this.
 const LEAST_WIDTH: usize = 16;
+/// Columns of a line where the width is unknown.
+const MOST_COLUMNS: usize = 200;
+/// A longer word of a cell is broken where others do not fit next to it.
+const LONGEST_WORD: usize = 60;
 
 struct Column {
     cells: Vec<(String, Tone)>,
@@ -20,7 +25,7 @@ pub(super) fn grid(table: &Table, style: &Style) -> String {
     let count = table.rows.iter().map(Vec::len).chain([table.head.len()]).max().unwrap_or(0);
     let mut columns: Vec<Column> = (0..count).map(|index| Column::of(table, index)).collect();
     let all: Vec<usize> = (0..count).collect();
-    let Some(width) = style.width else { return part(&columns, &all, style) };
+    let width = style.width.unwrap_or(MOST_COLUMNS);
     let names = columns.iter().take_while(|column| !column.is_numeric).count().max(1);
     narrow(&mut columns, width);
     if total(&columns, &all) <= width {
@@ -46,7 +51,8 @@ impl Column {
     /// The least width that breaks no word.
     fn least_width(&self) -> usize {
         let words = self.cells.iter().flat_map(|(text, _)| words(text));
-        words.map(|word| letters(&word)).max().unwrap_or(0).max(LEAST_WIDTH).min(self.width)
+        let longest = words.map(|word| letters(&word)).max().unwrap_or(0).min(LONGEST_WORD);
+        longest.max(LEAST_WIDTH).min(self.width)
     }
 }
 
@@ -118,7 +124,8 @@ fn broken(column: &Column, row: usize) -> Vec<String> {
     if letters(text) <= column.width {
         return vec![text.clone()];
     }
-    wrapped_to(column.width, text, "", "").lines().map(str::to_owned).collect()
+    let lines = wrapped_words(column.width, column.width, text, ["", ""]);
+    lines.lines().map(str::to_owned).collect()
 }
 
 /// Columns of a terminal of unknown width.
@@ -127,8 +134,14 @@ pub(super) const COLUMNS: usize = 80;
 /// Wraps a text to `width` characters; the first line begins with `first`, the others with
 /// `others`. Ends in a newline.
 pub(super) fn wrapped_to(width: usize, text: &str, first: &str, others: &str) -> String {
+    let longest = MOST_COLUMNS.max(width) - letters(others).min(LEAST_WIDTH);
+    wrapped_words(width, longest, text, [first, others])
+}
+
+/// Wraps a text, and breaks words that are longer than `longest`.
+fn wrapped_words(width: usize, longest: usize, text: &str, [first, others]: [&str; 2]) -> String {
     let (mut lines, mut line, mut is_begun) = (String::new(), first.to_owned(), false);
-    for word in words(text) {
+    for word in words(text).flat_map(|word| pieces(&word, longest)) {
         if is_begun && letters(&line) + 1 + letters(&word) > width {
             lines += &format!("{line}\n");
             (line, is_begun) = (others.to_owned(), false);
@@ -140,6 +153,12 @@ pub(super) fn wrapped_to(width: usize, text: &str, first: &str, others: &str) ->
         is_begun = true;
     }
     lines + &format!("{line}\n")
+}
+
+/// A word in pieces of this length.
+fn pieces(word: &str, longest: usize) -> Vec<String> {
+    let letters: Vec<char> = word.chars().collect();
+    letters.chunks(longest.max(1)).map(|piece| piece.iter().collect()).collect()
 }
 
 /// Words, and intervals such as `[0.22, 6.39]`, which stay in one line.
@@ -226,6 +245,18 @@ mod tests {
         table.row([Cell::from("long"), Cell::from("x")]);
         let text = grid(&table, &Style { width: Some(80), has_colour: true });
         assert_eq!(text, "what  found\na     \u{1b}[31mslow\u{1b}[0m\nlong  x\n");
+    }
+
+    #[test]
+    fn no_line_is_longer_than_the_most_columns() {
+        let mut table = Table::new("", ["name", "other", "ns"]);
+        table.row([Cell::from("n".repeat(300)), Cell::from("o".repeat(150)), Cell::duration(1.0)]);
+        let text = grid(&table, &Style::default());
+        assert!(text.lines().all(|line| letters(line) <= MOST_COLUMNS), "{text}");
+        let all: String = text.split_whitespace().collect();
+        assert!(all.matches('n').count() > 300 && all.matches('o').count() == 151, "{text}");
+        let sentence = wrapped_to(COLUMNS, &format!("of {}", "x".repeat(500)), "", "  ");
+        assert!(sentence.lines().all(|line| letters(line) <= MOST_COLUMNS), "{sentence}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use analysis::{Dataset, Direction, Response, Values};
 
 use super::table::{Key, Row};
-use super::{Imported, Looks, Options, Refusal, add, observed, repeats, varied};
+use super::{Imported, Looks, Options, Refusal, add, listed, observed, repeats, varied};
 use crate::resp1::clean;
 use curves::{Table, ends_in};
 
@@ -202,7 +202,7 @@ fn build(table: &Table, meanings: &[Meaning], rows: &[Row]) -> Dataset {
     });
     let empty: Vec<String> = empty.collect();
     if !empty.is_empty() {
-        set.notes.push(format!("not published: {}", empty.join(", ")));
+        set.notes.push(format!("not published: {}", listed(&empty)));
     }
     set.notes.extend(repeats::strays(&set));
     set
@@ -228,7 +228,7 @@ fn add_wholes(set: &mut Dataset, rows: &[Row]) {
     if !names.is_empty() {
         set.notes.push(format!(
             "{}: the whole is the sum of the {} parts, of the trials that have all of them",
-            names.join(", "),
+            listed(&names),
             parts.len()
         ));
     }

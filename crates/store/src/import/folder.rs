@@ -4,7 +4,7 @@ use analysis::quantity::{Quantity, scaled};
 use analysis::{Dataset, Direction, Factor, Response, Trial, distinct, grouped};
 use itertools::Itertools;
 
-use super::{Format, Options, Refusal};
+use super::{Format, Options, Refusal, listed};
 
 pub(super) const WHOLE_FILE: &str = "the whole file";
 /// The package of a Go benchmark, which names the work even where each file has one.
@@ -51,7 +51,7 @@ pub(crate) fn dataset(
     }
     // With the files' names, unless all share the note.
     let named = |(note, of): (String, Vec<&str>)| match of.len() < files.len() {
-        true => format!("{}: {note}", of.join(", ")),
+        true => format!("{}: {note}", listed(&of)),
         false => note,
     };
     set.notes = grouped(notes).into_iter().map(named).collect();

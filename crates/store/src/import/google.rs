@@ -69,8 +69,12 @@ pub(super) fn read(text: &str, options: &Options) -> Imported {
     let names: Vec<String> = output.benchmarks.iter().map(|it| it.name.clone()).collect();
     let (single, aggregates): (Vec<Entry>, Vec<Entry>) =
         output.benchmarks.into_iter().partition(|entry| entry.is_single(&names));
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for entry in &single {
-        let index = entry.others.get("repetition_index").and_then(Value::as_u64).unwrap_or(0);
+        // Versions before 1.5 do not number them.
+        let count = counts.entry(entry.name.as_str()).or_insert(0);
+        let index = entry.others.get("repetition_index").and_then(Value::as_u64).unwrap_or(*count);
+        *count += 1;
         let name = format!("{}, repetition {}", entry.name, index + 1);
         let identity = [(BENCHMARK, entry.work().to_owned())];
         let mut trial = ForeignTrial::of_file(name, identity, figures(entry)?);

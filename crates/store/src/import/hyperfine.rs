@@ -55,6 +55,11 @@ pub(super) fn read(text: &str, options: &Options) -> Imported {
         "of user and system time hyperfine keeps means only".to_owned(),
     ];
     for (index, entry) in export.results.iter().enumerate() {
+        let is_same = |it: &Entry| it.command == entry.command && it.parameters == entry.parameters;
+        if export.results[..index].iter().any(is_same) {
+            let note = format!("several results of {:?}: their runs count as one", entry.command);
+            found.notes.push(note);
+        }
         push(&mut found, index + 1, entry)?;
     }
     found.finish(options)

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::folder::WHOLE_FILE;
 use super::measurement::{ForeignMeasurement, ForeignTrial, TrialOutcome};
 use super::results::ForeignResults;
-use super::{Imported, Options, Refusal, json, measure};
+use super::{Imported, Options, Refusal, json, listed, measure};
 
 const SOURCE: &str = "stats_source";
 /// Where result roots are.
@@ -257,7 +257,7 @@ fn wanted<'a>(
                  name keys with import --response"
             )
         }
-        false => format!("no key is named {}", options.responses.join(", ")),
+        false => format!("no key is named {}", listed(&options.responses)),
     }))
 }
 
@@ -332,7 +332,7 @@ fn notes(
     let unknown = taken.iter().filter(|(_, meaning)| meaning.direction == Direction::Unknown);
     let unknown: Vec<&str> = unknown.map(|(key, _)| *key).collect();
     if !unknown.is_empty() {
-        notes.push(format!("it is unknown whether more is better: {}", unknown.join(", ")));
+        notes.push(format!("it is unknown whether more is better: {}", listed(&unknown)));
     }
     notes.extend(omitted.into_iter().map(|(key, runs)| {
         format!("{key}: 0 in {runs} runs left out, since lkp-tests writes 0 for a missing value")

@@ -4,14 +4,17 @@
 //! benchmark; what is measured several times within one execution are samples of one trial.
 
 mod logs;
+mod reading;
+mod storage;
 
 use std::collections::BTreeMap;
 
-use analysis::{Dataset, Direction, Ending, Response, Values};
+use analysis::{Dataset, Direction, Ending, Response, Trial, Values};
 use model::Environment;
 
 use self::logs::{LOGS, of_benchmark};
-use super::{Refusal, add, measure, varied};
+use super::measurement::{ForeignMeasurement, ForeignTrial};
+use super::{Options, Refusal, add, copies, listed, measure, varied};
 
 const BENCHMARK: &str = "benchmark";
 const CASE: &str = "case";
@@ -54,8 +57,22 @@ pub(crate) fn is_log(benchmark: &str, name: &str) -> bool {
 }
 
 /// Reads the texts of a results folder. Benchmarks without a log that was read are noted. Fails,
-/// with the benchmarks that are read, if there is no value.
-pub fn mmtests(name: &str, files: &[LogFile], unread: &[String]) -> Result<Dataset, Refusal> {
+/// with the benchmarks that are read, if there is no value, and when trials are copies.
+pub fn mmtests(
+    name: &str,
+    files: &[LogFile],
+    unread: &[String],
+    options: &Options,
+) -> Result<Dataset, Refusal> {
+    let set = read_all(name, files, unread)?;
+    if !options.allow_repeats {
+        let trials: Vec<ForeignTrial> = set.trials.iter().map(as_foreign).collect();
+        copies::refuse(&trials)?;
+    }
+    Ok(set)
+}
+
+fn read_all(name: &str, files: &[LogFile], unread: &[String]) -> Result<Dataset, Refusal> {
     let has_runs = files.iter().any(|file| file.run.is_some());
     let mut set = varied(has_runs.then_some(RUN).into_iter().chain([BENCHMARK, CASE]));
     name.clone_into(&mut set.name);
@@ -120,16 +137,28 @@ pub fn mmtests(name: &str, files: &[LogFile], unread: &[String]) -> Result<Datas
         false => Ok(set),
         true => Err(Refusal::whole(format!(
             "no log of MMTests with a value that is read; of {} these are read: {}",
-            unread.join(", "),
+            listed(unread),
             known().join(", ")
         ))),
     }
 }
 
-/// Why the command of a log failed, as time(1) reports it; its times are not those of a whole run.
+/// A trial as far as copies are known by it.
+fn as_foreign(trial: &Trial) -> ForeignTrial {
+    let figures = trial.values.iter().map(|values| {
+        let samples = values.samples.clone();
+        ForeignMeasurement::values(&values.response, "", Direction::Unknown, samples)
+    });
+    let identity = trial.levels.iter().map(|(name, level)| (name.as_str(), level.clone()));
+    ForeignTrial::of_file(trial.name.as_str(), identity, figures.collect())
+}
+
+/// Why the command of a log failed, as time(1) or fio reports it; its times are not those of a whole
+/// run.
 fn failure(text: &str) -> Option<String> {
     let is_failure = |line: &&str| FAILURES.iter().any(|words| line.starts_with(words));
-    text.lines().find(is_failure).map(|line| line.trim().to_owned())
+    let of_time = text.lines().find(is_failure).map(|line| line.trim().to_owned());
+    of_time.or_else(|| storage::fio_failure(text))
 }
 
 /// Run, iteration folder, benchmark, case, repetition.
@@ -237,10 +266,10 @@ fn notes(set: &Dataset, unread: &[String], empty: &[String]) -> Vec<String> {
             .to_owned(),
     ];
     if !unread.is_empty() && !set.trials.is_empty() {
-        notes.push(format!("not read: {} (read are {})", unread.join(", "), known().join(", ")));
+        notes.push(format!("not read: {} (read are {})", listed(unread), known().join(", ")));
     }
     if !empty.is_empty() {
-        notes.push(format!("without a value: {}", empty.join(", ")));
+        notes.push(format!("without a value: {}", listed(empty)));
     }
     notes
 }
@@ -266,7 +295,7 @@ mod tests {
 
     /// The values of each trial.
     fn read(files: &[LogFile]) -> Vec<NamedValues> {
-        let set = mmtests("x", files, &[]).unwrap();
+        let set = mmtests("x", files, &[], &Options::default()).unwrap();
         let values = |trial: &Trial| {
             trial.values.iter().map(|it| (it.response.clone(), it.at_bounds())).collect()
         };
@@ -287,6 +316,7 @@ mod tests {
                 file("", TIMES_FILE, "start :: 5\ntest begin :: kernbench 7\n"),
             ],
             &["pgbench".to_owned()],
+            &Options::default(),
         )
         .unwrap();
         assert_eq!(set.factor(CASE).unwrap().levels, ["8", "16"]);
@@ -304,7 +334,7 @@ mod tests {
             "Command exited with non-zero status 2\n1.5user 0.25system 0:00.5elapsed 9%CPU\n";
         let time = "1.5user 0.25system 0:09.5elapsed 9%CPU\n";
         let files = [file("kernbench", "time-8-1", text), file("kernbench", "time-8-2", time)];
-        let set = mmtests("x", &files, &[]).unwrap();
+        let set = mmtests("x", &files, &[], &Options::default()).unwrap();
         assert_eq!(set.trials[0].failed(), Some(true));
         assert!(set.trials[0].values.is_empty() && set.trials[0].remark().unwrap().contains("2"));
         assert_eq!(set.trials[1].samples(None, "Elapsed").unwrap()[0].value, 9.5);
@@ -371,13 +401,15 @@ mod tests {
 
     #[test]
     fn what_is_not_read_is_named() {
-        let why = mmtests("x", &[], &["pgbench".to_owned()]).unwrap_err().to_string();
-        assert!(why.contains("of pgbench these are read: kernbench"), "{why}");
+        let why = mmtests("x", &[], &["unixbench".to_owned()], &Options::default())
+            .unwrap_err()
+            .to_string();
+        assert!(why.contains("of unixbench these are read: kernbench"), "{why}");
         let cut = [
             file("hackbench", "hackbench-1", "# Running\n"),
             file("wis", "benchlog-a-1", "total: total:5 total:7\n"),
         ];
-        let set = mmtests("x", &cut, &[]).unwrap();
+        let set = mmtests("x", &cut, &[], &Options::default()).unwrap();
         assert!(set.notes[1].ends_with("iter-0/hackbench/hackbench-1"), "{:?}", set.notes);
     }
 }

@@ -60,6 +60,18 @@ pub(super) fn advice(text: &str) -> Option<String> {
                 .to_owned(),
         );
     }
+    let heading = text.lines().next().unwrap_or_default();
+    let fields = heading.split(';').count();
+    if !heading.contains(',')
+        && fields > 1
+        && text.lines().all(|it| it.split(';').count() == fields)
+    {
+        return Some(
+            "a table with semicolons, of a locale whose decimal points are commas: write it with \
+             commas between cells, and points within numbers"
+                .to_owned(),
+        );
+    }
     if text.contains("Benchmark") && text.contains("Time") && text.contains("CPU Iterations") {
         return Some(KNOWN[8].1.to_owned());
     }

@@ -116,6 +116,11 @@ impl Found {
                 self.note(format!("{name}: a value left out, it names no system"));
                 continue;
             };
+            if self.counts.contains_key(&(system.clone(), name.clone())) {
+                self.note(format!(
+                    "{name}: several results of {system} have this name: they count as one"
+                ));
+            }
             let facts = details(entry);
             match values(entry)? {
                 EntryResult::Values(values, note) => {

@@ -81,7 +81,7 @@ pub(super) fn strays(set: &Dataset) -> Vec<String> {
             && factor.levels.len() > 1
         {
             notes.push(format!(
-                "{} {level:?} has one trial, where the other levels have several: is it a level?",
+                "{} {level:?} has one trial, where the other levels have several: it may be a stray row",
                 factor.name
             ));
         }

@@ -7,7 +7,7 @@ mod text;
 mod variables;
 
 pub use corpus::{CORPUS_BYTES, fill};
-pub use resolve::{Resolved, is_there, resolve, search_path};
+pub use resolve::{Resolved, resolve, search_path, why_not_there};
 pub use script::{DEFAULT_SCRIPT, MOST_USERS, parse_script, script_text, set};
 pub use variables::arguments;
 

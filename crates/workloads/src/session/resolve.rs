@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::PathBuf;
 
 use model::{Command, Script, Tools};
 use rustix::fs::{Access, access};
@@ -76,12 +76,27 @@ pub fn resolve(script: &Script, path: &OsStr) -> Result<Resolved, String> {
 }
 
 /// Whether a program can be executed.
-pub fn is_there(program: &str, path: &OsStr) -> bool {
-    let is_program = |path: &Path| path.is_file() && access(path, Access::EXEC_OK).is_ok();
-    match program.contains('/') {
-        true => is_program(Path::new(program)),
-        false => std::env::split_paths(path).any(|folder| is_program(&folder.join(program))),
+fn is_there(program: &str, path: &OsStr) -> bool {
+    why_not_there(program, path, "").is_none()
+}
+
+/// Why a program cannot be executed; `None` if it can. `place` is where it is looked for, for the
+/// text.
+pub fn why_not_there(program: &str, path: &OsStr, place: &str) -> Option<String> {
+    let all: Vec<PathBuf> = match program.contains('/') {
+        true => vec![program.into()],
+        false => std::env::split_paths(path).map(|folder| folder.join(program)).collect(),
+    };
+    let may_start = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
+    if all.iter().any(may_start) {
+        return None;
     }
+    let reason = match all.iter().find(|path| path.exists()) {
+        None => format!("there is no program {program:?} {place}"),
+        Some(path) if path.is_dir() => format!("{} is a folder, and no program", path.display()),
+        Some(path) => format!("{0} may not be executed: chmod +x {0}", path.display()),
+    };
+    Some(reason)
 }
 
 #[cfg(test)]

@@ -1,19 +1,11 @@
 //! What the logs of MMTests' benchmarks contain: one row per benchmark in [`LOGS`].
 //! Files, fields and names of metrics follow the parsers of MMTests (`shellpack_src`).
 
-use super::Case;
+use super::reading::{Reading, number};
+use super::{Case, storage};
 
 /// A metric: its name in MMTests, its unit, and whether more is better.
 pub(super) type Metric = (&'static str, &'static str, bool);
-
-/// A value of a log.
-#[derive(Debug, PartialEq)]
-pub(super) struct Reading {
-    pub(super) metric: String,
-    pub(super) unit: &'static str,
-    pub(super) more_is_better: bool,
-    pub(super) value: f64,
-}
 
 /// How the logs of a benchmark are read.
 pub(super) struct Log {
@@ -31,7 +23,7 @@ pub(super) struct Log {
 }
 
 /// All benchmarks that are read.
-pub(super) const LOGS: [Log; 12] = [
+pub(super) const LOGS: [Log; 16] = [
     Log {
         benchmarks: &["kernbench", "gitsource", "usemem", "autonumabench", "nas"],
         case: |name| numbered(name.strip_prefix("time-")?, '-'),
@@ -63,7 +55,11 @@ pub(super) const LOGS: [Log; 12] = [
     },
     Log {
         benchmarks: &["perfpipe"],
-        case: bench_log,
+        // Until 2025 `pipe-N.log`, in which there is one case as well.
+        case: |name| match name.strip_prefix("pipe-") {
+            Some(below) => numbered(&format!("_-{}", below.strip_suffix(".log")?), '-'),
+            None => bench_log(name),
+        },
         read: |_, text| fields(text, "usecs/op", Some(1), ("usecs-op", "us", false)),
         main: &["usecs-op"],
         repeats: false,
@@ -87,6 +83,41 @@ pub(super) const LOGS: [Log; 12] = [
         case: bench_log,
         read: |_, text| fields(text, "events per second", None, ("events/sec", "/s", true)),
         main: &["events/sec"],
+        repeats: false,
+    },
+    Log {
+        benchmarks: &["sysbenchmutex"],
+        case: bench_log,
+        read: |_, text| fields(text, "95th percentile:", Some(3), ("latency", "ms", false)),
+        main: &["latency"],
+        repeats: false,
+    },
+    Log {
+        benchmarks: &["sysbench"],
+        case: |name| numbered(name.strip_prefix("sysbench-raw-")?, '-'),
+        read: |_, text| storage::sysbench(text),
+        main: &["txn/sec"],
+        repeats: false,
+    },
+    Log {
+        benchmarks: &["pgbench"],
+        case: |name| {
+            let below = name.strip_prefix("pgbench-")?.strip_suffix(".log")?;
+            let clients = below.strip_prefix("transactions-").unwrap_or(below);
+            clients.bytes().all(|byte| byte.is_ascii_digit()).then(|| whole(clients))?
+        },
+        read: storage::pgbench,
+        main: &["txn/sec", "tps"],
+        repeats: false,
+    },
+    Log {
+        benchmarks: &["fio"],
+        case: |name| match name.strip_prefix("fio")? {
+            ".log" => whole("_"),
+            below => whole(below.strip_prefix('-')?.trim_end_matches(".log")),
+        },
+        read: |_, text| storage::fio(text),
+        main: &["-read", "-write"],
         repeats: false,
     },
     Log {
@@ -226,15 +257,20 @@ fn schbench(text: &str) -> Vec<Reading> {
     let heading = |line: &str, name| line.starts_with(name) && line.contains("percentiles");
     let of_kind = |(name, unit, more_is_better): Metric| -> Vec<Reading> {
         let lines: Vec<&str> = text.lines().collect();
-        let Some(last) = lines.iter().rposition(|line| heading(line, name)) else {
-            return Vec::new();
-        };
+        // Until 2022 wake-ups alone, without their name.
+        let is_old = |line: &&str| name == "Wakeup" && line.starts_with("Latency percentiles");
+        let last = lines.iter().rposition(|line| heading(line, name) || is_old(line));
+        let Some(last) = last else { return Vec::new() };
         let rows = lines[last + 1..].iter().map_while(|line| {
             let (percent, value) = line.trim_start_matches([' ', '\t', '*']).split_once("th:")?;
             Some((percent, number(value.split_whitespace().next()?)?))
         });
         let reading = |(percent, value): (&str, f64)| {
-            let metric = format!("{name}-{}th", percent.trim_end_matches(".0"));
+            let percent = match percent.contains('.') {
+                true => percent.trim_end_matches('0').trim_end_matches('.'),
+                false => percent,
+            };
+            let metric = format!("{name}-{percent}th");
             Reading { metric, unit, more_is_better, value }
         };
         rows.map(reading).collect()
@@ -307,8 +343,4 @@ fn netperf(name: &str, text: &str) -> Vec<Reading> {
             Some(Reading { metric, unit, more_is_better: true, value: value? })
         })
         .collect()
-}
-
-fn number(text: &str) -> Option<f64> {
-    text.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
