@@ -42,6 +42,7 @@ fn probe(name: &str, deterministic: bool, trials: &[(&str, u64, u64, &[f64])]) -
         trials: trials.iter().map(trial).collect(),
         deterministic,
         wanted: Vec::new(),
+        usual: Vec::new(),
         margin: None,
         notes: Vec::new(),
     }
