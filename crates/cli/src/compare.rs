@@ -63,8 +63,8 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FACTOR")]
     factor: Option<String>,
 
-    /// What to compare, separated by commas [default: delays of probes; CPU time and faults of jobs
-    /// and their commands]
+    /// What to compare, separated by commas [default: delays of probes; CPU time and faults of jobs;
+    /// of your own commands elapsed and CPU time, or the figures of --metric]
     #[arg(long = "response", value_name = "RESPONSES", value_delimiter = ',')]
     responses: Vec<String>,
 

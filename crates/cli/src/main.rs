@@ -110,7 +110,10 @@ fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
     let outcome = started(arguments);
     let (error, code) = match outcome {
-        Ok(()) => return ExitCode::SUCCESS,
+        Ok(()) => match progress::events_error() {
+            None => return ExitCode::SUCCESS,
+            Some(error) => (anyhow::anyhow!("the events are incomplete: {error}"), NOT_MEASURED),
+        },
         Err(Failure::CheckFailed) => return ExitCode::from(CHECK_FAILED),
         Err(Failure::Interrupted) => return ExitCode::from(INTERRUPTED),
         Err(Failure::OfCommand(code)) => return ExitCode::from(code),

@@ -6,7 +6,8 @@ mod screen;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use experiment::{Event, Segment};
@@ -17,6 +18,14 @@ use render::format::counted;
 use crate::complain;
 use live::Live;
 use screen::{Screen, Size, wrapped};
+
+/// Why the first event that is lost was not written.
+static EVENTS_ERROR: OnceLock<io::Error> = OnceLock::new();
+
+/// Why the file of events is incomplete, if it is.
+pub(crate) fn events_error() -> Option<&'static io::Error> {
+    EVENTS_ERROR.get()
+}
 
 struct Active {
     begun: Instant,
@@ -63,8 +72,11 @@ impl Progress {
 
     /// Writes an event; a reader that went away is no reason to stop.
     fn write(&self, event: &Event<'_>) {
-        if let (Some(mut file), Ok(json)) = (self.events.as_ref(), serde_json::to_string(event)) {
-            let _ = file.write_all((json + "\n").as_bytes());
+        if let (Some(mut file), Ok(json)) = (self.events.as_ref(), serde_json::to_string(event))
+            && let Err(error) = file.write_all((json + "\n").as_bytes())
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            let _ = EVENTS_ERROR.set(error);
         }
     }
 

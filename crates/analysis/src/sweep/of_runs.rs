@@ -186,7 +186,8 @@ fn of_response(run: &Run, response: Option<&str>) -> OfRun {
         (None, _) => Some("nothing was measured".to_owned()),
         (Some(median), _) => median.is_lower_bound.then(|| "its cost is a lower bound".to_owned()),
     };
-    let name = name.unwrap_or(USUAL[0]);
+    // Of a run that died, what it would have measured.
+    let name = name.or(set.usual.first().map(String::as_str)).unwrap_or(USUAL[0]);
     // Of a run that died, too.
     let response = set.responses.get(name).cloned().unwrap_or_else(|| Response::of_figure(name));
     if response.more_is_better() {

@@ -202,6 +202,13 @@ fn commands_are_compared_by_their_elapsed_time() {
     let cells = found["cells"].as_array().unwrap();
     let responses: Vec<&str> =
         cells.iter().map(|cell| cell["response"].as_str().unwrap()).collect();
-    assert_eq!(responses.first(), Some(&"elapsed_ns"), "{responses:?}");
-    assert!(responses.contains(&"cpu_ns"), "{responses:?}");
+    assert_eq!(responses, ["cpu_ns", "elapsed_ns"]);
+}
+
+#[test]
+fn events_that_are_lost_are_an_error() {
+    let fixture = Fixture::new();
+    let finished = thrashlab(&fixture, &["--runs", "1", "--events", "/dev/full", "--", "true"]);
+    finished.expect(3, &["the events are incomplete: No space left"]);
+    says(&finished, "true takes");
 }
