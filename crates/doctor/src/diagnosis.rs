@@ -73,11 +73,13 @@ mod tests {
     #[test]
     fn hidden_processes_rule_out_nothing() {
         let names = |hides: bool| {
-            let second = Second::of_machine(&[("vmstat", "pgfault", 1000)]).with_task(
-                7,
-                None,
-                &[("task_stat", "minflt", 100), ("task_stat", "rss_pages", 9)],
-            );
+            let grown = [("vmstat", "pgfault", 1000), ("vmstat", "pgalloc_normal", 1000)];
+            let of_task = [
+                ("task_stat", "minflt", 100),
+                ("task_stat", "rss_pages", 100),
+                ("task_stat", "stime_ticks", 60),
+            ];
+            let second = Second::of_machine(&grown).with_task(7, None, &of_task);
             let second = if hides { second.with_hidden_processes() } else { second };
             let found = diagnose(&second.interval(), &microseconds());
             let ruled_out: Vec<&str> = found.ruled_out.iter().map(|(name, _)| *name).collect();

@@ -123,6 +123,7 @@ fn body_line() -> impl Strategy<Value = Line> {
                     worker: 1,
                     pass: 0,
                     failure: completed_ns.is_none().then(|| item.clone()),
+                    ended: completed_ns.is_none().then_some(model::WorkEnd::AtLimit),
                     item,
                     started_ns,
                     completed_ns,
