@@ -88,7 +88,7 @@ pub(crate) fn run(
     working::run(assignment, load, &task, live, out)
 }
 
-pub(crate) fn ignores_failures(job: &JobSpec) -> bool {
+fn ignores_failures(job: &JobSpec) -> bool {
     job.choices.get("failures").is_some_and(|choice| choice == "ignore")
 }
 
@@ -279,12 +279,18 @@ impl Runner<'_> {
         let issuer = if self.running.get().is_some() { issuer.until(&is_over) } else { issuer };
         let mut order = Order::new(seed, user, self.wanted.commands.len());
         let warmup = self.job.params.get(WARMUP).copied().unwrap_or(0);
-        let (mut planned, mut views) = (None, Views::new(self));
+        let scratch = self.assignment.work_dir.join("view");
+        let mut views = Views::new(&self.folder, scratch, self.side.writer);
+        let ignores = ignores_failures(self.job);
+        let is_repeatable = ignores || hook(self.job, Hook::Prepare).is_some();
+        let mut planned = None;
         for pass in 0.. {
             let mut elapsed_ns = 0;
             for index in order.next_pass() {
                 self.hook(Hook::Prepare)?;
-                let work = views.repeat(&issuer, index, pass)?;
+                let name = self.wanted.commands[index].name.as_str();
+                let once = || self.once(&issuer, index, pass);
+                let work = views.repeat((index, name), is_repeatable, &once)?;
                 elapsed_ns += work.completed_ns.unwrap_or(u64::MAX).saturating_sub(work.started_ns);
                 let has_failed = work.failure.is_some();
                 let death = self.running.get().and_then(RunningService::death);
@@ -296,7 +302,7 @@ impl Runner<'_> {
                 if death.is_some() {
                     return Ok(());
                 }
-                if has_failed && !ignores_failures(self.job) {
+                if has_failed && !ignores {
                     return Ok(());
                 }
             }
@@ -311,12 +317,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    pub(crate) fn once(
-        &self,
-        issuer: &Issuer<'_>,
-        index: usize,
-        pass: u32,
-    ) -> Result<WorkRecord, Stop> {
+    fn once(&self, issuer: &Issuer<'_>, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
         let described = &self.wanted.commands[index];
         let mut command = self.command(&described.run, issuer)?;
         let mut delays = self.delays.borrow_mut();

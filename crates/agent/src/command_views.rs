@@ -7,20 +7,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
-use std::path::PathBuf;
+use std::io::{self, PipeWriter};
+use std::path::{Path, PathBuf};
 
 use model::{WorkEnd, WorkRecord};
-use workloads::{Hook, hook};
 
 use crate::children::send;
-use crate::command::{Runner, Stop, ignores_failures};
-use crate::issued::Issuer;
 use crate::private_view::{PrivateView, names};
 use crate::users::Message;
 
 /// The folder of the commands, or the views of it.
 pub(crate) struct Views<'a> {
-    runner: &'a Runner<'a>,
+    folder: &'a Path,
+    /// Where views are made.
+    scratch: PathBuf,
+    /// For notes.
+    writer: &'a PipeWriter,
     /// Names in the folder before the first repetition.
     names: BTreeSet<PathBuf>,
     /// How often each command worked.
@@ -29,60 +31,59 @@ pub(crate) struct Views<'a> {
     was_tried: bool,
 }
 
+/// One repetition in the current folder.
+type Once<'a, E> = &'a dyn Fn() -> Result<WorkRecord, E>;
+
 impl<'a> Views<'a> {
-    pub(crate) fn new(runner: &'a Runner<'a>) -> Self {
-        let (names, worked) = (names(&runner.folder), BTreeMap::new());
-        Self { runner, names, worked, view: None, was_tried: false }
+    pub(crate) fn new(folder: &'a Path, scratch: PathBuf, writer: &'a PipeWriter) -> Self {
+        let (names, worked) = (names(folder), BTreeMap::new());
+        Self { folder, scratch, writer, names, worked, view: None, was_tried: false }
     }
 
     /// One repetition of a command.
-    pub(crate) fn repeat(
+    ///
+    /// `is_repeatable` if failures are ignored, or something else undoes what it changes.
+    pub(crate) fn repeat<E: From<io::Error>>(
         &mut self,
-        issuer: &Issuer<'_>,
-        index: usize,
-        pass: u32,
-    ) -> Result<WorkRecord, Stop> {
-        let work = self.in_view(issuer, index, pass)?;
+        (index, name): (usize, &str),
+        is_repeatable: bool,
+        once: Once<'_, E>,
+    ) -> Result<WorkRecord, E> {
+        let work = self.in_view(once)?;
         if work.failure.is_none() {
             *self.worked.entry(index).or_default() += 1;
         }
         let is_doubtful = matches!(work.end(), WorkEnd::Exited { code } if code != 0)
             && self.worked.get(&index) == Some(&1);
-        let job = self.runner.job;
-        let is_repeatable = ignores_failures(job) || hook(job, Hook::Prepare).is_some();
         if is_repeatable || self.was_tried || !is_doubtful {
             return Ok(work);
         }
         self.was_tried = true;
         // Whether the folder or chance is the cause.
-        match self.in_view(issuer, index, pass)?.failure {
-            Some(why) => self.try_view(issuer, index, work, &why),
+        match self.in_view(once)?.failure {
+            Some(why) => self.try_view(name, work, &why, once),
             None => Ok(work),
         }
     }
 
     /// The repetition in a view, if it works there, as do all further ones; else the one that failed.
-    fn try_view(
+    fn try_view<E: From<io::Error>>(
         &mut self,
-        issuer: &Issuer<'_>,
-        index: usize,
+        name: &str,
         failed: WorkRecord,
         why: &str,
-    ) -> Result<WorkRecord, Stop> {
-        let runner = self.runner;
-        let created: BTreeSet<PathBuf> =
-            names(&runner.folder).difference(&self.names).cloned().collect();
+        once: Once<'_, E>,
+    ) -> Result<WorkRecord, E> {
+        let folder = self.folder;
+        let created: BTreeSet<PathBuf> = names(folder).difference(&self.names).cloned().collect();
         let listed: Vec<String> = created.iter().map(|name| name.display().to_string()).collect();
-        let seen = format!(
-            "{:?} worked once and then failed twice in its folder ({why})",
-            runner.wanted.commands[index].name
-        );
-        let note = |text: String| send(runner.side.writer, &Message::Note(text));
-        let scratch = runner.assignment.work_dir.join("view");
-        let view = match PrivateView::new(&runner.folder, scratch, created) {
+        let seen = format!("{name:?} worked once and then failed twice in its folder ({why})");
+        let writer = self.writer;
+        let note = |text: String| send(writer, &Message::Note(text));
+        let view = match PrivateView::new(folder, self.scratch.clone(), created) {
             Ok(view) => view,
             Err(error) => {
-                env::set_current_dir(&runner.folder)?;
+                env::set_current_dir(folder)?;
                 note(format!(
                     "{seen}: undo with --prepare CMD what it changes (a private view of its folder \
                      is not available: {error})"
@@ -91,10 +92,10 @@ impl<'a> Views<'a> {
             }
         };
         self.view = Some(view);
-        let work = self.in_view(issuer, index, failed.pass)?;
+        let work = self.in_view(once)?;
         if work.failure.is_some() {
             self.view = None;
-            env::set_current_dir(&runner.folder)?;
+            env::set_current_dir(folder)?;
             return Ok(failed);
         }
         let without = match listed.is_empty() {
@@ -109,10 +110,10 @@ impl<'a> Views<'a> {
         Ok(work)
     }
 
-    fn in_view(&self, issuer: &Issuer<'_>, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
-        let Some(view) = &self.view else { return self.runner.once(issuer, index, pass) };
+    fn in_view<E: From<io::Error>>(&self, once: Once<'_, E>) -> Result<WorkRecord, E> {
+        let Some(view) = &self.view else { return once() };
         view.enter()?;
-        let work = self.runner.once(issuer, index, pass);
+        let work = once();
         view.leave()?;
         work
     }

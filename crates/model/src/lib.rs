@@ -33,7 +33,8 @@ pub use disk::{BurstSpec, DiskDriver, DiskModel, DiskSpec, FileSystem, Service};
 pub use group::{GroupName, GroupSpec};
 pub use line::{
     AGENT_FACT, CounterRecord, DeathRecord, Delivered, End, EndStatus, Environment, Header,
-    InstrumentWeight, Line, PassRecord, Phase, PhaseRecord, REMOTE_FACT, Warning, WorkRecord,
+    InstrumentWeight, Line, PassRecord, Phase, PhaseRecord, REMOTE_FACT, Warning, WorkEnd,
+    WorkRecord,
 };
 pub use line_text::LineError;
 pub use machine::{
@@ -53,7 +54,7 @@ pub use script::{Command, Script, Tools};
 pub use spec::{
     BASELINE, COMMAND, JobSpec, LoadSpec, Measure, ProbeSpec, Spec, SubjectSpec, Timing,
 };
-pub use work_end::{CPU_OF_ALL, WorkEnd};
+pub use work_end::CPU_OF_ALL;
 
 /// Newest run-file format that is read (`docs/run-format.md`); see [`SubjectSpec::schema`].
 pub const SCHEMA: u32 = 3;

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::WorkEnd;
 use crate::{CounterSet, HistogramRecord, SampleRecord, Spec, SubjectSpec, Unavailable, Values};
 
 /// One line of a run file.
@@ -160,6 +159,44 @@ pub struct WorkRecord {
         deserialize_with = "crate::counters::sorted_set"
     )]
     pub delays: CounterSet,
+}
+
+/// How an issued command ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkEnd {
+    /// It ended by itself.
+    Exited {
+        /// Its exit code.
+        code: i32,
+    },
+    /// A signal ended it.
+    Signalled {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// The kernel killed processes of it for lack of memory, perhaps its first one.
+    KilledForMemory {
+        /// How many were killed.
+        processes: u64,
+        /// The exit code of its first process; `None` if a signal ended that one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<i32>,
+    },
+    /// It could not be started.
+    NotStarted {
+        /// What the kernel answered.
+        reason: String,
+    },
+    /// It ran into its limit of time and was killed.
+    AtLimit,
+    /// It waited for the terminal, which another process owns, and was killed.
+    StoppedByTerminal {
+        /// The signal that stopped it.
+        signal: i32,
+    },
+    /// The run did not wait for it any longer.
+    EndedByUs,
 }
 
 /// All work items of a job once, by one worker.
