@@ -1,6 +1,7 @@
 //! A run of the user's own commands: one process repeats them until their times are known.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -15,7 +16,7 @@ use counters::Sources;
 use jobs::Order;
 use keep::io_results::at;
 use keep::marked;
-use model::{BASELINE, EndStatus, JobSpec, Measure, SubjectSpec, WorkRecord};
+use model::{BASELINE, EndStatus, JobSpec, Measure, SubjectSpec, WorkEnd, WorkRecord};
 use rustix::fs::OFlags;
 use workloads::{
     Hook, LIMIT, Metric, START_LIMIT, Service, WARMUP, Workload, commands, hook, is_there,
@@ -25,9 +26,9 @@ use workloads::{
 use crate::assignment::{AgentError, Assignment};
 use crate::captured::Captured;
 use crate::children::{enter_groups, send};
-use crate::command_views::Views;
 use crate::delays::Delays;
 use crate::issued::Issuer;
+use crate::private_view::{PrivateView, names};
 use crate::running_service::RunningService;
 use crate::users::{Message, Side};
 use crate::working::{self, Task};
@@ -88,7 +89,7 @@ pub(crate) fn run(
     working::run(assignment, load, &task, live, out)
 }
 
-pub(crate) fn ignores_failures(job: &JobSpec) -> bool {
+fn ignores_failures(job: &JobSpec) -> bool {
     job.choices.get("failures").is_some_and(|choice| choice == "ignore")
 }
 
@@ -101,7 +102,7 @@ fn start_limit_ns(job: &JobSpec) -> u64 {
 }
 
 /// Why the process stops.
-pub(crate) enum Stop {
+enum Stop {
     /// What the user named, a command line, a file or a folder, failed or is missing.
     Failed(String),
     Io(io::Error),
@@ -119,8 +120,8 @@ fn of_user(what: &str) -> impl Fn(io::Error) -> Stop {
 }
 
 /// What the job asks for.
-pub(crate) struct Wanted<'a> {
-    pub(crate) commands: &'a [model::Command],
+struct Wanted<'a> {
+    commands: &'a [model::Command],
     /// Figures in their output.
     metrics: &'a [Metric],
     /// The server whose clients they are.
@@ -128,12 +129,12 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// The process that repeats the commands.
-pub(crate) struct Runner<'a> {
-    pub(crate) assignment: &'a Assignment,
-    pub(crate) job: &'a JobSpec,
-    pub(crate) wanted: Wanted<'a>,
-    pub(crate) side: Side<'a>,
-    pub(crate) folder: PathBuf,
+struct Runner<'a> {
+    assignment: &'a Assignment,
+    job: &'a JobSpec,
+    wanted: Wanted<'a>,
+    side: Side<'a>,
+    folder: PathBuf,
     running: OnceCell<RunningService>,
     /// What the hooks write: also later, if they left something running.
     hooks: Option<Rc<Captured>>,
@@ -311,12 +312,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    pub(crate) fn once(
-        &self,
-        issuer: &Issuer<'_>,
-        index: usize,
-        pass: u32,
-    ) -> Result<WorkRecord, Stop> {
+    fn once(&self, issuer: &Issuer<'_>, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
         let described = &self.wanted.commands[index];
         let mut command = self.command(&described.run, issuer)?;
         let mut delays = self.delays.borrow_mut();
@@ -359,5 +355,105 @@ impl Runner<'_> {
         }
         issuer.listen_to(&mut command);
         Ok(command)
+    }
+}
+
+/// Where commands run: in the user's folder, or, for a command that cannot be repeated there, in
+/// views of the folder as it was before.
+///
+/// A failure alone shows nothing: a command may crash now and then. The folder is the cause only if
+/// the command fails in it again, right after its first repetition, and works on the folder as it
+/// was. Any other failure is a result and counts.
+struct Views<'a> {
+    runner: &'a Runner<'a>,
+    /// Names in the folder before the first repetition.
+    names: BTreeSet<PathBuf>,
+    /// How often each command worked.
+    worked: BTreeMap<usize, u32>,
+    view: Option<PrivateView>,
+    was_tried: bool,
+}
+
+impl<'a> Views<'a> {
+    fn new(runner: &'a Runner<'a>) -> Self {
+        let (names, worked) = (names(&runner.folder), BTreeMap::new());
+        Self { runner, names, worked, view: None, was_tried: false }
+    }
+
+    /// One repetition of a command.
+    fn repeat(&mut self, issuer: &Issuer<'_>, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
+        let work = self.in_view(issuer, index, pass)?;
+        if work.failure.is_none() {
+            *self.worked.entry(index).or_default() += 1;
+        }
+        let is_doubtful = matches!(work.end(), WorkEnd::Exited { code } if code != 0)
+            && self.worked.get(&index) == Some(&1);
+        let job = self.runner.job;
+        let is_repeatable = ignores_failures(job) || hook(job, Hook::Prepare).is_some();
+        if is_repeatable || self.was_tried || !is_doubtful {
+            return Ok(work);
+        }
+        self.was_tried = true;
+        // Whether the folder or chance is the cause.
+        match self.in_view(issuer, index, pass)?.failure {
+            Some(why) => self.try_view(issuer, index, work, &why),
+            None => Ok(work),
+        }
+    }
+
+    /// The repetition in a view, if it works there, as do all further ones; else the one that failed.
+    fn try_view(
+        &mut self,
+        issuer: &Issuer<'_>,
+        index: usize,
+        failed: WorkRecord,
+        why: &str,
+    ) -> Result<WorkRecord, Stop> {
+        let runner = self.runner;
+        let created: BTreeSet<PathBuf> =
+            names(&runner.folder).difference(&self.names).cloned().collect();
+        let listed: Vec<String> = created.iter().map(|name| name.display().to_string()).collect();
+        let seen = format!(
+            "{:?} worked once and then failed twice in its folder ({why})",
+            runner.wanted.commands[index].name
+        );
+        let note = |text: String| send(runner.side.writer, &Message::Note(text));
+        let scratch = runner.assignment.work_dir.join("view");
+        let view = match PrivateView::new(&runner.folder, scratch, created) {
+            Ok(view) => view,
+            Err(error) => {
+                env::set_current_dir(&runner.folder)?;
+                note(format!(
+                    "{seen}: undo with --prepare CMD what it changes (a private view of its folder \
+                     is not available: {error})"
+                ))?;
+                return Ok(failed);
+            }
+        };
+        self.view = Some(view);
+        let work = self.in_view(issuer, index, failed.pass)?;
+        if work.failure.is_some() {
+            self.view = None;
+            env::set_current_dir(&runner.folder)?;
+            return Ok(failed);
+        }
+        let without = match listed.is_empty() {
+            true => String::new(),
+            false => format!(", without {}", listed.join(", ")),
+        };
+        note(format!(
+            "{seen}, and works on the folder as it was before, so each further repetition sees it \
+             like that{without}, and what it changes there is discarded; --prepare CMD would undo \
+             it in the folder itself"
+        ))?;
+        Ok(work)
+    }
+
+    fn in_view(&self, issuer: &Issuer<'_>, index: usize, pass: u32) -> Result<WorkRecord, Stop> {
+        let Some(view) = &self.view else { return self.runner.once(issuer, index, pass) };
+        view.enter()?;
+        let work = self.runner.once(issuer, index, pass);
+        view.leave()?;
+        work
     }
 }

@@ -12,7 +12,6 @@ mod assignment;
 mod captured;
 mod children;
 mod command;
-mod command_views;
 mod delays;
 mod due;
 mod issued;

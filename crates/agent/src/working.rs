@@ -232,7 +232,7 @@ impl<W: Write> Working<'_, '_, '_, W> {
         Ok(())
     }
 
-    /// Writes why a failed command ends the run; how the run ends thereby.
+    /// Writes why a failed command ends the run. Returns the status of the run.
     fn write_failure(&mut self, item: &str, end: &WorkEnd, text: String) -> io::Result<EndStatus> {
         let Some(limit) = self.observer.attribute_oom_kill() else {
             if *end == WorkEnd::AtLimit {

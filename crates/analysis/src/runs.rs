@@ -78,7 +78,7 @@ pub fn from_runs(name: &str, runs: &[(String, Run)]) -> Dataset {
 }
 
 /// The responses by which runs of the user's commands are judged: the figures that they print, if
-/// they were asked for, else elapsed time, with CPU time beside it. Empty for other measures.
+/// they were requested, else elapsed time, with CPU time. Empty for other measures.
 fn usual_responses<'a>(
     has: &BTreeMap<String, Response>,
     mut runs: impl Iterator<Item = &'a Run>,

@@ -167,7 +167,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// Whether the reader of standard output went away.
 static IS_READER_GONE: AtomicBool = AtomicBool::new(false);
 
-/// Whether something may still read standard output, so that a command that repeats itself goes on.
+/// Whether something may still read standard output, so that a command that repeats itself continues.
 pub(crate) fn has_reader() -> bool {
     !IS_READER_GONE.load(Ordering::Relaxed)
 }

@@ -37,7 +37,7 @@ pub fn diagnose(interval: &Interval<'_>, costs: &UnitCosts) -> Diagnosis {
     for rule in ALL {
         match rule.verdict(interval, costs) {
             Ok(findings) => diagnosis.findings.extend(findings),
-            // Absence is no evidence where not all could be seen.
+            // Absence shows nothing where not all could be seen.
             Err(NoFinding::RuledOut(reason))
                 if left_out.hides_processes && is_of_processes(rule, interval, costs, &reason) =>
             {

@@ -27,6 +27,7 @@ mod spec;
 pub mod units;
 pub mod whole_lines;
 mod work_end;
+mod work_time;
 
 pub use counters::{CounterSet, Name, Unavailable, Values};
 pub use disk::{BurstSpec, DiskDriver, DiskModel, DiskSpec, FileSystem, Service};
@@ -53,7 +54,8 @@ pub use script::{Command, Script, Tools};
 pub use spec::{
     BASELINE, COMMAND, JobSpec, LoadSpec, Measure, ProbeSpec, Spec, SubjectSpec, Timing,
 };
-pub use work_end::{CPU_OF_ALL, WorkEnd};
+pub use work_end::WorkEnd;
+pub use work_time::CPU_OF_ALL;
 
 /// Newest run-file format that is read (`docs/run-format.md`); see [`SubjectSpec::schema`].
 pub const SCHEMA: u32 = 3;
