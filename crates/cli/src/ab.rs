@@ -11,7 +11,8 @@ use report::ab_document;
 
 use crate::by_function::ChangedFunctions;
 use crate::command::CommandOptions;
-use crate::compare::{FailOn, alpha, fail_on, margin, margin_or, regressed};
+use crate::compare::alpha;
+use crate::fail_on::{FailOn, margin, margin_or};
 use crate::failed_start::ResultsStart;
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{OutputArgs, format, show};
@@ -62,9 +63,9 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = alpha)]
     alpha: f64,
 
-    /// Exit with 1 on a regression, of a cell or over all cells, or only on one beyond a margin:
-    /// `regression[:15%]`
-    #[arg(long, value_name = "WHAT", value_parser = fail_on)]
+    /// Exit with 1 on a regression, of a cell or over all cells, or only on one beyond a margin; also
+    /// where the verdict is "cannot tell": `regression[:15%][,unclear]`
+    #[arg(long, value_name = "WHAT", value_parser = FailOn::parse)]
     fail_on: Option<FailOn>,
 
     /// Print the plan as it is understood and run nothing
@@ -137,11 +138,8 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
 
 /// The exit code.
 fn verdict(look: &AbLook, fail_on: Option<FailOn>) -> Result<(), Failure> {
-    match fail_on {
-        _ if look.stop == Some(Stop::AllFailed) => {
-            Err(Failure::NotMeasured(anyhow!("every run failed")))
-        }
-        Some(limit) if regressed(&look.comparison, limit) => Err(Failure::CheckFailed),
-        _ => Ok(()),
+    if look.stop == Some(Stop::AllFailed) {
+        return Err(Failure::NotMeasured(anyhow!("every run failed")));
     }
+    fail_on.map_or(Ok(()), |fail_on| fail_on.judge(&look.comparison))
 }

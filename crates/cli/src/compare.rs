@@ -2,18 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use analysis::comparison::{Cell, Comparison, Outcome, Request, compare as compare_sets};
-use analysis::{Dataset, Direction, distinct};
+use analysis::comparison::{Request, compare as compare_sets};
+use analysis::{Dataset, Direction};
 use clap::Args;
 use report::comparison_document;
-use stats::{Settings, Verdict};
+use stats::Settings;
 use store::import::Options;
 use store::observations::observations_as;
 
 use crate::by_function::ChangedFunctions;
+use crate::fail_on::{FailOn, margin, margin_or};
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
-use crate::{Failure, OrWrong, Result, complain, settings};
+use crate::{OrWrong, Result, complain};
 
 /// The factor of those who time whole commands.
 const COMMAND: &str = "command";
@@ -85,9 +86,9 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = alpha)]
     alpha: f64,
 
-    /// Exit with 1 on a regression, of a cell or over all cells, or only on one beyond a margin:
-    /// `regression[:15%]`
-    #[arg(long, value_name = "WHAT", value_parser = fail_on)]
+    /// Exit with 1 on a regression, of a cell or over all cells, or only on one beyond a margin; also
+    /// where the verdict is "cannot tell": `regression[:15%][,unclear]`
+    #[arg(long, value_name = "WHAT", value_parser = FailOn::parse)]
     fail_on: Option<FailOn>,
 
     /// Accept CSV trials that repeat another one value for value
@@ -102,10 +103,6 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     output: OutputArgs,
 }
-
-/// What makes the exit code 1: a regression by more than this, if a margin was given.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct FailOn(Option<f64>);
 
 pub(crate) fn compare(args: &CompareArgs) -> Result<()> {
     let options = Options {
@@ -136,18 +133,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<()> {
         }
     }
     show(&document, &args.output)?;
-    match args.fail_on {
-        Some(limit) if regressed(&found, limit) => Err(Failure::CheckFailed),
-        Some(_) => match unjudged(&found) {
-            names if names.is_empty() => Ok(()),
-            names => Err(wrong!(
-                "--fail-on cannot judge {}: it differs, and it is unknown whether more is better; \
-                 name it with --higher-is-better or --lower-is-better",
-                names.join(", ")
-            )),
-        },
-        None => Ok(()),
-    }
+    args.fail_on.map_or(Ok(()), |fail_on| fail_on.judge(&found))
 }
 
 /// The directions that the user knows. Fails for a response that is in both lists.
@@ -161,21 +147,6 @@ fn directions(args: &CompareArgs) -> Result<BTreeMap<String, Direction>> {
     Ok(more.chain(less).collect())
 }
 
-/// Responses that differ, and of which it is unknown whether more is better.
-fn unjudged(found: &Comparison) -> Vec<String> {
-    let cells = found.cells.iter().map(|cell| (cell.verdict, &cell.response));
-    let overall = found.overall.iter().map(|overall| (overall.verdict, &overall.response));
-    let differ = cells.chain(overall).filter(|(verdict, _)| *verdict == Verdict::Difference);
-    distinct(differ.map(|(_, response)| response.clone()))
-}
-
-/// The margin as given: a limit that was given is stronger than a margin that was not.
-pub(crate) fn margin_or(usual: f64, margin: Option<f64>, fail_on: Option<FailOn>) -> f64 {
-    let limit = fail_on.and_then(|FailOn(limit)| limit);
-    let margin = margin.filter(|_| limit.is_none() || settings::is_given("margin"));
-    margin.or(limit).unwrap_or(usual)
-}
-
 /// The factor of a single input that varies commands and nothing else.
 fn commands(sets: &[Dataset]) -> Option<String> {
     let [set] = sets else { return None };
@@ -184,43 +155,9 @@ fn commands(sets: &[Dataset]) -> Option<String> {
     varied.next().is_none().then(|| factor.name.clone())
 }
 
-/// Whether a cell, or an arm over all its cells, is a regression by more than a limit as estimated.
-pub(crate) fn regressed(found: &Comparison, FailOn(limit): FailOn) -> bool {
-    let limit = limit.unwrap_or(0.0);
-    // A death has no size that a margin could forgive.
-    let ratio = |cell: &Cell| match &cell.outcome {
-        Outcome::Ends(_) => Some(f64::INFINITY),
-        _ => cell.ratio(),
-    };
-    let cells = found.cells.iter().map(|cell| (cell.verdict, ratio(cell)));
-    let overall = found.overall.iter().map(|overall| (overall.verdict, Some(overall.ratio)));
-    cells.chain(overall).any(|(verdict, ratio)| {
-        verdict == Verdict::Regression && ratio.is_some_and(|ratio| ratio > 1.0 + limit)
-    })
-}
-
-/// `10%`, `10`, `2.5%`: a difference in percent.
-pub(crate) fn margin(text: &str) -> Result<f64, String> {
-    match text.trim_end_matches('%').trim().parse::<f64>() {
-        Ok(percent) if percent > 0.0 && percent <= 1000.0 => Ok(percent / 100.0),
-        _ => Err("a margin is above 0% and at most 1000%, such as 10%".to_owned()),
-    }
-}
-
 pub(crate) fn alpha(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(alpha) if alpha > 0.0 && alpha < 0.5 => Ok(alpha),
         _ => Err("a chance of error is above 0 and below 0.5, such as 0.05".to_owned()),
-    }
-}
-
-pub(crate) fn fail_on(text: &str) -> Result<FailOn, String> {
-    let (what, limit) = match text.split_once(':') {
-        Some((what, limit)) => (what, Some(margin(limit)?)),
-        None => (text, None),
-    };
-    match what {
-        "regression" => Ok(FailOn(limit)),
-        _ => Err(format!("{what:?} is not known; write regression or regression:15%")),
     }
 }

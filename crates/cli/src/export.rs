@@ -14,10 +14,10 @@ use frames::{Column, Table};
 use keep::out_file::OutFile;
 use model::Run;
 use store::import::Options;
-use store::manifest;
-use store::observations::{is_foreign, observations_as, run_name};
+use store::observations::{is_foreign, observations_as};
 use store::results::read_runs;
 
+use crate::levels::by_levels;
 use crate::output::named;
 use crate::{Failure, OrWrong, Result, print};
 
@@ -162,18 +162,7 @@ fn export_text(args: &ExportArgs, text: &str) -> Result<()> {
 fn export_hyperfine(args: &ExportArgs) -> Result<()> {
     let folder = Path::new(&args.input);
     let runs = read_runs(folder).or_wrong("read what is to be exported")?;
-    let manifest = if folder.is_dir() { manifest::read(folder) } else { Ok(None) };
-    let manifest = manifest.or_wrong("read what is to be exported")?;
-    let planned = manifest.into_iter().flat_map(|it| it.runs);
-    let planned: BTreeMap<_, _> = planned.map(|run| (run.run_id, run.levels)).collect();
-    let mut groups: Vec<(BTreeMap<String, String>, Vec<Run>)> = Vec::new();
-    for (path, run) in runs {
-        let levels = planned.get(&run_name(folder, &path)).cloned().unwrap_or_default();
-        match groups.iter_mut().find(|(other, _)| *other == levels) {
-            Some((_, of_levels)) => of_levels.push(run),
-            None => groups.push((levels, vec![run])),
-        }
-    }
+    let groups = by_levels(folder, runs)?;
     let times = |runs: &[Run]| CommandTimes::from_runs(runs, BTreeMap::new());
     let groups: Vec<_> = groups.into_iter().map(|(levels, runs)| (levels, times(&runs))).collect();
     let text = exchange::hyperfine::text(&groups).or_wrong(format!(

@@ -17,6 +17,7 @@ use store::observations::is_foreign;
 use store::reference::{document, find};
 use store::results::read_runs;
 
+use crate::levels::{Levels, by_shown_levels, joined};
 use crate::output::{deliver, possible_values};
 use crate::result_file::ResultFile;
 use crate::{OrWrong, Result};
@@ -120,14 +121,27 @@ pub(crate) fn show(args: &ShowArgs) -> Result<()> {
         dataset_document(&set)
     } else {
         let runs = read_runs(path).or_wrong("read results")?;
-        let runs: Vec<Run> = runs.into_iter().map(|(_, run)| run).collect();
-        let mut shown = shaped(&runs, BTreeMap::new(), shape)?;
-        if shape.output_format().is_some() {
-            shown.blocks.extend(report::death_blocks(&runs));
+        let groups = by_shown_levels(path, runs)?;
+        match &groups[..] {
+            [(_, runs)] => of_group(runs, shape)?,
+            _ => {
+                let document = |(levels, runs): (Levels, Vec<Run>)| {
+                    of_group(&runs, shape).map(|document| (levels, document))
+                };
+                joined(groups.into_iter().map(document).collect::<Result<_>>()?)
+            }
         }
-        shown
     };
     deliver(&shown, shape.document_format(), args.output.as_ref())
+}
+
+/// The result of runs of the same levels, with deaths.
+fn of_group(runs: &[Run], shape: &Shape) -> Result<Document<'static>> {
+    let mut shown = shaped(runs, BTreeMap::new(), shape)?;
+    if shape.output_format().is_some() {
+        shown.blocks.extend(report::death_blocks(runs));
+    }
+    Ok(shown)
 }
 
 /// The result of runs: a matrix, or of a job its own table.

@@ -14,7 +14,7 @@ use keep::out_file::write_whole;
 use model::Run;
 use render::{HTML, OutputFormat, Style};
 
-use crate::compare::margin;
+use crate::fail_on::margin;
 use crate::output::{OutputArgs, deliver};
 use crate::progress::Progress;
 use crate::result_file::ResultFile;

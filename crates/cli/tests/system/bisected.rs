@@ -93,7 +93,10 @@ fn nothing_changed_is_1_and_what_cannot_be_measured_is_3() {
         let finished = of_command(&fixture, script, arguments);
         finished.expect(1, &[]);
         assert!(finished.sentences().contains("Nothing changed along step"), "{}", finished.stdout);
-        assert_eq!(measured(&fixture), ["1", "16"]);
+        // An exit code is measured again before it decides.
+        let mut steps = measured(&fixture);
+        steps.dedup();
+        assert_eq!(steps, ["1", "16"]);
     }
     let cases = [
         ("test $1 -gt 5", "--range 1..16 --exit-code", 3, "first is bad, the last good"),

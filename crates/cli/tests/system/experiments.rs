@@ -336,3 +336,19 @@ fn a_kernel_parameter_is_set_for_its_runs_and_put_back_whatever_happens() {
     assert_eq!(value(), before);
     assert!(!fixture.output().exists(), "no run was executed");
 }
+
+#[test]
+fn levels_are_not_repetitions_of_each_other() {
+    let fixture = Fixture::new();
+    experiment(&fixture, SOON, "").expect(0, &[]);
+    let shown = fixture.finish(fixture.thrashlab("show output"));
+    shown.expect(0, &[]);
+    let [short, long] = ["length=1", "length=2"].map(|level| shown.stdout.find(level).unwrap());
+    assert!(short < long, "{shown:?}");
+    let json = fixture.finish(fixture.thrashlab("show output --json"));
+    let read: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let lengths = [0, 1].map(|at| read[at]["levels"]["length"].as_str().unwrap().to_owned());
+    assert_eq!(lengths, ["1", "2"]);
+    let results = [0, 1].map(|at| &read[at]["result"]["rows"]);
+    assert!(results[0].is_array() && results[0] != results[1], "{read}");
+}

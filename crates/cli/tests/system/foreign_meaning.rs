@@ -128,6 +128,8 @@ fn rows_of_one_file_are_one_session_in_json_and_in_csv() {
         let one = found(&files, &format!("{arguments} --fail-on regression"));
         one.expect(0, &[]);
         assert!(one.sentences().contains("cannot tell over all 7 cells"), "{one:?}");
+        assert!(one.stderr.contains("--fail-on cannot judge all of"), "{one:?}");
+        found(&files, &format!("{arguments} --fail-on regression,unclear")).expect(1, &[]);
         assert!(!one.stdout.contains("[1.30, 1.30]"), "{one:?}");
     }
     let one = found(&files, "compare a.json b.json");
