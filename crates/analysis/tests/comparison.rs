@@ -167,6 +167,12 @@ fn wrong_questions_are_told_what_there_is() {
     let error = compare(&[set(), other], &Request::default()).unwrap_err().to_string();
     assert!(error.starts_with("nothing in common to compare: "), "{error}");
     assert!(error.contains("(a has noload, cpuload; b has spawnload): compare one"), "{error}");
+    let mut cut = set();
+    let status = EndStatus::Interrupted;
+    let ending = Ending { status, cause: None, is_cut_off: false };
+    cut.trials.iter_mut().for_each(|trial| trial.ending = Some(ending.clone()));
+    let error = compare(&[set(), cut], &Request::default()).unwrap_err().to_string();
+    assert!(error.contains("no trial of") && error.contains("interrupted"), "{error}");
 }
 
 #[test]

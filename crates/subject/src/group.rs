@@ -100,6 +100,13 @@ fn of_unit(unit: &str) -> Result<PathBuf, String> {
 fn of_process(pid: u32) -> Result<PathBuf, String> {
     let path = format!("/proc/{pid}/cgroup");
     let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+    // Both have no memory, and are in the first group whatever they were in before.
+    if fs::read_to_string(format!("/proc/{pid}/statm")).is_ok_and(|sizes| sizes.starts_with("0 ")) {
+        return Err(format!(
+            "process {pid} has ended and waits for its parent, or is a thread of the kernel: there \
+             is no group of its own to measure"
+        ));
+    }
     let group = ["memory", ""].into_iter().find_map(|controller| group_of(&text, controller));
     let group = group.ok_or_else(|| format!("{path}: process {pid} is in no control group"))?;
     Ok(group.into())
@@ -131,6 +138,18 @@ mod tests {
         assert!(gone.contains("/proc/4294967295/cgroup"), "{gone}");
         let none = ExistingGroup::find(&GroupName::Path("no/such/group".into())).unwrap_err();
         assert!(none.contains("no/such/group"), "{none}");
+    }
+
+    #[test]
+    fn what_has_ended_has_no_group_to_measure() {
+        let mut ended = Command::new("true").spawn().unwrap();
+        let statm = format!("/proc/{}/statm", ended.id());
+        while !fs::read_to_string(&statm).unwrap().starts_with("0 ") {
+            std::thread::yield_now();
+        }
+        let why = ExistingGroup::find(&GroupName::Pid(ended.id())).unwrap_err();
+        assert!(why.contains("has ended"), "{why}");
+        ended.wait().unwrap();
     }
 
     #[test]

@@ -6,7 +6,7 @@ use itertools::Itertools;
 use model::Observation;
 
 use super::Arm;
-use crate::{Dataset, Factor, Refused, Trial, distinct, grouped};
+use crate::{Dataset, Factor, Refused, Standing, Trial, distinct, grouped};
 
 /// How many levels or cells an error lists.
 const MOST_LISTED: usize = 6;
@@ -116,9 +116,20 @@ fn inputs(sets: &[Dataset]) -> (Vec<ArmTrials<'_>>, Vec<&str>) {
     (all, names.into_iter().filter(only_tells_apart).collect())
 }
 
-/// Why two inputs have no cell in common: a factor without a common level, and the next step, else
-/// what each has alone.
+/// Why two inputs have no cell in common: one of which no trial counts, or a factor without a common
+/// level, each with the next step, else what each has alone.
 pub(super) fn nothing_in_common(sets: &[Dataset], left_out: &[String]) -> String {
+    let is_excluded = |set: &&Dataset| {
+        !set.trials.is_empty() && set.trials.iter().all(|it| it.standing() == Standing::Excluded)
+    };
+    if let Some(set) = sets.iter().find(is_excluded) {
+        let why = distinct(set.trials.iter().map(Trial::outcome));
+        return format!(
+            "no trial of {} counts ({}): measure it again",
+            set.name,
+            listed(&why, ", ")
+        );
+    }
     let is_apart = |factor: &&Factor| {
         let of_others = sets[1..].iter().filter_map(|set| set.factor(&factor.name));
         let mut others = of_others.flat_map(|it| &it.levels).peekable();
