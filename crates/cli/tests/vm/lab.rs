@@ -110,10 +110,12 @@ impl Lab {
         self.cache.join("thrashlab").join(name)
     }
 
-    /// The entries of a folder of the cache.
+    /// The entries of a folder of the cache, without hidden notes.
     pub(crate) fn entries(&self, name: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.kept(name)).into_iter().flatten();
-        entries.map(|entry| entry.unwrap().path()).collect()
+        let entries = entries.map(|entry| entry.unwrap());
+        let shown = entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
+        shown.map(|entry| entry.path()).collect()
     }
 
     /// `thrashlab run` in guests of the smallest machine, with settings on top of it, that is over
