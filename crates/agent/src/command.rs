@@ -101,7 +101,7 @@ fn start_limit_ns(job: &JobSpec) -> u64 {
 }
 
 /// Why the process stops.
-pub(crate) enum Stop {
+enum Stop {
     /// What the user named, a command line, a file or a folder, failed or is missing.
     Failed(String),
     Io(io::Error),
@@ -119,8 +119,8 @@ fn of_user(what: &str) -> impl Fn(io::Error) -> Stop {
 }
 
 /// What the job asks for.
-pub(crate) struct Wanted<'a> {
-    pub(crate) commands: &'a [model::Command],
+struct Wanted<'a> {
+    commands: &'a [model::Command],
     /// Figures in their output.
     metrics: &'a [Metric],
     /// The server whose clients they are.
@@ -128,12 +128,12 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// The process that repeats the commands.
-pub(crate) struct Runner<'a> {
-    pub(crate) assignment: &'a Assignment,
-    pub(crate) job: &'a JobSpec,
-    pub(crate) wanted: Wanted<'a>,
-    pub(crate) side: Side<'a>,
-    pub(crate) folder: PathBuf,
+struct Runner<'a> {
+    assignment: &'a Assignment,
+    job: &'a JobSpec,
+    wanted: Wanted<'a>,
+    side: Side<'a>,
+    folder: PathBuf,
     running: OnceCell<RunningService>,
     /// What the hooks write: also later, if they left something running.
     hooks: Option<Rc<Captured>>,

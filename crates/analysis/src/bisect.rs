@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_judges_now_so_and_now_so_has_no_answer() {
+    fn a_command_that_judges_at_random_has_no_answer() {
         assert_eq!([0.5, 0.95, 0.99].map(verdicts_needed), [1, 5, 7]);
         // Bad steps pass every other time.
         for from in 2..15 {

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use model::{BASELINE, CPU_OF_ALL, CounterSet, EndStatus, Line, Observation, Run, WorkRecord};
+use model::{
+    BASELINE, CPU_OF_ALL, CPU_OF_WAITED_FOR, CounterSet, EndStatus, Line, Observation, Run,
+    WorkRecord, cpu_ns_of,
+};
 use serde::Serialize;
 use stats::{bounded_median, hodges_lehmann_ratio};
 
@@ -57,8 +60,7 @@ pub enum CountedOf {
 impl CountedOf {
     /// All processes if that was counted for each repetition, so that rows can be compared.
     fn from_works<'a>(works: impl Iterator<Item = &'a WorkRecord>) -> Self {
-        let is_of_all =
-            |work: &WorkRecord| CPU_OF_ALL.iter().all(|it| work.usage.contains_key(*it));
+        let is_of_all = |work: &WorkRecord| Self::All.cpu_ns(work).is_some();
         let mut works = works.peekable();
         match works.peek().is_some() && works.all(is_of_all) {
             true => Self::All,
@@ -69,10 +71,9 @@ impl CountedOf {
     fn cpu_ns(self, work: &WorkRecord) -> Option<[u64; 2]> {
         let names = match self {
             Self::All => CPU_OF_ALL,
-            Self::WaitedFor => ["user_ns", "system_ns"],
+            Self::WaitedFor => CPU_OF_WAITED_FOR,
         };
-        let [user_ns, system_ns] = names.map(|name| work.usage.get(name).copied());
-        Some([user_ns?, system_ns?])
+        cpu_ns_of(&work.usage, names)
     }
 }
 

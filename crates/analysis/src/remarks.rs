@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{EndStatus, Header, Line, Observation, PassRecord, Run, WorkRecord};
+use model::{EndStatus, Header, Line, Observation, PassRecord, Run};
 use serde::Serialize;
 
 use crate::{distinct, grouped};
@@ -42,13 +42,6 @@ pub(crate) fn headers<'a>(runs: &[&'a Run]) -> impl Iterator<Item = &'a Header> 
 pub fn by_load<'a>(runs: &[&'a Run]) -> Vec<(&'a str, Vec<&'a Run>)> {
     let load = |run: &'a Run| Some((run.header.as_ref()?.spec.load.name.as_str(), run));
     grouped(runs.iter().copied().filter_map(load))
-}
-
-pub(crate) fn works(run: &Run) -> impl Iterator<Item = &WorkRecord> {
-    run.lines.iter().filter_map(|line| match line {
-        Line::Work(work) => Some(&**work),
-        _ => None,
-    })
 }
 
 pub(crate) fn passes(run: &Run) -> impl Iterator<Item = &PassRecord> {

@@ -4,7 +4,6 @@ use model::{EndStatus, Header, JobSpec, Measure, Observation, Run, WorkRecord};
 use stats::steady_from;
 
 use crate::distinct;
-use crate::remarks::works;
 use crate::responsiveness::Units;
 
 /// Parameter: repetitions before these are not counted.
@@ -67,11 +66,11 @@ impl<'a> Repetitions<'a> {
     pub(crate) fn from_run(run: &'a Run) -> Vec<(&'a str, Self)> {
         let spec = run.header.as_ref().and_then(job);
         let warmup = spec.and_then(|job| job.params.get(WARMUP)).copied().unwrap_or(0);
-        let names = distinct(works(run).map(|work| work.item.as_str()));
+        let names = distinct(run.works().map(|work| work.item.as_str()));
         // That the user stopped a repetition shows nothing about the command.
         let is_stopped = run.status() == EndStatus::Interrupted;
         let of_name = |name: &'a str| {
-            let all = works(run).filter(|work| work.item == name);
+            let all = run.works().filter(|work| work.item == name);
             let all = all.filter(|work| work.completed_ns.is_some() || !is_stopped);
             (name, Self::new(all.filter(|work| u64::from(work.pass) >= warmup).collect()))
         };

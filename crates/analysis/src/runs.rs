@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 use model::{
-    Accel, BASELINE, CPU_OF_ALL, Environment, Header, Line, Measure, Observation, PassRecord,
-    Phase, Run, SubjectSpec, TimeModel, WorkEnd, WorkRecord,
+    Accel, BASELINE, Environment, Header, Line, Measure, Observation, PassRecord, Phase, Run,
+    SubjectSpec, TimeModel, WorkEnd, WorkRecord, cpu_ns,
 };
 use serde_json::Value;
 
 use crate::dataset::LOAD;
 use crate::explained::{Explained, explain_run, explain_work};
 use crate::memory_job::elapsed_ns;
-use crate::remarks::{delays, passes, works};
+use crate::remarks::{delays, passes};
 use crate::repetitions::{Repetitions, job};
 use crate::responsiveness::DELIVERED_AT_LEAST;
 use crate::{
@@ -248,7 +248,7 @@ fn problems(run: &Run) -> Vec<String> {
 type Reading = fn(&model::Values) -> Option<u64>;
 
 const READINGS: [(&str, Reading); 3] = [
-    ("cpu_ns", cpu_ns),
+    ("cpu_ns", |usage| cpu_ns(usage).map(|[user, system]| user.saturating_add(system))),
     ("faults", |usage| match (usage.get("minor_faults"), usage.get("major_faults")) {
         (Some(minor), Some(major)) => Some(minor.saturating_add(*major)),
         // A simulated machine has no others.
@@ -257,15 +257,9 @@ const READINGS: [(&str, Reading); 3] = [
     ("major_faults", |usage| usage.get("major_faults").copied()),
 ];
 
-/// CPU time of all processes, or of those that were waited for.
-fn cpu_ns(usage: &model::Values) -> Option<u64> {
-    let of = |[user, system]: [&str; 2]| Some(usage.get(user)?.saturating_add(*usage.get(system)?));
-    of(CPU_OF_ALL).or_else(|| of(["user_ns", "system_ns"]))
-}
-
 /// The figures of a job's first passes, and why some are missing.
 fn work(run: &Run) -> (Vec<Values>, Option<String>) {
-    let items: Vec<&WorkRecord> = works(run).filter(|work| work.pass == 0).collect();
+    let items: Vec<&WorkRecord> = run.works().filter(|work| work.pass == 0).collect();
     let passes: Vec<&PassRecord> = passes(run).filter(|pass| pass.pass == 0).collect();
     let of_items = items.iter().map(|item| item.worker);
     let workers = of_items.chain(passes.iter().map(|pass| pass.worker)).unique().count();

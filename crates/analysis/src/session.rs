@@ -7,7 +7,7 @@ use serde::Serialize;
 use stats::median;
 
 use crate::memory_job::elapsed_ns;
-use crate::remarks::{by_load, passes, status, works};
+use crate::remarks::{by_load, passes, status};
 use crate::{Remarks, Setup, Skipped};
 
 /// The result of one invocation with a session.
@@ -157,7 +157,7 @@ impl Session {
 }
 
 fn command_rows(load: &str, runs: &[&Run]) -> Vec<CommandRow> {
-    let works: Vec<&WorkRecord> = runs.iter().flat_map(|run| works(run)).collect();
+    let works: Vec<&WorkRecord> = runs.iter().flat_map(|run| run.works()).collect();
     let script = runs.iter().find_map(|run| script(run.header.as_ref()?));
     let commands = script.map_or(&[][..], |script| &script.commands);
     let workers: BTreeSet<u32> = works.iter().map(|work| work.worker).collect();

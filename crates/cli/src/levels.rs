@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use model::{Manifest, Run};
+use analysis::grouped;
+use model::{Manifest, ManifestFactor, Run};
 use render::{Block, Document, Section};
 use store::manifest;
 use store::observations::run_name;
@@ -28,8 +29,8 @@ pub(crate) fn by_levels(
     Ok(grouped(runs.into_iter().map(|(path, run)| (of(&path), run))))
 }
 
-/// The same without the factors that tables show themselves, loads and commands, and without those of
-/// one level; in the order of the levels.
+/// The runs of a folder in groups of equal levels, in the order of the levels. Factors that tables
+/// show themselves, loads and commands, do not count, nor do those of one level.
 pub(crate) fn by_shown_levels(
     folder: &Path,
     runs: Vec<(PathBuf, Run)>,
@@ -55,7 +56,7 @@ pub(crate) fn by_shown_levels(
     let levels: Vec<Levels> = runs.iter().map(|(path, _)| shown(path)).collect();
     let mut groups = grouped(levels.into_iter().zip(runs.into_iter().map(|(_, run)| run)));
     let rank = |levels: &Levels| -> Vec<Option<usize>> {
-        let at = |it: &&model::ManifestFactor| {
+        let at = |it: &&ManifestFactor| {
             it.levels.iter().position(|level| levels.get(&it.name) == Some(level))
         };
         varied.iter().map(at).collect()
@@ -74,26 +75,33 @@ pub(crate) fn joined<'a>(documents: Vec<(Levels, Document<'a>)>) -> Document<'a>
         let title = if named.is_empty() { "not of the plan".to_owned() } else { named.join(", ") };
         let titled = (!document.title.is_empty()).then_some(Block::Sentence(document.title));
         let verdicts = document.verdicts.into_iter().map(|verdict| Block::Sentence(verdict.text));
-        let blocks = titled.into_iter().chain(verdicts).chain(document.blocks).collect();
-        joined.sections.push(Section { id: format!("level-{at}"), title, blocks });
+        let facts: Vec<String> =
+            document.facts.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        let facts = (!facts.is_empty()).then_some(Block::List(facts));
+        let blocks = titled.into_iter().chain(verdicts).chain(facts).chain(document.blocks);
+        joined.sections.push(Section {
+            id: format!("level-{at}"),
+            title,
+            blocks: blocks.collect(),
+        });
         joined.sections.extend(document.sections);
-        data.push((levels, document.data));
+        data.push(document.data.map(|data| (levels, data)));
     }
-    if data.iter().all(|(_, data)| data.is_some()) {
-        joined.data = Some(Box::new(move || {
-            let one = |(levels, data): &(Levels, Option<_>)| -> serde_json::Result<String> {
-                let result =
-                    data.as_ref().map_or(Ok("null".to_owned()), |data: &Data<'_>| data())?;
-                Ok(format!("{{\"levels\":{},\"result\":{result}}}", serde_json::to_string(levels)?))
-            };
-            let all: Vec<String> = data.iter().map(one).collect::<Result<_, _>>()?;
-            Ok(format!("[{}]", all.join(",")))
-        }));
-    }
+    let data: Option<Vec<_>> = data.into_iter().collect();
+    joined.data = data.map(|data| -> Data<'a> { Box::new(move || in_json(&data)) });
     joined
 }
 
 type Data<'a> = Box<dyn Fn() -> serde_json::Result<String> + 'a>;
+
+/// The results of all groups, each with its levels.
+fn in_json(data: &[(Levels, Data<'_>)]) -> serde_json::Result<String> {
+    let one = |(levels, data): &(Levels, Data<'_>)| -> serde_json::Result<String> {
+        Ok(format!("{{\"levels\":{},\"result\":{}}}", serde_json::to_string(levels)?, data()?))
+    };
+    let all: Vec<String> = data.iter().map(one).collect::<Result<_, _>>()?;
+    Ok(format!("[{}]", all.join(",")))
+}
 
 fn manifest_of(folder: &Path) -> Result<Option<Manifest>> {
     let found = if folder.is_dir() { manifest::read(folder) } else { Ok(None) };
@@ -103,15 +111,4 @@ fn manifest_of(folder: &Path) -> Result<Option<Manifest>> {
 fn levels_of_runs(manifest: Option<Manifest>) -> BTreeMap<String, Levels> {
     let planned = manifest.into_iter().flat_map(|it| it.runs);
     planned.map(|run| (run.run_id, run.levels)).collect()
-}
-
-fn grouped(runs: impl Iterator<Item = (Levels, Run)>) -> Vec<(Levels, Vec<Run>)> {
-    let mut groups: Vec<(Levels, Vec<Run>)> = Vec::new();
-    for (levels, run) in runs {
-        match groups.iter_mut().find(|(other, _)| *other == levels) {
-            Some((_, of_levels)) => of_levels.push(run),
-            None => groups.push((levels, vec![run])),
-        }
-    }
-    groups
 }

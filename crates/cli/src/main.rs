@@ -133,11 +133,11 @@ fn started(mut arguments: Vec<OsString>) -> Result<()> {
     }
     let command = args::command();
     let settings = Settings::read(&command);
-    let command = match &settings {
+    let mut command = match &settings {
         Ok(settings) => settings.as_defaults(command).color(settings.color(&arguments)),
         Err(_) => command,
     };
-    let matches = command.clone().try_get_matches_from(&arguments);
+    let matches = command.try_get_matches_from_mut(&arguments);
     let matches =
         matches.unwrap_or_else(|error| hints::with_tip(error, &command, &arguments).exit());
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());

@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args};
 use experiment::typed::{Seeds, Setting, intensity, seeds, setting};
 use experiment::{CellPlan, MatrixPlan, SubjectArg, TypedJob, is_here, is_parameter};
 use model::units::{exact_size, parse_duration_ns, parse_size_bytes};
-use model::{BASELINE, EndStatus, Line, Measure, WorkEnd};
+use model::{BASELINE, EndStatus, Measure, WorkEnd};
 use store::StoreError;
 use workloads::{Workload, loads_and_provocations, probes};
 
@@ -304,10 +304,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
 
 /// Why no repetition of any command started, if none did.
 fn never_started(runs: &[model::Run]) -> Option<String> {
-    let mut works = runs.iter().flat_map(|run| &run.lines).filter_map(|line| match line {
-        Line::Work(work) => Some(&**work),
-        _ => None,
-    });
+    let mut works = runs.iter().flat_map(model::Run::works);
     let first = works.next()?;
     let WorkEnd::NotStarted { reason } = first.end() else { return None };
     let none_did = works.all(|work| matches!(work.end(), WorkEnd::NotStarted { .. }));

@@ -6,9 +6,10 @@ use std::fs;
 use model::units::format_size;
 use rustix::system::sysinfo;
 
-/// What must be free: a part of the machine's memory, for the arrays of the probe `response`
-/// (5/32 of it) and what short-lived processes leave behind, and this for the processes that measure, page tables included, in bytes.
+/// This part of the machine's memory must be free, for the arrays of the probe `response` (5/32 of it)
+/// and what short-lived processes leave behind.
 const PART: u64 = 4;
+/// More that must be free, for the processes that measure, page tables included.
 const INSTRUMENT_BYTES: u64 = 2 << 20;
 /// The smallest of the kernel's three watermarks, in KiB. Above the highest, half as much more, it does
 /// not reclaim (`Documentation/admin-guide/sysctl/vm.rst`, `min_free_kbytes`).

@@ -54,7 +54,7 @@ pub use script::{Command, Script, Tools};
 pub use spec::{
     BASELINE, COMMAND, JobSpec, LoadSpec, Measure, ProbeSpec, Spec, SubjectSpec, Timing,
 };
-pub use work_end::CPU_OF_ALL;
+pub use work_end::{CPU_OF_ALL, CPU_OF_WAITED_FOR, cpu_ns, cpu_ns_of};
 
 /// Newest run-file format that is read (`docs/run-format.md`); see [`SubjectSpec::schema`].
 pub const SCHEMA: u32 = 3;

@@ -1,6 +1,6 @@
 //! A whole run as read from its file: complete, or valid up to its truncation.
 
-use crate::{End, EndStatus, Header, Line, LineError, SampleRecord, whole_lines};
+use crate::{End, EndStatus, Header, Line, LineError, SampleRecord, WorkRecord, whole_lines};
 
 /// A run file as read; truncated at any byte, it is a valid, interrupted run of its whole lines.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -106,6 +106,14 @@ impl Run {
     pub fn is_measured(&self) -> bool {
         self.lines.iter().any(|line| {
             matches!(line, Line::Sample(_) | Line::Histogram(_) | Line::Work(_) | Line::Pass(_))
+        })
+    }
+
+    /// The work items of a job, in order.
+    pub fn works(&self) -> impl Iterator<Item = &WorkRecord> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Work(work) => Some(work.as_ref()),
+            _ => None,
         })
     }
 

@@ -1,6 +1,6 @@
 //! How one issued command ended, with the evidence, and what its time shows therefore.
 
-use crate::{Observation, WorkEnd, WorkRecord};
+use crate::{Observation, Values, WorkEnd, WorkRecord};
 
 /// How failures begin in files that have no [`WorkEnd`].
 const NOT_STARTED: &str = "cannot be started: ";
@@ -50,17 +50,27 @@ impl WorkRecord {
     /// CPU time in user mode and in the kernel, in ns: of all its processes if they were counted,
     /// else of those that were waited for.
     pub fn cpu_ns(&self) -> Option<[u64; 2]> {
-        let of = |names: [&str; 2]| {
-            let [user, system] = names.map(|name| self.usage.get(name).copied());
-            Some([user?, system?])
-        };
-        of(CPU_OF_ALL).or_else(|| of(["user_ns", "system_ns"]))
+        cpu_ns(&self.usage)
     }
 }
 
 /// Usage: CPU time of all processes of a command, also of those that nobody waited for, as its
 /// control group counted it.
 pub const CPU_OF_ALL: [&str; 2] = ["all_user_ns", "all_system_ns"];
+/// Usage: CPU time of the processes that were waited for.
+pub const CPU_OF_WAITED_FOR: [&str; 2] = ["user_ns", "system_ns"];
+
+/// The times of these two names in a usage, in ns; `None` unless it has both.
+pub fn cpu_ns_of(usage: &Values, names: [&str; 2]) -> Option<[u64; 2]> {
+    let [user, system] = names.map(|name| usage.get(name).copied());
+    Some([user?, system?])
+}
+
+/// CPU time in user mode and in the kernel, in ns: of all processes if a usage has it, else of those
+/// that were waited for.
+pub fn cpu_ns(usage: &Values) -> Option<[u64; 2]> {
+    cpu_ns_of(usage, CPU_OF_ALL).or_else(|| cpu_ns_of(usage, CPU_OF_WAITED_FOR))
+}
 
 #[cfg(test)]
 mod tests {

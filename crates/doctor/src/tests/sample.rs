@@ -167,7 +167,7 @@ impl Second {
         self
     }
 
-    /// The same for a user from whom the kernel hides processes.
+    /// Taken by a user from whom the kernel hides processes.
     pub(crate) fn with_hidden_processes(mut self) -> Self {
         self.after.left_out.hides_processes = true;
         self

@@ -69,11 +69,7 @@ fn names<'a>(jobs: &JobRuns<'a>) -> Vec<&'a str> {
     if let Some(script) = &jobs.job.script {
         return script.commands.iter().map(|command| command.name.as_str()).collect();
     }
-    let lines = jobs.runs.iter().flat_map(|run| &run.lines);
-    distinct(lines.filter_map(|line| match line {
-        Line::Work(work) => Some(work.item.as_str()),
-        _ => None,
-    }))
+    distinct(jobs.runs.iter().flat_map(|run| run.works()).map(|work| work.item.as_str()))
 }
 
 pub(super) fn make(data: &Data<'_>) -> Vec<(Value, Table)> {
