@@ -33,6 +33,8 @@ struct Active {
     /// What of a job was done last: `user 3: compile`.
     work: Option<String>,
     phase: &'static str,
+    /// What ended it, if anything did.
+    death: Option<String>,
 }
 
 pub(crate) struct Progress {
@@ -120,9 +122,9 @@ impl Progress {
                 self.show_sentence(&format!("{}{longest}", counted(segments.len(), "run")));
             }
             Event::Started { index } => {
-                let begun = Instant::now();
-                self.running
-                    .insert(*index, Active { begun, samples: 0, work: None, phase: "starting" });
+                let (begun, phase) = (Instant::now(), "starting");
+                let active = Active { begun, samples: 0, work: None, phase, death: None };
+                self.running.insert(*index, active);
                 if let (None, false, Some(segment)) =
                     (&self.screen, self.quiet, self.segments.get(*index))
                 {
@@ -142,12 +144,13 @@ impl Progress {
             }
             Event::Note { text } => self.show_sentence(text),
             Event::Ended { index, status, path, cached } => {
-                self.over(*index);
+                let death = self.over(*index).and_then(|active| active.death);
                 self.cached += usize::from(*cached);
                 if *status != EndStatus::Complete {
                     let name = self.name(*index);
+                    let why = death.map_or_else(String::new, |cause| format!(" ({cause})"));
                     self.show_sentence(&format!(
-                        "{name} ended as {status:?}; see {}",
+                        "{name} ended as {status:?}{why}; see {}",
                         path.display()
                     ));
                 }
@@ -175,10 +178,10 @@ impl Progress {
         self.redraw();
     }
 
-    fn over(&mut self, index: usize) {
-        self.running.remove(&index);
+    fn over(&mut self, index: usize) -> Option<Active> {
         self.live.over(index);
         self.done += 1;
+        self.running.remove(&index)
     }
 
     fn on_line(&mut self, index: usize, line: &Line) {
@@ -197,6 +200,7 @@ impl Progress {
                     self.show_sentence(&format!("{name} did not reach its warm state in time"));
                 }
             }
+            Line::Death(death) => active.death = Some(death.cause.clone()),
             Line::Sample(_) | Line::Histogram(_) => active.samples += 1,
             // A session has its commands counted instead.
             Line::Pass(_) if active.work.is_none() => active.samples += 1,

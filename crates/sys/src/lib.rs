@@ -27,6 +27,7 @@ pub mod swap;
 pub mod sysv;
 pub mod touch;
 pub mod waiting;
+pub mod writeback;
 
 /// The outcome of a system call that returns 0 or fails.
 fn done(code: libc::c_int) -> std::io::Result<()> {
