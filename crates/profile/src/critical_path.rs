@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use crate::CallStacks;
 use crate::Area;
 use crate::profile::Profile;
 use crate::responses::Response;

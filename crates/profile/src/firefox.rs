@@ -8,6 +8,7 @@ use fxprof_processed_profile::{
     ReferenceTimestamp, SamplingInterval, StackHandle, ThreadHandle, Timestamp,
 };
 
+use crate::CallStacks;
 use crate::Area;
 use crate::profile::Profile;
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::Area;
-use crate::profile::{Counts, Profile};
+use crate::call_stacks::{CallStacks, Counts};
 
 /// A frame of a flame graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,7 +17,7 @@ pub struct FlameFrame {
     pub area: Area,
     /// The number of its callers.
     pub depth: u32,
-    /// The instructions to its left.
+    /// The counts to its left.
     pub start: u64,
     /// Its instructions and those of its callees.
     pub instructions: u64,
@@ -26,26 +26,26 @@ pub struct FlameFrame {
 }
 
 /// The frames with at least `least` instructions; what a caller has left is empty space.
-pub fn flame(profile: &Profile, counts: &Counts, least: u64) -> Vec<FlameFrame> {
-    let sums = profile.with_callees(counts);
+pub fn flame(stacks: &impl CallStacks, counts: &Counts, least: u64) -> Vec<FlameFrame> {
+    let sums = stacks.with_callees(counts);
     let mut callees: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
-    for node in profile.nodes().filter(|node| sums[*node as usize] >= least.max(1)) {
-        callees.entry(profile.parent(node)).or_default().push(node);
+    for node in stacks.nodes().filter(|node| sums[*node as usize] >= least.max(1)) {
+        callees.entry(stacks.parent(node)).or_default().push(node);
     }
     for nodes in callees.values_mut() {
-        nodes.sort_by_key(|node| profile.name(*node));
+        nodes.sort_by_key(|node| stacks.name(*node));
     }
     let mut frames = Vec::new();
     let mut start = 0;
     for root in callees.get(&None).into_iter().flatten() {
-        add(profile, counts, &sums, &callees, (*root, 0, start), &mut frames);
+        add(stacks, counts, &sums, &callees, (*root, 0, start), &mut frames);
         start += sums[*root as usize];
     }
     frames
 }
 
 fn add(
-    profile: &Profile,
+    stacks: &impl CallStacks,
     counts: &Counts,
     sums: &[u64],
     callees: &BTreeMap<Option<u32>, Vec<u32>>,
@@ -56,8 +56,8 @@ fn add(
     let mut waiting = vec![root];
     while let Some((node, depth, start)) = waiting.pop() {
         let instructions = sums[node as usize];
-        let (name, own) = (profile.name(node).to_owned(), counts.own[node as usize]);
-        frames.push(FlameFrame { name, area: profile.area(node), depth, start, instructions, own });
+        let (name, own) = (stacks.name(node).to_owned(), counts.own[node as usize]);
+        frames.push(FlameFrame { name, area: stacks.area(node), depth, start, instructions, own });
         let mut next = start;
         for callee in callees.get(&Some(node)).into_iter().flatten() {
             waiting.push((*callee, depth + 1, next));
@@ -67,13 +67,13 @@ fn add(
 }
 
 /// One line per call stack, `caller;function COUNT`, as flame graph tools read it.
-pub fn collapsed(profile: &Profile, counts: &Counts) -> String {
+pub fn collapsed(stacks: &impl CallStacks, counts: &Counts) -> String {
     let mut lines = BTreeMap::new();
-    for node in profile.nodes().filter(|node| counts.own[*node as usize] > 0) {
+    for node in stacks.nodes().filter(|node| counts.own[*node as usize] > 0) {
         let mut path: Vec<&str> =
-            profile.callers(node).map(|caller| profile.name(caller)).collect();
+            stacks.callers(node).map(|caller| stacks.name(caller)).collect();
         path.reverse();
-        path.push(profile.name(node));
+        path.push(stacks.name(node));
         // Both are part of the format.
         let path = path.join(";").replace(' ', "_");
         *lines.entry(path).or_insert(0) += counts.own[node as usize];

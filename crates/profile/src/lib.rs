@@ -8,6 +8,7 @@
 
 mod area;
 mod by_task;
+mod call_stacks;
 mod clock;
 mod critical_path;
 mod ctf;
@@ -25,12 +26,14 @@ mod plan;
 mod pprof;
 mod prices;
 mod profile;
+mod program_file;
 mod programs;
 mod reader;
 mod recording;
 #[path = "../../profile-plugin/src/records.rs"]
 mod records;
 mod responses;
+mod sampled;
 mod schedule;
 mod symbol_file;
 mod symbols;
@@ -41,21 +44,23 @@ mod words;
 
 pub use area::Area;
 pub use by_task::TaskCounts;
+pub use call_stacks::{CallStacks, Counts, FunctionCounts};
 pub use critical_path::{CriticalPath, Doing, Segment};
 pub use ctf::ctf;
 pub use difference::{Culprit, Difference, FunctionDifference, FunctionPair};
 pub use firefox::firefox;
 pub use flame::{FlameFrame, collapsed, flame};
-pub use functions::FunctionCounts;
 pub use guest_trace::GuestTrace;
 pub use last_write::LastWrite;
 pub use memory::{FunctionPrice, TaskPrice};
 pub use pprof::pprof;
 pub use prices::Prices;
-pub use profile::{AreaCounts, Counts, Death, Profile, ProfileError, Selection};
+pub use profile::{AreaCounts, Death, Profile, ProfileError, Selection};
+pub use program_file::ProgramFile;
 pub use reader::RecordingError;
 pub use recording::Recording;
 pub use responses::{Response, Responses};
+pub use sampled::{Part, SampledProfile, StackTree, TaskTime};
 pub use schedule::schedule;
 pub use symbols::{Symbols, SymbolsError};
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use mmu::tlb::Price;
 use serde::Serialize;
 
+use crate::CallStacks;
 use crate::prices::{Prices, sum};
 use crate::profile::{Profile, Selection};
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use prost::Message;
 
-use crate::profile::{Counts, Profile};
+use crate::call_stacks::{CallStacks, Counts};
 
 #[derive(Clone, PartialEq, Message)]
 struct ValueType {
@@ -82,18 +82,18 @@ impl Strings {
     }
 }
 
-/// Instructions and entries of each call stack. A function is a location.
-pub fn pprof(profile: &Profile, counts: &Counts) -> Vec<u8> {
+/// The counts of each call stack. A function is a location.
+pub fn pprof(stacks: &impl CallStacks, counts: &Counts) -> Vec<u8> {
     let mut strings = Strings::default();
     strings.number("");
     let mut value_type =
-        |kind: &str| ValueType { kind: strings.number(kind), unit: strings.number("count") };
-    let sample_type = vec![value_type("entries"), value_type("instructions")];
+        |(kind, unit)| ValueType { kind: strings.number(kind), unit: strings.number(unit) };
+    let sample_type = stacks.measures().map(&mut value_type).to_vec();
     let mut sample = Vec::new();
-    for node in profile.nodes() {
+    for node in stacks.nodes() {
         let (own, entries) = (counts.own[node as usize], counts.entries[node as usize]);
         if own + entries > 0 {
-            let path = profile.path(node).map(|node| strings.number(profile.name(node)) as u64);
+            let path = stacks.path(node).map(|node| strings.number(stacks.name(node)) as u64);
             // Viewers show the last type of value.
             let value = vec![entries as i64, own as i64];
             sample.push(Sample { location_id: path.collect(), value });
@@ -101,14 +101,15 @@ pub fn pprof(profile: &Profile, counts: &Counts) -> Vec<u8> {
     }
     let names = 1..strings.all.len() as u64;
     let location = |id| Location { id, line: vec![Line { function_id: id }] };
+    let (started_unix_ns, duration_ns) = stacks.span_ns();
     let pprof = Pprof {
         sample_type,
         sample,
         location: names.clone().map(location).collect(),
         function: names.map(|id| Function { id, name: id as i64 }).collect(),
         string_table: strings.all,
-        time_nanos: i64::try_from(profile.started_unix_ns()).unwrap_or(0),
-        duration_nanos: i64::try_from(profile.responses.end_ns).unwrap_or(0),
+        time_nanos: i64::try_from(started_unix_ns).unwrap_or(0),
+        duration_nanos: i64::try_from(duration_ns).unwrap_or(0),
     };
     pprof.encode_to_vec()
 }

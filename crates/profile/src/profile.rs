@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use crate::Area;
+use crate::call_stacks::{CallStacks, Counts};
 use crate::plan::Kind;
 use crate::prices::Prices;
 use crate::programs::USER_NAME;
@@ -66,15 +67,6 @@ pub enum Selection {
     Between(u64, u64),
     /// During these responses; where they overlap, counted for each.
     Responses(Vec<Response>),
-}
-
-/// Instructions and entries of each call stack.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counts {
-    pub(crate) own: Vec<u64>,
-    pub(crate) entries: Vec<u64>,
-    /// Instructions in all.
-    pub total: u64,
 }
 
 /// Where a kernel died.
@@ -146,11 +138,9 @@ impl Profile {
     /// The counts of a part of the run.
     pub fn select(&self, selection: &Selection) -> Counts {
         let nodes = self.recording.nodes.len();
-        let mut counts = Counts { own: vec![0; nodes], entries: vec![0; nodes], total: 0 };
+        let mut counts = Counts::none(nodes);
         for found in self.counts_of(selection) {
-            counts.own[found.node as usize] += found.own;
-            counts.entries[found.node as usize] += found.entries;
-            counts.total += found.own;
+            counts.add(found.node, found.own, found.entries);
         }
         counts
     }
@@ -196,34 +186,6 @@ impl Profile {
     /// part.
     pub fn instructions(&self) -> u64 {
         self.recording.instructions
-    }
-
-    /// The name of a call stack's last function.
-    pub(crate) fn name(&self, node: u32) -> &str {
-        match (node, self.recording.nodes[node as usize].function) {
-            (USER, _) => USER_NAME,
-            (_, NO_FUNCTION) if node < ROOTS => KERNEL_NAME,
-            (_, NO_FUNCTION) => UNKNOWN,
-            (_, FIRST_USER_FUNCTION..) => {
-                let number = self.recording.nodes[node as usize].function - FIRST_USER_FUNCTION;
-                self.user_names.get(number as usize).map_or(USER_NAME, String::as_str)
-            }
-            (_, function) => self.symbols.name(function),
-        }
-    }
-
-    pub(crate) fn area(&self, node: u32) -> Area {
-        self.recording.nodes[node as usize].area
-    }
-
-    /// The caller; `None` at a root.
-    pub(crate) fn parent(&self, node: u32) -> Option<u32> {
-        (node >= ROOTS).then(|| self.recording.nodes[node as usize].parent)
-    }
-
-    /// A call stack and its callers, the innermost first.
-    pub(crate) fn path(&self, node: u32) -> impl Iterator<Item = u32> {
-        std::iter::successors(Some(node), |node| self.parent(*node))
     }
 
     /// The counts of the run's intervals, each with its end in ns of the run.
@@ -280,11 +242,6 @@ impl Profile {
         self.recording.marks.get(self.times_ns.binary_search(&time_ns).ok()?)
     }
 
-    /// The numbers of all call stacks; callers come before those that they call.
-    pub(crate) fn nodes(&self) -> std::ops::Range<u32> {
-        0..self.recording.nodes.len() as u32
-    }
-
     /// Where the kernel died: the call stack that was executed last, the innermost function first, and
     /// the function that the first exception in it interrupted. `None` for a kernel that lives.
     pub fn death(&self) -> Option<Death> {
@@ -332,6 +289,41 @@ impl Profile {
         let has_others = cpus.chain(recording.events.iter().map(|it| it.cpu)).any(|cpu| cpu > 0);
         let is_decided = misplaced.len() > 1 && 2 * misplaced.len() > complete.len();
         if has_others && !is_decided { Vec::new() } else { misplaced }
+    }
+}
+
+impl CallStacks for Profile {
+    fn nodes(&self) -> std::ops::Range<u32> {
+        0..self.recording.nodes.len() as u32
+    }
+
+    fn name(&self, node: u32) -> &str {
+        match (node, self.recording.nodes[node as usize].function) {
+            (USER, _) => USER_NAME,
+            (_, NO_FUNCTION) if node < ROOTS => KERNEL_NAME,
+            (_, NO_FUNCTION) => UNKNOWN,
+            (_, FIRST_USER_FUNCTION..) => {
+                let number = self.recording.nodes[node as usize].function - FIRST_USER_FUNCTION;
+                self.user_names.get(number as usize).map_or(USER_NAME, String::as_str)
+            }
+            (_, function) => self.symbols.name(function),
+        }
+    }
+
+    fn area(&self, node: u32) -> Area {
+        self.recording.nodes[node as usize].area
+    }
+
+    fn parent(&self, node: u32) -> Option<u32> {
+        (node >= ROOTS).then(|| self.recording.nodes[node as usize].parent)
+    }
+
+    fn measures(&self) -> [(&'static str, &'static str); 2] {
+        [("entries", "count"), ("instructions", "count")]
+    }
+
+    fn span_ns(&self) -> (u64, u64) {
+        (self.started_unix_ns, self.responses.end_ns)
     }
 }
 

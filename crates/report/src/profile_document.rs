@@ -2,7 +2,7 @@
 
 use model::units::format_duration;
 use profile::{
-    AreaCounts, Counts, CriticalPath, Death, FunctionCounts, Profile, Response, Selection,
+    AreaCounts, CallStacks, Counts, CriticalPath, Death, FunctionCounts, Profile, Response, Selection,
     TaskCounts,
 };
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
@@ -98,7 +98,7 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
     let stack = death.iter().map(last_stack);
     let sections = stack.map(|stack| Section::new("death", "Where the kernel died", stack));
     document.sections.extend(sections);
-    let frames = profile::flame(profile, &counts, counts.total / LEAST_PART);
+    let frames = profile::flame(*profile, &counts, counts.total / LEAST_PART);
     let chart = Block::Chart(Box::new(flame_chart(&frames, counts.total)));
     document.sections.push(Section::new("flame", "Call stacks", vec![chart]));
     let responses = profile.responses.all.iter().map(|response| ResponseData {

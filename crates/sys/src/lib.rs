@@ -18,6 +18,7 @@ pub mod network;
 pub mod pagemap;
 mod pages;
 pub mod perf;
+pub mod perf_rings;
 pub mod port_io;
 pub mod process;
 pub mod registers;

@@ -10,31 +10,70 @@ pub struct PerfCounter {
     file: File,
 }
 
-/// The first version of `struct perf_event_attr`, which every kernel accepts.
+/// `struct perf_event_attr` of Linux 4.1; an older kernel accepts it while what it does not know is 0.
 #[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size_bytes: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    config1: u64,
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Attributes {
+    pub(crate) kind: u32,
+    pub(crate) size_bytes: u32,
+    pub(crate) config: u64,
+    pub(crate) sample_period: u64,
+    pub(crate) sample_type: u64,
+    pub(crate) read_format: u64,
+    pub(crate) flags: u64,
+    pub(crate) wakeup_events: u32,
+    pub(crate) breakpoint_type: u32,
+    pub(crate) config1: u64,
+    pub(crate) config2: u64,
+    pub(crate) branch_sample_type: u64,
+    pub(crate) sample_regs_user: u64,
+    pub(crate) sample_stack_user: u32,
+    pub(crate) clock: i32,
+    pub(crate) sample_regs_interrupt: u64,
+    pub(crate) aux_watermark: u32,
+    pub(crate) sample_max_stack: u16,
+    pub(crate) reserved: u16,
 }
 
-const INHERIT: u64 = 1 << 1;
-/// Never multiplexed: the value is a count and not an estimate.
-const PINNED: u64 = 1 << 2;
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+impl Attributes {
+    /// With their size, which tells their version.
+    fn sized(&self) -> Self {
+        Self { size_bytes: size_of::<Self>() as u32, ..*self }
+    }
+
+    /// As the kernel reads them.
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        let sized = self.sized();
+        // SAFETY: a C structure of integers without padding.
+        unsafe { std::slice::from_raw_parts((&raw const sized).cast(), size_of::<Self>()) }.to_vec()
+    }
+}
+
+/// Bits of [`Attributes::flags`].
+pub(crate) mod flags {
+    pub(crate) const DISABLED: u64 = 1;
+    pub(crate) const INHERIT: u64 = 1 << 1;
+    /// Never multiplexed: the value is a count and not an estimate.
+    pub(crate) const PINNED: u64 = 1 << 2;
+    pub(crate) const EXCLUDE_KERNEL: u64 = 1 << 5;
+    pub(crate) const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+    pub(crate) const MMAP: u64 = 1 << 8;
+    pub(crate) const COMM: u64 = 1 << 9;
+    pub(crate) const FREQUENCY: u64 = 1 << 10;
+    pub(crate) const ENABLE_ON_EXEC: u64 = 1 << 12;
+    pub(crate) const TASK: u64 = 1 << 13;
+    pub(crate) const WATERMARK: u64 = 1 << 14;
+    pub(crate) const SAMPLE_ID_ALL: u64 = 1 << 18;
+    pub(crate) const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
+    pub(crate) const MMAP2: u64 = 1 << 23;
+    pub(crate) const COMM_EXEC: u64 = 1 << 24;
+    pub(crate) const CONTEXT_SWITCH: u64 = 1 << 26;
+}
 
 /// The only flag of the call itself.
 const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 
+pub(crate) const SOFTWARE: u32 = 1;
 const CACHE: u32 = 3;
 /// Data TLB, reading, misses.
 const TLB_READ_MISSES: u64 = 3 | 1 << 16;
@@ -50,29 +89,15 @@ impl PerfCounter {
     fn open(kind: u32, config: u64, pid: u32) -> io::Result<Self> {
         let attributes = Attributes {
             kind,
-            size_bytes: size_of::<Attributes>() as u32,
             config,
-            flags: INHERIT | PINNED | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+            flags: flags::INHERIT
+                | flags::PINNED
+                | flags::EXCLUDE_KERNEL
+                | flags::EXCLUDE_HYPERVISOR,
             ..Attributes::default()
         };
-        let any_cpu: libc::c_int = -1;
-        let no_group: libc::c_int = -1;
-        // SAFETY: the attributes say their own size and outlive the call, which only reads them.
-        let fd = unsafe {
-            libc::syscall(
-                libc::SYS_perf_event_open,
-                &raw const attributes,
-                pid as libc::pid_t,
-                any_cpu,
-                no_group,
-                CLOSE_ON_EXEC,
-            )
-        };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just given this descriptor to nobody but us.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) };
+        let any_cpu = -1;
+        let fd = open_event(&attributes, pid as libc::pid_t, any_cpu)?;
         Ok(Self { file: File::from(fd) })
     }
 
@@ -85,13 +110,37 @@ impl PerfCounter {
     }
 }
 
+/// Opens an event of a process (0 = this thread) on a CPU (-1 = any).
+pub(crate) fn open_event(
+    attributes: &Attributes,
+    pid: libc::pid_t,
+    cpu: libc::c_int,
+) -> io::Result<OwnedFd> {
+    let (attributes, no_group): (_, libc::c_int) = (attributes.sized(), -1);
+    // SAFETY: the attributes say their own size and outlive the call, which only reads them.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            pid,
+            cpu,
+            no_group,
+            CLOSE_ON_EXEC,
+        )
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just given this descriptor to nobody but us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::memory::Mapping;
 
     const PAGES: u64 = 64;
-    const SOFTWARE: u32 = 1;
     const PAGE_FAULTS: u64 = 2;
 
     #[test]

@@ -1,0 +1,256 @@
+//! Records of what processes do, as the kernel writes them to memory that it shares
+//! (`perf_event_open(2)`): samples of what executes, and every time that a thread leaves its CPU.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::perf::{Attributes, SOFTWARE, flags, open_event};
+
+const CPU_CLOCK: u64 = 0;
+const CONTEXT_SWITCHES: u64 = 3;
+
+/// IP, TID, TIME, CALLCHAIN, CPU, PERIOD, REGS_USER, STACK_USER, IDENTIFIER.
+const SAMPLE_TYPE: u64 =
+    1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 13 | 1 << 16;
+/// Events that were lost are counted, too (since Linux 6.0).
+const LOST: u64 = 1 << 4;
+
+/// Frame pointer, stack pointer and instruction pointer (`asm/perf_regs.h`).
+#[cfg(target_arch = "x86_64")]
+const REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
+/// x29, the link register, stack pointer and program counter.
+#[cfg(target_arch = "aarch64")]
+const REGISTERS: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
+
+/// The control page: `struct perf_event_mmap_page`.
+const HEAD_OFFSET: usize = 1024;
+const TAIL_OFFSET: usize = 1032;
+const HEADER_BYTES: usize = 8;
+
+/// What to record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// Samples a second of CPU time.
+    pub frequency_hz: u64,
+    /// Bytes of the stack that are copied with each sample; a multiple of 8.
+    pub stack_bytes: u32,
+    /// Whether the kernel's part of call stacks is recorded, and the call stack at which a thread
+    /// leaves its CPU.
+    pub with_kernel: bool,
+    /// Size of the memory for each CPU in pages, a power of two.
+    pub ring_pages: usize,
+}
+
+/// Events of the processes that the calling thread starts, one memory for each CPU.
+#[derive(Debug)]
+pub struct PerfRings {
+    rings: Vec<Ring>,
+    /// The events without a memory of their own.
+    others: Vec<OwnedFd>,
+    attributes: Attributes,
+    counts_lost: bool,
+}
+
+#[derive(Debug)]
+struct Ring {
+    event: OwnedFd,
+    start: NonNull<u8>,
+    size_bytes: usize,
+    control_bytes: usize,
+}
+
+impl PerfRings {
+    /// Prepares events for the processes that this thread starts; each begins when its process
+    /// executes a program. Fails with EACCES where the user may not (`perf_event_paranoid`), EPERM
+    /// where a container or a limit of locked memory forbids it, ENOENT without perf.
+    pub fn of_children(recorded: &Recorded, cpus: &[u32]) -> io::Result<Self> {
+        match Self::open(recorded, cpus, true) {
+            // Before Linux 6.0.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+                Self::open(recorded, cpus, false)
+            }
+            other => other,
+        }
+    }
+
+    fn open(recorded: &Recorded, cpus: &[u32], counts_lost: bool) -> io::Result<Self> {
+        let attributes = attributes(recorded, counts_lost);
+        let mut made = Self { rings: Vec::new(), others: Vec::new(), attributes, counts_lost };
+        for cpu in cpus {
+            let event = open_event(&made.attributes, 0, *cpu as libc::c_int)?;
+            let ring = Ring::map(event, recorded.ring_pages)?;
+            if recorded.with_kernel {
+                let switches = open_event(&switches(&made.attributes), 0, *cpu as libc::c_int)?;
+                ring.take_output_of(&switches)?;
+                made.others.push(switches);
+            }
+            made.rings.push(ring);
+        }
+        Ok(made)
+    }
+
+    /// The attributes of the events as the kernel was given them, for who reads the records. All
+    /// events have samples of the same form.
+    pub fn attribute_bytes(&self) -> Vec<u8> {
+        self.attributes.to_bytes()
+    }
+
+    /// Takes all records that are there: their bytes, each with its header, of one CPU after the
+    /// other.
+    pub fn drain(&mut self, mut take: impl FnMut(&[u8])) {
+        let mut record = Vec::new();
+        for ring in &mut self.rings {
+            ring.drain(&mut record, &mut take);
+        }
+    }
+
+    /// Waits until a memory is half full, or for a time.
+    pub fn wait(&self, most: Duration) {
+        let mut files: Vec<PollFd<'_>> =
+            self.rings.iter().map(|ring| PollFd::new(&ring.event, PollFlags::IN)).collect();
+        let most = Timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() };
+        let _ = poll(&mut files, Some(&most));
+    }
+
+    /// Records that did not fit; `None` where the kernel does not count them.
+    pub fn lost(&self) -> Option<u64> {
+        let events = self.rings.iter().map(|ring| &ring.event).chain(&self.others);
+        let lost = |event: &OwnedFd| {
+            let mut words = [0; 16];
+            let read = rustix::io::read(event, &mut words).ok()?;
+            (read == words.len()).then(|| {
+                let [.., low] = words.as_chunks::<8>().0 else { return 0 };
+                u64::from_ne_bytes(*low)
+            })
+        };
+        self.counts_lost.then(|| events.map(lost).sum())?
+    }
+}
+
+fn attributes(recorded: &Recorded, counts_lost: bool) -> Attributes {
+    let kernel = if recorded.with_kernel { 0 } else { flags::EXCLUDE_KERNEL };
+    let of_processes = flags::MMAP | flags::MMAP2 | flags::COMM | flags::COMM_EXEC | flags::TASK;
+    Attributes {
+        kind: SOFTWARE,
+        config: CPU_CLOCK,
+        sample_period: recorded.frequency_hz,
+        sample_type: SAMPLE_TYPE,
+        read_format: if counts_lost { LOST } else { 0 },
+        flags: flags::DISABLED
+            | flags::INHERIT
+            | flags::ENABLE_ON_EXEC
+            | flags::FREQUENCY
+            | flags::EXCLUDE_HYPERVISOR
+            | flags::EXCLUDE_CALLCHAIN_USER
+            | flags::SAMPLE_ID_ALL
+            | flags::CONTEXT_SWITCH
+            | flags::WATERMARK
+            | of_processes
+            | kernel,
+        wakeup_events: (recorded.ring_pages * page_bytes() / 2) as u32,
+        sample_regs_user: REGISTERS,
+        sample_stack_user: recorded.stack_bytes,
+        ..Attributes::default()
+    }
+}
+
+/// A sample each time that a thread leaves its CPU.
+fn switches(attributes: &Attributes) -> Attributes {
+    let of_others = flags::FREQUENCY
+        | flags::MMAP
+        | flags::MMAP2
+        | flags::COMM
+        | flags::COMM_EXEC
+        | flags::TASK
+        | flags::CONTEXT_SWITCH;
+    Attributes {
+        config: CONTEXT_SWITCHES,
+        sample_period: 1,
+        flags: attributes.flags & !of_others,
+        ..*attributes
+    }
+}
+
+fn page_bytes() -> usize {
+    rustix::param::page_size()
+}
+
+impl Ring {
+    fn map(event: OwnedFd, pages: usize) -> io::Result<Self> {
+        let control_bytes = page_bytes();
+        let (size_bytes, flags) = (pages * control_bytes, libc::MAP_SHARED);
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: without MAP_FIXED a new mapping overlaps no memory that Rust knows.
+        let start = unsafe {
+            let size = control_bytes + size_bytes;
+            libc::mmap(std::ptr::null_mut(), size, protection, flags, event.as_raw_fd(), 0)
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at 0"))?;
+        Ok(Self { event, start, size_bytes, control_bytes })
+    }
+
+    fn take_output_of(&self, event: &OwnedFd) -> io::Result<()> {
+        const SET_OUTPUT: libc::Ioctl = 0x2405;
+        // SAFETY: the call reads two numbers.
+        crate::done(unsafe {
+            libc::ioctl(event.as_raw_fd(), SET_OUTPUT, self.event.as_raw_fd())
+        })
+    }
+
+    fn counter(&self, offset: usize) -> &AtomicU64 {
+        // SAFETY: the control page is mapped as long as this lives; the kernel has aligned 64-bit
+        // counters there, and both sides use them atomically.
+        unsafe { &*self.start.as_ptr().add(offset).cast::<AtomicU64>() }
+    }
+
+    fn drain(&mut self, record: &mut Vec<u8>, take: &mut impl FnMut(&[u8])) {
+        let head = self.counter(HEAD_OFFSET).load(Ordering::Acquire);
+        let mut tail = self.counter(TAIL_OFFSET).load(Ordering::Relaxed);
+        while head.wrapping_sub(tail) >= HEADER_BYTES as u64 {
+            self.copy(tail, HEADER_BYTES, record);
+            let size = usize::from(u16::from_ne_bytes([record[6], record[7]]));
+            if size < HEADER_BYTES || head.wrapping_sub(tail) < size as u64 {
+                // The kernel writes whole records; what is none ends this round.
+                tail = head;
+                break;
+            }
+            self.copy(tail, size, record);
+            take(record);
+            tail = tail.wrapping_add(size as u64);
+        }
+        self.counter(TAIL_OFFSET).store(tail, Ordering::Release);
+    }
+
+    /// Copies a part of the memory, which may go on at its beginning.
+    fn copy(&self, from: u64, size: usize, to: &mut Vec<u8>) {
+        to.clear();
+        let begin = (from % self.size_bytes as u64) as usize;
+        let first = size.min(self.size_bytes - begin);
+        for (offset, count) in [(begin, first), (0, size - first)] {
+            // SAFETY: the part lies in the mapping, and the kernel leaves it alone until the tail has
+            // passed it.
+            let part = unsafe {
+                let start = self.start.as_ptr().add(self.control_bytes + offset);
+                std::slice::from_raw_parts(start, count)
+            };
+            to.extend_from_slice(part);
+        }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, of which no reference is left.
+        unsafe {
+            libc::munmap(self.start.as_ptr().cast(), self.control_bytes + self.size_bytes);
+        }
+    }
+}
