@@ -11,7 +11,7 @@ const RANKS: &[&[&str]] = &[
     &["stats", "counters", "workloads", "instrument", "kernels", "roots", "trace"],
     &["agent", "analysis", "doctor", "footprint", "mmu", "sun4"],
     &["curves", "profile", "simulated"],
-    &["playground", "profile-plugin", "report", "survey", "trace-plugin", "tracer"],
+    &["playground", "profile-plugin", "report", "sampler", "survey", "trace-plugin", "tracer"],
     &["store", "subject"],
     &["frames", "guest", "lease"],
     &["exchange", "remote", "vm"],

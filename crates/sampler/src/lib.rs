@@ -1,1 +1,17 @@
-//! x
+//! Profiles of programs on this machine, without eBPF and without hardware counters: the kernel
+//! samples what executes, and records every time that a thread leaves its CPU or comes back
+//! (`perf_event_open(2)`, software events). So the time on a CPU is exact by thread, and samples
+//! divide it by call stack; waits are exact by call stack.
+//!
+//! **Invariant:** all times on a CPU sum to what the switches say, whatever was sampled: what no
+//! sample reaches is counted as that.
+
+mod command;
+mod modules;
+mod names;
+mod records;
+mod stacks;
+mod threads;
+mod watched;
+
+pub use command::{Options, SamplerError, Stopped, profile_command};

@@ -1,0 +1,245 @@
+//! The names of places in code, and the profile of what was recorded.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::sync::Arc;
+
+use profile::{Area, Part, ProgramFile, SampledProfile, StackTree, TaskTime};
+
+use crate::stacks::{Frame, NOTHING, Stacks};
+use crate::threads::Thread;
+
+const KERNEL_NAME: &str = "[kernel]";
+const CUT_OFF_NAME: &str = "[call stack cut off]";
+const NOT_SAMPLED_NAME: &str = "[not sampled]";
+const MEMORY_NAME: &str = "[code without a file]";
+
+/// Names of addresses.
+#[derive(Default)]
+struct Names {
+    files: HashMap<Arc<str>, ProgramFile>,
+    /// The functions of the kernel by address, read when one is wanted.
+    kernel: Option<Vec<(u64, String)>>,
+    /// The functions that compilers at run time have told, by process (`/tmp/perf-PID.map`).
+    maps: HashMap<i32, Vec<(u64, u64, String)>>,
+}
+
+impl Names {
+    fn name(&mut self, frame: &Frame) -> String {
+        match frame {
+            Frame::Thread(name) => name.to_string(),
+            Frame::CutOff => CUT_OFF_NAME.to_owned(),
+            Frame::NotSampled => NOT_SAMPLED_NAME.to_owned(),
+            Frame::Kernel(address) => {
+                let kernel = self.kernel.get_or_insert_with(|| {
+                    kernel_functions(&fs::read_to_string("/proc/kallsyms").unwrap_or_default())
+                });
+                let after = kernel.partition_point(|(start, _)| start <= address);
+                let found = after.checked_sub(1).and_then(|index| kernel.get(index));
+                found.map_or(KERNEL_NAME, |(_, name)| name).to_owned()
+            }
+            Frame::File(path, offset) => {
+                let short = path.rsplit('/').next().unwrap_or(path);
+                if short.starts_with('[') {
+                    return short.to_owned();
+                }
+                let read = |path: &str| fs::read(path).ok();
+                let file = self.files.entry(Arc::clone(path));
+                match file.or_insert_with(|| ProgramFile::find(path, &read)).symbol(*offset) {
+                    Some(name) => format!("{name} [{short}]"),
+                    None => format!("[{short}]"),
+                }
+            }
+            Frame::Memory(pid, address) => {
+                let map = self.maps.entry(*pid).or_insert_with(|| {
+                    let path = format!("/tmp/perf-{pid}.map");
+                    told_functions(&fs::read_to_string(path).unwrap_or_default())
+                });
+                let after = map.partition_point(|(start, ..)| start <= address);
+                let found = after.checked_sub(1).and_then(|index| map.get(index));
+                let found = found.filter(|(start, size, _)| address - start < *size);
+                found.map_or(MEMORY_NAME, |(_, _, name)| name).to_owned()
+            }
+        }
+    }
+}
+
+/// Functions of `/proc/kallsyms`, by address; none where they are hidden.
+fn kernel_functions(text: &str) -> Vec<(u64, String)> {
+    let function = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let address = u64::from_str_radix(words.next()?, 16).ok().filter(|it| *it > 0)?;
+        let is_code = words.next()?.eq_ignore_ascii_case("t");
+        is_code.then(|| Some((address, words.next()?.to_owned())))?
+    };
+    let mut found: Vec<(u64, String)> = text.lines().filter_map(function).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Functions of a map, by address: start and size in hexadecimal digits, and a name with blanks
+/// (Linux, `tools/perf/Documentation/jit-interface.txt`).
+fn told_functions(text: &str) -> Vec<(u64, u64, String)> {
+    let function = |line: &str| {
+        let mut words = line.splitn(3, ' ');
+        let mut number = || u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok();
+        Some((number()?, number()?, words.next()?.to_owned()))
+    };
+    let mut found: Vec<(u64, u64, String)> = text.lines().filter_map(function).collect();
+    found.sort_unstable();
+    found
+}
+
+/// The area of the kernel that begins with a function; else its caller's.
+fn area(of_caller: Area, frame: &Frame, name: &str) -> Area {
+    let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    match frame {
+        Frame::Kernel(_) if begins(&["asm_exc_", "el0_da", "el1_abort"]) => Area::Exception,
+        Frame::Kernel(_) if begins(&["asm_sysvec_", "asm_common_interrupt"]) => Area::Interrupt,
+        Frame::Kernel(_) if begins(&["handle_softirqs", "__do_softirq"]) => Area::Softirq,
+        Frame::Kernel(_) if begins(&["ret_from_fork"]) => Area::Thread,
+        // A call of the system, or of something that is not known.
+        Frame::Kernel(_) if of_caller == Area::User => Area::SystemCall,
+        Frame::Kernel(_) => of_caller,
+        _ => Area::User,
+    }
+}
+
+/// How samples become time.
+pub(crate) enum Weight {
+    /// All of a thread's time is divided by its samples.
+    All,
+    /// Each sample is so many ns: samples in the kernel are missing.
+    Each(u64),
+}
+
+/// The profile of all threads.
+pub(crate) fn named(mut stacks: Stacks, threads: &[Thread], weight: &Weight) -> SampledProfile {
+    let mut times = Vec::new();
+    let mut tasks: BTreeMap<&str, TaskTime> = BTreeMap::new();
+    for thread in threads {
+        let root = stacks.of(NOTHING, Frame::Thread(Arc::clone(&thread.name)));
+        let (on_cpu, unsampled_ns) = on_cpu(thread, weight);
+        times.extend(on_cpu.into_iter().map(|(stack, ns, seen)| (stack, Part::OnCpu, ns, seen)));
+        if unsampled_ns > 0 {
+            let stack = stacks.of(root, Frame::NotSampled);
+            times.push((stack, Part::OnCpu, unsampled_ns, 0));
+        }
+        for ((stack, could_run), (ns, seen)) in &thread.off {
+            let part = if *could_run { Part::WaitsForCpu } else { Part::Waits };
+            times.push((stack.unwrap_or(root), part, *ns, *seen));
+        }
+        let task = tasks.entry(&thread.name).or_insert_with(|| TaskTime {
+            name: thread.name.to_string(),
+            threads: 0,
+            on_cpu_ns: 0,
+            unsampled_ns: 0,
+            waits_ns: 0,
+            waits_for_cpu_ns: 0,
+        });
+        task.threads += 1;
+        task.on_cpu_ns += thread.on_cpu_ns;
+        task.unsampled_ns += unsampled_ns;
+        task.waits_ns += thread.waits_ns;
+        task.waits_for_cpu_ns += thread.waits_for_cpu_ns;
+    }
+    // Equal results for equal records.
+    times.sort_unstable();
+    let mut tasks: Vec<TaskTime> = tasks.into_values().collect();
+    tasks.sort_by(|one, other| other.on_cpu_ns.cmp(&one.on_cpu_ns));
+    let (tree, nodes) = tree(&stacks);
+    let times = times.into_iter().map(|(stack, part, ns, seen)| (nodes[stack as usize], part, ns, seen));
+    let mut profile = SampledProfile::new(tree, times);
+    profile.tasks = tasks;
+    profile
+}
+
+/// The call stacks with names; several places of a function are one.
+fn tree(stacks: &Stacks) -> (StackTree, Vec<u32>) {
+    let (mut names, mut tree) = (Names::default(), StackTree::default());
+    let mut nodes: Vec<u32> = Vec::with_capacity(stacks.all.len());
+    let mut areas: Vec<Area> = Vec::with_capacity(stacks.all.len());
+    // Callers come first.
+    for (caller, frame) in &stacks.all {
+        let caller = (*caller != NOTHING).then_some(*caller as usize);
+        let name = names.name(frame);
+        let area = area(caller.map_or(Area::User, |caller| areas[caller]), frame, &name);
+        nodes.push(tree.node(caller.map(|caller| nodes[caller]), &name, area));
+        areas.push(area);
+    }
+    (tree, nodes)
+}
+
+/// The time of a thread by call stack with the number of samples, and the time that no sample is of.
+fn on_cpu(thread: &Thread, weight: &Weight) -> (Vec<(u32, u64, u64)>, u64) {
+    let mut samples: Vec<(u32, u64)> = thread.samples.iter().map(|it| (*it.0, *it.1)).collect();
+    samples.sort_unstable();
+    let count: u64 = samples.iter().map(|it| it.1).sum();
+    let sampled_ns = match weight {
+        Weight::All if count > 0 => thread.on_cpu_ns,
+        Weight::All => 0,
+        Weight::Each(ns) => count.saturating_mul(*ns).min(thread.on_cpu_ns),
+    };
+    // Rounded sums, so that the parts are the whole.
+    let until = |seen: u64| (u128::from(sampled_ns) * u128::from(seen) / u128::from(count)) as u64;
+    let mut seen = 0;
+    let times = samples.into_iter().map(|(stack, more)| {
+        let before = until(seen);
+        seen += more;
+        (stack, until(seen) - before, more)
+    });
+    (times.collect(), thread.on_cpu_ns - sampled_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use profile::CallStacks;
+
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_thread_is_divided_by_its_samples_and_nothing_is_lost() {
+        let mut stacks = Stacks::default();
+        let root = stacks.of(NOTHING, Frame::Thread("it".into()));
+        let one = stacks.of(root, Frame::CutOff);
+        let other = stacks.of(one, Frame::Memory(-1, 5));
+        let mut thread = Thread::made("it".into(), 0);
+        thread.comes(0);
+        thread.ends(100);
+        thread.samples.extend([(one, 1), (other, 2)]);
+        let idle = Thread { on_cpu_ns: 7, ..Thread::unknown("it".into()) };
+        let found = |weight| {
+            let stacks = Stacks { all: stacks.all.clone(), ..Stacks::default() };
+            let profile = named(stacks, &[Thread { ..clone(&thread) }, clone(&idle)], &weight);
+            let functions = profile.functions(profile.counts(Part::OnCpu));
+            let mut functions: Vec<_> =
+                functions.into_iter().map(|it| (it.name, it.own)).filter(|it| it.1 > 0).collect();
+            functions.sort();
+            (functions, profile.tasks[0].clone())
+        };
+        let (functions, task) = found(Weight::All);
+        let expected = [(CUT_OFF_NAME, 33), (MEMORY_NAME, 67), (NOT_SAMPLED_NAME, 7)];
+        assert_eq!(functions, expected.map(|(name, ns)| (name.to_owned(), ns)));
+        assert_eq!((task.threads, task.on_cpu_ns, task.unsampled_ns), (2, 107, 7));
+        let (functions, task) = found(Weight::Each(10));
+        let expected = [(CUT_OFF_NAME, 10), (MEMORY_NAME, 20), (NOT_SAMPLED_NAME, 77)];
+        assert_eq!(functions, expected.map(|(name, ns)| (name.to_owned(), ns)));
+        assert_eq!(task.unsampled_ns, 77);
+    }
+
+    fn clone(thread: &Thread) -> Thread {
+        let samples = thread.samples.clone();
+        let on_cpu_ns = thread.on_cpu_ns;
+        Thread { samples, on_cpu_ns, ..Thread::unknown(Arc::clone(&thread.name)) }
+    }
+
+    #[test]
+    fn functions_are_read_and_the_rest_is_left_out() {
+        let text = "ffff0010 t b\nffff0000 T a [m]\n0 T hidden\nffff0020 D data\nbad\n";
+        let expected = [(0xffff_0000, "a".to_owned()), (0xffff_0010, "b".to_owned())];
+        assert_eq!(kernel_functions(text), expected);
+        let told = told_functions("20 10 py::f:/a b.py\nzz 1 x\n0x10 8 g\n");
+        let expected = [(0x10, 8, "g".to_owned()), (0x20, 16, "py::f:/a b.py".to_owned())];
+        assert_eq!(told, expected);
+    }
+}

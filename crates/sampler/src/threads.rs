@@ -1,0 +1,104 @@
+//! The time of threads, from their switches.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Not known: no switch yet.
+    Unknown,
+    OnCpu { since_ns: u64 },
+    Off { since_ns: u64, could_run: bool },
+}
+
+/// A thread.
+#[derive(Debug)]
+pub(crate) struct Thread {
+    pub(crate) name: Arc<str>,
+    state: State,
+    pub(crate) on_cpu_ns: u64,
+    pub(crate) waits_ns: u64,
+    pub(crate) waits_for_cpu_ns: u64,
+    /// Samples of it by call stack.
+    pub(crate) samples: HashMap<u32, u64>,
+    /// The call stack at which it left its CPU last.
+    pub(crate) left_at: Option<u32>,
+    /// The time that it was off its CPU, whether it could run, and the number of times, by call stack.
+    pub(crate) off: HashMap<(Option<u32>, bool), (u64, u64)>,
+}
+
+impl Thread {
+    /// A thread that was made at a time; it waits for its first turn.
+    pub(crate) fn made(name: Arc<str>, at_ns: u64) -> Self {
+        Self { state: State::Off { since_ns: at_ns, could_run: true }, ..Self::unknown(name) }
+    }
+
+    /// A thread that was there before its first record.
+    pub(crate) fn unknown(name: Arc<str>) -> Self {
+        Self {
+            name,
+            state: State::Unknown,
+            on_cpu_ns: 0,
+            waits_ns: 0,
+            waits_for_cpu_ns: 0,
+            samples: HashMap::new(),
+            left_at: None,
+            off: HashMap::new(),
+        }
+    }
+
+    /// It executes from here on.
+    pub(crate) fn comes(&mut self, at_ns: u64) {
+        if let State::Off { since_ns, could_run } = self.state {
+            let ns = at_ns.saturating_sub(since_ns);
+            let sum = if could_run { &mut self.waits_for_cpu_ns } else { &mut self.waits_ns };
+            *sum += ns;
+            let found = self.off.entry((self.left_at.take(), could_run)).or_default();
+            *found = (found.0 + ns, found.1 + 1);
+        }
+        if !matches!(self.state, State::OnCpu { .. }) {
+            self.state = State::OnCpu { since_ns: at_ns };
+        }
+    }
+
+    /// It leaves its CPU, and could run on or not.
+    pub(crate) fn leaves(&mut self, at_ns: u64, could_run: bool) {
+        if let State::OnCpu { since_ns } = self.state {
+            self.on_cpu_ns += at_ns.saturating_sub(since_ns);
+        }
+        self.state = State::Off { since_ns: at_ns, could_run };
+    }
+
+    /// It has ended, or the recording has.
+    pub(crate) fn ends(&mut self, at_ns: u64) {
+        match self.state {
+            State::OnCpu { .. } => self.leaves(at_ns, true),
+            State::Off { .. } => self.comes(at_ns),
+            State::Unknown => {}
+        }
+        self.state = State::Unknown;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_on_and_off_a_cpu_sum_to_the_whole() {
+        let mut thread = Thread::made("it".into(), 100);
+        thread.comes(110);
+        thread.left_at = Some(7);
+        thread.leaves(150, false);
+        thread.comes(250);
+        thread.leaves(260, true);
+        thread.comes(300);
+        thread.ends(310);
+        assert_eq!((thread.on_cpu_ns, thread.waits_ns, thread.waits_for_cpu_ns), (60, 100, 50));
+        assert_eq!(thread.off[&(Some(7), false)], (100, 1));
+        assert_eq!(thread.off[&(None, true)], (50, 2));
+        thread.ends(999);
+        assert_eq!(thread.on_cpu_ns, 60, "an end counts once");
+    }
+}

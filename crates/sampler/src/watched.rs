@@ -1,0 +1,245 @@
+//! The processes of a recording: what is mapped, which threads there are, and their call stacks.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use framehop::{
+    CacheNative, FrameAddress, MayAllocateDuringUnwind, Unwinder, UnwinderNative, UnwindRegsNative,
+};
+use linux_perf_event_reader::{
+    ContextSwitchRecord, EventRecord, RawEventRecord, SampleRecord, TaskWasPreempted,
+};
+
+use crate::modules::{Files, Mapped, Section};
+use crate::stacks::{Frame, NOTHING, Stacks};
+use crate::threads::Thread;
+
+/// More frames than a call stack of people has; a damaged one could go on for ever.
+const MOST_FRAMES: usize = 512;
+/// Addresses from here on divide a call chain: `PERF_CONTEXT_MAX`.
+const LEAST_MARKER: u64 = -4095_i64 as u64;
+/// Each switch is sampled, and the clock never so often.
+const PERIOD_OF_SWITCHES: u64 = 1;
+/// Maps a page of the kernel, which every process has.
+const KERNEL_PAGES: &str = "[vdso]";
+
+type Unwinding = UnwinderNative<Section, MayAllocateDuringUnwind>;
+
+#[derive(Clone, Default)]
+struct Process {
+    mapped: Vec<Mapped>,
+    unwinder: Unwinding,
+}
+
+/// Everything that was recorded so far.
+pub(crate) struct Watched {
+    files: Files,
+    processes: HashMap<i32, Process>,
+    cache: CacheNative<MayAllocateDuringUnwind>,
+    live: HashMap<i32, Thread>,
+    /// Threads that have ended.
+    pub(crate) ended: Vec<Thread>,
+    pub(crate) stacks: Stacks,
+    pub(crate) samples: u64,
+    pub(crate) truncated: u64,
+    last_ns: u64,
+}
+
+impl Default for Watched {
+    fn default() -> Self {
+        Self {
+            files: Files::default(),
+            processes: HashMap::new(),
+            cache: CacheNative::new_in(),
+            live: HashMap::new(),
+            ended: Vec::new(),
+            stacks: Stacks::default(),
+            samples: 0,
+            truncated: 0,
+            last_ns: 0,
+        }
+    }
+}
+
+impl Watched {
+    /// Takes the next record.
+    pub(crate) fn take(&mut self, time_ns: u64, raw: &RawEventRecord<'_>) {
+        self.last_ns = time_ns;
+        let Ok(record) = raw.parse() else { return };
+        match record {
+            EventRecord::Sample(sample) => self.sample(&sample),
+            EventRecord::Comm(it) => {
+                let name: Arc<str> = String::from_utf8_lossy(&it.name.as_slice()).into();
+                if it.is_execve {
+                    self.processes.insert(it.pid, Process::default());
+                }
+                let unknown = || Thread::unknown(Arc::clone(&name));
+                let thread = self.live.entry(it.tid).or_insert_with(unknown);
+                thread.name = name;
+                // A process that executes a program is on a CPU.
+                thread.comes(time_ns);
+            }
+            EventRecord::Fork(it) => {
+                if it.pid != it.ppid
+                    && let Some(parent) = self.processes.get(&it.ppid).cloned()
+                {
+                    self.processes.insert(it.pid, parent);
+                }
+                let name = self.live.get(&it.ptid).map(|parent| Arc::clone(&parent.name));
+                let name = name.unwrap_or_else(|| "?".into());
+                self.live.insert(it.tid, Thread::made(name, time_ns));
+            }
+            EventRecord::Exit(it) => {
+                if let Some(mut thread) = self.live.remove(&it.tid) {
+                    thread.ends(time_ns);
+                    self.ended.push(thread);
+                }
+                if it.pid == it.tid {
+                    self.processes.remove(&it.pid);
+                }
+            }
+            EventRecord::Mmap2(it) => {
+                let addresses = it.address..it.address.saturating_add(it.length);
+                self.map(it.pid, &it.path.as_slice(), addresses, it.page_offset);
+            }
+            EventRecord::ContextSwitch(switch) => {
+                let tid = raw.common_data().ok().and_then(|common| common.tid);
+                let Some(thread) = tid.and_then(|tid| self.live.get_mut(&tid)) else { return };
+                match switch {
+                    ContextSwitchRecord::In { .. } => thread.comes(time_ns),
+                    ContextSwitchRecord::Out { preempted, .. } => {
+                        thread.leaves(time_ns, preempted == TaskWasPreempted::Yes);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends all threads at the time of the last record.
+    pub(crate) fn end(&mut self) {
+        let last_ns = self.last_ns;
+        let live = std::mem::take(&mut self.live);
+        self.ended.extend(live.into_values().map(|mut thread| {
+            thread.ends(last_ns);
+            thread
+        }));
+    }
+
+    fn map(&mut self, pid: i32, path: &[u8], addresses: std::ops::Range<u64>, offset: u64) {
+        let path: Arc<str> = String::from_utf8_lossy(path).into();
+        let process = self.processes.entry(pid).or_default();
+        // What was there before is gone.
+        let overlaps = |it: &Mapped| {
+            it.addresses.start < addresses.end && addresses.start < it.addresses.end
+        };
+        for old in process.mapped.extract_if(.., |it| overlaps(it)) {
+            process.unwinder.remove_module(old.addresses.start);
+        }
+        if !path.starts_with('/') && &*path != KERNEL_PAGES || path.starts_with("//anon") {
+            return;
+        }
+        let mapped = Mapped { path, addresses, offset };
+        if let Some(module) = self.files.module(&mapped) {
+            process.unwinder.add_module(module);
+        }
+        process.mapped.push(mapped);
+    }
+
+    fn sample(&mut self, sample: &SampleRecord<'_>) {
+        let (Some(pid), Some(tid)) = (sample.pid, sample.tid) else { return };
+        let is_switch = sample.period == Some(PERIOD_OF_SWITCHES);
+        let (mut user, reaches_root) = self.user_frames(pid, sample);
+        self.samples += 1;
+        self.truncated += u64::from(!reaches_root);
+        let unknown = || Thread::unknown("?".into());
+        let thread = self.live.entry(tid).or_insert_with(unknown);
+        let mut stack = self.stacks.of(NOTHING, Frame::Thread(Arc::clone(&thread.name)));
+        if !reaches_root {
+            stack = self.stacks.of(stack, Frame::CutOff);
+        }
+        user.reverse();
+        for frame in user.into_iter().chain(kernel_frames(sample)) {
+            stack = self.stacks.of(stack, frame);
+        }
+        match is_switch {
+            true => thread.left_at = Some(stack),
+            false => *thread.samples.entry(stack).or_insert(0) += 1,
+        }
+    }
+
+    /// The program's part of a call stack, the innermost first, and whether it is whole.
+    fn user_frames(&mut self, pid: i32, sample: &SampleRecord<'_>) -> (Vec<Frame>, bool) {
+        let (Some(registers), Some(process)) = (&sample.user_regs, self.processes.get(&pid)) else {
+            // A thread of the kernel.
+            return (Vec::new(), true);
+        };
+        let Some((ip, unwinding)) = unwinding_registers(registers) else {
+            return (Vec::new(), true);
+        };
+        let (bytes, sp) = match &sample.user_stack {
+            Some((bytes, size)) => {
+                let bytes = bytes.as_slice();
+                let size = usize::try_from(*size).unwrap_or(usize::MAX).min(bytes.len());
+                (bytes[..size].to_vec(), unwinding.sp())
+            }
+            None => (Vec::new(), 0),
+        };
+        let mut read = |address: u64| {
+            let start = usize::try_from(address.checked_sub(sp).ok_or(())?).map_err(|_| ())?;
+            let word = bytes.get(start..start.checked_add(8).ok_or(())?).ok_or(())?;
+            Ok(u64::from_ne_bytes(word.try_into().map_err(|_| ())?))
+        };
+        let mut frames = Vec::new();
+        let mut all =
+            process.unwinder.iter_frames(ip, unwinding, &mut self.cache, &mut read);
+        let reaches_root = loop {
+            match all.next() {
+                Ok(Some(frame)) if frames.len() < MOST_FRAMES => {
+                    frames.push(place(process, pid, frame));
+                }
+                Ok(Some(_)) | Err(_) => break false,
+                Ok(None) => break true,
+            }
+        };
+        (frames, reaches_root)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn unwinding_registers(
+    registers: &linux_perf_event_reader::Regs<'_>,
+) -> Option<(u64, UnwindRegsNative)> {
+    // `asm/perf_regs.h`.
+    let [bp, sp, ip] = [6, 7, 8].map(|number| registers.get(number));
+    Some((ip?, UnwindRegsNative::new(ip?, sp?, bp?)))
+}
+
+#[cfg(target_arch = "aarch64")]
+fn unwinding_registers(
+    registers: &linux_perf_event_reader::Regs<'_>,
+) -> Option<(u64, UnwindRegsNative)> {
+    let [fp, lr, sp, pc] = [29, 30, 31, 32].map(|number| registers.get(number));
+    Some((pc?, UnwindRegsNative::new(lr?, sp?, fp?)))
+}
+
+/// Where a frame is: in a file, or in memory of its process.
+fn place(process: &Process, pid: i32, frame: FrameAddress) -> Frame {
+    let address = frame.address_for_lookup();
+    match process.mapped.iter().rfind(|it| it.addresses.contains(&address)) {
+        Some(it) => {
+            Frame::File(Arc::clone(&it.path), address - it.addresses.start + it.offset)
+        }
+        None => Frame::Memory(pid, address),
+    }
+}
+
+/// The kernel's part of a call stack, the outermost first.
+fn kernel_frames(sample: &SampleRecord<'_>) -> Vec<Frame> {
+    let Some(chain) = &sample.callchain else { return Vec::new() };
+    let addresses = (0..chain.len()).filter_map(|index| chain.get(index));
+    let is_kernel = |address: &u64| *address < LEAST_MARKER && *address >> 63 == 1;
+    let mut frames: Vec<Frame> = addresses.filter(is_kernel).map(Frame::Kernel).collect();
+    frames.reverse();
+    frames
+}
