@@ -1,6 +1,8 @@
-//! `thrashlab profile`: which kernel functions a run in the deterministic machine executes.
+//! `thrashlab profile`: which functions a run in the deterministic machine executes, exactly; or where
+//! a command of this machine spends its time, by samples and switches.
 
 mod observe;
+mod sampled;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +13,7 @@ use anyhow::Context;
 use clap::Args;
 use keep::out_file::write_whole;
 use model::units::{exact_duration, parse_duration_ns};
-use profile::{Responses, Selection, collapsed, ctf, firefox, pprof, schedule};
+use profile::{CallStacks, Counts, Responses, Selection, collapsed, ctf, firefox, pprof, schedule};
 use report::{ProfileView, profile_difference_document, profile_document};
 use simulated::Machine;
 
@@ -24,6 +26,9 @@ pub(crate) use observe::observe;
 
 const EXAMPLES: &str = "\
 Examples:
+  thrashlab profile -- sort big.txt  where a command of this machine spends its time,
+                                  and what it waits for
+  thrashlab profile -o sort.html -- sort big.txt      with its flame graphs
   thrashlab profile results/01-largewrite-seed1.run.jsonl
   thrashlab profile RUN.run.jsonl --slow     responses above the median against all
   thrashlab profile RUN.run.jsonl --response 3 -o response.html
@@ -38,19 +43,33 @@ Examples:
   thrashlab profile RUN.run.jsonl --memory zen4
                                   which functions miss the TLBs, and what it costs
 
-The run is repeated, observed by a plugin of the engine (thrashlab vm engine
+A run of a deterministic machine is repeated, observed by a plugin of the engine (thrashlab vm engine
 build), and there is no profile unless it is the same to the byte: docs/profile.md.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ProfileArgs {
     /// The run file of a run in a deterministic machine (`run --subject vm`)
-    #[arg(value_name = "RUN")]
-    run: PathBuf,
+    #[arg(value_name = "RUN", required_unless_present = "command")]
+    run: Option<PathBuf>,
 
     /// Another run file: show which functions account for the difference
     #[arg(value_name = "OTHER")]
     other: Option<PathBuf>,
+
+    /// A command of this machine: sample what executes, and record what waits
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["run", "other", "response",
+        "slow", "since", "until", "memory", "firefox", "schedule", "ctf"])]
+    command: Vec<String>,
+
+    /// Samples of the command a second of CPU time
+    #[arg(long, value_name = "HZ", default_value_t = 997, value_parser = clap::value_parser!(u64).range(1..=50_000),
+        requires = "command")]
+    rate: u64,
+
+    /// Let the files of call stacks have the command's waits in place of its time on a CPU
+    #[arg(long, requires = "command")]
+    waits: bool,
 
     /// Show what executed during this response, by its number
     #[arg(long, value_name = "N", conflicts_with = "slow")]
@@ -75,9 +94,9 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "MACHINE")]
     memory: Option<String>,
 
-    /// Show the first N functions
-    #[arg(long, value_name = "N", default_value_t = 25)]
-    functions: u32,
+    /// Show the first N functions [default: 25, of a command 10]
+    #[arg(long, value_name = "N")]
+    functions: Option<u32>,
 
     /// Write collapsed call stacks to this file: a line for each, with its instructions
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
@@ -144,21 +163,16 @@ impl ProfileArgs {
     /// Writes the files for other programs.
     fn write_files(&self, observed: &Observed) -> Result<()> {
         let Observed { profile, selection, run_id, .. } = observed;
-        let counts = || profile.select(selection);
-        let write = |file: &Option<ResultFile>, make: &dyn Fn() -> serde_json::Result<Vec<u8>>| {
-            let Some((file, path)) = file.as_ref().and_then(|file| Some((file, file.path()?)))
-            else {
-                return Ok(());
-            };
-            file.write(&make().with_context(|| format!("write {}", path.display()))?)?;
-            complain(&format!("thrashlab: wrote {}", path.display()));
-            anyhow::Ok(())
-        };
-        write(&self.collapsed, &|| Ok(collapsed(profile, &counts()).into_bytes()))?;
-        write(&self.pprof, &|| Ok(pprof(profile, &counts())))?;
-        write(&self.firefox, &|| firefox(profile, run_id))?;
-        write(&self.schedule, &|| schedule(profile))?;
+        self.write_stacks(profile, &profile.select(selection))?;
+        write(self.firefox.as_ref(), &|| firefox(profile, run_id))?;
+        write(self.schedule.as_ref(), &|| schedule(profile))?;
         self.ctf.as_deref().map_or(Ok(()), |folder| write_ctf(folder, &ctf(profile)))
+    }
+
+    /// Writes the files of call stacks.
+    fn write_stacks(&self, stacks: &impl CallStacks, counts: &Counts) -> Result<()> {
+        write(self.collapsed.as_ref(), &|| Ok(collapsed(stacks, counts).into_bytes()))?;
+        write(self.pprof.as_ref(), &|| Ok(pprof(stacks, counts)))
     }
 
     /// The machine with TLBs, if one was requested.
@@ -181,9 +195,19 @@ impl ProfileArgs {
             profile: &observed.profile,
             selection: &observed.selection,
             memory: self.memory.as_deref(),
-            most_functions: self.functions as usize,
+            most_functions: self.functions.unwrap_or(25) as usize,
         }
     }
+}
+
+/// Writes a file for other programs, if it was requested.
+fn write(file: Option<&ResultFile>, make: &dyn Fn() -> serde_json::Result<Vec<u8>>) -> Result<()> {
+    let Some((file, path)) = file.and_then(|file| Some((file, file.path()?))) else {
+        return Ok(());
+    };
+    file.write(&make().with_context(|| format!("write {}", path.display()))?)?;
+    complain(&format!("thrashlab: wrote {}", path.display()));
+    Ok(())
 }
 
 /// Writes the files of a trace into a new folder: a stream of another run would be part of it.
@@ -198,6 +222,7 @@ fn write_ctf(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
 }
 
 pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {
+    let Some(run) = &args.run else { return sampled::profile(args) };
     if let Some(folder) = args.ctf.as_deref().filter(|folder| folder.exists()) {
         return Err(wrong!("--ctf {}: it exists; name a new folder", folder.display()));
     }
@@ -209,7 +234,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {
         let found = observe(path, &args.cuts(), &select, machine.as_ref(), &waiter, &progress);
         found.map_err(|failure| guests::stopped_or(&waiter, failure))
     };
-    let first = observed(&args.run)?;
+    let first = observed(run)?;
     let view = args.view(&first);
     let Some(other) = &args.other else {
         args.write_files(&first)?;
@@ -218,7 +243,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<()> {
     let second = observed(other)?;
     // Runs of one cell in two folders have one name.
     let names = match first.run_id == second.run_id {
-        true => [&args.run, other].map(|path| path.display().to_string()),
+        true => [run, other].map(|path| path.display().to_string()),
         false => [first.run_id.clone(), second.run_id.clone()],
     };
     let view = ProfileView { run_id: &names[0], ..view };

@@ -1,4 +1,4 @@
-//! What all profiles are: counts by call stack, whoever counted.
+//! What all profiles are: counts by call stack.
 
 use std::collections::HashMap;
 use std::ops::Range;

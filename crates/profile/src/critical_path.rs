@@ -9,8 +9,8 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::CallStacks;
 use crate::Area;
+use crate::CallStacks;
 use crate::profile::Profile;
 use crate::responses::Response;
 use crate::tasks::{State, Woken};

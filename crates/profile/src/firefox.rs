@@ -8,8 +8,8 @@ use fxprof_processed_profile::{
     ReferenceTimestamp, SamplingInterval, StackHandle, ThreadHandle, Timestamp,
 };
 
-use crate::CallStacks;
 use crate::Area;
+use crate::CallStacks;
 use crate::profile::Profile;
 
 /// The counts of a run by call stack and interval, as JSON. Times are those of the run.

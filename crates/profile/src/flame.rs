@@ -19,9 +19,9 @@ pub struct FlameFrame {
     pub depth: u32,
     /// The counts to its left.
     pub start: u64,
-    /// Its instructions and those of its callees.
-    pub instructions: u64,
-    /// Its instructions alone.
+    /// Its counts and those of its callees.
+    pub with_callees: u64,
+    /// Its counts alone.
     pub own: u64,
 }
 
@@ -55,9 +55,9 @@ fn add(
     // Call stacks may be deep, so the ones to come are kept here.
     let mut waiting = vec![root];
     while let Some((node, depth, start)) = waiting.pop() {
-        let instructions = sums[node as usize];
+        let with_callees = sums[node as usize];
         let (name, own) = (stacks.name(node).to_owned(), counts.own[node as usize]);
-        frames.push(FlameFrame { name, area: stacks.area(node), depth, start, instructions, own });
+        frames.push(FlameFrame { name, area: stacks.area(node), depth, start, with_callees, own });
         let mut next = start;
         for callee in callees.get(&Some(node)).into_iter().flatten() {
             waiting.push((*callee, depth + 1, next));
@@ -70,8 +70,7 @@ fn add(
 pub fn collapsed(stacks: &impl CallStacks, counts: &Counts) -> String {
     let mut lines = BTreeMap::new();
     for node in stacks.nodes().filter(|node| counts.own[*node as usize] > 0) {
-        let mut path: Vec<&str> =
-            stacks.callers(node).map(|caller| stacks.name(caller)).collect();
+        let mut path: Vec<&str> = stacks.callers(node).map(|caller| stacks.name(caller)).collect();
         path.reverse();
         path.push(stacks.name(node));
         // Both are part of the format.

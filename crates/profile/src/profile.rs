@@ -361,7 +361,7 @@ pub(crate) mod tests {
         assert_eq!(crate::collapsed(&profile, &counts), text);
         let frames = crate::flame(&profile, &counts, 1);
         let frames: Vec<_> =
-            frames.iter().map(|it| (it.depth, it.start, it.instructions)).collect();
+            frames.iter().map(|it| (it.depth, it.start, it.with_callees)).collect();
         assert_eq!(frames, [(0, 0, 25), (1, 0, 13), (2, 0, 11)]);
     }
 

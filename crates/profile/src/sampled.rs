@@ -129,6 +129,69 @@ impl SampledProfile {
     }
 }
 
+/// Functions through which every thread leaves its CPU; who calls them says why.
+const OF_SCHEDULER: [&str; 8] = [
+    "__schedule",
+    "io_schedule",
+    "io_schedule_timeout",
+    "preempt_schedule",
+    "schedule",
+    "schedule_hrtimeout_range_clock",
+    "schedule_hrtimeout_range",
+    "schedule_timeout",
+];
+
+/// A reason of waiting.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Wait {
+    /// The function that waits: the kernel's where it is known, else the program's.
+    pub function: String,
+    /// The innermost function of the program with a name, that of its file if none has one.
+    pub caller: String,
+    /// How long, in ns.
+    pub ns: u64,
+    /// How often.
+    pub times: u64,
+}
+
+impl SampledProfile {
+    /// What its threads wait for, the longest first.
+    pub fn waits(&self) -> Vec<Wait> {
+        let counts = self.counts(Part::Waits);
+        let mut found: HashMap<(&str, &str), (u64, u64)> = HashMap::new();
+        for node in self.nodes() {
+            let (ns, times) = (counts.own[node as usize], counts.entries[node as usize]);
+            if ns + times > 0 {
+                let sum = found.entry((self.waiting(node), self.program(node))).or_default();
+                *sum = (sum.0 + ns, sum.1 + times);
+            }
+        }
+        let wait = |((function, caller), (ns, times)): ((&str, &str), _)| {
+            let [function, caller] = [function, caller].map(str::to_owned);
+            Wait { function, caller, ns, times }
+        };
+        let mut waits: Vec<Wait> = found.into_iter().map(wait).collect();
+        waits.sort_by(|one, other| other.ns.cmp(&one.ns).then_with(|| one.cmp(other)));
+        waits
+    }
+
+    /// The function that waits.
+    fn waiting(&self, node: u32) -> &str {
+        let is_scheduler = |node: &u32| OF_SCHEDULER.contains(&self.name(*node));
+        self.name(self.path(node).find(|node| !is_scheduler(node)).unwrap_or(node))
+    }
+
+    /// The program's function that waits.
+    fn program(&self, node: u32) -> &str {
+        let mut all = self.path(node).filter(|node| self.area(*node) == Area::User);
+        let first = all.next().unwrap_or(node);
+        let is_named =
+            |node: &u32| !self.name(*node).starts_with('[') && self.parent(*node).is_some();
+        let named = self.path(first).find(is_named);
+        self.name(named.unwrap_or(first))
+    }
+}
+
 impl CallStacks for SampledProfile {
     fn nodes(&self) -> std::ops::Range<u32> {
         0..self.tree.nodes.len() as u32

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use profile::SampledProfile;
 use sys::perf_rings::{PerfRings, Recorded};
+use sys::process::{signal_group, spawn_bound};
 
 use crate::names::{Weight, named};
 use crate::records::Records;
@@ -50,19 +51,13 @@ pub enum SamplerError {
     Io(#[from] io::Error),
 }
 
-/// What a stopped command leaves to do.
-pub trait Stopped {
-    /// Whether the user wants to stop.
-    fn is_stopped(&self) -> bool;
-}
-
-/// Starts a command, and observes it and all that it starts until it ends, or until `stopped`, which
-/// kills it. The command is in the process group of the caller. Fails where the kernel does not
-/// permit it, and where the command cannot be started.
+/// Starts a command in a process group of its own, and observes it and all that it starts until it
+/// ends. It dies with this process, and its group is killed when `stopped` is true. Fails where the
+/// kernel does not permit it, and where the command cannot be started.
 pub fn profile_command(
     command: &mut Command,
     options: &Options,
-    stopped: &dyn Stopped,
+    stopped: &dyn Fn() -> bool,
 ) -> Result<(SampledProfile, ExitStatus), SamplerError> {
     let (mut rings, with_kernel) = rings(options)?;
     let mut records = Records::of(&rings.attribute_bytes())?;
@@ -70,7 +65,7 @@ pub fn profile_command(
     let (begun, started) = (Instant::now(), SystemTime::now());
     let program = command.get_program().to_string_lossy().into_owned();
     let mut child =
-        command.spawn().map_err(|source| SamplerError::Start { program, source })?;
+        spawn_bound(command).map_err(|source| SamplerError::Start { program, source })?;
     let status = loop {
         let ended = child.try_wait()?;
         rings.drain(|bytes| records.add(bytes));
@@ -78,8 +73,8 @@ pub fn profile_command(
         if let Some(status) = ended {
             break status;
         }
-        if stopped.is_stopped() {
-            child.kill()?;
+        if stopped() {
+            signal_group(child.id(), libc::SIGKILL)?;
         }
         rings.wait(ROUND);
     };
@@ -112,7 +107,10 @@ fn rings(options: &Options) -> Result<(PerfRings, bool), SamplerError> {
     let open = |with_kernel, ring_pages| {
         let frequency_hz = options.frequency_hz;
         let stack_bytes = STACK_BYTES;
-        PerfRings::of_children(&Recorded { frequency_hz, stack_bytes, with_kernel, ring_pages }, &cpus)
+        PerfRings::of_children(
+            &Recorded { frequency_hz, stack_bytes, with_kernel, ring_pages },
+            &cpus,
+        )
     };
     let (mut with_kernel, mut pages) = (true, RING_PAGES);
     loop {
@@ -135,7 +133,9 @@ fn refused(error: &io::Error) -> SamplerError {
             "a container's seccomp filter or the limit of locked memory forbids it; run it outside \
              of the container, or with a larger ulimit -l"
         }
-        Some(libc::EINVAL) => "choose another rate: sysctl kernel.perf_event_max_sample_rate is the most",
+        Some(libc::EINVAL) => {
+            "choose another rate: sysctl kernel.perf_event_max_sample_rate is the most"
+        }
         _ => "this kernel has no perf_event_open (CONFIG_PERF_EVENTS)",
     };
     SamplerError::Refused { reason: format!("perf_event_open: {error}"), next }

@@ -14,4 +14,4 @@ mod stacks;
 mod threads;
 mod watched;
 
-pub use command::{Options, SamplerError, Stopped, profile_command};
+pub use command::{Options, SamplerError, profile_command};

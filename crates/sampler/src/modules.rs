@@ -45,14 +45,13 @@ pub(crate) struct Mapped {
 }
 
 impl Files {
-    /// What an unwinder has to know of a part of a file; `None` for what is no file with tables.
+    /// What an unwinder has to know of a part of a file; `None` for what is not a file with tables.
     pub(crate) fn module(&mut self, mapped: &Mapped) -> Option<Module<Section>> {
         let path: &str = &mapped.path;
         let tables = self.known.entry(path.to_owned()).or_insert_with(|| tables(path)).as_ref()?;
         // A mapping begins at a page, a segment anywhere in it.
-        let is_here = |(at, size, _): &&(u64, u64, u64)| {
-            (at & !0xfff..at + size).contains(&mapped.offset)
-        };
+        let is_here =
+            |(at, size, _): &&(u64, u64, u64)| (at & !0xfff..at + size).contains(&mapped.offset);
         let (at, _, address) = tables.segments.iter().rfind(is_here)?;
         let start = address.wrapping_add(mapped.offset.wrapping_sub(*at));
         let base = mapped.addresses.start.wrapping_sub(start);
@@ -72,7 +71,8 @@ fn tables(path: &str) -> Option<Tables> {
     let found = |name: &str| {
         let section = file.section_by_name(name)?;
         let (offset, size) = section.file_range()?;
-        let range = usize::try_from(offset).ok()?..usize::try_from(offset.checked_add(size)?).ok()?;
+        let range =
+            usize::try_from(offset).ok()?..usize::try_from(offset.checked_add(size)?).ok()?;
         let addresses = section.address()..section.address().checked_add(section.size())?;
         Some((addresses, Section { file: Arc::clone(&bytes), range }))
     };

@@ -12,6 +12,7 @@ use crate::threads::Thread;
 const KERNEL_NAME: &str = "[kernel]";
 const CUT_OFF_NAME: &str = "[call stack cut off]";
 const NOT_SAMPLED_NAME: &str = "[not sampled]";
+const NO_STACK_NAME: &str = "[call stack not recorded]";
 const MEMORY_NAME: &str = "[code without a file]";
 
 /// Names of addresses.
@@ -20,7 +21,7 @@ struct Names {
     files: HashMap<Arc<str>, ProgramFile>,
     /// The functions of the kernel by address, read when one is wanted.
     kernel: Option<Vec<(u64, String)>>,
-    /// The functions that compilers at run time have told, by process (`/tmp/perf-PID.map`).
+    /// The functions that compilers at run time have listed, by process (`/tmp/perf-PID.map`).
     maps: HashMap<i32, Vec<(u64, u64, String)>>,
 }
 
@@ -30,6 +31,7 @@ impl Names {
             Frame::Thread(name) => name.to_string(),
             Frame::CutOff => CUT_OFF_NAME.to_owned(),
             Frame::NotSampled => NOT_SAMPLED_NAME.to_owned(),
+            Frame::NoStack => NO_STACK_NAME.to_owned(),
             Frame::Kernel(address) => {
                 let kernel = self.kernel.get_or_insert_with(|| {
                     kernel_functions(&fs::read_to_string("/proc/kallsyms").unwrap_or_default())
@@ -53,7 +55,7 @@ impl Names {
             Frame::Memory(pid, address) => {
                 let map = self.maps.entry(*pid).or_insert_with(|| {
                     let path = format!("/tmp/perf-{pid}.map");
-                    told_functions(&fs::read_to_string(path).unwrap_or_default())
+                    listed_functions(&fs::read_to_string(path).unwrap_or_default())
                 });
                 let after = map.partition_point(|(start, ..)| start <= address);
                 let found = after.checked_sub(1).and_then(|index| map.get(index));
@@ -79,7 +81,7 @@ fn kernel_functions(text: &str) -> Vec<(u64, String)> {
 
 /// Functions of a map, by address: start and size in hexadecimal digits, and a name with blanks
 /// (Linux, `tools/perf/Documentation/jit-interface.txt`).
-fn told_functions(text: &str) -> Vec<(u64, u64, String)> {
+fn listed_functions(text: &str) -> Vec<(u64, u64, String)> {
     let function = |line: &str| {
         let mut words = line.splitn(3, ' ');
         let mut number = || u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok();
@@ -127,7 +129,8 @@ pub(crate) fn named(mut stacks: Stacks, threads: &[Thread], weight: &Weight) -> 
         }
         for ((stack, could_run), (ns, seen)) in &thread.off {
             let part = if *could_run { Part::WaitsForCpu } else { Part::Waits };
-            times.push((stack.unwrap_or(root), part, *ns, *seen));
+            let stack = stack.unwrap_or_else(|| stacks.of(root, Frame::NoStack));
+            times.push((stack, part, *ns, *seen));
         }
         let task = tasks.entry(&thread.name).or_insert_with(|| TaskTime {
             name: thread.name.to_string(),
@@ -146,9 +149,10 @@ pub(crate) fn named(mut stacks: Stacks, threads: &[Thread], weight: &Weight) -> 
     // Equal results for equal records.
     times.sort_unstable();
     let mut tasks: Vec<TaskTime> = tasks.into_values().collect();
-    tasks.sort_by(|one, other| other.on_cpu_ns.cmp(&one.on_cpu_ns));
+    tasks.sort_by_key(|task| std::cmp::Reverse(task.on_cpu_ns));
     let (tree, nodes) = tree(&stacks);
-    let times = times.into_iter().map(|(stack, part, ns, seen)| (nodes[stack as usize], part, ns, seen));
+    let times =
+        times.into_iter().map(|(stack, part, ns, seen)| (nodes[stack as usize], part, ns, seen));
     let mut profile = SampledProfile::new(tree, times);
     profile.tasks = tasks;
     profile
@@ -159,13 +163,20 @@ fn tree(stacks: &Stacks) -> (StackTree, Vec<u32>) {
     let (mut names, mut tree) = (Names::default(), StackTree::default());
     let mut nodes: Vec<u32> = Vec::with_capacity(stacks.all.len());
     let mut areas: Vec<Area> = Vec::with_capacity(stacks.all.len());
+    let mut names_of: Vec<String> = Vec::with_capacity(stacks.all.len());
     // Callers come first.
     for (caller, frame) in &stacks.all {
         let caller = (*caller != NOTHING).then_some(*caller as usize);
         let name = names.name(frame);
         let area = area(caller.map_or(Area::User, |caller| areas[caller]), frame, &name);
-        nodes.push(tree.node(caller.map(|caller| nodes[caller]), &name, area));
+        let node = match caller {
+            // Calls within a file without symbols.
+            Some(caller) if name.starts_with('[') && *names_of[caller] == *name => nodes[caller],
+            _ => tree.node(caller.map(|caller| nodes[caller]), &name, area),
+        };
+        nodes.push(node);
         areas.push(area);
+        names_of.push(name);
     }
     (tree, nodes)
 }
@@ -207,10 +218,11 @@ mod tests {
         thread.comes(0);
         thread.ends(100);
         thread.samples.extend([(one, 1), (other, 2)]);
-        let idle = Thread { on_cpu_ns: 7, ..Thread::unknown("it".into()) };
+        let mut idle = Thread::unknown("it".into());
+        idle.on_cpu_ns = 7;
+        let threads = [thread, idle];
         let found = |weight| {
-            let stacks = Stacks { all: stacks.all.clone(), ..Stacks::default() };
-            let profile = named(stacks, &[Thread { ..clone(&thread) }, clone(&idle)], &weight);
+            let profile = named(stacks.clone(), &threads, &weight);
             let functions = profile.functions(profile.counts(Part::OnCpu));
             let mut functions: Vec<_> =
                 functions.into_iter().map(|it| (it.name, it.own)).filter(|it| it.1 > 0).collect();
@@ -227,19 +239,13 @@ mod tests {
         assert_eq!(task.unsampled_ns, 77);
     }
 
-    fn clone(thread: &Thread) -> Thread {
-        let samples = thread.samples.clone();
-        let on_cpu_ns = thread.on_cpu_ns;
-        Thread { samples, on_cpu_ns, ..Thread::unknown(Arc::clone(&thread.name)) }
-    }
-
     #[test]
     fn functions_are_read_and_the_rest_is_left_out() {
         let text = "ffff0010 t b\nffff0000 T a [m]\n0 T hidden\nffff0020 D data\nbad\n";
         let expected = [(0xffff_0000, "a".to_owned()), (0xffff_0010, "b".to_owned())];
         assert_eq!(kernel_functions(text), expected);
-        let told = told_functions("20 10 py::f:/a b.py\nzz 1 x\n0x10 8 g\n");
+        let listed = listed_functions("20 10 py::f:/a b.py\nzz 1 x\n0x10 8 g\n");
         let expected = [(0x10, 8, "g".to_owned()), (0x20, 16, "py::f:/a b.py".to_owned())];
-        assert_eq!(told, expected);
+        assert_eq!(listed, expected);
     }
 }

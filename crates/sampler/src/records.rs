@@ -21,8 +21,11 @@ impl Records {
     /// Of events with these attributes. Fails for what are none.
     pub(crate) fn of(attributes: &[u8]) -> std::io::Result<Self> {
         let (attributes, _) = PerfEventAttr::parse::<_, Native>(attributes)?;
-        let endian =
-            if cfg!(target_endian = "little") { Endianness::LittleEndian } else { Endianness::BigEndian };
+        let endian = if cfg!(target_endian = "little") {
+            Endianness::LittleEndian
+        } else {
+            Endianness::BigEndian
+        };
         let form = RecordParseInfo::new(&attributes, endian);
         Ok(Self { form, waiting: Vec::new(), settled_ns: 0, latest_ns: 0, count: 0 })
     }
@@ -31,7 +34,9 @@ impl Records {
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.count += 1;
         // What has no time cannot be placed: a count of losses, which is read elsewhere.
-        let Some(time_ns) = self.parsed(bytes).and_then(|record| record.timestamp()) else { return };
+        let Some(time_ns) = self.parsed(bytes).and_then(|record| record.timestamp()) else {
+            return;
+        };
         self.latest_ns = self.latest_ns.max(time_ns);
         self.waiting.push((time_ns, bytes.to_vec()));
     }

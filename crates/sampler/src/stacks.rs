@@ -18,13 +18,15 @@ pub(crate) enum Frame {
     CutOff,
     /// Time on a CPU of which there is no sample.
     NotSampled,
+    /// A wait whose call stack was not recorded.
+    NoStack,
 }
 
 /// The root of all.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
 /// Call stacks by number: the frame and its caller.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Stacks {
     pub(crate) all: Vec<(u32, Frame)>,
     known: HashMap<(u32, Frame), u32>,

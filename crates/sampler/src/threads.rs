@@ -8,8 +8,13 @@ use std::sync::Arc;
 enum State {
     /// Not known: no switch yet.
     Unknown,
-    OnCpu { since_ns: u64 },
-    Off { since_ns: u64, could_run: bool },
+    OnCpu {
+        since_ns: u64,
+    },
+    Off {
+        since_ns: u64,
+        could_run: bool,
+    },
 }
 
 /// A thread.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use framehop::{
-    CacheNative, FrameAddress, MayAllocateDuringUnwind, Unwinder, UnwinderNative, UnwindRegsNative,
+    CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative,
 };
 use linux_perf_event_reader::{
     ContextSwitchRecord, EventRecord, RawEventRecord, SampleRecord, TaskWasPreempted,
@@ -14,12 +14,14 @@ use crate::modules::{Files, Mapped, Section};
 use crate::stacks::{Frame, NOTHING, Stacks};
 use crate::threads::Thread;
 
-/// More frames than a call stack of people has; a damaged one could go on for ever.
+/// More frames than a call stack of people has; a damaged one could be endless.
 const MOST_FRAMES: usize = 512;
 /// Addresses from here on divide a call chain: `PERF_CONTEXT_MAX`.
 const LEAST_MARKER: u64 = -4095_i64 as u64;
 /// Each switch is sampled, and the clock never so often.
 const PERIOD_OF_SWITCHES: u64 = 1;
+/// The name of a thread before it has one.
+const UNKNOWN: &str = "?";
 /// Maps a page of the kernel, which every process has.
 const KERNEL_PAGES: &str = "[vdso]";
 
@@ -86,8 +88,12 @@ impl Watched {
                     self.processes.insert(it.pid, parent);
                 }
                 let name = self.live.get(&it.ptid).map(|parent| Arc::clone(&parent.name));
-                let name = name.unwrap_or_else(|| "?".into());
-                self.live.insert(it.tid, Thread::made(name, time_ns));
+                let name = name.unwrap_or_else(|| UNKNOWN.into());
+                match self.live.get_mut(&it.tid) {
+                    // The clocks of two CPUs differ a little: it was seen before it was made.
+                    Some(thread) if &*thread.name == UNKNOWN => thread.name = name,
+                    _ => drop(self.live.insert(it.tid, Thread::made(name, time_ns))),
+                }
             }
             EventRecord::Exit(it) => {
                 if let Some(mut thread) = self.live.remove(&it.tid) {
@@ -103,12 +109,15 @@ impl Watched {
                 self.map(it.pid, &it.path.as_slice(), addresses, it.page_offset);
             }
             EventRecord::ContextSwitch(switch) => {
-                let tid = raw.common_data().ok().and_then(|common| common.tid);
-                let Some(thread) = tid.and_then(|tid| self.live.get_mut(&tid)) else { return };
+                let Some(tid) = raw.common_data().ok().and_then(|common| common.tid) else {
+                    return;
+                };
                 match switch {
-                    ContextSwitchRecord::In { .. } => thread.comes(time_ns),
+                    ContextSwitchRecord::In { .. } => self.thread(tid).comes(time_ns),
                     ContextSwitchRecord::Out { preempted, .. } => {
-                        thread.leaves(time_ns, preempted == TaskWasPreempted::Yes);
+                        if let Some(thread) = self.live.get_mut(&tid) {
+                            thread.leaves(time_ns, preempted == TaskWasPreempted::Yes);
+                        }
                     }
                 }
             }
@@ -126,13 +135,16 @@ impl Watched {
         }));
     }
 
+    fn thread(&mut self, tid: i32) -> &mut Thread {
+        self.live.entry(tid).or_insert_with(|| Thread::unknown(UNKNOWN.into()))
+    }
+
     fn map(&mut self, pid: i32, path: &[u8], addresses: std::ops::Range<u64>, offset: u64) {
         let path: Arc<str> = String::from_utf8_lossy(path).into();
         let process = self.processes.entry(pid).or_default();
         // What was there before is gone.
-        let overlaps = |it: &Mapped| {
-            it.addresses.start < addresses.end && addresses.start < it.addresses.end
-        };
+        let overlaps =
+            |it: &Mapped| it.addresses.start < addresses.end && addresses.start < it.addresses.end;
         for old in process.mapped.extract_if(.., |it| overlaps(it)) {
             process.unwinder.remove_module(old.addresses.start);
         }
@@ -152,9 +164,8 @@ impl Watched {
         let (mut user, reaches_root) = self.user_frames(pid, sample);
         self.samples += 1;
         self.truncated += u64::from(!reaches_root);
-        let unknown = || Thread::unknown("?".into());
-        let thread = self.live.entry(tid).or_insert_with(unknown);
-        let mut stack = self.stacks.of(NOTHING, Frame::Thread(Arc::clone(&thread.name)));
+        let name = Arc::clone(&self.thread(tid).name);
+        let mut stack = self.stacks.of(NOTHING, Frame::Thread(name));
         if !reaches_root {
             stack = self.stacks.of(stack, Frame::CutOff);
         }
@@ -162,6 +173,7 @@ impl Watched {
         for frame in user.into_iter().chain(kernel_frames(sample)) {
             stack = self.stacks.of(stack, frame);
         }
+        let thread = self.thread(tid);
         match is_switch {
             true => thread.left_at = Some(stack),
             false => *thread.samples.entry(stack).or_insert(0) += 1,
@@ -191,8 +203,7 @@ impl Watched {
             Ok(u64::from_ne_bytes(word.try_into().map_err(|_| ())?))
         };
         let mut frames = Vec::new();
-        let mut all =
-            process.unwinder.iter_frames(ip, unwinding, &mut self.cache, &mut read);
+        let mut all = process.unwinder.iter_frames(ip, unwinding, &mut self.cache, &mut read);
         let reaches_root = loop {
             match all.next() {
                 Ok(Some(frame)) if frames.len() < MOST_FRAMES => {
@@ -227,9 +238,7 @@ fn unwinding_registers(
 fn place(process: &Process, pid: i32, frame: FrameAddress) -> Frame {
     let address = frame.address_for_lookup();
     match process.mapped.iter().rfind(|it| it.addresses.contains(&address)) {
-        Some(it) => {
-            Frame::File(Arc::clone(&it.path), address - it.addresses.start + it.offset)
-        }
+        Some(it) => Frame::File(Arc::clone(&it.path), address - it.addresses.start + it.offset),
         None => Frame::Memory(pid, address),
     }
 }

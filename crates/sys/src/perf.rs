@@ -36,7 +36,7 @@ pub(crate) struct Attributes {
 }
 
 impl Attributes {
-    /// With their size, which tells their version.
+    /// With their size, which is their version.
     fn sized(&self) -> Self {
         Self { size_bytes: size_of::<Self>() as u32, ..*self }
     }

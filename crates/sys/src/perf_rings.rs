@@ -200,9 +200,7 @@ impl Ring {
     fn take_output_of(&self, event: &OwnedFd) -> io::Result<()> {
         const SET_OUTPUT: libc::Ioctl = 0x2405;
         // SAFETY: the call reads two numbers.
-        crate::done(unsafe {
-            libc::ioctl(event.as_raw_fd(), SET_OUTPUT, self.event.as_raw_fd())
-        })
+        crate::done(unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, self.event.as_raw_fd()) })
     }
 
     fn counter(&self, offset: usize) -> &AtomicU64 {
@@ -229,7 +227,7 @@ impl Ring {
         self.counter(TAIL_OFFSET).store(tail, Ordering::Release);
     }
 
-    /// Copies a part of the memory, which may go on at its beginning.
+    /// Copies a part of the memory, which may continue at its beginning.
     fn copy(&self, from: u64, size: usize, to: &mut Vec<u8>) {
         to.clear();
         let begin = (from % self.size_bytes as u64) as usize;

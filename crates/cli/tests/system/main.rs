@@ -36,6 +36,7 @@ mod provoked;
 mod recorded;
 mod refused;
 mod reported;
+mod sampled;
 mod services;
 mod session;
 mod settings;

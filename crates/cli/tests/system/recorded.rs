@@ -77,7 +77,7 @@ fn cannot_run(test: &str) -> bool {
 }
 
 /// Compiles a program into the folder of a test.
-fn compile(fixture: &Fixture, name: &str, text: &str, arguments: &[&str]) -> PathBuf {
+pub(crate) fn compile(fixture: &Fixture, name: &str, text: &str, arguments: &[&str]) -> PathBuf {
     let source = fixture.path().join(name);
     fs::write(&source, text).unwrap();
     let program = source.with_extension("");

@@ -16,20 +16,43 @@ const LEAST_LETTERS: usize = 4;
 /// The widest frames, which the table has.
 const LISTED: usize = 40;
 
-/// The chart of these frames, of so many instructions in all.
-pub(crate) fn flame_chart(frames: &[FlameFrame], total: u64) -> Chart {
+/// What the frames of a flame graph are counted in.
+pub(crate) struct Counted {
+    /// The name of the chart in files.
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    /// A count in words, such as `1,200 instructions`.
+    pub(crate) words: fn(u64) -> String,
+    /// A count in a table, and the head of its column.
+    pub(crate) cell: fn(u64) -> Cell,
+    pub(crate) head: &'static str,
+}
+
+impl Counted {
+    /// Of the instructions of guests.
+    pub(crate) const INSTRUCTIONS: Self = Self {
+        name: "flame",
+        title: "Call stacks by instructions",
+        words: |count| format!("{} instructions", format::grouped(count)),
+        cell: Cell::grouped,
+        head: "instructions",
+    };
+}
+
+/// The chart of these frames, of so many counts in all.
+pub(crate) fn flame_chart(frames: &[FlameFrame], total: u64, counted: &Counted) -> Chart {
     let share = |count: u64| count as f64 / total.max(1) as f64;
     let rows = frames.iter().map(|frame| frame.depth + 1).max().unwrap_or(1);
     let values = frames.iter().map(|frame| {
-        let FlameFrame { name, area, depth, start, instructions, own } = frame;
-        let percent = 100.0 * share(*instructions);
+        let FlameFrame { name, area, depth, start, with_callees, own } = frame;
+        let percent = 100.0 * share(*with_callees);
         json!({
-            "from": start, "to": start + instructions,
+            "from": start, "to": start + with_callees,
             "bottom": depth, "top": depth + 1, "middle": f64::from(*depth) + 0.5,
-            "area": area.name(), "text": label(name, share(*instructions)),
+            "area": area.name(), "text": label(name, share(*with_callees)),
             "tip": format!(
-                "{name}: {} instructions ({percent:.2} %), {} of its own; {}",
-                format::grouped(*instructions), format::grouped(*own), area.name()
+                "{name}: {} ({percent:.2} %), {} of its own; {}",
+                (counted.words)(*with_callees), (counted.words)(*own), area.name()
             ),
         })
     });
@@ -38,17 +61,17 @@ pub(crate) fn flame_chart(frames: &[FlameFrame], total: u64) -> Chart {
         "values": values, "rows": rows, "total": total.max(1), "height": rows * ROW_PIXELS,
     });
     let mut widest: Vec<&FlameFrame> = frames.iter().collect();
-    widest.sort_by_key(|frame| (std::cmp::Reverse(frame.instructions), frame.depth, frame.start));
+    widest.sort_by_key(|frame| (std::cmp::Reverse(frame.with_callees), frame.depth, frame.start));
     let rows = widest.iter().take(LISTED).map(|frame| {
         [
             Cell::from(&frame.name),
             frame.depth.into(),
-            Cell::grouped(frame.instructions),
-            Cell::Share(share(frame.instructions)),
+            (counted.cell)(frame.with_callees),
+            Cell::Share(share(frame.with_callees)),
         ]
     });
-    let table = Table::of("", ["function", "depth", "instructions", "share"], rows);
-    chart("flame", "Call stacks by instructions", TEMPLATE, (&parts, table))
+    let table = Table::of("", ["function", "depth", counted.head, "share"], rows);
+    chart(counted.name, counted.title, TEMPLATE, (&parts, table))
 }
 
 /// As much of a name as fits into a part of the width.

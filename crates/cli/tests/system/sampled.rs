@@ -1,0 +1,228 @@
+//! Profiles of commands: what programs with a known truth are found to do.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::left::{assert_nothing_left, queue_keys};
+use crate::recorded::compile;
+use crate::skip::skip;
+use crate::support::{Finished, Fixture, is_root};
+
+/// Two functions of 30 and 70 %, one that sleeps, and one that waits for a lock which another thread
+/// holds. It prints what it has measured itself, in ns. Compiled without frame pointers.
+const TRUTH: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static volatile unsigned long sum;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int is_held;
+static volatile long less = 3000000, more = 7000000;
+static unsigned long now(clockid_t clock) {
+    struct timespec it;
+    clock_gettime(clock, &it);
+    return it.tv_sec * 1000000000ul + it.tv_nsec;
+}
+__attribute__((noinline)) static void spins_less(long n) { for (long i = 0; i < n; i++) sum += i; }
+__attribute__((noinline)) static void spins_more(long n) { for (long i = 0; i < n; i++) sum -= i; }
+__attribute__((noinline)) static void sleeps(void) {
+    struct timespec it = {0, 200000000};
+    nanosleep(&it, 0);
+    sum++;
+}
+static void *holds(void *nothing) {
+    pthread_mutex_lock(&lock);
+    is_held = 1;
+    usleep(150000);
+    pthread_mutex_unlock(&lock);
+    return nothing;
+}
+__attribute__((noinline)) static void waits_for_lock(void) {
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    sum++;
+}
+int main(void) {
+    for (int round = 0; round < 300; round++) { spins_less(less); spins_more(more); }
+    unsigned long before = now(CLOCK_MONOTONIC);
+    sleeps();
+    fprintf(stderr, "sleeps %lu\n", now(CLOCK_MONOTONIC) - before);
+    pthread_t thread;
+    pthread_create(&thread, 0, holds, 0);
+    while (!is_held) usleep(100);
+    before = now(CLOCK_MONOTONIC);
+    waits_for_lock();
+    fprintf(stderr, "waits_for_lock %lu\n", now(CLOCK_MONOTONIC) - before);
+    pthread_join(thread, 0);
+    fprintf(stderr, "cpu %lu\n", now(CLOCK_PROCESS_CPUTIME_ID));
+    return 0;
+}
+"#;
+
+/// Children that live for less than a sample, and how long they were on a CPU in ns.
+const CHILDREN: &str = r#"
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile unsigned long sum;
+int main(void) {
+    for (int child = 0; child < 200; child++) {
+        if (fork() == 0) {
+            for (long i = 0; i < 100000; i++) sum += i;
+            _exit(0);
+        }
+        wait(0);
+    }
+    struct rusage it;
+    getrusage(RUSAGE_CHILDREN, &it);
+    fprintf(stderr, "children %ld\n", 1000 * (it.ru_utime.tv_usec + it.ru_stime.tv_usec)
+        + 1000000000 * (it.ru_utime.tv_sec + it.ru_stime.tv_sec));
+    return 0;
+}
+"#;
+
+/// Whether a command can be profiled here; else the test is skipped.
+fn can_sample(test: &str, fixture: &Fixture) -> bool {
+    if Command::new("cc").arg("--version").output().is_err() {
+        skip(test, "no C compiler is installed");
+        return false;
+    }
+    let finished = fixture.finish(fixture.thrashlab("profile -- true"));
+    if finished.code() == Some(3) {
+        assert!(finished.stderr.contains("perf_event_open"), "{}", finished.stderr);
+        skip(test, "perf_event_open is not permitted here");
+        return false;
+    }
+    assert_says(&finished, &["on a CPU"]);
+    true
+}
+
+/// A command that ended with success and these words in its result.
+fn assert_says(finished: &Finished, words: &[&str]) {
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let said = finished.sentences();
+    for word in words {
+        assert!(said.contains(word), "{word} is not in {said}");
+    }
+}
+
+/// The profile of a program of the test, and what that has printed.
+fn profiled(fixture: &Fixture, options: &str, program: &str) -> (Value, BTreeMap<String, f64>) {
+    let finished =
+        fixture.finish(fixture.thrashlab(&format!("profile --json {options} -- ./{program}")));
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let measured = |line: &str| {
+        let (name, ns) = line.split_once(' ')?;
+        Some((name.to_owned(), ns.parse().ok()?))
+    };
+    let measured = finished.stderr.lines().filter_map(measured).collect();
+    (serde_json::from_str(&finished.stdout).unwrap(), measured)
+}
+
+fn assert_near(found: f64, truth: f64, share: f64, what: &str) {
+    assert!((found - truth).abs() <= share * truth, "{what}: {found} instead of {truth}");
+}
+
+/// The sum of the lines of collapsed call stacks that hold a name.
+fn sum_of(stacks: &str, name: &str) -> f64 {
+    let lines = stacks.lines().filter(|line| line.contains(name));
+    lines.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum()
+}
+
+#[test]
+fn a_program_of_known_shares_and_waits_is_found_to_have_them() {
+    const NAME: &str = "a_program_of_known_shares_and_waits_is_found_to_have_them";
+    let fixture = Fixture::new();
+    if !can_sample(NAME, &fixture) {
+        return;
+    }
+    compile(&fixture, "truth.c", TRUTH, &["-O2", "-fomit-frame-pointer", "-pthread"]);
+    let (profile, measured) = profiled(&fixture, "--waits --collapsed waits.txt", "truth");
+    let functions = profile["functions"].as_array().unwrap();
+    let samples = |name: &str| {
+        let found = functions.iter().find(|it| it["name"] == *name);
+        found.unwrap_or_else(|| panic!("{name}: {functions:#?}"))["entries"].as_f64().unwrap()
+    };
+    let [less, more] = ["spins_less [truth]", "spins_more [truth]"].map(samples);
+    let (count, share) = (less + more, less / (less + more));
+    assert!(count > 200.0, "{count} samples");
+    // Five times the standard error: one in a million.
+    assert!((share - 0.3).abs() < 5.0 * (0.21 / count).sqrt(), "{share} of {count}");
+    assert_near(profile["on_cpu_ns"].as_f64().unwrap(), measured["cpu"], 0.02, "time on a CPU");
+    assert_eq!(profile["lost"], 0);
+
+    let is_privileged = profile["missed"] == serde_json::json!([]);
+    let stacks = fs::read_to_string(fixture.path().join("waits.txt")).unwrap();
+    if is_privileged {
+        for name in ["sleeps", "waits_for_lock"] {
+            let found = sum_of(&stacks, &format!("{name}_[truth]"));
+            assert_near(found, measured[name], 0.01, name);
+        }
+        let main = sum_of(&stacks, "main_[truth]");
+        assert!(main >= measured["sleeps"] + measured["waits_for_lock"], "{stacks}");
+    }
+}
+
+#[test]
+fn children_that_live_too_shortly_for_samples_are_counted_as_such() {
+    const NAME: &str = "children_that_live_too_shortly_for_samples_are_counted_as_such";
+    let fixture = Fixture::new();
+    if !can_sample(NAME, &fixture) {
+        return;
+    }
+    compile(&fixture, "children.c", CHILDREN, &["-O1"]);
+    let (profile, measured) = profiled(&fixture, "", "children");
+    let tasks = profile["tasks"].as_array().unwrap();
+    let sum = |key: &str| tasks.iter().map(|it| it[key].as_f64().unwrap()).sum::<f64>();
+    // The parent and its children, which have its name.
+    assert!(sum("threads") >= 201.0, "{tasks:#?}");
+    assert!(sum("on_cpu_ns") >= 0.97 * measured["children"], "{tasks:#?} {measured:?}");
+    let functions = profile["functions"].as_array().unwrap();
+    let not_sampled = functions.iter().find(|it| it["name"] == "[not sampled]").unwrap();
+    assert_near(not_sampled["own"].as_f64().unwrap(), sum("unsampled_ns"), 0.0, "the rest");
+}
+
+#[test]
+fn an_ordinary_user_is_told_what_is_not_permitted() {
+    const NAME: &str = "other_users_are_told_what_is_not_permitted";
+    if !is_root() {
+        return skip(NAME, "only root has processes of other users");
+    }
+    let fixture = Fixture::of_user(65534);
+    let finished = fixture.finish(fixture.thrashlab("profile -- sleep 0.1"));
+    let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    match paranoid.trim().parse::<i32>() {
+        Ok(..=1) => assert_says(&finished, &["of waiting", "nanosleep"]),
+        Ok(2) => assert_says(&finished, &["of waiting", "Not recorded", "perf_event_paranoid=1"]),
+        _ => finished.expect(3, &["perf_event_open"]),
+    }
+}
+
+#[test]
+fn wrong_and_stopped_commands_end_in_words_and_leave_nothing() {
+    const NAME: &str = "wrong_and_stopped_commands_end_in_words_and_leave_nothing";
+    let fixture = Fixture::new();
+    if !can_sample(NAME, &fixture) {
+        return;
+    }
+    let run = |words: &str| fixture.finish(fixture.thrashlab(words));
+    run("profile").expect(2, &["RUN"]);
+    run("profile -- /nowhere/program").expect(3, &["/nowhere/program", "No such file"]);
+    run("profile --firefox f.json -- true").expect(2, &["--firefox", "COMMAND"]);
+    assert_says(&run("profile -- false"), &["the command ended with exit status: 1"]);
+    let mut running = fixture.start(fixture.thrashlab("profile -- sleep 1000"));
+    let pid = running.pid();
+    running.await_that("the command", || {
+        fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))
+            .is_ok_and(|it| !it.is_empty())
+    });
+    running.signal(Signal::TERM);
+    running.wait().expect(130, &[]);
+    assert_nothing_left(&fixture, pid, &queue_keys(&fixture));
+}

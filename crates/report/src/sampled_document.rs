@@ -1,0 +1,262 @@
+//! Profiles of commands on this machine as documents.
+
+use model::units::format_duration;
+use profile::{CallStacks, Counts, FunctionCounts, Part, SampledProfile, TaskTime, Wait};
+use render::{Block, Cell, Document, Section, Table, Tone, Verdict, format};
+use serde::Serialize;
+use stats::clopper_pearson;
+
+use crate::charts::{Counted, flame_chart};
+use crate::figures::share;
+
+/// The probability with which an interval has a function's true share.
+const CONFIDENCE: f64 = 0.95;
+/// The part of all time that a frame of a flame graph has at least.
+const LEAST_PART: u64 = 1000;
+/// Above this part of lost records nothing is concluded.
+const MOST_LOST: f64 = 0.01;
+/// From this part on, what is not known is printed.
+const NOTED: f64 = 0.01;
+const MOST_TASKS: usize = 5;
+/// Functions and waits with less than this share are left out of the tables.
+const LEAST_SHARE: f64 = 0.005;
+
+/// A profile of a command as it is shown.
+pub struct SampledView<'a> {
+    /// The command as it was typed.
+    pub command: &'a str,
+    /// How it ended, if not with success.
+    pub failure: Option<&'a str>,
+    /// Samples a second of CPU time.
+    pub frequency_hz: u64,
+    /// The profile.
+    pub profile: &'a SampledProfile,
+    /// Most functions and waits in a table.
+    pub most_functions: usize,
+}
+
+#[derive(Serialize)]
+struct SampledData {
+    command: String,
+    failure: Option<String>,
+    elapsed_ns: u64,
+    on_cpu_ns: u64,
+    waits_ns: u64,
+    waits_for_cpu_ns: u64,
+    frequency_hz: u64,
+    samples: u64,
+    truncated: u64,
+    records: u64,
+    lost: Option<u64>,
+    missed: Vec<String>,
+    tasks: Vec<TaskTime>,
+    functions: Vec<FunctionShare>,
+    waits: Vec<Wait>,
+}
+
+/// A function's time on a CPU.
+#[derive(Clone, Serialize)]
+struct FunctionShare {
+    #[serde(flatten)]
+    counts: FunctionCounts,
+    share: f64,
+    /// The interval of 95 % of the share of its own, from the samples (Clopper and Pearson).
+    interval: Option<(f64, f64)>,
+}
+
+/// Where a command spends its time on a CPU, and what it waits for.
+pub fn sampled_document(view: &SampledView<'_>) -> Document<'static> {
+    let profile = view.profile;
+    let [on_cpu, waits, _] = Part::ALL.map(|part| profile.counts(part));
+    let functions = functions(profile, on_cpu);
+    let reasons = profile.waits();
+    let mut document = Document {
+        title: format!("Profile of {}", view.command),
+        verdicts: sentences(view, &functions, &reasons)
+            .into_iter()
+            .map(|text| Verdict { text, tone: Tone::Plain })
+            .collect(),
+        ..Document::default()
+    }
+    .with_facts([("samples", samples(view))]);
+    document.push(function_table(&functions, on_cpu.total, view.most_functions));
+    if waits.total > 0 {
+        document.push(wait_table(&reasons, waits.total, view.most_functions));
+    }
+    if profile.tasks.len() > 1 {
+        document.push(task_table(&profile.tasks));
+    }
+    document.blocks.extend(notes(view).into_iter().map(Block::Sentence));
+    for (counts, counted) in [(on_cpu, &ON_CPU), (waits, &WAITS)] {
+        let frames = profile::flame(profile, counts, counts.total / LEAST_PART);
+        let chart = Block::Chart(Box::new(flame_chart(&frames, counts.total, counted)));
+        document.sections.push(Section::new(counted.name, counted.title, vec![chart]));
+    }
+    document.with_data(SampledData {
+        command: view.command.to_owned(),
+        failure: view.failure.map(str::to_owned),
+        elapsed_ns: profile.elapsed_ns,
+        on_cpu_ns: on_cpu.total,
+        waits_ns: waits.total,
+        waits_for_cpu_ns: profile.counts(Part::WaitsForCpu).total,
+        frequency_hz: view.frequency_hz,
+        samples: profile.samples,
+        truncated: profile.truncated,
+        records: profile.records,
+        lost: profile.lost,
+        missed: profile.missed.clone(),
+        tasks: profile.tasks.clone(),
+        functions,
+        waits: reasons,
+    })
+}
+
+const ON_CPU: Counted = Counted {
+    name: "on-cpu",
+    title: "Call stacks by time on a CPU",
+    words: |ns| format_duration(ns),
+    cell: |ns| Cell::duration(ns as f64),
+    head: "time",
+};
+const WAITS: Counted = Counted { name: "waits", title: "Call stacks by time of waiting", ..ON_CPU };
+
+fn functions(profile: &SampledProfile, counts: &Counts) -> Vec<FunctionShare> {
+    let functions = profile.functions(counts);
+    let samples: u64 = functions.iter().map(|it| it.entries).sum();
+    let of = |counts_of: FunctionCounts| {
+        let whole = share(counts_of.own, counts.total);
+        let sampled = clopper_pearson(counts_of.entries, samples, CONFIDENCE);
+        // Threads differ a little in how much time a sample of them stands for.
+        let interval = sampled.filter(|it| it.proportion > 0.0).map(|it| {
+            let scale = whole / it.proportion;
+            (it.low * scale, (it.high * scale).min(1.0))
+        });
+        FunctionShare { counts: counts_of, share: whole, interval }
+    };
+    functions.into_iter().map(of).collect()
+}
+
+fn sentences(view: &SampledView<'_>, functions: &[FunctionShare], waits: &[Wait]) -> Vec<String> {
+    let profile = view.profile;
+    let [on_cpu, waiting, for_cpu] = Part::ALL.map(|part| profile.counts(part).total);
+    if is_incomplete(profile) {
+        let lost = profile.lost.unwrap_or(0);
+        return vec![format!(
+            "{} of {} records were lost: nothing is concluded; repeat it with a lower --rate",
+            format::grouped(lost),
+            format::grouped(profile.records)
+        )];
+    }
+    let is_named = |it: &&FunctionShare| it.counts.own > 0 && it.interval.is_some();
+    let first = functions.iter().find(is_named).map(|function| {
+        let interval = function.interval.map(in_percent).unwrap_or_default();
+        format!(", {}{interval} of it in {}", format::share(function.share), function.counts.name)
+    });
+    let first = first.unwrap_or_default();
+    let elapsed = format_duration(profile.elapsed_ns);
+    let mut all = vec![format!("{} on a CPU in {elapsed}{first}", format_duration(on_cpu))];
+    if let Some(wait) = waits.first() {
+        let part = format::share(share(wait.ns, waiting));
+        let reason = match wait.function.starts_with('[') {
+            true => String::new(),
+            false => format!(", {part} of it in {}, for {}", wait.function, wait.caller),
+        };
+        all.push(format!("{} of waiting{reason}", format_duration(waiting)));
+    }
+    if share(for_cpu, on_cpu) > NOTED {
+        let time = format_duration(for_cpu);
+        all.push(format!("{time} of waiting for a CPU, which other threads had"));
+    }
+    all.extend(view.failure.map(|failure| format!("the command {failure}")));
+    all
+}
+
+fn in_percent((low, high): (f64, f64)) -> String {
+    format!(" [{:.0}, {:.0}]", 100.0 * low, 100.0 * high)
+}
+
+fn is_incomplete(profile: &SampledProfile) -> bool {
+    share(profile.lost.unwrap_or(0), profile.records) > MOST_LOST
+}
+
+fn samples(view: &SampledView<'_>) -> String {
+    let counts = view.profile.counts(Part::OnCpu);
+    let functions = view.profile.functions(counts);
+    let samples: u64 = functions.iter().map(|it| it.entries).sum();
+    format!("{} of what executes, {} a second", format::grouped(samples), view.frequency_hz)
+}
+
+/// What the profile does not know.
+fn notes(view: &SampledView<'_>) -> Vec<String> {
+    let profile = view.profile;
+    let on_cpu = profile.counts(Part::OnCpu).total;
+    let unsampled: u64 = profile.tasks.iter().map(|task| task.unsampled_ns).sum();
+    let mut notes = Vec::new();
+    if share(unsampled, on_cpu) > NOTED {
+        notes.push(format!(
+            "No sample is of {} of the time on a CPU: that of threads that live too shortly, and \
+             of what may not be seen.",
+            format::share(share(unsampled, on_cpu))
+        ));
+    }
+    if share(profile.truncated, profile.samples) > NOTED {
+        notes.push(format!(
+            "{} of the call stacks are cut off: their beginning is not known.",
+            format::share(share(profile.truncated, profile.samples))
+        ));
+    }
+    if profile.lost.is_none() {
+        notes.push("This kernel does not count records that it loses.".to_owned());
+    }
+    notes.extend(profile.missed.iter().map(|missed| format!("Not recorded: {missed}.")));
+    notes
+}
+
+fn function_table(functions: &[FunctionShare], total: u64, most: usize) -> Table {
+    let counts = |it: &&FunctionShare| it.share >= LEAST_SHARE;
+    let shown = functions.iter().filter(counts).take(most);
+    let rows = shown.map(|function| {
+        let FunctionShare { counts, share: own, interval } = function;
+        [
+            Cell::from(&counts.name),
+            Cell::duration(counts.own as f64),
+            Cell::Share(*own),
+            Cell::figure(interval.map(|ends| in_percent(ends).trim_start().to_owned())),
+            Cell::Share(share(counts.with_callees, total)),
+        ]
+    });
+    let head = ["on a CPU", "time", "share", "[95 %]", "with callees"];
+    let shown = functions.iter().filter(counts).count().min(most);
+    let others = functions.iter().filter(|it| it.counts.own > 0).count() - shown;
+    let caption = if others > 0 { format!("and {others} other functions") } else { String::new() };
+    Table::of(caption, head, rows)
+}
+
+fn wait_table(waits: &[Wait], total: u64, most: usize) -> Table {
+    let counts = |wait: &&Wait| share(wait.ns, total) >= LEAST_SHARE;
+    let rows = waits.iter().filter(counts).take(most).map(|wait| {
+        [
+            Cell::from(&wait.function),
+            Cell::duration(wait.ns as f64),
+            Cell::Share(share(wait.ns, total)),
+            Cell::Count(wait.times),
+            Cell::from(&wait.caller),
+        ]
+    });
+    Table::of("", ["waits in", "time", "share", "times", "for"], rows)
+}
+
+fn task_table(tasks: &[TaskTime]) -> Table {
+    let rows = tasks.iter().take(MOST_TASKS).map(|task| {
+        [
+            Cell::from(&task.name),
+            Cell::Count(task.threads),
+            Cell::duration(task.on_cpu_ns as f64),
+            Cell::duration(task.waits_ns as f64),
+            Cell::duration(task.waits_for_cpu_ns as f64),
+        ]
+    });
+    let others = tasks.len().saturating_sub(MOST_TASKS);
+    let caption = if others > 0 { format!("and {others} other names") } else { String::new() };
+    Table::of(caption, ["threads", "number", "on a CPU", "waits", "waits for a CPU"], rows)
+}
