@@ -17,6 +17,8 @@ const ROUND: Duration = Duration::from_millis(20);
 /// Memory of each CPU in pages, at first; less where a limit of locked memory forbids it.
 const RING_PAGES: usize = 512;
 const LEAST_RING_PAGES: usize = 8;
+/// Call stacks of waits a second, at most, of a thread on a CPU.
+const SWITCHES_HZ: u64 = 2000;
 /// What of each stack is copied.
 const STACK_BYTES: u32 = 16 << 10;
 
@@ -61,7 +63,7 @@ pub fn profile_command(
 ) -> Result<(SampledProfile, ExitStatus), SamplerError> {
     let (mut rings, with_kernel) = rings(options)?;
     let mut records = Records::of(&rings.attribute_bytes())?;
-    let mut watched = Watched::default();
+    let mut watched = Watched::of(rings.switch_ids());
     let (begun, started) = (Instant::now(), SystemTime::now());
     let program = command.get_program().to_string_lossy().into_owned();
     let mut child =
@@ -106,9 +108,9 @@ fn rings(options: &Options) -> Result<(PerfRings, bool), SamplerError> {
     let cpus = online_cpus()?;
     let open = |with_kernel, ring_pages| {
         let frequency_hz = options.frequency_hz;
-        let stack_bytes = STACK_BYTES;
+        let (stack_bytes, switches_hz) = (STACK_BYTES, SWITCHES_HZ);
         PerfRings::of_children(
-            &Recorded { frequency_hz, stack_bytes, with_kernel, ring_pages },
+            &Recorded { frequency_hz, switches_hz, stack_bytes, with_kernel, ring_pages },
             &cpus,
         )
     };

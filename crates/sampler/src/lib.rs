@@ -12,6 +12,7 @@ mod names;
 mod records;
 mod stacks;
 mod threads;
+mod waits;
 mod watched;
 
 pub use command::{Options, SamplerError, profile_command};

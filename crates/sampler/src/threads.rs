@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::waits::Waits;
+
 /// What a thread is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -27,10 +29,10 @@ pub(crate) struct Thread {
     pub(crate) waits_for_cpu_ns: u64,
     /// Samples of it by call stack.
     pub(crate) samples: HashMap<u32, u64>,
-    /// The call stack at which it left its CPU last.
-    pub(crate) left_at: Option<u32>,
-    /// The time that it was off its CPU, whether it could run, and the number of times, by call stack.
-    pub(crate) off: HashMap<(Option<u32>, bool), (u64, u64)>,
+    /// The call stack at which it left its CPU last, and the number of times that it stands for.
+    pub(crate) left_at: Option<(u32, u64)>,
+    /// The times that it was off its CPU, and could not run, or could.
+    pub(crate) off: [Waits; 2],
 }
 
 impl Thread {
@@ -49,7 +51,7 @@ impl Thread {
             waits_for_cpu_ns: 0,
             samples: HashMap::new(),
             left_at: None,
-            off: HashMap::new(),
+            off: Default::default(),
         }
     }
 
@@ -59,8 +61,7 @@ impl Thread {
             let ns = at_ns.saturating_sub(since_ns);
             let sum = if could_run { &mut self.waits_for_cpu_ns } else { &mut self.waits_ns };
             *sum += ns;
-            let found = self.off.entry((self.left_at.take(), could_run)).or_default();
-            *found = (found.0 + ns, found.1 + 1);
+            self.off[usize::from(could_run)].add(ns, self.left_at.take());
         }
         if !matches!(self.state, State::OnCpu { .. }) {
             self.state = State::OnCpu { since_ns: at_ns };
@@ -89,20 +90,22 @@ impl Thread {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::waits::Sum;
 
     #[test]
     fn times_on_and_off_a_cpu_sum_to_the_whole() {
         let mut thread = Thread::made("it".into(), 100);
         thread.comes(110);
-        thread.left_at = Some(7);
+        thread.left_at = Some((7, 1));
         thread.leaves(150, false);
         thread.comes(250);
         thread.leaves(260, true);
         thread.comes(300);
         thread.ends(310);
         assert_eq!((thread.on_cpu_ns, thread.waits_ns, thread.waits_for_cpu_ns), (60, 100, 50));
-        assert_eq!(thread.off[&(Some(7), false)], (100, 1));
-        assert_eq!(thread.off[&(None, true)], (50, 2));
+        let [waits, waits_for_cpu] = &thread.off;
+        assert_eq!(waits.by_stack().0, [(7, Sum { ns: 100, times: 1 })]);
+        assert_eq!(waits_for_cpu.by_stack(), (Vec::new(), Sum { ns: 50, times: 2 }));
         thread.ends(999);
         assert_eq!(thread.on_cpu_ns, 60, "an end counts once");
     }

@@ -18,8 +18,6 @@ use crate::threads::Thread;
 const MOST_FRAMES: usize = 512;
 /// Addresses from here on divide a call chain: `PERF_CONTEXT_MAX`.
 const LEAST_MARKER: u64 = -4095_i64 as u64;
-/// Each switch is sampled, and the clock never so often.
-const PERIOD_OF_SWITCHES: u64 = 1;
 /// The name of a thread before it has one.
 const UNKNOWN: &str = "?";
 /// Maps a page of the kernel, which every process has.
@@ -45,11 +43,15 @@ pub(crate) struct Watched {
     pub(crate) samples: u64,
     pub(crate) truncated: u64,
     last_ns: u64,
+    /// The identifiers of samples of threads that leave their CPU.
+    switch_ids: Vec<u64>,
 }
 
-impl Default for Watched {
-    fn default() -> Self {
+impl Watched {
+    /// Nothing yet; where a thread leaves its CPU, samples have these identifiers.
+    pub(crate) fn of(switch_ids: &[u64]) -> Self {
         Self {
+            switch_ids: switch_ids.to_vec(),
             files: Files::default(),
             processes: HashMap::new(),
             cache: CacheNative::new_in(),
@@ -61,9 +63,7 @@ impl Default for Watched {
             last_ns: 0,
         }
     }
-}
 
-impl Watched {
     /// Takes the next record.
     pub(crate) fn take(&mut self, time_ns: u64, raw: &RawEventRecord<'_>) {
         self.last_ns = time_ns;
@@ -160,7 +160,7 @@ impl Watched {
 
     fn sample(&mut self, sample: &SampleRecord<'_>) {
         let (Some(pid), Some(tid)) = (sample.pid, sample.tid) else { return };
-        let is_switch = sample.period == Some(PERIOD_OF_SWITCHES);
+        let is_switch = sample.id.is_some_and(|id| self.switch_ids.contains(&id));
         let (mut user, reaches_root) = self.user_frames(pid, sample);
         self.samples += 1;
         self.truncated += u64::from(!reaches_root);
@@ -175,7 +175,7 @@ impl Watched {
         }
         let thread = self.thread(tid);
         match is_switch {
-            true => thread.left_at = Some(stack),
+            true => thread.left_at = Some((stack, sample.period.unwrap_or(1).max(1))),
             false => *thread.samples.entry(stack).or_insert(0) += 1,
         }
     }

@@ -37,6 +37,9 @@ const HEADER_BYTES: usize = 8;
 pub struct Recorded {
     /// Samples a second of CPU time.
     pub frequency_hz: u64,
+    /// Call stacks a second, of a thread on a CPU, at which it leaves: where it leaves more often, not
+    /// each one is recorded.
+    pub switches_hz: u64,
     /// Bytes of the stack that are copied with each sample; a multiple of 8.
     pub stack_bytes: u32,
     /// Whether the kernel's part of call stacks is recorded, and the call stack at which a thread
@@ -52,6 +55,7 @@ pub struct PerfRings {
     rings: Vec<Ring>,
     /// The events without a memory of their own.
     others: Vec<OwnedFd>,
+    switch_ids: Vec<u64>,
     attributes: Attributes,
     counts_lost: bool,
 }
@@ -80,13 +84,16 @@ impl PerfRings {
 
     fn open(recorded: &Recorded, cpus: &[u32], counts_lost: bool) -> io::Result<Self> {
         let attributes = attributes(recorded, counts_lost);
-        let mut made = Self { rings: Vec::new(), others: Vec::new(), attributes, counts_lost };
+        let (rings, others, switch_ids) = (Vec::new(), Vec::new(), Vec::new());
+        let mut made = Self { rings, others, switch_ids, attributes, counts_lost };
         for cpu in cpus {
             let event = open_event(&made.attributes, 0, *cpu as libc::c_int)?;
             let ring = Ring::map(event, recorded.ring_pages)?;
             if recorded.with_kernel {
-                let switches = open_event(&switches(&made.attributes), 0, *cpu as libc::c_int)?;
+                let attributes = switches(&made.attributes, recorded.switches_hz);
+                let switches = open_event(&attributes, 0, *cpu as libc::c_int)?;
                 ring.take_output_of(&switches)?;
+                made.switch_ids.push(id(&switches)?);
                 made.others.push(switches);
             }
             made.rings.push(ring);
@@ -98,6 +105,11 @@ impl PerfRings {
     /// events have samples of the same form.
     pub fn attribute_bytes(&self) -> Vec<u8> {
         self.attributes.to_bytes()
+    }
+
+    /// The identifiers of the samples that are taken where a thread leaves its CPU.
+    pub fn switch_ids(&self) -> &[u64] {
+        &self.switch_ids
     }
 
     /// Takes all records that are there: their bytes, each with its header, of one CPU after the
@@ -159,10 +171,17 @@ fn attributes(recorded: &Recorded, counts_lost: bool) -> Attributes {
     }
 }
 
-/// A sample each time that a thread leaves its CPU.
-fn switches(attributes: &Attributes) -> Attributes {
-    let of_others = flags::FREQUENCY
-        | flags::MMAP
+fn id(event: &OwnedFd) -> io::Result<u64> {
+    const GET_ID: libc::Ioctl = 0x8008_2407_u32 as libc::Ioctl;
+    let mut id = 0_u64;
+    // SAFETY: the call writes a number that outlives it.
+    crate::done(unsafe { libc::ioctl(event.as_raw_fd(), GET_ID, &raw mut id) })?;
+    Ok(id)
+}
+
+/// Samples where a thread leaves its CPU: each time, as long as that is not too often.
+fn switches(attributes: &Attributes, most_hz: u64) -> Attributes {
+    let of_others = flags::MMAP
         | flags::MMAP2
         | flags::COMM
         | flags::COMM_EXEC
@@ -170,7 +189,7 @@ fn switches(attributes: &Attributes) -> Attributes {
         | flags::CONTEXT_SWITCH;
     Attributes {
         config: CONTEXT_SWITCHES,
-        sample_period: 1,
+        sample_period: most_hz,
         flags: attributes.flags & !of_others,
         ..*attributes
     }
