@@ -29,6 +29,7 @@ Examples:
   thrashlab profile -- sort big.txt  where a command of this machine spends its time,
                                   and what it waits for
   thrashlab profile -o sort.html -- sort big.txt      with its flame graphs
+  thrashlab profile --pid 1234 --for 30s              the same of a running process
   thrashlab profile results/01-largewrite-seed1.run.jsonl
   thrashlab profile RUN.run.jsonl --slow     responses above the median against all
   thrashlab profile RUN.run.jsonl --response 3 -o response.html
@@ -50,7 +51,7 @@ build), and there is no profile unless it is the same to the byte: docs/profile.
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ProfileArgs {
     /// The run file of a run in a deterministic machine (`run --subject vm`)
-    #[arg(value_name = "RUN", required_unless_present = "command")]
+    #[arg(value_name = "RUN", required_unless_present_any = ["command", "pid"])]
     run: Option<PathBuf>,
 
     /// Another run file: show which functions account for the difference
@@ -62,13 +63,23 @@ pub(crate) struct ProfileArgs {
         "slow", "since", "until", "memory", "firefox", "schedule", "ctf"])]
     command: Vec<String>,
 
-    /// Samples of the command a second of CPU time
+    /// A running process, observed for a time
+    #[arg(long, value_name = "PID", conflicts_with_all = ["run", "command", "other", "response",
+        "slow", "since", "until", "memory", "firefox", "schedule", "ctf"])]
+    pid: Option<u32>,
+
+    /// How long the process is observed; Ctrl-C ends it earlier
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration_ns, requires = "pid",
+        default_value = "10s")]
+    duration_ns: u64,
+
+    /// Samples of the command or process a second of CPU time
     #[arg(long, value_name = "HZ", default_value_t = 997, value_parser = clap::value_parser!(u64).range(1..=50_000),
-        requires = "command")]
+        conflicts_with = "run")]
     rate: u64,
 
-    /// Let the files of call stacks have the command's waits in place of its time on a CPU
-    #[arg(long, requires = "command")]
+    /// Let the files of call stacks have the waits in place of the time on a CPU
+    #[arg(long, conflicts_with = "run")]
     waits: bool,
 
     /// Show what executed during this response, by its number

@@ -21,10 +21,10 @@ const MOST_TASKS: usize = 5;
 /// Functions and waits with less than this share are left out of the tables.
 const LEAST_SHARE: f64 = 0.005;
 
-/// A profile of a command as it is shown.
+/// A profile of a command or a process as it is shown.
 pub struct SampledView<'a> {
-    /// The command as it was typed.
-    pub command: &'a str,
+    /// The command as it was typed, or the process.
+    pub observed: &'a str,
     /// How it ended, if not with success.
     pub failure: Option<&'a str>,
     /// Samples a second of CPU time.
@@ -37,7 +37,7 @@ pub struct SampledView<'a> {
 
 #[derive(Serialize)]
 struct SampledData {
-    command: String,
+    observed: String,
     failure: Option<String>,
     elapsed_ns: u64,
     on_cpu_ns: u64,
@@ -71,7 +71,7 @@ pub fn sampled_document(view: &SampledView<'_>) -> Document<'static> {
     let functions = functions(profile, on_cpu);
     let reasons = profile.waits();
     let mut document = Document {
-        title: format!("Profile of {}", view.command),
+        title: format!("Profile of {}", view.observed),
         verdicts: sentences(view, &functions, &reasons)
             .into_iter()
             .map(|text| Verdict { text, tone: Tone::Plain })
@@ -93,7 +93,7 @@ pub fn sampled_document(view: &SampledView<'_>) -> Document<'static> {
         document.sections.push(Section::new(counted.name, counted.title, vec![chart]));
     }
     document.with_data(SampledData {
-        command: view.command.to_owned(),
+        observed: view.observed.to_owned(),
         failure: view.failure.map(str::to_owned),
         elapsed_ns: profile.elapsed_ns,
         on_cpu_ns: on_cpu.total,

@@ -9,10 +9,13 @@
 mod command;
 mod modules;
 mod names;
+mod recording;
 mod records;
+mod running;
 mod stacks;
 mod threads;
 mod waits;
 mod watched;
 
-pub use command::{Options, SamplerError, profile_command};
+pub use command::{profile_command, profile_process};
+pub use recording::{Options, SamplerError};

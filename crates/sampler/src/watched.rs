@@ -11,6 +11,7 @@ use linux_perf_event_reader::{
 };
 
 use crate::modules::{Files, Mapped, Section};
+use crate::running::RunningProcess;
 use crate::stacks::{Frame, NOTHING, Stacks};
 use crate::threads::Thread;
 
@@ -42,7 +43,6 @@ pub(crate) struct Watched {
     pub(crate) stacks: Stacks,
     pub(crate) samples: u64,
     pub(crate) truncated: u64,
-    last_ns: u64,
     /// The identifiers of samples of threads that leave their CPU.
     switch_ids: Vec<u64>,
 }
@@ -60,13 +60,11 @@ impl Watched {
             stacks: Stacks::default(),
             samples: 0,
             truncated: 0,
-            last_ns: 0,
         }
     }
 
     /// Takes the next record.
     pub(crate) fn take(&mut self, time_ns: u64, raw: &RawEventRecord<'_>) {
-        self.last_ns = time_ns;
         let Ok(record) = raw.parse() else { return };
         match record {
             EventRecord::Sample(sample) => self.sample(&sample),
@@ -125,9 +123,22 @@ impl Watched {
         }
     }
 
-    /// Ends all threads at the time of the last record.
-    pub(crate) fn end(&mut self) {
-        let last_ns = self.last_ns;
+    /// Adds a process that is there already, as `/proc` has it at a time: the files that it executes,
+    /// and its threads with their states.
+    pub(crate) fn add(&mut self, process: &RunningProcess, at_ns: u64) {
+        for mapped in &process.mapped {
+            let Mapped { path, addresses, offset } = mapped.clone();
+            self.map(process.pid, path.as_bytes(), addresses, offset);
+        }
+        for (tid, name, could_run) in &process.threads {
+            let mut thread = Thread::made(name.as_str().into(), at_ns);
+            thread.leaves(at_ns, *could_run);
+            self.live.insert(*tid, thread);
+        }
+    }
+
+    /// Ends all threads at a time.
+    pub(crate) fn end(&mut self, last_ns: u64) {
         let live = std::mem::take(&mut self.live);
         self.ended.extend(live.into_values().map(|mut thread| {
             thread.ends(last_ns);

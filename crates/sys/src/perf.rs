@@ -67,6 +67,7 @@ pub(crate) mod flags {
     pub(crate) const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
     pub(crate) const MMAP2: u64 = 1 << 23;
     pub(crate) const COMM_EXEC: u64 = 1 << 24;
+    pub(crate) const USE_CLOCK: u64 = 1 << 25;
     pub(crate) const CONTEXT_SWITCH: u64 = 1 << 26;
 }
 

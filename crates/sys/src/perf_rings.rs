@@ -49,7 +49,16 @@ pub struct Recorded {
     pub ring_pages: usize,
 }
 
-/// Events of the processes that the calling thread starts, one memory for each CPU.
+/// Whose events are recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Observed {
+    /// Processes that the calling thread starts; of each from its first program on.
+    Children,
+    /// Threads with these numbers, and all that they start.
+    Threads(Vec<u32>),
+}
+
+/// Events of processes, one memory for each CPU.
 #[derive(Debug)]
 pub struct PerfRings {
     rings: Vec<Ring>,
@@ -69,34 +78,59 @@ struct Ring {
 }
 
 impl PerfRings {
-    /// Prepares events for the processes that this thread starts; each begins when its process
-    /// executes a program. Fails with EACCES where the user may not (`perf_event_paranoid`), EPERM
-    /// where a container or a limit of locked memory forbids it, ENOENT without perf.
-    pub fn of_children(recorded: &Recorded, cpus: &[u32]) -> io::Result<Self> {
-        match Self::open(recorded, cpus, true) {
+    /// Records from now on; times are those of the monotonic clock. Fails with EACCES where the user may
+    /// not (`perf_event_paranoid`), EPERM where a container or a limit of locked memory forbids it,
+    /// ESRCH for a thread that has ended, ENOENT without perf.
+    pub fn open(observed: &Observed, recorded: &Recorded, cpus: &[u32]) -> io::Result<Self> {
+        match Self::open_as(observed, recorded, cpus, true) {
             // Before Linux 6.0.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                Self::open(recorded, cpus, false)
+                Self::open_as(observed, recorded, cpus, false)
             }
             other => other,
         }
     }
 
-    fn open(recorded: &Recorded, cpus: &[u32], counts_lost: bool) -> io::Result<Self> {
-        let attributes = attributes(recorded, counts_lost);
+    fn open_as(
+        observed: &Observed,
+        recorded: &Recorded,
+        cpus: &[u32],
+        counts_lost: bool,
+    ) -> io::Result<Self> {
+        let mut attributes = attributes(recorded, counts_lost);
+        let this_thread = [0];
+        let threads: &[u32] = match observed {
+            Observed::Children => &this_thread,
+            Observed::Threads(threads) => {
+                attributes.flags &= !(flags::DISABLED | flags::ENABLE_ON_EXEC);
+                threads
+            }
+        };
         let (rings, others, switch_ids) = (Vec::new(), Vec::new(), Vec::new());
         let mut made = Self { rings, others, switch_ids, attributes, counts_lost };
         for cpu in cpus {
-            let event = open_event(&made.attributes, 0, *cpu as libc::c_int)?;
-            let ring = Ring::map(event, recorded.ring_pages)?;
-            if recorded.with_kernel {
-                let attributes = switches(&made.attributes, recorded.switches_hz);
-                let switches = open_event(&attributes, 0, *cpu as libc::c_int)?;
-                ring.take_output_of(&switches)?;
-                made.switch_ids.push(id(&switches)?);
-                made.others.push(switches);
+            let mut ring: Option<Ring> = None;
+            for thread in threads {
+                let open = |attributes: &Attributes| {
+                    open_event(attributes, *thread as libc::pid_t, *cpu as libc::c_int)
+                };
+                let event = open(&made.attributes)?;
+                let ring = match &mut ring {
+                    None => ring.insert(Ring::map(event, recorded.ring_pages)?),
+                    Some(ring) => {
+                        ring.take_output_of(&event)?;
+                        made.others.push(event);
+                        ring
+                    }
+                };
+                if recorded.with_kernel {
+                    let switches = open(&switches(&made.attributes, recorded.switches_hz))?;
+                    ring.take_output_of(&switches)?;
+                    made.switch_ids.push(id(&switches)?);
+                    made.others.push(switches);
+                }
             }
-            made.rings.push(ring);
+            made.rings.extend(ring);
         }
         Ok(made)
     }
@@ -160,6 +194,7 @@ fn attributes(recorded: &Recorded, counts_lost: bool) -> Attributes {
             | flags::EXCLUDE_HYPERVISOR
             | flags::EXCLUDE_CALLCHAIN_USER
             | flags::SAMPLE_ID_ALL
+            | flags::USE_CLOCK
             | flags::CONTEXT_SWITCH
             | flags::WATERMARK
             | of_processes
@@ -167,6 +202,7 @@ fn attributes(recorded: &Recorded, counts_lost: bool) -> Attributes {
         wakeup_events: (recorded.ring_pages * page_bytes() / 2) as u32,
         sample_regs_user: REGISTERS,
         sample_stack_user: recorded.stack_bytes,
+        clock: libc::CLOCK_MONOTONIC,
         ..Attributes::default()
     }
 }

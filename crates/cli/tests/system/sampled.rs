@@ -6,6 +6,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::Value;
+use sys::process::KilledOnDrop;
 
 use crate::left::{assert_nothing_left, queue_keys};
 use crate::recorded::compile;
@@ -202,6 +203,31 @@ fn an_ordinary_user_is_told_what_is_not_permitted() {
         Ok(2) => assert_says(&finished, &["of waiting", "Not recorded", "perf_event_paranoid=1"]),
         _ => finished.expect(3, &["perf_event_open"]),
     }
+}
+
+#[test]
+fn a_running_process_is_observed_for_a_time_and_goes_on() {
+    const NAME: &str = "a_running_process_is_observed_for_a_time_and_goes_on";
+    let fixture = Fixture::new();
+    if !can_sample(NAME, &fixture) {
+        return;
+    }
+    let mut other = fixture.other("sleep");
+    let mut sleeping = KilledOnDrop(other.arg("60").spawn().unwrap());
+    let pid = sleeping.0.id();
+    let words = format!("profile --json --pid {pid} --for 300ms");
+    let finished = fixture.finish(fixture.thrashlab(&words));
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let profile: Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!(profile["observed"], format!("process {pid}, sleep"));
+    let [waits_ns, elapsed_ns] =
+        ["waits_ns", "elapsed_ns"].map(|key| profile[key].as_f64().unwrap());
+    // It waits all the time, and from its last record to the end of the recording.
+    assert!(elapsed_ns >= 3e8, "{profile:#?}");
+    assert_near(waits_ns, elapsed_ns, 0.5, "waiting");
+    assert!(sleeping.0.try_wait().unwrap().is_none(), "it goes on");
+    drop(sleeping);
+    fixture.finish(fixture.thrashlab(&words)).expect(3, &[&pid.to_string(), "No such file"]);
 }
 
 #[test]

@@ -1,0 +1,190 @@
+//! What is recorded, from the first record to the profile.
+
+use std::io;
+use std::time::{Duration, Instant, SystemTime};
+
+use profile::SampledProfile;
+use sys::clock::monotonic_ns;
+use sys::perf_rings::{Observed, PerfRings, Recorded};
+
+use crate::names::{Weight, named};
+use crate::records::Records;
+use crate::running::RunningProcess;
+use crate::watched::Watched;
+
+/// How often the records are taken, at least.
+const ROUND: Duration = Duration::from_millis(20);
+/// Memory of each CPU in pages, at first; less where a limit of locked memory forbids it.
+const RING_PAGES: usize = 2048;
+const LEAST_RING_PAGES: usize = 8;
+/// Call stacks of waits a second, at most, of a thread on a CPU.
+const SWITCHES_HZ: u64 = 2000;
+/// What of each stack is copied.
+const STACK_BYTES: u32 = 16 << 10;
+
+/// How a command is observed.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Samples a second of CPU time. A prime number does not beat with what is periodic.
+    pub frequency_hz: u64,
+}
+
+/// Why there is no profile.
+#[derive(Debug, thiserror::Error)]
+pub enum SamplerError {
+    /// The kernel refuses.
+    #[error("{reason}: {next}")]
+    Refused {
+        /// What it says.
+        reason: String,
+        /// What to do about it.
+        next: &'static str,
+    },
+    /// The command could not be started.
+    #[error("start {program}: {source}")]
+    Start {
+        /// Its program.
+        program: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// There is no such process, or it may not be read.
+    #[error("process {pid}: {source}")]
+    Process {
+        /// Its number.
+        pid: u32,
+        /// Why.
+        source: io::Error,
+    },
+    /// Anything else.
+    #[error("observe what executes: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// A recording that is under way.
+pub(crate) struct Recording {
+    rings: PerfRings,
+    records: Records,
+    watched: Watched,
+    with_kernel: bool,
+    options: Options,
+    begun: Instant,
+    started: SystemTime,
+}
+
+impl Recording {
+    /// Begins. Fails where the kernel does not permit it.
+    pub(crate) fn of(observed: &Observed, options: Options) -> Result<Self, SamplerError> {
+        let (rings, with_kernel) = rings(observed, &options)?;
+        let records = Records::of(&rings.attribute_bytes())?;
+        let watched = Watched::of(rings.switch_ids());
+        let (begun, started) = (Instant::now(), SystemTime::now());
+        Ok(Self { rings, records, watched, with_kernel, options, begun, started })
+    }
+
+    /// Adds a process that was there before.
+    pub(crate) fn add(&mut self, process: &RunningProcess) {
+        self.watched.add(process, monotonic_ns());
+    }
+
+    /// How long it takes so far.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// Takes what was recorded meanwhile; at the end, all. Else it waits a little first.
+    pub(crate) fn round(&mut self, is_end: bool) {
+        if !is_end {
+            self.rings.wait(ROUND);
+        }
+        let Self { rings, records, watched, .. } = self;
+        rings.drain(|bytes| records.add(bytes));
+        records.settle(is_end, |time_ns, record| watched.take(time_ns, record));
+    }
+
+    /// The profile of all of it.
+    pub(crate) fn finish(mut self) -> SampledProfile {
+        let elapsed = self.elapsed();
+        self.round(true);
+        let Self { rings, records, mut watched, with_kernel, options, started, .. } = self;
+        watched.end(monotonic_ns());
+        let weight = match with_kernel {
+            true => Weight::All,
+            false => Weight::Each(1_000_000_000 / options.frequency_hz.max(1)),
+        };
+        let mut profile = named(watched.stacks, &watched.ended, &weight);
+        let since_1970 = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        profile.started_unix_ns = since_1970.as_nanos() as u64;
+        profile.elapsed_ns = elapsed.as_nanos() as u64;
+        (profile.samples, profile.truncated) = (watched.samples, watched.truncated);
+        profile.lost = rings.lost();
+        profile.records = records.count + profile.lost.unwrap_or(0);
+        if !with_kernel {
+            profile.missed.push(
+                "the kernel's part and the call stacks of waits are not permitted to this user: \
+                 sysctl kernel.perf_event_paranoid=1 permits them"
+                    .to_owned(),
+            );
+        }
+        profile
+    }
+}
+
+/// The memory of the records, with the kernel's part if that is permitted.
+fn rings(observed: &Observed, options: &Options) -> Result<(PerfRings, bool), SamplerError> {
+    let cpus = online_cpus()?;
+    let open = |with_kernel, ring_pages| {
+        let frequency_hz = options.frequency_hz;
+        let (stack_bytes, switches_hz) = (STACK_BYTES, SWITCHES_HZ);
+        PerfRings::open(
+            observed,
+            &Recorded { frequency_hz, switches_hz, stack_bytes, with_kernel, ring_pages },
+            &cpus,
+        )
+    };
+    let (mut with_kernel, mut pages) = (true, RING_PAGES);
+    loop {
+        let error = match open(with_kernel, pages) {
+            Ok(rings) => return Ok((rings, with_kernel)),
+            Err(error) => error,
+        };
+        match error.raw_os_error() {
+            Some(libc::EACCES) if with_kernel => with_kernel = false,
+            Some(libc::EPERM) if pages > LEAST_RING_PAGES => pages /= 2,
+            _ => return Err(refused(&error)),
+        }
+    }
+}
+
+fn refused(error: &io::Error) -> SamplerError {
+    let next = match error.raw_os_error() {
+        Some(libc::EACCES) => {
+            "programs of one's own are permitted by sysctl kernel.perf_event_paranoid=2, those of \
+             others to root and with CAP_PERFMON"
+        }
+        Some(libc::ESRCH) => "the process has ended",
+        Some(libc::EMFILE) => "it has many threads; raise `ulimit -n`",
+        Some(libc::EPERM) => {
+            "a container's seccomp filter or the limit of locked memory forbids it; run it outside \
+             of the container, or with a larger ulimit -l"
+        }
+        Some(libc::EINVAL) => {
+            "choose another rate: sysctl kernel.perf_event_max_sample_rate is the most"
+        }
+        _ => "this kernel has no perf_event_open (CONFIG_PERF_EVENTS)",
+    };
+    SamplerError::Refused { reason: format!("perf_event_open: {error}"), next }
+}
+
+/// The CPUs in use, as `/sys/devices/system/cpu/online` has them: `0-3,6`.
+fn online_cpus() -> io::Result<Vec<u32>> {
+    const PATH: &str = "/sys/devices/system/cpu/online";
+    let text = std::fs::read_to_string(PATH)?;
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
+    };
+    let ranges: Option<Vec<_>> = text.trim().split(',').map(range).collect();
+    let ranges = ranges.ok_or_else(|| io::Error::other(format!("{PATH}: {text:?}")))?;
+    Ok(ranges.into_iter().flatten().collect())
+}
