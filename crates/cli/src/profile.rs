@@ -68,7 +68,7 @@ pub(crate) struct ProfileArgs {
         "slow", "since", "until", "memory", "firefox", "schedule", "ctf"])]
     pid: Option<u32>,
 
-    /// How long the process is observed; Ctrl-C ends it earlier
+    /// How long to watch; Ctrl-C ends it earlier
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration_ns, requires = "pid",
         default_value = "10s")]
     duration_ns: u64,
