@@ -65,6 +65,38 @@ fn a_program_that_vanishes_between_two_repetitions_fails() {
 }
 
 #[test]
+fn a_program_that_another_process_writes_fails() {
+    let fixture = Fixture::new();
+    script(&fixture, "busy", "#!/bin/sh\n");
+    let writes = fs::File::options().append(true).open(fixture.path().join("busy")).unwrap();
+    let finished = thrashlab(&fixture, &["--runs", "2", "--", "./busy"]);
+    finished.expect(3, &["\"./busy\" cannot be started: Text file busy"]);
+    drop(writes);
+    fs::remove_dir_all(fixture.output()).unwrap();
+    thrashlab(&fixture, &["--runs", "2", "--", "./busy"]).expect(0, &[]);
+}
+
+#[test]
+fn an_empty_entry_of_the_search_path_is_the_folder_of_the_command() {
+    let fixture = Fixture::new();
+    script(&fixture, "here", "#!/bin/sh\n");
+    for (path, is_found) in [("", false), (":/usr/bin:/bin", true)] {
+        let run = |words: &[&str]| {
+            let mut command = fixture.thrashlab("run --no-report --work-dir work --runs 1");
+            command.args(["--subject", "host:mem=64M"]).args(words).env("PATH", path);
+            fixture.finish(command)
+        };
+        let folder = format!("of-{}", path.len());
+        run(&["--output", &folder, "--", "here"]).expect(0, &[]);
+        let other = run(&["--output", &format!("{folder}-true"), "--", "true"]);
+        match is_found {
+            true => other.expect(0, &[]),
+            false => other.expect(3, &["there is no program \"true\""]),
+        }
+    }
+}
+
+#[test]
 fn no_limit_is_recommended_for_what_cannot_be_started() {
     let fixture = Fixture::new();
     script(&fixture, "b", "#!/no/such/interpreter\n");
@@ -93,6 +125,24 @@ fn a_process_that_was_killed_for_memory_is_a_failure_though_the_command_goes_on(
     let other = Fixture::new();
     thrashlab(&other, &["--runs", "3", "-i", "--command", LINE]).expect(0, &[]);
     assert_eq!(works(&other.run_file("001-noload")).len(), 3, "each one is counted");
+}
+
+#[test]
+fn a_load_that_is_killed_for_memory_is_no_failure_of_the_command() {
+    const NAME: &str = "a_load_that_is_killed_for_memory_is_no_failure_of_the_command";
+    if !sandbox_works() {
+        return skip(NAME, "this user cannot make sandboxes here");
+    }
+    let fixture = Fixture::new();
+    let line = "run --no-report --output output --work-dir work --subject sandbox:mem=48M \
+                --load cpuload --intensity 60 --runs 3 -- dd if=/dev/zero of=/dev/null bs=40M";
+    let finished = fixture.finish(fixture.thrashlab(&format!("{line} count=1")));
+    finished.expect(0, &[]);
+    says(&finished, "the load needs more memory than there is");
+    let run = fixture.run_file("002-cpuload");
+    assert_eq!(run.status(), EndStatus::LoadDied);
+    let is_blamed = |end: &WorkEnd| matches!(end, WorkEnd::KilledForMemory { code: Some(_), .. });
+    assert!(works(&run).iter().all(|work| !is_blamed(&work.end())), "{:?}", works(&run));
 }
 
 #[test]

@@ -90,6 +90,18 @@ fn a_service_that_dies_or_is_late_ends_its_run_with_its_last_words() {
 }
 
 #[test]
+fn a_service_that_does_not_stop_is_killed_and_named() {
+    let fixture = Fixture::new();
+    let service = "trap '' TERM; echo up; while :; do sleep 0.2; done";
+    let client = ["--ready", "output:up", "--runs", "2", "--client", "true"];
+    let finished = fixture.finish(served(&fixture, service, &client));
+    finished.expect(0, &[]);
+    let words = "did not end within 10.0s of SIGTERM: killed";
+    assert!(finished.sentences().contains(words), "{finished:#?}");
+    assert_nothing_left(&fixture, 0, &queue_keys(&fixture));
+}
+
+#[test]
 fn a_service_that_loses_a_process_at_its_limit_has_run_out_of_memory() {
     const NAME: &str = "a_service_that_loses_a_process_at_its_limit_has_run_out_of_memory";
     if !sandbox_works() {

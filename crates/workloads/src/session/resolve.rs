@@ -30,9 +30,10 @@ impl Resolved {
     }
 }
 
-/// The directories in which programs are searched: those of the environment, or the usual ones.
+/// The directories in which programs are searched: those of the environment, or the usual ones. As
+/// in execvp(3), an empty entry is the current directory, and so is an empty path.
 pub fn search_path(environment: Option<OsString>) -> OsString {
-    environment.filter(|path| !path.is_empty()).unwrap_or_else(|| USUAL_PATH.into())
+    environment.unwrap_or_else(|| USUAL_PATH.into())
 }
 
 /// Chooses the tools. Fails for a command that cannot be issued, with what is missing.
@@ -172,9 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn a_search_path_is_never_empty() {
+    fn a_search_path_is_that_of_the_environment_if_it_has_one() {
         assert_eq!(search_path(Some("/x".into())), "/x");
         assert_eq!(search_path(None), USUAL_PATH);
-        assert_eq!(search_path(Some("".into())), USUAL_PATH);
+        // The current directory, as for who starts a program.
+        assert_eq!(search_path(Some("".into())), "");
+        assert_eq!(
+            why_not_there("src", OsStr::new(""), "here").unwrap(),
+            "src is a folder, and no program"
+        );
     }
 }
