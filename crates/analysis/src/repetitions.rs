@@ -70,8 +70,8 @@ impl<'a> Repetitions<'a> {
         let spec = run.header.as_ref().and_then(job);
         let warmup = spec.and_then(|job| job.params.get(WARMUP)).copied().unwrap_or(0);
         let names = distinct(run.works().map(|work| work.item.as_str()));
-        // That the user stopped a repetition shows nothing about the command.
-        let is_stopped = run.status() == EndStatus::Interrupted;
+        // That the user or the end of a load stopped a repetition shows nothing about the command.
+        let is_stopped = matches!(run.status(), EndStatus::Interrupted | EndStatus::LoadDied);
         let of_name = |name: &'a str| {
             let all = run.works().filter(|work| work.item == name);
             let all = all.filter(|work| work.completed_ns.is_some() || !is_stopped);

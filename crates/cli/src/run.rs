@@ -279,11 +279,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         }
     })?;
     let (files, runs): (Vec<PathBuf>, Vec<model::Run>) = result.runs.into_iter().unzip();
-    // The user's command died or failed, which the result shows.
-    let has_failed = args.command.is_given()
-        && runs
-            .iter()
-            .any(|run| !matches!(run.status(), EndStatus::Complete | EndStatus::Interrupted));
+    // The user's command died or failed, which the result shows. A load that died is not its
+    // failure.
+    let is_of_others = |status: EndStatus| {
+        matches!(status, EndStatus::Complete | EndStatus::Interrupted | EndStatus::LoadDied)
+    };
+    let has_failed = args.command.is_given() && !runs.iter().all(|run| is_of_others(run.status()));
     let never_started = args.command.is_given().then(|| never_started(&runs)).flatten();
     if runs.iter().any(model::Run::is_measured) || !result.interrupted {
         let shown = show::shaped(&runs, result.skipped, &args.shape)?;

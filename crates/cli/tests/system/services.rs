@@ -131,6 +131,23 @@ fn what_a_hook_leaves_running_can_still_write() {
 }
 
 #[test]
+fn a_process_that_has_ended_has_no_group_to_measure() {
+    let fixture = Fixture::new();
+    // Nobody waits for it.
+    let mut ended = Command::new("true").spawn().unwrap();
+    let stat = format!("/proc/{}/stat", ended.id());
+    while !fs::read_to_string(&stat).unwrap().contains(") Z ") {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let pid = ended.id().to_string();
+    let mut run = fixture.thrashlab("run --no-report --output output --work-dir work --runs 1");
+    run.args(["--pid", &pid, "--", "true"]);
+    let reason = format!("process {pid} has ended and waits for its parent");
+    fixture.finish(run).expect(3, &[&reason]);
+    ended.wait().unwrap();
+}
+
+#[test]
 fn a_service_whose_place_is_taken_is_not_measured() {
     let fixture = Fixture::new();
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
