@@ -262,7 +262,9 @@ impl Runner<'_> {
     /// All passes and what follows them; returns the first failure.
     fn work(&self) -> Result<(), Stop> {
         let worked = self.passes();
-        self.running.get().into_iter().for_each(RunningService::stop);
+        if let Some(killed) = self.running.get().and_then(RunningService::stop) {
+            send(self.side.writer, &Message::Note(killed))?;
+        }
         let cleaned = self.hook(Hook::Cleanup);
         worked.and(cleaned)
     }

@@ -105,8 +105,8 @@ impl RunningService {
                 let line = &started.line;
                 let limit = format_duration(limit_ns);
                 let why = format!("the service {line:?} is not ready after {limit}: {last}");
-                started.stop();
-                return Err(why);
+                let killed = started.stop().map(|killed| format!("; {killed}"));
+                return Err(why + &killed.unwrap_or_default());
             }
             sleep_until_ns(monotonic_ns() + LOOK_NS);
         }
@@ -124,11 +124,12 @@ impl RunningService {
         Some(format!("the service {line:?} {exit}{last}"))
     }
 
-    /// Lets it and what it started in its process group end by themselves, and kills what does not.
-    /// One that works on in the background has no process number that is known here.
-    pub(crate) fn stop(&self) {
+    /// Lets it and what it started in its process group end by themselves, and kills what does not,
+    /// which it then reports. One that works on in the background has no process number that is
+    /// known here.
+    pub(crate) fn stop(&self) -> Option<String> {
         if self.exit.get().is_some() {
-            return;
+            return None;
         }
         let _ = signal_group(self.pid, signals::TERM);
         let until_ns = monotonic_ns() + STOP_NS;
@@ -137,8 +138,11 @@ impl RunningService {
             self.exit.set(wait(self.pid, false).ok().flatten());
             sleep_until_ns(monotonic_ns() + LOOK_NS);
         }
-        if self.exit.get().is_none() {
-            let _ = signal_group(self.pid, signals::KILL);
+        if self.exit.get().is_some() {
+            return None;
         }
+        let _ = signal_group(self.pid, signals::KILL);
+        let limit = format_duration(STOP_NS);
+        Some(format!("the service {:?} did not end within {limit} of SIGTERM: killed", self.line))
     }
 }

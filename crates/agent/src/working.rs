@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 
-use model::{EndStatus, Line, Measure, PassRecord, WorkEnd, WorkRecord};
-use sys::clock::monotonic_ns;
+use model::{BASELINE, EndStatus, Line, Measure, PassRecord, WorkEnd, WorkRecord};
+use sys::clock::{monotonic_ns, sleep_until_ns};
 use workloads::Workload;
 
 use crate::assignment::{AgentError, Assignment};
@@ -14,6 +14,9 @@ use crate::observer::{Observer, out_of_memory};
 use crate::output::Output;
 use crate::users::{COMMAND, Message, PASS, STARTED_NS, Side, Users};
 use crate::waiter::{End, Waiter, Woken};
+
+/// Longest time until a worker that the kernel killed is known to be dead, in ns.
+const LOAD_DEATH_NS: u64 = 100_000_000;
 
 /// A job whose processes issue commands.
 pub(crate) struct Task {
@@ -146,6 +149,9 @@ impl<W: Write> Working<'_, '_, '_, W> {
 
     /// The status when all is done: a server may have lost a process and gone on.
     fn ended_by_itself(self) -> io::Result<EndStatus> {
+        if self.observer.load_died(self.load)? {
+            return Ok(EndStatus::LoadDied);
+        }
         let Some(who) = self.task.watched.filter(|_| self.failed.is_none()) else {
             return Ok(self.failed.unwrap_or(EndStatus::Complete));
         };
@@ -201,6 +207,7 @@ impl<W: Write> Working<'_, '_, '_, W> {
     }
 
     fn write_work(&mut self, mut work: WorkRecord) -> io::Result<()> {
+        self.attribute_kills(&mut work)?;
         let output = &mut self.observer.output;
         work.at_ns = output.now_ns();
         work.started_ns = output.relative_ns(work.started_ns);
@@ -232,8 +239,30 @@ impl<W: Write> Working<'_, '_, '_, W> {
         Ok(())
     }
 
+    /// Takes kills for lack of memory off a command that continued if the load died meanwhile: both
+    /// are in the same sandbox, and the kernel kills processes of the load first.
+    fn attribute_kills(&mut self, work: &mut WorkRecord) -> io::Result<()> {
+        let Some(WorkEnd::KilledForMemory { code: Some(code), .. }) = work.ended else {
+            return Ok(());
+        };
+        let until_ns = monotonic_ns() + LOAD_DEATH_NS;
+        while !self.observer.load_died(self.load)? {
+            if !self.has_load() || monotonic_ns() >= until_ns {
+                return Ok(());
+            }
+            sleep_until_ns(monotonic_ns() + LOAD_DEATH_NS / 20);
+        }
+        work.ended = Some(WorkEnd::Exited { code });
+        work.failure = (code != 0).then(|| format!("exit code {code}"));
+        Ok(())
+    }
+
     /// Writes why a failed command ends the run; returns how the run ends.
     fn write_failure(&mut self, item: &str, end: &WorkEnd, text: String) -> io::Result<EndStatus> {
+        if self.observer.load_died(self.load)? {
+            self.observer.output.warning(text)?;
+            return Ok(EndStatus::LoadDied);
+        }
         let Some(limit) = self.observer.attribute_oom_kill() else {
             if *end == WorkEnd::AtLimit {
                 self.observer.output.warning(text)?;
@@ -258,6 +287,10 @@ impl<W: Write> Working<'_, '_, '_, W> {
         pass.started_ns = output.relative_ns(pass.started_ns);
         pass.completed_ns = output.relative_ns(pass.completed_ns);
         output.line(&Line::Pass(Box::new(pass)))
+    }
+
+    fn has_load(&self) -> bool {
+        self.observer.assignment.spec.load.name != BASELINE
     }
 
     /// The running commands whose records are due: user, pass, command, and start.

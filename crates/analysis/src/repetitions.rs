@@ -1,6 +1,6 @@
 //! The repetitions of the user's commands in a run: cold ones, those that count, those that failed.
 
-use model::{EndStatus, Header, JobSpec, Measure, Observation, Run, WorkRecord};
+use model::{EndStatus, Header, JobSpec, Measure, Observation, Run, WorkEnd, WorkRecord};
 use stats::steady_from;
 
 use crate::distinct;
@@ -33,8 +33,10 @@ pub struct Repetition {
     pub system_ns: Option<u64>,
     /// Largest resident memory of any one of its processes, in bytes, if known.
     pub peak_bytes: Option<u64>,
-    /// How it failed, if it did.
-    pub failure: Option<String>,
+    /// How it ended.
+    pub end: WorkEnd,
+    /// Whether it failed; one whose output lacks a metric did, although it ended well.
+    pub is_failed: bool,
 }
 
 impl Repetition {
@@ -46,7 +48,8 @@ impl Repetition {
             user_ns: cpu_ns.map(|[user_ns, _]| user_ns),
             system_ns: cpu_ns.map(|[_, system_ns]| system_ns),
             peak_bytes: work.usage.get(PEAK).copied(),
-            failure: work.failure.clone(),
+            end: work.end(),
+            is_failed: work.is_failed(),
         })
     }
 }
@@ -67,8 +70,8 @@ impl<'a> Repetitions<'a> {
         let spec = run.header.as_ref().and_then(job);
         let warmup = spec.and_then(|job| job.params.get(WARMUP)).copied().unwrap_or(0);
         let names = distinct(run.works().map(|work| work.item.as_str()));
-        // That the user stopped a repetition shows nothing about the command.
-        let is_stopped = run.status() == EndStatus::Interrupted;
+        // That the user or the end of a load stopped a repetition shows nothing about the command.
+        let is_stopped = matches!(run.status(), EndStatus::Interrupted | EndStatus::LoadDied);
         let of_name = |name: &'a str| {
             let all = run.works().filter(|work| work.item == name);
             let all = all.filter(|work| work.completed_ns.is_some() || !is_stopped);

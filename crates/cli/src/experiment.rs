@@ -1,5 +1,6 @@
 //! `thrashlab experiment`: a plan of factors becomes runs.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -17,6 +18,7 @@ use render::format::counted;
 use render::{Block, Document};
 use report::{against_itself_document, cells_document, plan_document};
 
+use crate::failed_start::ResultsStart;
 use crate::laboratory::{LabArgs, arguments, drive, failure};
 use crate::output::{OutputArgs, show};
 use crate::progress::Progress;
@@ -112,6 +114,7 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<()> {
         let manifest = experiment.planned().map_err(failure)?;
         return show(&plan_document(&manifest), &OutputArgs::printed(args.json));
     }
+    let start = ResultsStart::at(&experiment.folder);
     experiment.open().map_err(failure)?;
     if args.list_cells || args.fleet.is_some() {
         experiment.may_go_elsewhere().map_err(failure)?;
@@ -131,7 +134,7 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<()> {
     match outcome {
         Outcome::Cells(text) => print_bytes(model::shown::shown_json(&text).as_bytes()),
         Outcome::Outlook(outlook, jobs) => print_outlook(args, &outlook, jobs, &folder),
-        Outcome::Carried(carried) => finish(args, &carried, &folder, &progress),
+        Outcome::Carried(carried) => finish(args, &carried, &start, &progress),
     }
 }
 
@@ -191,9 +194,10 @@ fn print_outlook(
 fn finish(
     args: &ExperimentArgs,
     carried: &Carried,
-    folder: &Path,
+    start: &ResultsStart,
     progress: &Progress,
 ) -> Result<()> {
+    let folder = start.folder();
     let shown = folder.display();
     if carried.interrupted {
         progress.say(&format!("stopped; run the same command again to resume it ({shown})"));
@@ -208,6 +212,14 @@ fn finish(
         return Err(Failure::NotMeasured(anyhow!("no run was executed: {}", reasons.join("; "))));
     }
     let dataset = store::observations(&folder.to_string_lossy()).context("read the runs")?;
+    if start.remove_if_failed() {
+        progress.say(&start.text());
+        let endings = dataset.trials.iter().filter_map(|trial| trial.ending.as_ref());
+        let causes = endings.filter_map(|ending| ending.cause.clone());
+        let causes: BTreeSet<String> = causes.collect();
+        let causes: Vec<String> = causes.into_iter().collect();
+        return Err(Failure::NotMeasured(anyhow!("no run was started: {}", causes.join("; "))));
+    }
     if args.changes.aa {
         progress.say(&format!("run files: {shown}"));
         return show_against_itself(args, &dataset);

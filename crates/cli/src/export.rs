@@ -14,7 +14,7 @@ use frames::{Column, Table};
 use keep::out_file::OutFile;
 use model::Run;
 use store::import::Options;
-use store::observations::{is_foreign, observations_as};
+use store::observations::{is_foreign, observations_as, refuse_fifo};
 use store::results::read_runs;
 
 use crate::levels::by_levels;
@@ -203,6 +203,7 @@ fn export_go(args: &ExportArgs) -> Result<()> {
 
 /// The requested tables: of run files, or the observations alone.
 fn export_tables(args: &ExportArgs) -> Result<()> {
+    refuse_fifo(Path::new(&args.input)).or_wrong("read what is to be exported")?;
     let of_runs = !args.input.starts_with("reference:") && !is_foreign(Path::new(&args.input));
     let tables: Tables = match (args.table, of_runs) {
         (None, true) => &[Table::Samples],

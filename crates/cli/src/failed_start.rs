@@ -20,6 +20,11 @@ impl ResultsStart {
         Self { folder: folder.to_owned(), was_there: folder.exists() }
     }
 
+    /// Where it is.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Removes the run files, and a new folder, if all runs failed before anything was measured:
     /// their reason is the command's error. Returns whether it did.
     pub(crate) fn remove_if_failed(&self) -> bool {

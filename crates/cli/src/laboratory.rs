@@ -8,6 +8,7 @@ use agent::Waiter;
 use anyhow::Context;
 use clap::Args;
 use experiment::{Driver, DriverOptions, ExperimentError, PlanError};
+use keep::open_patiently;
 use model::units::exact_duration;
 use remote::RemoteError;
 use vm::VmError;
@@ -33,7 +34,8 @@ pub(crate) struct LabArgs {
 impl LabArgs {
     pub(crate) fn progress(&self) -> Result<Progress> {
         let open = |path: &PathBuf| {
-            let file = File::create(path);
+            let file =
+                open_patiently(path, File::options().write(true).create(true).truncate(true));
             file.or_wrong(format!("--events {}", path.display()))
         };
         let events = self.events.as_ref().map(open).transpose()?;

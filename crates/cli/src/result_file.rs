@@ -53,7 +53,9 @@ impl ResultFile {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         match folder.filter(|_| error.kind() == io::ErrorKind::NotFound) {
             Some(folder) if !folder.exists() => format!("there is no folder {}", folder.display()),
-            _ if error.get_ref().is_none() => error.to_string(),
+            _ if error.get_ref().is_none() || error.kind() == io::ErrorKind::TimedOut => {
+                error.to_string()
+            }
             _ => error.kind().to_string(),
         }
     }

@@ -1,5 +1,6 @@
 //! `thrashlab run`: the responsiveness matrix of one subject.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use agent::Freeze;
@@ -19,7 +20,7 @@ use crate::laboratory::{LabArgs, drive};
 use crate::output::deliver;
 use crate::show::Shape;
 use crate::timing::TimingArgs;
-use crate::{Failure, Result, report, settings, show, wrong};
+use crate::{Failure, OrWrong, Result, complain, report, settings, show, wrong};
 
 /// One freeze a second, for the test hook.
 const FREEZE_EVERY_NS: u64 = 1_000_000_000;
@@ -279,11 +280,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
         }
     })?;
     let (files, runs): (Vec<PathBuf>, Vec<model::Run>) = result.runs.into_iter().unzip();
-    // The user's command died or failed, which the result shows.
-    let has_failed = args.command.is_given()
-        && runs
-            .iter()
-            .any(|run| !matches!(run.status(), EndStatus::Complete | EndStatus::Interrupted));
+    // The user's command died or failed, which the result shows. A load that died is not its
+    // failure.
+    let is_of_others = |status: EndStatus| {
+        matches!(status, EndStatus::Complete | EndStatus::Interrupted | EndStatus::LoadDied)
+    };
+    let has_failed = args.command.is_given() && !runs.iter().all(|run| is_of_others(run.status()));
     let never_started = args.command.is_given().then(|| never_started(&runs)).flatten();
     if runs.iter().any(model::Run::is_measured) || !result.interrupted {
         let shown = show::shaped(&runs, result.skipped, &args.shape)?;
@@ -303,8 +305,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
 }
 
 /// Why no repetition of any command started, if none did.
-fn never_started(runs: &[model::Run]) -> Option<String> {
-    let mut works = runs.iter().flat_map(model::Run::works);
+fn never_started<'a>(runs: impl IntoIterator<Item = &'a model::Run>) -> Option<String> {
+    let mut works = runs.into_iter().flat_map(model::Run::works);
     let first = works.next()?;
     let WorkEnd::NotStarted { reason } = first.end() else { return None };
     let none_did = works.all(|work| matches!(work.end(), WorkEnd::NotStarted { .. }));
@@ -337,6 +339,14 @@ fn results_folder(args: &RunArgs, measure: &Measure) -> Result<PathBuf> {
         _ if !folder.exists() => return Ok(folder.clone()),
         Err(StoreError::Empty(_)) => return Ok(folder.clone()),
         _ if !folder.is_dir() => "is a file",
+        // The corrected command may use the folder.
+        Ok(runs) if never_started(runs.iter().map(|(_, run)| run)).is_some() => {
+            for (path, _) in runs {
+                fs::remove_file(&path).or_wrong(format!("replace {}", path.display()))?;
+                complain(&format!("replaced {}: its command never started", path.display()));
+            }
+            return Ok(folder.clone());
+        }
         // Whole or not: runs of two invocations in one folder would be read as one result.
         _ => "holds runs already",
     };

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Args;
+use keep::open_patiently;
 use keep::running::Running;
 use sys::process::Exit;
 use workloads::{command_text, words_of};
@@ -62,8 +63,10 @@ impl StartArgs {
 
     /// Its standard input, if that is a file.
     pub(crate) fn input(&self) -> Result<Option<File>> {
-        let open =
-            |path: &PathBuf| File::open(path).or_wrong(format!("--input {}", path.display()));
+        let open = |path: &PathBuf| {
+            open_patiently(path, File::options().read(true))
+                .or_wrong(format!("--input {}", path.display()))
+        };
         self.input.as_ref().map(open).transpose()
     }
 

@@ -65,18 +65,36 @@ const WAITS: [(&str, usize, usize); 8] = [
 /// Number of the parent of a task, and how much later it is in a version with maxima between.
 const PARENT_OFFSET: usize = 132;
 const PARENT_SPREAD: usize = 48;
+/// Lifetime of a task in us, from the number of its parent on; 0 in the sums of a process.
+const LIFETIME_AFTER_PARENT: usize = 12;
+/// How much longer than its task a wait may seem, in ns, as two clocks are read.
+const CLOCK_ERROR_NS: u64 = 10_000_000;
 /// Length of version 14, in bytes. A longer 14 is an early 15, whose number changed a commit later.
 const V14_BYTES: usize = 432;
 
 /// Reads a `struct taskstats`: the delays that it has, by name; `None` if it has no version.
+///
+/// The kernel may end a wait whose beginning it has not recorded (seen in Linux 6.18, of block I/O):
+/// it then lasts as long as the machine is up. A wait that is longer than its task is absent.
 fn delays(bytes: &[u8]) -> Option<Values> {
     let is_spread = is_spread(bytes)?;
-    let pairs = WAITS.iter().flat_map(|(wait, offset, spread)| {
-        let at = if is_spread { *spread } else { *offset };
-        [(format!("{wait}_count"), at), (format!("{wait}_delay_total_ns"), at + 8)]
-    });
     let value = |at| number_at(bytes, at).map(u64::from_ne_bytes);
-    Some(pairs.filter_map(|(name, at)| Some((name.into(), value(at)?))).collect())
+    let parent = PARENT_OFFSET + if is_spread { PARENT_SPREAD } else { 0 };
+    let lifetime_ns = value(parent + LIFETIME_AFTER_PARENT).unwrap_or(0).saturating_mul(1000);
+    let longest_ns = match lifetime_ns {
+        0 => u64::MAX,
+        known => known.saturating_mul(2).saturating_add(CLOCK_ERROR_NS),
+    };
+    let mut found = Values::new();
+    for (wait, offset, spread) in WAITS {
+        let at = if is_spread { spread } else { offset };
+        let Some((count, total_ns)) = value(at).zip(value(at + 8)) else { continue };
+        if total_ns <= longest_ns {
+            found.insert(format!("{wait}_count").into(), count);
+            found.insert(format!("{wait}_delay_total_ns").into(), total_ns);
+        }
+    }
+    Some(found)
 }
 
 /// Whether maxima are between the totals; `None` without a version.

@@ -69,6 +69,23 @@ fn delays_are_read_from_the_offsets_of_each_version() {
 }
 
 #[test]
+fn a_wait_that_is_longer_than_its_task_is_absent() {
+    let uptime_ns = 29_920_803_090_454_u64;
+    let mut bytes = stats(16, 560);
+    bytes[40..48].copy_from_slice(&uptime_ns.to_ne_bytes());
+    let of_lifetime = |lifetime_us: u64| {
+        let mut bytes = bytes.clone();
+        bytes[144..152].copy_from_slice(&lifetime_us.to_ne_bytes());
+        let found = delays(&bytes).unwrap();
+        assert_eq!(found.get("cpu_delay_total_ns"), Some(&24));
+        ["blkio_count", "blkio_delay_total_ns"].map(|name| found.get(name).copied())
+    };
+    assert_eq!(of_lifetime(5_000), [None, None]);
+    assert_eq!(of_lifetime(uptime_ns / 1000), [Some(32), Some(uptime_ns)]);
+    assert_eq!(of_lifetime(0), [Some(32), Some(uptime_ns)], "a process of several tasks has none");
+}
+
+#[test]
 fn netlink_errors_and_strangers_are_told_apart() {
     let mut refused = reply(7, &[]);
     refused[4..6].copy_from_slice(&2_u16.to_ne_bytes());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use analysis::{CommandTime, CommandTimes, Repetition};
-use model::BASELINE;
+use model::{BASELINE, WorkEnd};
 use serde::Serialize;
 use stats::{mean, median, standard_deviation};
 
@@ -87,11 +87,15 @@ fn entry(row: &CommandTime, levels: &BTreeMap<String, String>, has_loads: bool) 
     })
 }
 
-/// `None` after a signal or at the limit of time, as in hyperfine.
+/// `None` after a signal, at the limit of time, and for a failure that the code does not show, as
+/// hyperfine writes it for what has no exit code.
 fn exit_code(repetition: &Repetition) -> Option<i32> {
-    let Some(failure) = &repetition.failure else { return Some(0) };
-    let code = failure.strip_prefix("exit code ")?;
-    code.split(':').next()?.parse().ok()
+    match repetition.end {
+        WorkEnd::Exited { code } | WorkEnd::KilledForMemory { code: Some(code), .. } => {
+            (code != 0 || !repetition.is_failed).then_some(code)
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]

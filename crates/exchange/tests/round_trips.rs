@@ -7,7 +7,7 @@ use analysis::{
     CommandTimes, Dataset, Direction, Ending, Factor, Response, Standing, Trial, Values,
 };
 use exchange::{CsvFile, go, hyperfine};
-use model::{Observation, Run};
+use model::{Observation, Run, WorkEnd};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::json;
@@ -171,13 +171,27 @@ fn to_csv(set: &Dataset) -> String {
 /// Repetitions of a command: its name, and a time in ms with how it ended.
 type Repeated = (usize, Vec<(u32, usize)>);
 
-/// How repetitions fail, and what an import of hyperfine's JSON makes of it.
-const FAILURES: [Option<(&str, &str)>; 5] = [
+/// What an import of hyperfine's JSON makes of a repetition without an exit code that shows how it
+/// failed.
+const NO_CODE: &str = "no exit code: ended by a signal or at a limit of time";
+
+/// How repetitions fail, what an import makes of it, and what is recorded of their ends.
+const FAILURES: [Option<(&str, &str, WorkEnd)>; 7] = [
     None,
     None,
     None,
-    Some(("exit code 3: no such file", "exit code 3")),
-    Some(("ended by signal 9", "no exit code: ended by a signal or at a limit of time")),
+    Some(("exit code 3: no such file", "exit code 3", WorkEnd::Exited { code: 3 })),
+    Some(("ended by signal 9", NO_CODE, WorkEnd::Signalled { signal: 9 })),
+    Some((
+        "exit code 0, and the kernel killed one of its processes for lack of memory",
+        NO_CODE,
+        WorkEnd::KilledForMemory { processes: 1, code: Some(0) },
+    )),
+    Some((
+        "exit code 5, and the kernel killed 2 of its processes for lack of memory",
+        "exit code 5",
+        WorkEnd::KilledForMemory { processes: 2, code: Some(5) },
+    )),
 ];
 
 /// A run of commands under a load.
@@ -206,8 +220,9 @@ fn run_of_commands(load: &str, commands: &[Repeated]) -> Run {
                 "completed_ns": started_ns + u64::from(*time_ms) * 1_000_000,
                 "usage": {"user_ns": 1, "system_ns": 1, "peak_bytes": 4096 + pass},
             });
-            if let Some((failure, _)) = FAILURES[*end] {
-                work["failure"] = failure.into();
+            if let Some((failure, _, end)) = &FAILURES[*end] {
+                work["failure"] = (*failure).into();
+                work["ended"] = serde_json::to_value(end).expect("it is a line of a run");
             }
             lines.push(work.to_string());
         }
@@ -220,14 +235,11 @@ fn meanings_of_commands(times: &CommandTimes) -> Vec<Meaning> {
     let mut all = Vec::new();
     for row in &times.rows {
         for repetition in &row.repetitions {
-            let reason = FAILURES
-                .iter()
-                .flatten()
-                .find(|(failure, _)| repetition.failure.as_deref() == Some(*failure));
+            let reason = FAILURES.iter().flatten().find(|(_, _, end)| repetition.end == *end);
             let seconds = (repetition.elapsed_ns.value / 1e9).to_bits();
             let (response, unit, better, outcome, value) = match reason {
                 None => ("elapsed_s", "s", "less", "completed".to_owned(), seconds),
-                Some((_, reason)) => ("", "", "", format!("failed: {reason}"), 0),
+                Some((_, reason, _)) => ("", "", "", format!("failed: {reason}"), 0),
             };
             let identity = vec![("command".to_owned(), row.command.clone())];
             let [response, unit, better] = [response, unit, better].map(str::to_owned);

@@ -14,6 +14,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat};
 use tempfile::{Builder, TempPath};
 
 use crate::io_results::if_exists;
+use crate::patience::open_patiently;
 
 /// Before the umask.
 const NEW_FILE_MODE: u32 = 0o666;
@@ -43,7 +44,7 @@ impl OutFile {
         // The kernel follows links that are not file names, such as /proc/self/fd/1 to a pipe.
         let former = if_exists(fs::metadata(path))?;
         if former.as_ref().is_some_and(|facts| !facts.is_file() || facts.nlink() == 0) {
-            let file = OpenOptions::new().write(true).open(path)?;
+            let file = open_patiently(path, OpenOptions::new().write(true))?;
             return Ok((Self { target: path.to_owned(), pending: Pending::InPlace }, file));
         }
         let target = follow(path)?;

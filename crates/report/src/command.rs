@@ -54,8 +54,11 @@ pub(crate) fn command_document(times: &CommandTimes, verbose: bool) -> Document<
 fn verdict(row: &CommandTime) -> Verdict {
     let label = label(&row.command, &row.load);
     let Some(median_ns) = row.median_ns else {
-        let why = row.failure.clone().unwrap_or_else(|| "it was never finished".to_owned());
-        return Verdict { text: format!("{label} never worked: {why}"), tone: Tone::Bad };
+        let text = match &row.failure {
+            Some(why) => format!("{label} never worked: {why}"),
+            None => format!("{label} has no time: no repetition was finished"),
+        };
+        return Verdict { text, tone: Tone::Bad };
     };
     let text = format!("{label} takes {}", format::observed(&median_ns));
     compared(text, [row.to_noload, row.to_first], false)

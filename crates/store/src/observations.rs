@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use analysis::{Dataset, Factor, from_runs};
+use keep::open_patiently;
 use model::{Manifest, ManifestFactor, ManifestRun, Run};
 
 use crate::encoded_text;
@@ -74,8 +76,23 @@ pub fn is_foreign(path: &Path) -> bool {
     path.is_file() && !is_run_file(path)
 }
 
-/// The first bytes of a file, enough to recognize a run.
+/// Fails for a FIFO: what reads a file twice would find it empty the second time.
+pub fn refuse_fifo(path: &Path) -> Result<()> {
+    let is_fifo = fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo());
+    match is_fifo {
+        true => {
+            let why = "a FIFO can be read once only; write it into a file first";
+            Err(StoreError::Io(path.to_owned(), io::Error::other(why)))
+        }
+        false => Ok(()),
+    }
+}
+
+/// The first bytes of a file, enough to recognize a run. What can be read once only is left alone.
 fn beginning(path: &Path) -> Option<Vec<u8>> {
+    if !path.is_file() {
+        return None;
+    }
     let mut start = Vec::new();
     fs::File::open(path).ok()?.take(RUN_LINE.len() as u64).read_to_end(&mut start).ok()?;
     Some(start)
@@ -189,7 +206,10 @@ pub fn read(path: &Path) -> Result<String> {
         let mut bytes = Vec::new();
         match path == Path::new("-") {
             true => drop(io::stdin().read_to_end(&mut bytes)?),
-            false => bytes = fs::read(path)?,
+            false => {
+                let mut file = open_patiently(path, fs::File::options().read(true))?;
+                file.read_to_end(&mut bytes)?;
+            }
         }
         encoded_text::decode(bytes)
     };

@@ -42,6 +42,25 @@ fn cpus_match_exactly_where_both_have_them_and_by_the_rest_elsewhere() {
 }
 
 #[test]
+fn the_most_cpus_match_where_no_number_is_in_both() {
+    let (one, eight) = (go("X-1", 700.0, "ns/op"), go("X-8", 100.0, "ns/op"));
+    let sixteen = go("X-16", 50.0, "ns/op");
+    let (both, others) = (format!("{one}{eight}"), format!("{one}{sixteen}"));
+    let cell = |procs: u32, verdict| (format!("X procs {procs}"), verdict);
+    let (same, faster) = (cell(1, Verdict::Equivalent), cell(8, Verdict::Improvement));
+    for (first, second, cells) in [
+        (&both, &sixteen, vec![faster.clone()]),
+        (&both, &others, vec![same, faster]),
+        (&sixteen, &both, vec![cell(16, Verdict::Regression)]),
+    ] {
+        let found = compared(first, second);
+        assert_eq!(verdicts(&found), cells, "{:?}", found.notes);
+        let words = "they match by the rest of their names";
+        assert!(found.notes.iter().any(|note| note.contains(words)), "{:?}", found.notes);
+    }
+}
+
+#[test]
 fn a_configuration_line_names_the_work_as_soon_as_one_file_has_two() {
     let tuned = format!("note: tuned\n{}", go("X", 100.0, "ns/op"));
     let both = format!("{tuned}note: plain\n{}", go("X", 900.0, "ns/op"));

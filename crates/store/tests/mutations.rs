@@ -1,14 +1,24 @@
 //! Files of every format changed in ways that do not change what was measured, or that lose a part
 //! of it: the verdict stays, or the file is refused, and never turns around.
 
+use std::collections::BTreeSet;
+
 use analysis::Dataset;
 use analysis::comparison::{Cell, Comparison, Outcome, Request, compare};
 use stats::Verdict;
+use store::import::Format;
 
+#[path = "mutations/other_forms.rs"]
+mod other_forms;
 #[path = "mutations/writers.rs"]
 mod writers;
 
+use other_forms::OTHER_FORMS;
 use writers::{Content, NAMES, WRITERS, Work, Writer};
+
+fn all() -> impl Iterator<Item = &'static Writer> {
+    WRITERS.iter().chain(&OTHER_FORMS)
+}
 
 fn compared(writer: &Writer, first: &str, second: &str) -> Result<Comparison, String> {
     let read = |name: &str, text: &str| {
@@ -100,7 +110,7 @@ fn is_expected(writer: &Writer, found: &Comparison, name: &str, expected: Verdic
 
 #[test]
 fn without_a_mutation_every_format_has_the_expected_verdicts() {
-    for writer in &WRITERS {
+    for writer in all() {
         let unit = writer.units[0].0;
         let [base, other] = [1.0, 4.0 / 3.0].map(|factor| (writer.write)(&content(unit, factor)));
         let found = compared(writer, &base, &other).expect(writer.name);
@@ -114,8 +124,27 @@ fn without_a_mutation_every_format_has_the_expected_verdicts() {
 }
 
 #[test]
+fn every_format_that_is_read_is_among_them() {
+    let unit = |writer: &Writer| writer.units[0].0;
+    let guessed = all().filter_map(|writer| {
+        let text = (writer.write)(&content(unit(writer), 1.0));
+        let file = text.split(writers::FILE_END).next().unwrap_or_default();
+        Format::guess(file).ok().map(|format| format.name)
+    });
+    let guessed: BTreeSet<&str> = guessed.collect();
+    let known: BTreeSet<&str> = Format::ALL.iter().map(|format| format.name).collect();
+    assert_eq!(guessed, known);
+    // Both tables of the page have a row for each.
+    let page = include_str!("../../../docs/exchange.md");
+    for name in known {
+        let rows = page.lines().filter(|line| line.starts_with(&format!("| `{name}` |")));
+        assert!(rows.count() >= 2, "{name}");
+    }
+}
+
+#[test]
 fn the_order_of_results_does_not_matter() {
-    for writer in &WRITERS {
+    for writer in all() {
         let base = content(writer.units[0].0, 1.0);
         let mut swapped = content(writer.units[0].0, 4.0 / 3.0);
         swapped.works.reverse();
@@ -132,7 +161,7 @@ fn the_order_of_results_does_not_matter() {
 
 #[test]
 fn a_dropped_or_failed_result_is_not_replaced_by_another() {
-    for writer in &WRITERS {
+    for writer in all() {
         let base = content(writer.units[0].0, 1.0);
         for (lost, name) in writer.names.iter().enumerate() {
             let mut dropped = content(writer.units[0].0, 4.0 / 3.0);
@@ -159,7 +188,7 @@ fn a_dropped_or_failed_result_is_not_replaced_by_another() {
 
 #[test]
 fn a_failure_is_never_an_improvement() {
-    for writer in WRITERS.iter().filter(|writer| writer.has_failures && writer.name != "perf") {
+    for writer in all().filter(|it| it.has_failures && !it.name.starts_with("perf")) {
         let base = content(writer.units[0].0, 1.0);
         let mut failed = base.clone();
         failed.works[0].values.clear();
@@ -178,7 +207,7 @@ fn a_failure_is_never_an_improvement() {
 
 #[test]
 fn another_unit_or_prefix_of_the_same_values_changes_nothing() {
-    for writer in &WRITERS {
+    for writer in all() {
         let base = content(writer.units[0].0, 1.0);
         let grown_by_a_third = content(writer.units[0].0, 4.0 / 3.0);
         let expected = grown(writer);
@@ -203,7 +232,7 @@ fn another_unit_or_prefix_of_the_same_values_changes_nothing() {
 
 #[test]
 fn copies_are_refused_or_change_nothing() {
-    for writer in &WRITERS {
+    for writer in all() {
         let base = content(writer.units[0].0, 1.0);
         let mut changed = content(writer.units[0].0, 4.0 / 3.0);
         let expected = grown(writer);
@@ -231,13 +260,14 @@ fn copies_are_refused_or_change_nothing() {
 
 #[test]
 fn a_file_that_is_cut_is_refused_or_does_not_turn_a_verdict() {
-    for writer in &WRITERS {
+    for writer in all() {
         let unit = writer.units[0].0;
         let (base, changed) = (content(unit, 1.0), content(unit, 4.0 / 3.0));
         let text = (writer.write)(&changed);
         let expected = grown(writer);
         // A folder of files is written for each cut.
-        let step = if writer.name == "schbench" { 7 } else { 1 };
+        let long = 1 + text.len() / 1000;
+        let step = if writer.name.starts_with("schbench") { 7 } else { long };
         for end in (0..text.len()).step_by(step).filter(|end| text.is_char_boundary(*end)) {
             assert_kept(writer, "cut", &base, &text[..end], expected);
         }
@@ -246,7 +276,7 @@ fn a_file_that_is_cut_is_refused_or_does_not_turn_a_verdict() {
 
 #[test]
 fn decimal_commas_are_refused_or_read_as_the_same_figures() {
-    for writer in &WRITERS {
+    for writer in all() {
         let unit = writer.units[0].0;
         let (base, changed) = (content(unit, 1.0), content(unit, 4.0 / 3.0));
         let text = (writer.write)(&changed);

@@ -16,6 +16,8 @@ use crate::{Dataset, Direction, Factor, Refused, Trial, distinct};
 
 /// The part of the identity of Go's benchmarks that is a fact of the machine as often.
 const PROCS: &str = "procs";
+/// The part of the identity that names a benchmark.
+const BENCHMARK: &str = "benchmark";
 
 /// The inputs with common levels and names of responses.
 pub(super) fn with_common_names(sets: &[Dataset]) -> Cow<'_, [Dataset]> {
@@ -33,6 +35,11 @@ pub(super) fn with_common_names(sets: &[Dataset]) -> Cow<'_, [Dataset]> {
         if sets.iter().flat_map(|set| &set.trials).any(|trial| lacks(trial, name)) {
             sets.to_mut().iter_mut().for_each(|set| add_level(set, name));
         }
+    }
+    if varied.contains(PROCS)
+        && let Some((first, others)) = sets.to_mut().split_first_mut()
+    {
+        others.iter_mut().for_each(|other| match_procs(first, other));
     }
     for index in 1..sets.len() {
         for (from, to) in renamed_times(&sets[0], &sets[index]) {
@@ -62,6 +69,56 @@ pub(super) fn procs_note(sets: &[Dataset]) -> Option<String> {
             texts.join(", ")
         )
     })
+}
+
+/// Matches benchmarks by the rest of their names where no number of CPUs is in both inputs: those
+/// on the most CPUs of each, which is the usual number of a machine.
+fn match_procs(first: &Dataset, other: &mut Dataset) {
+    let (of_first, of_other) = (procs_by_rest(first), procs_by_rest(other));
+    let most_alone = |all: &BTreeSet<u32>, others: &BTreeSet<u32>| {
+        all.difference(others).max().map(|procs| procs.to_string())
+    };
+    let mut pairs = BTreeSet::new();
+    for trial in &mut other.trials {
+        let rest = rest_of(trial);
+        let Some((others, all)) = of_first.get(&rest).zip(of_other.get(&rest)) else { continue };
+        let (own, partner) = (most_alone(all, others), most_alone(others, all));
+        if let (Some(own), Some(partner)) = (own, partner)
+            && trial.levels.get(PROCS) == Some(&own)
+        {
+            trial.levels.insert(PROCS.to_owned(), partner.clone());
+            pairs.insert((own, partner));
+        }
+    }
+    for (own, partner) in pairs {
+        other.notes.push(format!(
+            "benchmarks on {own} CPUs in {} are compared with those on {partner} in {}: they match \
+             by the rest of their names",
+            other.name, first.name
+        ));
+    }
+    let levels = other.trials.iter().filter_map(|trial| trial.levels.get(PROCS).cloned());
+    let levels = distinct(levels);
+    if let Some(factor) = other.factors.iter_mut().find(|factor| factor.name == PROCS) {
+        factor.levels = levels;
+    }
+}
+
+/// The numbers of CPUs of each benchmark.
+fn procs_by_rest(set: &Dataset) -> BTreeMap<BTreeMap<String, String>, BTreeSet<u32>> {
+    let mut all: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
+    for trial in set.trials.iter().filter(|trial| trial.identity.contains_key(BENCHMARK)) {
+        if let Some(procs) = trial.levels.get(PROCS).and_then(|procs| procs.parse().ok()) {
+            all.entry(rest_of(trial)).or_default().insert(procs);
+        }
+    }
+    all
+}
+
+/// The levels of a trial but the number of CPUs.
+fn rest_of(trial: &Trial) -> BTreeMap<String, String> {
+    let rest = trial.levels.iter().filter(|(name, _)| *name != PROCS);
+    rest.map(|(name, level)| (name.clone(), level.clone())).collect()
 }
 
 /// Makes a part of the identity a factor of the set.

@@ -32,6 +32,8 @@ pub(super) struct Live {
     worst: Option<Worst>,
     /// The last sample of each run: the next one may have had to wait for it.
     last: BTreeMap<usize, Box<SampleRecord>>,
+    /// How many users have had a response; a command has one, which is not named.
+    users: u32,
 }
 
 struct Load {
@@ -78,9 +80,14 @@ impl Live {
     fn on_work(&mut self, load: &str, work: &WorkRecord) {
         let Some(elapsed) = work.elapsed_ns() else { return };
         let given_up = if elapsed.is_lower_bound { ", not finished" } else { "" };
-        let (user, item) = (work.worker, &work.item);
+        self.users = self.users.max(work.worker + 1);
+        let of_user = match self.users {
+            1 => String::new(),
+            _ => format!(" of user {}", work.worker),
+        };
+        let item = &work.item;
         self.add(load, elapsed.value, |time| {
-            format!("{time} under {load}{given_up}: {item} of user {user}")
+            format!("{time} under {load}{given_up}: {item}{of_user}")
         });
     }
 
@@ -235,6 +242,10 @@ mod tests {
         noload  ▁                                800ms  longest  800ms
         slowest so far: 800ms under noload: compile of user 3
         ");
+        let mut live = Live::default();
+        let of_one = work.replace(r#""worker":3"#, r#""worker":0"#);
+        live.on_line(0, "noload", &Line::parse(&of_one).unwrap());
+        assert_eq!(live.worst().unwrap(), "  slowest so far: 800ms under noload: compile");
         let mut live = Live::default();
         for (number, elapsed_ns) in [(0, 90_000), (1, 1_500)] {
             let pass = format!(

@@ -87,6 +87,9 @@ fn is_default(output: &OutputArgs, format: &OutputFormat) -> bool {
 
 /// Whether a page may be written here: there is no file, or an earlier page.
 fn is_free(path: &Path) -> bool {
+    if path.exists() && !path.is_file() {
+        return false;
+    }
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
     match read {

@@ -14,7 +14,9 @@ use model::{Manifest, ManifestRun, Run};
 use report::page::{Input, Material};
 use stats::Settings;
 use store::import;
-use store::observations::{is_foreign, is_run_file, observations_as, of_runs, run_name};
+use store::observations::{
+    is_foreign, is_run_file, observations_as, of_runs, refuse_fifo, run_name,
+};
 use store::reference::add_conditions;
 use store::results::{read_run, run_files};
 use store::{curve, manifest};
@@ -92,6 +94,7 @@ impl Results {
     /// no sweep.
     fn add(&mut self, what: &str, name: String, typed: String) -> anyhow::Result<Option<Dataset>> {
         let path = Path::new(what);
+        refuse_fifo(path)?;
         let mut input = Input { typed, ..Input::new(name.as_str()) };
         let planned = if path.is_dir() { manifest::read(path)? } else { None };
         let curves = self.curves_of(what, planned.as_ref(), &name)?;

@@ -32,9 +32,9 @@ and limits: docs/tracing.md.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES, mut_arg("words", |words| words.required_unless_present("guest")))]
 pub(crate) struct RecordArgs {
-    /// Write the trace to this file
-    #[arg(long, short, value_name = "FILE", default_value = "trace.tlt")]
-    output: PathBuf,
+    /// Write the trace to this file [default: trace.tlt, which must not exist yet]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
 
     /// Record instruction fetches too
     #[arg(long)]
@@ -73,8 +73,26 @@ const TOOLS: [(&str, &str, Tool); 2] = [
     ),
 ];
 
+/// The file of a trace whose name is not given.
+const USUAL_FILE: &str = "trace.tlt";
+
+impl RecordArgs {
+    /// The file to write. Only a file that the user names is replaced.
+    fn path(&self) -> Result<PathBuf> {
+        let usual = Path::new(USUAL_FILE);
+        match &self.output {
+            Some(path) => Ok(path.clone()),
+            None if usual.symlink_metadata().is_ok() => Err(wrong!(
+                "{USUAL_FILE} exists: name the file of this trace with --output FILE, or write \
+                 --output {USUAL_FILE} to replace it"
+            )),
+            None => Ok(usual.to_owned()),
+        }
+    }
+}
+
 pub(crate) fn record(args: &RecordArgs) -> Result<()> {
-    let path = &args.output;
+    let path = &args.path()?;
     if let Some(run) = &args.guest.guest {
         return record_guest(&args.guest, run, path);
     }

@@ -65,6 +65,40 @@ fn a_program_that_vanishes_between_two_repetitions_fails() {
 }
 
 #[test]
+fn a_program_that_another_process_writes_fails() {
+    let fixture = Fixture::new();
+    script(&fixture, "busy", "#!/bin/sh\n");
+    let writes = fs::File::options().append(true).open(fixture.path().join("busy")).unwrap();
+    let finished = thrashlab(&fixture, &["--runs", "2", "--", "./busy"]);
+    finished.expect(3, &["\"./busy\" cannot be started: Text file busy"]);
+    drop(writes);
+    // Nothing was measured, so the folder is free for the next try.
+    let words = ["--runs", "2", "--", "./busy"];
+    thrashlab(&fixture, &words).expect(0, &["its command never started"]);
+    thrashlab(&fixture, &words).expect(2, &["holds runs already"]);
+}
+
+#[test]
+fn an_empty_entry_of_the_search_path_is_the_folder_of_the_command() {
+    let fixture = Fixture::new();
+    script(&fixture, "here", "#!/bin/sh\n");
+    for (path, is_found) in [("", false), (":/usr/bin:/bin", true)] {
+        let run = |words: &[&str]| {
+            let mut command = fixture.thrashlab("run --no-report --work-dir work --runs 1");
+            command.args(["--subject", "host:mem=64M"]).args(words).env("PATH", path);
+            fixture.finish(command)
+        };
+        let folder = format!("of-{}", path.len());
+        run(&["--output", &folder, "--", "here"]).expect(0, &[]);
+        let other = run(&["--output", &format!("{folder}-true"), "--", "true"]);
+        match is_found {
+            true => other.expect(0, &[]),
+            false => other.expect(3, &["there is no program \"true\""]),
+        }
+    }
+}
+
+#[test]
 fn no_limit_is_recommended_for_what_cannot_be_started() {
     let fixture = Fixture::new();
     script(&fixture, "b", "#!/no/such/interpreter\n");
@@ -93,6 +127,55 @@ fn a_process_that_was_killed_for_memory_is_a_failure_though_the_command_goes_on(
     let other = Fixture::new();
     thrashlab(&other, &["--runs", "3", "-i", "--command", LINE]).expect(0, &[]);
     assert_eq!(works(&other.run_file("001-noload")).len(), 3, "each one is counted");
+}
+
+#[test]
+fn a_killed_child_is_the_death_of_a_limit_and_a_difference_to_what_works() {
+    const NAME: &str = "a_killed_child_is_the_death_of_a_limit_and_a_difference_to_what_works";
+    if !sandbox_works() {
+        return skip(NAME, "this user cannot make sandboxes here");
+    }
+    let fixture = Fixture::new();
+    let mut command = fixture.thrashlab("limit --range 64M..32M --budget 4 --runs 1 --json");
+    command.args(["--output", "limit", "--work-dir", "work", "--command"]);
+    command.arg("dd if=/dev/zero of=/dev/null bs=48M count=1; true");
+    let finished = fixture.finish(command);
+    finished.expect(0, &[]);
+    let found: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
+    let priced = &found["found"]["priced"];
+    assert!(priced["death"]["reason"].as_str().unwrap().contains("out of memory"), "{priced}");
+    assert!(priced["recommended"]["level"].as_f64().unwrap() > 48e6, "{priced}");
+    // The last limit died, and the cost is elapsed time all the same.
+    let shown = fixture.finish(fixture.thrashlab("sweep --from limit"));
+    shown.expect(0, &[]);
+    assert!(shown.stdout.starts_with("Limit: elapsed_ns (ns)"), "{shown:?}");
+
+    let mut command = fixture.thrashlab("ab command --blocks 4 --output ab --work-dir work");
+    command.args(["--subject", "sandbox:mem=64M", "true"]);
+    command.arg("sh -c 'dd if=/dev/zero of=/dev/null bs=96M count=1; true'");
+    let finished = fixture.finish(command);
+    finished.expect(0, &[]);
+    let outcome = finished.stdout.lines().find(|line| line.starts_with("outcome")).unwrap();
+    assert!(outcome.contains("failed 4 of 4"), "{finished:#?}");
+}
+
+#[test]
+fn a_load_that_is_killed_for_memory_is_no_failure_of_the_command() {
+    const NAME: &str = "a_load_that_is_killed_for_memory_is_no_failure_of_the_command";
+    if !sandbox_works() {
+        return skip(NAME, "this user cannot make sandboxes here");
+    }
+    let fixture = Fixture::new();
+    let line = "run --no-report --output output --work-dir work --subject sandbox:mem=48M \
+                --load cpuload --intensity 60 --runs 3 -- dd if=/dev/zero of=/dev/null bs=40M";
+    let finished = fixture.finish(fixture.thrashlab(&format!("{line} count=1")));
+    finished.expect(0, &[]);
+    says(&finished, "the load needs more memory than there is");
+    says(&finished, "under cpuload has no time: no repetition was finished");
+    let run = fixture.run_file("002-cpuload");
+    assert_eq!(run.status(), EndStatus::LoadDied);
+    let is_blamed = |end: &WorkEnd| matches!(end, WorkEnd::KilledForMemory { code: Some(_), .. });
+    assert!(works(&run).iter().all(|work| !is_blamed(&work.end())), "{:?}", works(&run));
 }
 
 #[test]
@@ -164,6 +247,37 @@ fn a_hang_up_that_is_ignored_stays_ignored() {
     all.iter().for_each(|process| send(process.pid, Signal::HUP));
     running.wait().expect(0, &[]);
     assert_eq!(fixture.run_file("001-noload").status(), EndStatus::Complete);
+}
+
+#[test]
+fn comparing_and_watching_go_on_after_a_hang_up_that_is_ignored() {
+    let compares = "ab command 'touch mark; sleep 0.3' 'sleep 0.3' --blocks 2 --work-dir work \
+                    --output output --subject host:mem=64M";
+    for (line, ends) in [(compares, true), ("doctor --for 200ms --watch >&2", false)] {
+        let fixture = Fixture::new();
+        let mut command = fixture.other("sh");
+        command.args(["-c", &format!("trap '' HUP; exec \"$0\" {line}")]).arg(fixture.program());
+        let (fixture, mut running) = (&fixture, fixture.start(command));
+        let has_begun = |running: &crate::support::Running| match ends {
+            true => fixture.path().join("mark").exists(),
+            false => running.said().contains("Over "),
+        };
+        let until = Instant::now() + Duration::from_secs(120);
+        while !has_begun(&running) {
+            assert!(Instant::now() < until && running.ended().is_none(), "{}", running.said());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let all = crate::left::processes(fixture);
+        all.iter().for_each(|process| send(process.pid, Signal::HUP));
+        if ends {
+            running.wait().expect(0, &[]);
+            continue;
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(running.ended().is_none(), "{}", running.said());
+        running.signal(Signal::INT);
+        running.wait();
+    }
 }
 
 #[test]

@@ -44,7 +44,9 @@ fn a_mistyped_command_leaves_a_former_trace_as_it_was() {
     let fixture = Fixture::new();
     let trace = fixture.path().join("trace.tlt");
     fs::write(&trace, "yesterday").unwrap();
-    fixture.finish(fixture.thrashlab("trace record -- no-such-gzpi")).expect(2, &["no-such-gzpi"]);
+    let mistyped = "trace record -o trace.tlt -- no-such-gzpi";
+    fixture.finish(fixture.thrashlab(mistyped)).expect(2, &["no-such-gzpi"]);
+    fixture.finish(fixture.thrashlab("trace record -- true")).expect(2, &["trace.tlt exists"]);
     assert_eq!(fs::read(&trace).unwrap(), b"yesterday");
     fs::remove_file(&trace).unwrap();
     fixture.finish(fixture.thrashlab("trace record -- no-such-gzpi")).expect(2, &["no-such-gzpi"]);
@@ -89,6 +91,23 @@ fn a_pipe_is_written_through() {
         fixture.finish(command(&fixture, words, &pipe)).expect(0, &[]);
         assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo(), "{words}");
         assert!(reader.join().unwrap() > 0, "{words}");
+    }
+}
+
+#[test]
+fn a_fifo_without_another_end_is_not_waited_for_and_never_read_twice() {
+    let fixture = fixture();
+    let pipe = fixture.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let nobody = "a FIFO whose other end nobody opened within 10 s";
+    for arguments in
+        ["show pipe", "show reference:resp1/2.4.20 -o pipe", "run --events pipe -- true"]
+    {
+        fixture.finish(fixture.thrashlab(arguments)).expect(2, &["pipe: ", nobody]);
+    }
+    for arguments in ["export pipe --format csv", "report pipe -o page.html"] {
+        let found = fixture.finish(fixture.thrashlab(arguments));
+        found.expect(2, &["pipe: a FIFO can be read once only; write it into a file first"]);
     }
 }
 

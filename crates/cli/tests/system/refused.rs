@@ -158,6 +158,23 @@ fn a_failed_start_of_a_search_leaves_no_folder() {
 }
 
 #[test]
+fn a_failed_start_of_a_whole_experiment_leaves_no_folder() {
+    let fixture = Fixture::new();
+    let plan = "name = \"starts\"\nblocks = 2\n[base]\njob = \"command\"\n\
+                subject = \"host\"\n\"command.runs\" = \"1\"\n[[factor]]\nname = \"command\"\n\
+                parameter = \"command.run\"\nlevels = [\"./absent\", \"PROGRAM\"]\n";
+    let run = |program: &str| {
+        fs::write(fixture.path().join("plan.toml"), plan.replace("PROGRAM", program)).unwrap();
+        fixture.finish(fixture.thrashlab("experiment plan.toml --output output --work-dir work"))
+    };
+    run("./missing").expect(3, &["no run was started", "./absent", "nothing was measured"]);
+    assert!(!fixture.output().exists());
+    // A level that cannot be started is a result next to one that can.
+    run("true").expect(0, &["ended as Failed"]);
+    assert!(fixture.output().exists());
+}
+
+#[test]
 fn words_of_a_shell_are_executed_by_one() {
     let fixture = Fixture::new();
     let words = ["--command", "ulimit -s", "--command", "exec true", "--command", "cd ."];

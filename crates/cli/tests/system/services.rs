@@ -90,6 +90,18 @@ fn a_service_that_dies_or_is_late_ends_its_run_with_its_last_words() {
 }
 
 #[test]
+fn a_service_that_does_not_stop_is_killed_and_named() {
+    let fixture = Fixture::new();
+    let service = "trap '' TERM; echo up; while :; do sleep 0.2; done";
+    let client = ["--ready", "output:up", "--runs", "2", "--client", "true"];
+    let finished = fixture.finish(served(&fixture, service, &client));
+    finished.expect(0, &[]);
+    let words = "did not end within 10.0s of SIGTERM: killed";
+    assert!(finished.sentences().contains(words), "{finished:#?}");
+    assert_nothing_left(&fixture, 0, &queue_keys(&fixture));
+}
+
+#[test]
 fn a_service_that_loses_a_process_at_its_limit_has_run_out_of_memory() {
     const NAME: &str = "a_service_that_loses_a_process_at_its_limit_has_run_out_of_memory";
     if !sandbox_works() {
@@ -116,6 +128,23 @@ fn what_a_hook_leaves_running_can_still_write() {
     run.args(["--subject", "host:mem=64M"]).args(arguments);
     fixture.finish(run).expect(0, &[]);
     assert!(fixture.path().join("alive").exists());
+}
+
+#[test]
+fn a_process_that_has_ended_has_no_group_to_measure() {
+    let fixture = Fixture::new();
+    // Nobody waits for it.
+    let mut ended = Command::new("true").spawn().unwrap();
+    let stat = format!("/proc/{}/stat", ended.id());
+    while !fs::read_to_string(&stat).unwrap().contains(") Z ") {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let pid = ended.id().to_string();
+    let mut run = fixture.thrashlab("run --no-report --output output --work-dir work --runs 1");
+    run.args(["--pid", &pid, "--", "true"]);
+    let reason = format!("process {pid} has ended and waits for its parent");
+    fixture.finish(run).expect(3, &[&reason]);
+    ended.wait().unwrap();
 }
 
 #[test]

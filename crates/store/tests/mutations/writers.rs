@@ -43,7 +43,7 @@ pub(crate) struct Writer {
     pub(crate) more_is_better: bool,
 }
 
-const USUAL: Writer = Writer {
+pub(crate) const USUAL: Writer = Writer {
     name: "",
     write: csv,
     read: by_content,
@@ -171,7 +171,7 @@ fn hyperfine(content: &Content) -> String {
     format!("{{\"results\":[\n{}\n]}}\n", results.join(",\n"))
 }
 
-fn go(content: &Content) -> String {
+pub(crate) fn go(content: &Content) -> String {
     let mut text = String::from("goos: linux\npkg: example\n");
     for work in &content.works {
         if work.values.is_empty() {
@@ -299,7 +299,7 @@ fn cyclictest(content: &Content) -> String {
 }
 
 /// What separates files in a text.
-const FILE_END: &str = "== end of file ==\n";
+pub(crate) const FILE_END: &str = "== end of file ==\n";
 
 /// A file for each repetition, as schbench prints it.
 fn schbench(content: &Content) -> String {
@@ -384,7 +384,7 @@ fn by_content(text: &str) -> Result<Dataset, String> {
 }
 
 /// The files in a text as one folder.
-fn as_folder(text: &str) -> Result<Dataset, String> {
+pub(crate) fn as_folder(text: &str) -> Result<Dataset, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     for (index, file) in text.split(FILE_END).filter(|file| !file.is_empty()).enumerate() {
         let path = folder.path().join(format!("{index}.txt"));

@@ -30,9 +30,10 @@ impl Resolved {
     }
 }
 
-/// The directories in which programs are searched: those of the environment, or the usual ones.
+/// The directories in which programs are searched: those of the environment, or the usual ones. As
+/// in execvp(3), an empty entry is the current directory, and so is an empty path.
 pub fn search_path(environment: Option<OsString>) -> OsString {
-    environment.filter(|path| !path.is_empty()).unwrap_or_else(|| USUAL_PATH.into())
+    environment.unwrap_or_else(|| USUAL_PATH.into())
 }
 
 /// Chooses the tools. Fails for a command that cannot be issued, with what is missing.
@@ -83,6 +84,9 @@ fn is_there(program: &str, path: &OsStr) -> bool {
 /// Why a program cannot be executed; `None` if it can. `place` is where it is looked for, for the
 /// text.
 pub fn why_not_there(program: &str, path: &OsStr, place: &str) -> Option<String> {
+    if program.is_empty() {
+        return Some("the name of the program is empty".to_owned());
+    }
     let all: Vec<PathBuf> = match program.contains('/') {
         true => vec![program.into()],
         false => std::env::split_paths(path).map(|folder| folder.join(program)).collect(),
@@ -94,6 +98,9 @@ pub fn why_not_there(program: &str, path: &OsStr, place: &str) -> Option<String>
     let reason = match all.iter().find(|path| path.exists()) {
         None => format!("there is no program {program:?} {place}"),
         Some(path) if path.is_dir() => format!("{} is a folder, and no program", path.display()),
+        Some(path) if !path.is_file() => {
+            format!("{} is not a file, and no program", path.display())
+        }
         Some(path) => format!("{0} may not be executed: chmod +x {0}", path.display()),
     };
     Some(reason)
@@ -172,9 +179,17 @@ mod tests {
     }
 
     #[test]
-    fn a_search_path_is_never_empty() {
+    fn a_search_path_is_that_of_the_environment_if_it_has_one() {
         assert_eq!(search_path(Some("/x".into())), "/x");
         assert_eq!(search_path(None), USUAL_PATH);
-        assert_eq!(search_path(Some("".into())), USUAL_PATH);
+        let why = |program| why_not_there(program, OsStr::new("/"), "here").unwrap();
+        assert_eq!(why(""), "the name of the program is empty");
+        assert_eq!(why("/dev/null"), "/dev/null is not a file, and no program");
+        // The current directory, as for who starts a program.
+        assert_eq!(search_path(Some("".into())), "");
+        assert_eq!(
+            why_not_there("src", OsStr::new(""), "here").unwrap(),
+            "src is a folder, and no program"
+        );
     }
 }
