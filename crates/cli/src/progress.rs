@@ -1,5 +1,5 @@
-//! Progress on standard error: a moving line and the responses so far on a terminal, one line per
-//! load elsewhere.
+//! Progress on standard error: a moving line and the responses so far on a terminal, a line a minute
+//! elsewhere.
 
 mod live;
 mod screen;
@@ -27,6 +27,11 @@ pub(crate) fn events_error() -> Option<&'static io::Error> {
     EVENTS_ERROR.get()
 }
 
+/// Elsewhere than on a terminal a line says which run has begun at most this often.
+const RUNS_EVERY: Duration = Duration::from_secs(60);
+/// And how sure a comparison is at most this often.
+const LOOKS_EVERY: Duration = Duration::from_secs(5);
+
 struct Active {
     begun: Instant,
     samples: u32,
@@ -38,7 +43,7 @@ struct Active {
 }
 
 pub(crate) struct Progress {
-    /// `None` = one line per load, or quiet.
+    /// `None` = a line a minute, or quiet.
     screen: Option<Screen>,
     live: Live,
     quiet: bool,
@@ -52,6 +57,11 @@ pub(crate) struct Progress {
     done: usize,
     cached: usize,
     planned: Instant,
+    /// How sure a comparison is so far.
+    look: Option<String>,
+    /// When the last line about a run, and about a look, was written.
+    run_line: Option<Instant>,
+    look_line: Instant,
 }
 
 impl Progress {
@@ -69,6 +79,9 @@ impl Progress {
             done: 0,
             cached: 0,
             planned: Instant::now(),
+            look: None,
+            run_line: None,
+            look_line: Instant::now(),
         }
     }
 
@@ -114,28 +127,15 @@ impl Progress {
                 self.seeded = segments.iter().any(|other| other.seed != segments[0].seed);
                 self.is_virtual = *is_virtual;
                 (self.done, self.cached, self.planned) = (0, 0, Instant::now());
-                let kind = if *is_virtual { " of virtual time" } else { "" };
-                let longest = match segments.iter().map(|segment| segment.longest_ns).sum() {
-                    0 => String::new(),
-                    ns => format!(", at most about {}{kind}", format_duration(ns)),
-                };
-                self.show_sentence(&format!("{}{longest}", counted(segments.len(), "run")));
+                self.show_plan();
             }
             Event::Started { index } => {
                 let (begun, phase) = (Instant::now(), "starting");
                 let active = Active { begun, samples: 0, work: None, phase, death: None };
                 self.running.insert(*index, active);
-                if let (None, false, Some(segment)) =
-                    (&self.screen, self.quiet, self.segments.get(*index))
-                {
-                    let pieces = match segment.points {
-                        0 => segment.unit.to_owned(),
-                        // Units are plurals.
-                        points => counted(points as usize, segment.unit.trim_end_matches('s')),
-                    };
-                    complain(&format!("{}{pieces}", self.place(*index)));
-                }
+                self.show_run(*index);
             }
+            Event::Look { text } => self.show_look(text),
             Event::Line { index, line } => {
                 if let (Some(_), Some(segment)) = (&self.screen, self.segments.get(*index)) {
                     self.live.on_line(*index, &segment.label, line);
@@ -176,6 +176,42 @@ impl Progress {
             }
         }
         self.redraw();
+    }
+
+    /// How many runs there are, and how long they may take; once if that is unknown.
+    fn show_plan(&self) {
+        let kind = if self.is_virtual { " of virtual time" } else { "" };
+        let longest = match self.segments.iter().map(|segment| segment.longest_ns).sum() {
+            0 if self.run_line.is_some() => return,
+            0 => String::new(),
+            ns => format!(", at most about {}{kind}", format_duration(ns)),
+        };
+        self.show_sentence(&format!("{}{longest}", counted(self.segments.len(), "run")));
+    }
+
+    /// Where it is, elsewhere than on a terminal.
+    fn show_run(&mut self, index: usize) {
+        let Some(segment) = self.segments.get(index) else { return };
+        let is_due = self.run_line.is_none_or(|last| last.elapsed() >= RUNS_EVERY);
+        if !is_due || self.quiet || self.screen.is_some() {
+            return;
+        }
+        let pieces = match segment.points {
+            0 => segment.unit.to_owned(),
+            // Units are plurals.
+            points => counted(points as usize, segment.unit.trim_end_matches('s')),
+        };
+        complain(&format!("{}{pieces}", self.place(index)));
+        self.run_line = Some(Instant::now());
+    }
+
+    /// How sure a comparison is: in the moving line, or a line of its own from time to time.
+    fn show_look(&mut self, text: &str) {
+        if self.screen.is_none() && self.look_line.elapsed() >= LOOKS_EVERY {
+            self.look_line = Instant::now();
+            self.show_sentence(text);
+        }
+        self.look = Some(text.to_owned());
     }
 
     fn over(&mut self, index: usize) -> Option<Active> {
@@ -281,7 +317,10 @@ impl Progress {
             Some(work) => format!("{work} ({done})"),
             None => format!("{}, {done}", active.phase),
         };
-        Some(format!("{}{state}{others}{left}", self.place(*index)))
+        Some(match &self.look {
+            Some(look) => format!("{look} ({state})"),
+            None => format!("{}{state}{others}{left}", self.place(*index)),
+        })
     }
 
     /// The time that the rest takes at the pace so far; `None` before any guest has ended.

@@ -36,6 +36,7 @@ mod provoked;
 mod recorded;
 mod refused;
 mod reported;
+mod screen;
 mod services;
 mod session;
 mod settings;
