@@ -141,5 +141,9 @@ fn verdict(look: &AbLook, fail_on: Option<FailOn>) -> Result<(), Failure> {
     if look.stop == Some(Stop::AllFailed) {
         return Err(Failure::NotMeasured(anyhow!("every run failed")));
     }
-    fail_on.map_or(Ok(()), |fail_on| fail_on.judge(&look.comparison))
+    let deciding = match (look.stop, &look.second) {
+        (Some(Stop::Second), Some(second)) => second,
+        _ => &look.comparison,
+    };
+    fail_on.map_or(Ok(()), |fail_on| fail_on.judge(deciding))
 }

@@ -4,7 +4,7 @@
 mod live;
 mod screen;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
@@ -57,8 +57,12 @@ pub(crate) struct Progress {
     done: usize,
     cached: usize,
     planned: Instant,
-    /// How sure a comparison is so far.
+    /// How runs have ended otherwise than they should.
+    ends: BTreeSet<String>,
+    /// How sure a comparison or a search is so far.
     look: Option<String>,
+    /// Whether a plan was shown.
+    has_plan: bool,
     /// When the last line about a run, and about a look, was written.
     run_line: Option<Instant>,
     look_line: Instant,
@@ -79,7 +83,9 @@ impl Progress {
             done: 0,
             cached: 0,
             planned: Instant::now(),
+            ends: BTreeSet::new(),
             look: None,
+            has_plan: false,
             run_line: None,
             look_line: Instant::now(),
         }
@@ -128,6 +134,7 @@ impl Progress {
                 self.is_virtual = *is_virtual;
                 (self.done, self.cached, self.planned) = (0, 0, Instant::now());
                 self.show_plan();
+                self.has_plan = true;
             }
             Event::Started { index } => {
                 let (begun, phase) = (Instant::now(), "starting");
@@ -146,13 +153,12 @@ impl Progress {
             Event::Ended { index, status, path, cached } => {
                 let death = self.over(*index).and_then(|active| active.death);
                 self.cached += usize::from(*cached);
-                if *status != EndStatus::Complete {
+                let why = death.map_or_else(String::new, |cause| format!(" ({cause})"));
+                let how = format!("ended as {status:?}{why}");
+                // The result says at which levels; the same end is a line once.
+                if *status != EndStatus::Complete && self.ends.insert(how.clone()) {
                     let name = self.name(*index);
-                    let why = death.map_or_else(String::new, |cause| format!(" ({cause})"));
-                    self.show_sentence(&format!(
-                        "{name} ended as {status:?}{why}; see {}",
-                        path.display()
-                    ));
+                    self.show_sentence(&format!("{name} {how}; see {}", path.display()));
                 }
             }
             Event::Skipped { index, reason } => {
@@ -161,7 +167,7 @@ impl Progress {
             }
             Event::Curve { row, curve, found } => {
                 let row = if row.is_empty() { String::new() } else { format!("{row}: ") };
-                self.show_sentence(&format!("{row}{}", curves::sweep_so_far(curve, found)));
+                self.show_look(&format!("{row}{}", curves::sweep_so_far(curve, found)));
             }
             Event::Likely { axis, steps, first_changed, no_change } => {
                 let probabilities = steps.iter().zip(first_changed.iter());
@@ -178,11 +184,15 @@ impl Progress {
         self.redraw();
     }
 
-    /// How many runs there are, and how long they may take; once if that is unknown.
+    /// How many runs there are, and how long they may take; of the later batches of a search only if
+    /// that is long.
     fn show_plan(&self) {
         let kind = if self.is_virtual { " of virtual time" } else { "" };
-        let longest = match self.segments.iter().map(|segment| segment.longest_ns).sum() {
-            0 if self.run_line.is_some() => return,
+        let longest_ns: u64 = self.segments.iter().map(|segment| segment.longest_ns).sum();
+        if self.has_plan && Duration::from_nanos(longest_ns) < RUNS_EVERY {
+            return;
+        }
+        let longest = match longest_ns {
             0 => String::new(),
             ns => format!(", at most about {}{kind}", format_duration(ns)),
         };

@@ -52,7 +52,18 @@ pub fn matrix_document(matrix: &Matrix, worst: Option<usize>, verbose: bool) -> 
 /// The reading, the table, and what the slowest loads waited for.
 fn brief(matrix: &Matrix, whole: &Document<'_>, mut table: Table) -> Document<'static> {
     table.caption = whole.title.clone();
-    table.remove_columns(&["n", "p90", "stalled", "delivered"]);
+    table.remove_columns(&["n", "p90", "stalled"]);
+    let is_weak = |row: &Row| row.delivered.is_some_and(|part| part < DELIVERED_AT_LEAST);
+    if !matrix.rows.iter().any(is_weak) {
+        table.remove_columns(&["delivered"]);
+    }
+    for reading in table.rows.iter_mut().filter_map(|row| row.last_mut()) {
+        if let Cell::Text(text, _) = reading {
+            // Its figures are in other columns.
+            let ends = [":", " (", ";"].into_iter().filter_map(|end| text.find(end));
+            text.truncate(ends.min().unwrap_or(text.len()));
+        }
+    }
     let slow = matrix.why_slow.iter().filter(|load| load.slow.samples > 0);
     let slow = slow.sorted_by_key(|load| Reverse(load.slow.samples)).take(MOST_REASONS);
     let reasons = slow.filter_map(|load| {
