@@ -2,10 +2,17 @@
 
 use model::{Manifest, ManifestAb};
 use serde::Serialize;
-use stats::{Look, Settings, Verdict};
+use stats::{Look, Settings, Verdict, bounded_median, median};
 
-use crate::comparison::{Cell, Comparison, Outcome, Request, compare};
+use crate::comparison::{Cell, Comparison, Outcome, Request, amount, compare, ratio_words};
+use crate::explained::Part;
 use crate::{Dataset, OUTCOME, Refused, Standing, Trial};
+
+/// From this share of waiting for a CPU on, elapsed time says more about others than about the
+/// commands, so a certain CPU time may decide.
+const BUSY_FROM: f64 = 0.1;
+/// CPU time decides instead of elapsed time only if its interval is narrower by this factor.
+const NARROWER: f64 = 2.0;
 
 /// What is decided, and how certain it must be.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,9 +21,12 @@ pub struct AbRequest {
     pub factor: String,
     /// The response that decides.
     pub response: String,
+    /// A second response, which decides where the first one cannot; each has half of α.
+    pub second: Option<String>,
     /// Ratios from 1 / (1 + margin) to 1 + margin do not matter.
     pub margin: f64,
-    /// The planned looks; the chance of a wrong verdict at any of them is at most α.
+    /// The planned looks; the chance of a wrong verdict about one response at any of them is at most
+    /// its share of α.
     pub looks: Vec<Look>,
 }
 
@@ -35,6 +45,9 @@ pub struct AbLook {
     pub stop: Option<Stop>,
     /// The levels compared at this α.
     pub comparison: Comparison,
+    /// The same of the second response, if one was declared and measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second: Option<Comparison>,
 }
 
 /// Why a comparison ends.
@@ -49,6 +62,8 @@ pub enum Stop {
     Outcome,
     /// No run of either level succeeds.
     AllFailed,
+    /// The first response is uncertain, as others took the CPU; the second one is certain.
+    Second,
     /// The planned blocks are over.
     MostBlocks,
 }
@@ -61,6 +76,7 @@ impl AbRequest {
         Some(Self {
             factor: manifest.factors.first()?.name.clone(),
             response: manifest.responses.first()?.clone(),
+            second: manifest.responses.get(1).cloned(),
             margin: ab.margin,
             looks: looks.collect(),
         })
@@ -94,24 +110,66 @@ impl AbRequest {
     pub fn look(&self, set: &Dataset, position: usize) -> Result<AbLook, Refused> {
         let look = self.looks[position];
         let set = self.seen(set, look.blocks);
-        let request = Request {
-            factor: Some(self.factor.clone()),
-            responses: vec![self.response.clone()],
-            settings: Settings { margin: self.margin, alpha: look.level },
-            ..Request::default()
+        let of_response = |response: &String| {
+            let request = Request {
+                factor: Some(self.factor.clone()),
+                responses: vec![response.clone()],
+                settings: Settings { margin: self.margin, alpha: look.level },
+                ..Request::default()
+            };
+            compare(std::slice::from_ref(&set), &request)
         };
         let failed = |trial: &Trial| trial.standing() == Standing::Failed;
         let all_failed = set.trials.iter().all(failed);
-        let comparison = compare(std::slice::from_ref(&set), &request)?;
+        let comparison = of_response(&self.response)?;
+        let is_measured = |response: &&String| set.responses.contains_key(*response);
+        let second = self.second.as_ref().filter(is_measured);
+        let second = second.and_then(|response| of_response(response).ok());
         let is_last = position + 1 == self.looks.len();
+        let by_second = second.as_ref().is_some_and(|second| decides(second, &comparison));
         let stop = match decided(&comparison) {
             Some(stop) => Some(stop),
             None if all_failed => Some(Stop::AllFailed),
+            None if by_second => Some(Stop::Second),
             None => is_last.then_some(Stop::MostBlocks),
         };
         let most_blocks = self.looks.last().map_or(0, |last| last.blocks);
         let (blocks, level, looks) = (look.blocks, look.level, self.looks.len());
-        Ok(AbLook { blocks, most_blocks, looks, level, stop, comparison })
+        Ok(AbLook { blocks, most_blocks, looks, level, stop, comparison, second })
+    }
+
+    /// The times of the first blocks, in ns, as their repetitions took them; empty if times were not
+    /// measured.
+    pub fn block_times_ns(&self, set: &Dataset, blocks: u32) -> Vec<f64> {
+        let set = self.seen(set, blocks);
+        let of_block = |block: u32| {
+            let trials = set.trials.iter().filter(|it| it.block == Some(u64::from(block)));
+            let values = trials.flat_map(|trial| &trial.values);
+            let times = values.filter(|it| it.response == "elapsed_ns" && it.part.is_none());
+            times.flat_map(|it| &it.samples).map(|sample| sample.value).sum::<f64>()
+        };
+        (0..blocks).map(of_block).filter(|time_ns| *time_ns > 0.0).collect()
+    }
+
+    /// The ratio of the blocks before the first look, in a sentence; it has no interval.
+    pub fn seen_before_looks(&self, set: &Dataset) -> Option<String> {
+        let set = self.seen(set, self.looks.first()?.blocks);
+        let levels = &set.factors.iter().find(|factor| factor.name == self.factor)?.levels;
+        let cost = |level: &String, block: Option<u64>| {
+            let mut trials = set.trials.iter();
+            let trial = trials
+                .find(|it| it.block == block && it.levels.get(&self.factor) == Some(level))?;
+            let values = trial.values.iter().find(|it| it.response == self.response)?;
+            bounded_median(&values.samples).map(|median| median.value)
+        };
+        let blocks = (0..self.looks[0].blocks).map(|block| Some(u64::from(block)));
+        let ratio = |block| Some(cost(levels.get(1)?, block)? / cost(levels.first()?, block)?);
+        let ratios: Vec<f64> = blocks.filter_map(ratio).collect();
+        let ratio = median(&ratios)?;
+        let (blocks, response) = (ratios.len(), response_words(&self.response));
+        Some(format!(
+            "after {blocks} blocks the median ratio of {response} is ×{ratio:.3}: no verdict yet"
+        ))
     }
 
     /// The look at which a dataset ends the comparison; `None` if runs are missing before that.
@@ -125,8 +183,11 @@ impl AbRequest {
     fn seen(&self, set: &Dataset, blocks: u32) -> Dataset {
         let mut set = set.clone();
         set.trials.retain(|trial| trial.block.is_some_and(|block| block < u64::from(blocks)));
+        let is_one = |response: &String| {
+            *response == self.response || self.second.as_ref() == Some(response)
+        };
         let is_whole =
-            |part: &Option<String>, response: &String| part.is_none() && *response == self.response;
+            |part: &Option<String>, response: &String| part.is_none() && is_one(response);
         let mut values = set.trials.iter().flat_map(|trial| &trial.values);
         if values.any(|values| is_whole(&values.part, &values.response)) {
             for trial in &mut set.trials {
@@ -152,10 +213,112 @@ fn decided(comparison: &Comparison) -> Option<Stop> {
     }
 }
 
+/// The cell of the response.
+fn measured(comparison: &Comparison) -> Option<&Cell> {
+    comparison.cells.iter().find(|cell| cell.response != OUTCOME)
+}
+
+/// The share of the mean time in which both levels waited for a CPU; `None` if unknown.
+fn cpu_wait_share(comparison: &Comparison) -> Option<f64> {
+    let explained = measured(comparison)?.explained.as_ref()?;
+    let wait = explained.parts.get(&Part::CpuWait)?;
+    let all_ns = explained.delay.first_ns + explained.delay.second_ns;
+    (all_ns > 0.0).then(|| (wait.first_ns + wait.second_ns) / all_ns)
+}
+
+/// Whether a second response ends a comparison whose first one is open: it is certain, and the first
+/// one is noisy because others took the CPU.
+///
+/// This depends on all that was seen. It costs no error rate, since each response keeps its own
+/// share of α at every look, whatever the reason to stop.
+fn decides(second: &Comparison, first: &Comparison) -> bool {
+    let width = |comparison: &Comparison| {
+        let found = measured(comparison)?.judged()?;
+        Some((found.adjusted_high / found.adjusted_low).ln())
+    };
+    let is_certain = matches!(decided(second), Some(Stop::Different | Stop::Equivalent));
+    let is_narrower =
+        width(second).zip(width(first)).is_some_and(|(two, one)| NARROWER * two < one);
+    is_certain && is_narrower && cpu_wait_share(first).is_some_and(|share| share >= BUSY_FROM)
+}
+
+/// What a response is called in a sentence.
+fn response_words(response: &str) -> &str {
+    match response {
+        "elapsed_ns" => "time",
+        "cpu_ns" => "CPU time",
+        other => other,
+    }
+}
+
+/// What a comparison of two levels says about its response, as a clause.
+fn clause(comparison: &Comparison) -> Option<String> {
+    let cell = measured(comparison)?;
+    let (found, what) = (cell.judged()?, response_words(&cell.response));
+    if comparison.responses[&cell.response].more_is_better() {
+        return None;
+    }
+    let [first, second] = [&comparison.arms.first()?.name, &comparison.arms.last()?.name];
+    let margin = (1000.0 * comparison.margin).round() / 10.0;
+    let (amount, ratio) = (amount(found), ratio_words(found));
+    Some(match (cell.verdict, what) {
+        (Verdict::Regression, "time") => {
+            format!("{second} is slower than {first}: {amount} time, {ratio}")
+        }
+        (Verdict::Improvement, "time") => {
+            format!("{second} is faster than {first}: {amount} time, {ratio}")
+        }
+        (Verdict::Regression, _) => {
+            format!("{second} takes more {what} than {first}: {amount}, {ratio}")
+        }
+        (Verdict::Improvement, _) => {
+            format!("{second} takes less {what} than {first}: {amount}, {ratio}")
+        }
+        (Verdict::Difference, _) => {
+            format!("{second} differs from {first} in {what}: {amount}, {ratio}")
+        }
+        (Verdict::Equivalent, _) => {
+            format!("{second} is equivalent to {first} in {what} within {margin} %: {ratio}")
+        }
+        (Verdict::CannotTell, _) => {
+            format!("{second} against {first}: cannot tell: {amount} {what}, {ratio}")
+        }
+    })
+}
+
 impl AbLook {
+    /// The verdict in a sentence; with that of the second response where the first one is open.
+    pub fn sentence(&self) -> String {
+        let first = match self.stop {
+            Some(Stop::Outcome | Stop::AllFailed) => None,
+            _ => clause(&self.comparison).map(|clause| clause + "."),
+        };
+        let Some(first) = first else { return self.comparison.conclusion.clone() };
+        let is_open = decided(&self.comparison).is_none();
+        let second = self.second.as_ref().filter(|second| is_open && decided(second).is_some());
+        let Some(second) = second.and_then(clause) else { return first };
+        let amount = measured(&self.comparison).and_then(Cell::judged).map(amount);
+        let why = cpu_wait_share(&self.comparison).filter(|share| *share >= BUSY_FROM);
+        let why = why.map_or_else(String::new, |share| {
+            format!(", as {:.0} % of it was waiting for a CPU", 100.0 * share)
+        });
+        let amount = amount.unwrap_or_default();
+        format!("{second}. The elapsed time is uncertain{why}: {amount}.")
+    }
+
+    /// How long it takes to be certain if it continues as it looks, in blocks; `None` where a look
+    /// ended it, or nobody can know.
+    pub fn blocks_left(&self) -> Option<u32> {
+        let more = match self.stop {
+            None => measured(&self.comparison)?.judged()?.more_blocks?,
+            Some(_) => return None,
+        };
+        Some(u32::try_from(more).unwrap_or(u32::MAX).min(self.most_blocks - self.blocks))
+    }
+
     /// How sure it is so far, in one sentence.
     pub fn so_far(&self) -> String {
-        let cell = self.comparison.cells.iter().find(|cell| cell.response != OUTCOME);
+        let cell = measured(&self.comparison);
         let ratio = cell.and_then(|cell| {
             let interval = cell.judged().map_or_else(String::new, |found| {
                 let (low, high) = (found.adjusted_low, found.adjusted_high);
@@ -171,6 +334,7 @@ impl AbLook {
             Some(Stop::Equivalent) => "equivalent",
             Some(Stop::Outcome) => "the runs of the two end differently",
             Some(Stop::AllFailed) => "every run failed",
+            Some(Stop::Second) => "not certain, but the CPU time is",
             Some(Stop::MostBlocks) => "not certain",
         };
         format!("after {} of at most {} blocks: {ratio}: {next}", self.blocks, self.most_blocks)
@@ -188,6 +352,7 @@ impl AbLook {
                 format!("Stopped after {of}: that the runs of the two end differently is certain.")
             }
             Some(Stop::AllFailed) => format!("Stopped after {of}: every run failed."),
+            Some(Stop::Second) => format!("Stopped after {of}: the CPU time is certain."),
             Some(Stop::MostBlocks) => {
                 format!("All {blocks} blocks were run, and it is not certain.")
             }
@@ -204,8 +369,9 @@ impl AbLook {
             ),
             looks => format!(
                 "The interval has a confidence of {} at this look, so that those of all {looks} \
-                 planned looks together hold with {}.",
+                 planned looks{} together hold with {}.",
                 percent(1.0 - self.level),
+                if self.second.is_some() { " and of the CPU time" } else { "" },
                 percent(1.0 - alpha)
             ),
         }

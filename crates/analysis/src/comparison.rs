@@ -10,6 +10,7 @@
 //! and Jones 2013). With a single trial it is the sample, which the cell notes.
 
 mod alignment;
+mod amount;
 mod arms;
 mod cells;
 mod conclusion;
@@ -33,6 +34,7 @@ use stats::{CellResult, Settings, Verdict};
 
 use crate::explained::ExplainedDifference;
 use crate::{Dataset, Direction, OUTCOME, Refused, Response, distinct, unknown};
+pub(crate) use amount::{amount, ratio_words};
 pub use conclusion::method_words;
 pub use environment::{BOOT_ID, Difference};
 pub use outcomes::{EndCount, Ends};

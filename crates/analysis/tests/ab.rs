@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use analysis::ab::{AbLook, AbRequest, Stop};
+use analysis::explained::{Explained, Part};
 use analysis::{Dataset, Direction, Ending, Factor, Response, Trial, Values};
 use model::EndStatus;
 use stats::looks;
@@ -14,8 +15,9 @@ fn request() -> AbRequest {
     AbRequest {
         factor: "command".to_owned(),
         response: "elapsed_ns".to_owned(),
+        second: None,
         margin: 0.03,
-        looks: looks(12, 0.05),
+        looks: looks(4, 12, 0.05),
     }
 }
 
@@ -83,12 +85,57 @@ fn it_stops_when_the_difference_or_the_equivalence_is_certain() {
 #[test]
 fn what_is_not_certain_goes_on_to_the_last_block() {
     let unclear = set(1.03);
-    let request = AbRequest { looks: looks(8, 0.05), ..request() };
+    let request = AbRequest { looks: looks(4, 8, 0.05), ..request() };
     let found = request.last_look(&unclear).unwrap().unwrap();
     assert_eq!((found.stop, found.blocks), (Some(Stop::MostBlocks), 8), "{}", found.so_far());
     let first = request.look(&unclear, 0).unwrap();
     assert_eq!((first.stop, first.blocks), (None, 4));
     assert!(first.so_far().ends_with("not certain yet"), "{}", first.so_far());
+}
+
+/// The same with a time of which a part was waiting for a CPU.
+fn busy(wait_share: f64) -> Dataset {
+    let mut set = set(1.0);
+    for (number, trial) in set.trials.iter_mut().enumerate() {
+        let is_new = trial.levels["command"] == "new";
+        let noise = ((number * number * 37 + 11 * number) % 29) as f64 / 29.0;
+        let elapsed = 1e8 * (1.0 + noise);
+        let cpu = if is_new { 1.05e7 } else { 1e7 } * (1.0 + 0.002 * noise);
+        trial.values = vec![
+            Values::exact(None, "elapsed_ns", &[elapsed]),
+            Values::exact(None, "cpu_ns", &[cpu]),
+        ];
+        let wait_ns = (wait_share * elapsed) as u64;
+        let parts_ns = [(Part::CpuWait, Some(wait_ns)), (Part::User, Some(cpu as u64))].into();
+        trial.explained = vec![Explained { delay_ns: elapsed as u64, parts_ns }];
+    }
+    set
+}
+
+#[test]
+fn cpu_time_decides_only_where_others_took_the_cpu() {
+    let request = AbRequest { second: Some("cpu_ns".to_owned()), ..request() };
+    let found = request.last_look(&busy(0.3)).unwrap().unwrap();
+    assert_eq!((found.stop, found.blocks), (Some(Stop::Second), 4), "{}", found.so_far());
+    let sentence = found.sentence();
+    for words in ["new takes more CPU time than old", "% more,", "as 30 % of it was waiting"] {
+        assert!(sentence.contains(words), "{words:?} is not in {sentence}");
+    }
+    // Where nobody waits, elapsed time is decided as before, and CPU time is still named.
+    let found = request.last_look(&busy(0.0)).unwrap().unwrap();
+    assert_eq!(found.stop, Some(Stop::MostBlocks), "{}", found.so_far());
+    let sentence = found.sentence();
+    assert!(sentence.contains("more CPU time") && !sentence.contains("waiting"), "{sentence}");
+}
+
+#[test]
+fn an_interrupted_comparison_has_a_ratio_before_its_first_look() {
+    let mut few = set(1.2);
+    few.trials.retain(|trial| trial.block < Some(2));
+    let seen = request().seen_before_looks(&few).unwrap();
+    assert!(seen.starts_with("after 2 blocks the median ratio of time is ×1.2"), "{seen}");
+    few.trials.clear();
+    assert_eq!(request().seen_before_looks(&few), None);
 }
 
 #[test]

@@ -120,15 +120,15 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     }
     let folder = model::shown::quoted(&folder.to_string_lossy());
     match (&outcome, &last) {
-        (Err(Failure::Interrupted), _) => {
+        (Err(Failure::Interrupted), last) => {
+            if last.is_none() {
+                ab.seen_before_looks().iter().for_each(|seen| progress.say(seen));
+            }
             args.command.clean_up(typed.is_in_this_folder());
             progress.say(&format!("stopped; run the same command again to resume it ({folder})"));
         }
         (Ok(()), Some(_)) => {
-            let factor = model::shown::quoted(ab.factor());
-            progress.say(&format!("run files: {folder}"));
-            progress.say(&format!("what it means: thrashlab attribute {folder}"));
-            progress.say(&format!("               thrashlab compare {folder} --factor {factor}"));
+            progress.say(&format!("run files, for compare, attribute and report: {folder}"));
         }
         _ => {}
     }
@@ -141,5 +141,9 @@ fn verdict(look: &AbLook, fail_on: Option<FailOn>) -> Result<(), Failure> {
     if look.stop == Some(Stop::AllFailed) {
         return Err(Failure::NotMeasured(anyhow!("every run failed")));
     }
-    fail_on.map_or(Ok(()), |fail_on| fail_on.judge(&look.comparison))
+    let deciding = match (look.stop, &look.second) {
+        (Some(Stop::Second), Some(second)) => second,
+        _ => &look.comparison,
+    };
+    fail_on.map_or(Ok(()), |fail_on| fail_on.judge(deciding))
 }

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use clap::{ColorChoice, CommandFactory, Parser, Subcommand};
 use model::Architecture;
 
+use crate::option_groups;
 use crate::output::OutputArgs;
 
 /// A laboratory for computers that have slowed down.
@@ -32,6 +33,10 @@ pub(crate) struct Cli {
         hide_possible_values = true
     )]
     color: ColorChoice,
+
+    /// Print all that is known of a result, not only what fits on a screen
+    #[arg(long, global = true, display_order = 901)]
+    pub(crate) details: bool,
 
     /// Append the result as Markdown to this file: for the Python package, whose results are JSON
     #[arg(long, value_name = "FILE", global = true, hide = true)]
@@ -85,7 +90,7 @@ pub(crate) enum Command {
     Doctor(crate::doctor::DoctorArgs),
     /// Count the pages that processes map, touch and share
     Footprint(crate::footprint::FootprintArgs),
-    /// Count what the kernel executes in a run, by function
+    /// Show in which functions a command or a run spends time
     Profile(crate::profile::ProfileArgs),
     /// Simulate MMUs: Sun-4 pmegs, TLBs, page walks, miss ratios
     #[command(subcommand, after_help = crate::mmu::EXAMPLES)]
@@ -131,7 +136,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 
 /// The command line, with the verbs grouped by purpose in the help.
 pub(crate) fn command() -> clap::Command {
-    let command = Cli::command();
+    let command = option_groups::grouped(Cli::command());
     let styles = command.get_styles();
     let (heading, literal) = (styles.get_header(), styles.get_literal());
     // All of it fits on a terminal of 24 lines.

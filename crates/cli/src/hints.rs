@@ -49,6 +49,10 @@ pub(crate) fn with_tip(mut error: Error, command: &Command, arguments: &[OsStrin
         }
         ErrorKind::ValueValidation => text(&error, ContextKind::InvalidValue)
             .and_then(|it| after_dashes(&it, command, &words)),
+        ErrorKind::InvalidSubcommand if error.get(ContextKind::SuggestedSubcommand).is_none() => {
+            unknown_verb(&words)
+        }
+        ErrorKind::MissingRequiredArgument => two_commands(command, &words),
         _ => None,
     };
     if let Some(tip) = tip {
@@ -76,6 +80,50 @@ fn meant(argument: &str, command: &Command, words: &[String]) -> Option<String> 
     let known = OF_OTHERS.iter().find(|(names, _)| names.contains(&name));
     known.filter(|_| takes_command).map(|(_, tip)| (*tip).to_owned())
 }
+
+/// How to time a program that stands in the place of a command.
+fn unknown_verb(words: &[String]) -> Option<String> {
+    let is_program = words.first().is_some_and(|word| !word.starts_with('-'));
+    let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    is_program.then(|| {
+        format!(
+            "to time a command of yours, write it after --: thrashlab run -- {}",
+            line.join(" ")
+        )
+    })
+}
+
+/// How to compare two command lines that stand where `ab` expects a factor and one level.
+fn two_commands(command: &Command, words: &[String]) -> Option<String> {
+    let (verb, depth) = verb(command, words);
+    let given = words.get(depth..)?;
+    let [first, second] = given.get(..2)? else { return None };
+    let are_values = given.len() == 2 || given[2].starts_with('-');
+    let is_known = experiment::is_parameter(first) || ["command", "git", "thp"].contains(&&**first);
+    if verb.get_name() != "ab"
+        || is_known
+        || !are_values
+        || [first, second].iter().any(|it| it.starts_with('-'))
+    {
+        return None;
+    }
+    let [first, second] = [first, second].map(|word| quoted(word));
+    Some(format!("two command lines are compared by: thrashlab ab command {first} {second}"))
+}
+
+/// What one can ask, for those who typed no command.
+pub(crate) const QUESTIONS: &str = "\
+What can I ask?
+
+  Is my program slower than before?     thrashlab ab command './old' './new'
+  How long does it take, also on a      thrashlab run -- ./program
+  busy machine?                         thrashlab run --load cpuload -- ./program
+  How much memory does it need?         thrashlab limit -- ./program
+  Why does this machine feel slow?      thrashlab doctor
+  How does it respond under load?       thrashlab run --quick
+
+All commands: thrashlab --help
+";
 
 /// The command line with `--` before the user's command.
 fn after_dashes(argument: &str, command: &Command, words: &[String]) -> Option<String> {

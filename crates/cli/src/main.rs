@@ -35,6 +35,7 @@ mod limit;
 mod manual;
 mod mmu;
 mod old_names;
+mod option_groups;
 #[cfg(test)]
 #[path = "../tests/options/page.rs"]
 mod options;
@@ -55,6 +56,7 @@ mod vm;
 
 use std::ffi::OsString;
 use std::fmt::{Debug, Display};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -128,10 +130,17 @@ fn main() -> ExitCode {
 
 /// Reads the command line, with the user's settings as defaults, and runs the command.
 fn started(mut arguments: Vec<OsString>) -> Result<()> {
+    if arguments.len() <= 1 && std::io::stdout().is_terminal() {
+        return print(hints::QUESTIONS);
+    }
     for warning in old_names::replace(&mut arguments) {
         complain(&format!("thrashlab: {warning}"));
     }
     let command = args::command();
+    let command = match option_groups::asks_short(&arguments) {
+        true => option_groups::short(command),
+        false => command,
+    };
     let settings = Settings::read(&command);
     let mut command = match &settings {
         Ok(settings) => settings.as_defaults(command).color(settings.color(&arguments)),
@@ -150,6 +159,7 @@ fn started(mut arguments: Vec<OsString>) -> Result<()> {
     let settings = if is_help { settings.unwrap_or_default() } else { settings? };
     settings.enforce(&matches);
     output::copy_to(cli.markdown_copy);
+    output::with_details(cli.details);
     result_file::open_all(&matches)?;
     if reads_only_files(&cli.command) {
         // One more wall around the parsers of files of others; most containers permit it, not all.

@@ -28,6 +28,14 @@ pub(crate) fn copy_to(file: Option<PathBuf>) {
     }
 }
 
+/// Whether results are printed with all that is known of them.
+static HAS_DETAILS: AtomicBool = AtomicBool::new(false);
+
+/// Prints results of this invocation with all that is known of them.
+pub(crate) fn with_details(details: bool) {
+    HAS_DETAILS.store(details, Ordering::Relaxed);
+}
+
 #[derive(Args, Default)]
 pub(crate) struct OutputArgs {
     /// Format of the result [default: by the extension of the file, else text]
@@ -155,14 +163,15 @@ fn append(document: &Document<'_>, file: &Path) -> anyhow::Result<()> {
 /// Width and colours of a stream.
 fn style(output: &(impl IsTerminal + AsFd)) -> Style {
     let color = settings::color();
+    let is_brief = !HAS_DETAILS.load(Ordering::Relaxed);
     if !output.is_terminal() {
-        return Style { has_colour: color == ColorChoice::Always, ..Style::default() };
+        return Style { has_colour: color == ColorChoice::Always, is_brief, ..Style::default() };
     }
     let is_dumb = std::env::var_os("TERM").is_none_or(|kind| kind.is_empty() || kind == "dumb");
     let columns = rustix::termios::tcgetwinsize(output).map_or(0, |size| size.ws_col);
     let width = (columns > 0).then(|| usize::from(columns.max(LEAST_COLUMNS)));
     let is_auto = color == ColorChoice::Auto;
-    Style { width, has_colour: color == ColorChoice::Always || is_auto && !is_dumb }
+    Style { width, has_colour: color == ColorChoice::Always || is_auto && !is_dumb, is_brief }
 }
 
 /// Prints a result; a reader that went away (`| head`) is not a failure.

@@ -26,8 +26,8 @@ pub(crate) use observe::observe;
 
 const EXAMPLES: &str = "\
 Examples:
-  thrashlab profile -- sort big.txt  where a command of this machine spends its time,
-                                  and what it waits for
+  thrashlab profile -- sort big.txt      where a command spends its time, and what
+                                  it waits for
   thrashlab profile -o sort.html -- sort big.txt      with its flame graphs
   thrashlab profile --pid 1234 --for 30s              the same of a running process
   thrashlab profile results/01-largewrite-seed1.run.jsonl
@@ -105,9 +105,9 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "MACHINE")]
     memory: Option<String>,
 
-    /// Show the first N functions [default: 25, of a command 10]
-    #[arg(long, value_name = "N")]
-    functions: Option<u32>,
+    /// Show the first N functions
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    functions: u32,
 
     /// Write collapsed call stacks to this file: a line for each, with its instructions
     #[arg(long, value_name = "FILE", conflicts_with = "other")]
@@ -206,7 +206,7 @@ impl ProfileArgs {
             profile: &observed.profile,
             selection: &observed.selection,
             memory: self.memory.as_deref(),
-            most_functions: self.functions.unwrap_or(25) as usize,
+            most_functions: self.functions as usize,
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Progress on standard error: a moving line and the responses so far on a terminal, one line per
-//! load elsewhere.
+//! Progress on standard error: a moving line and the responses so far on a terminal, a line a minute
+//! elsewhere.
 
 mod live;
 mod screen;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
@@ -27,6 +27,11 @@ pub(crate) fn events_error() -> Option<&'static io::Error> {
     EVENTS_ERROR.get()
 }
 
+/// Elsewhere than on a terminal a line says which run has begun at most this often.
+const RUNS_EVERY: Duration = Duration::from_secs(60);
+/// And how sure a comparison is at most this often.
+const LOOKS_EVERY: Duration = Duration::from_secs(5);
+
 struct Active {
     begun: Instant,
     samples: u32,
@@ -38,7 +43,7 @@ struct Active {
 }
 
 pub(crate) struct Progress {
-    /// `None` = one line per load, or quiet.
+    /// `None` = a line a minute, or quiet.
     screen: Option<Screen>,
     live: Live,
     quiet: bool,
@@ -52,6 +57,15 @@ pub(crate) struct Progress {
     done: usize,
     cached: usize,
     planned: Instant,
+    /// How runs have ended otherwise than they should.
+    ends: BTreeSet<String>,
+    /// How sure a comparison or a search is so far.
+    look: Option<String>,
+    /// Whether a plan was shown.
+    has_plan: bool,
+    /// When the last line about a run, and about a look, was written.
+    run_line: Option<Instant>,
+    look_line: Instant,
 }
 
 impl Progress {
@@ -69,6 +83,11 @@ impl Progress {
             done: 0,
             cached: 0,
             planned: Instant::now(),
+            ends: BTreeSet::new(),
+            look: None,
+            has_plan: false,
+            run_line: None,
+            look_line: Instant::now(),
         }
     }
 
@@ -114,28 +133,16 @@ impl Progress {
                 self.seeded = segments.iter().any(|other| other.seed != segments[0].seed);
                 self.is_virtual = *is_virtual;
                 (self.done, self.cached, self.planned) = (0, 0, Instant::now());
-                let kind = if *is_virtual { " of virtual time" } else { "" };
-                let longest = match segments.iter().map(|segment| segment.longest_ns).sum() {
-                    0 => String::new(),
-                    ns => format!(", at most about {}{kind}", format_duration(ns)),
-                };
-                self.show_sentence(&format!("{}{longest}", counted(segments.len(), "run")));
+                self.show_plan();
+                self.has_plan = true;
             }
             Event::Started { index } => {
                 let (begun, phase) = (Instant::now(), "starting");
                 let active = Active { begun, samples: 0, work: None, phase, death: None };
                 self.running.insert(*index, active);
-                if let (None, false, Some(segment)) =
-                    (&self.screen, self.quiet, self.segments.get(*index))
-                {
-                    let pieces = match segment.points {
-                        0 => segment.unit.to_owned(),
-                        // Units are plurals.
-                        points => counted(points as usize, segment.unit.trim_end_matches('s')),
-                    };
-                    complain(&format!("{}{pieces}", self.place(*index)));
-                }
+                self.show_run(*index);
             }
+            Event::Look { text } => self.show_look(text),
             Event::Line { index, line } => {
                 if let (Some(_), Some(segment)) = (&self.screen, self.segments.get(*index)) {
                     self.live.on_line(*index, &segment.label, line);
@@ -146,13 +153,12 @@ impl Progress {
             Event::Ended { index, status, path, cached } => {
                 let death = self.over(*index).and_then(|active| active.death);
                 self.cached += usize::from(*cached);
-                if *status != EndStatus::Complete {
+                let why = death.map_or_else(String::new, |cause| format!(" ({cause})"));
+                let how = format!("ended as {status:?}{why}");
+                // The result says at which levels; the same end is a line once.
+                if *status != EndStatus::Complete && self.ends.insert(how.clone()) {
                     let name = self.name(*index);
-                    let why = death.map_or_else(String::new, |cause| format!(" ({cause})"));
-                    self.show_sentence(&format!(
-                        "{name} ended as {status:?}{why}; see {}",
-                        path.display()
-                    ));
+                    self.show_sentence(&format!("{name} {how}; see {}", path.display()));
                 }
             }
             Event::Skipped { index, reason } => {
@@ -161,7 +167,7 @@ impl Progress {
             }
             Event::Curve { row, curve, found } => {
                 let row = if row.is_empty() { String::new() } else { format!("{row}: ") };
-                self.show_sentence(&format!("{row}{}", curves::sweep_so_far(curve, found)));
+                self.show_look(&format!("{row}{}", curves::sweep_so_far(curve, found)));
             }
             Event::Likely { axis, steps, first_changed, no_change } => {
                 let probabilities = steps.iter().zip(first_changed.iter());
@@ -176,6 +182,46 @@ impl Progress {
             }
         }
         self.redraw();
+    }
+
+    /// How many runs there are, and how long they may take; of the later batches of a search only if
+    /// that is long.
+    fn show_plan(&self) {
+        let kind = if self.is_virtual { " of virtual time" } else { "" };
+        let longest_ns: u64 = self.segments.iter().map(|segment| segment.longest_ns).sum();
+        if self.has_plan && Duration::from_nanos(longest_ns) < RUNS_EVERY {
+            return;
+        }
+        let longest = match longest_ns {
+            0 => String::new(),
+            ns => format!(", at most about {}{kind}", format_duration(ns)),
+        };
+        self.show_sentence(&format!("{}{longest}", counted(self.segments.len(), "run")));
+    }
+
+    /// Where it is, elsewhere than on a terminal.
+    fn show_run(&mut self, index: usize) {
+        let Some(segment) = self.segments.get(index) else { return };
+        let is_due = self.run_line.is_none_or(|last| last.elapsed() >= RUNS_EVERY);
+        if !is_due || self.quiet || self.screen.is_some() {
+            return;
+        }
+        let pieces = match segment.points {
+            0 => segment.unit.to_owned(),
+            // Units are plurals.
+            points => counted(points as usize, segment.unit.trim_end_matches('s')),
+        };
+        complain(&format!("{}{pieces}", self.place(index)));
+        self.run_line = Some(Instant::now());
+    }
+
+    /// How sure a comparison is: in the moving line, or a line of its own from time to time.
+    fn show_look(&mut self, text: &str) {
+        if self.screen.is_none() && self.look_line.elapsed() >= LOOKS_EVERY {
+            self.look_line = Instant::now();
+            self.show_sentence(text);
+        }
+        self.look = Some(text.to_owned());
     }
 
     fn over(&mut self, index: usize) -> Option<Active> {
@@ -281,7 +327,10 @@ impl Progress {
             Some(work) => format!("{work} ({done})"),
             None => format!("{}, {done}", active.phase),
         };
-        Some(format!("{}{state}{others}{left}", self.place(*index)))
+        Some(match &self.look {
+            Some(look) => format!("{look} ({state})"),
+            None => format!("{}{state}{others}{left}", self.place(*index)),
+        })
     }
 
     /// The time that the rest takes at the pace so far; `None` before any guest has ended.

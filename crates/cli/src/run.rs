@@ -22,6 +22,8 @@ use crate::show::Shape;
 use crate::timing::TimingArgs;
 use crate::{Failure, OrWrong, Result, complain, report, settings, show, wrong};
 
+/// Repetitions of a command with `--quick`.
+const QUICK_RUNS: &str = "3";
 /// One freeze a second, for the test hook.
 const FREEZE_EVERY_NS: u64 = 1_000_000_000;
 
@@ -63,7 +65,7 @@ docs/sessions.md.";
 #[command(
     after_help = EXAMPLES,
     group(ArgGroup::new("work").args(["job", "commands", "words"])
-        .conflicts_with_all(["probe", "interval", "points", "timeout", "classic", "quick"])),
+        .conflicts_with_all(["probe", "interval", "points", "timeout", "classic"])),
 )]
 pub(crate) struct RunArgs {
     /// Where to run: `host[:mem=SIZE]`, `sandbox[:mem=SIZE,cpus=N,pids=N]`,
@@ -199,7 +201,11 @@ impl RunArgs {
             ("swap", self.swap.map(exact_size)),
         ];
         let named = named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        let command = self.command.settings()?;
+        let mut command = self.command.settings()?;
+        if self.command.is_given() && self.timing.is_quick() {
+            // What was typed comes later and is stronger.
+            command.insert(0, ("command.runs".to_owned(), QUICK_RUNS.to_owned()));
+        }
         let settings: Vec<Setting> = named.chain(command).chain(self.job.settings()?).collect();
         let cell = CellPlan::typed(self.timing.profile(), self.timing.changes, &settings);
         let cell = cell.map_err(wrong)?;

@@ -14,8 +14,9 @@ use keep::folders::user_folder;
 use crate::{OrWrong, Result};
 
 /// The settings: long options, `vm` (the SETTINGS of `thrashlab vm`), and `results`.
-pub(crate) const NAMES: [&str; 10] = [
+pub(crate) const NAMES: [&str; 11] = [
     "color",
+    "details",
     "jobs",
     "kernel",
     "margin",

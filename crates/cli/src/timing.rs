@@ -9,7 +9,7 @@ pub(crate) struct TimingArgs {
     #[arg(long, conflicts_with = "quick")]
     classic: bool,
 
-    /// Use short timing: all loads in less than a minute
+    /// Use short timing: all loads in less than a minute, a command three times
     #[arg(long)]
     quick: bool,
 
@@ -18,6 +18,10 @@ pub(crate) struct TimingArgs {
 }
 
 impl TimingArgs {
+    pub(crate) fn is_quick(&self) -> bool {
+        self.quick
+    }
+
     pub(crate) fn profile(&self) -> Option<&'static str> {
         match (self.classic, self.quick) {
             (true, _) => Some("classic"),

@@ -10,12 +10,18 @@ use analysis::Setup;
 use analysis::sweep::{Curve, Grid, SweepResult};
 use itertools::Itertools;
 use model::Header;
-use render::{Block, Document, Tone, Verdict, format};
+use render::{Block, Document, Table, Tone, Verdict, format};
 
 pub(crate) use chart::chart;
 pub use sentences::sweep_so_far;
 pub use sentences::{knee as knee_sentence, others as other_sentences};
 pub use tables::{movers, span};
+
+/// Rows and notes of a sweep on one screen.
+const MOST_ROWS: usize = 9;
+const MOST_NOTES: usize = 4;
+/// Columns that it does not have.
+const OF_DETAILS: [&str; 4] = ["user", "system", "page walks (loads)", "page tables"];
 
 /// A sweep.
 #[derive(Clone, Debug)]
@@ -114,7 +120,63 @@ pub fn sweep_document(view: &SweepView<'_>) -> Document<'static> {
     let what = if found.priced.is_some() { "Limit" } else { "Sweep" };
     let title = format!("{what}: {response}{unit} over {parameter}");
     let verdicts = view.knees().map(|text| Verdict { text, tone: Tone::Plain }).collect();
-    Document { title, verdicts, ..Document::of(sweep_blocks(view)) }.with_facts(sweep_facts(view))
+    let document = Document { title, verdicts, ..Document::of(sweep_blocks(view)) };
+    let document = document.with_facts(sweep_facts(view));
+    match view.rows.len() {
+        1 => document.with_brief(brief(view)),
+        _ => document,
+    }
+}
+
+/// The answer, the levels that it rests on, and what went wrong where.
+fn brief(view: &SweepView<'_>) -> Document<'static> {
+    let verdicts = view.knees().map(|text| Verdict { text, tone: Tone::Plain }).collect();
+    let mut blocks = Vec::new();
+    for SweepRow { curve, found, .. } in &view.rows {
+        let amounts = Amounts::new(curve);
+        let (mut table, mut notes) = match &found.priced {
+            Some(priced) => {
+                let notes = limit::others(found, priced, &amounts);
+                (limit::levels(priced, found, &amounts), notes)
+            }
+            None => {
+                let mut table = tables::levels(found, &amounts);
+                table.remove_columns(&OF_DETAILS);
+                (table, other_sentences(found, &amounts))
+            }
+        };
+        if table.rows.len() > MOST_ROWS {
+            notes.push(format!("{} levels with --details.", table.rows.len()));
+            table = nearest(table, found);
+        }
+        // The answer names the death.
+        let problems = tables::problems(&found.rows, &amounts);
+        notes.extend(problems.into_iter().filter(|_| found.priced.is_none()));
+        notes.truncate(MOST_NOTES);
+        blocks.extend([table.into(), Block::Notes(notes)]);
+    }
+    Document { verdicts, blocks, ..Document::default() }
+}
+
+/// The rows around the knee or the death, and both ends.
+fn nearest(mut table: Table, found: &SweepResult) -> Table {
+    let levels: Vec<f64> = match &found.priced {
+        Some(priced) => priced.levels.iter().map(|it| it.level).collect(),
+        None => found.rows.iter().map(|row| row.level).collect(),
+    };
+    let of_priced = found.priced.as_ref().and_then(|priced| {
+        priced.knee.map(|knee| knee.level).or(priced.death.as_ref().map(|death| death.first))
+    });
+    let middle = of_priced.or(found.shape.knee().map(|knee| knee.level));
+    let away = |level: f64| middle.map_or(0.0, |middle| (level / middle).ln().abs());
+    let last = levels.len() - 1;
+    let mut kept: Vec<usize> =
+        (1..last).sorted_by(|a, b| away(levels[*a]).total_cmp(&away(levels[*b]))).collect();
+    kept.truncate(MOST_ROWS - 2);
+    kept.extend([0, last]);
+    kept.sort_unstable();
+    table.rows = kept.into_iter().filter_map(|index| table.rows.get(index).cloned()).collect();
+    table
 }
 
 /// What was measured, the subject, settings and numbers of measurements.
@@ -146,7 +208,7 @@ pub fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
             blocks.push(format!("{by} {label}").into());
         }
         if let Some(priced) = &found.priced {
-            blocks.push(limit::levels(priced, found, &amounts));
+            blocks.push(limit::levels(priced, found, &amounts).into());
             blocks.push(Block::Notes(limit::others(found, priced, &amounts)));
             if let Some(pressures) = &found.pressure {
                 blocks.extend(pressure::tables(pressures, &amounts));

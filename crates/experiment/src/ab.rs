@@ -1,13 +1,18 @@
 //! The driver of an A/B comparison: one factor of two levels, block after block, until the verdict
 //! is certain.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
+use analysis::Dataset;
 use analysis::ab::{AbLook, AbRequest};
-use stats::{Look, looks};
+use model::units::format_duration;
+use stats::{Look, looks, most_blocks};
 
 use crate::driver::Driver;
 use crate::error::{ExperimentError, Result};
+use crate::event::Event;
 use crate::experiment::Experiment;
 use crate::laboratory::Laboratory;
 use crate::results_folder::named_or;
@@ -17,6 +22,15 @@ use crate::typed_ab::TypedAb;
 const HASH_LETTERS: usize = 8;
 /// Most unnamed folders of one comparison.
 const MOST_FOLDERS: u32 = 10_000;
+/// Blocks of the first look.
+const FIRST_LOOK: u32 = 4;
+/// The same where a run is a single repetition, whose error no others show.
+const FIRST_LOOK_OF_SINGLES: u32 = 6;
+/// Folder of the runs that warm the machine up, below that of the results. Hidden: they count for
+/// nothing.
+const WARM_UP: &str = ".warm-up";
+/// Time that a run takes besides its repetitions, in ns.
+const OVERHEAD_NS: f64 = 30e6;
 
 /// A comparison of two levels in progress.
 pub struct Ab {
@@ -28,6 +42,8 @@ pub struct Ab {
     home: PathBuf,
     /// Whether the results folder was named.
     is_named: bool,
+    /// Chance of a wrong verdict over all looks and responses.
+    alpha: f64,
 }
 
 impl Ab {
@@ -38,9 +54,11 @@ impl Ab {
             .map_err(|error| ExperimentError::WrongUse(format!("the current folder: {error}")))?;
         let (plan, text) = typed.plan("ab", &home, Path::new(""))?;
         let blocks = plan.seeds.len() as u32;
+        let share = alpha / plan.responses.len() as f64;
+        let first = if typed.is_short() { FIRST_LOOK_OF_SINGLES } else { FIRST_LOOK };
         let looks = match typed.is_fixed() {
-            true => vec![Look { blocks, level: alpha }],
-            false => looks(blocks, alpha),
+            true => vec![Look { blocks, level: share }],
+            false => looks(first, blocks, share),
         };
         // Other blocks, margin or alpha are another comparison: to change them after a look would
         // make the error rate larger.
@@ -49,7 +67,8 @@ impl Ab {
         let factor = typed.factor.clone();
         let name = format!("ab-{factor}-{}", &hash[..HASH_LETTERS]);
         let response = plan.responses[0].clone();
-        let request = AbRequest { factor, response, margin, looks };
+        let second = plan.responses.get(1).cloned();
+        let request = AbRequest { factor, response, second, margin, looks };
         let folder = named_or(output, &name);
         let mut experiment = experiment(typed, &name, &home, folder)?;
         experiment.ab = Some(request.recorded(alpha));
@@ -61,6 +80,7 @@ impl Ab {
             name,
             home,
             is_named: output.is_some(),
+            alpha,
         })
     }
 
@@ -69,9 +89,10 @@ impl Ab {
         &self.experiment.folder
     }
 
-    /// The factor.
-    pub fn factor(&self) -> &str {
-        &self.request.factor
+    /// What is known if it was interrupted before the first look, in a sentence.
+    pub fn seen_before_looks(&self) -> Option<String> {
+        let set = store::observations(&self.folder().to_string_lossy()).ok()?;
+        self.request.seen_before_looks(&set)
     }
 
     /// The plan (TOML), with the most blocks.
@@ -98,31 +119,86 @@ impl Ab {
     /// Whether the folder's runs have a verdict.
     fn is_over(&self) -> bool {
         let set = store::observations(&self.folder().to_string_lossy());
-        set.is_ok_and(|set| matches!(self.request.last_look(&set), Ok(Some(_))))
+        set.is_ok_and(|set| matches!(self.planned(&set).last_look(&set), Ok(Some(_))))
+    }
+
+    /// The request with the looks that follow from the times of the first blocks.
+    fn planned(&self, set: &Dataset) -> AbRequest {
+        let mut request = self.request.clone();
+        if self.typed.chooses_most_blocks() {
+            let (first, level) = (request.looks[0].blocks, self.alpha / self.responses() as f64);
+            let times_ns = request.block_times_ns(set, first);
+            let times_ns = times_ns.iter().map(|time_ns| time_ns + 2.0 * OVERHEAD_NS);
+            request.looks = looks(first, most_blocks(&times_ns.collect::<Vec<_>>()), level);
+        }
+        request
+    }
+
+    fn responses(&self) -> usize {
+        1 + usize::from(self.request.second.is_some())
     }
 
     /// Runs block after block until a look has a verdict or no block is left; `last` is always the
     /// last look. Fails when a level cannot be run or has no such response, or the user stopped it.
     pub fn run(&mut self, last: &mut Option<AbLook>, driver: &mut Driver<'_>) -> Result<()> {
-        let seeds = self.experiment.plan.seeds.clone();
         let mut lab = self.experiment.set_up(driver)?;
-        let outcome = (0..self.request.looks.len()).try_for_each(|position| {
-            if last.as_ref().is_some_and(|look| look.stop.is_some()) {
-                return Ok(());
-            }
-            let blocks = self.request.looks[position].blocks as usize;
-            self.experiment.plan.seeds = seeds[..blocks].to_vec();
-            lab.plan.seeds.clone_from(&self.experiment.plan.seeds);
-            *last = Some(self.look(position, &mut lab, driver)?);
-            Ok(())
-        });
+        let outcome = self.all_looks(last, &mut lab, driver);
         lab.machines.close(driver);
         outcome
     }
 
-    /// Runs the missing runs of a look's blocks, and looks.
+    fn all_looks(
+        &mut self,
+        last: &mut Option<AbLook>,
+        lab: &mut Laboratory,
+        driver: &mut Driver<'_>,
+    ) -> Result<()> {
+        let seeds = match self.typed.chooses_most_blocks() {
+            true => (1..=u64::from(most_blocks(&[1.0]))).collect(),
+            false => self.experiment.plan.seeds.clone(),
+        };
+        if self.typed.is_short() && !self.experiment.has_former() {
+            self.warm_up(lab, driver)?;
+        }
+        let begun = Instant::now();
+        for position in 0.. {
+            let Some(next) = self.request.looks.get(position) else { break };
+            self.experiment.plan.seeds = seeds[..next.blocks as usize].to_vec();
+            lab.plan.seeds.clone_from(&self.experiment.plan.seeds);
+            let look = self.look(position, lab, driver)?;
+            let each_ns = begun.elapsed().as_nanos() as f64 / f64::from(look.blocks);
+            let is_over = look.stop.is_some();
+            if !is_over {
+                let text = format!("{}{}", look.so_far(), left(&look, each_ns));
+                (driver.on_event)(&Event::Look { text: &text });
+            }
+            *last = Some(look);
+            if is_over {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One run of each level that counts for nothing: what the first of all runs reads is read.
+    fn warm_up(&self, lab: &mut Laboratory, driver: &mut Driver<'_>) -> Result<()> {
+        let folder = self.folder().join(WARM_UP);
+        fs::create_dir_all(&folder).map_err(|error| {
+            ExperimentError::NotMeasured(format!("{}: {error}", folder.display()))
+        })?;
+        lab.plan.seeds.truncate(1);
+        let carried = lab.make_missing(&folder, driver);
+        let _ = fs::remove_dir_all(&folder);
+        match carried?.interrupted {
+            true => Err(ExperimentError::Interrupted),
+            false => Ok(()),
+        }
+    }
+
+    /// Runs the missing runs of a look's blocks, and looks. Before the first look the number of
+    /// blocks is chosen.
     fn look(
-        &self,
+        &mut self,
         position: usize,
         lab: &mut Laboratory,
         driver: &mut Driver<'_>,
@@ -140,17 +216,30 @@ impl Ab {
             driver.note(&format!("{} runs already existed", carried.found));
         }
         let set = store::observations(&self.folder().to_string_lossy())?;
+        if position == 0 && self.typed.chooses_most_blocks() {
+            self.request = self.planned(&set);
+            self.experiment.ab = Some(self.request.recorded(self.alpha));
+            self.experiment.record()?;
+        }
         let look = self.request.look(&set, position);
         // Runs that did not begin have no response at all, and a better reason.
         let began = set.trials.iter().any(|trial| !trial.values.is_empty());
         let why = set.trials.iter().filter(|_| !began).find_map(|trial| trial.remark());
-        let look = look.map_err(|error| {
+        look.map_err(|error| {
             let why = why.unwrap_or_else(|| error.to_string());
             not_measured(format!("nothing was compared: {why}"))
-        })?;
-        driver.note(&look.so_far());
-        Ok(look)
+        })
     }
+}
+
+/// How long it takes until it is certain, if it continues as it looks.
+fn left(look: &AbLook, each_ns: f64) -> String {
+    let left = look.blocks_left().map(|blocks| f64::from(blocks) * each_ns);
+    let margin = (1000.0 * look.comparison.margin).round() / 10.0;
+    left.map_or_else(String::new, |left_ns| {
+        let seconds = (left_ns / 1e9).ceil().max(1.0) as u64 * 1_000_000_000;
+        format!("; about {} more for a difference of {margin} %", format_duration(seconds))
+    })
 }
 
 fn experiment(typed: &TypedAb, name: &str, home: &Path, folder: PathBuf) -> Result<Experiment> {

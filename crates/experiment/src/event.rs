@@ -42,6 +42,11 @@ pub enum Event<'a> {
         /// The sentence.
         text: &'a str,
     },
+    /// A look at a growing comparison that did not end it.
+    Look {
+        /// How sure it is so far, and how long it may still take.
+        text: &'a str,
+    },
     /// The segment has ended.
     Ended {
         /// Its position in the order, from 0.

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use keep::Cells;
-use model::{EndStatus, Environment, Line, REMOTE_FACT, Run};
+use model::{BASELINE, EndStatus, Environment, Line, Measure, REMOTE_FACT, Run};
 use remote::RunEvent;
 use vm::{Vm, replay};
 
@@ -96,7 +96,7 @@ impl Execution<'_> {
     fn one_at_a_time(self, driver: &mut Driver<'_>, take: &mut Take<'_>) -> Result<bool> {
         let waiter = driver.waiter;
         for (index, order) in self.orders.iter().enumerate() {
-            if index > 0 || self.settles_first {
+            if (index > 0 || self.settles_first) && settles(order) {
                 self.machines.settle(order.at, waiter);
             }
             if waiter.stop_requested() {
@@ -212,6 +212,13 @@ impl Pool<'_> {
         };
         Ok(Report::Ended(Box::new(output.into_result(death)?), cached))
     }
+}
+
+/// Whether a run waits until the data of the last load is on disk: not a command without a load, as
+/// nothing but it was running.
+fn settles(order: &Order) -> bool {
+    let is_command = matches!(&order.spec.measure, Measure::Job(job) if job.is_command());
+    !(is_command && order.spec.load.name == BASELINE)
 }
 
 /// Whether a run was executed on this machine (`None`) or on the one at this address.

@@ -24,6 +24,12 @@ const NAME: &str = "command.name";
 const CHECKOUTS: &str = ".checkouts";
 /// Most letters of a level's name, which is part of the names of files.
 const LONGEST_NAME: usize = 60;
+/// Most blocks by default.
+const MOST_BLOCKS: u32 = 40;
+/// Parameter: least time that the repetitions of a run take together.
+const LEAST: &str = "command.least";
+/// Its value in short runs: a multiple of what starting a run costs.
+const LEAST_OF_SHORT: &str = "50ms";
 /// Letters of a commit's name that a folder has.
 const COMMIT_LETTERS: usize = 12;
 
@@ -87,11 +93,11 @@ pub struct TypedAb {
     #[arg(long, value_name = "SEEDS", value_parser = seeds, conflicts_with = "blocks")]
     seeds: Option<Seeds>,
 
-    /// Most blocks, each a run of A and one of B, unless the verdict is certain before
-    #[arg(long, value_name = "N", default_value_t = 40,
-        value_parser = clap::value_parser!(u32).range(2..=10_000),
+    /// Most blocks, each a run of A and one of B, unless the verdict is certain before [default: 40;
+    /// for a command on this machine as many as a minute has, 40 to 200]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000),
         conflicts_with_all = ["blocks", "seeds"])]
-    max_blocks: u32,
+    max_blocks: Option<u32>,
 
     /// Names of the two levels, if they are not their values.
     #[arg(skip)]
@@ -143,6 +149,25 @@ impl TypedAb {
         self.is_timed() && is_here && self.factor != GIT && !self.is_set(FOLDER)
     }
 
+    /// Whether a run is as short as it can be: a command on a machine, without a service or a setup that
+    /// each run would repeat.
+    pub(crate) fn is_short(&self) -> bool {
+        let is_named = |name: &str| {
+            let name = format!("{COMMAND}.{name}");
+            self.of_command.iter().chain(&self.set).any(|(known, _)| *known == name)
+        };
+        let is_on_machine = match &self.subject {
+            Some(subject) => is_here(subject),
+            None => !OF_MACHINE.contains(&self.factor.as_str()) && !self.is_set("subject"),
+        };
+        self.is_timed() && is_on_machine && !["runs", "setup", "service"].into_iter().any(is_named)
+    }
+
+    /// Whether the most blocks follow from the times of the first ones.
+    pub(crate) fn chooses_most_blocks(&self) -> bool {
+        self.is_short() && self.max_blocks.is_none() && !self.is_fixed()
+    }
+
     /// Whether the number of blocks is fixed, so that there is one look.
     pub(crate) fn is_fixed(&self) -> bool {
         self.blocks.is_some() || self.seeds.is_some()
@@ -150,7 +175,7 @@ impl TypedAb {
 
     /// The seeds of the most blocks.
     fn seeds(&self) -> Seeds {
-        let most = self.blocks.unwrap_or(self.max_blocks);
+        let most = self.blocks.or(self.max_blocks).unwrap_or(MOST_BLOCKS);
         self.seeds.clone().unwrap_or_else(|| (1..=u64::from(most)).collect())
     }
 
@@ -177,10 +202,10 @@ impl TypedAb {
             levels: levels.map(level).collect::<Result<_, _>>()?,
         };
         let mut plan = Plan::of_factor(name, base, factor, self.seeds());
-        plan.responses = vec![match &self.response {
-            Some(response) => response.clone(),
-            None => usual_response(&plan.base),
-        }];
+        plan.responses = match &self.response {
+            Some(response) => vec![response.clone()],
+            None => usual_responses(&plan.base, self.is_short()),
+        };
         let text = plan_text(&plan);
         // What is written must be what is run, and as good as a plan from a file.
         Ok((parse_plan(&text)?, text))
@@ -220,6 +245,9 @@ impl TypedAb {
         }
         if self.is_in_this_folder() {
             add(FOLDER, &home.to_string_lossy());
+        }
+        if self.is_short() {
+            add(LEAST, LEAST_OF_SHORT);
         }
         base.extend(self.of_command.iter().chain(&self.set).cloned());
         Ok(base)
@@ -286,15 +314,22 @@ fn level_names(first: &str, second: &str) -> [String; 2] {
     }
 }
 
-/// The usual deciding response of what these settings time.
-fn usual_response(base: &[Setting]) -> String {
+/// The usual deciding responses of what these settings time: of a command that is timed on a machine
+/// the elapsed time, and the CPU time for where others take the CPU.
+fn usual_responses(base: &[Setting], is_short: bool) -> Vec<String> {
     let job = base.iter().rev().find(|(name, _)| name == "job");
     let usual = match job.map(|(_, job)| job.as_str()) {
         None => "delay_ns",
         Some("vmtest" | "touch") => "touch_ns",
         Some(_) => "elapsed_ns",
     };
-    first_metric(base).unwrap_or_else(|| usual.to_owned())
+    match first_metric(base) {
+        Some(metric) => vec![metric],
+        None if is_short && usual == "elapsed_ns" => {
+            vec![usual.to_owned(), "cpu_ns".to_owned()]
+        }
+        None => vec![usual.to_owned()],
+    }
 }
 
 #[cfg(test)]
@@ -340,9 +375,15 @@ mod tests {
     fn commands_run_in_the_current_folder_and_words_stay_words() {
         let line = ["sysctl.vm.swappiness", "60", "10", "--", "./my bench", "--fast", "it's"];
         let (found, _) = plan(&line).unwrap();
-        let expected =
-            [r"command.folder=/home/me", "command.run='./my bench' --fast \"it's\"", "job=command"];
-        assert_eq!(settings(&found, 0)[..3], expected);
+        let expected = [
+            "command.folder=/home/me",
+            "command.least=50ms",
+            "command.run='./my bench' --fast \"it's\"",
+            "job=command",
+        ];
+        assert_eq!(settings(&found, 0)[..4], expected);
+        // CPU time is declared too, as others may take the CPU.
+        assert_eq!(found.responses, ["elapsed_ns", "cpu_ns"]);
         let (found, _) = plan(&["command", "./old", "./new -x"]).unwrap();
         assert_eq!(settings(&found, 1).last().unwrap(), "command.run=./new -x");
         assert_eq!(found.factors[0].levels[1].name, "./new -x");
@@ -353,8 +394,10 @@ mod tests {
         let named = line.ab.with_options(&names, options.into());
         let (found, _) = named.plan("name", Path::new("/home/me"), Path::new("/results")).unwrap();
         assert_eq!(found.factors[0].levels[0].name, "old");
-        let both = ["command.folder=/home/me", "command.prepare=sync", "job=command"];
-        assert_eq!(settings(&found, 1), [&both[..], &["command.run=./b"]].concat());
+        let mut both =
+            vec!["command.folder=/home/me", "command.least=50ms", "command.prepare=sync"];
+        both.extend(["job=command", "command.run=./b"]);
+        assert_eq!(settings(&found, 1), both);
         let told = plan(&["command", "./a", "./b", "--", "./c"]).unwrap_err().to_string();
         assert!(told.contains("nothing follows --"), "{told}");
     }

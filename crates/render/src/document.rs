@@ -18,6 +18,8 @@ pub struct Document<'a> {
     pub blocks: Vec<Block>,
     /// The parts with headings.
     pub sections: Vec<Section>,
+    /// The same result on one screen, which text shows unless details are requested.
+    pub brief: Option<Box<Document<'static>>>,
     /// Serialises the unrounded data; without it, JSON shows the tables.
     pub data: Option<Box<dyn Fn() -> serde_json::Result<String> + 'a>>,
 }
@@ -89,6 +91,12 @@ impl<'a> Document<'a> {
         let known = facts.into_iter().filter(|(_, value)| !value.is_empty());
         self.facts.extend(known.map(|(name, value)| (name.to_owned(), value)));
         self
+    }
+
+    /// Sets the result on one screen.
+    #[must_use]
+    pub fn with_brief(self, brief: Document<'static>) -> Self {
+        Self { brief: Some(Box::new(brief)), ..self }
     }
 
     /// Sets the data, a reference or a value.
@@ -165,4 +173,6 @@ pub struct Style {
     pub width: Option<usize>,
     /// Whether it shows colours.
     pub has_colour: bool,
+    /// Whether a document that has a short form is shown in it.
+    pub is_brief: bool,
 }

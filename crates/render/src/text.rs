@@ -18,7 +18,16 @@ pub(crate) const FORMAT: OutputFormat = OutputFormat {
 /// Rows of a chart's table; the page has all of them.
 const MOST_ROWS: usize = 60;
 
+/// Columns of a result on one screen where the width is unknown.
+const SCREEN_COLUMNS: usize = 80;
+
 fn text(document: &Document<'_>, style: &Style) -> String {
+    if style.is_brief
+        && let Some(brief) = &document.brief
+    {
+        let width = style.width.or(Some(SCREEN_COLUMNS));
+        return text(brief, &Style { width, is_brief: false, ..*style });
+    }
     let head = [style.title(&document.title), style.verdicts(&document.verdicts)].concat();
     let head = [head, style.facts(&document.facts)];
     let mut parts = style.parts(head, &document.blocks);

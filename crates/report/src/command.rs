@@ -8,7 +8,7 @@ use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 use crate::command_parts::parts;
 use crate::command_ratios::{compared, label, ratio_cells};
 use crate::figures::{figure_table, figure_verdict};
-use crate::remarks::{remarks, skipped};
+use crate::remarks::{most_important, remarks, skipped};
 
 /// A first repetition is called colder from this multiple of the median on.
 const COLDER: f64 = 1.1;
@@ -47,7 +47,44 @@ pub(crate) fn command_document(times: &CommandTimes, verbose: bool) -> Document<
     }
     document.blocks.extend(skipped(&times.remarks));
     document.blocks.extend(remarks(notes(times), &times.remarks, verbose));
-    document
+    let brief = brief(times, document.verdicts.clone());
+    document.with_brief(brief)
+}
+
+/// A sentence for each command and load, their times with what they used, and what changes the
+/// meaning of these.
+fn brief(times: &CommandTimes, verdicts: Vec<Verdict>) -> Document<'static> {
+    let mut table = time_table(times);
+    table.remove_columns(&["first"]);
+    if times.rows.iter().all(|row| row.failed == 0) {
+        table.remove_columns(&["failed"]);
+    }
+    if times.rows.iter().all(|row| row.load == BASELINE) {
+        table.remove_columns(&OF_LOADS);
+    }
+    let mut usage = usage_table(times);
+    usage.remove_columns(&["command", "load", "minor faults", "read", "written", "switches"]);
+    table.caption.clear();
+    if times.rows.iter().all(|row| row.load == BASELINE) {
+        table.head.extend(usage.head);
+        for (row, more) in table.rows.iter_mut().zip(usage.rows) {
+            row.extend(more);
+        }
+        if times.rows.iter().all(|row| row.means.get("major_faults").copied() < Some(1.0)) {
+            table.remove_columns(&["major faults"]);
+        }
+    }
+    let skipped = skipped(&times.remarks);
+    let mut blocks: Vec<Block> = Vec::new();
+    if !times.figures.is_empty() {
+        blocks.push(figure_table(&times.figures).into());
+    }
+    blocks.push(table.into());
+    blocks.extend(skipped);
+    // The first note explains columns.
+    let notes = notes(times).split_off(1);
+    blocks.push(most_important(notes, &times.remarks));
+    Document { verdicts, blocks, ..Document::default() }
 }
 
 /// What a row shows, in a sentence: its time against that without load, or the first command's.

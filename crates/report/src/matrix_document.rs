@@ -14,8 +14,12 @@ use model::units::{format_duration, format_size};
 use render::{Block, Cell, Document, Table, Tone, Verdict, format};
 
 use crate::charts::tile_verdict;
-use crate::remarks::remarks;
+use crate::remarks::{most_important, remarks};
 
+/// Loads whose waiting is named on one screen.
+const MOST_REASONS: usize = 2;
+/// A part of a delay from this share on is a reason.
+const MOSTLY_FROM: f64 = 0.1;
 const FULL_CONFIDENCE: f64 = 0.9499;
 
 /// The table of loads, why slow responses were slow, the `worst` of each load, and remarks.
@@ -34,13 +38,52 @@ pub fn matrix_document(matrix: &Matrix, worst: Option<usize>, verbose: bool) -> 
         let absent = std::iter::repeat_n(Cell::absent(), 7);
         table.row([first, Cell::Count(0)].into_iter().chain(absent).chain([last]));
     }
+    let brief = (worst.is_none() && !verbose).then(|| brief(matrix, &document, table.clone()));
     document.push(table);
     document.blocks.extend(why_slow_blocks(matrix));
     document.blocks.extend(remarks(notes(matrix), &matrix.remarks, verbose));
     if let Some(most) = worst {
         document.blocks.extend(worst_blocks(matrix, most));
     }
+    document.brief = brief.map(Box::new);
     document
+}
+
+/// The reading, the table, and what the slowest loads waited for.
+fn brief(matrix: &Matrix, whole: &Document<'_>, mut table: Table) -> Document<'static> {
+    table.caption = whole.title.clone();
+    table.remove_columns(&["n", "p90", "stalled"]);
+    let is_weak = |row: &Row| row.delivered.is_some_and(|part| part < DELIVERED_AT_LEAST);
+    if !matrix.rows.iter().any(is_weak) {
+        table.remove_columns(&["delivered"]);
+    }
+    for reading in table.rows.iter_mut().filter_map(|row| row.last_mut()) {
+        if let Cell::Text(text, _) = reading {
+            // Its figures are in other columns.
+            let ends = [":", " (", ";"].into_iter().filter_map(|end| text.find(end));
+            text.truncate(ends.min().unwrap_or(text.len()));
+        }
+    }
+    let slow = matrix.why_slow.iter().filter(|load| load.slow.samples > 0);
+    let slow = slow.sorted_by_key(|load| Reverse(load.slow.samples)).take(MOST_REASONS);
+    let reasons = slow.filter_map(|load| {
+        let share = |part: &Part| load.slow.share(*part).unwrap_or(0.0);
+        let parts = Part::ALL.iter().filter(|part| **part != Part::Remainder);
+        let parts = parts.sorted_by(|a, b| share(b).total_cmp(&share(a))).take(2);
+        let parts = parts.filter(|part| share(part) >= MOSTLY_FROM);
+        let parts: Vec<String> =
+            parts.map(|part| format!("{} {}", part.title(), format::share(share(part)))).collect();
+        let parts = parts.join(", ");
+        let (slow, all) = (load.slow.samples, load.responses);
+        (!parts.is_empty()).then(|| format!("{}: {slow} of {all} slow: {parts}", load.load))
+    });
+    let mut notes: Vec<String> = reasons.collect();
+    let short = |row: &Row| row.ratio.is_some_and(|it| it.confidence < FULL_CONFIDENCE);
+    if matrix.rows.iter().any(short) {
+        notes.push("* Too few points for 95 %: the widest interval that they allow.".to_owned());
+    }
+    let blocks = vec![table.into(), most_important(notes, &matrix.remarks)];
+    Document { verdicts: whole.verdicts.clone(), blocks, ..Document::default() }
 }
 
 fn worst_blocks(matrix: &Matrix, most: usize) -> Vec<Block> {

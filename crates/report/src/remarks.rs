@@ -3,6 +3,8 @@
 use analysis::Remarks;
 use render::Block;
 
+/// Notes of a result on one screen.
+const MOST_NOTES: usize = 3;
 /// Prefix of facts that only describe the machine.
 const DESCRIPTION: &str = "environment.";
 /// Capabilities that no table depends on.
@@ -16,6 +18,17 @@ pub(crate) fn remarks(mut notes: Vec<String>, remarks: &Remarks, verbose: bool) 
     let (heading, unavailable) = unavailable(&remarks.missed, verbose);
     notes.extend(heading);
     vec![Block::Notes(notes), Block::List(unavailable)]
+}
+
+/// The first notes and warnings, for a result on one screen.
+pub(crate) fn most_important(mut notes: Vec<String>, remarks: &Remarks) -> Block {
+    notes.extend(remarks.warnings.iter().map(|warning| format!("warning: {warning}")));
+    let more = notes.len().saturating_sub(MOST_NOTES);
+    notes.truncate(MOST_NOTES);
+    if more > 0 {
+        notes.push(format!("{} with --details.", render::format::counted(more, "more note")));
+    }
+    Block::Notes(notes)
 }
 
 pub(crate) fn skipped(remarks: &Remarks) -> impl Iterator<Item = Block> {

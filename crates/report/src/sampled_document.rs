@@ -18,6 +18,9 @@ const MOST_LOST: f64 = 0.01;
 /// From this part on, what is not known is printed.
 const NOTED: f64 = 0.01;
 const MOST_TASKS: usize = 5;
+/// Rows of the result on one screen.
+const BRIEF_FUNCTIONS: usize = 8;
+const BRIEF_WAITS: usize = 3;
 /// Functions and waits with less than this share are left out of the tables.
 const LEAST_SHARE: f64 = 0.005;
 
@@ -70,23 +73,28 @@ pub fn sampled_document(view: &SampledView<'_>) -> Document<'static> {
     let [on_cpu, waits, _] = Part::ALL.map(|part| profile.counts(part));
     let functions = functions(profile, on_cpu);
     let reasons = profile.waits();
-    let mut document = Document {
-        title: format!("Profile of {}", view.observed),
-        verdicts: sentences(view, &functions, &reasons)
-            .into_iter()
-            .map(|text| Verdict { text, tone: Tone::Plain })
-            .collect(),
-        ..Document::default()
-    }
-    .with_facts([("samples", samples(view))]);
-    document.push(function_table(&functions, on_cpu.total, view.most_functions));
-    if waits.total > 0 {
-        document.push(wait_table(&reasons, waits.total, view.most_functions));
-    }
+    let sentences = sentences(view, &functions, &reasons);
+    let shown = |[most_functions, most_waits]: [usize; 2]| {
+        let verdict = |text: &String| Verdict { text: text.clone(), tone: Tone::Plain };
+        let mut document = Document {
+            title: format!("Profile of {}", view.observed),
+            verdicts: sentences.iter().map(verdict).collect(),
+            ..Document::default()
+        };
+        document.push(function_table(&functions, on_cpu.total, most_functions));
+        if waits.total > 0 {
+            document.push(wait_table(&reasons, waits.total, most_waits));
+        }
+        document.blocks.extend(notes(view).into_iter().map(Block::Sentence));
+        document
+    };
+    let most = view.most_functions;
+    let mut document = shown([most, most])
+        .with_facts([("samples", samples(view))])
+        .with_brief(shown([most.min(BRIEF_FUNCTIONS), most.min(BRIEF_WAITS)]));
     if profile.tasks.len() > 1 {
         document.push(task_table(&profile.tasks));
     }
-    document.blocks.extend(notes(view).into_iter().map(Block::Sentence));
     for (counts, counted) in [(on_cpu, &ON_CPU), (waits, &WAITS)] {
         let frames = profile::flame(profile, counts, counts.total / LEAST_PART);
         let chart = Block::Chart(Box::new(flame_chart(&frames, counts.total, counted)));
@@ -227,8 +235,8 @@ fn function_table(functions: &[FunctionShare], total: u64, most: usize) -> Table
     });
     let head = ["on a CPU", "time", "share", "[95 %]", "with callees"];
     let shown = functions.iter().filter(counts).count().min(most);
-    let others = functions.iter().filter(|it| it.counts.own > 0).count() - shown;
-    let caption = if others > 0 { format!("and {others} other functions") } else { String::new() };
+    let all = functions.iter().filter(|it| it.counts.own > 0).count();
+    let caption = if shown < all { format!("{shown} of {all} functions") } else { String::new() };
     Table::of(caption, head, rows)
 }
 
@@ -256,7 +264,9 @@ fn task_table(tasks: &[TaskTime]) -> Table {
             Cell::duration(task.waits_for_cpu_ns as f64),
         ]
     });
-    let others = tasks.len().saturating_sub(MOST_TASKS);
-    let caption = if others > 0 { format!("and {others} other names") } else { String::new() };
+    let caption = match tasks.len() {
+        all if all > MOST_TASKS => format!("{MOST_TASKS} of {all} names"),
+        _ => String::new(),
+    };
     Table::of(caption, ["threads", "number", "on a CPU", "waits", "waits for a CPU"], rows)
 }

@@ -73,7 +73,7 @@ pub use power::{Goal, SampleSizes, minimum_detectable_ratio};
 pub use proportions::{ProportionInterval, clopper_pearson, fisher_exact_p};
 pub use rank_inversion::RatioInterval;
 pub use run_ratio::{bounded_run_ratio, run_ratio};
-pub use sequential::{Look, looks};
+pub use sequential::{Look, looks, most_blocks};
 pub use shapley::{Contribution, shapley, shapley_intervals, shapley_of};
 pub use steady::{median, quantile, steady_from};
 pub use t_intervals::{LogRatio, log_ratio, mean_difference};

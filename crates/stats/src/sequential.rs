@@ -25,13 +25,18 @@ use crate::search::first_float_where;
 /// with the fewest blocks at a true 5 % (docs/ab.md).
 const SPENDING: f64 = 0.5;
 /// Blocks of the first looks: few, and even, so that the order within blocks is balanced.
-const FIRST: [u32; 11] = [4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 34];
+const EARLY: [u32; 11] = [4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 34];
 /// Further looks are this many times later.
 const FURTHER: f64 = 1.2;
 /// Points of the grid between two boundaries; odd, for Simpson's rule.
 const POINTS: usize = 129;
 /// No boundary is farther out, in standard deviations.
 const FARTHEST: f64 = 40.0;
+/// Time that the most blocks of [`most_blocks`] take, in ns.
+const WITHIN_NS: f64 = 60e9;
+/// The fewest and the most blocks that it returns.
+const FEWEST_MOST: f64 = 40.0;
+const MOST_MOST: f64 = 200.0;
 
 /// A planned look at the data.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
@@ -42,9 +47,9 @@ pub struct Look {
     pub level: f64,
 }
 
-/// The looks of a comparison of at most this many blocks; with these levels the chance of a false
-/// claim at any of them is at most `alpha`, above 0 and below 1.
-pub fn looks(most_blocks: u32, alpha: f64) -> Vec<Look> {
+/// The looks of a comparison of at most this many blocks, none before `first` blocks; with these
+/// levels the chance of a false claim at any of them is at most `alpha`, above 0 and below 1.
+pub fn looks(first: u32, most_blocks: u32, alpha: f64) -> Vec<Look> {
     let mut walk = Walk::default();
     let mut spent = 0.0;
     let look = |blocks: u32| {
@@ -54,14 +59,25 @@ pub fn looks(most_blocks: u32, alpha: f64) -> Vec<Look> {
         spent = all;
         Look { blocks, level: 2.0 * normal_cdf(-z) }
     };
-    schedule(most_blocks).into_iter().map(look).collect()
+    schedule(first, most_blocks).into_iter().map(look).collect()
 }
 
-/// The numbers of blocks after which to look, up to the most.
-fn schedule(most_blocks: u32) -> Vec<u32> {
+/// The most blocks of a comparison whose first blocks took these times, in ns: as many as a minute
+/// has, at least 40 and at most 200.
+///
+/// It may be chosen after these blocks and before the first look, as it depends on the sum of A and
+/// B only: if both are the same, the sum says nothing about which of them was slower.
+pub fn most_blocks(block_ns: &[f64]) -> u32 {
+    let typical_ns = crate::median(block_ns).unwrap_or(WITHIN_NS).max(1.0);
+    2 * ((WITHIN_NS / typical_ns).clamp(FEWEST_MOST, MOST_MOST) / 2.0).floor() as u32
+}
+
+/// The numbers of blocks after which to look, from the first to the most.
+fn schedule(first: u32, most_blocks: u32) -> Vec<u32> {
     let further = |blocks: &u32| Some(2 * (f64::from(*blocks) * FURTHER / 2.0).round() as u32);
-    let last = further(&FIRST[FIRST.len() - 1]);
-    let all = FIRST.into_iter().chain(std::iter::successors(last, further));
+    let last = further(&EARLY[EARLY.len() - 1]);
+    let all = EARLY.into_iter().chain(std::iter::successors(last, further));
+    let all = all.skip_while(|blocks| *blocks < first);
     all.take_while(|blocks| *blocks < most_blocks).chain([most_blocks]).collect()
 }
 
@@ -123,7 +139,16 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
+    use itertools::Itertools;
+
     use super::*;
+
+    #[test]
+    fn a_minute_has_the_most_blocks_within_limits() {
+        let most = |seconds: f64| most_blocks(&[seconds * 1e9; 6]);
+        assert_eq!([0.001, 0.3, 0.5, 1.0, 2.0, 20.0].map(most), [200, 200, 120, 60, 40, 40]);
+        assert_eq!(most_blocks(&[]), 40);
+    }
 
     /// The chance that one of five sums is beyond its boundary.
     fn of_five(z: impl Fn(f64) -> f64) -> f64 {
@@ -149,10 +174,10 @@ mod tests {
     #[test]
     fn one_look_has_all_of_alpha_and_several_share_it() {
         for most in [2, 4] {
-            let [only] = looks(most, 0.05)[..] else { panic!("one look") };
+            let [only] = looks(4, most, 0.05)[..] else { panic!("one look") };
             assert!(only.blocks == most && (only.level - 0.05).abs() < 1e-9, "{only:?}");
         }
-        let all = looks(40, 0.05);
+        let all = looks(4, 40, 0.05);
         assert_eq!(all.iter().map(|look| look.blocks).collect::<Vec<_>>()[..3], [4, 6, 8]);
         assert_eq!((all.len(), all[11].blocks), (12, 40));
         // The first look spends its share, and no level is α.
@@ -163,8 +188,9 @@ mod tests {
 
     #[test]
     fn looks_are_even_ever_later_and_end_at_the_most_blocks() {
-        for most in [2, 5, 17, 40, 41, 300, 10_000] {
-            let blocks = schedule(most);
+        for (first, most) in [4, 6].into_iter().cartesian_product([2, 5, 17, 40, 41, 300, 10_000]) {
+            let blocks = schedule(first, most);
+            assert!(blocks[0] == first.min(most), "{blocks:?}");
             assert!(blocks.windows(2).all(|pair| pair[0] < pair[1]), "{blocks:?}");
             assert!(blocks[..blocks.len() - 1].iter().all(|it| it.is_multiple_of(2)), "{blocks:?}");
             assert!(blocks.last() == Some(&most) && blocks.len() < 50, "{blocks:?}");

@@ -108,7 +108,7 @@ fn most(of: usize, chance: f64) -> usize {
 #[test]
 fn t_at_every_look_raises_no_more_false_alarms_than_promised() {
     for (alpha, noise) in ALPHAS.into_iter().flat_map(|alpha| NOISES.map(|noise| (alpha, noise))) {
-        let looks = looks(MOST_BLOCKS, alpha);
+        let looks = looks(4, MOST_BLOCKS, alpha);
         let mut machine = Machine::new(noise, 0.025, 1);
         let differs = |first: &[f64], second: &[f64], level: f64| {
             let found = log_ratio(first, second, Pairing::Paired, 0.95)?;
@@ -129,7 +129,7 @@ fn t_at_every_look_raises_no_more_false_alarms_than_promised() {
 #[test]
 fn equal_levels_are_called_different_no_more_often_than_promised() {
     for (alpha, noise) in ALPHAS.into_iter().flat_map(|alpha| NOISES.map(|noise| (alpha, noise))) {
-        let looks = looks(MOST_BLOCKS, alpha);
+        let looks = looks(4, MOST_BLOCKS, alpha);
         let mut machine = Machine::new(noise, 0.025, 2);
         let (mut alarms, mut equivalent) = (0, 0);
         for _ in 0..RUNS {
@@ -146,7 +146,7 @@ fn equal_levels_are_called_different_no_more_often_than_promised() {
 
 #[test]
 fn levels_that_differ_by_the_margin_are_called_equivalent_no_more_often_than_promised() {
-    let looks = looks(MOST_BLOCKS, ALPHA);
+    let looks = looks(4, MOST_BLOCKS, ALPHA);
     for (noise, ratio) in NOISES.into_iter().zip([1.0 + MARGIN, 1.0 / (1.0 + MARGIN)].repeat(2)) {
         let mut machine = Machine::new(noise, 0.025, 3);
         let mut says = || sequential(&mut machine, ratio, &looks, verdict).0;
@@ -157,7 +157,7 @@ fn levels_that_differ_by_the_margin_are_called_equivalent_no_more_often_than_pro
 
 #[test]
 fn the_interval_after_stopping_has_the_true_ratio_as_often_as_promised() {
-    let looks = looks(MOST_BLOCKS, ALPHA);
+    let looks = looks(4, MOST_BLOCKS, ALPHA);
     for ratio in [1.0, 1.03, 1.05, 1.2] {
         let mut machine = Machine::new(Noise::Normal, 0.025, 4);
         let interval = |first: &[f64], second: &[f64], level: f64| {
@@ -185,7 +185,7 @@ fn found_by_welch(machine: &mut Machine, count: usize) -> f64 {
 
 /// The share of sequential comparisons in which a true 5 % is found, and their mean blocks.
 fn found_by_looks(machine: &mut Machine) -> (f64, f64) {
-    let looks = looks(MOST_BLOCKS, ALPHA);
+    let looks = looks(4, MOST_BLOCKS, ALPHA);
     let (mut found, mut blocks) = (0, 0);
     for _ in 0..RUNS {
         let (said, after) = sequential(machine, 1.05, &looks, verdict);
@@ -247,7 +247,7 @@ fn busy_alarm(machine: &mut Machine, ratio: f64, looks: &[Look], has_error: bool
 #[test]
 fn what_repetitions_show_prevents_early_false_alarms_and_finds_what_is_there() {
     // Later the signed rank test decides.
-    let early = &looks(MOST_BLOCKS, 0.05)[..3];
+    let early = &looks(4, MOST_BLOCKS, 0.05)[..3];
     let share = |ratio: f64, has_error: bool| {
         let mut machine = Machine::new(Noise::Normal, 0.0, 7);
         (0..RUNS).filter(|_| busy_alarm(&mut machine, ratio, early, has_error)).count()

@@ -28,6 +28,8 @@ const WORDS_OF_SHELL: [&str; 35] = [
 pub const RUNS: &str = "runs";
 /// Parameter: how many repetitions before these are not counted.
 pub const WARMUP: &str = "warmup";
+/// Parameter: least time that the repetitions take together, in ns; 0 = 3 s, and ten at least.
+const LEAST: &str = "least";
 /// Parameter: longest time of a repetition, in ns.
 pub const LIMIT: &str = "limit";
 /// Parameter: longest time until a service is ready, in ns.
@@ -60,6 +62,7 @@ pub const COMMAND: Workload = Workload {
         Param::choice("failures", &["stop", "ignore"]),
         Param::number(RUNS, Kind::Count, (0, 0, 1_000_000)),
         Param::number(WARMUP, Kind::Count, (0, 0, 100_000)),
+        Param::number(LEAST, Kind::Time, (0, 0, 3600 * SECOND_NS)),
         Param::number(LIMIT, Kind::Time, (3600 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS)),
         Param::number(START_LIMIT, Kind::Time, (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS)),
     ],
@@ -210,8 +213,13 @@ fn joined<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<String, String
 }
 
 /// How often commands are repeated whose first pass took this long in all, in ns.
+///
+/// It depends on this run only, so two runs of the same command are repeated as often whichever of
+/// them is called A.
 pub fn repetitions(job: &JobSpec, first_ns: u64) -> u64 {
-    match job.params.get(RUNS).copied().unwrap_or(0) {
+    let param = |name: &str| job.params.get(name).copied().unwrap_or(0);
+    match param(RUNS) {
+        0 if param(LEAST) > 0 => param(LEAST).div_ceil(first_ns.max(1)).clamp(1, MOST),
         0 if first_ns > SLOW_NS => FEWEST_SLOW,
         0 => (LEAST_NS / first_ns.max(1)).clamp(FEWEST, MOST),
         runs => runs,
@@ -294,6 +302,9 @@ mod tests {
         let counts = [1, 1_000_000, SECOND_NS, 20 * SECOND_NS, 60 * SECOND_NS];
         assert_eq!(counts.map(|ns| repetitions(&auto, ns)), [1000, 1000, 10, 10, 5]);
         assert_eq!(repetitions(&job(&[("run", "a"), ("runs", "3")]), 1), 3);
+        let short = job(&[("run", "a"), ("least", "50ms")]);
+        let counts = [1, 1_000_000, 30_000_000, 50_000_000, SECOND_NS];
+        assert_eq!(counts.map(|ns| repetitions(&short, ns)), [1000, 50, 2, 1, 1]);
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 use itertools::Itertools;
 use stats::{Method, NotDecided, Verdict, says_nothing};
 
+use super::amount::{amount, ratio_words};
 use super::{Cell, Comparison, Ends, Outcome, Overall};
 
 /// Names of a verdict: over all cells, of outcomes, and before a number of cells.
@@ -59,18 +60,16 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
     let response = &cell.response;
     let found = match (cell.judged(), cell.ratio()) {
         (Some(found), _) => {
-            let is_range = found.why == Some(NotDecided::TooFewValues);
-            let interval = match is_range {
-                true => String::new(),
-                false => interval(found.adjusted_low, found.adjusted_high),
+            let ratio = match found.why == Some(NotDecided::TooFewValues) {
+                true => format!("{}×{:.2}", cell.ratio_mark(), found.ratio),
+                false => ratio_words(found),
             };
-            let (mark, method) = (cell.ratio_mark(), method_words(found.method));
-            format!("{response} {mark}×{:.2}{interval} ({method})", found.ratio)
+            format!("{response} {ratio} ({})", method_words(found.method))
         }
         (None, Some(ratio)) => format!("{response} ×{ratio:.2}"),
         (None, None) => response.clone(),
     };
-    let beyond = format!("{found}, beyond the margin of {margin}");
+    let beyond = format!("{found}{}", beyond(cell, comparison, &margin));
     match cell.verdict {
         Verdict::Regression => format!("is a regression against {reference}: {beyond}"),
         Verdict::Improvement => format!("is an improvement on {reference}: {beyond}"),
@@ -87,6 +86,22 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
             });
             format!("against {reference}: cannot tell: {found}, the margin is {margin}{more}")
         }
+    }
+}
+
+/// How much the interval allows, if it reaches into the margin; else that it is beyond the margin.
+fn beyond(cell: &Cell, comparison: &Comparison, margin: &str) -> String {
+    let nearest = cell.judged().map(|found| match found.ratio > 1.0 {
+        true => found.adjusted_low,
+        false => 1.0 / found.adjusted_high,
+    });
+    let more_is_better = comparison.responses[&cell.response].more_is_better();
+    match (cell.judged(), nearest) {
+        (Some(found), Some(nearest)) if nearest < 1.0 + comparison.margin => match more_is_better {
+            true => format!("; the margin is {margin}"),
+            false => format!(", {}; the margin is {margin}", amount(found)),
+        },
+        _ => format!(", by more than the margin of {margin}"),
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<()> {
         failure: failure.as_deref(),
         frequency_hz: args.rate,
         profile: &profile,
-        most_functions: args.functions.unwrap_or(10) as usize,
+        most_functions: args.functions as usize,
     };
     show(&sampled_document(&view), &args.output)
 }

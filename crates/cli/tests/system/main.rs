@@ -37,6 +37,7 @@ mod recorded;
 mod refused;
 mod reported;
 mod sampled;
+mod screen;
 mod services;
 mod session;
 mod settings;

@@ -92,6 +92,8 @@ fn a_command_without_its_dashes_and_options_of_hyperfine_have_a_tip() {
         ("limit sort big", "thrashlab limit -- sort big"),
         ("run -N true", "--shell none"),
         ("run -w 3 true", "--warmup-runs N"),
+        ("gzip -9 big", "thrashlab run -- gzip -9 big"),
+        ("ab ./a ./b", "thrashlab ab command ./a ./b"),
         ("run --export-json=x -- true", "thrashlab export RESULTS --format hyperfine"),
         ("run --show-output -- true", "what a command prints is not shown"),
         ("run --min-runs 5 -- true", "--runs N"),

@@ -10,6 +10,7 @@ use sys::process::KilledOnDrop;
 
 use crate::left::{assert_nothing_left, queue_keys};
 use crate::recorded::compile;
+use crate::screen::screen;
 use crate::skip::skip;
 use crate::support::{Finished, Fixture, is_root};
 
@@ -157,6 +158,9 @@ fn a_program_of_known_shares_and_waits_is_found_to_have_them() {
     assert!((share - 0.3).abs() < 5.0 * (0.21 / count).sqrt(), "{share} of {count}");
     assert_near(profile["on_cpu_ns"].as_f64().unwrap(), measured["cpu"], 0.02, "time on a CPU");
     assert_eq!(profile["lost"], 0);
+
+    let shown = screen(&fixture, &["profile", "--", "./truth"]);
+    assert!(shown.contains("spins_more [truth]"), "{shown}");
 
     let is_privileged = profile["missed"] == serde_json::json!([]);
     let stacks = fs::read_to_string(fixture.path().join("waits.txt")).unwrap();

@@ -75,6 +75,8 @@ impl Fixture {
             .env("XDG_CONFIG_HOME", self.config())
             // What the user has cached, such as an engine, is no part of a test.
             .env("XDG_CACHE_HOME", self.path().join("cache"))
+            // Most tests are about what one screen does not show.
+            .env("THRASHLAB_DETAILS", "true")
             .stdin(Stdio::null());
         if let Some(user) = self.user {
             command.uid(user).gid(user);

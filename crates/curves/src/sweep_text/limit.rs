@@ -2,7 +2,7 @@
 
 use analysis::sweep::{Boundary, Curve, Priced, PricedLevel, Remedy, SweepResult};
 use render::format::{self, factor, percent, share};
-use render::{Block, Cell, Table};
+use render::{Cell, Table};
 
 use super::Amounts;
 
@@ -177,7 +177,7 @@ fn remedy(remedy: Remedy) -> String {
 }
 
 /// The levels from no limit downwards.
-pub(super) fn levels(priced: &Priced, found: &SweepResult, amounts: &Amounts<'_>) -> Block {
+pub(super) fn levels(priced: &Priced, found: &SweepResult, amounts: &Amounts<'_>) -> Table {
     let head = ["limit", "runs", "died", "times", "interval", "cost"];
     let row = |it: &PricedLevel| {
         let cost = found.rows.iter().find(|row| row.level == it.level).and_then(|row| row.cost);
@@ -192,7 +192,7 @@ pub(super) fn levels(priced: &Priced, found: &SweepResult, amounts: &Amounts<'_>
             Cell::figure(cost.map(|cost| amounts.cost(cost))),
         ]
     };
-    Table::of("", head, priced.levels.iter().map(row)).into()
+    Table::of("", head, priced.levels.iter().map(row))
 }
 
 /// The price so far, in one line.

@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn of_width(width: usize) -> String {
-        let text = grid(&wide(), &Style { width: Some(width), has_colour: false });
+        let text = grid(&wide(), &Style { width: Some(width), ..Style::default() });
         assert!(text.lines().all(|line| letters(line) <= width), "{text}");
         text
     }
@@ -243,7 +243,7 @@ mod tests {
         let mut table = Table::new("", ["what", "found"]);
         table.row([Cell::from("a"), Cell::Text("slow".to_owned(), Tone::Bad)]);
         table.row([Cell::from("long"), Cell::from("x")]);
-        let text = grid(&table, &Style { width: Some(80), has_colour: true });
+        let text = grid(&table, &Style { width: Some(80), has_colour: true, ..Style::default() });
         assert_eq!(text, "what  found\na     \u{1b}[31mslow\u{1b}[0m\nlong  x\n");
     }
 

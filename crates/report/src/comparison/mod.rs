@@ -1,8 +1,10 @@
 //! A comparison as a document: the verdicts first, then their basis.
 
+mod brief;
 mod cells;
 mod footnotes;
 
+pub(crate) use brief::{brief_table, important_notes, letters};
 pub(crate) use cells::observed_cell;
 
 use analysis::comparison::{Arm, Cell, Comparison, Difference};
@@ -20,7 +22,8 @@ pub fn comparison_document(comparison: &Comparison) -> Document<'_> {
     let of = of.map(|factor| format!(" of {factor} in {}", comparison.inputs.join(", ")));
     let title = format!("Comparison{}", of.unwrap_or_default());
     let (verdicts, facts) = (vec![conclusion(comparison)], legend(comparison));
-    Document { title, verdicts, facts, ..Document::of(all) }.with_data(comparison)
+    let document = Document { title, verdicts, facts, ..Document::of(all) };
+    document.with_brief(brief::brief(comparison)).with_data(comparison)
 }
 
 /// The tables of a comparison, with its charts after the primary estimates.

@@ -127,6 +127,7 @@ fn looks(material: &Material<'_>) -> Vec<AbLook> {
         looks: 12,
         level: 0.01,
         stop,
+        second: None,
         comparison: material.comparison.clone().expect("a comparison"),
     };
     vec![look(4, None), look(6, Some(Stop::Different))]
