@@ -7,9 +7,11 @@ use anyhow::anyhow;
 use clap::Args;
 use experiment::{Ab, TypedAb};
 use render::OutputFormat;
-use report::ab_document;
+use report::{ab_document, with_functions};
+use workloads::words_of;
 
 use crate::by_function::ChangedFunctions;
+use crate::by_sampling::sampled_difference;
 use crate::command::CommandOptions;
 use crate::compare::alpha;
 use crate::fail_on::{FailOn, margin, margin_or};
@@ -43,7 +45,8 @@ Examples:
 Blocks of one run of each, in random order, until the verdict is certain:
 different, or equivalent within the margin. The chance of a wrong one is 1 %
 over all looks. To resume an interrupted comparison, run the same command again.
-In the deterministic machine, the functions that account for a change are named.
+The functions that account for a change are named, of commands of this machine by
+samples.
 How it decides: docs/ab.md.";
 
 #[derive(Args)]
@@ -110,6 +113,16 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
             && let Ok(functions) = ChangedFunctions::of(&look.comparison, &progress)?
         {
             document = functions.add_to(document, look);
+        } else if outcome.is_ok()
+            && matches!(look.stop, Some(Stop::Different | Stop::Second))
+            && let Some(lines) = typed.lines_of_this_machine()
+            && let [Ok(first), Ok(second)] = lines.map(|line| words_of(line, ""))
+            && let Some(functions) = sampled_difference(&[first, second], &progress)?
+        {
+            let names: Vec<&str> =
+                look.comparison.arms.iter().map(|arm| arm.name.as_str()).collect();
+            let [first, second] = names[..] else { return Ok(()) };
+            document = with_functions(document, look, [first, second], functions);
         }
         show(&document, &OutputArgs::in_format(args.format, args.json))?;
     }

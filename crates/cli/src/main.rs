@@ -14,6 +14,7 @@ mod args;
 mod attribute;
 mod bisect;
 mod by_function;
+mod by_sampling;
 mod cache;
 mod cells;
 mod command;

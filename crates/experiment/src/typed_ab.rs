@@ -119,6 +119,19 @@ impl TypedAb {
         self
     }
 
+    /// The command lines that are its levels, if all that happens is that they are executed on this
+    /// machine.
+    pub fn lines_of_this_machine(&self) -> Option<[&str; 2]> {
+        let is_host = self.subject.as_deref().is_none_or(|subject| subject == "host");
+        let is_plain = self.factor == "command"
+            && is_host
+            && self.build.is_none()
+            && self.load.as_deref().is_none_or(|load| load == "noload")
+            && self.set.is_empty()
+            && self.of_command.is_empty();
+        is_plain.then_some([self.first.as_str(), self.second.as_str()])
+    }
+
     /// With options of the command that is timed: two names are those of the levels.
     #[must_use]
     pub fn with_options(mut self, names: &[String], mut settings: Vec<Setting>) -> Self {

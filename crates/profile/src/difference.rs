@@ -32,9 +32,31 @@ pub struct FunctionDifference {
     pub interval: Option<(f64, f64)>,
 }
 
+/// What the counts of two profiles are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counted {
+    /// Instructions of guests.
+    #[default]
+    Instructions,
+    /// Time on a CPU in ns.
+    OnCpuNs,
+    /// Time of waiting in ns.
+    WaitsNs,
+}
+
+impl Counted {
+    fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// How two profiles differ, or the mean of several pairs of profiles.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
+    /// What is counted.
+    #[serde(skip_serializing_if = "Counted::is_usual")]
+    pub counted: Counted,
     /// How many pairs there are.
     pub pairs: usize,
     /// Whether the counts are those of one command, the mean of all in a run.
@@ -114,7 +136,8 @@ impl Difference {
             ..it
         });
         let (first, second, pairs) = (mean(first), mean(second), pairs.len());
-        Self { pairs, is_per_command: false, first, second, interval, functions, culprit }
+        let (counted, is_per_command) = (Counted::default(), false);
+        Self { counted, pairs, is_per_command, first, second, interval, functions, culprit }
     }
 }
 

@@ -47,7 +47,7 @@ pub use by_task::TaskCounts;
 pub use call_stacks::{CallStacks, Counts, FunctionCounts};
 pub use critical_path::{CriticalPath, Doing, Segment};
 pub use ctf::ctf;
-pub use difference::{Culprit, Difference, FunctionDifference, FunctionPair};
+pub use difference::{Counted, Culprit, Difference, FunctionDifference, FunctionPair};
 pub use firefox::firefox;
 pub use flame::{FlameFrame, collapsed, flame};
 pub use guest_trace::GuestTrace;

@@ -1,6 +1,7 @@
 //! Two profiles of deterministic guests: which functions account for the difference.
 
-use profile::{Culprit, Difference};
+use model::units::format_duration;
+use profile::{Counted, Culprit, Difference};
 use render::format::grouped;
 use render::{Block, Cell, Document, Table, Tone, Verdict};
 use serde::Serialize;
@@ -58,6 +59,9 @@ pub fn with_functions<'a>(
     names: [&str; 2],
     difference: Difference,
 ) -> Document<'a> {
+    if let Some(brief) = &mut document.brief {
+        brief.blocks.push(Block::Sentence(sentence(names[0], names[1], &difference)));
+    }
     document.blocks.extend(difference_blocks(names, &difference));
     document.with_data(WithFunctions { result, functions: difference })
 }
@@ -77,8 +81,9 @@ pub fn difference_blocks(names: [&str; 2], difference: &Difference) -> Vec<Block
 
 fn sentence(first: &str, second: &str, difference: &Difference) -> String {
     let more = difference.second as i64 - difference.first as i64;
-    let direction = if more < 0 { "fewer" } else { "more" };
-    let culprit = difference.culprit.as_ref().map(in_function).unwrap_or_default();
+    let counted = difference.counted;
+    let culprit = difference.culprit.as_ref();
+    let culprit = culprit.map(|it| in_function(it, counted)).unwrap_or_default();
     let each = if difference.is_per_command { " for each command" } else { "" };
     let mean = match difference.interval {
         None => String::new(),
@@ -88,26 +93,60 @@ fn sentence(first: &str, second: &str, difference: &Difference) -> String {
                 false => "",
             };
             let pairs = difference.pairs;
-            format!(", on average of {pairs} pairs of runs [{}]{chance}", between(interval))
+            let interval = between(interval, counted);
+            format!(", on average of {pairs} pairs of runs [{interval}]{chance}")
         }
     };
+    let [amount, now, before] = [more.unsigned_abs(), difference.second, difference.first]
+        .map(|count| words(count, counted));
+    let verb = match counted {
+        Counted::Instructions => "executes",
+        Counted::OnCpuNs => "is on a CPU for",
+        Counted::WaitsNs => "waits for",
+    };
+    let (noun, fewer) = match counted {
+        Counted::Instructions => (" instructions", "fewer"),
+        Counted::OnCpuNs | Counted::WaitsNs => ("", "less"),
+    };
+    let direction = if more < 0 { fewer } else { "more" };
     format!(
-        "{second} executes {} instructions {direction}{each} than {first} ({} against {}){mean}{culprit}.",
-        grouped(more.unsigned_abs()),
-        grouped(difference.second),
-        grouped(difference.first),
+        "{second} {verb} {amount}{noun} {direction}{each} than {first} ({now} against \
+         {before}){mean}{culprit}."
     )
 }
 
-/// The ends of an interval of instructions.
-fn between((low, high): (f64, f64)) -> String {
-    [low, high].map(|end| signed_count(end.round() as i64)).join(", ")
+/// A count.
+fn words(count: u64, counted: Counted) -> String {
+    match counted {
+        Counted::Instructions => grouped(count),
+        Counted::OnCpuNs | Counted::WaitsNs => format_duration(count),
+    }
+}
+
+/// A difference with its sign.
+fn signed(more: i64, counted: Counted) -> String {
+    match counted {
+        Counted::Instructions => signed_count(more),
+        Counted::OnCpuNs | Counted::WaitsNs => {
+            let sign = if more < 0 { "-" } else { "+" };
+            format!("{sign}{}", format_duration(more.unsigned_abs()))
+        }
+    }
+}
+
+/// The ends of an interval of differences.
+fn between((low, high): (f64, f64), counted: Counted) -> String {
+    [low, high].map(|end| signed(end.round() as i64, counted)).join(", ")
 }
 
 /// Where most of a difference is.
-fn in_function(culprit: &Culprit) -> String {
+fn in_function(culprit: &Culprit, counted: Counted) -> String {
     let Culprit { name, first, second, share } = culprit;
     let percent = (100.0 * share).round();
+    if counted != Counted::Instructions {
+        let [before, after] = [first.0, second.0].map(|ns| words(ns, counted));
+        return format!(", {percent} % of it in {name} and what it calls: {before} to {after}");
+    }
     let each = |(instructions, entries): (u64, u64)| grouped(instructions / entries.max(1));
     let (before, after) = (each(*first), each(*second));
     let entries = match first.1 == second.1 {
@@ -129,7 +168,9 @@ fn difference_table(difference: &Difference, most: usize) -> Table {
         false => String::new(),
     };
     let mut table = Table::new(caption, head);
-    let figure = |more: i64| Cell::Figure(signed_count(more));
+    let counted = difference.counted;
+    let figure = |more: i64| Cell::Figure(signed(more, counted));
+    let count = |count: Option<u64>| Cell::figure(count.map(|count| words(count, counted)));
     let share = |share: Option<f64>| Cell::decimals(share.map(|share| 100.0 * share), 1);
     for function in difference.functions.iter().take(most) {
         let mark = match (function.first, function.second) {
@@ -139,12 +180,12 @@ fn difference_table(difference: &Difference, most: usize) -> Table {
         };
         let mut row = vec![
             Cell::from(&function.name),
-            function.first.map(Cell::grouped).into(),
-            function.second.map(Cell::grouped).into(),
+            count(function.first),
+            count(function.second),
             figure(function.more),
         ];
         if difference.interval.is_some() {
-            row.push(Cell::Figure(function.interval.map(between).unwrap_or_default()));
+            row.push(Cell::figure(function.interval.map(|ends| between(ends, counted))));
         }
         row.extend([share(function.share), mark.into()]);
         table.row(row);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use profile::{Area, Part, ProgramFile, SampledProfile, StackTree, TaskTime};
 
@@ -20,12 +20,13 @@ const NO_STACK_NAME: &str = "[call stack not recorded]";
 const MOST_LISTED_BYTES: u64 = 256 << 20;
 const MEMORY_NAME: &str = "[code without a file]";
 
+/// The functions of the kernel by address, from the first time that one is wanted.
+static KERNEL: OnceLock<Vec<(u64, String)>> = OnceLock::new();
+
 /// Names of addresses.
 #[derive(Default)]
 struct Names {
     files: HashMap<Arc<str>, ProgramFile>,
-    /// The functions of the kernel by address, read when one is wanted.
-    kernel: Option<Vec<(u64, String)>>,
     /// The functions that compilers at run time have listed, by process (`/tmp/perf-PID.map`).
     maps: HashMap<i32, Vec<(u64, u64, String)>>,
 }
@@ -38,7 +39,7 @@ impl Names {
             Frame::NotSampled => NOT_SAMPLED_NAME.to_owned(),
             Frame::NoStack => NO_STACK_NAME.to_owned(),
             Frame::Kernel(address) => {
-                let kernel = self.kernel.get_or_insert_with(|| {
+                let kernel = KERNEL.get_or_init(|| {
                     kernel_functions(&fs::read_to_string("/proc/kallsyms").unwrap_or_default())
                 });
                 let after = kernel.partition_point(|(start, _)| start <= address);

@@ -209,6 +209,38 @@ fn an_ordinary_user_is_told_what_is_not_permitted() {
     }
 }
 
+/// A program whose function `parse`, with what it calls, takes 10 million rounds times `ROUNDS`.
+const CHANGED: &str = r#"
+static volatile unsigned long sum;
+static volatile long rounds = ROUNDS * 10000000l, others = 20000000l;
+__attribute__((noinline)) static void inner(long n) { for (long i = 0; i < n; i++) sum += i; }
+__attribute__((noinline)) static void parse(long n) {
+    inner(n / 2);
+    for (long i = 0; i < n / 2; i++) sum -= i;
+}
+__attribute__((noinline)) static void print(long n) { for (long i = 0; i < n; i++) sum ^= i; }
+int main(void) {
+    for (int round = 0; round < 6; round++) { parse(rounds); print(others); }
+    return 0;
+}
+"#;
+
+#[test]
+fn ab_names_the_function_that_was_made_slower() {
+    const NAME: &str = "ab_names_the_function_that_was_made_slower";
+    let fixture = Fixture::new();
+    if !can_sample(NAME, &fixture) {
+        return;
+    }
+    for (name, rounds) in [("old", 2), ("new", 4)] {
+        let define = format!("-DROUNDS={rounds}");
+        compile(&fixture, &format!("{name}.c"), CHANGED, &["-O2", &define]);
+    }
+    let shown = screen(&fixture, &["ab", "command", "./old", "./new"]);
+    let said = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("of it in parse [old/new] and what it calls"), "{shown}");
+}
+
 #[test]
 fn a_running_process_is_observed_for_a_time_and_goes_on() {
     const NAME: &str = "a_running_process_is_observed_for_a_time_and_goes_on";

@@ -1,0 +1,88 @@
+//! Which functions account for the difference between two commands of this machine: repetitions by
+//! turns, besides those that were timed, observed by samples.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use agent::Waiter;
+use anyhow::Context;
+use profile::{CallStacks, Counted, Difference, FunctionPair, Part, SampledProfile};
+use sampler::{Options, profile_command};
+
+use crate::progress::Progress;
+use crate::{Failure, Result, chain};
+
+/// Fewest pairs, from which an interval can exclude 0, and most.
+const PAIRS: std::ops::RangeInclusive<usize> = 5..=20;
+/// After this time no further pair is begun.
+const ENOUGH: Duration = Duration::from_millis(1500);
+/// Commands that take longer are not repeated for it.
+const MOST: Duration = Duration::from_secs(20);
+const OPTIONS: Options = Options { frequency_hz: 997 };
+/// Above this part of lost records nothing is concluded.
+const MOST_LOST: f64 = 0.01;
+
+/// The mean difference of commands, each given by program and arguments: of their time on a CPU, or of
+/// their waits, whichever differs more. What prevents it is said; `None` then, and where no function
+/// accounts for it.
+pub(crate) fn sampled_difference(
+    commands: &[Vec<String>; 2],
+    progress: &Progress,
+) -> Result<Option<Difference>> {
+    let waiter = Waiter::new().context("catch signals")?;
+    let begun = Instant::now();
+    let (mut on_cpu, mut waits): (Vec<FunctionPair>, Vec<FunctionPair>) = Default::default();
+    while on_cpu.len() < *PAIRS.end() && (on_cpu.len() < *PAIRS.start() || begun.elapsed() < ENOUGH)
+    {
+        let is_first_first = on_cpu.len().is_multiple_of(2);
+        let order = if is_first_first { [0, 1] } else { [1, 0] };
+        let mut pair = [None, None];
+        for side in order {
+            match observed(&commands[side], &waiter) {
+                Ok(profile) => pair[side] = Some(profile),
+                Err(Failure::NotMeasured(error)) => {
+                    let why = chain(&error);
+                    progress.say(&format!("which functions changed is unknown: {why}"));
+                    return Ok(None);
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        let [Some(first), Some(second)] = &pair else { return Ok(None) };
+        let functions = |part| [first, second].map(|it| it.functions(it.counts(part)));
+        on_cpu.push(functions(Part::OnCpu));
+        waits.push(functions(Part::Waits));
+        if begun.elapsed() > MOST {
+            break;
+        }
+    }
+    if on_cpu.len() < *PAIRS.start() {
+        progress.say("which functions changed is unknown: the commands take too long for it");
+        return Ok(None);
+    }
+    let of = |pairs: &[FunctionPair], counted| Difference { counted, ..Difference::of(pairs) };
+    let [on_cpu, waits] = [of(&on_cpu, Counted::OnCpuNs), of(&waits, Counted::WaitsNs)];
+    let size = |it: &Difference| it.second.abs_diff(it.first);
+    Ok(Some(if size(&waits) > size(&on_cpu) { waits } else { on_cpu }))
+}
+
+/// A repetition; its output goes nowhere, as where it is timed.
+fn observed(words: &[String], waiter: &Waiter) -> Result<SampledProfile> {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let stopped = || waiter.stop_requested();
+    let (profile, status) = profile_command(&mut command, OPTIONS, &stopped)
+        .map_err(|error| Failure::NotMeasured(error.into()))?;
+    if stopped() {
+        return Err(Failure::Interrupted);
+    }
+    let lost = profile.lost.unwrap_or(0) as f64;
+    if !status.success() {
+        return Err(Failure::NotMeasured(anyhow::anyhow!("a repetition ended with {status}")));
+    }
+    if lost > MOST_LOST * profile.records as f64 {
+        return Err(Failure::NotMeasured(anyhow::anyhow!("records of samples were lost")));
+    }
+    Ok(profile)
+}
