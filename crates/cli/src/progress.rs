@@ -156,7 +156,8 @@ impl Progress {
                 let why = death.map_or_else(String::new, |cause| format!(" ({cause})"));
                 let how = format!("ended as {status:?}{why}");
                 // The result says at which levels; the same end is a line once.
-                if *status != EndStatus::Complete && self.ends.insert(how.clone()) {
+                let kind = how.split(": ").next().unwrap_or(&how).to_owned();
+                if *status != EndStatus::Complete && self.ends.insert(kind) {
                     let name = self.name(*index);
                     self.show_sentence(&format!("{name} {how}; see {}", path.display()));
                 }

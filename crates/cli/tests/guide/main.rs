@@ -63,6 +63,20 @@ fn pages(root: &Path) -> Vec<String> {
     pages
 }
 
+/// Why a result is not on one screen, of commands whose results are unless all of it is requested.
+fn beyond_a_screen(command: &str, out: &str) -> Option<String> {
+    let is_brief = ["ab", "compare", "limit", "run"]
+        .iter()
+        .any(|verb| command.starts_with(&format!("thrashlab {verb} ")));
+    let asks_more = ["--details", "--json", "--format", "--dry-run", "--help"];
+    let lines = out.lines().count();
+    let widest = out.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let is_beyond = is_brief
+        && !asks_more.iter().any(|option| command.contains(option))
+        && (lines > 24 || widest > 80);
+    is_beyond.then(|| format!("{lines} lines of {widest} columns"))
+}
+
 /// The folders of one page: on a disk, removed at its end.
 struct Scratch {
     dir: TempDir,
@@ -108,6 +122,9 @@ impl Scratch {
         }
         let output = self.execute(&step.command);
         let (out, err) = (self.text(&output.stdout), self.text(&output.stderr));
+        if let Some(why) = beyond_a_screen(&step.command, &out) {
+            return Some(format!("{place}: $ {}: {why}\n{out}", step.command));
+        }
         let mut candidates = vec![format!("{err}{out}"), format!("{out}{err}")];
         // What a command reports besides its result need not be shown, unless it fails.
         if output.status.success() {
@@ -172,6 +189,16 @@ fn foreign_program(command: &str) -> Option<&str> {
     let commands = first_line.split(separates);
     let mut programs = commands.filter_map(|command| command.split_whitespace().next());
     programs.find(|program| !PROGRAMS.contains(program))
+}
+
+#[test]
+fn results_beyond_a_screen_are_found() {
+    let (long, wide) = ("line\n".repeat(25), "x".repeat(81));
+    assert!(beyond_a_screen("thrashlab compare a b", &long).is_some());
+    assert!(beyond_a_screen("thrashlab ab command a b", &wide).is_some());
+    assert_eq!(beyond_a_screen("thrashlab compare a b --details", &long), None);
+    assert_eq!(beyond_a_screen("thrashlab doctor --rules", &long), None);
+    assert_eq!(beyond_a_screen("thrashlab compare a b", "one line\n"), None);
 }
 
 #[test]

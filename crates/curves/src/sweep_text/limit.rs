@@ -116,7 +116,9 @@ fn death(priced: &Priced, amounts: &Amounts<'_>) -> String {
                 amounts.level(it.level)
             )
         });
-        return format!("At {first} it dies ({reason}), at {last} it lives.{but}");
+        // What killed it in detail stands at its level.
+        let cause = reason.split(": ").next().unwrap_or(reason);
+        return format!("At {first} it dies ({cause}), at {last} it lives.{but}");
     }
     let Some(lowest) = priced.levels.last() else { return String::new() };
     let level = amounts.level(lowest.level);
