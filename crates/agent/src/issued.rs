@@ -1,5 +1,6 @@
 //! Commands that a process of the run issues: how long they take, what they use, how they fail.
 
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::{Command, Stdio};
@@ -17,6 +18,9 @@ use crate::record::named_usage;
 /// The end of a command's output that is kept, in bytes: of its standard error, or of both.
 const COMPLAINT_BYTES: usize = 4096;
 const OUTPUT_BYTES: usize = 1 << 20;
+
+const STOPPED_AT_LIMIT: &str =
+    "not done within the limit, as a signal had stopped it and none continued it";
 
 /// Runs commands one after the other.
 #[derive(Default)]
@@ -104,10 +108,14 @@ impl<'a> Issuer<'a> {
                 return Some(ended);
             }
             Ok(Waited::EndIt(end)) => {
+                let was_stopped = end == WorkEnd::AtLimit && is_stopped(pid);
                 // Not reaped yet, so its process id is still its own.
                 let _ = signal_group(pid, signals::KILL);
                 let ended = wait_usage(pid, u64::MAX, &[], || {}).ok().flatten();
                 self.give_up(work, end);
+                if was_stopped {
+                    work.failure = Some(STOPPED_AT_LIMIT.to_owned());
+                }
                 ended
             }
             Err(error) => {
@@ -213,6 +221,12 @@ enum Waited {
     EndIt(WorkEnd),
 }
 
+/// Whether a signal has stopped a process, and none has continued it.
+fn is_stopped(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T'))
+}
+
 fn end_of(exit: Exit, killed_for_memory: u64) -> WorkEnd {
     match exit {
         Exit::Code(code) if killed_for_memory > 0 => {
@@ -275,6 +289,21 @@ mod tests {
         };
         assert!(matches!(missing.ended, Some(WorkEnd::NotStarted { .. })), "{missing:?}");
         assert_eq!(missing.elapsed_ns(), None, "no time, and no bound of one");
+    }
+
+    #[test]
+    fn a_command_that_is_stopped_at_its_limit_is_named_as_that() {
+        let ended = |text: &str| {
+            let (issuer, mut work) = (Issuer::new(), WorkRecord::default());
+            let mut command = Command::new("sh");
+            issuer.listen_to(command.args(["-c", text]));
+            work.started_ns = monotonic_ns();
+            issuer.run(&mut command, &mut work, 300_000_000, None);
+            assert_eq!(work.ended, Some(WorkEnd::AtLimit));
+            work.failure.unwrap()
+        };
+        assert_eq!(ended("kill -STOP $$"), STOPPED_AT_LIMIT);
+        assert_eq!(ended("sleep 60"), "not done within the limit");
     }
 
     #[test]

@@ -24,7 +24,7 @@ fn open_within(limit: Duration, path: &Path, options: &OpenOptions) -> io::Resul
     let (sender, opened) = mpsc::channel();
     let (options, owned) = (options.clone(), path.to_owned());
     // Open waits in the kernel, without a limit: beyond the patience the thread stays there.
-    thread::spawn(move || sender.send(options.open(owned)));
+    thread::Builder::new().spawn(move || sender.send(options.open(owned)))?;
     opened.recv_timeout(limit).unwrap_or_else(|_| {
         let why = format!("a FIFO whose other end nobody opened within {} s", limit.as_secs());
         Err(io::Error::new(io::ErrorKind::TimedOut, why))
