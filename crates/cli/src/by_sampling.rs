@@ -18,7 +18,12 @@ const PAIRS: std::ops::RangeInclusive<usize> = 5..=20;
 const ENOUGH: Duration = Duration::from_millis(1500);
 /// Commands that take longer are not repeated for it.
 const MOST: Duration = Duration::from_secs(20);
-const OPTIONS: Options = Options { frequency_hz: 997 };
+/// Samples a second: of a command that is over soon, more; prime numbers.
+const LEAST_HZ: u64 = 997;
+const MOST_HZ: u64 = 4999;
+/// Samples of a repetition that are enough.
+const SAMPLES: f64 = 1000.0;
+const MOST_HZ_HERE: &str = "/proc/sys/kernel/perf_event_max_sample_rate";
 /// Above this part of lost records nothing is concluded.
 const MOST_LOST: f64 = 0.01;
 
@@ -30,6 +35,10 @@ pub(crate) fn sampled_difference(
     progress: &Progress,
 ) -> Result<Option<Difference>> {
     let waiter = Waiter::new().context("catch signals")?;
+    // The first one is not compared: it says how many samples a second are needed.
+    let first = observed(&commands[0], LEAST_HZ, &waiter);
+    let Some(first) = profile_or_said(first, progress)? else { return Ok(None) };
+    let frequency_hz = frequency_hz(&first);
     let begun = Instant::now();
     let (mut on_cpu, mut waits): (Vec<FunctionPair>, Vec<FunctionPair>) = Default::default();
     while on_cpu.len() < *PAIRS.end() && (on_cpu.len() < *PAIRS.start() || begun.elapsed() < ENOUGH)
@@ -38,15 +47,8 @@ pub(crate) fn sampled_difference(
         let order = if is_first_first { [0, 1] } else { [1, 0] };
         let mut pair = [None, None];
         for side in order {
-            match observed(&commands[side], &waiter) {
-                Ok(profile) => pair[side] = Some(profile),
-                Err(Failure::NotMeasured(error)) => {
-                    let why = chain(&error);
-                    progress.say(&format!("which functions changed is unknown: {why}"));
-                    return Ok(None);
-                }
-                Err(other) => return Err(other),
-            }
+            let found = observed(&commands[side], frequency_hz, &waiter);
+            pair[side] = profile_or_said(found, progress)?;
         }
         let [Some(first), Some(second)] = &pair else { return Ok(None) };
         let functions = |part| [first, second].map(|it| it.functions(it.counts(part)));
@@ -66,13 +68,36 @@ pub(crate) fn sampled_difference(
     Ok(Some(if size(&waits) > size(&on_cpu) { waits } else { on_cpu }))
 }
 
+/// A profile, or `None` where what prevents it was said.
+fn profile_or_said(
+    found: Result<SampledProfile>,
+    progress: &Progress,
+) -> Result<Option<SampledProfile>> {
+    match found {
+        Ok(profile) => Ok(Some(profile)),
+        Err(Failure::NotMeasured(error)) => {
+            progress.say(&format!("which functions changed is unknown: {}", chain(&error)));
+            Ok(None)
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// Samples a second that are enough for a command with this time on a CPU.
+fn frequency_hz(profile: &SampledProfile) -> u64 {
+    let on_cpu_s = profile.counts(Part::OnCpu).total as f64 / 1e9;
+    let most = std::fs::read_to_string(MOST_HZ_HERE).ok();
+    let most = most.and_then(|text| text.trim().parse().ok()).unwrap_or(LEAST_HZ);
+    ((SAMPLES / on_cpu_s) as u64).clamp(LEAST_HZ, MOST_HZ).min(most)
+}
+
 /// A repetition; its output goes nowhere, as where it is timed.
-fn observed(words: &[String], waiter: &Waiter) -> Result<SampledProfile> {
+fn observed(words: &[String], frequency_hz: u64, waiter: &Waiter) -> Result<SampledProfile> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let stopped = || waiter.stop_requested();
-    let (profile, status) = profile_command(&mut command, OPTIONS, &stopped)
+    let (profile, status) = profile_command(&mut command, Options { frequency_hz }, &stopped)
         .map_err(|error| Failure::NotMeasured(error.into()))?;
     if stopped() {
         return Err(Failure::Interrupted);

@@ -18,7 +18,7 @@ const ROUND: Duration = Duration::from_millis(20);
 const RING_PAGES: usize = 2048;
 const LEAST_RING_PAGES: usize = 8;
 /// Call stacks of waits a second, at most, of a thread on a CPU.
-const SWITCHES_HZ: u64 = 2000;
+const SWITCHES_HZ: u64 = 10_000;
 /// What of each stack is copied.
 const STACK_BYTES: u32 = 16 << 10;
 

@@ -159,13 +159,13 @@ fn agents_killed_as_soon_as_they_are_there_never_stop_the_controller() {
     // The first piece of the baseline is needed for the comparison.
     fixture.await_text(&mut running, "001-noload", "\"kind\":\"end\"");
     let deadline = std::time::Instant::now() + crate::support::PATIENCE;
-    while !running.said().contains("[7/7]") && std::time::Instant::now() < deadline {
+    while running.ended().is_none() && std::time::Instant::now() < deadline {
         if let Some(agent) = child_of(&fixture, pid, "observe") {
             send(agent, Signal::KILL);
         }
         std::thread::sleep(Duration::from_millis(7));
     }
-    running.wait().expect(0, &["[7/7]"]);
+    running.wait().expect(0, &["7 runs", "run files: "]);
     assert_nothing_left(&fixture, pid, &queue_keys(&fixture));
 }
 
