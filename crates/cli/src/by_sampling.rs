@@ -20,7 +20,7 @@ const ENOUGH: Duration = Duration::from_millis(1500);
 const MOST: Duration = Duration::from_secs(20);
 /// Samples a second: of a command that is over soon, more; prime numbers.
 const LEAST_HZ: u64 = 997;
-const MOST_HZ: u64 = 4999;
+const MOST_HZ: u64 = 1999;
 /// Samples of a repetition that are enough.
 const SAMPLES: f64 = 1000.0;
 const MOST_HZ_HERE: &str = "/proc/sys/kernel/perf_event_max_sample_rate";

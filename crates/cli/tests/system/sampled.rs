@@ -237,9 +237,11 @@ fn ab_names_the_function_that_was_made_slower() {
         let define = format!("-DROUNDS={rounds}");
         compile(&fixture, &format!("{name}.c"), CHANGED, &["-O2", &define]);
     }
-    let shown = screen(&fixture, &["ab", "command", "./old", "./new"]);
-    let said = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("of it in parse [old/new] and what it calls"), "{shown}");
+    let finished = fixture.finish(fixture.thrashlab("ab command ./old ./new"));
+    if finished.stderr.contains("records of samples were lost") {
+        return skip(NAME, "this machine is too busy to sample");
+    }
+    assert_says(&finished, &["of it in parse [old/new] and what it calls"]);
 }
 
 #[test]
