@@ -45,7 +45,7 @@ pub struct AbLook {
     pub stop: Option<Stop>,
     /// The levels compared at this α.
     pub comparison: Comparison,
-    /// The same of the second response, if one was declared and measured.
+    /// The levels compared by the second response, if one was declared and measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second: Option<Comparison>,
 }

@@ -93,7 +93,7 @@ fn what_is_not_certain_goes_on_to_the_last_block() {
     assert!(first.so_far().ends_with("not certain yet"), "{}", first.so_far());
 }
 
-/// The same with a time of which a part was waiting for a CPU.
+/// A set of equal times, of which a part was waiting for a CPU.
 fn busy(wait_share: f64) -> Dataset {
     let mut set = set(1.0);
     for (number, trial) in set.trials.iter_mut().enumerate() {

@@ -117,12 +117,11 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
             && matches!(look.stop, Some(Stop::Different | Stop::Second))
             && let Some(lines) = typed.lines_of_this_machine()
             && let [Ok(first), Ok(second)] = lines.map(|line| words_of(line, ""))
+            && let [first_arm, second_arm] = &look.comparison.arms[..]
             && let Some(functions) = sampled_difference(&[first, second], &progress)?
         {
-            let names: Vec<&str> =
-                look.comparison.arms.iter().map(|arm| arm.name.as_str()).collect();
-            let [first, second] = names[..] else { return Ok(()) };
-            document = with_functions(document, look, [first, second], functions);
+            let names = [&*first_arm.name, &*second_arm.name];
+            document = with_functions(document, look, names, functions);
         }
         show(&document, &OutputArgs::in_format(args.format, args.json))?;
     }

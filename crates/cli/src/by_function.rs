@@ -35,13 +35,23 @@ fn difference_of(
     Ok(Difference { is_per_command, ..Difference::of(&pairs) })
 }
 
-/// The same below an answer that stands without it: what prevents it is said, and the command succeeds.
+/// The mean difference below an answer that stands without it: what prevents it is said, and the
+/// command succeeds.
 pub(crate) fn difference_if_possible(
     pairs: &[[PathBuf; 2]],
     progress: &Progress,
 ) -> Result<Option<Difference>> {
     let waiter = Waiter::new().context("catch signals")?;
-    match difference_of(pairs, &waiter, progress) {
+    if_possible(difference_of(pairs, &waiter, progress), &waiter, progress)
+}
+
+/// A difference, or `None` where what prevents it was said. Fails when the user stops it.
+pub(crate) fn if_possible(
+    found: Result<Difference>,
+    waiter: &Waiter,
+    progress: &Progress,
+) -> Result<Option<Difference>> {
+    match found {
         Ok(difference) => Ok(Some(difference)),
         Err(_) if waiter.stop_requested() => Err(Failure::Interrupted),
         // Without the engine, for example.

@@ -5,12 +5,13 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use agent::Waiter;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use profile::{CallStacks, Counted, Difference, FunctionPair, Part, SampledProfile};
 use sampler::{Options, profile_command};
 
+use crate::by_function::if_possible;
 use crate::progress::Progress;
-use crate::{Failure, Result, chain};
+use crate::{Failure, Result};
 
 /// Fewest pairs, from which an interval can exclude 0, and most.
 const PAIRS: std::ops::RangeInclusive<usize> = 5..=20;
@@ -24,63 +25,43 @@ const MOST_HZ: u64 = 1999;
 /// Samples of a repetition that are enough.
 const SAMPLES: f64 = 1000.0;
 const MOST_HZ_HERE: &str = "/proc/sys/kernel/perf_event_max_sample_rate";
-/// Above this part of lost records nothing is concluded.
-const MOST_LOST: f64 = 0.01;
 
 /// The mean difference of commands, each given by program and arguments: of their time on a CPU, or of
-/// their waits, whichever differs more. What prevents it is said; `None` then, and where no function
-/// accounts for it.
+/// their waits, whichever differs more. What prevents it is said; then there is `None`.
 pub(crate) fn sampled_difference(
     commands: &[Vec<String>; 2],
     progress: &Progress,
 ) -> Result<Option<Difference>> {
     let waiter = Waiter::new().context("catch signals")?;
-    // The first one is not compared: it says how many samples a second are needed.
-    let first = observed(&commands[0], LEAST_HZ, &waiter);
-    let Some(first) = profile_or_said(first, progress)? else { return Ok(None) };
-    let frequency_hz = frequency_hz(&first);
+    if_possible(difference(commands, &waiter), &waiter, progress)
+}
+
+fn difference([first, second]: &[Vec<String>; 2], waiter: &Waiter) -> Result<Difference> {
+    // This one is not compared: it says how many samples a second are needed.
+    let frequency_hz = frequency_hz(&observed(first, LEAST_HZ, waiter)?);
+    let run = |words: &[String]| observed(words, frequency_hz, waiter);
     let begun = Instant::now();
     let (mut on_cpu, mut waits): (Vec<FunctionPair>, Vec<FunctionPair>) = Default::default();
     while on_cpu.len() < *PAIRS.end() && (on_cpu.len() < *PAIRS.start() || begun.elapsed() < ENOUGH)
     {
-        let is_first_first = on_cpu.len().is_multiple_of(2);
-        let order = if is_first_first { [0, 1] } else { [1, 0] };
-        let mut pair = [None, None];
-        for side in order {
-            let found = observed(&commands[side], frequency_hz, &waiter);
-            pair[side] = profile_or_said(found, progress)?;
+        if begun.elapsed() > MOST {
+            return Err(Failure::NotMeasured(anyhow!("the commands take too long for it")));
         }
-        let [Some(first), Some(second)] = &pair else { return Ok(None) };
-        let functions = |part| [first, second].map(|it| it.functions(it.counts(part)));
+        let pair = if on_cpu.len().is_multiple_of(2) {
+            let first = run(first)?;
+            [first, run(second)?]
+        } else {
+            let second = run(second)?;
+            [run(first)?, second]
+        };
+        let functions = |part| pair.each_ref().map(|it| it.functions(it.counts(part)));
         on_cpu.push(functions(Part::OnCpu));
         waits.push(functions(Part::Waits));
-        if begun.elapsed() > MOST {
-            break;
-        }
-    }
-    if on_cpu.len() < *PAIRS.start() {
-        progress.say("which functions changed is unknown: the commands take too long for it");
-        return Ok(None);
     }
     let of = |pairs: &[FunctionPair], counted| Difference { counted, ..Difference::of(pairs) };
     let [on_cpu, waits] = [of(&on_cpu, Counted::OnCpuNs), of(&waits, Counted::WaitsNs)];
     let size = |it: &Difference| it.second.abs_diff(it.first);
-    Ok(Some(if size(&waits) > size(&on_cpu) { waits } else { on_cpu }))
-}
-
-/// A profile, or `None` where what prevents it was said.
-fn profile_or_said(
-    found: Result<SampledProfile>,
-    progress: &Progress,
-) -> Result<Option<SampledProfile>> {
-    match found {
-        Ok(profile) => Ok(Some(profile)),
-        Err(Failure::NotMeasured(error)) => {
-            progress.say(&format!("which functions changed is unknown: {}", chain(&error)));
-            Ok(None)
-        }
-        Err(other) => Err(other),
-    }
+    Ok(if size(&waits) > size(&on_cpu) { waits } else { on_cpu })
 }
 
 /// Samples a second that are enough for a command with this time on a CPU.
@@ -102,12 +83,11 @@ fn observed(words: &[String], frequency_hz: u64, waiter: &Waiter) -> Result<Samp
     if stopped() {
         return Err(Failure::Interrupted);
     }
-    let lost = profile.lost.unwrap_or(0) as f64;
     if !status.success() {
-        return Err(Failure::NotMeasured(anyhow::anyhow!("a repetition ended with {status}")));
+        return Err(Failure::NotMeasured(anyhow!("a repetition ended with {status}")));
     }
-    if lost > MOST_LOST * profile.records as f64 {
-        return Err(Failure::NotMeasured(anyhow::anyhow!("records of samples were lost")));
+    if profile.is_incomplete() {
+        return Err(Failure::NotMeasured(anyhow!("records of samples were lost")));
     }
     Ok(profile)
 }

@@ -215,9 +215,8 @@ fn finish(
     if start.remove_if_failed() {
         progress.say(&start.text());
         let endings = dataset.trials.iter().filter_map(|trial| trial.ending.as_ref());
-        let causes = endings.filter_map(|ending| ending.cause.clone());
-        let causes: BTreeSet<String> = causes.collect();
-        let causes: Vec<String> = causes.into_iter().collect();
+        let causes: BTreeSet<&str> = endings.filter_map(|it| it.cause.as_deref()).collect();
+        let causes: Vec<&str> = causes.into_iter().collect();
         return Err(Failure::NotMeasured(anyhow!("no run was started: {}", causes.join("; "))));
     }
     if args.changes.aa {

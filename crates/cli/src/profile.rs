@@ -47,6 +47,10 @@ Examples:
 A run of a deterministic machine is repeated, observed by a plugin of the engine (thrashlab vm engine
 build), and there is no profile unless it is the same to the byte: docs/profile.md.";
 
+/// What only a run in a deterministic machine can show.
+const OF_RUNS: [&str; 10] =
+    ["run", "other", "response", "slow", "since", "until", "memory", "firefox", "schedule", "ctf"];
+
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ProfileArgs {
@@ -59,13 +63,12 @@ pub(crate) struct ProfileArgs {
     other: Option<PathBuf>,
 
     /// A command of this machine: sample what executes, and record what waits
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["run", "other", "response",
-        "slow", "since", "until", "memory", "firefox", "schedule", "ctf"])]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = OF_RUNS)]
     command: Vec<String>,
 
     /// A running process, observed for a time
-    #[arg(long, value_name = "PID", conflicts_with_all = ["run", "command", "other", "response",
-        "slow", "since", "until", "memory", "firefox", "schedule", "ctf"])]
+    #[arg(long, value_name = "PID", conflicts_with = "command",
+        conflicts_with_all = OF_RUNS)]
     pid: Option<u32>,
 
     /// How long to watch; Ctrl-C ends it earlier

@@ -214,10 +214,8 @@ fn hypervisor(roots: &Roots, cpuinfo: &str) -> Option<String> {
 
 /// The number of elements of a list such as `0-3,8`.
 fn count_list(list: &str) -> Option<u64> {
-    list.split(',').try_fold(0_u64, |count, range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
-        count.checked_add(last.checked_sub(first)?.checked_add(1)?)
+    parse::ranges(list)?.into_iter().try_fold(0_u64, |count, range| {
+        count.checked_add((range.end() - range.start()).checked_add(1)?)
     })
 }
 

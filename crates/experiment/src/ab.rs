@@ -24,7 +24,7 @@ const HASH_LETTERS: usize = 8;
 const MOST_FOLDERS: u32 = 10_000;
 /// Blocks of the first look.
 const FIRST_LOOK: u32 = 4;
-/// The same where a run is a single repetition, whose error no others show.
+/// Blocks of the first look where a run is a single repetition, whose error no others show.
 const FIRST_LOOK_OF_SINGLES: u32 = 6;
 /// Folder of the runs that warm the machine up, below that of the results. Hidden: they count for
 /// nothing.

@@ -88,7 +88,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Of so many call stacks, each 0.
+    /// Counts of 0 for so many call stacks.
     pub(crate) fn none(nodes: usize) -> Self {
         Self { own: vec![0; nodes], entries: vec![0; nodes], total: 0 }
     }

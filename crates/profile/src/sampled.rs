@@ -71,13 +71,16 @@ pub struct TaskTime {
     pub threads: u64,
     /// Time on a CPU in ns, as the switches have it.
     pub on_cpu_ns: u64,
-    /// Of it, time of threads of which no sample was taken, or of what samples do not reach, in ns.
+    /// The part of that time of which there is no sample, in ns.
     pub unsampled_ns: u64,
     /// Time that they waited in ns; `None` where switches are not recorded.
     pub waits_ns: u64,
     /// Time that they waited for a CPU in ns.
     pub waits_for_cpu_ns: u64,
 }
+
+/// Above this part of lost records nothing is concluded.
+const MOST_LOST: f64 = 0.01;
 
 /// What a command did with its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,18 +95,19 @@ pub struct SampledProfile {
     pub tasks: Vec<TaskTime>,
     /// Samples of what executes.
     pub samples: u64,
-    /// Of all samples, those whose call stack does not reach the beginning of its thread.
+    /// Samples whose call stack does not reach the beginning of its thread.
     pub truncated: u64,
     /// Records that did not fit; `None` where the kernel does not count them.
     pub lost: Option<u64>,
     /// All records, the lost ones too.
     pub records: u64,
-    /// What could not be had, each as a sentence.
+    /// What is missing, each as a sentence.
     pub missed: Vec<String>,
 }
 
 impl SampledProfile {
-    /// Of call stacks with their time in ns and the number of samples or switches that it was seen in.
+    /// Makes a profile of call stacks with their times in ns, and how many samples or switches each was
+    /// seen in.
     pub fn new(tree: StackTree, times: impl IntoIterator<Item = (u32, Part, u64, u64)>) -> Self {
         let mut counts = Part::ALL.map(|_| Counts::none(tree.nodes.len()));
         for (node, part, ns, seen) in times {
@@ -121,6 +125,11 @@ impl SampledProfile {
             records: 0,
             missed: Vec::new(),
         }
+    }
+
+    /// Whether so many records were lost that nothing may be concluded.
+    pub fn is_incomplete(&self) -> bool {
+        self.lost.unwrap_or(0) as f64 > MOST_LOST * self.records as f64
     }
 
     /// The times of a part in ns, and how often each call stack was seen in it.

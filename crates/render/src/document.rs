@@ -18,7 +18,7 @@ pub struct Document<'a> {
     pub blocks: Vec<Block>,
     /// The parts with headings.
     pub sections: Vec<Section>,
-    /// The same result on one screen, which text shows unless details are requested.
+    /// The result on one screen, which text shows unless details are requested.
     pub brief: Option<Box<Document<'static>>>,
     /// Serialises the unrounded data; without it, JSON shows the tables.
     pub data: Option<Box<dyn Fn() -> serde_json::Result<String> + 'a>>,

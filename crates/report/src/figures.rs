@@ -2,6 +2,8 @@
 
 use analysis::PrintedFigure;
 use model::Observation;
+use model::units::format_duration;
+use profile::Counted;
 use render::{Cell, Table, Verdict, format};
 
 use crate::command_ratios::{compared, label, ratio_cells};
@@ -45,8 +47,37 @@ fn cell(value: f64, unit: &str) -> Cell {
 
 /// A difference of counts with its sign: `+1,200`.
 pub(crate) fn signed_count(more: i64) -> String {
+    signed_words(more, Counted::Instructions)
+}
+
+/// A count of a profile: `1,200`, or `3.2ms`.
+pub(crate) fn count_words(count: u64, counted: Counted) -> String {
+    match counted {
+        Counted::Instructions => format::grouped(count),
+        Counted::OnCpuNs | Counted::WaitsNs => format_duration(count),
+    }
+}
+
+/// What follows a count where it has no unit.
+pub(crate) fn noun(counted: Counted) -> &'static str {
+    match counted {
+        Counted::Instructions => " instructions",
+        Counted::OnCpuNs | Counted::WaitsNs => "",
+    }
+}
+
+/// A count of a profile in a table.
+pub(crate) fn count_cell(count: u64, counted: Counted) -> Cell {
+    match counted {
+        Counted::Instructions => Cell::grouped(count),
+        Counted::OnCpuNs | Counted::WaitsNs => Cell::duration(count as f64),
+    }
+}
+
+/// A difference of such counts with its sign.
+pub(crate) fn signed_words(more: i64, counted: Counted) -> String {
     let sign = if more < 0 { "-" } else { "+" };
-    format!("{sign}{}", render::format::grouped(more.unsigned_abs()))
+    format!("{sign}{}", count_words(more.unsigned_abs(), counted))
 }
 
 /// A part of a whole; 0 of nothing.

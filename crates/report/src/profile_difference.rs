@@ -1,12 +1,11 @@
 //! Two profiles of deterministic guests: which functions account for the difference.
 
-use model::units::format_duration;
 use profile::{Counted, Culprit, Difference};
 use render::format::grouped;
 use render::{Block, Cell, Document, Table, Tone, Verdict};
 use serde::Serialize;
 
-use crate::figures::signed_count;
+use crate::figures::{count_words, noun, signed_words};
 use crate::memory_profile::MemoryDifference;
 use crate::profile_document::{ProfileView, part};
 
@@ -98,45 +97,23 @@ fn sentence(first: &str, second: &str, difference: &Difference) -> String {
         }
     };
     let [amount, now, before] = [more.unsigned_abs(), difference.second, difference.first]
-        .map(|count| words(count, counted));
+        .map(|count| count_words(count, counted));
     let verb = match counted {
         Counted::Instructions => "executes",
         Counted::OnCpuNs => "is on a CPU for",
         Counted::WaitsNs => "waits for",
     };
-    let (noun, fewer) = match counted {
-        Counted::Instructions => (" instructions", "fewer"),
-        Counted::OnCpuNs | Counted::WaitsNs => ("", "less"),
-    };
-    let direction = if more < 0 { fewer } else { "more" };
+    let fewer = if counted == Counted::Instructions { "fewer" } else { "less" };
+    let (noun, direction) = (noun(counted), if more < 0 { fewer } else { "more" });
     format!(
         "{second} {verb} {amount}{noun} {direction}{each} than {first} ({now} against \
          {before}){mean}{culprit}."
     )
 }
 
-/// A count.
-fn words(count: u64, counted: Counted) -> String {
-    match counted {
-        Counted::Instructions => grouped(count),
-        Counted::OnCpuNs | Counted::WaitsNs => format_duration(count),
-    }
-}
-
-/// A difference with its sign.
-fn signed(more: i64, counted: Counted) -> String {
-    match counted {
-        Counted::Instructions => signed_count(more),
-        Counted::OnCpuNs | Counted::WaitsNs => {
-            let sign = if more < 0 { "-" } else { "+" };
-            format!("{sign}{}", format_duration(more.unsigned_abs()))
-        }
-    }
-}
-
 /// The ends of an interval of differences.
 fn between((low, high): (f64, f64), counted: Counted) -> String {
-    [low, high].map(|end| signed(end.round() as i64, counted)).join(", ")
+    [low, high].map(|end| signed_words(end.round() as i64, counted)).join(", ")
 }
 
 /// Where most of a difference is.
@@ -144,7 +121,7 @@ fn in_function(culprit: &Culprit, counted: Counted) -> String {
     let Culprit { name, first, second, share } = culprit;
     let percent = (100.0 * share).round();
     if counted != Counted::Instructions {
-        let [before, after] = [first.0, second.0].map(|ns| words(ns, counted));
+        let [before, after] = [first.0, second.0].map(|ns| count_words(ns, counted));
         return format!(", {percent} % of it in {name} and what it calls: {before} to {after}");
     }
     let each = |(instructions, entries): (u64, u64)| grouped(instructions / entries.max(1));
@@ -169,8 +146,8 @@ fn difference_table(difference: &Difference, most: usize) -> Table {
     };
     let mut table = Table::new(caption, head);
     let counted = difference.counted;
-    let figure = |more: i64| Cell::Figure(signed(more, counted));
-    let count = |count: Option<u64>| Cell::figure(count.map(|count| words(count, counted)));
+    let figure = |more: i64| Cell::Figure(signed_words(more, counted));
+    let count = |count: Option<u64>| Cell::figure(count.map(|count| count_words(count, counted)));
     let share = |share: Option<f64>| Cell::decimals(share.map(|share| 100.0 * share), 1);
     for function in difference.functions.iter().take(most) {
         let mark = match (function.first, function.second) {

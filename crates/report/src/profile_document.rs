@@ -2,13 +2,13 @@
 
 use model::units::format_duration;
 use profile::{
-    AreaCounts, CallStacks, Counts, CriticalPath, Death, FunctionCounts, Profile, Response,
-    Selection, TaskCounts,
+    AreaCounts, CallStacks, Counted, Counts, CriticalPath, Death, FunctionCounts, Profile,
+    Response, Selection, TaskCounts,
 };
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
 use serde::Serialize;
 
-use crate::charts::{Counted, flame_chart, timeline_chart};
+use crate::charts::{flame_chart, timeline_chart};
 use crate::critical_path_table::critical_path_table;
 use crate::figures::share;
 use crate::memory_profile::MemoryData;
@@ -99,7 +99,7 @@ pub fn profile_document(view: &ProfileView<'_>) -> Document<'static> {
     let sections = stack.map(|stack| Section::new("death", "Where the kernel died", stack));
     document.sections.extend(sections);
     let frames = profile::flame(*profile, &counts, counts.total / LEAST_PART);
-    let chart = Block::Chart(Box::new(flame_chart(&frames, counts.total, &Counted::INSTRUCTIONS)));
+    let chart = Block::Chart(Box::new(flame_chart(&frames, counts.total, Counted::Instructions)));
     document.sections.push(Section::new("flame", "Call stacks", vec![chart]));
     let responses = profile.responses.all.iter().map(|response| ResponseData {
         response: *response,

@@ -1,20 +1,18 @@
 //! Profiles of commands on this machine as documents.
 
 use model::units::format_duration;
-use profile::{CallStacks, Counts, FunctionCounts, Part, SampledProfile, TaskTime, Wait};
+use profile::{CallStacks, Counted, Counts, FunctionCounts, Part, SampledProfile, TaskTime, Wait};
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict, format};
 use serde::Serialize;
 use stats::clopper_pearson;
 
-use crate::charts::{Counted, flame_chart};
+use crate::charts::flame_chart;
 use crate::figures::share;
 
 /// The probability with which an interval has a function's true share.
 const CONFIDENCE: f64 = 0.95;
 /// The part of all time that a frame of a flame graph has at least.
 const LEAST_PART: u64 = 1000;
-/// Above this part of lost records nothing is concluded.
-const MOST_LOST: f64 = 0.01;
 /// From this part on, what is not known is printed.
 const NOTED: f64 = 0.01;
 const MOST_TASKS: usize = 5;
@@ -90,15 +88,17 @@ pub fn sampled_document(view: &SampledView<'_>) -> Document<'static> {
     };
     let most = view.most_functions;
     let mut document = shown([most, most])
-        .with_facts([("samples", samples(view))])
+        .with_facts([("samples", samples(view, &functions))])
         .with_brief(shown([most.min(BRIEF_FUNCTIONS), most.min(BRIEF_WAITS)]));
     if profile.tasks.len() > 1 {
         document.push(task_table(&profile.tasks));
     }
-    for (counts, counted) in [(on_cpu, &ON_CPU), (waits, &WAITS)] {
+    for (counts, counted) in [(on_cpu, Counted::OnCpuNs), (waits, Counted::WaitsNs)] {
         let frames = profile::flame(profile, counts, counts.total / LEAST_PART);
-        let chart = Block::Chart(Box::new(flame_chart(&frames, counts.total, counted)));
-        document.sections.push(Section::new(counted.name, counted.title, vec![chart]));
+        let chart = flame_chart(&frames, counts.total, counted);
+        let (name, title) = (chart.name.clone(), chart.title.clone());
+        let chart = Block::Chart(Box::new(chart));
+        document.sections.push(Section::new(&name, &title, vec![chart]));
     }
     document.with_data(SampledData {
         observed: view.observed.to_owned(),
@@ -119,15 +119,6 @@ pub fn sampled_document(view: &SampledView<'_>) -> Document<'static> {
     })
 }
 
-const ON_CPU: Counted = Counted {
-    name: "on-cpu",
-    title: "Call stacks by time on a CPU",
-    words: |ns| format_duration(ns),
-    cell: |ns| Cell::duration(ns as f64),
-    head: "time",
-};
-const WAITS: Counted = Counted { name: "waits", title: "Call stacks by time of waiting", ..ON_CPU };
-
 fn functions(profile: &SampledProfile, counts: &Counts) -> Vec<FunctionShare> {
     let functions = profile.functions(counts);
     let samples: u64 = functions.iter().map(|it| it.entries).sum();
@@ -147,7 +138,7 @@ fn functions(profile: &SampledProfile, counts: &Counts) -> Vec<FunctionShare> {
 fn sentences(view: &SampledView<'_>, functions: &[FunctionShare], waits: &[Wait]) -> Vec<String> {
     let profile = view.profile;
     let [on_cpu, waiting, for_cpu] = Part::ALL.map(|part| profile.counts(part).total);
-    if is_incomplete(profile) {
+    if profile.is_incomplete() {
         let lost = profile.lost.unwrap_or(0);
         return vec![format!(
             "{} of {} records were lost: nothing is concluded; repeat it with a lower --rate",
@@ -183,14 +174,8 @@ fn in_percent((low, high): (f64, f64)) -> String {
     format!(" [{:.0}, {:.0}]", 100.0 * low, 100.0 * high)
 }
 
-fn is_incomplete(profile: &SampledProfile) -> bool {
-    share(profile.lost.unwrap_or(0), profile.records) > MOST_LOST
-}
-
-fn samples(view: &SampledView<'_>) -> String {
-    let counts = view.profile.counts(Part::OnCpu);
-    let functions = view.profile.functions(counts);
-    let samples: u64 = functions.iter().map(|it| it.entries).sum();
+fn samples(view: &SampledView<'_>, functions: &[FunctionShare]) -> String {
+    let samples: u64 = functions.iter().map(|it| it.counts.entries).sum();
     format!("{} of what executes, {} a second", format::grouped(samples), view.frequency_hz)
 }
 

@@ -1,5 +1,6 @@
 //! What is recorded, from the first record to the profile.
 
+use std::fs;
 use std::io;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -176,15 +177,11 @@ fn refused(error: &io::Error) -> SamplerError {
     SamplerError::Refused { reason: format!("perf_event_open: {error}"), next }
 }
 
-/// The CPUs in use, as `/sys/devices/system/cpu/online` has them: `0-3,6`.
+/// The CPUs in use.
 fn online_cpus() -> io::Result<Vec<u32>> {
     const PATH: &str = "/sys/devices/system/cpu/online";
-    let text = std::fs::read_to_string(PATH)?;
-    let range = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
-    };
-    let ranges: Option<Vec<_>> = text.trim().split(',').map(range).collect();
-    let ranges = ranges.ok_or_else(|| io::Error::other(format!("{PATH}: {text:?}")))?;
-    Ok(ranges.into_iter().flatten().collect())
+    let text = fs::read_to_string(PATH)?;
+    let wrong = || io::Error::other(format!("{PATH}: {text:?}"));
+    let ranges = counters::parse::ranges(text.trim()).ok_or_else(wrong)?;
+    ranges.into_iter().flatten().map(|cpu| u32::try_from(cpu).map_err(|_| wrong())).collect()
 }

@@ -18,7 +18,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Of events with these attributes. Fails for what are none.
+    /// Reads records of events with these attributes. Fails for bytes that are not attributes.
     pub(crate) fn of(attributes: &[u8]) -> std::io::Result<Self> {
         let (attributes, _) = PerfEventAttr::parse::<_, Native>(attributes)?;
         let endian = if cfg!(target_endian = "little") {

@@ -3,6 +3,8 @@
 use std::fs;
 use std::io;
 
+use counters::parse::{Mapping, smaps};
+
 use crate::modules::Mapped;
 
 /// What is known of a process without its records.
@@ -18,7 +20,7 @@ impl RunningProcess {
     /// Fails without such a process, or where it may not be read.
     pub(crate) fn read(pid: u32) -> io::Result<Self> {
         let folder = format!("/proc/{pid}");
-        let mapped = executed(&fs::read_to_string(format!("{folder}/maps"))?);
+        let mapped = executed(&fs::read_to_string(format!("{folder}/maps"))?)?;
         let mut threads = Vec::new();
         for entry in fs::read_dir(format!("{folder}/task"))? {
             let path = entry?.path();
@@ -38,19 +40,14 @@ fn thread(stat: &str) -> Option<(i32, String, bool)> {
     Some((tid.parse().ok()?, name.to_owned(), state.starts_with('R')))
 }
 
-/// The files of which code is mapped (proc_pid_maps(5)).
-fn executed(maps: &str) -> Vec<Mapped> {
-    let mapped = |line: &str| {
-        let mut words = line.splitn(6, ' ');
-        let (start, end) = words.next()?.split_once('-')?;
-        let rights = words.next()?;
-        let number = |text| u64::from_str_radix(text, 16).ok();
-        let offset = number(words.next()?)?;
-        let path = words.nth(2)?.trim_start().to_owned();
-        let addresses = number(start)?..number(end)?;
-        rights.contains('x').then(|| Mapped { path: path.into(), addresses, offset })
+/// The files of which code is mapped (proc_pid_maps(5)). Fails for another text.
+fn executed(maps: &str) -> io::Result<Vec<Mapped>> {
+    let code = smaps(maps).map_err(io::Error::other)?.into_iter().filter(|it| it.execute);
+    let mapped = |it: Mapping| {
+        let addresses = it.start..it.end;
+        Mapped { path: it.name.into(), addresses, offset: it.offset_bytes }
     };
-    maps.lines().filter_map(mapped).collect()
+    Ok(code.map(mapped).collect())
 }
 
 #[cfg(test)]
@@ -65,7 +62,7 @@ mod tests {
                     55e0-55f0 r-xp 00001000 fe:00 9     /bin/a b\n7000-8000 r-xp 00000000 00:00 0 \n";
         let expected =
             Mapped { path: "/bin/a b".into(), addresses: 0x55e0..0x55f0, offset: 0x1000 };
-        assert_eq!(executed(maps)[0], expected);
+        assert_eq!(executed(maps).unwrap()[0], expected);
         assert_eq!(thread("12 (a) b) R 1 2"), Some((12, "a) b".to_owned(), true)));
         assert_eq!(thread("12 (a) S 1 2"), Some((12, "a".to_owned(), false)));
         let this = RunningProcess::read(std::process::id()).unwrap();

@@ -25,7 +25,7 @@ pub(crate) struct Sum {
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     sum: Sum,
-    /// The same with each wait as often as it stands for others.
+    /// Durations and their number, with each wait as often as it stands for others.
     stands_for: (u128, u128),
 }
 

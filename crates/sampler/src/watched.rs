@@ -1,5 +1,6 @@
 //! The processes of a recording: what is mapped, which threads there are, and their call stacks.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use framehop::{
     CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder, UnwinderNative,
 };
 use linux_perf_event_reader::{
-    ContextSwitchRecord, EventRecord, RawEventRecord, SampleRecord, TaskWasPreempted,
+    ContextSwitchRecord, EventRecord, RawData, RawEventRecord, SampleRecord, TaskWasPreempted,
 };
 
 use crate::modules::{Files, Mapped, Section};
@@ -202,11 +203,10 @@ impl Watched {
         };
         let (bytes, sp) = match &sample.user_stack {
             Some((bytes, size)) => {
-                let bytes = bytes.as_slice();
                 let size = usize::try_from(*size).unwrap_or(usize::MAX).min(bytes.len());
-                (bytes[..size].to_vec(), unwinding.sp())
+                (bytes.get(0..size).unwrap_or_else(RawData::empty).as_slice(), unwinding.sp())
             }
-            None => (Vec::new(), 0),
+            None => (Cow::default(), 0),
         };
         let mut read = |address: u64| {
             let start = usize::try_from(address.checked_sub(sp).ok_or(())?).map_err(|_| ())?;

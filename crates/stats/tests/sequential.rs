@@ -2,11 +2,15 @@
 //! need fewer runs than a fixed number. The figures are in docs/ab.md.
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
+mod draws;
+
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use stats::{
     Arms, Look, Pairing, Settings, Verdict, compare, least_log_error, log_ratio, looks, median,
 };
+
+use draws::{heavy, most, normal};
 
 /// Chances of a wrong verdict: the default of `thrashlab ab`, and five times as much.
 const ALPHAS: [f64; 2] = [ALPHA, 0.05];
@@ -42,8 +46,7 @@ impl Machine {
     }
 
     fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.random.random::<f64>()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.random.random::<f64>()).cos()
+        normal(&mut self.random)
     }
 
     fn run(&mut self) -> f64 {
@@ -51,10 +54,7 @@ impl Machine {
         match self.noise {
             Noise::Normal | Noise::Drift => (self.spread * z).exp(),
             Noise::LogNormal => 1.0 + (z - 3.0).exp(),
-            Noise::Heavy => {
-                let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
-                (self.spread * z / (squares / 3.0).sqrt()).exp()
-            }
+            Noise::Heavy => (self.spread * heavy(z, &mut self.random)).exp(),
         }
     }
 
@@ -97,12 +97,6 @@ fn verdict(first: &[f64], second: &[f64], level: f64) -> Option<Verdict> {
     let found = compare(&[arms], &[], &Settings { margin: MARGIN, alpha: level });
     let verdict = found.cells[0].as_ref().unwrap().verdict;
     (verdict != Verdict::CannotTell).then_some(verdict)
-}
-
-/// Of this many, the most that happen with this chance, but for one test in 1,000.
-fn most(of: usize, chance: f64) -> usize {
-    let of = of as f64;
-    (chance * of + 3.1 * (of * chance * (1.0 - chance)).sqrt()) as usize
 }
 
 #[test]

@@ -3,11 +3,15 @@
 //! promise is in docs/ab.md.
 #![expect(clippy::unwrap_used, reason = "all of this is a test")]
 
+mod draws;
+
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use stats::{
     Arms, Pairing, Settings, Verdict, compare, least_log_error, looks, median, most_blocks,
 };
+
+use draws::{heavy, most, normal};
 
 const ALPHA: f64 = 0.01;
 const MARGIN: f64 = 0.03;
@@ -27,7 +31,7 @@ enum Noise {
     Heavy,
     /// Two modes, one half longer than the other, which change from run to run.
     TwoModes,
-    /// The same, in spells of several runs.
+    /// Two modes, which change after spells of several runs.
     Spells,
     /// The second run of a block is slower.
     Order,
@@ -51,8 +55,7 @@ impl Machine {
     }
 
     fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.random.random::<f64>()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.random.random::<f64>()).cos()
+        normal(&mut self.random)
     }
 
     /// A run of a command that takes this time: as many repetitions as its first one asks for.
@@ -69,10 +72,7 @@ impl Machine {
             Noise::Order if is_second => 1.1 * (0.005 * z).exp(),
             Noise::Order => (0.005 * z).exp(),
             Noise::LogNormal => 1.0 + (z - 3.0).exp(),
-            Noise::Heavy => {
-                let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
-                (0.02 * z / (squares / 3.0).sqrt()).exp()
-            }
+            Noise::Heavy => (0.02 * heavy(z, &mut self.random)).exp(),
             Noise::Normal => (0.02 * z).exp(),
         };
         let mut run = [Vec::new(), Vec::new()];
@@ -152,12 +152,6 @@ fn ab(
         }
     }
     (verdicts, blocks.len())
-}
-
-/// Of this many, the most that happen with this chance, but for one test in 1,000.
-fn most(of: usize, chance: f64) -> usize {
-    let of = of as f64;
-    (chance * of + 3.1 * (of * chance * (1.0 - chance)).sqrt()) as usize
 }
 
 fn is_decided(verdict: Verdict) -> bool {

@@ -1,5 +1,7 @@
 //! `/proc/stat` and `/proc/interrupts`.
 
+use std::ops::RangeInclusive;
+
 use super::words::{Words, lines};
 use super::{Pairs, ParseError};
 
@@ -18,6 +20,17 @@ const CPU_COLUMNS: [&str; 10] = [
 ];
 
 const CPU_COLUMNS_MIN: usize = 4;
+
+/// Reads a list of CPUs or nodes such as `0-3,8` (`Documentation/admin-guide/cputopology.rst`);
+/// `None` for what is not one.
+pub fn ranges(list: &str) -> Option<Vec<RangeInclusive<u64>>> {
+    let range = |text: &str| {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        let (first, last) = (first.parse().ok()?, last.parse().ok()?);
+        (first <= last).then_some(first..=last)
+    };
+    list.split(',').map(range).collect()
+}
 
 /// Reads `/proc/stat`: the line of all CPUs together in ticks of 1/`USER_HZ` s (10 ms on all common
 /// machines; `cpu_user_ticks` includes `cpu_guest_ticks`), `intr_total` (interrupts), `ctxt`

@@ -13,7 +13,7 @@ mod words;
 
 pub(crate) use keyed::cpu_stat_v1;
 pub use keyed::{colon_keyed, flat_keyed, limit, pressure, single_value};
-pub use machine::{interrupts, proc_stat};
+pub use machine::{interrupts, proc_stat, ranges};
 pub use mappings::{Mapping, smaps};
 pub use task::{TaskStatus, sched, schedstat, task_stat, task_status, task_status_counters};
 pub use words::ParseError;

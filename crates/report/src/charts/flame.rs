@@ -1,10 +1,11 @@
 //! Flame graphs: call stacks as nested frames.
 
-use profile::FlameFrame;
-use render::{Cell, Chart, Table, format};
+use profile::{Counted, FlameFrame};
+use render::charts::chart;
+use render::{Cell, Chart, Table};
 use serde_json::json;
 
-use render::charts::chart;
+use crate::figures::{count_cell, count_words, noun};
 
 const TEMPLATE: &str = include_str!("../../charts/flame.vl.json");
 /// The height of a row, in pixels.
@@ -16,31 +17,13 @@ const LEAST_LETTERS: usize = 4;
 /// The widest frames, which the table has.
 const LISTED: usize = 40;
 
-/// What the frames of a flame graph are counted in.
-pub(crate) struct Counted {
-    /// The name of the chart in files.
-    pub(crate) name: &'static str,
-    pub(crate) title: &'static str,
-    /// A count in words, such as `1,200 instructions`.
-    pub(crate) words: fn(u64) -> String,
-    /// A count in a table, and the head of its column.
-    pub(crate) cell: fn(u64) -> Cell,
-    pub(crate) head: &'static str,
-}
-
-impl Counted {
-    /// Of the instructions of guests.
-    pub(crate) const INSTRUCTIONS: Self = Self {
-        name: "flame",
-        title: "Call stacks by instructions",
-        words: |count| format!("{} instructions", format::grouped(count)),
-        cell: Cell::grouped,
-        head: "instructions",
-    };
-}
-
 /// The chart of these frames, of so many counts in all.
-pub(crate) fn flame_chart(frames: &[FlameFrame], total: u64, counted: &Counted) -> Chart {
+pub(crate) fn flame_chart(frames: &[FlameFrame], total: u64, counted: Counted) -> Chart {
+    let (name, title, head) = match counted {
+        Counted::Instructions => ("flame", "Call stacks by instructions", "instructions"),
+        Counted::OnCpuNs => ("on-cpu", "Call stacks by time on a CPU", "time"),
+        Counted::WaitsNs => ("waits", "Call stacks by time of waiting", "time"),
+    };
     let share = |count: u64| count as f64 / total.max(1) as f64;
     let rows = frames.iter().map(|frame| frame.depth + 1).max().unwrap_or(1);
     let values = frames.iter().map(|frame| {
@@ -51,8 +34,9 @@ pub(crate) fn flame_chart(frames: &[FlameFrame], total: u64, counted: &Counted) 
             "bottom": depth, "top": depth + 1, "middle": f64::from(*depth) + 0.5,
             "area": area.name(), "text": label(name, share(*with_callees)),
             "tip": format!(
-                "{name}: {} ({percent:.2} %), {} of its own; {}",
-                (counted.words)(*with_callees), (counted.words)(*own), area.name()
+                "{name}: {}{} ({percent:.2} %), {} of its own; {}",
+                count_words(*with_callees, counted), noun(counted), count_words(*own, counted),
+                area.name()
             ),
         })
     });
@@ -66,12 +50,12 @@ pub(crate) fn flame_chart(frames: &[FlameFrame], total: u64, counted: &Counted) 
         [
             Cell::from(&frame.name),
             frame.depth.into(),
-            (counted.cell)(frame.with_callees),
+            count_cell(frame.with_callees, counted),
             Cell::Share(share(frame.with_callees)),
         ]
     });
-    let table = Table::of("", ["function", "depth", counted.head, "share"], rows);
-    chart(counted.name, counted.title, TEMPLATE, (&parts, table))
+    let table = Table::of("", ["function", "depth", head, "share"], rows);
+    chart(name, title, TEMPLATE, (&parts, table))
 }
 
 /// As much of a name as fits into a part of the width.

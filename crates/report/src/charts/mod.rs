@@ -27,7 +27,7 @@ mod waterfall;
 use serde_json::Value;
 
 pub(crate) use findings::found;
-pub(crate) use flame::{Counted, flame_chart};
+pub(crate) use flame::flame_chart;
 pub(crate) use matrix::verdict as tile_verdict;
 pub(crate) use strips::panel;
 pub(crate) use timeline::timeline_chart;
