@@ -1,5 +1,6 @@
 //! The decision after each look at a growing comparison of two levels, and why it ends.
 
+use model::units::format_percent;
 use model::{Manifest, ManifestAb};
 use serde::Serialize;
 use stats::{Look, Settings, Verdict, bounded_median, median};
@@ -259,7 +260,7 @@ fn clause(comparison: &Comparison) -> Option<String> {
         return None;
     }
     let [first, second] = [&comparison.arms.first()?.name, &comparison.arms.last()?.name];
-    let margin = (1000.0 * comparison.margin).round() / 10.0;
+    let margin = format_percent(comparison.margin);
     let (amount, ratio) = (amount(found), ratio_words(found));
     Some(match (cell.verdict, what) {
         (Verdict::Regression, "time") => {
@@ -278,7 +279,7 @@ fn clause(comparison: &Comparison) -> Option<String> {
             format!("{second} differs from {first} in {what}: {amount}, {ratio}")
         }
         (Verdict::Equivalent, _) => {
-            format!("{second} is equivalent to {first} in {what} within {margin} %: {ratio}")
+            format!("{second} is equivalent to {first} in {what} within {margin}: {ratio}")
         }
         (Verdict::CannotTell, _) => {
             format!("{second} against {first}: cannot tell: {amount} {what}, {ratio}")
@@ -361,18 +362,17 @@ impl AbLook {
 
     /// What the interval stands for, in one sentence.
     pub fn interval_words(&self, alpha: f64) -> String {
-        let percent = |share: f64| format!("{} %", (1000.0 * share).round() / 10.0);
         match self.looks {
             1 => format!(
                 "The interval has a confidence of {}: one look was planned.",
-                percent(1.0 - alpha)
+                format_percent(1.0 - alpha)
             ),
             looks => format!(
                 "The interval has a confidence of {} at this look, so that those of all {looks} \
                  planned looks{} together hold with {}.",
-                percent(1.0 - self.level),
+                format_percent(1.0 - self.level),
                 if self.second.is_some() { " and of the CPU time" } else { "" },
-                percent(1.0 - alpha)
+                format_percent(1.0 - alpha)
             ),
         }
     }

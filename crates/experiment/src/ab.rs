@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use analysis::Dataset;
 use analysis::ab::{AbLook, AbRequest};
-use model::units::format_duration;
+use model::units::{format_duration, format_percent};
 use stats::{Look, looks, most_blocks};
 
 use crate::driver::Driver;
@@ -235,10 +235,10 @@ impl Ab {
 /// How long it takes until it is certain, if it continues as it looks.
 fn left(look: &AbLook, each_ns: f64) -> String {
     let left = look.blocks_left().map(|blocks| f64::from(blocks) * each_ns);
-    let margin = (1000.0 * look.comparison.margin).round() / 10.0;
+    let margin = format_percent(look.comparison.margin);
     left.map_or_else(String::new, |left_ns| {
         let seconds = (left_ns / 1e9).ceil().max(1.0) as u64 * 1_000_000_000;
-        format!("; about {} more for a difference of {margin} %", format_duration(seconds))
+        format!("; about {} more for a difference of {margin}", format_duration(seconds))
     })
 }
 

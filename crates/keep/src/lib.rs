@@ -41,7 +41,7 @@ pub use cleanup::{CLEANUP_ROLE, CleanupProcess, Duty, serve};
 pub use group_limit::GroupLimit;
 pub use journal::Journal;
 pub use lock::Lock;
-pub use patience::open_patiently;
+pub use patience::{open_patiently, read_patiently};
 pub use removal::{Swept, sweep_leftovers};
 pub use resource::{PathEntry, Resource};
 pub use scratch::Scratch;

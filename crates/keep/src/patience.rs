@@ -1,7 +1,7 @@
 //! Waits with a limit: for dying processes that are in the way, and for the other end of a FIFO.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::mpsc;
@@ -15,6 +15,13 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// file cannot be opened.
 pub fn open_patiently(path: &Path, options: &OpenOptions) -> io::Result<File> {
     open_within(PATIENCE, path, options)
+}
+
+/// Reads a file to its end, a FIFO as [`open_patiently`] does. Fails as it, or if it cannot be read.
+pub fn read_patiently(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_patiently(path, File::options().read(true))?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn open_within(limit: Duration, path: &Path, options: &OpenOptions) -> io::Result<File> {
@@ -53,7 +60,7 @@ pub(crate) fn patiently(mut work: impl FnMut() -> io::Result<()>) -> io::Result<
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
+    use std::io::Write;
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -82,9 +89,7 @@ mod tests {
                 File::options().write(true).open(fifo).unwrap().write_all(b"late").unwrap();
             }
         });
-        let mut text = String::new();
-        open_patiently(&fifo, &reads).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(read_patiently(&fifo).unwrap(), b"late");
         writer.join().unwrap();
-        assert_eq!(text, "late");
     }
 }

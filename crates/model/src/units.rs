@@ -87,6 +87,12 @@ fn exactly(value: u64, units: &[(&str, u64)], smallest: &str) -> String {
     }
 }
 
+/// A share that was set, with at most one decimal: `5 %`, `12.5 %`.
+pub fn format_percent(share: f64) -> String {
+    // Adding 0 turns -0 into 0.
+    format!("{} %", (1000.0 * share).round() / 10.0 + 0.0)
+}
+
 /// Formats a duration with three significant digits: `7.42ms`, `12.0s`, `250ns`.
 pub fn format_duration(duration_ns: u64) -> String {
     let Some((unit, factor)) = DURATIONS.iter().find(|(_, factor)| duration_ns >= *factor) else {

@@ -2,8 +2,8 @@
 
 use itertools::Itertools;
 use model::Observation;
-pub use model::units::measured_duration as duration;
 use model::units::{exact_duration, exact_size, format_duration, format_size};
+pub use model::units::{format_percent as percent, measured_duration as duration};
 
 const LONGEST_LEVEL: usize = 7;
 
@@ -44,12 +44,6 @@ pub fn interval(low: f64, high: f64, figure: impl Fn(f64) -> String) -> String {
 /// An interval of ratios in a table: `[0.90, 1.20]`; `–` if it is too wide to be useful.
 pub fn ratio_interval(ends: Option<(f64, f64)>) -> String {
     ends.map_or_else(|| "–".to_owned(), |(low, high)| interval(low, high, ratio))
-}
-
-/// A share that was set, with at most one decimal: `5 %`, `12.5 %`.
-pub fn percent(share: f64) -> String {
-    // Adding 0 turns -0 into 0.
-    format!("{} %", (1000.0 * share).round() / 10.0 + 0.0)
 }
 
 /// A measured share, with one decimal below 10 %: `3.2 %`, `83 %`.

@@ -23,12 +23,16 @@ pub(crate) fn remarks(mut notes: Vec<String>, remarks: &Remarks, verbose: bool) 
 /// The first notes and warnings, for a result on one screen.
 pub(crate) fn most_important(mut notes: Vec<String>, remarks: &Remarks) -> Block {
     notes.extend(remarks.warnings.iter().map(|warning| format!("warning: {warning}")));
-    let more = notes.len().saturating_sub(MOST_NOTES);
-    notes.truncate(MOST_NOTES);
-    if more > 0 {
-        notes.push(format!("{} with --details.", render::format::counted(more, "more note")));
-    }
+    let more = cut(&mut notes, MOST_NOTES);
+    notes.extend(more);
     Block::Notes(notes)
+}
+
+/// Leaves the first notes; returns where the others are, if there are more.
+pub(crate) fn cut(notes: &mut Vec<String>, most: usize) -> Option<String> {
+    let more = notes.len().saturating_sub(most);
+    notes.truncate(most);
+    (more > 0).then(|| format!("{} with --details.", render::format::counted(more, "more note")))
 }
 
 pub(crate) fn skipped(remarks: &Remarks) -> impl Iterator<Item = Block> {

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use analysis::{Dataset, Factor, from_runs};
-use keep::open_patiently;
+use keep::read_patiently;
 use model::{Manifest, ManifestFactor, ManifestRun, Run};
 
 use crate::encoded_text;
@@ -206,10 +206,7 @@ pub fn read(path: &Path) -> Result<String> {
         let mut bytes = Vec::new();
         match path == Path::new("-") {
             true => drop(io::stdin().read_to_end(&mut bytes)?),
-            false => {
-                let mut file = open_patiently(path, fs::File::options().read(true))?;
-                file.read_to_end(&mut bytes)?;
-            }
+            false => bytes = read_patiently(path)?,
         }
         encoded_text::decode(bytes)
     };

@@ -1,12 +1,12 @@
 //! A results folder: one file per run, written during the run.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use keep::folders::user_folder;
-use keep::open_patiently;
+use keep::read_patiently;
 use model::Run;
 
 use crate::error::StoreError;
@@ -42,12 +42,7 @@ impl RunFile {
 
 /// Reads one run file. Fails when it cannot be read or is not a run file, with the line.
 pub fn read_run(path: &Path) -> Result<Run, StoreError> {
-    let read = || -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        open_patiently(path, File::options().read(true))?.read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes = read().map_err(StoreError::io(path))?;
+    let bytes = read_patiently(path).map_err(StoreError::io(path))?;
     Run::parse(&bytes).map_err(|error| StoreError::Run(path.to_owned(), error))
 }
 

@@ -1,6 +1,7 @@
 //! The conclusion, in one sentence.
 
 use itertools::Itertools;
+use model::units::format_percent;
 use stats::{Method, NotDecided, Verdict, says_nothing};
 
 use super::amount::{amount, ratio_words};
@@ -56,7 +57,7 @@ fn of_one(cell: &Cell, reference: &str, comparison: &Comparison) -> String {
     if let Outcome::Ends(ends) = &cell.outcome {
         return format!("against {reference}: {}", of_ends(cell, ends));
     }
-    let margin = format!("{} %", (1000.0 * comparison.margin).round() / 10.0);
+    let margin = format_percent(comparison.margin);
     let response = &cell.response;
     let found = match (cell.judged(), cell.ratio()) {
         (Some(found), _) => {

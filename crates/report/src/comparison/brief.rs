@@ -5,6 +5,7 @@ use render::{Block, Document, Table, format};
 use stats::Verdict;
 
 use super::{View, cells, conclusion, legend};
+use crate::remarks::cut;
 
 /// Most rows of the table.
 const MOST_ROWS: usize = 8;
@@ -79,14 +80,11 @@ pub(crate) fn important_notes(comparison: &Comparison) -> Vec<String> {
     let mut notes: Vec<String> = warnings.collect();
     let of_cells = comparison.cells.iter().flat_map(|cell| &cell.notes);
     notes.extend(analysis::distinct(of_cells.map(|note| format!("Note: {note}."))));
-    let more = notes.len().saturating_sub(MOST_NOTES);
-    notes.truncate(MOST_NOTES);
+    let more = cut(&mut notes, MOST_NOTES);
     let left_out = comparison.left_out.len();
     if left_out > 0 {
         notes.push(format!("{} left out.", format::counted(left_out, "cell")));
     }
-    if more > 0 {
-        notes.push(format!("{} with --details.", format::counted(more, "more note")));
-    }
+    notes.extend(more);
     notes
 }
