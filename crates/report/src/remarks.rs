@@ -25,6 +25,10 @@ pub(crate) fn most_important(mut notes: Vec<String>, remarks: &Remarks) -> Block
     notes.extend(remarks.warnings.iter().map(|warning| format!("warning: {warning}")));
     let more = cut(&mut notes, MOST_NOTES);
     notes.extend(more);
+    let lost: Vec<&str> = that_matter(&remarks.missed).map(|text| capability(text)).collect();
+    if !lost.is_empty() {
+        notes.push(format!("Not available here: {} (why: --details).", lost.join(", ")));
+    }
     Block::Notes(notes)
 }
 
@@ -40,19 +44,26 @@ pub(crate) fn skipped(remarks: &Remarks) -> impl Iterator<Item = Block> {
 }
 
 fn unavailable(all: &[String], verbose: bool) -> (Option<String>, Vec<String>) {
-    let is_there = |name: &str| all.iter().any(|text| capability(text) == name);
-    let matters = |text: &&String| {
-        let name = capability(text);
-        let follows = name == FOLLOWS.0 && is_there(FOLLOWS.1);
-        verbose || !(name.starts_with(DESCRIPTION) || WITHOUT_EFFECT.contains(&name) || follows)
+    let shown: Vec<String> = match verbose {
+        true => all.to_vec(),
+        false => that_matter(all).cloned().collect(),
     };
-    let shown: Vec<String> = all.iter().filter(matters).cloned().collect();
     let heading = match (shown.len(), all.len() - shown.len()) {
         (0, _) => None,
         (count, 0) => Some(format!("Not available here ({count}):")),
         (count, hidden) => Some(format!("Not available here ({count}; {hidden} more with -v):")),
     };
     (heading, shown)
+}
+
+/// The unavailable capabilities that a figure or an explanation depends on.
+fn that_matter(all: &[String]) -> impl Iterator<Item = &String> {
+    let is_without_accounting = all.iter().any(|text| capability(text) == FOLLOWS.1);
+    all.iter().filter(move |text| {
+        let name = capability(text);
+        let follows = name == FOLLOWS.0 && is_without_accounting;
+        !(name.starts_with(DESCRIPTION) || WITHOUT_EFFECT.contains(&name) || follows)
+    })
 }
 
 /// The capability of a `CAPABILITY: REASON`.
@@ -84,6 +95,13 @@ mod tests {
         assert_eq!(heading.unwrap(), "Not available here (4):");
         assert_eq!(verbose, all());
         assert_eq!(unavailable(&all()[1..2], false), (None, Vec::new()));
+    }
+
+    #[test]
+    fn one_line_names_what_was_lost_where_the_result_is_short() {
+        let remarks = Remarks { missed: all(), ..Remarks::default() };
+        let Block::Notes(notes) = most_important(Vec::new(), &remarks) else { panic!("no notes") };
+        assert_eq!(notes, ["Not available here: delay accounting (why: --details)."]);
     }
 
     #[test]
