@@ -109,7 +109,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
 const WHAT_RUNS: &str = "What runs";
 
 /// Options in the short help of commands that have many more, with what they do in a few words.
-const SHORT: [(&str, &[(&str, &str)]); 9] = [
+const SHORT: [(&str, &[(&str, &str)]); 14] = [
     (
         "run",
         &[
@@ -238,6 +238,67 @@ const SHORT: [(&str, &[(&str, &str)]); 9] = [
             ("json", "Print JSON"),
         ],
     ),
+    (
+        "mmu run",
+        &[
+            ("machine", "The machine: sparcstation1, zen4, or a file"),
+            ("hat", "The system of a Sun-4: old, new, netbsd, linux"),
+            ("set", "A setting of machine or program: victim=lru-visit"),
+            ("range", "Sizes of the program: 2M..32M"),
+            ("compare", "A table to compare it with"),
+            ("seeds", "Seeds: 10 (1 to 10), 3..7 or 1,2,7"),
+            ("output", "Write the result to this file"),
+            ("json", "Print JSON"),
+        ],
+    ),
+    (
+        "mmu whatif",
+        &[
+            ("machine", "The machine: sparcstation1, zen4, or a file"),
+            ("hat", "The system of a Sun-4: old, new, netbsd, linux"),
+            ("set", "A setting of machine or program: pmegs=256"),
+            ("seeds", "Seeds: 10 (1 to 10), 3..7 or 1,2,7"),
+            ("output", "Write the result to this file"),
+            ("json", "Print JSON"),
+        ],
+    ),
+    (
+        "mmu curve",
+        &[
+            ("page", "Page sizes: 4K,64K,2M"),
+            ("line", "Also draw the curve of 64-byte lines"),
+            ("sets", "Numbers of sets, for curves by ways"),
+            ("sample", "Fraction of the pages to sample: 0.01"),
+            ("working-set", "The working set over time"),
+            ("output", "Write the result to this file"),
+            ("json", "Print JSON"),
+        ],
+    ),
+    (
+        "trace record",
+        &[
+            ("fetch", "Record instruction fetches too"),
+            ("pages", "Record only which pages are referenced"),
+            ("skip", "References to skip at the beginning"),
+            ("limit", "Most references to record"),
+            ("guest", "Record the whole guest of this run file"),
+            ("input", "Standard input of the command"),
+            ("output", "Write the trace to this file"),
+        ],
+    ),
+    (
+        "vm verify",
+        &[
+            ("kernel", "The kernel, in place of kernel= in SETTINGS"),
+            ("load", "The load"),
+            ("probe", "The interaction that is timed"),
+            ("boots", "Boots to compare"),
+            ("runs-per-boot", "Runs from each boot"),
+            ("emulators", "Compare the ends in every QEMU at hand"),
+            ("quick", "Use short timing"),
+            ("json", "Print JSON"),
+        ],
+    ),
 ];
 /// A longer text is cut at its first comma.
 const LONG_HELP: usize = 45;
@@ -266,21 +327,25 @@ pub(crate) fn asks_short(arguments: &[OsString]) -> bool {
 pub(crate) fn short(command: Command) -> Command {
     let details = |option: Arg| option.help("Print all that is known of a result");
     let command = command.mut_arg("color", |option| option.hide(true)).mut_arg("details", details);
-    command.mut_subcommands(|verb| {
-        let of_verb = SHORT.iter().find(|(name, _)| *name == verb.get_name());
-        let shown = of_verb.map(|(_, shown)| *shown);
-        let options =
-            verb.get_arguments().filter(|it| it.get_long().is_some() && !it.is_hide_set());
-        let is_hidden = |it: &&Arg| shown.is_some_and(|shown| known(shown, it).is_none());
-        let more = match options.filter(is_hidden).count() {
-            0 => "Details, and examples".to_owned(),
-            hidden => format!("{hidden} more options in these groups, and examples"),
-        };
-        let examples = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
-        let first: Vec<&str> = examples.lines().take(EXAMPLE_LINES).collect();
-        let text = format!("{}\n{more}: thrashlab {} --help", first.join("\n"), verb.get_name());
-        verb.mut_args(|option| brief(option, shown)).after_help(text)
-    })
+    command.mut_subcommands(|verb| short_verb(verb, ""))
+}
+
+/// The short help of a command and of those below it; `above` is the command that it belongs to.
+fn short_verb(verb: Command, above: &str) -> Command {
+    let path = format!("{above} {}", verb.get_name()).trim_start().to_owned();
+    let of_verb = SHORT.iter().find(|(name, _)| *name == path);
+    let shown = of_verb.map(|(_, shown)| *shown);
+    let options = verb.get_arguments().filter(|it| it.get_long().is_some() && !it.is_hide_set());
+    let is_hidden = |it: &&Arg| shown.is_some_and(|shown| known(shown, it).is_none());
+    let more = match options.filter(is_hidden).count() {
+        0 => "Details, and examples".to_owned(),
+        hidden => format!("{hidden} more options in these groups, and examples"),
+    };
+    let examples = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let first: Vec<&str> = examples.lines().take(EXAMPLE_LINES).collect();
+    let text = format!("{}\n{more}: thrashlab {path} --help", first.join("\n"));
+    let verb = verb.mut_args(|option| brief(option, shown)).after_help(text);
+    verb.mut_subcommands(|below| short_verb(below, &path))
 }
 
 /// What an option does in a few words, if the short help has it.
@@ -317,23 +382,26 @@ mod tests {
 
     #[test]
     fn the_short_help_of_each_command_is_short() {
-        let mut command = short(crate::args::command());
-        command.build();
-        for verb in command.get_subcommands_mut().filter(|verb| !verb.is_hide_set()) {
+        fn assert_short(verb: &mut Command) {
             let help = verb.render_help().to_string();
             let widest = help.lines().map(|line| line.chars().count()).max();
             assert!(help.lines().count() <= MOST_LINES && widest <= Some(80), "{help}");
+            verb.get_subcommands_mut().filter(|below| !below.is_hide_set()).for_each(assert_short);
         }
+        let mut command = short(crate::args::command());
+        command.build();
+        command.get_subcommands_mut().filter(|verb| !verb.is_hide_set()).for_each(assert_short);
     }
 
     #[test]
     fn options_of_the_short_help_exist_and_each_is_in_one_group() {
         let command = crate::args::command();
-        for (name, shown) in SHORT {
-            let verb = command.find_subcommand(name).unwrap();
+        for (path, shown) in SHORT {
+            let find = |above: &Command, name: &str| above.find_subcommand(name).unwrap().clone();
+            let verb = path.split(' ').fold(command.clone(), |above, name| find(&above, name));
             for (long, _) in shown {
                 let is_named = |it: &Arg| it.get_long() == Some(long) || it.get_id() == long;
-                assert!(verb.get_arguments().any(is_named), "{name} has no --{long}");
+                assert!(verb.get_arguments().any(is_named), "{path} has no --{long}");
             }
         }
         let mut names: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
