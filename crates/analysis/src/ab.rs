@@ -281,6 +281,11 @@ fn clause(comparison: &Comparison) -> Option<String> {
         (Verdict::Equivalent, _) => {
             format!("{second} is equivalent to {first} in {what} within {margin}: {ratio}")
         }
+        (Verdict::CannotTell, _)
+            if stats::says_nothing(found.adjusted_low, found.adjusted_high) =>
+        {
+            format!("{second} against {first}: cannot tell: too few runs for an interval of {what}")
+        }
         (Verdict::CannotTell, _) => {
             format!("{second} against {first}: cannot tell: {amount} {what}, {ratio}")
         }

@@ -20,6 +20,8 @@ pub use tables::{movers, span};
 /// Rows and notes of a sweep on one screen.
 const MOST_ROWS: usize = 9;
 const MOST_NOTES: usize = 4;
+/// Curves whose knees are reported on one screen.
+const MOST_CURVES: usize = 3;
 /// Columns that it does not have.
 const OF_DETAILS: [&str; 4] = ["user", "system", "page walks (loads)", "page tables"];
 
@@ -122,10 +124,26 @@ pub fn sweep_document(view: &SweepView<'_>) -> Document<'static> {
     let verdicts = view.knees().map(|text| Verdict { text, tone: Tone::Plain }).collect();
     let document = Document { title, verdicts, ..Document::of(sweep_blocks(view)) };
     let document = document.with_facts(sweep_facts(view));
-    match view.rows.len() {
-        1 => document.with_brief(brief(view)),
-        _ => document,
-    }
+    document.with_brief(match view.rows.len() {
+        1 => brief(view),
+        _ => brief_of_curves(view),
+    })
+}
+
+/// The knee of each curve, and the curves side by side.
+fn brief_of_curves(view: &SweepView<'_>) -> Document<'static> {
+    let knees = view.knees().take(MOST_CURVES);
+    let verdicts = knees.map(|text| Verdict { text, tone: Tone::Plain }).collect();
+    let of_screen = (tables::SCREEN_LEVELS, MOST_ROWS);
+    let mut blocks = view.grid.iter().flat_map(|grid| tables::map(grid, of_screen)).collect_vec();
+    blocks.truncate(1);
+    let more = view.rows.len().saturating_sub(MOST_CURVES);
+    let all = match more {
+        0 => "The levels and the chart of each curve: --details.".to_owned(),
+        more => format!("{more} more curves, and the levels of each: --details."),
+    };
+    blocks.push(Block::Notes(vec![all]));
+    Document { verdicts, blocks, ..Document::default() }
 }
 
 /// The answer, the levels that it rests on, and what went wrong where.
@@ -223,7 +241,9 @@ pub fn sweep_blocks(view: &SweepView<'_>) -> Vec<Block> {
         let notes = found.notes.iter().chain(&curve.notes);
         blocks.push(Block::Notes(notes.map(|note| format!("Note: {note}")).collect()));
     }
-    blocks.extend(view.grid.iter().flat_map(tables::map));
+    blocks.extend(
+        view.grid.iter().flat_map(|grid| tables::map(grid, (tables::MOST_LEVELS, usize::MAX))),
+    );
     blocks
 }
 

@@ -17,17 +17,30 @@ pub fn signed(figure: String) -> String {
     if figure.starts_with('-') { figure } else { format!("+{figure}") }
 }
 
+/// Most decimals of a factor.
+const MOST_DECIMALS: usize = 4;
+
 /// A ratio or an end of its interval as [`factor`]; `∞` from a million on.
 pub fn ratio(ratio: f64) -> String {
     if ratio >= 1e6 { "∞".to_owned() } else { factor(ratio) }
 }
 
-/// A measured factor with three significant digits or more: `1.49`, `14.9`, `149`, `1600000`.
+/// A measured factor with three significant digits or more, and two below a tenth: `1.49`, `14.9`,
+/// `149`, `1600000`, `0.034`.
 pub fn factor(factor: f64) -> String {
+    let decimals = decimals(factor);
+    format!("{factor:.decimals$}")
+}
+
+/// Decimals of a factor.
+fn decimals(factor: f64) -> usize {
     match factor.abs() {
-        large if large >= 99.95 => format!("{factor:.0}"),
-        middle if middle >= 9.995 => format!("{factor:.1}"),
-        _ => format!("{factor:.2}"),
+        large if large >= 99.95 => 0,
+        middle if middle >= 9.995 => 1,
+        usual if usual >= 0.0995 => 2,
+        small if small >= 0.009_95 => 3,
+        small if small >= 0.000_05 => MOST_DECIMALS,
+        _ => 2,
     }
 }
 
@@ -41,9 +54,17 @@ pub fn interval(low: f64, high: f64, figure: impl Fn(f64) -> String) -> String {
     format!("[{}, {}]", figure(low), figure(high))
 }
 
-/// An interval of ratios in a table: `[0.90, 1.20]`; `–` if it is too wide to be useful.
+/// An interval of ratios in a table: `[0.90, 1.20]`; with more decimals where it is so narrow that
+/// the ends would read alike: `[1.031, 1.032]`; `–` if it is too wide to be useful.
 pub fn ratio_interval(ends: Option<(f64, f64)>) -> String {
-    ends.map_or_else(|| "–".to_owned(), |(low, high)| interval(low, high, ratio))
+    let Some((low, high)) = ends else { return "–".to_owned() };
+    let usual = interval(low, high, ratio);
+    if low == high || ratio(low) != ratio(high) {
+        return usual;
+    }
+    let with = |decimals: usize| [low, high].map(|end| format!("{end:.decimals$}"));
+    let apart = (decimals(low)..=MOST_DECIMALS).map(with).find(|[low, high]| low != high);
+    apart.map_or(usual, |[low, high]| format!("[{low}, {high}]"))
 }
 
 /// A measured share, with one decimal below 10 %: `3.2 %`, `83 %`.
@@ -158,6 +179,10 @@ mod tests {
         assert_eq!(factor(1.6e6), "1600000");
         assert_eq!(ratio_interval(Some((0.9, 1.2))), "[0.90, 1.20]");
         assert_eq!(ratio_interval(None), "–");
+        assert_eq!([0.034, 0.0042, 0.099_6].map(ratio), ["0.034", "0.0042", "0.10"]);
+        let narrow = [(1.0312, 1.0318), (0.031, 0.034), (1.0, 1.0), (1.0, 1.000_000_1)];
+        let text = narrow.map(|ends| ratio_interval(Some(ends)));
+        assert_eq!(text, ["[1.031, 1.032]", "[0.031, 0.034]", "[1.00, 1.00]", "[1.00, 1.00]"]);
     }
 
     #[test]

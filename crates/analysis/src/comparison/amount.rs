@@ -4,6 +4,8 @@ use stats::{CellResult, says_nothing};
 
 /// From this ratio on an increase is a number of times, not of percent.
 const TIMES_FROM: f64 = 3.0;
+/// The same of an interval that begins below: what it allows at most.
+const WIDE_FROM: f64 = 10.0;
 /// Most decimals of a ratio.
 const MOST_DECIMALS: f64 = 5.0;
 
@@ -20,10 +22,11 @@ pub(crate) fn ratio_words(found: &CellResult) -> String {
     let decimals = decimals(low, high);
     let mark = found.allowed.map_or("", stats::AllowedRatio::mark);
     let ratio = format!("{mark}×{:.decimals$}", found.ratio);
-    match says_nothing(low, high) {
+    let words = match says_nothing(low, high) {
         true => ratio,
         false => format!("{ratio} [{low:.decimals$}, {high:.decimals$}]"),
-    }
+    };
+    words.replace("inf", "∞")
 }
 
 /// How much more or less the interval allows: `1 to 15 % more`, `4.1 to 5.0 times as much`.
@@ -34,7 +37,9 @@ pub(crate) fn amount(found: &CellResult) -> String {
         format!("{from:.decimals$} to {to:.decimals$} %")
     };
     match () {
+        () if high.is_infinite() => format!("at least {low:.2} times as much"),
         () if low >= TIMES_FROM => format!("{low:.1} to {high:.1} times as much"),
+        () if high >= WIDE_FROM => format!("{low:.2} to {high:.0} times as much"),
         () if high <= 1.0 => {
             format!("{} less", range(100.0 * (1.0 - high), 100.0 * (1.0 - low)))
         }
@@ -67,6 +72,8 @@ mod tests {
             (0.031, 0.034, "×0.032 [0.031, 0.034]", "96.6 to 96.9 % less"),
             (1.001, 1.004, "×1.002 [1.001, 1.004]", "0.1 to 0.4 % more"),
             (0.97, 1.2, "×1.08 [0.97, 1.20]", "between 3.0 % less and 20.0 % more"),
+            (0.2, 11.0, "×1.48 [0.20, 11.00]", "0.20 to 11 times as much"),
+            (1.5, f64::INFINITY, "×∞ [1.50, ∞]", "at least 1.50 times as much"),
             (6.0, 9.5, "×7.55 [6.00, 9.50]", "6.0 to 9.5 times as much"),
         ] {
             let found = found(low, high);

@@ -40,6 +40,11 @@ fn results_of_files_fit_a_screen() {
     let sweep = ["sweep", "--from", "reference:sun4/vmtest-sparcstation1-old-hat"];
     let shown = screen(&fixture, &sweep);
     assert!(shown.contains("Knee at") && shown.contains("16 MB"), "{shown}");
+    let both = ["sweep", "--from", "reference:sun4/vmtest-sparcstation1-new-hat"];
+    let shown = screen(&fixture, &both);
+    for words in ["table old: Knee at", "table new: No knee", "in multiples of the cheapest"] {
+        assert!(shown.contains(words), "{words:?} is not in\n{shown}");
+    }
     for experiment in ["experiment1", "experiment4"] {
         let input = format!("reference:multics/{experiment}");
         screen(&fixture, &["compare", &input, "--factor", "system"]);

@@ -97,9 +97,9 @@ fn no_knee(none: &NoKnee, reach: &str, amounts: &Amounts<'_>, least_rise: f64) -
         why = why.replace(&level.to_string(), &amounts.level(level));
     }
     format!(
-        "{answer} {reach}: {why}. The cost goes with level^{}; the most expensive level costs {} \
+        "{answer} {reach}: {why}. The cost goes with level^{:.2}; the most expensive level costs {} \
          times the cheapest one ({} times would count).",
-        factor(none.growth),
+        none.growth,
         factor(none.largest_rise),
         number(least_rise),
     )

@@ -20,7 +20,9 @@ const FIGURES: [(&str, &[&str]); 9] = [
     ("page tables", &["page_table_bytes"]),
 ];
 const SHADES: [char; 5] = ['·', '░', '▒', '▓', '█'];
-const MOST_COLUMNS: usize = 11;
+/// Columns of a map, and of one that fits a screen.
+pub(super) const MOST_LEVELS: usize = 11;
+pub(super) const SCREEN_LEVELS: usize = 7;
 /// The ratio of costs with the darkest shade, unless there are larger ones.
 const DARKEST: f64 = 4.0;
 
@@ -72,14 +74,15 @@ pub(super) fn problems(rows: &[Row], amounts: &Amounts<'_>) -> Vec<String> {
 }
 
 /// The map: rows are levels of the second parameter, cells costs as multiples of the cheapest one.
-pub(super) fn map(grid: &Grid) -> Vec<Block> {
+/// It has at most this many columns and rows.
+pub(super) fn map(grid: &Grid, (most_columns, most_rows): (usize, usize)) -> Vec<Block> {
     let costs = || grid.rows.iter().flat_map(|row| row.costs.iter().flatten().copied());
     let Some(cheapest) = costs().reduce(f64::min).filter(|cost| *cost > 0.0) else {
         return Vec::new();
     };
     let highest = costs().fold(cheapest * DARKEST, f64::max);
     let amounts = Amounts { level_unit: &grid.column_unit, cost_unit: &grid.cost_unit };
-    let columns = chosen(grid);
+    let columns = chosen(grid, most_columns);
     let caption = format!(
         "Cost over {} (columns) and {} (rows), in multiples of the cheapest, {}",
         grid.column_parameter,
@@ -87,7 +90,7 @@ pub(super) fn map(grid: &Grid) -> Vec<Block> {
         amounts.cost(cheapest)
     );
     let levels = columns.iter().map(|column| amounts.level(grid.columns[*column]));
-    let rows = grid.rows.iter().map(|row| {
+    let rows = grid.rows.iter().take(most_rows).map(|row| {
         let costs = columns.iter().map(|column| row.costs[*column]);
         let cells = costs.map(|cost| cost.map(|cost| shaded(cost, cheapest, highest)).into());
         [Cell::from(&row.level)].into_iter().chain(cells)
@@ -110,13 +113,13 @@ fn shaded(cost: f64, cheapest: f64, highest: f64) -> Cell {
 }
 
 /// The columns of the map: evenly spaced ones among those that most rows have.
-fn chosen(grid: &Grid) -> Vec<usize> {
+fn chosen(grid: &Grid, most: usize) -> Vec<usize> {
     let filled =
         |column: &usize| grid.rows.iter().filter(|row| row.costs[*column].is_some()).count();
     let all = 0..grid.columns.len();
-    let most = all.clone().map(|column| filled(&column)).max();
-    let full: Vec<usize> = all.filter(|column| Some(filled(column)) == most).collect();
-    let places = MOST_COLUMNS.min(full.len());
+    let fullest = all.clone().map(|column| filled(&column)).max();
+    let full: Vec<usize> = all.filter(|column| Some(filled(column)) == fullest).collect();
+    let places = most.min(full.len());
     let step = |place: usize| full[place * (full.len() - 1) / (places - 1).max(1)];
     (0..places).map(step).collect()
 }

@@ -216,7 +216,7 @@ fn two_parameters_make_a_map() {
             row("thp", &[Some(5.0), Some(5.5), None, Some(20.0)]),
         ],
     };
-    insta::assert_snapshot!(plain_text(&Document::of(tables::map(&grid))), @r"
+    insta::assert_snapshot!(plain_text(&Document::of(tables::map(&grid, (tables::MOST_LEVELS, 9)))), @r"
     Cost over touch.footprint (columns) and touch.pages (rows), in multiples of the
     cheapest, 5ns
     touch.pages      4M     16M     64M
