@@ -78,8 +78,9 @@ fn observed(words: &[String], frequency_hz: u64, waiter: &Waiter) -> Result<Samp
     command.args(&words[1..]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let stopped = || waiter.stop_requested();
-    let (profile, status) = profile_command(&mut command, Options { frequency_hz }, &stopped)
-        .map_err(|error| Failure::NotMeasured(error.into()))?;
+    let (profile, status) =
+        profile_command(&mut command, Options { frequency_hz, faults: None }, &stopped)
+            .map_err(|error| Failure::NotMeasured(error.into()))?;
     if stopped() {
         return Err(Failure::Interrupted);
     }

@@ -1,6 +1,7 @@
 //! `thrashlab doctor`: what this machine, a command, a recording or a run loses its time to.
 
 mod at;
+mod code;
 mod command;
 mod forever;
 mod http;
@@ -12,6 +13,7 @@ mod sources;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use agent::Waiter;
 use anyhow::Context;
 use clap::Args;
 use doctor::{Diagnosis, Interval, Snapshot, UnitCosts, diagnose};
@@ -131,6 +133,10 @@ pub(crate) struct DoctorArgs {
     #[arg(long, conflicts_with_all = ["record", "calibrate", "output", "work_dir", "words"])]
     read_only: bool,
 
+    /// Do not sample which code of the processes the findings come from, which takes two more seconds
+    #[arg(long)]
+    no_stacks: bool,
+
     /// Show the first N only: the most costly findings
     #[arg(long, value_name = "N", default_value_t = 5)]
     top: usize,
@@ -156,6 +162,15 @@ pub(crate) struct DoctorArgs {
 }
 
 impl DoctorArgs {
+    /// Whether the code behind findings is sampled after the diagnosis.
+    fn samples_code(&self) -> bool {
+        !(self.no_stacks
+            || self.watch
+            || self.read_only
+            || self.since_boot
+            || self.openmetrics.is_some())
+    }
+
     /// Whether it diagnoses what is in files, and not this machine.
     pub(crate) fn reads_files(&self) -> bool {
         self.replay.is_some() || self.from.is_some()
@@ -201,13 +216,18 @@ fn confine(args: &DoctorArgs) -> Result<()> {
     Ok(())
 }
 
+/// Diagnoses an interval, of this machine with `waiter`, and prints the result.
 fn report_interval(
     args: &DoctorArgs,
     before: &Snapshot,
     after: &Snapshot,
     costs: &UnitCosts,
+    waiter: Option<&Waiter>,
 ) -> Result<()> {
-    let found = diagnose(&Interval::new(before, after), costs);
+    let mut found = diagnose(&Interval::new(before, after), costs);
+    if let Some(waiter) = waiter.filter(|it| args.samples_code() && !it.stop_requested()) {
+        code::add(&mut found, args.top, waiter);
+    }
     match write_metrics(args, &[(None, &found)])? {
         true => Ok(()),
         false => show(&doctor_document(&found, args.top, args.verbose), &args.output),

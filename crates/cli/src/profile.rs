@@ -30,6 +30,7 @@ Examples:
                                   it waits for
   thrashlab profile -o sort.html -- sort big.txt      with its flame graphs
   thrashlab profile --pid 1234 --for 30s              the same of a running process
+  thrashlab profile --faults major -- ./server        and who reads pages from disk
   thrashlab profile results/01-largewrite-seed1.run.jsonl
   thrashlab profile RUN.run.jsonl --slow     responses above the median against all
   thrashlab profile RUN.run.jsonl --response 3 -o response.html
@@ -84,6 +85,11 @@ pub(crate) struct ProfileArgs {
     /// Let the files of call stacks have the waits in place of the time on a CPU
     #[arg(long, conflicts_with = "run")]
     waits: bool,
+
+    /// Show which code makes page faults, too; the files of call stacks have them in place of the time
+    /// on a CPU
+    #[arg(long, value_name = "KIND", value_enum, conflicts_with_all = ["run", "waits"])]
+    faults: Option<sampled::Faults>,
 
     /// Show what executed during this response, by its number
     #[arg(long, value_name = "N", conflicts_with = "slow")]

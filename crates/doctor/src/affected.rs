@@ -46,7 +46,7 @@ pub(crate) struct Affected {
     /// The group, or the group of the process.
     pub(crate) group: Option<String>,
     /// The processes, the largest loss first.
-    pids: Vec<u32>,
+    pub(crate) pids: Vec<u32>,
     pub(crate) lost: LostTime,
 }
 
@@ -121,7 +121,7 @@ impl Rule {
         let worst = who.pids.first().copied().unwrap_or_default();
         let confirm = self.confirm.replace("PID", &worst.to_string());
         let found = self.finding(who.scope.clone(), Price::Known(lost), condition);
-        Finding { confirm, ..found.lost_from(LOST_SHARE) }
+        Finding { confirm, processes: who.pids.clone(), ..found.lost_from(LOST_SHARE) }
     }
 }
 

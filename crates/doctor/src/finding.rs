@@ -31,6 +31,41 @@ pub struct Finding {
     pub remedy: String,
     /// The command that confirms it.
     pub confirm: String,
+    /// The processes that lose most by it, the largest loss first; empty if they are not known.
+    #[serde(skip)]
+    pub processes: Vec<u32>,
+    /// The code that it comes from, the largest share first, if that was sampled afterwards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub code: Vec<Code>,
+}
+
+/// What the code of a process is sampled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Activity {
+    /// Page faults that need no device.
+    MinorFaults,
+    /// Page faults that read from a device.
+    MajorFaults,
+    /// Executing.
+    CpuTime,
+    /// Waiting for something else than a CPU.
+    Waits,
+}
+
+/// Code that a finding comes from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Code {
+    /// What it does.
+    pub activity: Activity,
+    /// Its share of that activity of the sampled processes.
+    pub share: f64,
+    /// The interval of 95 % of the share; `None` if the share is exact.
+    pub interval: Option<(f64, f64)>,
+    /// The function.
+    pub function: String,
+    /// The program's function that called it, if it has a name.
+    pub caller: Option<String>,
 }
 
 impl Finding {
@@ -70,6 +105,16 @@ impl Finding {
                 share.filter(|share| *share >= least_share),
                 least_share,
             ),
+        }
+    }
+
+    /// What the code of its processes is sampled for.
+    pub fn activity(&self) -> Activity {
+        match self.family {
+            Family::Faults => Activity::MinorFaults,
+            Family::Reclaim => Activity::MajorFaults,
+            Family::Translation | Family::Compaction | Family::Cpu => Activity::CpuTime,
+            Family::Writeback | Family::Locks => Activity::Waits,
         }
     }
 

@@ -78,6 +78,8 @@ impl Rule {
             counterfactual: None,
             remedy: self.remedy.to_owned(),
             confirm: self.confirm.to_owned(),
+            processes: Vec::new(),
+            code: Vec::new(),
         }
     }
 
@@ -152,6 +154,8 @@ mod tests {
             counterfactual: None,
             remedy: String::new(),
             confirm: String::new(),
+            processes: Vec::new(),
+            code: Vec::new(),
         }
     }
 

@@ -60,7 +60,7 @@ pub use program_file::ProgramFile;
 pub use reader::RecordingError;
 pub use recording::Recording;
 pub use responses::{Response, Responses};
-pub use sampled::{Part, SampledProfile, StackTree, TaskTime, Wait};
+pub use sampled::{Origin, Part, SampledProfile, StackTree, TaskTime, Wait};
 pub use schedule::schedule;
 pub use symbols::{Symbols, SymbolsError};
 

@@ -17,11 +17,13 @@ pub enum Part {
     Waits,
     /// It could execute, and another has the CPU.
     WaitsForCpu,
+    /// Its page faults, if they were recorded: numbers in place of times.
+    Faults,
 }
 
 impl Part {
     /// All, in the order of tables.
-    pub const ALL: [Self; 3] = [Self::OnCpu, Self::Waits, Self::WaitsForCpu];
+    pub const ALL: [Self; 4] = [Self::OnCpu, Self::Waits, Self::WaitsForCpu, Self::Faults];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -29,6 +31,7 @@ impl Part {
             Self::OnCpu => "on CPU",
             Self::Waits => "waits",
             Self::WaitsForCpu => "waits for CPU",
+            Self::Faults => "page faults",
         }
     }
 }
@@ -86,7 +89,7 @@ const MOST_LOST: f64 = 0.01;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampledProfile {
     tree: StackTree,
-    counts: [Counts; 3],
+    counts: [Counts; 4],
     /// When it started, in ns since 1970.
     pub started_unix_ns: u64,
     /// From its start to its end in ns.
@@ -97,6 +100,11 @@ pub struct SampledProfile {
     pub samples: u64,
     /// Samples whose call stack does not reach the beginning of its thread.
     pub truncated: u64,
+    /// Its page faults of the recorded kind as the kernel counts them; `None` if that is not known. What
+    /// samples stand for differs a little.
+    pub faults: Option<u64>,
+    /// As many samples of equal weight would know its page faults as well.
+    pub fault_samples: u64,
     /// Records that did not fit; `None` where the kernel does not count them.
     pub lost: Option<u64>,
     /// All records, the lost ones too.
@@ -106,8 +114,8 @@ pub struct SampledProfile {
 }
 
 impl SampledProfile {
-    /// Makes a profile of call stacks with their times in ns, and how many samples or switches each was
-    /// seen in.
+    /// Makes a profile of call stacks with their times in ns (page faults: their number), and how many
+    /// samples or switches each was seen in.
     pub fn new(tree: StackTree, times: impl IntoIterator<Item = (u32, Part, u64, u64)>) -> Self {
         let mut counts = Part::ALL.map(|_| Counts::none(tree.nodes.len()));
         for (node, part, ns, seen) in times {
@@ -121,6 +129,8 @@ impl SampledProfile {
             tasks: Vec::new(),
             samples: 0,
             truncated: 0,
+            faults: None,
+            fault_samples: 0,
             lost: None,
             records: 0,
             missed: Vec::new(),
@@ -163,7 +173,59 @@ pub struct Wait {
     pub times: u64,
 }
 
+/// Functions that begin a program or a thread, and so say nothing as callers.
+const BEGINNINGS: [&str; 5] = ["_start", "__libc_start", "start_thread", "__clone", "__GI___clone"];
+
+/// The code that a part of a profile comes from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Origin {
+    /// The innermost function; of waits and page faults the program's, as the kernel's are always the
+    /// same.
+    pub function: String,
+    /// The program's function that called it, if it has a name.
+    pub caller: Option<String>,
+    /// Its part: time in ns, or page faults.
+    pub amount: u64,
+    /// The samples or switches that it was seen in.
+    pub seen: u64,
+}
+
 impl SampledProfile {
+    /// The code that a part comes from, the largest amount first.
+    pub fn origins(&self, part: Part) -> Vec<Origin> {
+        let counts = self.counts(part);
+        let mut sums: HashMap<(&str, Option<&str>), (u64, u64)> = HashMap::new();
+        for node in self.nodes() {
+            let (amount, seen) = (counts.own[node as usize], counts.entries[node as usize]);
+            if amount + seen > 0 {
+                let innermost = match part {
+                    Part::OnCpu | Part::WaitsForCpu => node,
+                    Part::Waits | Part::Faults => self.user_node(node),
+                };
+                let function = self.name(innermost);
+                let caller = self.path(innermost).skip(1).find(|node| {
+                    let name = self.name(*node);
+                    let begins = BEGINNINGS.iter().any(|begin| name.starts_with(begin));
+                    self.area(*node) == Area::User
+                        && self.is_function(*node)
+                        && !begins
+                        && name != function
+                });
+                let sum = sums.entry((function, caller.map(|node| self.name(node)))).or_default();
+                *sum = (sum.0 + amount, sum.1 + seen);
+            }
+        }
+        let origin = |((function, caller), (amount, seen)): ((&str, Option<&str>), _)| Origin {
+            function: function.to_owned(),
+            caller: caller.map(str::to_owned),
+            amount,
+            seen,
+        };
+        let mut origins: Vec<Origin> = sums.into_iter().map(origin).collect();
+        origins.sort_by(|one, other| other.amount.cmp(&one.amount).then_with(|| one.cmp(other)));
+        origins
+    }
+
     /// What its threads wait for, the longest first.
     pub fn waits(&self) -> Vec<Wait> {
         let counts = self.counts(Part::Waits);
@@ -171,7 +233,9 @@ impl SampledProfile {
         for node in self.nodes() {
             let (ns, times) = (counts.own[node as usize], counts.entries[node as usize]);
             if ns + times > 0 {
-                let sum = found.entry((self.waiting(node), self.program(node))).or_default();
+                let sum = found
+                    .entry((self.waiting(node), self.name(self.program_node(node))))
+                    .or_default();
                 *sum = (sum.0 + ns, sum.1 + times);
             }
         }
@@ -190,14 +254,20 @@ impl SampledProfile {
         self.name(self.path(node).find(|node| !is_scheduler(node)).unwrap_or(node))
     }
 
-    /// The program's function that waits.
-    fn program(&self, node: u32) -> &str {
-        let mut all = self.path(node).filter(|node| self.area(*node) == Area::User);
-        let first = all.next().unwrap_or(node);
-        let is_named =
-            |node: &u32| !self.name(*node).starts_with('[') && self.parent(*node).is_some();
-        let named = self.path(first).find(is_named);
-        self.name(named.unwrap_or(first))
+    /// The program's innermost frame.
+    fn user_node(&self, node: u32) -> u32 {
+        self.path(node).find(|node| self.area(*node) == Area::User).unwrap_or(node)
+    }
+
+    /// The program's innermost function with a name.
+    fn program_node(&self, node: u32) -> u32 {
+        let first = self.user_node(node);
+        self.path(first).find(|node| self.is_function(*node)).unwrap_or(first)
+    }
+
+    /// Whether a frame is a function with a name, and neither a thread nor a file.
+    fn is_function(&self, node: u32) -> bool {
+        !self.name(node).starts_with('[') && self.parent(node).is_some()
     }
 }
 
@@ -230,6 +300,32 @@ impl CallStacks for SampledProfile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_comes_from_the_function_of_the_program_and_its_caller() {
+        let mut tree = StackTree::default();
+        let thread = tree.node(None, "sort", Area::User);
+        let fill = tree.node(Some(thread), "fillbuf", Area::User);
+        let read = tree.node(Some(fill), "read [libc.so.6]", Area::User);
+        let copy = tree.node(Some(read), "copy_to_iter", Area::SystemCall);
+        let unnamed = tree.node(Some(thread), "[sort]", Area::User);
+        let times = [
+            (copy, Part::Faults, 90, 9),
+            (read, Part::Faults, 10, 1),
+            (unnamed, Part::Faults, 5, 1),
+            (copy, Part::OnCpu, 7, 2),
+        ];
+        let profile = SampledProfile::new(tree, times);
+        let of = |part| {
+            let origins = profile.origins(part).into_iter();
+            origins.map(|it| (it.function, it.caller, it.amount, it.seen)).collect::<Vec<_>>()
+        };
+        let (read, fill) = ("read [libc.so.6]".to_owned(), Some("fillbuf".to_owned()));
+        let expected = [(read.clone(), fill, 100, 10), ("[sort]".to_owned(), None, 5, 1)];
+        assert_eq!(of(Part::Faults), expected);
+        assert_eq!(of(Part::OnCpu), [("copy_to_iter".to_owned(), Some(read), 7, 2)]);
+        assert!(of(Part::Waits).is_empty());
+    }
 
     #[test]
     fn times_are_those_of_their_part_and_of_all_callers() {

@@ -1,12 +1,16 @@
 //! Diagnoses as documents, JSON and OpenMetrics.
 
+mod brief;
 mod costs;
 mod growth;
 mod metrics;
 mod served;
 mod waited;
 
-use doctor::{COMMAND, Denominator, Diagnosis, Finding, LeftOut, LostTime, Price, Scope, Severity};
+use doctor::{
+    Activity, COMMAND, Code, Denominator, Diagnosis, Finding, LeftOut, LostTime, Price, Scope,
+    Severity,
+};
 use model::units::format_duration;
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
 use serde_json::{Value, json};
@@ -48,7 +52,8 @@ pub fn doctor_document(found: &Diagnosis, top: usize, verbose: bool) -> Document
         );
         sections.push(Section::new("left-out", "Not read", vec![text.into()]));
     }
-    Document { verdicts: vec![heading(found, top)], sections, ..Document::default() }
+    let brief = (!verbose).then(|| Box::new(brief::brief(found, top)));
+    Document { verdicts: vec![heading(found, top)], sections, brief, ..Document::default() }
         .with_data(doctor_json(found))
 }
 
@@ -79,9 +84,8 @@ fn heading(found: &Diagnosis, top: usize) -> Verdict {
 }
 
 fn section(number: usize, finding: &Finding) -> Section {
-    let Finding { rule, confidence, .. } = finding;
-    let (severity, _) = severity_word(finding.severity());
-    let title = format!("{number}. {rule}: {severity}, {}", scope_text(&finding.scope));
+    let Finding { confidence, .. } = finding;
+    let title = format!("{number}. {}", brief::title(finding));
     let price = price_text(&finding.price);
     let mut notes = vec![
         finding.condition.clone(),
@@ -90,6 +94,7 @@ fn section(number: usize, finding: &Finding) -> Section {
     if let Price::Unknown { price_unknown, .. } = &finding.price {
         notes.push(format!("For a price: {price_unknown}"));
     }
+    notes.extend(finding.code.iter().map(code_text));
     let what_if = finding.counterfactual.iter().map(|text| format!("What if: {text}"));
     let advice = what_if.chain([format!("Remedy: {}", finding.remedy), "Confirm:".to_owned()]);
     let evidence = finding.evidence.iter().map(|line| {
@@ -105,6 +110,23 @@ fn section(number: usize, finding: &Finding) -> Section {
         Block::Command(finding.confirm.clone()),
     ];
     Section::new(&format!("finding-{number}"), &title, blocks)
+}
+
+/// `Code: 83 % [78, 87] of its minor faults come from read [libc.so.6], called by fillbuf [sort]`.
+fn code_text(code: &Code) -> String {
+    let activity = match code.activity {
+        Activity::MinorFaults => "minor faults come from",
+        Activity::MajorFaults => "major faults come from",
+        Activity::CpuTime => "time on a CPU is in",
+        Activity::Waits => "waiting is for",
+    };
+    let interval = code.interval.map_or_else(String::new, |(low, high)| {
+        format!(" [{:.0}, {:.0}]", 100.0 * low, 100.0 * high)
+    });
+    let caller = code.caller.iter().map(|caller| format!(", called by {caller}"));
+    let share = render::format::share(code.share);
+    let function = &code.function;
+    format!("Code: {share}{interval} of its {activity} {function}{}", caller.collect::<String>())
 }
 
 pub(crate) fn severity_word(severity: Severity) -> (&'static str, Tone) {
@@ -230,6 +252,14 @@ pub(crate) mod tests {
             counterfactual: Some("with 6 MB more: -99 %".to_owned()),
             remedy: "raise the limit".to_owned(),
             confirm: "thrashlab sweep".to_owned(),
+            processes: vec![17],
+            code: vec![Code {
+                activity: Activity::MajorFaults,
+                share: 0.83,
+                interval: Some((0.78, 0.871)),
+                function: "read [libc.so.6]".to_owned(),
+                caller: Some("fillbuf [sort]".to_owned()),
+            }],
         };
         Diagnosis {
             left_out: LeftOut::default(),
@@ -253,6 +283,8 @@ pub(crate) mod tests {
 
         38649 file pages were evicted and read again
         9.62s lost (96 % of a thread's time); 1 of 2 counters agree
+        Code: 83 % [78, 87] of its major faults come from read [libc.so.6], called by
+          fillbuf [sort]
 
         counter                                        value   from  agrees
         memcg/workingset_refault_file per major fault  0.998  0.500  yes

@@ -1,7 +1,9 @@
 //! Profiles of commands on this machine as documents.
 
 use model::units::format_duration;
-use profile::{CallStacks, Counted, Counts, FunctionCounts, Part, SampledProfile, TaskTime, Wait};
+use profile::{
+    CallStacks, Counted, Counts, FunctionCounts, Origin, Part, SampledProfile, TaskTime, Wait,
+};
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict, format};
 use serde::Serialize;
 use stats::clopper_pearson;
@@ -53,6 +55,10 @@ struct SampledData {
     tasks: Vec<TaskTime>,
     functions: Vec<FunctionShare>,
     waits: Vec<Wait>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    faults: Vec<OriginShare>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault_count: Option<u64>,
 }
 
 /// A function's time on a CPU.
@@ -65,12 +71,44 @@ struct FunctionShare {
     interval: Option<(f64, f64)>,
 }
 
+/// The code that a part of a profile comes from, with its share of the part.
+#[derive(Clone, Debug, Serialize)]
+pub struct OriginShare {
+    /// The function and its caller.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// The share of the part.
+    pub share: f64,
+    /// The interval of 95 % of the share (Clopper and Pearson, with the effective number of samples);
+    /// `None` of waits, which are exact.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// The code that a part of a profile comes from, the largest share first.
+pub fn origin_shares(profile: &SampledProfile, part: Part) -> Vec<OriginShare> {
+    let (all, origins) = (profile.counts(part).total, profile.origins(part));
+    let samples = match part {
+        Part::Waits | Part::WaitsForCpu => None,
+        Part::Faults => Some(profile.fault_samples),
+        Part::OnCpu => Some(origins.iter().map(|origin| origin.seen).sum()),
+    };
+    let of = |origin: Origin| {
+        let share = share(origin.amount, all);
+        let interval = samples.and_then(|samples| {
+            let seen = (share * samples as f64).round() as u64;
+            clopper_pearson(seen, samples, CONFIDENCE).map(|it| (it.low, it.high))
+        });
+        OriginShare { origin, share, interval }
+    };
+    origins.into_iter().map(of).collect()
+}
+
 /// Where a command spends its time on a CPU, and what it waits for.
 pub fn sampled_document(view: &SampledView<'_>) -> Document<'static> {
     let profile = view.profile;
-    let [on_cpu, waits, _] = Part::ALL.map(|part| profile.counts(part));
+    let [on_cpu, waits, ..] = Part::ALL.map(|part| profile.counts(part));
     let functions = functions(profile, on_cpu);
-    let reasons = profile.waits();
+    let (reasons, faulting) = (profile.waits(), origin_shares(profile, Part::Faults));
     let sentences = sentences(view, &functions, &reasons);
     let shown = |[most_functions, most_waits]: [usize; 2]| {
         let verdict = |text: &String| Verdict { text: text.clone(), tone: Tone::Plain };
@@ -82,6 +120,9 @@ pub fn sampled_document(view: &SampledView<'_>) -> Document<'static> {
         document.push(function_table(&functions, on_cpu.total, most_functions));
         if waits.total > 0 {
             document.push(wait_table(&reasons, waits.total, most_waits));
+        }
+        if !faulting.is_empty() {
+            document.push(fault_table(&faulting, profile.faults, most_waits));
         }
         document.blocks.extend(notes(view).into_iter().map(Block::Sentence));
         document
@@ -116,6 +157,8 @@ pub fn sampled_document(view: &SampledView<'_>) -> Document<'static> {
         tasks: profile.tasks.clone(),
         functions,
         waits: reasons,
+        faults: faulting,
+        fault_count: profile.faults,
     })
 }
 
@@ -137,7 +180,7 @@ fn functions(profile: &SampledProfile, counts: &Counts) -> Vec<FunctionShare> {
 
 fn sentences(view: &SampledView<'_>, functions: &[FunctionShare], waits: &[Wait]) -> Vec<String> {
     let profile = view.profile;
-    let [on_cpu, waiting, for_cpu] = Part::ALL.map(|part| profile.counts(part).total);
+    let [on_cpu, waiting, for_cpu, _] = Part::ALL.map(|part| profile.counts(part).total);
     if profile.is_incomplete() {
         let lost = profile.lost.unwrap_or(0);
         return vec![format!(
@@ -237,6 +280,22 @@ fn wait_table(waits: &[Wait], total: u64, most: usize) -> Table {
         ]
     });
     Table::of("", ["waits in", "time", "share", "times", "for"], rows)
+}
+
+fn fault_table(faulting: &[OriginShare], total: Option<u64>, most: usize) -> Table {
+    let shown = faulting.iter().filter(|it| it.share >= LEAST_SHARE).take(most);
+    let rows = shown.map(|OriginShare { origin, share, interval }| {
+        let number = total.map(|total| (total as f64 * share).round() as u64);
+        [
+            Cell::from(&origin.function),
+            Cell::from(number),
+            Cell::Share(*share),
+            Cell::figure(interval.map(|ends| in_percent(ends).trim_start().to_owned())),
+            Cell::from(origin.caller.as_deref().unwrap_or_default()),
+        ]
+    });
+    let head = ["page faults in", "about", "share", "[95 %]", "called by"];
+    Table::of("", head, rows)
 }
 
 fn task_table(tasks: &[TaskTime]) -> Table {

@@ -34,24 +34,28 @@ pub fn profile_command(
     Ok((recording.finish(), status))
 }
 
-/// Observes a running process and all that it starts, for a time or until `stopped`; returns its name,
-/// too. A process that has ended before is not a failure. Fails where the kernel does not permit it,
-/// and without such a process.
-pub fn profile_process(
-    pid: u32,
+/// Observes running processes and all that they start, for a time or until `stopped`; returns the name
+/// of the first, too. It ends early when none of them is there any more. Fails where the kernel does not
+/// permit it, and without such processes.
+pub fn profile_processes(
+    pids: &[u32],
     most: Duration,
     options: Options,
     stopped: &dyn Fn() -> bool,
 ) -> Result<(SampledProfile, String), SamplerError> {
-    let failed = |source| SamplerError::Process { pid, source };
-    let process = RunningProcess::read(pid).map_err(failed)?;
-    let threads = process.threads.iter().map(|(tid, ..)| tid.cast_unsigned()).collect();
-    let mut recording = Recording::of(&Observed::Threads(threads), options)?;
-    recording.add(&process);
-    let is_there = || std::path::Path::new(&format!("/proc/{pid}")).exists();
-    while recording.elapsed() < most && !stopped() && is_there() {
+    let read = |pid: &u32| {
+        let failed = |source| SamplerError::Process { pid: *pid, source };
+        RunningProcess::read(*pid).map_err(failed)
+    };
+    let processes: Vec<RunningProcess> = pids.iter().map(read).collect::<Result<_, _>>()?;
+    let threads = processes.iter().flat_map(|process| &process.threads);
+    let numbers = threads.clone().map(|(tid, ..)| tid.cast_unsigned()).collect();
+    let mut recording = Recording::of(&Observed::Threads(numbers), options)?;
+    processes.iter().for_each(|process| recording.add(process));
+    let is_there = |pid: &u32| std::path::Path::new(&format!("/proc/{pid}")).exists();
+    while recording.elapsed() < most && !stopped() && pids.iter().any(is_there) {
         recording.round(false);
     }
-    let first = process.threads.first().map(|(_, name, _)| name.clone());
+    let first = threads.map(|(_, name, _)| name.clone()).next();
     Ok((recording.finish(), first.unwrap_or_default()))
 }

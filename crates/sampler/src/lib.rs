@@ -17,5 +17,6 @@ mod threads;
 mod waits;
 mod watched;
 
-pub use command::{profile_command, profile_process};
+pub use command::{profile_command, profile_processes};
 pub use recording::{Options, SamplerError};
+pub use sys::perf_rings::{FaultKind, SampledFaults};

@@ -155,6 +155,8 @@ pub(crate) fn named(mut stacks: Stacks, threads: &[Thread], weight: &Weight) -> 
                 times.push((stack, part, rest.ns, rest.times));
             }
         }
+        let faults = thread.faults.iter();
+        times.extend(faults.map(|(stack, (count, seen))| (*stack, Part::Faults, *count, *seen)));
         let task = tasks.entry(&thread.name).or_insert_with(|| TaskTime {
             name: thread.name.to_string(),
             threads: 0,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use profile::SampledProfile;
 use sys::clock::monotonic_ns;
-use sys::perf_rings::{Observed, PerfRings, Recorded};
+use sys::perf_rings::{Observed, PerfRings, Recorded, SampledFaults};
 
 use crate::names::{Weight, named};
 use crate::records::Records;
@@ -28,6 +28,8 @@ const STACK_BYTES: u32 = 16 << 10;
 pub struct Options {
     /// Samples a second of CPU time. A prime number does not beat with what is periodic.
     pub frequency_hz: u64,
+    /// Page faults whose code is recorded, too.
+    pub faults: Option<SampledFaults>,
 }
 
 /// Why there is no profile.
@@ -78,7 +80,7 @@ impl Recording {
     pub(crate) fn of(observed: &Observed, options: Options) -> Result<Self, SamplerError> {
         let (rings, with_kernel) = rings(observed, &options)?;
         let records = Records::of(&rings.attribute_bytes())?;
-        let watched = Watched::of(rings.switch_ids());
+        let watched = Watched::of(rings.switch_ids(), rings.fault_ids());
         let (begun, started) = (Instant::now(), SystemTime::now());
         Ok(Self { rings, records, watched, with_kernel, options, begun, started })
     }
@@ -118,6 +120,8 @@ impl Recording {
         profile.started_unix_ns = since_1970.as_nanos() as u64;
         profile.elapsed_ns = elapsed.as_nanos() as u64;
         (profile.samples, profile.truncated) = (watched.samples, watched.truncated);
+        profile.fault_samples = watched.fault_weights.effective();
+        profile.faults = options.faults.and_then(|_| rings.fault_count());
         profile.lost = rings.lost();
         profile.records = records.count + profile.lost.unwrap_or(0);
         if !with_kernel {
@@ -135,11 +139,11 @@ impl Recording {
 fn rings(observed: &Observed, options: &Options) -> Result<(PerfRings, bool), SamplerError> {
     let cpus = online_cpus()?;
     let open = |with_kernel, ring_pages| {
-        let frequency_hz = options.frequency_hz;
+        let Options { frequency_hz, faults } = *options;
         let (stack_bytes, switches_hz) = (STACK_BYTES, SWITCHES_HZ);
         PerfRings::open(
             observed,
-            &Recorded { frequency_hz, switches_hz, stack_bytes, with_kernel, ring_pages },
+            &Recorded { frequency_hz, switches_hz, stack_bytes, with_kernel, faults, ring_pages },
             &cpus,
         )
     };

@@ -46,13 +46,37 @@ pub(crate) struct Watched {
     pub(crate) truncated: u64,
     /// The identifiers of samples of threads that leave their CPU.
     switch_ids: Vec<u64>,
+    /// Those of samples at page faults.
+    fault_ids: Vec<u64>,
+    pub(crate) fault_weights: Weights,
+}
+
+/// How many page faults the samples stand for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Weights {
+    sum: f64,
+    squares: f64,
+}
+
+impl Weights {
+    fn add(&mut self, weight: u64) {
+        self.sum += weight as f64;
+        self.squares += (weight as f64).powi(2);
+    }
+
+    /// The number of equal samples that would be as certain (Kish, "Survey Sampling", 1965).
+    pub(crate) fn effective(self) -> u64 {
+        if self.squares > 0.0 { (self.sum * self.sum / self.squares) as u64 } else { 0 }
+    }
 }
 
 impl Watched {
-    /// Nothing yet; where a thread leaves its CPU, samples have these identifiers.
-    pub(crate) fn of(switch_ids: &[u64]) -> Self {
+    /// Nothing yet; where a thread leaves its CPU, and at page faults, samples have these identifiers.
+    pub(crate) fn of(switch_ids: &[u64], fault_ids: &[u64]) -> Self {
         Self {
             switch_ids: switch_ids.to_vec(),
+            fault_ids: fault_ids.to_vec(),
+            fault_weights: Weights::default(),
             files: Files::default(),
             processes: HashMap::new(),
             cache: CacheNative::new_in(),
@@ -172,7 +196,8 @@ impl Watched {
 
     fn sample(&mut self, sample: &SampleRecord<'_>) {
         let (Some(pid), Some(tid)) = (sample.pid, sample.tid) else { return };
-        let is_switch = sample.id.is_some_and(|id| self.switch_ids.contains(&id));
+        let is_of = |ids: &[u64]| sample.id.is_some_and(|id| ids.contains(&id));
+        let (is_switch, is_fault) = (is_of(&self.switch_ids), is_of(&self.fault_ids));
         let (mut user, reaches_root) = self.user_frames(pid, sample);
         self.samples += 1;
         self.truncated += u64::from(!reaches_root);
@@ -186,9 +211,15 @@ impl Watched {
             stack = self.stacks.of(stack, frame);
         }
         let thread = self.thread(tid);
-        match is_switch {
-            true => thread.left_at = Some((stack, sample.period.unwrap_or(1).max(1))),
-            false => *thread.samples.entry(stack).or_insert(0) += 1,
+        let stands_for = sample.period.unwrap_or(1).max(1);
+        match (is_switch, is_fault) {
+            (true, _) => thread.left_at = Some((stack, stands_for)),
+            (_, true) => {
+                let (faults, seen) = thread.faults.entry(stack).or_default();
+                (*faults, *seen) = (faults.saturating_add(stands_for), *seen + 1);
+                self.fault_weights.add(stands_for);
+            }
+            (false, false) => *thread.samples.entry(stack).or_insert(0) += 1,
         }
     }
 

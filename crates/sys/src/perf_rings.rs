@@ -13,6 +13,8 @@ use crate::perf::{Attributes, SOFTWARE, flags, open_event};
 
 const CPU_CLOCK: u64 = 0;
 const CONTEXT_SWITCHES: u64 = 3;
+const MINOR_FAULTS: u64 = 5;
+const MAJOR_FAULTS: u64 = 6;
 
 /// IP, TID, TIME, CALLCHAIN, CPU, PERIOD, REGS_USER, STACK_USER, IDENTIFIER.
 const SAMPLE_TYPE: u64 =
@@ -45,8 +47,28 @@ pub struct Recorded {
     /// Whether the kernel's part of call stacks is recorded, and the call stack at which a thread
     /// leaves its CPU.
     pub with_kernel: bool,
+    /// Page faults whose call stacks are recorded, too.
+    pub faults: Option<SampledFaults>,
     /// Size of the memory for each CPU in pages, a power of two.
     pub ring_pages: usize,
+}
+
+/// Which page faults are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampledFaults {
+    /// Their kind.
+    pub kind: FaultKind,
+    /// Most of them a second.
+    pub frequency_hz: u64,
+}
+
+/// Page faults by what they need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// No device: a first touch, a copy, a page that is in memory already.
+    Minor,
+    /// A device: the page is read.
+    Major,
 }
 
 /// Whose events are recorded.
@@ -65,6 +87,8 @@ pub struct PerfRings {
     /// The events without a memory of their own.
     others: Vec<OwnedFd>,
     switch_ids: Vec<u64>,
+    faults: Vec<OwnedFd>,
+    fault_ids: Vec<u64>,
     attributes: Attributes,
     counts_lost: bool,
 }
@@ -106,8 +130,10 @@ impl PerfRings {
                 threads
             }
         };
-        let (rings, others, switch_ids) = (Vec::new(), Vec::new(), Vec::new());
-        let mut made = Self { rings, others, switch_ids, attributes, counts_lost };
+        let (rings, others) = (Vec::new(), Vec::new());
+        let (switch_ids, faults, fault_ids) = (Vec::new(), Vec::new(), Vec::new());
+        let mut made =
+            Self { rings, others, switch_ids, faults, fault_ids, attributes, counts_lost };
         for cpu in cpus {
             let mut ring: Option<Ring> = None;
             for thread in threads {
@@ -129,6 +155,12 @@ impl PerfRings {
                     made.switch_ids.push(id(&switches)?);
                     made.others.push(switches);
                 }
+                if let Some(sampled) = recorded.faults {
+                    let faults = open(&page_faults(&made.attributes, sampled))?;
+                    ring.take_output_of(&faults)?;
+                    made.fault_ids.push(id(&faults)?);
+                    made.faults.push(faults);
+                }
             }
             made.rings.extend(ring);
         }
@@ -144,6 +176,11 @@ impl PerfRings {
     /// The identifiers of the samples that are taken where a thread leaves its CPU.
     pub fn switch_ids(&self) -> &[u64] {
         &self.switch_ids
+    }
+
+    /// The identifiers of the samples that are taken at page faults.
+    pub fn fault_ids(&self) -> &[u64] {
+        &self.fault_ids
     }
 
     /// Takes all records that are there: their bytes, each with its header, of one CPU after the
@@ -165,17 +202,24 @@ impl PerfRings {
 
     /// Records that did not fit; `None` where the kernel does not count them.
     pub fn lost(&self) -> Option<u64> {
-        let events = self.rings.iter().map(|ring| &ring.event).chain(&self.others);
-        let lost = |event: &OwnedFd| {
-            let mut words = [0; 16];
-            let read = rustix::io::read(event, &mut words).ok()?;
-            (read == words.len()).then(|| {
-                let [.., low] = words.as_chunks::<8>().0 else { return 0 };
-                u64::from_ne_bytes(*low)
-            })
-        };
-        self.counts_lost.then(|| events.map(lost).sum())?
+        let events = self.rings.iter().map(|ring| &ring.event);
+        let events = events.chain(&self.others).chain(&self.faults);
+        self.counts_lost.then(|| events.map(|event| Some(read(event)?[1])).sum())?
     }
+
+    /// All page faults of the kind, recorded or not; `None` where they cannot be read.
+    pub fn fault_count(&self) -> Option<u64> {
+        self.faults.iter().map(|event| Some(read(event)?[0])).sum()
+    }
+}
+
+/// How often an event happened, and how many records of it were lost, if that is counted.
+fn read(event: &OwnedFd) -> Option<[u64; 2]> {
+    let mut bytes = [0; 16];
+    let count = rustix::io::read(event, &mut bytes).ok()?;
+    let words = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_ne_bytes(*word));
+    let mut words = words.take(count / 8);
+    Some([words.next()?, words.next().unwrap_or(0)])
 }
 
 fn attributes(recorded: &Recorded, counts_lost: bool) -> Attributes {
@@ -217,18 +261,29 @@ fn id(event: &OwnedFd) -> io::Result<u64> {
 
 /// Samples where a thread leaves its CPU: each time, as long as that is not too often.
 fn switches(attributes: &Attributes, most_hz: u64) -> Attributes {
+    let sampled = only_samples(attributes, CONTEXT_SWITCHES);
+    Attributes { sample_period: most_hz, ..sampled }
+}
+
+/// Samples at page faults. Each of a fixed number cannot be had: where samples have their period, the
+/// kernel takes every one (`perf_swevent_event` in `kernel/events/core.c`).
+fn page_faults(attributes: &Attributes, sampled: SampledFaults) -> Attributes {
+    let config = match sampled.kind {
+        FaultKind::Minor => MINOR_FAULTS,
+        FaultKind::Major => MAJOR_FAULTS,
+    };
+    Attributes { sample_period: sampled.frequency_hz, ..only_samples(attributes, config) }
+}
+
+/// Samples of another event: what else there is to record, the first event records.
+fn only_samples(attributes: &Attributes, config: u64) -> Attributes {
     let of_others = flags::MMAP
         | flags::MMAP2
         | flags::COMM
         | flags::COMM_EXEC
         | flags::TASK
         | flags::CONTEXT_SWITCH;
-    Attributes {
-        config: CONTEXT_SWITCHES,
-        sample_period: most_hz,
-        flags: attributes.flags & !of_others,
-        ..*attributes
-    }
+    Attributes { config, flags: attributes.flags & !of_others, ..*attributes }
 }
 
 fn page_bytes() -> usize {

@@ -48,7 +48,7 @@ pub(super) fn doctor(args: &DoctorArgs) -> Result<()> {
             print_bytes(CLEAR)?;
         }
         // Ctrl-C ends the watching; what was seen is shown.
-        report_interval(args, &before, &after, &costs)?;
+        report_interval(args, &before, &after, &costs, Some(&waiter))?;
         match (is_stopped, args.watch && has_reader()) {
             (true, _) => return Err(Failure::Interrupted),
             (false, false) => return Ok(()),
@@ -147,7 +147,7 @@ pub(super) fn wait(waiter: &Waiter, until_ns: u64) {
 fn since_boot(args: &DoctorArgs, survey: &mut Survey, costs: &UnitCosts) -> Result<()> {
     let mut after: Snapshot = survey.snapshot(0);
     let before = after.at_boot(uptime_ns()?);
-    report_interval(args, &before, &after, costs)
+    report_interval(args, &before, &after, costs, None)
 }
 
 /// The time since boot in ns, from `/proc/uptime` (proc(5)).

@@ -35,7 +35,7 @@ pub(super) fn replay(args: &DoctorArgs, path: &Path) -> Result<()> {
                 continue;
             };
             if args.watch {
-                report_interval(args, before, &snapshot, costs)?;
+                report_interval(args, before, &snapshot, costs, None)?;
                 *before = snapshot.clone();
             }
             last = Some(snapshot);
@@ -43,7 +43,9 @@ pub(super) fn replay(args: &DoctorArgs, path: &Path) -> Result<()> {
     }
     match (first, last) {
         (Some(_), Some(_)) if args.watch => Ok(()),
-        (Some((before, costs)), Some(after)) => report_interval(args, &before, &after, &costs),
+        (Some((before, costs)), Some(after)) => {
+            report_interval(args, &before, &after, &costs, None)
+        }
         _ => Err(wrong!("{}: a diagnosis needs two snapshots", path.display())),
     }
 }
@@ -120,6 +122,9 @@ impl Span {
     }
 }
 
+/// Rows of who filled memory and of who waited, on one screen.
+const BRIEF_ROWS: usize = 2;
+
 fn replay_at(args: &DoctorArgs, path: &Path, parts: &[Segment], at: At) -> Result<()> {
     let zone = TimeZone::system();
     let (Some(begin), Some(last)) = (parts.first(), parts.last()) else {
@@ -148,8 +153,11 @@ fn replay_at(args: &DoctorArgs, path: &Path, parts: &[Segment], at: At) -> Resul
     let grown = span.memory_growth(ends);
     let mut document = doctor_document(&diagnosis, args.top, args.verbose);
     let waited = waited(&interval);
-    let sections = [growth_section(&grown, args.top), waited_section(waited.as_deref(), args.top)];
-    document.sections.splice(0..0, sections);
+    let sections = |top| [growth_section(&grown, top), waited_section(waited.as_deref(), top)];
+    if let Some(brief) = &mut document.brief {
+        brief.sections.splice(0..0, sections(args.top.min(BRIEF_ROWS)));
+    }
+    document.sections.splice(0..0, sections(args.top));
     let mut data = doctor_json(&diagnosis);
     data["memory_growth"] = json!(grown);
     data["waited"] = json!(waited);

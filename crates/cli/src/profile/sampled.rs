@@ -6,26 +6,52 @@ use std::time::Duration;
 
 use agent::Waiter;
 use anyhow::Context;
+use clap::ValueEnum;
 use profile::Part;
 use report::{SampledView, sampled_document};
-use sampler::{Options, SamplerError, profile_command, profile_process};
+use sampler::{
+    FaultKind, Options, SampledFaults, SamplerError, profile_command, profile_processes,
+};
 
 use super::ProfileArgs;
 use crate::output::show;
 use crate::{Failure, Result};
+
+/// Page faults whose code is shown.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Faults {
+    /// First touches, copies, and pages that are in memory already
+    Minor,
+    /// Pages that are read from a device
+    Major,
+}
+
+/// Samples of page faults a second: they come in bursts.
+const FAULTS_HZ: u64 = 4_999;
+
+impl From<Faults> for SampledFaults {
+    fn from(faults: Faults) -> Self {
+        let kind = match faults {
+            Faults::Minor => FaultKind::Minor,
+            Faults::Major => FaultKind::Major,
+        };
+        Self { kind, frequency_hz: FAULTS_HZ }
+    }
+}
 
 /// Observes a command or a process. A command's output goes to standard error, as the result has
 /// standard output.
 pub(super) fn profile(args: &ProfileArgs) -> Result<()> {
     let waiter = Waiter::new().context("catch signals")?;
     let stopped = || waiter.stop_requested();
-    let options = Options { frequency_hz: args.rate };
+    let faults = args.faults.map(SampledFaults::from);
+    let options = Options { frequency_hz: args.rate, faults };
     let not_measured = |error: SamplerError| Failure::NotMeasured(error.into());
     let (profile, name, failure) = match args.pid {
         Some(pid) => {
             let most = Duration::from_nanos(args.duration_ns);
             let (profile, name) =
-                profile_process(pid, most, options, &stopped).map_err(not_measured)?;
+                profile_processes(&[pid], most, options, &stopped).map_err(not_measured)?;
             (profile, format!("process {pid}, {name}"), None)
         }
         None => {
@@ -40,7 +66,11 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<()> {
             (profile, typed, (!status.success()).then(|| format!("ended with {status}")))
         }
     };
-    let part = if args.waits { Part::Waits } else { Part::OnCpu };
+    let part = match faults {
+        _ if args.waits => Part::Waits,
+        Some(_) => Part::Faults,
+        None => Part::OnCpu,
+    };
     args.write_stacks(&profile, profile.counts(part))?;
     let view = SampledView {
         observed: &name,

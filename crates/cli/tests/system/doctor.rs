@@ -22,7 +22,7 @@ fn json(finished: &Finished) -> Value {
 #[test]
 fn a_recording_is_diagnosed_again_with_the_same_words() {
     let fixture = Fixture::new();
-    let watched = doctor(&fixture, "--for 300ms --record sick.jsonl --verbose");
+    let watched = doctor(&fixture, "--for 300ms --record sick.jsonl --verbose --no-stacks");
     watched.expect(0, &[]);
     assert!(watched.stdout.starts_with("Over "), "{}", watched.stdout);
     let replayed = doctor(&fixture, "--replay sick.jsonl --verbose");

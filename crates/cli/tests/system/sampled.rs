@@ -89,6 +89,34 @@ int main(void) {
 }
 "#;
 
+/// First touches of pages: 30 % by its own instructions, 70 % by `read` into fresh memory.
+const FAULTS: &str = r#"
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static volatile long less = 30, more = 70;
+static int zero;
+static char *fresh(long pages) {
+    return mmap(0, pages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+__attribute__((noinline)) static void touches(long pages) {
+    char *memory = fresh(pages);
+    for (long i = 0; i < pages; i++) memory[i * 4096] = 1;
+    munmap(memory, pages * 4096);
+}
+__attribute__((noinline)) static void reads(long pages) {
+    char *memory = fresh(pages);
+    if (read(zero, memory, pages * 4096) < 0) exit(1);
+    munmap(memory, pages * 4096);
+}
+int main(int count, char **words) {
+    zero = open("/dev/zero", O_RDONLY);
+    for (long round = atol(words[1]); round > 0; round--) { touches(less); reads(more); }
+    return 0;
+}
+"#;
+
 /// Whether a command can be profiled here; else the test is skipped.
 fn can_sample(test: &str, fixture: &Fixture) -> bool {
     if Command::new("cc").arg("--version").output().is_err() {
@@ -187,6 +215,53 @@ fn a_program_of_known_shares_and_waits_is_found_to_have_them() {
             assert!(found + unknown >= 0.99 * measured[name], "{name}: {stacks}");
         }
     }
+}
+
+#[test]
+fn page_faults_have_the_function_that_makes_them() {
+    const NAME: &str = "page_faults_have_the_function_that_makes_them";
+    let fixture = Fixture::new();
+    if !can_sample(NAME, &fixture) {
+        return;
+    }
+    compile(&fixture, "faults.c", FAULTS, &["-O2", "-fomit-frame-pointer"]);
+    let words = "profile --json --faults minor -- ./faults 2000";
+    let finished = fixture.finish(fixture.thrashlab(words));
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let profile: Value = serde_json::from_str(&finished.stdout).unwrap();
+    if profile["missed"] != serde_json::json!([]) {
+        return skip(NAME, "this user may not see faults in the kernel");
+    }
+    let count = profile["fault_count"].as_f64().unwrap();
+    assert!((200_000.0..210_000.0).contains(&count), "{count}");
+    let origins = profile["faults"].as_array().unwrap();
+    let named = |text: &str, by: &str| {
+        let is_it = |it: &&Value| {
+            it["function"].as_str().unwrap().contains(text)
+                && it["caller"].as_str().is_some_and(|caller| caller.contains(by))
+        };
+        origins.iter().find(is_it).unwrap_or_else(|| panic!("{text}: {origins:#?}"))
+    };
+    for (origin, truth) in [(named("touches", "main"), 0.3), (named("read", "reads"), 0.7)] {
+        let share = origin["share"].as_f64().unwrap();
+        let [low, high] = [0, 1].map(|end| origin["interval"][end].as_f64().unwrap());
+        // Five standard errors are two and a half times the distance of its ends from the share.
+        let most = 2.5 * (high - share).max(share - low) + 0.01;
+        assert!((share - truth).abs() < most && high - low < 0.2, "{origin:#?}");
+    }
+    run_beside_the_doctor(&fixture);
+}
+
+/// The doctor names the code of a process that makes page faults, on one screen.
+fn run_beside_the_doctor(fixture: &Fixture) {
+    let mut other = fixture.other("./faults");
+    let _running = KilledOnDrop(other.arg("100000000").spawn().unwrap());
+    let shown = screen(fixture, &["doctor", "--for", "1s"]);
+    for words in ["minor-faults: severe", "of its minor faults come from", "Remedy: "] {
+        assert!(shown.contains(words), "{words:?} is not in\n{shown}");
+    }
+    let without = screen(fixture, &["doctor", "--for", "1s", "--no-stacks"]);
+    assert!(without.contains("minor-faults") && !without.contains("Code:"), "{without}");
 }
 
 #[test]

@@ -156,6 +156,7 @@ fn slept_ns(change: &Change<'_>, faults: f64) -> Option<f64> {
 fn finding(interval: &Interval, group: &Refaults, price: Price, who: Option<&Affected>) -> Finding {
     let path = group.path;
     let per_s = group.refaults / interval.seconds();
+    let processes = who.map_or_else(Vec::new, |who| who.pids.clone());
     let who = who.map_or_else(|| path.to_owned(), Affected::who);
     let condition =
         format!("{path} evicts file pages and reads them again: {per_s:.0} a second, for {who}");
@@ -176,7 +177,7 @@ fn finding(interval: &Interval, group: &Refaults, price: Price, who: Option<&Aff
         .speaks("memcg/workingset_refault_file per major fault", group.of_faults, REFAULT_SHARE)
         .speaks("memcg used of its limit", group.used_share, NEAR_LIMIT)
         .speaks("memcg limit met, per s", met_per_s, 1.0);
-    Finding { counterfactual, ..found }
+    Finding { counterfactual, processes, ..found }
 }
 
 /// Anonymous memory and file mappings of its processes beyond the limit, in bytes; `None` if

@@ -108,6 +108,8 @@ fn swapping() -> Diagnosed {
         counterfactual: None,
         remedy: "add memory".to_owned(),
         confirm: "vmstat 1".to_owned(),
+        processes: Vec::new(),
+        code: Vec::new(),
     };
     Diagnosed {
         run_id: "003-largewrite".to_owned(),
