@@ -66,6 +66,8 @@ pub struct Code {
     pub function: String,
     /// The program's function that called it, if it has a name.
     pub caller: Option<String>,
+    /// Whether what happens in the kernel could not be seen.
+    pub is_outside_kernel: bool,
 }
 
 impl Finding {

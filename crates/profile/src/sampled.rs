@@ -109,6 +109,8 @@ pub struct SampledProfile {
     pub lost: Option<u64>,
     /// All records, the lost ones too.
     pub records: u64,
+    /// Whether what happens in the kernel could not be seen.
+    pub is_outside_kernel: bool,
     /// What is missing, each as a sentence.
     pub missed: Vec<String>,
 }
@@ -133,6 +135,7 @@ impl SampledProfile {
             fault_samples: 0,
             lost: None,
             records: 0,
+            is_outside_kernel: false,
             missed: Vec::new(),
         }
     }

@@ -114,19 +114,21 @@ fn section(number: usize, finding: &Finding) -> Section {
 
 /// `Code: 83 % [78, 87] of its minor faults come from read [libc.so.6], called by fillbuf [sort]`.
 fn code_text(code: &Code) -> String {
-    let activity = match code.activity {
-        Activity::MinorFaults => "minor faults come from",
-        Activity::MajorFaults => "major faults come from",
-        Activity::CpuTime => "time on a CPU is in",
-        Activity::Waits => "waiting is for",
+    let (activity, verb) = match code.activity {
+        Activity::MinorFaults => ("minor faults", "come from"),
+        Activity::MajorFaults => ("major faults", "come from"),
+        Activity::CpuTime => ("time on a CPU", "is in"),
+        Activity::Waits => ("waiting", "is for"),
     };
+    let outside = if code.is_outside_kernel { " outside of the kernel" } else { "" };
     let interval = code.interval.map_or_else(String::new, |(low, high)| {
         format!(" [{:.0}, {:.0}]", 100.0 * low, 100.0 * high)
     });
     let caller = code.caller.iter().map(|caller| format!(", called by {caller}"));
     let share = render::format::share(code.share);
     let function = &code.function;
-    format!("Code: {share}{interval} of its {activity} {function}{}", caller.collect::<String>())
+    let caller = caller.collect::<String>();
+    format!("Code: {share}{interval} of its {activity}{outside} {verb} {function}{caller}")
 }
 
 pub(crate) fn severity_word(severity: Severity) -> (&'static str, Tone) {
@@ -259,6 +261,7 @@ pub(crate) mod tests {
                 interval: Some((0.78, 0.871)),
                 function: "read [libc.so.6]".to_owned(),
                 caller: Some("fillbuf [sort]".to_owned()),
+                is_outside_kernel: false,
             }],
         };
         Diagnosis {

@@ -7,6 +7,7 @@
 //! sample reaches is counted as that.
 
 mod command;
+mod faults;
 mod modules;
 mod names;
 mod recording;

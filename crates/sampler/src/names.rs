@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use profile::{Area, Part, ProgramFile, SampledProfile, StackTree, TaskTime};
 
+use crate::faults::FaultSamples;
 use crate::stacks::{Frame, NOTHING, Stacks};
 use crate::threads::Thread;
 use crate::waits::divided;
@@ -155,8 +156,6 @@ pub(crate) fn named(mut stacks: Stacks, threads: &[Thread], weight: &Weight) -> 
                 times.push((stack, part, rest.ns, rest.times));
             }
         }
-        let faults = thread.faults.iter();
-        times.extend(faults.map(|(stack, (count, seen))| (*stack, Part::Faults, *count, *seen)));
         let task = tasks.entry(&thread.name).or_insert_with(|| TaskTime {
             name: thread.name.to_string(),
             threads: 0,
@@ -171,6 +170,9 @@ pub(crate) fn named(mut stacks: Stacks, threads: &[Thread], weight: &Weight) -> 
         task.waits_ns += thread.waits_ns;
         task.waits_for_cpu_ns += thread.waits_for_cpu_ns;
     }
+    let faults = FaultSamples::of(threads);
+    let by_stack = faults.by_stack.iter();
+    times.extend(by_stack.map(|(stack, (count, seen))| (*stack, Part::Faults, *count, *seen)));
     // Equal results for equal records.
     times.sort_unstable();
     let mut tasks: Vec<TaskTime> = tasks.into_values().collect();
@@ -180,6 +182,7 @@ pub(crate) fn named(mut stacks: Stacks, threads: &[Thread], weight: &Weight) -> 
         times.into_iter().map(|(stack, part, ns, seen)| (nodes[stack as usize], part, ns, seen));
     let mut profile = SampledProfile::new(tree, times);
     profile.tasks = tasks;
+    profile.fault_samples = faults.effective;
     profile
 }
 

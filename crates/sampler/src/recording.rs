@@ -120,14 +120,14 @@ impl Recording {
         profile.started_unix_ns = since_1970.as_nanos() as u64;
         profile.elapsed_ns = elapsed.as_nanos() as u64;
         (profile.samples, profile.truncated) = (watched.samples, watched.truncated);
-        profile.fault_samples = watched.fault_weights.effective();
         profile.faults = options.faults.and_then(|_| rings.fault_count());
         profile.lost = rings.lost();
         profile.records = records.count + profile.lost.unwrap_or(0);
+        profile.is_outside_kernel = !with_kernel;
         if !with_kernel {
             profile.missed.push(
-                "the kernel's part and the call stacks of waits are not permitted to this user: \
-                 sysctl kernel.perf_event_paranoid=1 permits them"
+                "the kernel's part, with its page faults and the call stacks of waits, is not \
+                 permitted to this user: sysctl kernel.perf_event_paranoid=1 permits it"
                     .to_owned(),
             );
         }

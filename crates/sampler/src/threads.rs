@@ -29,8 +29,8 @@ pub(crate) struct Thread {
     pub(crate) waits_for_cpu_ns: u64,
     /// Samples of it by call stack.
     pub(crate) samples: HashMap<u32, u64>,
-    /// Its page faults by call stack, and the samples that they are known by.
-    pub(crate) faults: HashMap<u32, (u64, u64)>,
+    /// Samples of its page faults: the call stack, and how many faults each stands for.
+    pub(crate) faults: Vec<(u32, u64)>,
     /// The call stack at which it left its CPU last, and the number of times that it stands for.
     pub(crate) left_at: Option<(u32, u64)>,
     /// The times that it was off its CPU, and could not run, or could.
@@ -52,7 +52,7 @@ impl Thread {
             waits_ns: 0,
             waits_for_cpu_ns: 0,
             samples: HashMap::new(),
-            faults: HashMap::new(),
+            faults: Vec::new(),
             left_at: None,
             off: Default::default(),
         }

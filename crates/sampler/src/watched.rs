@@ -48,26 +48,6 @@ pub(crate) struct Watched {
     switch_ids: Vec<u64>,
     /// Those of samples at page faults.
     fault_ids: Vec<u64>,
-    pub(crate) fault_weights: Weights,
-}
-
-/// How many page faults the samples stand for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Weights {
-    sum: f64,
-    squares: f64,
-}
-
-impl Weights {
-    fn add(&mut self, weight: u64) {
-        self.sum += weight as f64;
-        self.squares += (weight as f64).powi(2);
-    }
-
-    /// The number of equal samples that would be as certain (Kish, "Survey Sampling", 1965).
-    pub(crate) fn effective(self) -> u64 {
-        if self.squares > 0.0 { (self.sum * self.sum / self.squares) as u64 } else { 0 }
-    }
 }
 
 impl Watched {
@@ -76,7 +56,6 @@ impl Watched {
         Self {
             switch_ids: switch_ids.to_vec(),
             fault_ids: fault_ids.to_vec(),
-            fault_weights: Weights::default(),
             files: Files::default(),
             processes: HashMap::new(),
             cache: CacheNative::new_in(),
@@ -214,11 +193,7 @@ impl Watched {
         let stands_for = sample.period.unwrap_or(1).max(1);
         match (is_switch, is_fault) {
             (true, _) => thread.left_at = Some((stack, stands_for)),
-            (_, true) => {
-                let (faults, seen) = thread.faults.entry(stack).or_default();
-                (*faults, *seen) = (faults.saturating_add(stands_for), *seen + 1);
-                self.fault_weights.add(stands_for);
-            }
+            (_, true) => thread.faults.push((stack, stands_for)),
             (false, false) => *thread.samples.entry(stack).or_insert(0) += 1,
         }
     }
