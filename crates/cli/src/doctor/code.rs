@@ -32,9 +32,12 @@ pub(super) fn add(found: &mut Diagnosis, most: usize, waiter: &Waiter) {
     let refused = thread::scope(|scope| {
         let sample = |finding| scope.spawn(move || sampled(finding, waiter));
         let threads: Vec<_> = with_processes.map(sample).collect();
-        threads.into_iter().filter_map(|thread| thread.join().ok()?.err()).last()
+        let errors: Vec<_> =
+            threads.into_iter().filter_map(|thread| thread.join().ok()?.err()).collect();
+        // A process that has ended meanwhile is no news.
+        errors.into_iter().find(|error| matches!(error, SamplerError::Refused { .. }))
     });
-    if let Some(refused @ SamplerError::Refused { .. }) = refused {
+    if let Some(refused) = refused {
         complain(&format!("thrashlab: the code behind findings is not known: {refused}"));
     }
 }

@@ -34,3 +34,29 @@ fn the_commands_of_an_ordinary_user_are_timed_compared_and_limited_as_typed() {
     doctor.expect(5, &["Over ", "the command ended with 5"]);
     guest.assert_nothing_left();
 }
+
+#[test]
+fn profiles_name_functions_as_far_as_the_system_permits() {
+    let test = "profiles_name_functions_as_far_as_the_system_permits";
+    let Some(mut guest) = Guest::new(test) else { return };
+    // Debian's own limit: nobody but root may observe anything.
+    guest.root("sysctl -qw kernel.perf_event_paranoid=3").expect(0, &[]);
+    let sort = "seq 1 40000 | sort -R > big && thrashlab profile -- sort big 2> refused";
+    let refused =
+        guest.login("alice", &format!("{sort} || {{ code=$?; cat refused >&2; exit $code; }}"));
+    refused.expect(3, &["perf_event_open", "kernel.perf_event_paranoid=2"]);
+    let faulting = "perl -e 'while (1) { my $text = \"a\" x 40000000; undef $text }'";
+    let doctor = format!("{faulting} & thrashlab doctor --for 3s; code=$?; kill $!; exit $code");
+    let without = guest.login("alice", &doctor);
+    without.prints(&["minor-faults: "]).expect(0, &["the code behind findings is not known"]);
+
+    guest
+        .root(&sort.replace("refused", "/dev/null"))
+        .expect(0, &[])
+        .prints(&["on a CPU in", "waits"]);
+    let named = guest.root(&doctor);
+    named.expect(0, &[]).prints(&["minor-faults: ", "of its minor faults come from"]);
+    guest.root("sysctl -qw kernel.perf_event_paranoid=2").expect(0, &[]);
+    let own = guest.login("alice", &doctor);
+    own.expect(0, &[]).prints(&["of its minor faults outside of the kernel come from"]);
+}
