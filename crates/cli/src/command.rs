@@ -32,8 +32,9 @@ pub(crate) struct CommandOptions {
     #[arg(long, short, value_name = "NAME")]
     name: Vec<String>,
 
-    /// Repetitions of the command in each run [default: at least 10, and up to 1000 until all commands
-    /// together take 3 s; 5 of what takes over 30 s; 1 of `thrashlab limit`, and 3 of its services]
+    /// Repetitions of each command in a run [default: 3 s of all commands together, but at least 10 and
+    /// at most 1000 of each, judged by the first one; 5 if that takes over 30 s; 1 of `thrashlab limit`,
+    /// and 3 of its services]
     #[arg(long, value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     runs: Option<u32>,

@@ -14,7 +14,9 @@ use frames::{Column, Table};
 use keep::out_file::OutFile;
 use model::Run;
 use store::import::Options;
-use store::observations::{is_foreign, observations_as, refuse_fifo};
+use store::observations::{
+    Content, content, is_foreign, is_stream, observations_as, observations_in,
+};
 use store::results::read_runs;
 
 use crate::levels::by_levels;
@@ -43,7 +45,8 @@ docs/exchange.md describes what each format keeps and what it loses.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExportArgs {
-    /// A results folder, a run file, `reference:NAME`, or a result of another program
+    /// A results folder, a run file, `reference:NAME`, or a result of another program; `-` is standard
+    /// input
     input: String,
 
     /// What to write
@@ -203,8 +206,14 @@ fn export_go(args: &ExportArgs) -> Result<()> {
 
 /// The requested tables: of run files, or the observations alone.
 fn export_tables(args: &ExportArgs) -> Result<()> {
-    refuse_fifo(Path::new(&args.input)).or_wrong("read what is to be exported")?;
-    let of_runs = !args.input.starts_with("reference:") && !is_foreign(Path::new(&args.input));
+    let path = Path::new(&args.input);
+    // What can be read once only is recognized by its content.
+    let content = is_stream(path).then(|| content(&args.input)).transpose();
+    let content = content.or_wrong("read what is to be exported")?;
+    let of_runs = match &content {
+        Some(content) => matches!(content, Content::Run(_)),
+        None => !args.input.starts_with("reference:") && !is_foreign(path),
+    };
     let tables: Tables = match (args.table, of_runs) {
         (None, true) => &[Table::Samples],
         (Some(tables), true) => tables,
@@ -217,10 +226,21 @@ fn export_tables(args: &ExportArgs) -> Result<()> {
         }
     };
     if tables.is_empty() {
-        let set = observed(args)?;
+        let set = match content {
+            None => observed(args)?,
+            Some(content) => observations_in(&args.input, content, None, &Options::default())
+                .or_wrong("read what is to be exported")?,
+        };
         return write_to(args.output.as_deref(), |out| {
             exchange::observed(&set, |columns| sink(args.format, columns, out))
         });
+    }
+    if content.is_some() {
+        return Err(wrong!(
+            "{}: the tables of a run need its file twice, and this can be read once only; write it \
+             into a file first",
+            args.input
+        ));
     }
     let runs =
         RunTables::find(args.input.clone().into()).or_wrong("read what is to be exported")?;

@@ -313,11 +313,10 @@ impl Progress {
                 });
                 format!(", {} of {} done{about}", self.done, self.segments.len())
             }
-            false => match self.left().as_nanos() as u64 {
-                // How long it may take is unknown, or the clock has just started.
-                0 if segment.longest_ns == 0 => String::new(),
-                0 => ", longer than planned".to_owned(),
-                left_ns => format!(", at most {} left", format_duration(left_ns)),
+            false => match self.left().map(|left| left.as_nanos() as u64) {
+                None => String::new(),
+                Some(0) => ", longer than planned".to_owned(),
+                Some(left_ns) => format!(", at most {} left", format_duration(left_ns)),
             },
         };
         let done = match segment.points {
@@ -341,12 +340,14 @@ impl Progress {
         Some(self.planned.elapsed() / run * rest)
     }
 
-    /// The longest time that the rest may take, by the times of the plan.
-    fn left(&self) -> Duration {
-        let rest_ns: u64 =
-            self.segments.iter().skip(self.done).map(|segment| segment.longest_ns).sum();
+    /// The longest time that the rest may take, by the times of the plan; `None` if the plan has no
+    /// time for one of these runs, as for the user's own commands.
+    fn left(&self) -> Option<Duration> {
+        let rest = self.segments.iter().skip(self.done);
+        let known_ns = rest.map(|segment| Some(segment.longest_ns).filter(|ns| *ns > 0));
+        let rest_ns: u64 = known_ns.sum::<Option<u64>>()?;
         let begun = self.running.values().map(|active| active.begun.elapsed()).max();
-        Duration::from_nanos(rest_ns).saturating_sub(begun.unwrap_or_default())
+        Some(Duration::from_nanos(rest_ns).saturating_sub(begun.unwrap_or_default()))
     }
 
     /// Removes the moving lines.
@@ -355,6 +356,47 @@ impl Progress {
         if self.cached > 0 {
             let all = self.segments.len();
             self.say(&format!("{} of {all} cells were in the cache", self.cached));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The moving line of the first of these runs, which began a while ago.
+    fn moving_line(longest_ns: &[u64], begun_before: Duration) -> String {
+        let segment = |longest_ns: &u64| Segment {
+            label: "noload".to_owned(),
+            seed: 1,
+            points: 5,
+            unit: "points",
+            longest_ns: *longest_ns,
+        };
+        let segments: Vec<Segment> = longest_ns.iter().map(segment).collect();
+        let mut progress = Progress::new(true, None);
+        progress.on(&Event::Planned { segments: &segments, is_virtual: false });
+        progress.on(&Event::Started { index: 0 });
+        progress.running.get_mut(&0).unwrap().begun -= begun_before;
+        progress.moving_line().unwrap()
+    }
+
+    #[test]
+    fn only_a_run_with_a_planned_time_takes_longer_than_planned() {
+        let (minute_ns, now) = (60_000_000_000, Duration::ZERO);
+        let place = "[1/1] noload: starting, 0 of 5 points";
+        // Nothing limits the user's own commands: neither at their start nor after hours.
+        for begun_before in [now, Duration::from_secs(3)] {
+            assert_eq!(moving_line(&[0], begun_before), place);
+        }
+        let planned = moving_line(&[minute_ns], now);
+        assert!(planned.starts_with(&format!("{place}, at most ")), "{planned}");
+        let late = Duration::from_nanos(minute_ns + 1);
+        assert_eq!(moving_line(&[minute_ns], late), format!("{place}, longer than planned"));
+        // The next run has time left, and one without a planned time may take any.
+        assert!(moving_line(&[minute_ns, minute_ns], late).contains("at most "));
+        for longest_ns in [[0, minute_ns], [minute_ns, 0]] {
+            assert!(moving_line(&longest_ns, now).ends_with("points"), "{longest_ns:?}");
         }
     }
 }

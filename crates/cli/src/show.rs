@@ -12,10 +12,8 @@ use model::Run;
 use model::resp1::Resp1Format;
 use render::{Block, Document, FORMATS, OutputFormat, format_named};
 use report::{dataset_document, job_document, matrix_document, resp1_table, verbose_lines};
-use store::observations;
-use store::observations::is_foreign;
+use store::observations::{Results, results};
 use store::reference::{document, find};
-use store::results::read_runs;
 
 use crate::levels::{Levels, by_shown_levels, joined};
 use crate::output::{deliver, possible_values};
@@ -96,7 +94,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ShowArgs {
     /// A results folder, a run file, `reference:NAME`, or a result of another program (or a folder of
-    /// such files)
+    /// such files); `-` is standard input
     pub(crate) what: String,
 
     #[command(flatten)]
@@ -113,26 +111,32 @@ pub(crate) fn show(args: &ShowArgs) -> Result<()> {
     let set;
     let shown = if let Some(name) = what.strip_prefix("reference:") {
         document(find(name).or_wrong("show")?)
-    } else if is_foreign(path) {
-        if shape.worst.is_some() || shape.output_format().is_none() {
-            return Err(wrong!("--worst and --format resp1 are for runs, and {what} is not a run"));
-        }
-        set = observations(what).or_wrong("read results")?;
-        dataset_document(&set)
     } else {
-        let runs = read_runs(path).or_wrong("read results")?;
-        let groups = by_shown_levels(path, runs)?;
-        match &groups[..] {
-            [(_, runs)] => of_group(runs, shape)?,
-            _ => {
-                let document = |(levels, runs): (Levels, Vec<Run>)| {
-                    of_group(&runs, shape).map(|document| (levels, document))
-                };
-                joined(groups.into_iter().map(document).collect::<Result<_>>()?)
+        match results(what).or_wrong("read results")? {
+            Results::Runs(runs) => of_runs(by_shown_levels(path, runs)?, shape)?,
+            Results::Foreign(_) if shape.worst.is_some() || shape.output_format().is_none() => {
+                return Err(wrong!(
+                    "--worst and --format resp1 are for runs, and {what} is not a run"
+                ));
+            }
+            Results::Foreign(found) => {
+                set = *found;
+                dataset_document(&set)
             }
         }
     };
     deliver(&shown, shape.document_format(), args.output.as_ref())
+}
+
+/// The results of all groups, a part for each.
+fn of_runs(groups: Vec<(Levels, Vec<Run>)>, shape: &Shape) -> Result<Document<'static>> {
+    if let [(_, runs)] = &groups[..] {
+        return of_group(runs, shape);
+    }
+    let document = |(levels, runs): (Levels, Vec<Run>)| {
+        of_group(&runs, shape).map(|document| (levels, document))
+    };
+    Ok(joined(groups.into_iter().map(document).collect::<Result<_>>()?))
 }
 
 /// The result of runs of the same levels, with deaths.

@@ -22,7 +22,27 @@ use crate::reference::{self, Kind};
 use crate::results::{SUFFIX, read_runs, run_files};
 
 pub(crate) const REFERENCE: &str = "reference:";
+/// Standard input, as the name of a file.
+const STANDARD_INPUT: &str = "-";
 const RUN_LINE: &str = "{\"kind\":\"header\"";
+
+/// What a file has, recognized by its name or its beginning.
+#[derive(Debug)]
+pub enum Content {
+    /// A run.
+    Run(Box<Run>),
+    /// The text of another program's result, or of a table.
+    Text(String),
+}
+
+/// What a path has: runs of this program, or observations of another one.
+#[derive(Debug)]
+pub enum Results {
+    /// Runs with their files.
+    Runs(Vec<(PathBuf, Run)>),
+    /// Observations.
+    Foreign(Box<Dataset>),
+}
 
 /// The observations of `reference:NAME`, a run file, a result of another program, a folder of
 /// either, or standard input (`-`). Fails with the place and the reason.
@@ -50,22 +70,57 @@ pub fn observations_as(what: &str, format: Option<Format>, options: &Options) ->
         let runs: Vec<(String, Run)> = read_runs(path)?.into_iter().map(named).collect();
         return Ok(of_runs(what, &runs, manifest::read(path)?));
     }
-    let content = read(path)?;
-    if is_run(what, content.as_bytes()) {
-        let run = Run::parse(content.as_bytes())
-            .map_err(|error| StoreError::Run(path.to_owned(), error))?;
-        return Ok(from_runs(what, &[(what.to_owned(), run)]));
+    observations_in(what, content(what)?, format, options)
+}
+
+/// [`observations_as`] of a file that was read. Fails as it.
+pub fn observations_in(
+    what: &str,
+    content: Content,
+    format: Option<Format>,
+    options: &Options,
+) -> Result<Dataset> {
+    match content {
+        Content::Run(run) => Ok(from_runs(what, &[(what.to_owned(), *run)])),
+        Content::Text(text) => {
+            import::dataset(what, &text, format, options).map_err(StoreError::refused(what))
+        }
     }
-    import::dataset(what, &content, format, options).map_err(StoreError::refused(what))
+}
+
+/// Reads the runs of a folder or file, or else the observations of [`observations`]. Fails as it.
+pub fn results(what: &str) -> Result<Results> {
+    let path = Path::new(what);
+    let set = match path.is_dir() {
+        true if !is_foreign_folder(path) => return read_runs(path).map(Results::Runs),
+        true => observations(what)?,
+        false => match content(what)? {
+            Content::Run(run) => return Ok(Results::Runs(vec![(path.to_owned(), *run)])),
+            text => observations_in(what, text, None, &Options::default())?,
+        },
+    };
+    Ok(Results::Foreign(Box::new(set)))
+}
+
+/// Reads a file or standard input (`-`) once, as what arrives through a FIFO is gone afterwards. A
+/// text may be compressed or in UTF-16. Fails when it is unreadable, damaged, too long or not text.
+pub fn content(what: &str) -> Result<Content> {
+    let path = Path::new(what);
+    let run = |bytes: &[u8]| match Run::parse(bytes) {
+        Ok(run) => Ok(Content::Run(Box::new(run))),
+        Err(error) => Err(StoreError::Run(path.to_owned(), error)),
+    };
+    let bytes = read_bytes(path).map_err(StoreError::io(path))?;
+    // A run that was cut may end within a character.
+    if bytes.starts_with(RUN_LINE.as_bytes()) {
+        return run(&bytes);
+    }
+    let text = encoded_text::decode(bytes).map_err(StoreError::io(path))?;
+    if is_run(what, text.as_bytes()) { run(text.as_bytes()) } else { Ok(Content::Text(text)) }
 }
 
 fn is_run(what: &str, content: &[u8]) -> bool {
     what.ends_with(SUFFIX) || content.starts_with(RUN_LINE.as_bytes())
-}
-
-/// Whether a file is a run file, by name or beginning.
-pub fn is_run_file(path: &Path) -> bool {
-    is_run(&path.to_string_lossy(), &beginning(path).unwrap_or_default())
 }
 
 /// Whether this is another program's result: a file that is not a run file, or a folder of such.
@@ -73,26 +128,17 @@ pub fn is_foreign(path: &Path) -> bool {
     if path.is_dir() {
         return is_foreign_folder(path);
     }
-    path.is_file() && !is_run_file(path)
+    path.is_file() && !is_run(&path.to_string_lossy(), &beginning(path).unwrap_or_default())
 }
 
-/// Fails for a FIFO: what reads a file twice would find it empty the second time.
-pub fn refuse_fifo(path: &Path) -> Result<()> {
-    let is_fifo = fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo());
-    match is_fifo {
-        true => {
-            let why = "a FIFO can be read once only; write it into a file first";
-            Err(StoreError::Io(path.to_owned(), io::Error::other(why)))
-        }
-        false => Ok(()),
-    }
+/// Whether this can be read once only: a FIFO, or standard input (`-`).
+pub fn is_stream(path: &Path) -> bool {
+    path == Path::new(STANDARD_INPUT)
+        || fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo())
 }
 
-/// The first bytes of a file, enough to recognize a run. What can be read once only is left alone.
+/// The first bytes of a file, enough to recognize a run.
 fn beginning(path: &Path) -> Option<Vec<u8>> {
-    if !path.is_file() {
-        return None;
-    }
     let mut start = Vec::new();
     fs::File::open(path).ok()?.take(RUN_LINE.len() as u64).read_to_end(&mut start).ok()?;
     Some(start)
@@ -202,13 +248,14 @@ pub fn of_runs(name: &str, runs: &[(String, Run)], manifest: Option<Manifest>) -
 /// The text of a file or standard input (`-`), which may be compressed or in UTF-16. Fails when it
 /// is unreadable, damaged, too long or not text.
 pub fn read(path: &Path) -> Result<String> {
-    let read = || -> io::Result<String> {
-        let mut bytes = Vec::new();
-        match path == Path::new("-") {
-            true => drop(io::stdin().read_to_end(&mut bytes)?),
-            false => bytes = read_patiently(path)?,
-        }
-        encoded_text::decode(bytes)
-    };
-    read().map_err(StoreError::io(path))
+    read_bytes(path).and_then(encoded_text::decode).map_err(StoreError::io(path))
+}
+
+fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    if path != Path::new(STANDARD_INPUT) {
+        return read_patiently(path);
+    }
+    let mut bytes = Vec::new();
+    io::stdin().read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -127,6 +127,21 @@ fn counts_of_a_long_histogram_are_not_expanded() {
 }
 
 #[test]
+fn a_thread_of_few_cycles_among_many_has_a_delay_and_not_other_figures() {
+    let text = r#"{"cmdline:": "cyclictest -h 90", "thread": {
+        "0": {"histogram": {"20": 21000000}, "cycles": 21000000, "min": 20, "max": 20, "avg": 20.0},
+        "1": {"histogram": {"30": 1, "40": 2, "80": 1}, "cycles": 4, "min": 30, "max": 80, "avg": 47.5}
+    }}"#;
+    let set = read(text);
+    let trial = &set.trials[0];
+    assert!(trial.values.iter().all(|values| values.response == "delay_ns"), "{:?}", trial.values);
+    let of_few = trial.samples(Some("thread 1"), "delay_ns").unwrap();
+    assert_eq!(of_few.iter().map(|it| it.value).collect::<Vec<_>>(), [40_000.0], "its median");
+    let of_many = trial.samples(Some("thread 0"), "delay_ns").unwrap().len();
+    assert_eq!(trial.samples(None, "delay_ns").unwrap().len(), of_many + 1);
+}
+
+#[test]
 fn cyclictest_without_histogram_has_three_figures_and_no_test() {
     let set = read(include_str!("foreign/cyclictest-summary.json"));
     let trial = &set.trials[0];

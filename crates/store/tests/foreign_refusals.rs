@@ -89,6 +89,13 @@ fn text_of_cyclictest_and_schbench_is_read() {
     assert!(why.contains("no line \"# Max Latencies:\": it is cut"), "{why}");
     let why = refused(&text.replace("000001 000002\t000001", "000001 000002"));
     assert!(why.starts_with("line 4: 1 counts for 2 threads"), "{why}");
+    let why = refused(&text.replace("000002 000001\t000003\n", ""));
+    assert!(
+        why.starts_with("line 5: the rows of thread 0 hold 2 delays, but its total is 3"),
+        "{why}"
+    );
+    let why = refused(&text.replace("000002 000001", "18446744073709551615 000001"));
+    assert!(why.contains("the longest delay is at least 18446744073709551615"), "{why}");
     let summary =
         read("T: 0 (  32) P:80 I:1000 C:    100 Min:     63 Act:   65 Avg:   64 Max:      73\n");
     assert_eq!(only(&summary, "high_ns"), 73_000.0);

@@ -66,3 +66,84 @@ impl Vm {
         Err(VmError::Unavailable(why))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
+    use std::time::Duration;
+
+    use guest::Then;
+    use keep::Cache;
+    use model::Architecture;
+
+    use super::*;
+    use crate::engine::{ENGINE_RELEASES, emulator};
+
+    /// Puts an engine for each release into the cache, which does nothing but print its version.
+    fn build_engines(cache: &Cache) {
+        for release in ENGINE_RELEASES {
+            let build = release.unpack(Architecture::X86_64, cache).unwrap();
+            let made = build.folder().join("made");
+            fs::create_dir(&made).unwrap();
+            let program = made.join(emulator(Architecture::X86_64));
+            let version = release.version;
+            // Written by another process: as long as this one may have it open, it cannot execute it.
+            let script = format!("printf '#!/bin/sh\necho QEMU {version}\n' > \"$1\"");
+            let written = Command::new("sh").args(["-c", &script, "sh"]).arg(&program).status();
+            assert!(written.unwrap().success());
+            fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+            build.keep(cache).unwrap();
+        }
+    }
+
+    /// A machine that this QEMU booted, and its files.
+    fn packed(qemu: &Qemu, folder: &Path) -> PackedMachine {
+        let setup = Setup {
+            machine: crate::machine::load("micro").unwrap().machine,
+            modules: Vec::new(),
+            root: None,
+            architecture: Architecture::X86_64,
+            agent_bytes: 2_000_000,
+            then: Then::Cell,
+        };
+        FILES.iter().for_each(|name| fs::write(folder.join(name), name).unwrap());
+        PackedMachine {
+            key: machine_key(qemu, &setup, None, ["", ""]).unwrap(),
+            qemu: qemu.version.clone(),
+            memory_bytes: 1 << 26,
+            setup,
+            facts: Environment::new(),
+            missed: Vec::new(),
+            clock: None,
+            files: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_machine_from_another_host_runs_in_the_qemu_that_booted_it_if_there_is_one() {
+        let root = tempfile::tempdir().unwrap();
+        let cache = Cache::at(root.path().join("cache"));
+        build_engines(&cache);
+        let machine = crate::machine::load("micro").unwrap().machine;
+        let all = Qemu::all_of(Platform::of(Architecture::X86_64), &machine, &cache).unwrap();
+        let silence = Duration::from_secs(1);
+        let options = VmOptions { cache, reuse_cells: false, silence, qemu: None, freeze: None };
+        // The first one is that in which this host boots machines itself.
+        assert!(all.len() >= 2, "{all:?}");
+        for qemu in &all[..2] {
+            let vm = Vm::unpack(&packed(qemu, root.path()), root.path(), &options).unwrap();
+            assert_eq!(vm.qemu, *qemu);
+        }
+        let other = Qemu { version: "QEMU 7.2.22".to_owned(), ..all[0].clone() };
+        let packed = packed(&other, root.path());
+        let refused = Vm::unpack(&packed, root.path(), &options).err().unwrap().to_string();
+        let expected = format!(
+            "the machine was booted by \"QEMU 7.2.22\", here is {:?}: install the same QEMU \
+             everywhere",
+            all[0].version
+        );
+        assert_eq!(refused, expected);
+    }
+}

@@ -28,17 +28,19 @@ const WORDS_OF_SHELL: [&str; 35] = [
 pub const RUNS: &str = "runs";
 /// Parameter: how many repetitions before these are not counted.
 pub const WARMUP: &str = "warmup";
-/// Parameter: least time that the repetitions take together, in ns; 0 = 3 s, and ten at least.
+/// Parameter: least time that the repetitions of all commands take together, in ns; 0 = 3 s, and ten
+/// at least.
 const LEAST: &str = "least";
 /// Parameter: longest time of a repetition, in ns.
 pub const LIMIT: &str = "limit";
 /// Parameter: longest time until a service is ready, in ns.
 pub const START_LIMIT: &str = "start_limit";
 
-/// Fewest repetitions of a command, and least time that they take together, in ns; as hyperfine's.
+/// Fewest repetitions of a command, and least time that those of all commands take together, in ns.
+/// hyperfine has the same numbers, but its time is of each command, and it has no `MOST`.
 const FEWEST: u64 = 10;
 const LEAST_NS: u64 = 3 * SECOND_NS;
-/// A command that takes longer than this is repeated this often only.
+/// Commands that together take longer than this are repeated this often only.
 const SLOW_NS: u64 = 30 * SECOND_NS;
 const FEWEST_SLOW: u64 = 5;
 const MOST: u64 = 1000;
@@ -212,7 +214,8 @@ fn joined<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<String, String
     shlex::try_join(words).map_err(|error| error.to_string())
 }
 
-/// How often commands are repeated whose first pass took this long in all, in ns.
+/// How often each command is repeated if the first repetitions of all took this long together, in
+/// ns. Later ones may be faster, such as those after a cold start; then they take less than 3 s.
 ///
 /// It depends on this run only, so two runs of the same command are repeated as often whichever of
 /// them is called A.
@@ -221,7 +224,7 @@ pub fn repetitions(job: &JobSpec, first_ns: u64) -> u64 {
     match param(RUNS) {
         0 if param(LEAST) > 0 => param(LEAST).div_ceil(first_ns.max(1)).clamp(1, MOST),
         0 if first_ns > SLOW_NS => FEWEST_SLOW,
-        0 => (LEAST_NS / first_ns.max(1)).clamp(FEWEST, MOST),
+        0 => LEAST_NS.div_ceil(first_ns.max(1)).clamp(FEWEST, MOST),
         runs => runs,
     }
 }
@@ -301,6 +304,9 @@ mod tests {
         let auto = job(&[("run", "a")]);
         let counts = [1, 1_000_000, SECOND_NS, 20 * SECOND_NS, 60 * SECOND_NS];
         assert_eq!(counts.map(|ns| repetitions(&auto, ns)), [1000, 1000, 10, 10, 5]);
+        // The last one is begun before 3 s are over.
+        let counts = [3_000_000, 3_100_000, 290_000_000, 300_000_000];
+        assert_eq!(counts.map(|ns| repetitions(&auto, ns)), [1000, 968, 11, 10]);
         assert_eq!(repetitions(&job(&[("run", "a"), ("runs", "3")]), 1), 3);
         let short = job(&[("run", "a"), ("least", "50ms")]);
         let counts = [1, 1_000_000, 30_000_000, 50_000_000, SECOND_NS];

@@ -9,13 +9,13 @@ use analysis::ab::{AbLook, AbRequest};
 use analysis::attribution::{Options, attribute};
 use analysis::comparison::{Comparison, Request, compare};
 use anyhow::Context;
-use curves::{CurveOptions, Curves};
+use curves::{CurveOptions, Curves, curves_of_table};
 use model::{Manifest, ManifestRun, Run};
 use report::page::{Input, Material};
 use stats::Settings;
 use store::import;
 use store::observations::{
-    is_foreign, is_run_file, observations_as, of_runs, refuse_fifo, run_name,
+    Content, content, is_foreign, observations_as, observations_in, of_runs, run_name,
 };
 use store::reference::add_conditions;
 use store::results::{read_run, run_files};
@@ -94,19 +94,32 @@ impl Results {
     /// no sweep.
     fn add(&mut self, what: &str, name: String, typed: String) -> anyhow::Result<Option<Dataset>> {
         let path = Path::new(what);
-        refuse_fifo(path)?;
+        let is_file = !path.is_dir() && !what.starts_with("reference:");
+        let content = is_file.then(|| content(what)).transpose();
+        let content = content.with_context(|| format!("read {what}"))?;
         let mut input = Input { typed, ..Input::new(name.as_str()) };
         let planned = if path.is_dir() { manifest::read(path)? } else { None };
-        let curves = self.curves_of(what, planned.as_ref(), &name)?;
+        let curves = curves_of(what, planned.as_ref(), content.as_ref(), &name)?;
         let mut set = None;
-        if (path.is_dir() && !is_foreign(path)) || is_run_file(path) {
+        let content = match content {
+            Some(Content::Run(run)) => {
+                self.known.insert(path.to_owned(), *run);
+                None
+            }
+            text => text,
+        };
+        if self.known.contains_key(path) || (path.is_dir() && !is_foreign(path)) {
             let runs = self.recorded(path, planned.as_ref(), &mut input)?;
             if curves.is_none() {
                 set = Some(of_runs(&name, &runs, planned.clone()));
             }
             input.runs = runs.into_iter().map(|(_, run)| run).collect();
         } else if curves.is_none() {
-            let read = observations_as(what, None, &import::Options::default());
+            let options = import::Options::default();
+            let read = match content {
+                Some(text) => observations_in(what, text, None, &options),
+                None => observations_as(what, None, &options),
+            };
             let mut read = read.with_context(|| format!("read {what}"))?;
             read.name.clone_from(&name);
             set = Some(read);
@@ -132,34 +145,6 @@ impl Results {
         self.inputs.push(input);
         self.curves.push(curves);
         Ok(set)
-    }
-
-    /// The curves of a sweep; those of another experiment with a numeric factor are not sweeps.
-    fn curves_of(
-        &self,
-        what: &str,
-        planned: Option<&Manifest>,
-        name: &str,
-    ) -> anyhow::Result<Option<Curves>> {
-        let options = CurveOptions::default();
-        let path = Path::new(what);
-        let mut curves = match planned {
-            Some(manifest) if manifest.sweep.is_some() => {
-                curve::curves_of_manifest(path, manifest, &options)?
-            }
-            Some(_) => return Ok(None),
-            None if path.is_dir() || is_run_file(path) => return Ok(None),
-            None => match store::curves(what, &options) {
-                Ok(curves) if curves.rows.iter().any(|(_, curve)| sweep::has_costs(curve)) => {
-                    curves
-                }
-                _ => return Ok(None),
-            },
-        };
-        for (_, curve) in &mut curves.rows {
-            name.clone_into(&mut curve.name);
-        }
-        Ok(Some(curves))
     }
 
     /// Puts the change between levels down to its factors, where there are any.
@@ -222,6 +207,39 @@ impl Results {
             machines: shipped.map(|description| description.machine).collect(),
         }
     }
+}
+
+/// The curves of a sweep; those of another experiment with a numeric factor are not sweeps. A file
+/// was read before.
+fn curves_of(
+    what: &str,
+    planned: Option<&Manifest>,
+    content: Option<&Content>,
+    name: &str,
+) -> anyhow::Result<Option<Curves>> {
+    let options = CurveOptions::default();
+    let path = Path::new(what);
+    let mut curves = match (planned, content) {
+        (Some(manifest), _) if manifest.sweep.is_some() => {
+            curve::curves_of_manifest(path, manifest, &options)?
+        }
+        (Some(_), _) | (None, Some(Content::Run(_))) => return Ok(None),
+        (None, None) if path.is_dir() => return Ok(None),
+        (None, content) => {
+            let found = match content {
+                Some(Content::Text(text)) => curves_of_table(what, text, &options).ok(),
+                _ => store::curves(what, &options).ok(),
+            };
+            match found {
+                Some(curves) if curves.rows.iter().any(|(_, it)| sweep::has_costs(it)) => curves,
+                _ => return Ok(None),
+            }
+        }
+    };
+    for (_, curve) in &mut curves.rows {
+        name.clone_into(&mut curve.name);
+    }
+    Ok(Some(curves))
 }
 
 /// The only factor besides the load that has several levels.

@@ -48,6 +48,27 @@ fn a_command_is_repeated_and_its_time_is_right() {
 }
 
 #[test]
+fn repetitions_are_as_many_as_the_help_says() {
+    let help = Fixture::new();
+    let help = help.finish(help.thrashlab("run --help")).sentences();
+    let said = "[default: 3 s of all commands together, but at least 10 and at most 1000 of each, \
+                judged by the first one; 5 if that takes over 30 s;";
+    assert!(help.contains(said), "{help}");
+    // Of what is over soon, of two, and of two that need more than 3 s for ten.
+    for commands in [&["true"][..], &["sleep 0.04", "sleep 0.06"], &["sleep 0.1", "sleep 0.3"]] {
+        let fixture = Fixture::new();
+        let arguments = commands.iter().flat_map(|command| ["--command", command]);
+        let finished = fixture.finish(timed(&fixture, &arguments.collect::<Vec<_>>()));
+        finished.expect(0, &[]);
+        let works = works(&fixture, "001-noload");
+        let first = works.iter().filter(|work| work.pass == 0);
+        let first_ns: u64 = first.map(|work| work.completed_ns.unwrap() - work.started_ns).sum();
+        let expected = 3_000_000_000_u64.div_ceil(first_ns).clamp(10, 1000);
+        assert_eq!(works.len() as u64, expected * commands.len() as u64, "{commands:?}");
+    }
+}
+
+#[test]
 fn several_commands_are_run_in_turn_and_compared_with_the_first() {
     let fixture = Fixture::new();
     let commands = ["--command", "sleep 0.02", "--command", "sleep 0.1", "--runs", "5"];

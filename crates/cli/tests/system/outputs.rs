@@ -1,5 +1,6 @@
-//! Files that commands write: what was there before is replaced by a complete file or not at all,
-//! and what is not a regular file stays what it is.
+//! Files that commands read and write: what can be read once only is read once; what was there
+//! before is replaced by a complete file or not at all, and what is not a regular file stays what it
+//! is.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::skip::skip;
-use crate::support::{Fixture, is_root};
+use crate::support::{Finished, Fixture, is_root};
 
 /// Commands that write a file, without the file, and the folder that they read.
 const WRITERS: [&str; 4] = [
@@ -95,7 +96,7 @@ fn a_pipe_is_written_through() {
 }
 
 #[test]
-fn a_fifo_without_another_end_is_not_waited_for_and_never_read_twice() {
+fn a_fifo_without_another_end_is_not_waited_for() {
     let fixture = fixture();
     let pipe = fixture.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -105,9 +106,57 @@ fn a_fifo_without_another_end_is_not_waited_for_and_never_read_twice() {
     {
         fixture.finish(fixture.thrashlab(arguments)).expect(2, &["pipe: ", nobody]);
     }
-    for arguments in ["export pipe --format csv", "report pipe -o page.html"] {
-        let found = fixture.finish(fixture.thrashlab(arguments));
-        found.expect(2, &["pipe: a FIFO can be read once only; write it into a file first"]);
+}
+
+/// Writes bytes into a FIFO as soon as a command reads it, and returns how that command ended.
+fn through_pipe(fixture: &Fixture, bytes: &[u8], command: Command) -> Finished {
+    let (pipe, bytes) = (fixture.path().join("pipe"), bytes.to_owned());
+    std::thread::spawn(move || fs::write(pipe, bytes));
+    fixture.finish(command)
+}
+
+#[test]
+fn results_are_read_from_a_fifo_and_from_standard_input_as_from_a_file() {
+    let fixture = fixture();
+    let pipe = fixture.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let times = r#"{"results": [
+        {"command": "a", "times": [1.0, 1.1, 1.2], "exit_codes": [0, 0, 0]},
+        {"command": "b", "times": [3.0, 3.1, 3.2], "exit_codes": [0, 0, 0]}
+    ]}"#;
+    let table = "system,cpu_s\nold,1.5\nold,1.6\nnew,3.5\nnew,3.6\n";
+    let run = fixture.run_bytes("001-noload");
+    for bytes in [times.as_bytes(), table.as_bytes(), &run] {
+        let file = fixture.path().join("file");
+        fs::write(&file, bytes).unwrap();
+        for arguments in ["show", "compare", "export --format go", "export --format csv"] {
+            let is_of_tables = bytes == run && arguments.ends_with("csv");
+            let with = |name: &str| fixture.thrashlab(&format!("{arguments} {name}"));
+            let expected = fixture.finish(with("file"));
+            let from_pipe = through_pipe(&fixture, bytes, with("pipe"));
+            let mut from_input = with("-");
+            from_input.stdin(File::open(&file).unwrap());
+            let from_input = fixture.finish(from_input);
+            for (found, name) in [(from_pipe, "pipe"), (from_input, "-")] {
+                if is_of_tables {
+                    found.expect(2, &[name, "can be read once only; write it into a file first"]);
+                    continue;
+                }
+                found.expect(expected.code().unwrap(), &[]);
+                let text = |finished: &Finished| finished.sentences().replace(name, "file");
+                assert_eq!(text(&found), text(&expected), "{arguments} {name}");
+            }
+        }
+        let page = fixture.thrashlab("report pipe -o page.html");
+        through_pipe(&fixture, bytes, page).expect(0, &[]);
+        fixture.finish(fixture.thrashlab("report file -o file.html")).expect(0, &[]);
+        let [page, expected] = ["page.html", "file.html"].map(|name| {
+            let path = fixture.path().join(name);
+            let text = fs::read_to_string(&path).unwrap().replace("pipe", "file");
+            fs::remove_file(path).unwrap();
+            text
+        });
+        assert!(page == expected, "{page}");
     }
 }
 

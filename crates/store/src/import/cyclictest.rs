@@ -173,8 +173,8 @@ impl Thread {
         Ok(Measured { cycles, least, mean, longest, samples, beyond })
     }
 
-    /// The delays in order, of which each one represents as many as `each`. Those beyond the
-    /// histogram are lower bounds, except the longest.
+    /// The delays in order, of which each one represents as many as `each`, and one represents a
+    /// thread that has fewer. Those beyond the histogram are lower bounds, except the longest.
     fn delays(&self, unit_ns: f64, limit: u64, each: u64) -> Result<Vec<Observation>, String> {
         let bucket = |(bucket, count): (&String, &u64)| match bucket.parse::<u64>() {
             Ok(number) => Ok((number, *count)),
@@ -203,6 +203,7 @@ impl Thread {
         let passed = (Observation::at_least(limit as f64 * unit_ns), beyond.saturating_sub(1));
         let inside = buckets.into_iter().map(|(bucket, count)| (exact(bucket), count));
         let mut samples: Vec<Observation> = Vec::new();
+        let each = each.min(self.cycles);
         let mut before = 0_u64;
         for (delay, count) in inside.chain([passed]) {
             // Held are those in the middle of their group in the order of all delays.

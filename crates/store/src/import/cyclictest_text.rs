@@ -79,10 +79,16 @@ fn histogram(text: &str) -> Result<Output, (usize, String)> {
         if counts.len() < threads {
             return Err((number, format!("{} counts for {threads} threads", counts.len())));
         }
-        limit = limit.max(bucket + 1);
+        limit = limit.max(bucket.saturating_add(1));
         for (thread, count) in buckets.iter_mut().zip(counts).filter(|(_, count)| **count > 0) {
             thread.insert(bucket.to_string(), *count);
         }
+    }
+    for (at, (histogram, total)) in buckets.iter().zip(&totals).enumerate() {
+        check_total(at, histogram, *total).map_err(|why| {
+            let line = text.lines().position(|line| line.starts_with(TOTAL)).unwrap_or(0);
+            (line + 1, why)
+        })?;
     }
     let thread = buckets.into_iter().enumerate().map(|(at, histogram)| {
         let cycles = totals[at].saturating_add(overflows[at]);
@@ -91,4 +97,17 @@ fn histogram(text: &str) -> Result<Output, (usize, String)> {
     });
     let command = Some(format!("cyclictest -h {limit}"));
     Ok(Output::of_threads(thread.collect(), command))
+}
+
+/// Fails unless the rows hold as many delays of a thread as its total, which leaves out those beyond
+/// the histogram: a missing row would make its delays lie beyond it.
+fn check_total(thread: usize, histogram: &BTreeMap<String, u64>, total: u64) -> Result<(), String> {
+    let held = histogram.values().map(|count| u128::from(*count)).sum::<u128>();
+    match held == u128::from(total) {
+        true => Ok(()),
+        false => Err(format!(
+            "the rows of thread {thread} hold {held} delays, but its total is {total}: rows are \
+             missing or damaged"
+        )),
+    }
 }
