@@ -64,6 +64,7 @@ pub(crate) mod flags {
     pub(crate) const TASK: u64 = 1 << 13;
     pub(crate) const WATERMARK: u64 = 1 << 14;
     pub(crate) const SAMPLE_ID_ALL: u64 = 1 << 18;
+    pub(crate) const EXCLUDE_CALLCHAIN_KERNEL: u64 = 1 << 21;
     pub(crate) const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
     pub(crate) const MMAP2: u64 = 1 << 23;
     pub(crate) const COMM_EXEC: u64 = 1 << 24;

@@ -223,7 +223,11 @@ fn read(event: &OwnedFd) -> Option<[u64; 2]> {
 }
 
 fn attributes(recorded: &Recorded, counts_lost: bool) -> Attributes {
-    let kernel = if recorded.with_kernel { 0 } else { flags::EXCLUDE_KERNEL };
+    // Debian's 6.12 refuses the kernel's call chains on their own, too.
+    let kernel = match recorded.with_kernel {
+        true => 0,
+        false => flags::EXCLUDE_KERNEL | flags::EXCLUDE_CALLCHAIN_KERNEL,
+    };
     let of_processes = flags::MMAP | flags::MMAP2 | flags::COMM | flags::COMM_EXEC | flags::TASK;
     Attributes {
         kind: SOFTWARE,
