@@ -28,6 +28,8 @@ import section
 SECONDS, PERCENTS, STATES = [0.001, 0.03, 1.0, 10.0], [0, 2, 5, 30], ["quiet", "busy"]
 ALPHA = 0.01
 RUNS = 10
+# The default margin of `ab`.
+MARGIN_PERCENT = 3
 # Differences from which the verdict must come earlier than hyperfine's default ends.
 FROM_PERCENT = 5
 # Time in which a comparison of a 1 s command with itself must end on a quiet machine.
@@ -96,21 +98,33 @@ def perf(commands, _binary, _folder):
     return welch(*[one(command) for command in commands])
 
 
+# How the first sentence of `ab` begins what it says of the second command.
+SAID = {
+    " is slower than ": "slower",
+    " is faster than ": "faster",
+    " takes more CPU time than ": "slower (CPU time)",
+    " takes less CPU time than ": "faster (CPU time)",
+    " is equivalent to ": "no difference",
+}
+
+
 def ab(commands, binary, folder):
-    """Compares them with `thrashlab ab`; CPU time counts where it decided."""
-    line = [binary, "ab", "command", *commands, "--json", "--quiet", "-o", str(folder / "ab")]
-    said = subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    """Compares them with `thrashlab ab`: the verdict, and the seconds until it was printed. The functions
+    that account for a difference come later."""
+    line = [binary, "ab", "command", *commands, "--quiet", "-n", "A", "-n", "B", "-o", folder / "ab"]
+    began, paragraph = time.monotonic(), []
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as running:
+        for said in running.stdout:
+            if not said.strip():
+                break
+            paragraph.append(said.strip())
+        seconds = time.monotonic() - began
+        running.stdout.read()
     shutil.rmtree(folder / "ab")
-    found = json.loads(said)
-    words = {"regression": "slower", "improvement": "faster", "equivalent": "no difference"}
-
-    def verdict(comparison):
-        cells = (comparison or {}).get("cells", [])
-        return next((words[it["verdict"]] for it in cells if it["verdict"] in words), None)
-
-    second = verdict(found.get("second"))
-    own = verdict(found["comparison"])
-    return own or (f"{second} (CPU time)" if second else "cannot tell")
+    sentence = " ".join(paragraph)
+    verdict = next((word for words, word in SAID.items() if words in sentence), "cannot tell")
+    in_cpu_time = verdict == "no difference" and " in CPU time " in sentence
+    return (f"{verdict} (CPU time)" if in_cpu_time else verdict), seconds
 
 
 def tools():
@@ -154,11 +168,13 @@ def loops_of(program):
 
 
 def is_right(verdict, percent):
-    """Whether a verdict is right, wrong, or open (None)."""
+    """Whether a verdict of `ab` is right, wrong, or open (None)."""
     plain = verdict.partition(" (")[0]
     if plain == "cannot tell":
         return None
-    return plain == ("slower" if percent else "no difference")
+    # It says that they are equivalent within the margin.
+    is_equivalent = percent < MARGIN_PERCENT and plain == "no difference"
+    return is_equivalent or (percent > 0 and plain == "slower")
 
 
 def cell(commands, binary, folder, repeats):
@@ -168,8 +184,11 @@ def cell(commands, binary, folder, repeats):
         times, verdicts = [], []
         for _ in range(repeats):
             began = time.monotonic()
-            verdicts.append(measure(commands, binary, folder))
-            times.append(time.monotonic() - began)
+            answer = measure(commands, binary, folder)
+            whole = answer, time.monotonic() - began
+            verdict, seconds = answer if isinstance(answer, tuple) else whole
+            times.append(seconds)
+            verdicts.append(verdict)
         rows[name] = (statistics.median(times), verdicts)
     return rows
 

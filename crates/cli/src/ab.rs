@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use clap::Args;
 use experiment::{Ab, TypedAb};
 use render::OutputFormat;
-use report::{ab_document, with_functions};
+use report::ab_document;
 use workloads::words_of;
 
 use crate::by_function::ChangedFunctions;
@@ -18,6 +18,7 @@ use crate::fail_on::{FailOn, margin, margin_or};
 use crate::failed_start::ResultsStart;
 use crate::laboratory::{LabArgs, drive, failure};
 use crate::output::{OutputArgs, format, show};
+use crate::progress::Progress;
 use crate::{Failure, print, settings};
 
 /// Smallest difference that matters: below it, equivalence takes more blocks than most wait for.
@@ -108,22 +109,10 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     let mut last = None;
     let outcome = drive(&args.lab.options, &mut progress, |driver| ab.run(&mut last, driver));
     if let Some(look) = &last {
-        let mut document = ab_document(look, args.alpha);
-        if outcome.is_ok()
-            && let Ok(functions) = ChangedFunctions::of(&look.comparison, &progress)?
-        {
-            document = functions.add_to(document, look);
-        } else if outcome.is_ok()
-            && matches!(look.stop, Some(Stop::Different | Stop::Second))
-            && let Some(lines) = typed.lines_of_this_machine()
-            && let [Ok(first), Ok(second)] = lines.map(|line| words_of(line, ""))
-            && let [first_arm, second_arm] = &look.comparison.arms[..]
-            && let Some(functions) = sampled_difference(&[first, second], &progress)?
-        {
-            let names = [&*first_arm.name, &*second_arm.name];
-            document = with_functions(document, look, names, functions);
-        }
-        show(&document, &OutputArgs::in_format(args.format, args.json))?;
+        show_look(args, look, &|| match outcome {
+            Ok(()) => changed_functions(&typed, look, &progress),
+            Err(_) => Ok(None),
+        })?;
     }
     if !matches!(outcome, Err(Failure::Interrupted)) && start.remove_if_failed() {
         progress.say(&start.text());
@@ -146,6 +135,53 @@ pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
     }
     outcome?;
     last.map_or(Ok(()), |look| verdict(&look, args.fail_on))
+}
+
+/// Prints a result, and the functions that account for it: as text after the result, which is not kept
+/// waiting for them.
+fn show_look(
+    args: &AbArgs,
+    look: &AbLook,
+    functions: &dyn Fn() -> Result<Option<ChangedFunctions>, Failure>,
+) -> Result<(), Failure> {
+    let (document, output) =
+        (ab_document(look, args.alpha), OutputArgs::in_format(args.format, args.json));
+    if output.is_text() {
+        show(&document, &output)?;
+        if let Some(functions) = functions()? {
+            print("\n")?;
+            show(&functions.document(), &output)?;
+        }
+        return Ok(());
+    }
+    match functions() {
+        Ok(Some(functions)) => show(&functions.add_to(document, look), &output),
+        without => {
+            show(&document, &output)?;
+            without.map(drop)
+        }
+    }
+}
+
+/// The functions that account for the difference, if there is one and they can be observed: in the
+/// deterministic machine, or of two plain commands of this machine.
+fn changed_functions(
+    typed: &TypedAb,
+    look: &AbLook,
+    progress: &Progress,
+) -> Result<Option<ChangedFunctions>, Failure> {
+    if let Ok(functions) = ChangedFunctions::of(&look.comparison, progress)? {
+        return Ok(Some(functions));
+    }
+    let is_different = matches!(look.stop, Some(Stop::Different | Stop::Second));
+    let Some(lines) = typed.lines_of_this_machine().filter(|_| is_different) else {
+        return Ok(None);
+    };
+    let [Ok(first), Ok(second)] = lines.map(|line| words_of(line, "")) else { return Ok(None) };
+    let [first_arm, second_arm] = &look.comparison.arms[..] else { return Ok(None) };
+    let names = [first_arm, second_arm].map(|arm| arm.name.to_string());
+    let difference = sampled_difference(&[first, second], progress)?;
+    Ok(difference.map(|difference| ChangedFunctions { names, difference }))
 }
 
 /// The exit code.

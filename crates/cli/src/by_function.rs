@@ -6,7 +6,7 @@ use agent::Waiter;
 use analysis::comparison::{Cell, Comparison};
 use anyhow::Context;
 use profile::{Difference, FunctionCounts, FunctionPair, Selection};
-use report::with_functions;
+use report::{functions_document, with_functions};
 use serde::Serialize;
 use stats::Verdict;
 use store::paired_runs::{ArmRuns, paired_runs};
@@ -63,14 +63,14 @@ pub(crate) fn if_possible(
     }
 }
 
-/// The cell of a comparison that changed most, and the functions that account for it.
+/// Two things that differ, and the functions that account for the difference.
 pub(crate) struct ChangedFunctions {
-    names: [String; 2],
-    difference: Difference,
+    pub(crate) names: [String; 2],
+    pub(crate) difference: Difference,
 }
 
 impl ChangedFunctions {
-    /// Of a comparison, or why it has none.
+    /// Of the cell of a comparison that changed most, or why there are none.
     pub(crate) fn of(
         found: &Comparison,
         progress: &Progress,
@@ -86,6 +86,11 @@ impl ChangedFunctions {
         let name = |arm: usize| found.arms[arm].name.clone();
         let names = [name(0), name(cell.arm)];
         Ok(difference.map(|difference| Self { names, difference }).ok_or("they cannot be observed"))
+    }
+
+    /// They alone, for who has seen the comparison.
+    pub(crate) fn document(&self) -> render::Document<'static> {
+        functions_document(self.names.each_ref().map(String::as_str), &self.difference)
     }
 
     /// Adds them to the document of the comparison, whose data is `result`.

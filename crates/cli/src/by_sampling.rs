@@ -13,8 +13,9 @@ use crate::by_function::if_possible;
 use crate::progress::Progress;
 use crate::{Failure, Result};
 
-/// Fewest pairs, from which an interval can exclude 0, and most.
-const PAIRS: std::ops::RangeInclusive<usize> = 5..=20;
+/// Fewest pairs, from which an interval can exclude 0, and most. The verdict is known before, so that
+/// long commands are repeated as seldom as possible.
+const PAIRS: std::ops::RangeInclusive<usize> = 3..=20;
 /// After this time no further pair is begun.
 const ENOUGH: Duration = Duration::from_millis(1500);
 /// Commands that take longer are not repeated for it.
@@ -37,10 +38,12 @@ pub(crate) fn sampled_difference(
 }
 
 fn difference([first, second]: &[Vec<String>; 2], waiter: &Waiter) -> Result<Difference> {
-    // This one is not compared: it says how many samples a second are needed.
-    let frequency_hz = frequency_hz(&observed(first, LEAST_HZ, waiter)?);
-    let run = |words: &[String]| observed(words, frequency_hz, waiter);
     let begun = Instant::now();
+    // It says how many samples a second are needed, and counts if it has as many.
+    let tried = observed(first, LEAST_HZ, waiter)?;
+    let frequency_hz = frequency_hz(&tried);
+    let mut tried = Some(tried).filter(|_| frequency_hz == LEAST_HZ);
+    let run = |words: &[String]| observed(words, frequency_hz, waiter);
     let (mut on_cpu, mut waits): (Vec<FunctionPair>, Vec<FunctionPair>) = Default::default();
     while on_cpu.len() < *PAIRS.end() && (on_cpu.len() < *PAIRS.start() || begun.elapsed() < ENOUGH)
     {
@@ -48,7 +51,7 @@ fn difference([first, second]: &[Vec<String>; 2], waiter: &Waiter) -> Result<Dif
             return Err(Failure::NotMeasured(anyhow!("the commands take too long for it")));
         }
         let pair = if on_cpu.len().is_multiple_of(2) {
-            let first = run(first)?;
+            let first = tried.take().map_or_else(|| run(first), Ok)?;
             [first, run(second)?]
         } else {
             let second = run(second)?;

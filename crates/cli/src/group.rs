@@ -6,7 +6,7 @@ use clap::Args;
 
 #[derive(Args)]
 pub(crate) struct GroupArgs {
-    /// Measure the control group of this systemd unit, which is there already, from outside
+    /// A systemd unit that runs already: its control group is measured from outside
     #[arg(long, value_name = "UNIT", conflicts_with_all = ["subject", "pid", "cgroup"])]
     unit: Option<String>,
 

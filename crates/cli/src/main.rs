@@ -35,7 +35,6 @@ mod levels;
 mod limit;
 mod manual;
 mod mmu;
-mod old_names;
 mod option_groups;
 #[cfg(test)]
 #[path = "../tests/options/page.rs"]
@@ -130,12 +129,9 @@ fn main() -> ExitCode {
 }
 
 /// Reads the command line, with the user's settings as defaults, and runs the command.
-fn started(mut arguments: Vec<OsString>) -> Result<()> {
+fn started(arguments: Vec<OsString>) -> Result<()> {
     if arguments.len() <= 1 && std::io::stdout().is_terminal() {
         return print(hints::QUESTIONS);
-    }
-    for warning in old_names::replace(&mut arguments) {
-        complain(&format!("thrashlab: {warning}"));
     }
     let command = args::command();
     let command = match option_groups::asks_short(&arguments) {

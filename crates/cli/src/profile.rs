@@ -30,6 +30,7 @@ Examples:
                                   it waits for
   thrashlab profile -o sort.html -- sort big.txt      with its flame graphs
   thrashlab profile --pid 1234 --for 30s              the same of a running process
+  thrashlab profile --unit nginx.service              of all processes of a service
   thrashlab profile --faults major -- ./server        and who reads pages from disk
   thrashlab profile results/01-largewrite-seed1.run.jsonl
   thrashlab profile RUN.run.jsonl --slow     responses above the median against all
@@ -56,7 +57,7 @@ const OF_RUNS: [&str; 10] =
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ProfileArgs {
     /// The run file of a run in a deterministic machine (`run --subject vm`)
-    #[arg(value_name = "RUN", required_unless_present_any = ["command", "pid"])]
+    #[arg(value_name = "RUN", required_unless_present_any = ["command", "pid", "unit", "cgroup"])]
     run: Option<PathBuf>,
 
     /// Another run file: show which functions account for the difference
@@ -72,9 +73,19 @@ pub(crate) struct ProfileArgs {
         conflicts_with_all = OF_RUNS)]
     pid: Option<u32>,
 
+    /// A systemd unit that runs already: its processes are observed
+    #[arg(long, value_name = "UNIT", conflicts_with_all = ["command", "pid", "cgroup"],
+        conflicts_with_all = OF_RUNS)]
+    unit: Option<String>,
+
+    /// A control group: its processes are observed; by its folder or its name under /sys/fs/cgroup
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["command", "pid"],
+        conflicts_with_all = OF_RUNS)]
+    cgroup: Option<PathBuf>,
+
     /// How long to watch; Ctrl-C ends it earlier
-    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration_ns, requires = "pid",
-        default_value = "10s")]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration_ns,
+        conflicts_with_all = ["run", "command"], default_value = "10s")]
     duration_ns: u64,
 
     /// Samples of the command or process a second of CPU time

@@ -48,7 +48,9 @@ pub use experiment::{
 pub use footprint_document::footprint_document;
 pub use job::job_document;
 pub use matrix_document::matrix_document;
-pub use profile_difference::{difference_blocks, profile_difference_document, with_functions};
+pub use profile_difference::{
+    difference_blocks, functions_document, profile_difference_document, with_functions,
+};
 pub use profile_document::{ProfileView, profile_document};
 pub use program_run::{ProgramRunView, program_run_document};
 pub use resp1::{resp1_table, verbose_lines};

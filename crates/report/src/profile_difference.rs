@@ -58,10 +58,11 @@ pub fn with_functions<'a>(
     names: [&str; 2],
     difference: Difference,
 ) -> Document<'a> {
-    if let Some(brief) = &mut document.brief {
-        brief.blocks.push(Block::Sentence(sentence(names[0], names[1], &difference)));
+    let functions = functions_document(names, &difference);
+    if let (Some(brief), Some(of_functions)) = (&mut document.brief, functions.brief) {
+        brief.blocks.extend(of_functions.blocks);
     }
-    document.blocks.extend(difference_blocks(names, &difference));
+    document.blocks.extend(functions.blocks);
     document.with_data(WithFunctions { result, functions: difference })
 }
 
@@ -70,6 +71,13 @@ struct WithFunctions<T> {
     #[serde(flatten)]
     result: T,
     functions: Difference,
+}
+
+/// The functions that account for a difference between two things with these names: a sentence, and
+/// with all details their table.
+pub fn functions_document(names: [&str; 2], difference: &Difference) -> Document<'static> {
+    let text = Block::Sentence(sentence(names[0], names[1], difference));
+    Document::of(difference_blocks(names, difference)).with_brief(Document::of(vec![text]))
 }
 
 /// The same below another result, that of two runs with these names.

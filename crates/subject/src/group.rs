@@ -75,6 +75,27 @@ impl ExistingGroup {
     }
 }
 
+/// The processes of a control group and of the groups below it. Fails when there is no such group, or
+/// nothing runs in it.
+pub fn processes_of_group(name: &GroupName) -> Result<Vec<u32>, String> {
+    let group = ExistingGroup::find(name)?;
+    let dir = group.sources.cgroup_v2_dir.or(group.memory.map(|(dir, _)| dir));
+    let (mut folders, mut pids) = (Vec::from_iter(dir), Vec::new());
+    while let Some(folder) = folders.pop() {
+        let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        pids.extend(members.lines().filter_map(|line| line.trim().parse::<u32>().ok()));
+        let below = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        folders.extend(below.filter(is_folder).map(|entry| entry.path()));
+    }
+    pids.sort_unstable();
+    pids.dedup();
+    match pids.is_empty() {
+        true => Err(format!("no process runs in {name}")),
+        false => Ok(pids),
+    }
+}
+
 /// The path of a unit's group, as systemd shows it: of the system, else of this user.
 fn of_unit(unit: &str) -> Result<PathBuf, String> {
     let mut why = String::new();
@@ -137,6 +158,15 @@ mod tests {
         let gone = ExistingGroup::find(&GroupName::Pid(u32::MAX)).unwrap_err();
         assert!(gone.contains("/proc/4294967295/cgroup"), "{gone}");
         let none = ExistingGroup::find(&GroupName::Path("no/such/group".into())).unwrap_err();
+        assert!(none.contains("no/such/group"), "{none}");
+    }
+
+    #[test]
+    fn a_group_has_its_processes() {
+        let own = std::process::id();
+        let found = processes_of_group(&GroupName::Pid(own)).unwrap();
+        assert!(found.contains(&own), "{found:?}");
+        let none = processes_of_group(&GroupName::Path("no/such/group".into())).unwrap_err();
         assert!(none.contains("no/such/group"), "{none}");
     }
 

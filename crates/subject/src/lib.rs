@@ -15,6 +15,7 @@ mod user_scope;
 mod work_dir;
 
 pub use agent_process::Outcome;
+pub use group::processes_of_group;
 pub use local_subject::{Limits, LocalSubject, resolve};
 pub use machine::Machine;
 pub use run_lines::{RunLines, Sink};

@@ -34,7 +34,7 @@ pub(super) fn add(found: &mut Diagnosis, most: usize, waiter: &Waiter) {
         let threads: Vec<_> = with_processes.map(sample).collect();
         let errors: Vec<_> =
             threads.into_iter().filter_map(|thread| thread.join().ok()?.err()).collect();
-        // A process that has ended meanwhile is no news.
+        // A process may have ended meanwhile.
         errors.into_iter().find(|error| matches!(error, SamplerError::Refused { .. }))
     });
     if let Some(refused) = refused {

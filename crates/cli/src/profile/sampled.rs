@@ -7,11 +7,13 @@ use std::time::Duration;
 use agent::Waiter;
 use anyhow::Context;
 use clap::ValueEnum;
+use model::GroupName;
 use profile::Part;
 use report::{SampledView, sampled_document};
 use sampler::{
     FaultKind, Options, SampledFaults, SamplerError, profile_command, profile_processes,
 };
+use subject::processes_of_group;
 
 use super::ProfileArgs;
 use crate::output::show;
@@ -47,12 +49,12 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<()> {
     let faults = args.faults.map(SampledFaults::from);
     let options = Options { frequency_hz: args.rate, faults };
     let not_measured = |error: SamplerError| Failure::NotMeasured(error.into());
-    let (profile, name, failure) = match args.pid {
-        Some(pid) => {
+    let (profile, name, failure) = match running(args)? {
+        Some((pids, place)) => {
             let most = Duration::from_nanos(args.duration_ns);
             let (profile, name) =
-                profile_processes(&[pid], most, options, &stopped).map_err(not_measured)?;
-            (profile, format!("process {pid}, {name}"), None)
+                profile_processes(&pids, most, options, &stopped).map_err(not_measured)?;
+            (profile, place.unwrap_or_else(|| format!("process {}, {name}", pids[0])), None)
         }
         None => {
             let mut command = command(&args.command)?;
@@ -80,6 +82,25 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<()> {
         most_functions: args.functions as usize,
     };
     show(&sampled_document(&view), &args.output)
+}
+
+/// The running processes to observe, and the place where all of them are, if it was named.
+fn running(args: &ProfileArgs) -> Result<Option<(Vec<u32>, Option<String>)>> {
+    let unit = args.unit.clone().map(GroupName::Unit);
+    let group = unit.or_else(|| args.cgroup.clone().map(GroupName::Path));
+    match (args.pid, group) {
+        (Some(pid), _) => Ok(Some((vec![pid], None))),
+        (None, Some(group)) => {
+            let pids = processes_of_group(&group).map_err(|why| wrong!("{why}"))?;
+            let processes = match pids.len() {
+                1 => "1 process".to_owned(),
+                several => format!("{several} processes"),
+            };
+            let place = format!("{group}, {processes}");
+            Ok(Some((pids, Some(place))))
+        }
+        (None, None) => Ok(None),
+    }
 }
 
 fn command(words: &[String]) -> Result<Command> {

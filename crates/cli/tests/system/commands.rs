@@ -158,18 +158,6 @@ fn every_command_has_help_and_run_has_examples() {
 }
 
 #[test]
-fn old_names_work_with_a_warning() {
-    let fixture = Fixture::new();
-    let sweep = "sweep touch --range 1M..4M";
-    let new = thrashlab(&fixture, &format!("{sweep} --dry-run"));
-    new.expect(0, &[]);
-    let old = thrashlab(&fixture, &format!("{sweep} --print-plan"));
-    old.expect(0, &["--print-plan was renamed to --dry-run"]);
-    assert_eq!(old.stdout, new.stdout);
-    assert_eq!((new.stderr.lines().count(), old.stderr.lines().count()), (0, 1), "{}", old.stderr);
-}
-
-#[test]
 fn what_is_not_a_result_is_refused_with_line_and_reason() {
     let fixture = Fixture::new();
     let garbage = fixture.path().join("garbage.run.jsonl");

@@ -11,6 +11,7 @@ use sys::process::KilledOnDrop;
 use crate::left::{assert_nothing_left, queue_keys};
 use crate::recorded::compile;
 use crate::screen::screen;
+use crate::services::Group;
 use crate::skip::skip;
 use crate::support::{Finished, Fixture, is_root};
 
@@ -356,6 +357,29 @@ fn a_running_process_is_observed_for_a_time_and_goes_on() {
     assert!(sleeping.0.try_wait().unwrap().is_none(), "it goes on");
     drop(sleeping);
     fixture.finish(fixture.thrashlab(&words)).expect(3, &[&pid.to_string(), "No such file"]);
+}
+
+#[test]
+fn the_processes_of_a_control_group_are_observed_together() {
+    const NAME: &str = "the_processes_of_a_control_group_are_observed_together";
+    let fixture = Fixture::new();
+    if !can_sample(NAME, &fixture) {
+        return;
+    }
+    let missing = fixture.finish(fixture.thrashlab("profile --cgroup no/such/group"));
+    missing.expect(2, &["no/such/group"]);
+    let Some(group) = Group::new("profile") else {
+        return skip(NAME, "this user cannot make control groups here");
+    };
+    let mut command = fixture.thrashlab("profile --json --for 300ms");
+    command.arg("--cgroup").arg(&group.folder);
+    let finished = fixture.finish(command);
+    assert_eq!(finished.code(), Some(0), "{}", finished.stderr);
+    let profile: Value = serde_json::from_str(&finished.stdout).unwrap();
+    let observed = profile["observed"].as_str().unwrap();
+    let whole = format!("the control group {}, 1 process", group.folder.display());
+    assert_eq!(observed, whole);
+    assert!(profile["waits_ns"].as_f64().unwrap() >= 2e8, "{profile:#?}");
 }
 
 #[test]

@@ -171,15 +171,16 @@ fn a_killed_thrashlab_leaves_no_service_behind() {
 }
 
 /// A memory control group with a process, removed when dropped.
-struct Group {
-    folder: PathBuf,
+pub(crate) struct Group {
+    pub(crate) folder: PathBuf,
     limit: PathBuf,
     process: Child,
 }
 
 impl Group {
-    fn new() -> Option<Self> {
-        let name = format!("thrashlab-test-{}", std::process::id());
+    /// The group of a test; `None` where this user cannot make one.
+    pub(crate) fn new(test: &str) -> Option<Self> {
+        let name = format!("thrashlab-test-{}-{test}", std::process::id());
         let (root, limit) =
             [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")]
                 .into_iter()
@@ -210,7 +211,7 @@ impl Drop for Group {
 #[test]
 fn the_limit_of_an_existing_group_is_lowered_and_restored_even_after_sigkill() {
     const NAME: &str = "the_limit_of_an_existing_group_is_lowered_and_restored_even_after_sigkill";
-    let Some(group) = Group::new() else {
+    let Some(group) = Group::new("limit") else {
         return skip(NAME, "this user cannot make control groups here");
     };
     let fixture = Fixture::new();
