@@ -37,6 +37,11 @@ fn results_of_files_fit_a_screen() {
     assert!(shown.contains("cpuload") && shown.contains("improvement"), "{shown}");
     let all = fixture.finish(brief(&fixture, &[&compare[..], &["--details"]].concat()));
     assert!(all.stdout.contains("Over all cells") && !shown.contains("Over all cells"));
+    let three = [&compare[..], &["reference:resp1/2.6.0-test11-mm1"]].concat();
+    let shown = screen(&fixture, &three);
+    for words in ["Against A, in so many cells: B (7): better in 1", "input  load", "--details"] {
+        assert!(shown.contains(words), "{words:?} is not in\n{shown}");
+    }
     let sweep = ["sweep", "--from", "reference:sun4/vmtest-sparcstation1-old-hat"];
     let shown = screen(&fixture, &sweep);
     assert!(shown.contains("Knee at") && shown.contains("16 MB"), "{shown}");

@@ -1,8 +1,8 @@
 //! A comparison on one screen: the conclusion, the cells that show it, and what changes its meaning.
 
 use analysis::comparison::{Cell, Comparison};
-use render::{Block, Document, Table, format};
-use stats::Verdict;
+use render::{Block, Document, Table, Verdict, format};
+use stats::Verdict as Judged;
 
 use super::{View, cells, conclusion, legend};
 use crate::remarks::cut;
@@ -11,16 +11,29 @@ use crate::remarks::cut;
 const MOST_ROWS: usize = 8;
 /// Most notes.
 const MOST_NOTES: usize = 2;
-/// Columns that explain a figure.
+/// The same where several things are compared with one, whose names take lines, too.
+const MOST_ROWS_OF_SEVERAL: usize = 6;
+/// Columns that explain a figure, and those for which several arms leave no place.
 const OF_DETAILS: [&str; 1] = ["reason"];
+const OF_TWO: [&str; 1] = ["interval"];
+const RESPONSE: &str = "response";
 /// A column that says nothing where all rows have one load.
 const LOAD: &str = "load";
 
 pub(super) fn brief(comparison: &Comparison) -> Document<'static> {
+    let is_several = comparison.arms.len() > 2;
+    let most = if is_several { MOST_ROWS_OF_SEVERAL } else { MOST_ROWS };
     let mut table = brief_table(comparison);
-    let more = table.rows.len().saturating_sub(MOST_ROWS);
-    table.rows.truncate(MOST_ROWS);
+    let more = table.rows.len().saturating_sub(most);
+    table.rows.truncate(most);
     let mut notes = important_notes(comparison);
+    if is_several {
+        cut(&mut notes, 1);
+        table.remove_columns(&OF_TWO);
+        if comparison.responses.len() == 1 {
+            table.remove_columns(&[RESPONSE]);
+        }
+    }
     if more > 0 {
         notes.insert(0, format!("{more} more cells differ less, or are as certain: --details."));
     }
@@ -31,8 +44,36 @@ pub(super) fn brief(comparison: &Comparison) -> Document<'static> {
         ));
     }
     let blocks = vec![table.into(), Block::Notes(notes)];
-    let (verdicts, facts) = (vec![conclusion(comparison)], letters(comparison));
-    Document { verdicts, facts, blocks, ..Document::default() }
+    let conclusion = conclusion(comparison);
+    let verdict = match is_several {
+        true => Verdict { text: counts(comparison), ..conclusion },
+        false => conclusion,
+    };
+    Document { verdicts: vec![verdict], facts: letters(comparison), blocks, ..Document::default() }
+}
+
+/// How many cells of each arm are worse, better, equal or open, against the first arm:
+/// `Against A: B is worse in 1 of 5 cells, equivalent in 4; C …`.
+fn counts(comparison: &Comparison) -> String {
+    const WORDS: [(Judged, &str); 5] = [
+        (Judged::Regression, "worse"),
+        (Judged::Improvement, "better"),
+        (Judged::Difference, "different"),
+        (Judged::Equivalent, "equivalent"),
+        (Judged::CannotTell, "open"),
+    ];
+    let view = View { comparison };
+    let of_arm = |arm: usize| {
+        let cells = || comparison.cells.iter().filter(|cell| cell.arm == arm);
+        let count = |verdict: Judged| cells().filter(|cell| cell.verdict == verdict).count();
+        let counted = WORDS.map(|(verdict, word)| (count(verdict), word));
+        let counted = counted.iter().filter(|(count, _)| *count > 0);
+        let words: Vec<String> =
+            counted.map(|(count, word)| format!("{word} in {count}")).collect();
+        format!("{} ({}): {}", view.arm(arm), cells().count(), words.join(", "))
+    };
+    let arms: Vec<String> = (1..comparison.arms.len()).map(of_arm).collect();
+    format!("Against {}, in so many cells: {}.", view.arm(0), arms.join("; "))
 }
 
 /// The arms by their letters, where their names are too long for a table.
@@ -48,10 +89,10 @@ pub(crate) fn brief_table(comparison: &Comparison) -> Table {
     let view = View { comparison };
     let mut table = cells::verdicts(&view);
     let rank = |cell: &Cell| match cell.verdict {
-        Verdict::Regression | Verdict::Difference => 0,
-        Verdict::Improvement => 1,
-        Verdict::CannotTell => 2,
-        Verdict::Equivalent => 3,
+        Judged::Regression | Judged::Difference => 0,
+        Judged::Improvement => 1,
+        Judged::CannotTell => 2,
+        Judged::Equivalent => 3,
     };
     let far = |cell: &Cell| cell.ratio().map_or(0.0, |ratio| ratio.ln().abs());
     let mut order: Vec<usize> = (0..comparison.cells.len()).collect();
