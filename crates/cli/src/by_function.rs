@@ -70,7 +70,8 @@ pub(crate) struct ChangedFunctions {
 }
 
 impl ChangedFunctions {
-    /// Of a comparison, or why it has none.
+    /// Finds the functions behind the largest change of a comparison. The inner error says why
+    /// there are none.
     pub(crate) fn of(
         found: &Comparison,
         progress: &Progress,

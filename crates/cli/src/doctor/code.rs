@@ -16,7 +16,7 @@ use crate::complain;
 const SAMPLED: Duration = Duration::from_secs(2);
 /// Samples a second: a fraction of a per cent of a CPU.
 const FREQUENCY_HZ: u64 = 199;
-/// The same of page faults.
+/// Samples of page faults per second.
 const FAULTS_HZ: u64 = 997;
 /// Most processes of a finding that are sampled, those that lose most.
 const MOST_PROCESSES: usize = 4;
@@ -34,7 +34,7 @@ pub(super) fn add(found: &mut Diagnosis, most: usize, waiter: &Waiter) {
         let threads: Vec<_> = with_processes.map(sample).collect();
         let errors: Vec<_> =
             threads.into_iter().filter_map(|thread| thread.join().ok()?.err()).collect();
-        // A process that has ended meanwhile is no news.
+        // A process that has ended meanwhile is not worth a report.
         errors.into_iter().find(|error| matches!(error, SamplerError::Refused { .. }))
     });
     if let Some(refused) = refused {
