@@ -17,7 +17,7 @@ pub(crate) struct Part {
     name: String,
     version: String,
     licence: String,
-    /// Of the workspace.
+    /// Whether the crate belongs to the workspace.
     is_own: bool,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn findings(parts: &BTreeSet<Part>, deny: &str) -> Result<Vec<String>
     Ok(refused.map(finding).collect())
 }
 
-/// Of `(A OR B) AND C`, C and one of the others.
+/// Whether a licence is allowed; of `(A OR B) AND C`, C and one of the others must be.
 fn is_allowed(licence: &str, allowed: &[&str]) -> bool {
     licence.split(" AND ").all(|all| {
         let all = all.trim_matches(['(', ')']);

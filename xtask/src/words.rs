@@ -1,4 +1,5 @@
-//! The project's plain English: words and old names that are not to come back.
+//! The project's plain English: words, old names and openings of comments that are not to come
+//! back.
 
 use std::collections::BTreeSet;
 
@@ -65,6 +66,9 @@ const NAMES: &[(&str, &str)] = &[
     ("strike", "name the action"),
 ];
 
+/// Openings of doc comments that hang off the item above and cannot be read alone.
+const OPENINGS: &[&str] = &["By them", "Of", "That", "The same", "Those"];
+
 /// Files in which a word is allowed, and why.
 const EXCEPTIONS: &[(&str, &str, &str)] =
     &[("crates/cli/src/mmu/run/program_run.rs", "beside", "a key of the JSON")];
@@ -100,7 +104,43 @@ pub(crate) fn findings(files: &[SourceFile]) -> Vec<String> {
     }
     let needless = |(path, word)| format!("{path}: no exception is needed for {word:?}");
     findings.extend(unused.into_iter().map(needless));
+    findings.extend(files.iter().flat_map(opening_findings));
     findings
+}
+
+/// Doc comments of a Rust file, product or test, that begin with one of [`OPENINGS`].
+fn opening_findings(file: &SourceFile) -> Vec<String> {
+    let SourceFile { path, text } = file;
+    let text = text.as_deref().filter(|_| path.ends_with(".rs")).unwrap_or_default();
+    let found = openings(text).into_iter();
+    found
+        .map(|(line, opening)| format!("{path}:{line}: {opening:?}: begin with what it is"))
+        .collect()
+}
+
+/// The lines, from 1, on which a doc comment begins with one of [`OPENINGS`].
+fn openings(text: &str) -> Vec<(usize, &'static str)> {
+    let mut found = Vec::new();
+    let mut is_continued = false;
+    for (number, line) in (1..).zip(text.lines()) {
+        let comment = doc_comment(line);
+        if let Some(comment) = comment.filter(|_| !is_continued) {
+            let opens = |opening: &&&str| {
+                let rest = comment.strip_prefix(**opening);
+                rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+            };
+            found.extend(OPENINGS.iter().find(opens).map(|opening| (number, *opening)));
+        }
+        is_continued = comment.is_some();
+    }
+    found
+}
+
+/// The text of a line that is a doc comment; one with four slashes is not.
+fn doc_comment(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+    (!comment.starts_with('/')).then(|| comment.trim_start())
 }
 
 fn found(path: &str, text: &str) -> Vec<Found> {
@@ -242,6 +282,42 @@ mod tests {
     fn an_old_name_is_found_in_code_only() {
         let rust = "// Asked once.\nstruct Asked;\n";
         assert_eq!(lines("crates/a/src/b.rs", rust), [(2, "Asked")]);
+    }
+
+    #[test]
+    fn a_doc_comment_that_cannot_be_read_alone_is_found() {
+        for (bad, opening) in [
+            ("//! Those of a guest.\n", "Those"),
+            ("/// By them and both rates.\n", "By them"),
+            ("struct A {\n    /// Of each core.\n    a: u8,\n}\n", "Of"),
+            ("/// The start.\nfn a() {}\n/// The same, of\n/// The same.\nfn b() {}\n", "The same"),
+            ("fn a() {}\n\n/// That: `a`.\n", "That"),
+        ] {
+            let found: Vec<_> = openings(bad).into_iter().map(|(_, opening)| opening).collect();
+            assert_eq!(found, [opening], "{bad}");
+        }
+        let file = SourceFile {
+            path: "crates/a/tests/b.rs".into(),
+            text: Some("//! Why.\n\n/// Of each core.\nstruct A;\n".into()),
+        };
+        let expected = "crates/a/tests/b.rs:3: \"Of\": begin with what it is".to_owned();
+        assert!(findings(&[file]).contains(&expected));
+    }
+
+    #[test]
+    fn openings_of_other_lines_and_longer_words_are_not_found() {
+        for fine in [
+            "/// Busy time of each core, in ns.\n",
+            "/// Time of a core, in ns.\n/// Of two cores, the first one.\n",
+            "/// Offset, in bytes.\n",
+            "// Of no interest: not documentation.\n",
+            "//// Of a line.\n",
+            "let a = \"/// Of a text\";\n",
+        ] {
+            assert_eq!(openings(fine), [], "{fine}");
+        }
+        let page = SourceFile { path: "docs/a.md".into(), text: Some("/// Of a page.\n".into()) };
+        assert_eq!(opening_findings(&page), [""; 0]);
     }
 
     #[test]

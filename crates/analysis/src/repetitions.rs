@@ -58,9 +58,9 @@ impl Repetition {
 pub(crate) struct Repetitions<'a> {
     /// Cold ones at the start.
     pub(crate) cold: Vec<&'a WorkRecord>,
-    /// Those that count.
+    /// Repetitions that count: they are neither cold nor failed.
     pub(crate) counted: Vec<&'a WorkRecord>,
-    /// Those that failed; what ran into its limit of time did not.
+    /// Repetitions that failed; one that ran into its limit of time did not.
     pub(crate) failed: Vec<&'a WorkRecord>,
 }
 

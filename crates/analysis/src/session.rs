@@ -58,7 +58,7 @@ pub struct CommandRow {
     pub first: Figures,
     /// All later ones.
     pub later: Figures,
-    /// The same for each user: first and later.
+    /// Figures of each user, by user number: the first invocation, and all later ones.
     pub by_user: BTreeMap<u32, [Figures; 2]>,
 }
 

@@ -53,7 +53,7 @@ pub struct Machine {
     pub name: String,
     /// Whether equal inputs give equal bytes.
     pub deterministic: bool,
-    /// Of a simulated machine: the settings that were named.
+    /// Settings of a simulated machine that were named; absent for other machines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated: Option<BTreeMap<String, String>>,
     /// The machine whose translations take virtual time, if each instruction does not take the same.

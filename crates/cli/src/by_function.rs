@@ -70,7 +70,8 @@ pub(crate) struct ChangedFunctions {
 }
 
 impl ChangedFunctions {
-    /// Of the cell of a comparison that changed most, or why there are none.
+    /// Finds the functions behind the largest change of a comparison. The inner error says why
+    /// there are none.
     pub(crate) fn of(
         found: &Comparison,
         progress: &Progress,

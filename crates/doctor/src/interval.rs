@@ -27,7 +27,7 @@ impl<'a> Interval<'a> {
         Self { before, after, is_without_tasks: false }
     }
 
-    /// The same interval, as it shows itself without any process.
+    /// This interval with all processes hidden, as a machine without any shows it.
     pub(crate) fn without_tasks(self) -> Self {
         Self { is_without_tasks: true, ..self }
     }

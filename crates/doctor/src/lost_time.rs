@@ -25,7 +25,7 @@ pub enum Denominator {
 pub struct LostTime {
     /// The time lost in ns, summed over its owners.
     pub lost_ns: u64,
-    /// The same as a share of their time (0 to 1).
+    /// The time lost as a share of the owners' time (0 to 1).
     pub lost_share: f64,
     /// Whose time it was.
     pub lost_of: Denominator,
@@ -59,7 +59,7 @@ impl LostTime {
         Self { lost_ns, lost_share, lost_of, lost_of_ns, is_bound: false }
     }
 
-    /// The same as an upper bound.
+    /// Marks the lost time as an upper bound.
     pub fn at_most(self) -> Self {
         Self { is_bound: true, ..self }
     }

@@ -24,7 +24,7 @@ pub struct MemoryGrowth {
     pub group: Option<String>,
     /// Memory and swap space at the start, in bytes.
     pub before_bytes: u64,
-    /// The same at the end.
+    /// Memory and swap space at the end, in bytes.
     pub after_bytes: u64,
 }
 

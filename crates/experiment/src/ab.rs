@@ -249,8 +249,8 @@ fn experiment(typed: &TypedAb, name: &str, home: &Path, folder: PathBuf) -> Resu
     Ok(Experiment::of_plan(plan, text, folder))
 }
 
-/// The same folder without `..`, as its name is shown and part of the plan; as it is if its parent
-/// does not exist yet.
+/// The path of a folder without `..`, as its name is shown and part of the plan; unchanged if its
+/// parent does not exist yet.
 fn without_parents(folder: PathBuf) -> PathBuf {
     let name = folder.file_name().map(ToOwned::to_owned);
     let parent = folder.parent().and_then(|parent| parent.canonicalize().ok());

@@ -159,7 +159,7 @@ struct Room {
 }
 
 impl Room {
-    /// That of this machine or of a guest; `None` = unknown. Fails when a setting of the guest is
+    /// Room of this machine or of a guest; `None` = unknown. Fails when a setting of the guest is
     /// wrong, or the facts of this machine cannot be read.
     fn of_subject(base: &[Setting]) -> Result<Option<Self>, String> {
         match subject_of(base) {

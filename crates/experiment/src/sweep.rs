@@ -125,7 +125,7 @@ impl SweepPlan {
     /// factor from which lower levels are not tried, of what the first run takes. Far below its
     /// need a program may take thousands of times as long.
     ///
-    /// Of a continued search it is the same: runs at the first level have none, and only the first
+    /// A continued search has the same limit: runs at the first level have none, and only the first
     /// of them decides.
     pub(crate) fn patience(&self, batch: &Batch, curve: &Curve) -> Option<Setting> {
         let most = self.settings.find.price?.most;

@@ -18,13 +18,13 @@ pub struct Counts {
     pub present_pages: u64,
     /// Pages that are in swap; their locations are in the page tables too.
     pub swapped_pages: u64,
-    /// Of the present pages those that another process maps too.
+    /// Present pages that another process maps too.
     pub shared_pages: u64,
     /// Distinct regions with a page that is present or swapped.
     pub regions: u64,
     /// Distinct regions with an active page.
     pub active_regions: Option<Bounds>,
-    /// Of the regions those that one entry of a higher level maps as a huge page.
+    /// Distinct regions that one entry of a higher level maps as a huge page.
     pub huge_regions: u64,
 }
 

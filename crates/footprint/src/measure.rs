@@ -63,7 +63,7 @@ pub struct Footprint {
     pub is_flushed: bool,
     /// The processes, in the order of the request.
     pub processes: Vec<ProcessFootprint>,
-    /// Those about which nothing is known.
+    /// Requested processes about which nothing is known.
     pub left_out: Vec<LeftOut>,
     /// All processes together.
     pub total: Totals,

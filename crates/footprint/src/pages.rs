@@ -22,7 +22,7 @@ pub(crate) struct Entry(u64);
 impl Entry {
     const NUMBER: u64 = (1 << 55) - 1;
     const EXCLUSIVE: u64 = 1 << 56;
-    /// Of a file or shared memory, not a private copy.
+    /// Flag of a page of a file or of shared memory, not a private copy.
     pub(crate) const OF_FILE: u64 = 1 << 61;
     const SWAPPED: u64 = 1 << 62;
     pub(crate) const PRESENT: u64 = 1 << 63;

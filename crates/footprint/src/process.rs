@@ -62,21 +62,22 @@ pub struct MappingFootprint {
 /// Pages of page tables: those that follow from what is mapped, and those that the kernel counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tables {
-    /// Of the lowest level (PTE): one per region, except regions that are mapped as a huge page.
+    /// Tables of the lowest level (PTE): one per region, except regions that are mapped as a huge
+    /// page.
     pub lowest: u64,
-    /// Of the level above (PMD), where the kernel counts it.
+    /// Tables of the second level (PMD), where the kernel counts them.
     pub middle: u64,
-    /// Of the level above that (PUD), where the kernel counts it.
+    /// Tables of the third level (PUD), where the kernel counts them.
     pub upper: u64,
     /// Kept in reserve for transparent huge pages of anonymous memory, one each.
     pub reserved: u64,
     /// Bytes of page tables by the kernel's own account (`VmPTE`).
     pub counted_bytes: u64,
-    /// Of the lowest level those with at least one page that another process maps too.
+    /// Tables of the lowest level with at least one page that another process maps too.
     pub with_shared: u64,
-    /// Of these, those of which every page is mapped by another process too.
+    /// Tables of the lowest level of which every page is mapped by another process too.
     pub all_shared: u64,
-    /// Of the lowest level those that another measured process has identically.
+    /// Tables of the lowest level that another measured process has identically.
     pub repeated: u64,
 }
 

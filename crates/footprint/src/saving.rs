@@ -15,7 +15,7 @@ use crate::pages::ReadMapping;
 pub struct Saving {
     /// Regions that hold pages of the program and its libraries and nothing else.
     pub image_regions: u64,
-    /// Those with a used page; all if active pages are unknown.
+    /// Regions of `image_regions` with a used page; all if active pages are unknown.
     pub used_image_regions: Bounds,
     /// Used pages of the program and its libraries: the active ones where they are known.
     pub image_pages: u64,

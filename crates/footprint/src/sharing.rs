@@ -14,7 +14,8 @@ use crate::pages::{Entry, MappedPage, ReadMapping};
 pub struct SharedTables {
     /// All but one of each group with only shared or read-only memory: saved by sharing tables.
     pub repeats: u64,
-    /// The same with writable private memory: saved by sharing until the first write.
+    /// All but one of each group with writable private memory: saved by sharing until the first
+    /// write.
     pub repeats_until_written: u64,
     /// Tables with pages of unknown identity (without root), where repeats are not found.
     pub unknown: u64,

@@ -49,7 +49,7 @@ fn rows(frames: &[Frame], table: Table, plain: usize) -> Vec<String> {
     frame(frames, table).batches.iter().flat_map(|it| -> Vec<String> { of_batch(it) }).collect()
 }
 
-/// The same rows, from the reader of lines.
+/// Rows of each table as [`rows`] returns them, from the reader of lines.
 #[derive(Default)]
 struct Expected {
     samples: Vec<String>,

@@ -16,7 +16,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Those of this process; what cannot be read is empty.
+    /// Machine, boot and namespaces of this process; what cannot be read is empty.
     pub(crate) fn this() -> Self {
         let namespace = |name: &str| {
             fs::read_link(format!("/proc/self/ns/{name}"))

@@ -77,7 +77,7 @@ impl Resource {
         }
     }
 
-    /// The same with the identity of what has its path now.
+    /// A copy of the resource with the identity of what has its path now.
     pub(crate) fn identified(&self) -> io::Result<Self> {
         let mut made = self.clone();
         match &mut made {

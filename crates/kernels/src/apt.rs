@@ -48,8 +48,9 @@ pub(crate) struct Archive {
 }
 
 impl Archive {
-    /// Those of another architecture have an index of their own in a folder of `cache_dir`, so that
-    /// nothing of this machine has to be changed for them. Fails when it cannot be fetched.
+    /// Archives for an architecture; `None` = this machine's. Another one has an index of its own
+    /// in a folder of `cache_dir`, so that nothing of this machine has to be changed for it. Fails
+    /// when the index cannot be fetched.
     pub(crate) fn of(architecture: Option<&str>, cache_dir: &Path) -> Result<Self, KernelError> {
         let Some(name) = architecture else { return Ok(Self::default()) };
         let dir = cache_dir.join(INDEX_DIR).join(name);

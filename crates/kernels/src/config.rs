@@ -98,7 +98,7 @@ impl ConfigFacts {
         facts
     }
 
-    /// Those that matter most.
+    /// Facts that matter most, by their names, in words.
     pub fn main_words(&self) -> &[(&'static str, String)] {
         &self.words[..MAIN_COUNT]
     }

@@ -33,7 +33,7 @@ pub(crate) struct Part {
     pub(crate) charts: Value,
     /// The columns of a table.
     pub(crate) columns: Vec<String>,
-    /// Those of level and cost, unless their names say it.
+    /// The columns taken as level and cost; `None` if their names say which they are.
     pub(crate) chosen: Option<[String; 2]>,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Nodes {
     recent: Vec<Node>,
     children: Children,
     counts: Vec<Counts>,
-    /// Those with counts in this interval.
+    /// Nodes with counts in this interval.
     touched: Vec<Node>,
     /// The intervals before, encoded.
     pub(crate) intervals: Vec<u8>,

@@ -53,20 +53,20 @@ impl Kind {
 /// The fields of the kernel's structures that the plugin reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
-    /// Of a task: its number, name and state.
+    /// Fields of a task: its number, name and state.
     Pid,
     Name,
     State,
-    /// Of a mapping: its first address, the one after its last, where it begins in its file in pages,
-    /// its rights, and its file.
+    /// Fields of a mapping: its first address, the one after its last, where it begins in its file
+    /// in pages, its rights, and its file.
     Start,
     End,
     Page,
     Rights,
     File,
-    /// Of a file: its place in its folder.
+    /// Field of a file: its place in its folder (its `dentry`).
     Place,
-    /// Of a place: that of its folder, and its name.
+    /// Fields of a place: the place of its folder, and its name.
     Folder,
     Text,
 }

@@ -26,7 +26,7 @@ pub(crate) struct Prices {
     node: Node,
     cpu: usize,
     nodes: Vec<Price>,
-    /// Those with a price in this interval.
+    /// Nodes with a price in this interval.
     touched: Vec<Node>,
     intervals: Vec<u8>,
     interval: u64,

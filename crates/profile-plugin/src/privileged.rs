@@ -7,7 +7,7 @@ pub(crate) enum Change {
     Space,
     /// All translations, global ones too.
     All,
-    /// That of the page with this address.
+    /// The translation of the page with this address.
     Page(Operand),
 }
 

@@ -336,8 +336,8 @@ impl Shadow {
         self.count_across(cpu, node, count, now.time_ns - since_ns);
     }
 
-    /// The same where intervals end meanwhile. If time passed without instructions, that was at last:
-    /// a CPU that is idle continues with an interrupt.
+    /// Counts what a CPU executed while intervals ended. Time that passed without instructions is
+    /// taken as the last part: a CPU that is idle continues with an interrupt.
     #[cold]
     fn count_across(&mut self, cpu: usize, node: Node, count: u64, elapsed_ns: u64) {
         let mut counted = 0;

@@ -8,7 +8,7 @@ use crate::records::{FIRST_USER_FUNCTION, Mapping};
 const MOST_FUNCTIONS: usize = 16 << 20;
 const MOST_MAPPINGS: usize = 4 << 20;
 
-/// The same as it is read of the guest.
+/// A part of a file in an address space, as it is read from the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mapped {
     pub(crate) start: u64,

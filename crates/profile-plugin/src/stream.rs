@@ -18,7 +18,7 @@ pub(crate) struct Stream {
     from_ns: u64,
     to_ns: u64,
     is_open: bool,
-    /// Of each virtual CPU, since the first time.
+    /// Known translations of each virtual CPU since `from_ns`, one entry per CPU.
     translations: Vec<Translations>,
     space: u32,
     cpu: usize,

@@ -20,8 +20,9 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Of a guest with these control registers, whose memory `read` reads by virtual address; `None` if
-    /// no direct map is where Linux has it: its own entry in the tables must lead to the table at CR3.
+    /// Finds the page tables of a guest with these control registers, whose memory `read` reads by
+    /// virtual address; `None` if no direct map is where Linux has it: its own entry in the tables
+    /// must lead to the table at CR3.
     pub(crate) fn find(
         cr3: u64,
         cr4: u64,

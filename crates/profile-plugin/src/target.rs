@@ -9,7 +9,7 @@ use crate::tlb::{Mapped, Simulator};
 pub(crate) enum Target {
     /// A machine's TLBs are simulated, and each reference has a price.
     Simulated(Box<(Simulator, Prices)>),
-    /// The same, and the virtual clock pays for it.
+    /// A machine's TLBs are simulated, and the virtual clock pays for each reference.
     Charged(Box<Charged>),
     /// They are written elsewhere.
     Written(Box<Stream>),

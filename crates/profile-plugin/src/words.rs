@@ -15,7 +15,7 @@ pub(crate) enum Word {
     Translation { page: u64, size: u8, is_global: bool },
     /// Translations are flushed.
     Flush { globals_too: bool },
-    /// That of one page is flushed.
+    /// The translation of one page is flushed.
     FlushPage { page: u64 },
     /// What follows is of this virtual CPU in this address space.
     Switch { space: u32, cpu: u8 },

@@ -16,7 +16,7 @@ pub struct TaskCounts {
     pub name: Option<String>,
     /// All its instructions.
     pub instructions: u64,
-    /// Those of each area that has any.
+    /// Instructions of the task by area, without areas that have none.
     pub areas: Vec<AreaCounts>,
 }
 

@@ -107,7 +107,7 @@ pub struct FunctionCounts {
     pub name: String,
     /// Its own.
     pub own: u64,
-    /// Those of the functions that it calls, too.
+    /// Counts of the function and of those that it calls.
     pub with_callees: u64,
     /// How often it was entered; where samples were taken, their number.
     pub entries: u64,

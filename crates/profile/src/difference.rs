@@ -21,7 +21,7 @@ pub struct FunctionDifference {
     pub name: String,
     /// Instructions of its own in the first profile; `None` if it does not occur there.
     pub first: Option<u64>,
-    /// The same in the second one.
+    /// Instructions of its own in the second profile; `None` if it does not occur there.
     pub second: Option<u64>,
     /// How many more there are in the second one.
     pub more: i64,
@@ -61,9 +61,9 @@ pub struct Difference {
     pub pairs: usize,
     /// Whether the counts are those of one command, the mean of all in a run.
     pub is_per_command: bool,
-    /// Instructions of the first one.
+    /// Instructions of the first profile.
     pub first: u64,
-    /// Of the second one.
+    /// Instructions of the second profile.
     pub second: u64,
     /// With several pairs, the interval of 95 % of the mean difference (Student's t).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +81,7 @@ pub struct Culprit {
     pub name: String,
     /// Its instructions, callees included, and its entries in the first profile.
     pub first: (u64, u64),
-    /// The same in the second one.
+    /// Its instructions, callees included, and its entries in the second profile.
     pub second: (u64, u64),
     /// The part of the difference of all instructions.
     pub share: f64,

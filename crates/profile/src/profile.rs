@@ -90,8 +90,9 @@ pub struct AreaCounts {
 }
 
 impl Profile {
-    /// Of a run that started at a time of day, with what translations cost if that was simulated; `content` reads a guest's file by its path.
-    /// Fails if the recording is damaged or does not reach the end of the run.
+    /// A profile of a run that started at a time of day, with what translations cost if that was
+    /// simulated; `content` reads a guest's file by its path. Fails if the recording is damaged or
+    /// does not reach the end of the run.
     pub fn new(
         mut recording: Recording,
         mut prices: Option<Prices>,

@@ -33,7 +33,7 @@ pub struct Recording {
     pub(crate) programs: Programs,
     /// Whether functions of user code were counted for their callers.
     pub(crate) has_more_users: bool,
-    /// Of each task the number of its name, if it has one.
+    /// Index in `names` of the name of each task, if it has one; one entry per task.
     pub(crate) lives: Vec<Option<u32>>,
     /// What tasks executed in each interval.
     pub(crate) by_life: Vec<Vec<LifeCounts>>,

@@ -46,7 +46,8 @@ pub struct Responses {
 }
 
 impl Responses {
-    /// Those of a run file, and other times at which the counts are cut, up to the end of the run.
+    /// Responses of a run file, and other times at which the counts are cut, up to the end of the
+    /// run.
     pub fn of(run: &Run, cuts_ns: &[u64]) -> Self {
         let sample = |line: &Line| match line {
             Line::Sample(sample) => Some(Response {
@@ -77,7 +78,7 @@ impl Responses {
         Self { all, are_commands, end_ns, cuts_ns, death }
     }
 
-    /// Those that completed.
+    /// Responses that completed.
     pub fn complete(&self) -> Vec<Response> {
         self.all.iter().filter(|response| response.is_complete).copied().collect()
     }
@@ -108,7 +109,7 @@ impl Responses {
         delays.get(delays.len().checked_sub(1)? / 2).copied()
     }
 
-    /// Those above the median.
+    /// Responses with a delay above the median.
     pub fn slow(&self) -> Vec<Response> {
         let median_ns = self.median_ns().unwrap_or(0);
         self.all.iter().filter(|response| response.delay_ns() > median_ns).copied().collect()

@@ -28,7 +28,7 @@ struct TraceEvent {
 
 #[derive(Serialize)]
 struct Arguments {
-    /// Of a row or group.
+    /// Name of a row or group.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     /// In which functions a task waits, the innermost first.

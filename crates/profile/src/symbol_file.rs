@@ -98,7 +98,7 @@ fn file(text: &Section, symbols: &[u8], strings: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Of an executable for x86-64 with its section headers at this offset.
+/// The ELF header of an executable for x86-64 with its section headers at this offset.
 fn header(sections_at: u64) -> Vec<u8> {
     let mut header = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0\x01\0\0\0".to_vec();
     // No entry, no segments.

@@ -76,7 +76,7 @@ pub struct Chart {
     pub reading: String,
     /// The Vega-Lite specification, data included.
     pub spec: Value,
-    /// The same figures as a table.
+    /// The figures of the chart as a table.
     pub table: Table,
 }
 

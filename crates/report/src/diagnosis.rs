@@ -148,7 +148,7 @@ fn scope_text(scope: &Scope) -> String {
     }
 }
 
-/// The same, of a process with its control group.
+/// A scope in words, a process with its control group.
 fn scope_of(scope: &Scope, group: Option<&str>) -> String {
     match group {
         Some(group) => format!("{} of {group}", scope_text(scope)),

@@ -42,7 +42,7 @@ pub fn job_document(
     }
 }
 
-/// The same as JSON.
+/// The result of runs of one job as JSON.
 pub(crate) fn job_json(runs: &[&Run]) -> Value {
     match result(runs, BTreeMap::new()) {
         Result::Command(times) => json!(times),

@@ -129,7 +129,7 @@ impl MemoryData {
 pub(crate) struct MemoryDifference {
     instructions: [u64; 2],
     prices: [Price; 2],
-    /// Those whose cycles differ most first.
+    /// Functions that differ in cycles, the largest difference first.
     functions: Vec<FunctionPrices>,
 }
 

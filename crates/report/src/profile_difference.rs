@@ -80,7 +80,8 @@ pub fn functions_document(names: [&str; 2], difference: &Difference) -> Document
     Document::of(difference_blocks(names, difference)).with_brief(Document::of(vec![text]))
 }
 
-/// The same below another result, that of two runs with these names.
+/// The functions that account for the difference between two runs with these names, as blocks below
+/// another result.
 pub fn difference_blocks(names: [&str; 2], difference: &Difference) -> Vec<Block> {
     let text = sentence(names[0], names[1], difference);
     vec![Block::Sentence(text), difference_table(difference, MOST_BELOW_A_RESULT).into()]

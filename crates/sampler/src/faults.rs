@@ -22,7 +22,7 @@ pub(crate) struct FaultSamples {
 }
 
 impl FaultSamples {
-    /// Those of all threads.
+    /// Sums the faults and samples of all threads, by call stack.
     pub(crate) fn of(threads: &[Thread]) -> Self {
         let all = || threads.iter().flat_map(|thread| &thread.faults);
         let mut weights: Vec<u64> = all().map(|(_, weight)| *weight).collect();

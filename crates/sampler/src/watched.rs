@@ -46,7 +46,7 @@ pub(crate) struct Watched {
     pub(crate) truncated: u64,
     /// The identifiers of samples of threads that leave their CPU.
     switch_ids: Vec<u64>,
-    /// Those of samples at page faults.
+    /// The identifiers of samples at page faults.
     fault_ids: Vec<u64>,
 }
 

@@ -186,9 +186,9 @@ impl AllowedRatio {
 /// Occurrences and trials in two arms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proportions {
-    /// Of the first arm.
+    /// Occurrences and trials in the first arm.
     pub first: (u64, u64),
-    /// Of the second arm.
+    /// Occurrences and trials in the second arm.
     pub second: (u64, u64),
 }
 
@@ -206,9 +206,9 @@ pub struct ProportionResult {
 /// The verdicts on a family.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// Of the cells, in order.
+    /// Results of the cells, in order.
     pub cells: Vec<Result<CellResult, Refused>>,
-    /// Of the proportions, in order; `None` where an arm has no trials.
+    /// Results of the proportions, in order; `None` where an arm has no trials.
     pub proportions: Vec<Option<ProportionResult>>,
 }
 

@@ -18,9 +18,9 @@ pub(crate) enum NullDistribution {
 }
 
 impl NullDistribution {
-    /// Of U. Exact up to [`EXACT_PAIRS_LIMIT`] and while (n + m) over n fits in 127 bits (63
-    /// against 63, 5 against 20,000); beyond, normal with mean n m / 2 and variance n m (n + m + 1)
-    /// / 12.
+    /// Distribution of U. Exact up to [`EXACT_PAIRS_LIMIT`] and while (n + m) over n fits in 127
+    /// bits (63 against 63, 5 against 20,000); beyond, normal with mean n m / 2 and variance
+    /// n m (n + m + 1) / 12.
     pub(crate) fn new(n: usize, m: usize) -> Self {
         let pairs = n as f64 * m as f64;
         if n.saturating_mul(m) <= EXACT_PAIRS_LIMIT && arrangements(n, m) < 2f64.powi(127) {
@@ -30,8 +30,9 @@ impl NullDistribution {
         Self::Normal { mean: pairs / 2.0, standard_deviation: variance.sqrt() }
     }
 
-    /// Of the rank sum of the positive ones among n differences. Exact up to [`EXACT_SIGNS_LIMIT`];
-    /// beyond, normal with mean n (n + 1) / 4 and variance n (n + 1) (2 n + 1) / 24.
+    /// Distribution of the rank sum of the positive ones among n differences. Exact up to
+    /// [`EXACT_SIGNS_LIMIT`]; beyond, normal with mean n (n + 1) / 4 and variance
+    /// n (n + 1) (2 n + 1) / 24.
     pub(crate) fn signed_rank(n: usize) -> Self {
         if n <= EXACT_SIGNS_LIMIT {
             return Self::Exact(cumulative(&sign_counts(n)));

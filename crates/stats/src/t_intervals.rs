@@ -98,7 +98,7 @@ impl LogRatio {
         (ratio.is_normal() && ratio > 0.0).then_some(found)
     }
 
-    /// The same ratio with at least this standard error of its logarithm.
+    /// Raises the standard error of the ratio's logarithm to at least this one; the ratio stays.
     pub(crate) fn at_least(self, log_standard_error: f64, confidence: f64) -> Option<Self> {
         match log_standard_error > self.log_standard_error {
             true => {

@@ -23,7 +23,7 @@ const RUNS: usize = 1000;
 #[derive(Clone, Copy, Debug)]
 enum Noise {
     Normal,
-    /// Of which some runs take much longer.
+    /// Log-normal above a minimum: some runs take much longer.
     LogNormal,
     /// Student's t with three degrees of freedom on logarithms.
     Heavy,

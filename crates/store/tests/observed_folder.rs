@@ -77,7 +77,7 @@ fn an_ensemble_is_compared_seed_by_seed() {
     insta::assert_snapshot!("ensemble", plain_text(&comparison_document(&found)));
 }
 
-/// The same as a run in a deterministic machine.
+/// Writes a run as `write` does, in a deterministic machine.
 fn write_in_machine(folder: &Path, name: &str, seed: u64) {
     write(folder, name, seed, 1);
     let path = folder.join(format!("{name}.run.jsonl"));

@@ -27,7 +27,7 @@ struct Group {
     /// Pages that can be touched, and written, without a fault.
     valid: u64,
     writable: u64,
-    /// The same in the copy in memory.
+    /// Pages kept in the copy in memory, and those of them that can be written, one bit per page.
     kept: u64,
     kept_writable: u64,
     has_copy: bool,

@@ -14,23 +14,23 @@ macro_rules! by_name {
 pub struct HatCounts {
     /// Contexts given to an address space.
     pub ctxalloc: u64,
-    /// Of these, contexts taken from another address space.
+    /// Contexts taken from another address space; part of `ctxalloc`.
     pub ctxstolen: u64,
     /// Faults that found a pmeg for their segment.
     pub pmghave: u64,
     /// Pmegs given to a segment.
     pub pmgalloc: u64,
-    /// Of these, pmegs taken from an address space without a context.
+    /// Pmegs taken from an address space without a context; part of `pmgalloc`.
     pub pmgstolen_noctx: u64,
-    /// Of these, pmegs taken from an address space with a context.
+    /// Pmegs taken from an address space with a context; part of `pmgalloc`.
     pub pmgstolen_ctx: u64,
     /// Pmegs given to a segment whose region had an smeg (three levels only).
     pub smghave: u64,
     /// Smegs given to a region.
     pub smgalloc: u64,
-    /// Of these, smegs taken from an address space without a context.
+    /// Smegs taken from an address space without a context; part of `smgalloc`.
     pub smgstolen_noctx: u64,
-    /// Of these, smegs taken from an address space with a context.
+    /// Smegs taken from an address space with a context; part of `smgalloc`.
     pub smgstolen_ctx: u64,
     /// Pmegs that came back into the segment map with a context, without a fault.
     pub ctxpmgs: u64,

@@ -28,9 +28,9 @@ pub(crate) struct Region {
 /// The pages of a kind in a segment, a bit for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlotPages {
-    /// Those that exist at the start.
+    /// Pages that exist at the start.
     pub(crate) existing: u64,
-    /// Those that a process writes for itself.
+    /// Pages that a process writes for itself.
     pub(crate) private: u64,
     /// The contents of a segment without private pages, to find equal ones.
     pub(crate) identity: Option<Vec<Region>>,

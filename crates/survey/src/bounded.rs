@@ -61,7 +61,7 @@ pub struct BoundedSurvey {
     tasks: Rotation<u32>,
     /// The list of processes, as far as it was read.
     list: Option<ReadDir>,
-    /// Those seen since the list began.
+    /// Processes seen since the list began, by number.
     listed: BTreeSet<u32>,
     costs: Costs,
     /// Snapshots until the groups are listed again.

@@ -81,7 +81,7 @@ impl<K: Ord + Clone> Rotation<K> {
         chosen
     }
 
-    /// Those that grew most, the largest growth first.
+    /// Owners whose figure grew most, at most `count`, the largest growth first.
     pub(crate) fn most_active(&self, figure: usize, count: usize) -> Vec<&K> {
         let mut active: Vec<(u64, &K)> = self
             .known

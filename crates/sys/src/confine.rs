@@ -14,7 +14,8 @@ pub enum Confinement {
     /// Execute programs, open sockets except to ask the kernel, change other processes or the
     /// settings of the machine. For commands that read files of others.
     FilesOnly,
-    /// That, and change any file: it writes to what is open already, such as standard output.
+    /// Do anything that [`Self::FilesOnly`] forbids, or change a file: it writes only to what is
+    /// open already, such as standard output.
     ReadOnly,
 }
 
@@ -45,7 +46,8 @@ const CHANGE_FILES: &[libc::c_long] = &[
     libc::SYS_utimensat,
 ];
 
-/// The same, of architectures that have the calls of the first Unix.
+/// System calls that only [`Confinement::ReadOnly`] forbids and that only architectures with the
+/// calls of the first Unix have.
 #[cfg(target_arch = "x86_64")]
 const CHANGE_FILES_BY_PATH: &[libc::c_long] = &[
     libc::SYS_chmod,
@@ -66,8 +68,9 @@ const CHANGE_FILES_BY_PATH: &[libc::c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const CHANGE_FILES_BY_PATH: &[libc::c_long] = &[];
 
-/// The same, by their numbers, which are those of all architectures: `fchmodat2`, `setxattrat`,
-/// `removexattrat` and `file_setattr` are newer than many C libraries.
+/// Numbers of newer system calls that only [`Confinement::ReadOnly`] forbids, equal on all
+/// architectures: `fchmodat2`, `setxattrat`, `removexattrat` and `file_setattr`, which many C
+/// libraries do not know.
 const CHANGE_FILES_NEWER: &[libc::c_long] = &[452, 463, 466, 469];
 
 /// `kexec_file_load(2)`, which the `libc` crate does not name for musl on aarch64.

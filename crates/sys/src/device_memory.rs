@@ -25,7 +25,7 @@ const PAGE_BYTES: u64 = 4096;
 pub struct DeviceMemory {
     pages: NonNull<libc::c_void>,
     mapped_bytes: usize,
-    /// Of the first register in the first page.
+    /// Offset of the first register in the first page, in bytes.
     offset: usize,
     count: u16,
 }

@@ -35,7 +35,7 @@ fn done(code: libc::c_int) -> std::io::Result<()> {
     if code == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// The same, repeated while a signal interrupts it.
+/// The outcome of a system call that is repeated while a signal interrupts it.
 fn done_in_the_end(mut call: impl FnMut() -> libc::c_int) -> std::io::Result<()> {
     loop {
         match done(call()) {

@@ -183,8 +183,8 @@ pub fn lock_all() -> io::Result<()> {
     lock(MlockAllFlags::empty())
 }
 
-/// The same for the pages that this process has touched and will touch: what it never uses stays
-/// outside of memory. Fails as [`lock_all`].
+/// Locks the pages that this process has touched and will touch: what it never uses stays outside
+/// of memory. Fails as [`lock_all`].
 pub fn lock_touched() -> io::Result<()> {
     lock(MlockAllFlags::ONFAULT)
 }

@@ -67,7 +67,8 @@ impl Mapping {
         self.follow_each(from, steps, |_, _| {})
     }
 
-    /// The same, writing each pointer again before the next one is followed.
+    /// Follows pointers as [`Self::follow`], writing each one again before the next one is
+    /// followed.
     pub fn follow_and_write(&self, from: usize, steps: u64) -> usize {
         self.follow_each(from, steps, |pointer, to| {
             // SAFETY: as in `set_pointer`; what is written is what was there.

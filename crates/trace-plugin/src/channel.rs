@@ -143,7 +143,7 @@ fn put(slot: *mut AtomicU64, cursor: u64, value: u64) {
     word(slot, wire::SLOT_CURSOR).store(cursor + 1, Ordering::Release);
 }
 
-/// The same at the end of a chunk and for a thread without a slot.
+/// Appends a word at the end of a chunk, and for a thread without a slot.
 #[cold]
 #[inline(never)]
 fn push_where_none_was(cpu: c_uint, value: u64) {

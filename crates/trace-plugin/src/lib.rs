@@ -173,7 +173,7 @@ fn is_laid_out_as_known() -> bool {
     all.all(|info| as_known(info) == reported(info))
 }
 
-/// The same, from QEMU, which takes longer.
+/// The low bits of a word from functions of QEMU, for any layout; slower than `as_known`.
 fn reported(info: MemoryInfo) -> u64 {
     // SAFETY: both are pure functions of a number.
     let (is_store, size_log2) =

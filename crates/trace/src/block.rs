@@ -89,7 +89,7 @@ pub enum Event {
     /// The page tables of a guest map a page like this; before the first reference to it on this
     /// virtual CPU since a flush, and whenever readers may have forgotten it (docs/trace-format.md).
     Translation {
-        /// Of the page, or in it.
+        /// Address of the page, or an address in it.
         address: u64,
         /// 0 for 4 KiB, 1 for 2 MiB, 2 for 1 GiB.
         size: u8,
@@ -103,7 +103,7 @@ pub enum Event {
     },
     /// A virtual CPU of a guest flushed the translation of one page.
     FlushPage {
-        /// Of the page, or in it.
+        /// Address of the page, or an address in it.
         address: u64,
     },
 }

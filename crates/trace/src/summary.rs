@@ -29,7 +29,7 @@ pub struct Summary {
     pub fetches: u64,
     /// Distinct pages of all processes.
     pub pages: u64,
-    /// Of these, pages with data references.
+    /// Distinct pages with data references.
     pub data_pages: u64,
     /// Pages of which instructions were fetched.
     pub fetched_pages: u64,

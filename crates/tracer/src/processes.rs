@@ -57,7 +57,8 @@ impl Processes {
         thread
     }
 
-    /// Those that have ended, the youngest first: children mostly end before their parents.
+    /// Numbers of processes that have ended, the youngest first: children mostly end before their
+    /// parents.
     pub(crate) fn gone(&self) -> Vec<u32> {
         let has_ended =
             |process: &Process| process.watch.as_ref().is_none_or(|watch| is_readable(watch, 0));

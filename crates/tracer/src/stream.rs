@@ -48,7 +48,7 @@ impl Stream {
         }
     }
 
-    /// The same with words that are not references among them.
+    /// Takes words with others than references among them.
     fn take_mixed(&mut self, mut words: &[u64], taker: &mut impl Taker) {
         let is_other = |word: &u64| Reference::from_bits(*word).is_none();
         while let Some((first, rest)) = words.split_first() {

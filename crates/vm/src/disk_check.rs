@@ -76,7 +76,7 @@ pub struct DiskRow {
 pub struct CreditRow {
     /// Credits that were left before.
     pub credits: f64,
-    /// By them and both rates.
+    /// Seconds that these credits last, computed from their number and both rates.
     pub computed_s: f64,
     /// Until the rate dropped.
     pub measured_s: f64,

@@ -37,7 +37,8 @@ impl BootLimit {
     /// Where the user cannot choose it.
     pub(crate) const FIXED: Self = Self { limit: Duration::from_secs(300), hint: "" };
 
-    /// That of guests that may be silent for so long: a third of it, and at least the fixed one.
+    /// The limit of guests that may be silent for so long: a third of it, and at least
+    /// [`Self::FIXED`].
     pub(crate) fn of_silence(silence: Duration) -> Self {
         let limit = Self::FIXED.limit.max(silence / 3);
         Self { limit, hint: ", or a third of --wall-limit if that is longer" }
@@ -62,7 +63,7 @@ pub(crate) struct GuestProcess {
     rest: Vec<u8>,
     console: File,
     errors: File,
-    /// Of each step.
+    /// The limit of each step that [`Self::follow`] waits for.
     pub(crate) boot_limit: BootLimit,
     is_engine: bool,
     /// Whether a plugin is loaded, which writes its file when QEMU ends in order.

@@ -27,8 +27,8 @@ pub(crate) struct KernelRoom {
 }
 
 impl KernelRoom {
-    /// Of a machine as its user names it (`wanted`) and as it is built. A kernel gets more only where the
-    /// user has not given it so much himself.
+    /// The room of a machine as its user names it (`wanted`) and as it is built. A kernel gets more
+    /// only where the user has not given it so much himself.
     pub(crate) fn of(
         wanted: &MachineSpec,
         built: &MachineSpec,

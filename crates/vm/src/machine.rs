@@ -130,7 +130,7 @@ pub fn load(name: &str) -> Result<VmRequest, String> {
     Ok(description)
 }
 
-/// The same before what follows from other settings.
+/// A machine as [`load`] reads it, before what follows from other settings is added.
 fn description(name: &str) -> Result<VmRequest, String> {
     if let Some((_, text)) = NAMED.iter().find(|(known, _)| *known == name) {
         return parse_description(name, text);

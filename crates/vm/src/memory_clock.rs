@@ -30,8 +30,8 @@ pub(crate) struct ClockFiles {
 }
 
 impl MemoryClock {
-    /// That of a machine; `None` if each instruction takes the same time. Fails where the description
-    /// of its TLBs cannot be read any more.
+    /// The clock of a machine; `None` if each instruction takes the same time. Fails where the
+    /// description of its TLBs cannot be read any more.
     pub(crate) fn of(machine: &MachineSpec) -> Result<Option<Self>> {
         let modelled = modelled::of(machine).map_err(VmError::Unavailable)?;
         Ok(modelled.map(|modelled| Self { words: modelled.words() }))

@@ -78,8 +78,9 @@ impl Vm {
         Ok((outcome, Recording::parse(&written).map_err(unreadable)?))
     }
 
-    /// The same on a simulated machine with TLBs, whose numbers these are (`mmu::tlb::Machine::words`);
-    /// returns also the file of what translations cost, for `profile::Prices`.
+    /// Makes a run as [`Self::profile`] on a simulated machine with TLBs, whose numbers these are
+    /// (`mmu::tlb::Machine::words`); returns also the file of what translations cost, for
+    /// `profile::Prices`.
     pub fn profile_memory(
         &self,
         spec: &Spec,

@@ -86,7 +86,8 @@ pub(crate) fn restore(
 
 struct Boot {
     folder: Scratch,
-    /// Of memory and pause length, which the guest can observe; devices contain the host's clock.
+    /// Hash of memory and pause length, which the guest can observe; devices contain the host's
+    /// clock.
     hash: blake3::Hash,
     /// Whether no virtual time passed in the pause.
     is_exact: bool,

@@ -51,7 +51,7 @@ pub enum Noise {
     Absent,
 }
 
-/// The same trials on both scales.
+/// Effects of the same trials on both scales.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TwoScales {
     /// Effects as differences.
@@ -92,7 +92,7 @@ pub struct Step {
     pub after: f64,
     /// What each factor contributes, on the additive scale; empty with one factor.
     pub shares: Vec<Share>,
-    /// The same on the log scale.
+    /// What each factor contributes, on the log scale.
     pub log_shares: Vec<Share>,
     /// Why several factors have no shares, or what the shares rest on.
     pub shares_note: Option<String>,
@@ -156,7 +156,7 @@ pub struct Revert {
     pub left: f64,
     /// The difference that it makes: negative is less.
     pub change: Figure,
-    /// The same as a ratio, on the log scale.
+    /// The ratio of what is left to the response after the step, from the log scale.
     pub ratio: Option<Figure>,
     /// Percentage of the whole change; these do not add to 100.
     pub percent: Option<f64>,

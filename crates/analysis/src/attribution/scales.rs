@@ -1,4 +1,4 @@
-//! The same trials as ratios and as differences, and which of them fits.
+//! Trials as ratios and as differences, and which of these two scales fits.
 
 use stats::{Factorial, FactorialError, Fit, Scale};
 

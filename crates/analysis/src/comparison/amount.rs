@@ -4,7 +4,7 @@ use stats::{CellResult, says_nothing};
 
 /// From this ratio on an increase is a number of times, not of percent.
 const TIMES_FROM: f64 = 3.0;
-/// The same of an interval that begins below: what it allows at most.
+/// From this upper end on, an interval that begins below [`TIMES_FROM`] is a number of times, too.
 const WIDE_FROM: f64 = 10.0;
 /// Most decimals of a ratio.
 const MOST_DECIMALS: f64 = 5.0;

@@ -41,7 +41,7 @@ pub(crate) fn explain_work(work: &WorkRecord) -> Option<ExplainedWork> {
     Some(ExplainedWork { explained: explain(&sample, None), parallel })
 }
 
-/// The same counters with other values.
+/// Counters of the same sources and names, each with the value computed from its old one.
 fn all(set: &CounterSet, value: impl Fn(u64) -> u64) -> CounterSet {
     let of_source = |values: &Values| -> Values {
         values.iter().map(|(name, old)| (name.clone(), value(*old))).collect()

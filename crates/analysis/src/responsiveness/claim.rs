@@ -72,8 +72,8 @@ impl Units {
         Self::new(runs.iter().filter_map(of_run).collect())
     }
 
-    /// Those of runs without empty batches. A delay of 0, below the clock's resolution, counts as
-    /// 1 ns.
+    /// Takes the delays of these runs, without empty batches. A delay of 0, below the clock's
+    /// resolution, counts as 1 ns.
     pub(crate) fn new(mut runs: Vec<RunUnits>) -> Self {
         for (_, _, batches) in &mut runs {
             batches.retain(|batch| !batch.is_empty());

@@ -154,7 +154,7 @@ pub(super) fn peak(curve: &Curve) -> Option<f64> {
     size_without_limit(curve, "peak_bytes")
 }
 
-/// The same, or else the largest size that was read, which may be too small.
+/// The size of [`peak`], or else the largest size that was read, which may be too small.
 pub(super) fn largest(curve: &Curve) -> Option<f64> {
     peak(curve).or_else(|| size_without_limit(curve, "largest_reading_bytes"))
 }

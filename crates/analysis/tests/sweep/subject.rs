@@ -85,7 +85,7 @@ pub(crate) fn sweep(
     })
 }
 
-/// The same, continuing from a curve; `measure` fills in what it measures.
+/// Sweeps as [`sweep`], continuing from a curve; `measure` fills in what it measures.
 pub(crate) fn sweep_from(
     mut curve: Curve,
     range: Range,

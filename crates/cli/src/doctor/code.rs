@@ -16,7 +16,7 @@ use crate::complain;
 const SAMPLED: Duration = Duration::from_secs(2);
 /// Samples a second: a fraction of a per cent of a CPU.
 const FREQUENCY_HZ: u64 = 199;
-/// The same of page faults.
+/// Samples of page faults per second.
 const FAULTS_HZ: u64 = 997;
 /// Most processes of a finding that are sampled, those that lose most.
 const MOST_PROCESSES: usize = 4;

@@ -29,7 +29,7 @@ const LOAD: &str = "load";
 #[derive(Default)]
 pub(super) struct Results {
     inputs: Vec<Input<'static>>,
-    /// Of each input its curves, if it is a sweep.
+    /// Curves of each input that is a sweep, one entry per input.
     curves: Vec<Option<Curves>>,
     comparison: Option<Comparison>,
     /// The looks at a growing comparison, if it is the only input.

@@ -14,7 +14,7 @@ pub(crate) struct Architecture {
     pub(crate) emulator: &'static str,
     pub(crate) machine: &'static str,
     pub(crate) processor: &'static str,
-    /// Of the kernel's command line.
+    /// Options for the kernel's command line.
     pub(crate) kernel_options: &'static str,
 }
 

@@ -38,9 +38,9 @@ fn prepare(guest: &mut Guest) {
 
 /// What the recording of a machine that froze says afterwards.
 struct Episode {
-    /// Of the time at which the offender began.
+    /// Diagnosis of the time at which the offender began, as JSON.
     beginning: Value,
-    /// Of the last seconds before the power was cut.
+    /// Diagnosis of the last seconds before the power was cut, as JSON.
     end: Value,
     offender: u64,
     /// How long the frozen machine took for the list of a folder.

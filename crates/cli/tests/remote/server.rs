@@ -74,7 +74,7 @@ impl Server {
         self.ssh_with("key", "known")
     }
 
-    /// The same with another key or list.
+    /// The ssh command as [`Self::ssh`], with another key or another list of known hosts.
     pub(crate) fn ssh_with(&self, key: &str, known: &str) -> String {
         let (key, known) = (self.folder.join(key), self.folder.join(known));
         format!(

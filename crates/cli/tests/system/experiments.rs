@@ -25,7 +25,7 @@ parameter = "points"
 levels = [1, 2]
 "#;
 
-/// The same with runs long enough to be interrupted.
+/// The plan [`SOON`] with runs long enough to be interrupted.
 fn slow() -> String {
     SOON.replace("20ms", "150ms").replace("[1, 2]\n[base]", "[1]\n[base]").replace(
         "levels = [1, 2]",

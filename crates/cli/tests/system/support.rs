@@ -29,7 +29,7 @@ impl Fixture {
         Self { dir: dir.unwrap(), user: None }
     }
 
-    /// The same for an unprivileged user, who gets a copy of the program within reach.
+    /// A fixture for an unprivileged user, who gets a copy of the program within reach.
     pub(crate) fn of_user(user: u32) -> Self {
         let fixture = Self { user: Some(user), ..Self::new() };
         fs::set_permissions(fixture.path(), PermissionsExt::from_mode(0o755)).unwrap();
@@ -97,8 +97,8 @@ impl Fixture {
         self.run_on(&format!("{subject}:mem=64M"), arguments)
     }
 
-    /// The same in a subject of the test's choice; what the arguments say goes before what is
-    /// usual here.
+    /// `thrashlab run` in a subject of the test's choice; the arguments override what is usual
+    /// here.
     pub(crate) fn run_on(&self, subject: &str, arguments: &str) -> Command {
         let mut command = self.thrashlab("run");
         command.args(["--subject", subject]).args(arguments.split_whitespace());
@@ -128,7 +128,7 @@ impl Fixture {
         self.start_as("", command)
     }
 
-    /// The same next to others: its output goes to files of this name.
+    /// Starts a command next to others: the names of its output files begin with `name`.
     pub(crate) fn start_as(&self, name: &str, mut command: Command) -> Running {
         let [stdout, stderr] =
             ["stdout", "stderr"].map(|stream| self.path().join(format!("{name}{stream}")));

@@ -32,7 +32,7 @@ fn lab(test: &str) -> Option<Lab> {
     Lab::with_kernel(KERNEL, test)
 }
 
-/// The same in the engine.
+/// A test with this kernel in the engine; `None`, which is noted, where something is missing.
 fn lab_with_engine(test: &str) -> Option<Lab> {
     let lab = lab(test)?.in_engine("aarch64");
     if lab.is_none() {

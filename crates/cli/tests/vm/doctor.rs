@@ -60,14 +60,14 @@ fn is_named(test: &str, settings: &str, rule: &str) {
     }
 }
 
-/// The same in a machine with several virtual CPUs.
+/// Tests a condition as [`is_named`], in a machine with several virtual CPUs.
 fn is_named_on_cpus(test: &str, settings: &str, rule: &str) {
     if let Some(lab) = Lab::with_engine(test) {
         is_named_in(&lab, settings, STEADY_S, rule);
     }
 }
 
-/// The same in a laboratory that was chosen.
+/// Tests a condition as [`is_named`], in this laboratory and with runs of so many seconds.
 fn is_named_in(lab: &Lab, settings: &str, seconds: u8, rule: &str) {
     let load = format!("provoke-{rule}");
     let [healthy, ill] = [0, 1].map(|intensity| run(lab, settings, seconds, &load, intensity));

@@ -77,8 +77,8 @@ impl Lab {
         lab
     }
 
-    /// The same test with the cache that has the engine, if one for guests of this architecture was
-    /// built there.
+    /// A test with this one's kernel and the cache that has the engine, if one for guests of this
+    /// architecture was built there.
     pub(crate) fn in_engine(&self, architecture: &str) -> Option<Self> {
         let lab = Self { cache: engine_cache(), ..Self::of(&self.kernel) };
         // The first test does it.
@@ -124,7 +124,7 @@ impl Lab {
         self.run_with(&self.kernel, settings, arguments)
     }
 
-    /// The same with another kernel.
+    /// `thrashlab run` as [`Self::run`], in guests with another kernel.
     pub(crate) fn run_with(&self, kernel: &str, settings: &str, arguments: &str) -> Command {
         let mut command = self.fixture.other(program());
         command.env("XDG_CACHE_HOME", &self.cache);
@@ -157,7 +157,7 @@ impl Lab {
         self.begin(arguments).wait()
     }
 
-    /// The same, running.
+    /// Starts another command, with this test's cache.
     pub(crate) fn begin(&self, arguments: &[&str]) -> Running {
         let mut command = self.fixture.other(program());
         command.env("XDG_CACHE_HOME", &self.cache).args(arguments);
@@ -169,8 +169,8 @@ impl Lab {
         format!("machine=micro,kernel={}", self.kernel)
     }
 
-    /// The same test with Debian's full kernel, which has what the small ones leave away; `None`,
-    /// which is noted, where it cannot be had.
+    /// A test with this one's cache and Debian's full kernel, which has what the small ones omit;
+    /// `None`, which is noted, where it is unavailable.
     pub(crate) fn with_full_kernel(&self, test: &str) -> Option<Self> {
         let lab = Self { kernel: FULL_KERNEL.to_owned(), ..self.sibling() };
         lab.if_available(test, "the full kernel cannot be had here")

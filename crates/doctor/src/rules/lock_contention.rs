@@ -63,7 +63,7 @@ struct Slept {
     threads: f64,
 }
 
-/// That of all threads of a process; of the first one, if only that is known.
+/// Sums the sleep of all threads of a process; takes the first thread's, if only that is known.
 fn slept(counters: &Change<'_>) -> Option<Slept> {
     let by_thread = "thread_blocked_ns";
     if !counters.has(by_thread) {

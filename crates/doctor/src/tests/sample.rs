@@ -67,7 +67,7 @@ impl Second {
         second
     }
 
-    /// The same with a control group.
+    /// Adds a control group whose counters have grown from 0 to these values.
     pub(crate) fn with_group(mut self, path: &str, values: &[Value<'_>]) -> Self {
         let zeros = zeros(values);
         self.before.groups.insert(path.to_owned(), counters(&zeros));
@@ -75,7 +75,8 @@ impl Second {
         self
     }
 
-    /// The same with a process that is in a group.
+    /// Adds a process, in a control group or in none, whose counters have grown from 0 to these
+    /// values.
     pub(crate) fn with_task(mut self, pid: u32, group: Option<&str>, values: &[Value<'_>]) -> Self {
         let zeros = zeros(values);
         self.before.tasks.insert(pid, task("job", group, &zeros));
@@ -159,7 +160,7 @@ impl Second {
         self
     }
 
-    /// The same on a machine with other pages.
+    /// Sets the size of the machine's pages, in bytes.
     pub(crate) fn with_page_bytes(mut self, page_bytes: u64) -> Self {
         for snapshot in [&mut self.before, &mut self.after] {
             snapshot.page_bytes = Some(page_bytes);
@@ -183,7 +184,7 @@ impl Second {
         self.verdict_with(rule, &self.costs)
     }
 
-    /// The same with other costs.
+    /// What a rule reports for the interval, with these costs of operations.
     pub(crate) fn verdict_with(&self, rule: &Rule, costs: &UnitCosts) -> RuleResult {
         rule.verdict(&self.interval(), costs)
     }
@@ -230,7 +231,7 @@ fn set(counters: &mut CounterSet, source: &str, name: &str, value: u64) {
     counters.entry(source.into()).or_default().insert(name.into(), value);
 }
 
-/// The same counters before they counted anything.
+/// Counters of these sources and names, before they counted anything.
 fn zeros<'a>(values: &[Value<'a>]) -> Vec<Value<'a>> {
     values.iter().map(|(source, name, _)| (*source, *name, 0)).collect()
 }

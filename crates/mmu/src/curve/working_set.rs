@@ -36,7 +36,7 @@ pub struct Window {
     pub references: u64,
     /// Distinct units.
     pub units: u64,
-    /// Of these, new ones.
+    /// Distinct units that the trace refers to for the first time.
     pub new_units: u64,
     /// Distinct regions of 2 MiB.
     pub regions: u64,

@@ -35,7 +35,8 @@ impl Simulator {
         true
     }
 
-    /// The same for runs of a trace, which has an event before the first reference to each page.
+    /// Refers to pages of the guest in runs of a trace, which has an event before the first
+    /// reference to each page.
     pub(crate) fn guest_runs(&mut self, runs: &[PageRun]) {
         for run in runs {
             while !self.refer_in_guest(run.page, run.fetch, u64::from(run.count)) {

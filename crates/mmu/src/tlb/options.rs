@@ -9,11 +9,11 @@ use super::policy::Policy;
 named! {
     /// Which pages a program gets.
     pub enum PagePolicy {
-        /// Those that a trace of a guest has, else of 4 KiB.
+        /// Pages of the sizes that a trace of a guest has, else of 4 KiB.
         Recorded = "recorded",
         /// All of 4 KiB.
         Small = "small",
-        /// Of 2 MiB where one private anonymous mapping covers all of them, else of 4 KiB.
+        /// Pages of 2 MiB where one private anonymous mapping covers the whole page, else of 4 KiB.
         Thp = "thp",
         /// All of 2 MiB.
         Huge = "all",
@@ -29,7 +29,7 @@ named! {
         None = "none",
         /// Page tables entirely inside a mapping of a file or a shared one.
         Tables = "tables",
-        /// Those, and the translations themselves.
+        /// Page tables as with [`Self::Tables`], and the translations themselves.
         Translations = "translations",
     }
 }

@@ -55,9 +55,9 @@ counted! {
         pub serves: &'static str,
         /// References that looked here.
         pub accesses: u64,
-        /// Those that found their translation.
+        /// References that found their translation here.
         pub hits: u64,
-        /// Those that did not.
+        /// References that did not find their translation here.
         pub misses: u64,
         /// Translations that were inserted.
         pub fills: u64,
@@ -75,7 +75,7 @@ counted! {
         pub name: String,
         /// Walks that looked here.
         pub accesses: u64,
-        /// Those that continued from what they found here.
+        /// Walks that continued from what they found here.
         pub hits: u64,
     }
 }

@@ -8,7 +8,7 @@ counted! {
     pub struct Price {
         /// References: fetches of instructions, loads and stores.
         pub references: u64,
-        /// Those that missed the first level.
+        /// References that missed the first level.
         pub misses: u64,
         /// Page walks that they waited for.
         pub walks: u64,

@@ -20,7 +20,7 @@ pub struct Simulator {
     pub(super) world: World,
     pub(super) process: u32,
     pub(super) thread: u32,
-    /// Of each core, in a guest.
+    /// Known translations of a guest, one entry per core; empty without a guest.
     pub(super) translations: Vec<Translations>,
     /// The core of each thread.
     seats: BTreeMap<(u32, u32), usize>,

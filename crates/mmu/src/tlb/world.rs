@@ -25,7 +25,7 @@ pub(crate) struct World {
     mappings: u32,
     /// The counts of all cores, without those that follow from the references.
     pub(crate) outcome: Outcome,
-    /// The same in short, of references whose pages are looked up one by one.
+    /// Short counts of all cores, for references whose pages are looked up one by one.
     pub(crate) price: Price,
     /// Whether page tables of a guest decide the sizes of pages.
     pub(crate) is_guest: bool,

@@ -27,7 +27,8 @@ pub(super) struct Invocations<'a> {
     pub(super) panel: String,
     pub(super) load: &'a str,
     works: Vec<&'a WorkRecord>,
-    /// Of a command of the user: no user issued it, and failures end it.
+    /// Whether these are repetitions of a user's command: no user of a session issued them, and a
+    /// failure may end the command.
     is_repetition: bool,
 }
 

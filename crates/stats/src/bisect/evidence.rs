@@ -55,7 +55,7 @@ impl Evidence {
         Evidence { free, syy: (syy - slope * sty).max(0.0), by_step }
     }
 
-    /// Of a first changed step or of none, up to a constant.
+    /// Log-likelihood of a first changed step or of none, up to a constant.
     pub(super) fn log_likelihood(&self, changed: Option<usize>) -> f64 {
         let (sxx, sxy) = changed.map_or((0.0, 0.0), |step| self.by_step[step]);
         let precision = SHIFT_SCALE.powi(-2);

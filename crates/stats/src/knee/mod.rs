@@ -203,9 +203,9 @@ fn resampled_ends(
 
 /// Deviations of the costs, on the log scale.
 enum Deviations {
-    /// Of all replicates from the middle of their level.
+    /// Deviations of all replicates from the middle of their level.
     Pooled(Vec<f64>),
-    /// Of each point from the curve.
+    /// Deviation of each point from the curve.
     OfPoints(Vec<f64>),
 }
 

@@ -17,7 +17,7 @@ fn found(levels: &[Level]) -> Knee {
     }
 }
 
-/// That there is no knee at default settings.
+/// The reason why there is no knee at default settings.
 #[track_caller]
 fn none(levels: &[Level]) -> NoKnee {
     match knee(levels, &KneeSettings::default()) {

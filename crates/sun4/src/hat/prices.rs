@@ -9,7 +9,7 @@ const WALK_REFERENCES: u64 = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Prices {
     clock_hz: u64,
-    /// Of the system's paths, in ns.
+    /// Costs of the system's paths, in ns.
     pub(crate) paths_ns: Costs,
     pub(crate) touch_ns: u64,
     /// Filling a pmeg from a copy.

@@ -80,7 +80,8 @@ impl Image {
         Self::lay_out(setup.machine.mmu.page_bytes, setup.system.libraries, shape)
     }
 
-    /// The same, for pages of a size.
+    /// Lays out a program in pages of this size. Fails for one that is larger than the address
+    /// space.
     pub(super) fn lay_out(
         page_bytes: u64,
         libraries: Libraries,

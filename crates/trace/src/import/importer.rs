@@ -23,7 +23,7 @@ pub(crate) struct Record {
 }
 
 impl From<Reference> for Record {
-    /// Of a program with one thread, or unknown threads.
+    /// A reference of a program with one thread, or with unknown threads.
     fn from(reference: Reference) -> Self {
         Self { process: 0, thread: 0, item: Item::Reference(reference) }
     }

@@ -303,7 +303,8 @@ fn redis(text: &str) -> Vec<Reading> {
     found
 }
 
-/// Of the throughput the last line counts, since each line has the mean from the beginning.
+/// Readings of dbench. Throughput is that of the last line, since each line has the mean from the
+/// beginning.
 fn dbench(name: &str, text: &str) -> Vec<Reading> {
     if name.contains("-loadfile-") {
         return fields(text, "completed in", Some(4), ("loadfile", "ms", false));
