@@ -11,7 +11,7 @@ use crate::remarks::cut;
 const MOST_ROWS: usize = 8;
 /// Most notes.
 const MOST_NOTES: usize = 2;
-/// The same where several things are compared with one, whose names take lines, too.
+/// Rows where several things are compared with one: their names take lines, too.
 const MOST_ROWS_OF_SEVERAL: usize = 6;
 /// Columns that explain a figure, and those for which several arms leave no place.
 const OF_DETAILS: [&str; 1] = ["reason"];
