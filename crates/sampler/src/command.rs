@@ -10,6 +10,9 @@ use sys::process::{signal_group, spawn_bound};
 use crate::recording::{Options, Recording, SamplerError};
 use crate::running::RunningProcess;
 
+/// How often processes are read again because threads of theirs ended meanwhile.
+const TRIES: usize = 5;
+
 /// Starts a command in a process group of its own, and observes it and all that it starts until it
 /// ends. It dies with this process, and its group is killed when `stopped` is true. Fails where the
 /// kernel does not permit it, and where the command cannot be started.
@@ -36,26 +39,55 @@ pub fn profile_command(
 
 /// Observes running processes and all that they start, for a time or until `stopped`; returns the name
 /// of the first, too. It ends early when none of them is there any more. Fails where the kernel does not
-/// permit it, and without such processes.
+/// permit it, and if none of them is there.
 pub fn profile_processes(
     pids: &[u32],
     most: Duration,
     options: Options,
     stopped: &dyn Fn() -> bool,
 ) -> Result<(SampledProfile, String), SamplerError> {
-    let read = |pid: &u32| {
-        let failed = |source| SamplerError::Process { pid: *pid, source };
-        RunningProcess::read(*pid).map_err(failed)
-    };
-    let processes: Vec<RunningProcess> = pids.iter().map(read).collect::<Result<_, _>>()?;
-    let threads = processes.iter().flat_map(|process| &process.threads);
-    let numbers = threads.clone().map(|(tid, ..)| tid.cast_unsigned()).collect();
-    let mut recording = Recording::of(&Observed::Threads(numbers), options)?;
+    let (processes, mut recording) = begin(pids, options)?;
     processes.iter().for_each(|process| recording.add(process));
     let is_there = |pid: &u32| std::path::Path::new(&format!("/proc/{pid}")).exists();
     while recording.elapsed() < most && !stopped() && pids.iter().any(is_there) {
         recording.round(false);
     }
-    let first = threads.map(|(_, name, _)| name.clone()).next();
-    Ok((recording.finish(), first.unwrap_or_default()))
+    let mut threads = processes.iter().flat_map(|process| &process.threads);
+    let first = threads.next().map(|(_, name, _)| name.clone());
+    let mut profile = recording.finish();
+    let (all, unread) = (pids.len(), pids.len() - processes.len());
+    if unread > 0 {
+        let what = "which have ended or may not be read by this user";
+        profile.missed.push(format!("{unread} of {all} processes, {what}"));
+    }
+    Ok((profile, first.unwrap_or_default()))
+}
+
+/// Begins to record those processes that are there: some may end while they are read, and threads while
+/// their recording begins.
+fn begin(
+    pids: &[u32],
+    options: Options,
+) -> Result<(Vec<RunningProcess>, Recording), SamplerError> {
+    let mut tries = TRIES;
+    loop {
+        let read = |pid: &u32| {
+            let failed = |source| SamplerError::Process { pid: *pid, source };
+            RunningProcess::read(*pid).map_err(failed)
+        };
+        let (found, mut missing): (Vec<_>, Vec<_>) =
+            pids.iter().map(read).partition(Result::is_ok);
+        let processes: Vec<RunningProcess> = found.into_iter().flatten().collect();
+        if processes.is_empty()
+            && let Some(Err(error)) = missing.pop()
+        {
+            return Err(error);
+        }
+        let threads = processes.iter().flat_map(|process| &process.threads);
+        let numbers = threads.map(|(tid, ..)| tid.cast_unsigned()).collect();
+        match Recording::of(&Observed::Threads(numbers), options) {
+            Err(SamplerError::Ended) if tries > 1 => tries -= 1,
+            begun => return begun.map(|recording| (processes, recording)),
+        }
+    }
 }

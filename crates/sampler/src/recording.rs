@@ -59,6 +59,9 @@ pub enum SamplerError {
         /// Why.
         source: io::Error,
     },
+    /// A thread ended before its recording began.
+    #[error("the process has ended")]
+    Ended,
     /// Anything else.
     #[error("observe what executes: {0}")]
     Io(#[from] io::Error),
@@ -167,7 +170,7 @@ fn refused(error: &io::Error) -> SamplerError {
             "programs of one's own are permitted by sysctl kernel.perf_event_paranoid=2, those of \
              others to root and with CAP_PERFMON"
         }
-        Some(libc::ESRCH) => "the process has ended",
+        Some(libc::ESRCH) => return SamplerError::Ended,
         Some(libc::EMFILE) => "it has many threads; raise `ulimit -n`",
         Some(libc::EPERM) => {
             "a container's seccomp filter or the limit of locked memory forbids it; run it outside \
