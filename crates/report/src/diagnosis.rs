@@ -85,7 +85,7 @@ fn heading(found: &Diagnosis, top: usize) -> Verdict {
 
 fn section(number: usize, finding: &Finding) -> Section {
     let Finding { confidence, .. } = finding;
-    let title = format!("{number}. {}", brief::title(finding));
+    let title = format!("{number}. {}", brief::title(finding, usize::MAX));
     let price = price_text(&finding.price);
     let mut notes = vec![
         finding.condition.clone(),
@@ -275,6 +275,20 @@ pub(crate) mod tests {
 
     fn plain(found: &Diagnosis, top: usize, verbose: bool) -> String {
         render::plain_text(&doctor_document(found, top, verbose))
+    }
+
+    #[test]
+    fn on_one_screen_a_finding_has_its_price_code_and_remedy() {
+        let mut found = thrashing();
+        found.findings[0].scope = Scope::Group(format!("/{}/end", "a".repeat(90)));
+        let document = doctor_document(&found, 5, false);
+        let text = render::plain_text(document.brief.as_ref().unwrap());
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        for words in ["…aaa", "/end ==", "9.62s lost", "Code: 83 %", "Remedy: raise", "1 ruled out"]
+        {
+            assert!(text.contains(words), "{words:?} is not in {text}");
+        }
+        assert!(doctor_document(&found, 5, true).brief.is_none());
     }
 
     #[test]

@@ -65,18 +65,14 @@ pub fn profile_processes(
 
 /// Begins to record those processes that are there: some may end while they are read, and threads while
 /// their recording begins.
-fn begin(
-    pids: &[u32],
-    options: Options,
-) -> Result<(Vec<RunningProcess>, Recording), SamplerError> {
+fn begin(pids: &[u32], options: Options) -> Result<(Vec<RunningProcess>, Recording), SamplerError> {
     let mut tries = TRIES;
     loop {
         let read = |pid: &u32| {
             let failed = |source| SamplerError::Process { pid: *pid, source };
             RunningProcess::read(*pid).map_err(failed)
         };
-        let (found, mut missing): (Vec<_>, Vec<_>) =
-            pids.iter().map(read).partition(Result::is_ok);
+        let (found, mut missing): (Vec<_>, Vec<_>) = pids.iter().map(read).partition(Result::is_ok);
         let processes: Vec<RunningProcess> = found.into_iter().flatten().collect();
         if processes.is_empty()
             && let Some(Err(error)) = missing.pop()

@@ -1,4 +1,14 @@
 //! Samples with lower bounds: taken as values, or raised beyond every value.
+//!
+//! A response that was still unfinished when it was given up took *at least* so long. To leave it out
+//! would make the slowest system look best; to take it as a value would understate it. Survival
+//! analysis (Kaplan and Meier 1958) assumes that what is given up does not depend on what it would
+//! have been, which is untrue here: the longest are given up.
+//!
+//! So a statistic is computed twice: with each bound at its value, and with each one raised beyond
+//! every value. Quantiles, ranks and ratios of ranks never fall when a value rises, so the truth lies
+//! between the two. Where both agree, the bounds did not matter; else the result is itself a bound,
+//! and is printed as one.
 
 use model::Observation;
 

@@ -19,12 +19,11 @@ use crate::lkp_folder;
 use crate::manifest;
 use crate::mmtests_folder;
 use crate::reference::{self, Kind};
-use crate::results::{SUFFIX, read_runs, run_files};
+use crate::results::{RUN_LINE, SUFFIX, read_runs, run_files};
 
 pub(crate) const REFERENCE: &str = "reference:";
 /// Standard input, as the name of a file.
 const STANDARD_INPUT: &str = "-";
-const RUN_LINE: &str = "{\"kind\":\"header\"";
 
 /// What a file has, recognized by its name or its beginning.
 #[derive(Debug)]

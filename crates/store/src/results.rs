@@ -7,12 +7,14 @@ use std::sync::OnceLock;
 
 use keep::folders::user_folder;
 use keep::read_patiently;
-use model::Run;
+use model::{Run, RunError, RunFault};
 
 use crate::error::StoreError;
 
 /// Suffix of run files.
 pub const SUFFIX: &str = ".run.jsonl";
+/// The beginning of every run file.
+pub(crate) const RUN_LINE: &str = "{\"kind\":\"header\"";
 
 /// A run file being written, valid up to its last line at any time.
 #[derive(Debug)]
@@ -43,7 +45,14 @@ impl RunFile {
 /// Reads one run file. Fails when it cannot be read or is not a run file, with the line.
 pub fn read_run(path: &Path) -> Result<Run, StoreError> {
     let bytes = read_patiently(path).map_err(StoreError::io(path))?;
-    Run::parse(&bytes).map_err(|error| StoreError::Run(path.to_owned(), error))
+    let failed = |error| StoreError::Run(path.to_owned(), error);
+    let run = Run::parse(&bytes).map_err(failed)?;
+    // What has no whole line may be a run that was cut off, or something else.
+    let common = bytes.len().min(RUN_LINE.len());
+    match run.header.is_none() && bytes[..common] != RUN_LINE.as_bytes()[..common] {
+        true => Err(failed(RunError { line: 1, fault: RunFault::NoHeader })),
+        false => Ok(run),
+    }
 }
 
 /// Reads a run file, or all below a folder by name. Fails when there is none or one is bad.
@@ -115,5 +124,11 @@ mod tests {
         let error = read_runs(folder.path()).unwrap_err().to_string();
         assert!(error.contains("003.run.jsonl: line 1"), "{error}");
         assert!(RunFile::create(folder.path(), "003").is_err(), "never overwrites");
+        let other = folder.path().join("other.json");
+        fs::write(&other, "{\"results\": []}").unwrap();
+        let error = read_run(&other).unwrap_err().to_string();
+        assert!(error.contains("other.json: line 1: a run file begins with its header"), "{error}");
+        fs::write(&other, &RUN_LINE[..9]).unwrap();
+        assert!(read_run(&other).unwrap().header.is_none(), "one that was cut off");
     }
 }

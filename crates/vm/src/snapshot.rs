@@ -1,4 +1,14 @@
 //! Booted machines: each is paused once, and every cell continues with a private copy of memory.
+//!
+//! Booting takes seconds, and a cell less than one. So a guest boots once, up to the point at which it
+//! reads its cell; its memory is a file that all cells map privately, so a page is copied only when a
+//! cell writes it. All cells also begin at the same instruction of the same machine, which makes
+//! them comparable to the byte.
+//!
+//! QEMU without the engine may let real time into a boot or into the pause. What it lets in would
+//! be in the cache forever, and another host would have other bytes. So such a guest boots until two
+//! boots are equal: equal hashes of memory, no virtual time in the pause beyond the instructions
+//! there.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,4 +1,13 @@
 //! Which limits are measured next to find what they cost.
+//!
+//! A knee needs the whole curve; a price needs only the place at which the cost crosses it. So this
+//! search brackets: from just above the largest size that the work reaches without a limit, downwards
+//! in steps until a level is too expensive or dies, then into the bracket until that is narrow. A cost
+//! is only known within the noise of its runs, so both sides are repeated as often as the noise asks
+//! for, and most where the cost is near the price.
+//!
+//! Where the work dies is searched for on its own, since it may die before it becomes expensive.
+//! Like all searches here this is a pure function of what was measured, so it can be continued.
 
 use super::price::{largest, peak};
 use super::{Curve, Priced, PricedLevel, Purpose, Range};

@@ -253,16 +253,27 @@ fn page_faults_have_the_function_that_makes_them() {
     run_beside_the_doctor(&fixture);
 }
 
-/// The doctor names the code of a process that makes page faults, on one screen.
+/// The doctor names the code of a process that makes page faults.
 fn run_beside_the_doctor(fixture: &Fixture) {
     let mut other = fixture.other("./faults");
-    let _running = KilledOnDrop(other.arg("100000000").spawn().unwrap());
-    let shown = screen(fixture, &["doctor", "--for", "1s"]);
-    for words in ["minor-faults: severe", "of its minor faults come from", "Remedy: "] {
-        assert!(shown.contains(words), "{words:?} is not in\n{shown}");
-    }
-    let without = screen(fixture, &["doctor", "--for", "1s", "--no-stacks"]);
-    assert!(without.contains("minor-faults") && !without.contains("Code:"), "{without}");
+    let running = KilledOnDrop(other.arg("100000000").spawn().unwrap());
+    let code = |options: &str| {
+        let words = format!("doctor --for 1s --json {options}");
+        let finished = fixture.finish(fixture.thrashlab(&words));
+        let found: Value = serde_json::from_str(&finished.stdout).unwrap();
+        let findings = found["findings"].as_array().unwrap().clone();
+        let pid = running.0.id();
+        let is_it =
+            |it: &&Value| it["rule"] == "minor-faults" && it["scope"]["process"]["pid"] == pid;
+        let finding = findings.iter().find(is_it).unwrap_or_else(|| panic!("{found:#}"));
+        finding["code"].as_array().cloned().unwrap_or_default()
+    };
+    let named = code("");
+    let first = named.first().expect("its code is sampled");
+    assert!(first["function"].as_str().unwrap().contains("read"), "{named:#?}");
+    assert_eq!(first["activity"], "minor-faults");
+    assert!(code("--no-stacks").is_empty());
+    screen(fixture, &["doctor", "--for", "1s"]);
 }
 
 #[test]

@@ -192,6 +192,10 @@ impl Group {
         let process = shell.args(["-c", &enter]).stdin(Stdio::null()).spawn().unwrap();
         let limit = folder.join(limit);
         let group = Self { folder, limit, process };
+        let procs = group.folder.join("cgroup.procs");
+        while fs::read_to_string(&procs).ok()?.is_empty() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
         fs::write(&group.limit, (1_u64 << 30).to_string()).ok().map(|()| group)
     }
 

@@ -14,7 +14,7 @@ fn every_request_to_stop_tidies_up_under_every_load() {
     for (load, request) in workloads::loads().zip(requests.iter().cycle()) {
         let fixture = Fixture::new();
         let name = if load.name == "noload" { "001-noload" } else { &format!("002-{}", load.name) };
-        let arguments = format!("--load {} --points 5 --interval 300ms", load.name);
+        let arguments = format!("--load {} --points 60 --interval 300ms", load.name);
         let mut running = fixture.start(fixture.run(&arguments));
         fixture.await_text(&mut running, name, "\"phase\":\"measuring\"");
         let (pid, queues) = (running.pid(), queue_keys(&fixture));
@@ -46,7 +46,7 @@ fn processes_that_are_stopped_together_were_interrupted_and_did_not_die() {
     // As `systemctl stop` does it, with the youngest first: probe and load end before the agent
     // and the controller are asked.
     let fixture = Fixture::new();
-    let mut running = fixture.start(fixture.run("--load cpuload --points 5 --interval 300ms"));
+    let mut running = fixture.start(fixture.run("--load cpuload --points 60 --interval 300ms"));
     fixture.await_text(&mut running, "002-cpuload", "\"phase\":\"measuring\"");
     let (pid, queues) = (running.pid(), queue_keys(&fixture));
     let mut all: Vec<u32> = processes(&fixture).iter().map(|process| process.pid).collect();
@@ -60,7 +60,7 @@ fn processes_that_are_stopped_together_were_interrupted_and_did_not_die() {
 #[test]
 fn an_agent_that_does_not_answer_is_not_waited_for() {
     let fixture = Fixture::new();
-    let mut running = fixture.start(fixture.run("--load cpuload --points 5 --interval 300ms"));
+    let mut running = fixture.start(fixture.run("--load cpuload --points 60 --interval 300ms"));
     fixture.await_text(&mut running, "002-cpuload", "\"phase\":\"measuring\"");
     let pid = running.pid();
     send(child_of(&fixture, pid, "observe").unwrap(), Signal::STOP);

@@ -1,4 +1,14 @@
 //! One core: its TLBs, address-space numbers and walker.
+//!
+//! A reference goes along a *route*: the TLBs that may hold a page of its size, from the first level
+//! on, then the walker. Each level that misses holds the page from then on. Entries carry a *tag*, the
+//! address space that they belong to; a switch to another process changes the running tag, or flushes,
+//! where the machine has no address-space numbers or has run out of them.
+//!
+//! Most references hit the page of the one before. If such a hit changes nothing (the entry is the most
+//! recent one already), it is only counted (`Core::last`), and a run of references to one page is a
+//! single step. This is exact, not sampled: a naive model without these short cuts is compared with it
+//! step by step in the tests.
 
 use std::collections::HashSet;
 

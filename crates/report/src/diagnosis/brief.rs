@@ -1,12 +1,14 @@
 //! A diagnosis on one screen: the most costly findings in a few lines each, and how many others.
 
-use doctor::{Diagnosis, Finding};
+use doctor::{Diagnosis, Finding, Scope};
 use render::{Block, Document, Section};
 
 use super::{code_text, heading, price_text, scope_text, severity_word};
 
-/// Findings with all that one needs to act.
+/// Findings with their figures; the first one has what to do about it, too.
 const MOST_FINDINGS: usize = 2;
+/// Letters of a control group's path in a heading.
+const LONGEST_PATH: usize = 32;
 
 /// The first findings, what could not be judged, and where the rest is.
 pub(super) fn brief(found: &Diagnosis, top: usize) -> Document<'static> {
@@ -14,7 +16,9 @@ pub(super) fn brief(found: &Diagnosis, top: usize) -> Document<'static> {
     let mut sections: Vec<Section> =
         found.findings.iter().take(most).enumerate().map(section).collect();
     let more = found.findings.iter().skip(most).take(top.saturating_sub(most));
-    let mut notes: Vec<String> = more.map(line).collect();
+    let more: Vec<&str> = more.map(|finding| finding.rule).collect();
+    let also = (!more.is_empty()).then(|| format!("Also: {}.", more.join(", ")));
+    let mut notes = Vec::from_iter(also);
     notes.push(format!(
         "{} ruled out, {} not judged; evidence and confirming commands: --details.",
         found.ruled_out.len(),
@@ -35,17 +39,23 @@ fn section((index, finding): (usize, &Finding)) -> Section {
     let number = index + 1;
     let mut lines = vec![format!("{}: {}", finding.condition, price_text(&finding.price))];
     lines.extend(finding.code.first().map(code_text));
-    lines.push(format!("Remedy: {}", finding.remedy));
-    let title = format!("{number}. {}", title(finding));
+    if index == 0 {
+        lines.push(format!("Remedy: {}", finding.remedy));
+    }
+    let title = format!("{number}. {}", title(finding, LONGEST_PATH));
     Section::new(&format!("finding-{number}"), &title, vec![Block::Notes(lines)])
 }
 
-/// `minor-faults: severe, process 17 (f)`.
-pub(super) fn title(finding: &Finding) -> String {
+/// `minor-faults: severe, process 17 (f)`, with at most so many letters of a group's path, the last ones.
+pub(super) fn title(finding: &Finding, longest_path: usize) -> String {
     let (severity, _) = severity_word(finding.severity());
-    format!("{}: {severity}, {}", finding.rule, scope_text(&finding.scope))
-}
-
-fn line(finding: &Finding) -> String {
-    format!("{}, {}", title(finding), price_text(&finding.price))
+    let scope = match &finding.scope {
+        Scope::Group(path) if path.chars().count() > longest_path => {
+            let first = path.chars().count() - longest_path + 1;
+            let last = path.char_indices().nth(first).map_or(0, |(at, _)| at);
+            Scope::Group(format!("…{}", &path[last..]))
+        }
+        other => other.clone(),
+    };
+    format!("{}: {severity}, {}", finding.rule, scope_text(&scope))
 }

@@ -1,6 +1,16 @@
 //! The knee: the level at which the cost per unit of work leaves its plateau.
 //!
-//! docs/sweeps.md has the five steps of the search, the interval, and error rates in simulations.
+//! Costs span orders of magnitude and their noise is proportional, so log cost is fitted over log
+//! level. A threshold ("twice the cheapest") would move with the noise and call slow growth a cliff.
+//! Instead, curves of one, two and three pieces compete, and one with a bend must be better by
+//! Schwarz's criterion than a line, in which a breakpoint counts twice because it was chosen among all
+//! places (Zhang and Siegmund 2007).
+//!
+//! What is found must also rise fast (within one doubling of the level), stay up, rest on more than a
+//! single measurement, and come back in half of the bootstrap samples. "No knee up to LEVEL" is a
+//! result with a reason, not a failure.
+//!
+//! docs/sweeps.md has the five steps, the interval, and error rates in simulations.
 
 mod fit;
 mod judge;
