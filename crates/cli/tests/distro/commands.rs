@@ -45,7 +45,9 @@ fn profiles_name_functions_as_far_as_the_system_permits() {
     let refused =
         guest.login("alice", &format!("{sort} || {{ code=$?; cat refused >&2; exit $code; }}"));
     refused.expect(3, &["perf_event_open", "kernel.perf_event_paranoid=2"]);
-    let faulting = "perl -e 'while (1) { my $text = \"a\" x 40000000; undef $text }'";
+    // Too small for a huge page, and given back each time.
+    let faulting = "MALLOC_MMAP_THRESHOLD_=65536 \
+                    perl -e 'while (1) { my $text = \"a\" x 1000000; undef $text }'";
     let doctor = format!("{faulting} & thrashlab doctor --for 3s; code=$?; kill $!; exit $code");
     let without = guest.login("alice", &doctor);
     without.prints(&["minor-faults: "]).expect(0, &["the code behind findings is not known"]);
