@@ -151,8 +151,12 @@ fn share(from: &Path, to: &Path, is_left_out: &dyn Fn(&str) -> bool) {
     let Ok(entries) = fs::read_dir(from) else { return };
     for entry in entries.map(Result::unwrap) {
         let (path, target) = (entry.path(), to.join(entry.file_name()));
-        match entry.file_type().unwrap().is_dir() {
+        let kind = entry.file_type().unwrap();
+        match kind.is_dir() {
             _ if is_left_out(&entry.file_name().to_string_lossy()) => {}
+            _ if kind.is_symlink() => {
+                std::os::unix::fs::symlink(fs::read_link(path).unwrap(), target).unwrap();
+            }
             true => share(&path, &target, &|_| false),
             false if path.extension().is_some_and(|end| end == "rlib" || end == "rmeta") => {
                 fs::hard_link(path, target).unwrap();
