@@ -57,7 +57,7 @@ pub(crate) struct Progress {
     done: usize,
     cached: usize,
     planned: Instant,
-    /// How runs have ended otherwise than they should.
+    /// How runs ended otherwise than complete, and notes: each is a line once.
     ends: BTreeSet<String>,
     /// How sure a comparison or a search is so far.
     look: Option<String>,
@@ -149,7 +149,12 @@ impl Progress {
                 }
                 self.on_line(*index, line);
             }
-            Event::Note { text } => self.show_sentence(text),
+            // What is true of several levels is said once.
+            Event::Note { text } => {
+                if self.ends.insert((*text).to_owned()) {
+                    self.show_sentence(text);
+                }
+            }
             Event::Ended { index, status, path, cached } => {
                 let death = self.over(*index).and_then(|active| active.death);
                 self.cached += usize::from(*cached);
