@@ -149,9 +149,10 @@ impl Progress {
                 }
                 self.on_line(*index, line);
             }
-            // What is true of several levels is said once.
+            // What is true of several levels is said once; what happens during runs, each time.
             Event::Note { text } => {
-                if self.ends.insert((*text).to_owned()) {
+                let is_new = self.ends.insert((*text).to_owned());
+                if is_new || !self.running.is_empty() {
                     self.show_sentence(text);
                 }
             }
