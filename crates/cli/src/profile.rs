@@ -15,9 +15,10 @@ use keep::out_file::write_whole;
 use model::units::{exact_duration, parse_duration_ns};
 use profile::{CallStacks, Counts, Responses, Selection, collapsed, ctf, firefox, pprof, schedule};
 use report::{ProfileView, profile_difference_document, profile_document};
+use sampler::FaultKind;
 use simulated::Machine;
 
-use crate::output::{OutputArgs, show};
+use crate::output::{OutputArgs, named, show};
 use crate::progress::Progress;
 use crate::result_file::ResultFile;
 use crate::{OrWrong, Result, complain, guests};
@@ -99,8 +100,8 @@ pub(crate) struct ProfileArgs {
 
     /// Show which code makes page faults, too; the files of call stacks have them in place of the time
     /// on a CPU
-    #[arg(long, value_name = "KIND", value_enum, conflicts_with_all = ["run", "waits"])]
-    faults: Option<sampled::Faults>,
+    #[arg(long, value_name = "KIND", value_parser = named(&sampled::FAULTS), conflicts_with_all = ["run", "waits"])]
+    faults: Option<FaultKind>,
 
     /// Show what executed during this response, by its number
     #[arg(long, value_name = "N", conflicts_with = "slow")]

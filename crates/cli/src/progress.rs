@@ -57,7 +57,7 @@ pub(crate) struct Progress {
     done: usize,
     cached: usize,
     planned: Instant,
-    /// How runs ended otherwise than complete, and notes: each is a line once.
+    /// How runs have ended otherwise than they should.
     ends: BTreeSet<String>,
     /// How sure a comparison or a search is so far.
     look: Option<String>,
@@ -149,13 +149,7 @@ impl Progress {
                 }
                 self.on_line(*index, line);
             }
-            // What is true of several levels is said once; what happens during runs, each time.
-            Event::Note { text } => {
-                let is_new = self.ends.insert((*text).to_owned());
-                if is_new || !self.running.is_empty() {
-                    self.show_sentence(text);
-                }
-            }
+            Event::Note { text } => self.show_sentence(text),
             Event::Ended { index, status, path, cached } => {
                 let death = self.over(*index).and_then(|active| active.death);
                 self.cached += usize::from(*cached);

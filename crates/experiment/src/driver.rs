@@ -93,8 +93,8 @@ pub struct Driver<'a> {
     /// The user's stop request.
     pub waiter: &'a Waiter,
     pub(crate) on_event: &'a mut Listener<'a>,
-    /// Notes on machines so far: a search sets them up again for each batch.
-    machine_notes: BTreeSet<String>,
+    /// Notes that are reported once: a search sets machines up again for each batch.
+    noted: BTreeSet<String>,
 }
 
 impl<'a> Driver<'a> {
@@ -104,7 +104,7 @@ impl<'a> Driver<'a> {
         waiter: &'a Waiter,
         on_event: &'a mut Listener<'a>,
     ) -> Self {
-        Self { options, waiter, on_event, machine_notes: BTreeSet::new() }
+        Self { options, waiter, on_event, noted: BTreeSet::new() }
     }
 
     /// Reports a note to the user.
@@ -112,11 +112,11 @@ impl<'a> Driver<'a> {
         (self.on_event)(&Event::Note { text });
     }
 
-    /// Reports a note about a machine, once.
-    pub(crate) fn note_of_machine(&mut self, text: String) {
-        if !self.machine_notes.contains(&text) {
+    /// Reports a note once, as what is true of a machine is true of all cells on it.
+    pub(crate) fn note_once(&mut self, text: String) {
+        if !self.noted.contains(&text) {
             self.note(&text);
-            self.machine_notes.insert(text);
+            self.noted.insert(text);
         }
     }
 

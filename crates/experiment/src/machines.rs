@@ -94,7 +94,7 @@ impl Machines {
                 let agent = instrument::program()
                     .map_err(|error| ExperimentError::NotMeasured(error.to_string()))?;
                 let stage = Stage::set(options, agent.clone(), driver.waiter)?;
-                stage.notes().into_iter().for_each(|note| driver.note_of_machine(note));
+                stage.notes().into_iter().for_each(|note| driver.note_once(note));
                 self.stage.insert((cell.swap_bytes, stage))
             }
         };
@@ -107,7 +107,7 @@ impl Machines {
         }
         let (subject, note) =
             subject::resolve(asked, stage).map_err(ExperimentError::NotMeasured)?;
-        note.iter().for_each(|note| driver.note(note));
+        note.into_iter().for_each(|note| driver.note_once(note));
         let problems = stage.try_parameters(&cell.sysctls);
         match problems.is_empty() {
             true => Ok((Executor::Stage, subject)),
@@ -148,7 +148,7 @@ impl Machines {
         let session = &mut self.sessions[index].1;
         let (subject, note) =
             session.prepare(remote.subject.as_ref(), &cell.sysctls, waiter, say)?;
-        note.iter().for_each(|note| say(&format!("{address}: {note}")));
+        note.into_iter().for_each(|note| driver.note_once(format!("{address}: {note}")));
         Ok((Executor::Remote(index), subject))
     }
 
@@ -162,11 +162,10 @@ impl Machines {
         if let Some(index) = self.guests.iter().position(|(other, _)| other == spec) {
             return Ok(index);
         }
-        note.into_iter().for_each(|note| driver.note_of_machine(note));
+        note.into_iter().for_each(|note| driver.note_once(note));
         let overlay = spec.overlay.as_ref().map_or_else(String::new, |path| format!(", {path}"));
         let root = spec.root.as_ref().map_or_else(String::new, |root| format!(", {}", root.name));
-        driver
-            .note_of_machine(format!("{} with {}{overlay}{root}", spec.machine.name, spec.kernel));
+        driver.note_once(format!("{} with {}{overlay}{root}", spec.machine.name, spec.kernel));
         let Driver { options, waiter, on_event, .. } = driver;
         let stop = || waiter.stop_requested();
         let say = &mut |text: &str| on_event(&Event::Note { text });

@@ -1,6 +1,7 @@
 //! Profiles of programs on this machine: the time that samples and switches of threads account for.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use serde::Serialize;
 
@@ -193,31 +194,37 @@ pub struct Origin {
     pub seen: u64,
 }
 
+impl Origin {
+    /// Whether it is a function or a file, and not a text such as `[call stack not recorded]`.
+    pub fn is_known(&self) -> bool {
+        !(self.function.starts_with('[') && self.function.contains(' '))
+    }
+}
+
 impl SampledProfile {
-    /// The code that a part comes from, the largest amount first.
-    pub fn origins(&self, part: Part) -> Vec<Origin> {
+    /// The amounts of a part and how often they were seen, by a key of their call stacks.
+    fn sums<K: Eq + Hash>(&self, part: Part, key: impl Fn(u32) -> K) -> HashMap<K, (u64, u64)> {
         let counts = self.counts(part);
-        let mut sums: HashMap<(&str, Option<&str>), (u64, u64)> = HashMap::new();
+        let mut sums: HashMap<K, (u64, u64)> = HashMap::new();
         for node in self.nodes() {
             let (amount, seen) = (counts.own[node as usize], counts.entries[node as usize]);
             if amount + seen > 0 {
-                let innermost = match part {
-                    Part::OnCpu | Part::WaitsForCpu => node,
-                    Part::Waits | Part::Faults => self.user_node(node),
-                };
-                let function = self.name(innermost);
-                let caller = self.path(innermost).skip(1).find(|node| {
-                    let name = self.name(*node);
-                    let begins = BEGINNINGS.iter().any(|begin| name.starts_with(begin));
-                    self.area(*node) == Area::User
-                        && self.is_function(*node)
-                        && !begins
-                        && name != function
-                });
-                let sum = sums.entry((function, caller.map(|node| self.name(node)))).or_default();
+                let sum = sums.entry(key(node)).or_default();
                 *sum = (sum.0 + amount, sum.1 + seen);
             }
         }
+        sums
+    }
+
+    /// The code that a part comes from, the largest amount first.
+    pub fn origins(&self, part: Part) -> Vec<Origin> {
+        let sums = self.sums(part, |node| {
+            let innermost = match part {
+                Part::OnCpu | Part::WaitsForCpu => node,
+                Part::Waits | Part::Faults => self.user_node(node),
+            };
+            (self.name(innermost), self.named_caller(innermost))
+        });
         let origin = |((function, caller), (amount, seen)): ((&str, Option<&str>), _)| Origin {
             function: function.to_owned(),
             caller: caller.map(str::to_owned),
@@ -231,17 +238,8 @@ impl SampledProfile {
 
     /// What its threads wait for, the longest first.
     pub fn waits(&self) -> Vec<Wait> {
-        let counts = self.counts(Part::Waits);
-        let mut found: HashMap<(&str, &str), (u64, u64)> = HashMap::new();
-        for node in self.nodes() {
-            let (ns, times) = (counts.own[node as usize], counts.entries[node as usize]);
-            if ns + times > 0 {
-                let sum = found
-                    .entry((self.waiting(node), self.name(self.program_node(node))))
-                    .or_default();
-                *sum = (sum.0 + ns, sum.1 + times);
-            }
-        }
+        let key = |node| (self.waiting(node), self.name(self.program_node(node)));
+        let found = self.sums(Part::Waits, key);
         let wait = |((function, caller), (ns, times)): ((&str, &str), _)| {
             let [function, caller] = [function, caller].map(str::to_owned);
             Wait { function, caller, ns, times }
@@ -266,6 +264,18 @@ impl SampledProfile {
     fn program_node(&self, node: u32) -> u32 {
         let first = self.user_node(node);
         self.path(first).find(|node| self.is_function(*node)).unwrap_or(first)
+    }
+
+    /// The first function of the program above a frame that has another name and does not only begin
+    /// the program or a thread.
+    fn named_caller(&self, innermost: u32) -> Option<&str> {
+        let is_caller = |node: &u32| {
+            let name = self.name(*node);
+            let begins = BEGINNINGS.iter().any(|begin| name.starts_with(begin));
+            let is_of_program = self.area(*node) == Area::User && self.is_function(*node);
+            is_of_program && !begins && name != self.name(innermost)
+        };
+        self.path(innermost).skip(1).find(is_caller).map(|node| self.name(node))
     }
 
     /// Whether a frame is a function with a name, and neither a thread nor a file.

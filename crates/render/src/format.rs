@@ -134,10 +134,11 @@ pub fn grouped(number: u64) -> String {
     digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).join(",")
 }
 
-/// A count with its noun: `1 trial`, `5 trials`.
+/// A count with its noun: `1 trial`, `5 trials`, `5 processes`.
 pub fn counted(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
+        several if what.ends_with('s') => format!("{several} {what}es"),
         several => format!("{several} {what}s"),
     }
 }

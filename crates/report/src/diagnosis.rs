@@ -15,6 +15,8 @@ use model::units::format_duration;
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
 use serde_json::{Value, json};
 
+use crate::figures::in_percent;
+
 pub use costs::{pmeg_estimate_document, rules_document, unit_costs_document};
 pub use growth::growth_section;
 pub use metrics::doctor_metrics;
@@ -121,13 +123,10 @@ fn code_text(code: &Code) -> String {
         Activity::Waits => ("waiting", "is for"),
     };
     let outside = if code.is_outside_kernel { " outside of the kernel" } else { "" };
-    let interval = code.interval.map_or_else(String::new, |(low, high)| {
-        format!(" [{:.0}, {:.0}]", 100.0 * low, 100.0 * high)
-    });
-    let caller = code.caller.iter().map(|caller| format!(", called by {caller}"));
-    let share = render::format::share(code.share);
+    let interval = code.interval.map_or_else(String::new, |it| format!(" {}", in_percent(it)));
+    let caller = code.caller.as_ref().map(|caller| format!(", called by {caller}"));
+    let (share, caller) = (render::format::share(code.share), caller.unwrap_or_default());
     let function = &code.function;
-    let caller = caller.collect::<String>();
     format!("Code: {share}{interval} of its {activity}{outside} {verb} {function}{caller}")
 }
 

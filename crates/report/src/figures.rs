@@ -80,6 +80,11 @@ pub(crate) fn signed_words(more: i64, counted: Counted) -> String {
     format!("{sign}{}", count_words(more.unsigned_abs(), counted))
 }
 
+/// The interval of a share, in percent: `[78, 87]`.
+pub(crate) fn in_percent((low, high): (f64, f64)) -> String {
+    format!("[{:.0}, {:.0}]", 100.0 * low, 100.0 * high)
+}
+
 /// A part of a whole; 0 of nothing.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }

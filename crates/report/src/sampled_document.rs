@@ -9,7 +9,7 @@ use serde::Serialize;
 use stats::clopper_pearson;
 
 use crate::charts::flame_chart;
-use crate::figures::share;
+use crate::figures::{in_percent, share};
 
 /// The probability with which an interval has a function's true share.
 const CONFIDENCE: f64 = 0.95;
@@ -191,7 +191,8 @@ fn sentences(view: &SampledView<'_>, functions: &[FunctionShare], waits: &[Wait]
     }
     let is_named = |it: &&FunctionShare| it.counts.own > 0 && it.interval.is_some();
     let first = functions.iter().find(is_named).map(|function| {
-        let interval = function.interval.map(in_percent).unwrap_or_default();
+        let interval =
+            function.interval.map_or_else(String::new, |it| format!(" {}", in_percent(it)));
         format!(", {}{interval} of it in {}", format::share(function.share), function.counts.name)
     });
     let first = first.unwrap_or_default();
@@ -211,10 +212,6 @@ fn sentences(view: &SampledView<'_>, functions: &[FunctionShare], waits: &[Wait]
     }
     all.extend(view.failure.map(|failure| format!("the command {failure}")));
     all
-}
-
-fn in_percent((low, high): (f64, f64)) -> String {
-    format!(" [{:.0}, {:.0}]", 100.0 * low, 100.0 * high)
 }
 
 fn samples(view: &SampledView<'_>, functions: &[FunctionShare]) -> String {
@@ -257,7 +254,7 @@ fn function_table(functions: &[FunctionShare], total: u64, most: usize) -> Table
             Cell::from(&counts.name),
             Cell::duration(counts.own as f64),
             Cell::Share(*own),
-            Cell::figure(interval.map(|ends| in_percent(ends).trim_start().to_owned())),
+            Cell::figure(interval.map(in_percent)),
             Cell::Share(share(counts.with_callees, total)),
         ]
     });
@@ -290,7 +287,7 @@ fn fault_table(faulting: &[OriginShare], total: Option<u64>, most: usize) -> Tab
             Cell::from(&origin.function),
             Cell::from(number),
             Cell::Share(*share),
-            Cell::figure(interval.map(|ends| in_percent(ends).trim_start().to_owned())),
+            Cell::figure(interval.map(in_percent)),
             Cell::from(origin.caller.as_deref().unwrap_or_default()),
         ]
     });

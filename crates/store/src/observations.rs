@@ -19,7 +19,7 @@ use crate::lkp_folder;
 use crate::manifest;
 use crate::mmtests_folder;
 use crate::reference::{self, Kind};
-use crate::results::{RUN_LINE, SUFFIX, read_runs, run_files};
+use crate::results::{RUN_LINE, SUFFIX, parse_run, read_runs, run_files};
 
 pub(crate) const REFERENCE: &str = "reference:";
 /// Standard input, as the name of a file.
@@ -105,10 +105,7 @@ pub fn results(what: &str) -> Result<Results> {
 /// text may be compressed or in UTF-16. Fails when it is unreadable, damaged, too long or not text.
 pub fn content(what: &str) -> Result<Content> {
     let path = Path::new(what);
-    let run = |bytes: &[u8]| match Run::parse(bytes) {
-        Ok(run) => Ok(Content::Run(Box::new(run))),
-        Err(error) => Err(StoreError::Run(path.to_owned(), error)),
-    };
+    let run = |bytes: &[u8]| parse_run(path, bytes).map(|run| Content::Run(Box::new(run)));
     let bytes = read_bytes(path).map_err(StoreError::io(path))?;
     // A run that was cut may end within a character.
     if bytes.starts_with(RUN_LINE.as_bytes()) {

@@ -44,9 +44,13 @@ impl RunFile {
 
 /// Reads one run file. Fails when it cannot be read or is not a run file, with the line.
 pub fn read_run(path: &Path) -> Result<Run, StoreError> {
-    let bytes = read_patiently(path).map_err(StoreError::io(path))?;
+    parse_run(path, &read_patiently(path).map_err(StoreError::io(path))?)
+}
+
+/// Parses the bytes of a run file. Fails as [`read_run`].
+pub(crate) fn parse_run(path: &Path, bytes: &[u8]) -> Result<Run, StoreError> {
     let failed = |error| StoreError::Run(path.to_owned(), error);
-    let run = Run::parse(&bytes).map_err(failed)?;
+    let run = Run::parse(bytes).map_err(failed)?;
     // What has no whole line may be a run that was cut off, or something else.
     let common = bytes.len().min(RUN_LINE.len());
     match run.header.is_none() && bytes[..common] != RUN_LINE.as_bytes()[..common] {

@@ -269,8 +269,8 @@ fn switches(attributes: &Attributes, most_hz: u64) -> Attributes {
     Attributes { sample_period: most_hz, ..sampled }
 }
 
-/// Samples at page faults. Each of a fixed number cannot be had: where samples have their period, the
-/// kernel takes every one (`perf_swevent_event` in `kernel/events/core.c`).
+/// Samples at page faults, at a rate: where samples have their period, the kernel ignores a fixed one
+/// and takes every fault (`perf_swevent_event` in `kernel/events/core.c`).
 fn page_faults(attributes: &Attributes, sampled: SampledFaults) -> Attributes {
     let config = match sampled.kind {
         FaultKind::Minor => MINOR_FAULTS,

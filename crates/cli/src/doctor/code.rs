@@ -76,12 +76,8 @@ fn sampled(finding: &mut Finding, waiter: &Waiter) -> Result<(), SamplerError> {
         caller: origin.caller,
         is_outside_kernel: profile.is_outside_kernel,
     };
-    // Such as `[call stack not recorded]`; a file without symbols is a name.
-    let is_known = |it: &OriginShare| {
-        !(it.origin.function.starts_with('[') && it.origin.function.contains(' '))
-    };
-    let is_large = |it: &OriginShare| it.share >= LEAST_SHARE;
-    let named = shares.into_iter().filter(|it| is_known(it) && is_large(it)).take(MOST_NAMED);
+    let is_named = |it: &OriginShare| it.origin.is_known() && it.share >= LEAST_SHARE;
+    let named = shares.into_iter().filter(is_named).take(MOST_NAMED);
     finding.code = named.map(code).collect();
     Ok(())
 }

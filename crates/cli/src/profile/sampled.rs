@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use agent::Waiter;
 use anyhow::Context;
-use clap::ValueEnum;
 use model::GroupName;
 use profile::Part;
 use report::{SampledView, sampled_document};
@@ -19,34 +18,20 @@ use super::ProfileArgs;
 use crate::output::show;
 use crate::{Failure, Result};
 
-/// Page faults whose code is shown.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Faults {
-    /// First touches, copies, and pages that are in memory already
-    Minor,
-    /// Pages that are read from a device
-    Major,
-}
-
+/// Page faults whose code is shown, by name.
+pub(super) const FAULTS: [(&str, &str, FaultKind); 2] = [
+    ("minor", "First touches, copies, and pages that are in memory already", FaultKind::Minor),
+    ("major", "Pages that are read from a device", FaultKind::Major),
+];
 /// Samples of page faults a second: they come in bursts.
 const FAULTS_HZ: u64 = 4_999;
-
-impl From<Faults> for SampledFaults {
-    fn from(faults: Faults) -> Self {
-        let kind = match faults {
-            Faults::Minor => FaultKind::Minor,
-            Faults::Major => FaultKind::Major,
-        };
-        Self { kind, frequency_hz: FAULTS_HZ }
-    }
-}
 
 /// Observes a command or a process. A command's output goes to standard error, as the result has
 /// standard output.
 pub(super) fn profile(args: &ProfileArgs) -> Result<()> {
     let waiter = Waiter::new().context("catch signals")?;
     let stopped = || waiter.stop_requested();
-    let faults = args.faults.map(SampledFaults::from);
+    let faults = args.faults.map(|kind| SampledFaults { kind, frequency_hz: FAULTS_HZ });
     let options = Options { frequency_hz: args.rate, faults };
     let not_measured = |error: SamplerError| Failure::NotMeasured(error.into());
     let (profile, name, failure) = match running(args)? {
@@ -92,11 +77,7 @@ fn running(args: &ProfileArgs) -> Result<Option<(Vec<u32>, Option<String>)>> {
         (Some(pid), _) => Ok(Some((vec![pid], None))),
         (None, Some(group)) => {
             let pids = processes_of_group(&group).map_err(|why| wrong!("{why}"))?;
-            let processes = match pids.len() {
-                1 => "1 process".to_owned(),
-                several => format!("{several} processes"),
-            };
-            let place = format!("{group}, {processes}");
+            let place = format!("{group}, {}", render::format::counted(pids.len(), "process"));
             Ok(Some((pids, Some(place))))
         }
         (None, None) => Ok(None),

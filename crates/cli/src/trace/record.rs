@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use keep::out_file::OutFile;
 use model::units::format_size;
+use render::format::counted;
 use trace::{Granularity, Header};
 use tracer::{Ended, Recording, Request, Tool, TracerError, Written};
 
@@ -152,16 +153,12 @@ fn header(recording: &Recording, args: &RecordArgs) -> Header {
 
 /// Reports on standard error, as standard output is the command's.
 fn report(path: &Path, written: &Written, ended: &Ended) {
-    let count = |count: u32, one: &str, many: &str| match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {many}"),
-    };
     complain(&format!(
         "{}: {} references of {} with {}, {}",
         path.display(),
         written.references,
-        count(ended.processes, "process", "processes"),
-        count(ended.threads, "thread", "threads"),
+        counted(ended.processes as usize, "process"),
+        counted(ended.threads as usize, "thread"),
         format_size(written.size_bytes),
     ));
     report_missed(ended);

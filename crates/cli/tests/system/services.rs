@@ -191,9 +191,11 @@ impl Group {
         let mut shell = Command::new("sh");
         let process = shell.args(["-c", &enter]).stdin(Stdio::null()).spawn().unwrap();
         let limit = folder.join(limit);
-        let group = Self { folder, limit, process };
+        let mut group = Self { folder, limit, process };
         let procs = group.folder.join("cgroup.procs");
         while fs::read_to_string(&procs).ok()?.is_empty() {
+            let has_ended = group.process.try_wait().unwrap().is_some();
+            assert!(!has_ended, "the shell cannot enter {}", procs.display());
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         fs::write(&group.limit, (1_u64 << 30).to_string()).ok().map(|()| group)

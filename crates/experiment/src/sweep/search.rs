@@ -275,7 +275,7 @@ impl Sweep {
                 Err(ExperimentError::Plan(PlanError::Problems(problems))) => {
                     let why = problems.join("; ");
                     let level = self.plan.quantity.format(level);
-                    driver.note(&format!("{level} is unavailable: {why}"));
+                    driver.note_once(format!("{level} is unavailable: {why}"));
                     let runs = self.plan.plan(row, &alone, self.deterministic).runs();
                     self.refused.extend(runs.into_iter().map(|(_, run)| (run.run_id, why.clone())));
                 }

@@ -13,23 +13,26 @@ const MOST_ROWS: usize = 8;
 const MOST_NOTES: usize = 2;
 /// Rows where several things are compared with one: their names take lines, too.
 const MOST_ROWS_OF_SEVERAL: usize = 6;
-/// Columns that explain a figure, and those for which several arms leave no place.
-const OF_DETAILS: [&str; 1] = ["reason"];
-const OF_TWO: [&str; 1] = ["interval"];
+const MOST_NOTES_OF_SEVERAL: usize = 1;
+/// A column that explains a figure, and those for which several arms leave no place.
+const REASON: &str = "reason";
+const INTERVAL: &str = "interval";
 const RESPONSE: &str = "response";
 /// A column that says nothing where all rows have one load.
 const LOAD: &str = "load";
 
 pub(super) fn brief(comparison: &Comparison) -> Document<'static> {
     let is_several = comparison.arms.len() > 2;
-    let most = if is_several { MOST_ROWS_OF_SEVERAL } else { MOST_ROWS };
+    let (most, most_notes) = match is_several {
+        true => (MOST_ROWS_OF_SEVERAL, MOST_NOTES_OF_SEVERAL),
+        false => (MOST_ROWS, MOST_NOTES),
+    };
     let mut table = brief_table(comparison);
     let more = table.rows.len().saturating_sub(most);
     table.rows.truncate(most);
-    let mut notes = important_notes(comparison);
+    let mut notes = first_notes(comparison, most_notes);
     if is_several {
-        cut(&mut notes, 1);
-        table.remove_columns(&OF_TWO);
+        table.remove_columns(&[INTERVAL]);
         if comparison.responses.len() == 1 {
             table.remove_columns(&[RESPONSE]);
         }
@@ -53,7 +56,7 @@ pub(super) fn brief(comparison: &Comparison) -> Document<'static> {
 }
 
 /// How many cells of each arm are worse, better, equal or open, against the first arm:
-/// `Against A: B is worse in 1 of 5 cells, equivalent in 4; C …`.
+/// `Against A, in so many cells: B (5): worse in 1, equivalent in 4; C …`.
 fn counts(comparison: &Comparison) -> String {
     const WORDS: [(Judged, &str); 5] = [
         (Judged::Regression, "worse"),
@@ -103,7 +106,7 @@ pub(crate) fn brief_table(comparison: &Comparison) -> Table {
         });
     }
     table.rows = order.into_iter().map(|index| table.rows[index].clone()).collect();
-    table.remove_columns(&OF_DETAILS);
+    table.remove_columns(&[REASON]);
     for name in &mut table.head {
         *name = name.trim_end_matches(" median").to_owned();
     }
@@ -117,11 +120,15 @@ pub(crate) fn brief_table(comparison: &Comparison) -> Table {
 
 /// What changes the meaning of a comparison: how its inputs were made, and what is left out.
 pub(crate) fn important_notes(comparison: &Comparison) -> Vec<String> {
+    first_notes(comparison, MOST_NOTES)
+}
+
+fn first_notes(comparison: &Comparison, most: usize) -> Vec<String> {
     let warnings = comparison.warnings.iter().map(|warning| format!("Warning: {warning}."));
     let mut notes: Vec<String> = warnings.collect();
     let of_cells = comparison.cells.iter().flat_map(|cell| &cell.notes);
     notes.extend(analysis::distinct(of_cells.map(|note| format!("Note: {note}."))));
-    let more = cut(&mut notes, MOST_NOTES);
+    let more = cut(&mut notes, most);
     let left_out = comparison.left_out.len();
     if left_out > 0 {
         notes.push(format!("{} left out.", format::counted(left_out, "cell")));
