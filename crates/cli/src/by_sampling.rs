@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use agent::Waiter;
 use anyhow::{Context, anyhow};
 use profile::{CallStacks, Counted, Difference, FunctionPair, Part, SampledProfile};
+use report::lost_records;
 use sampler::{Options, profile_command};
 
 use crate::by_function::if_possible;
@@ -90,8 +91,8 @@ fn observed(words: &[String], frequency_hz: u64, waiter: &Waiter) -> Result<Samp
     if !status.success() {
         return Err(Failure::NotMeasured(anyhow!("a repetition ended with {status}")));
     }
-    if profile.is_incomplete() {
-        return Err(Failure::NotMeasured(anyhow!("records of samples were lost")));
+    if let Some(lost) = lost_records(&profile) {
+        return Err(Failure::NotMeasured(anyhow!("{lost}")));
     }
     Ok(profile)
 }

@@ -34,9 +34,28 @@ pub struct Finding {
     /// The processes that lose most by it, the largest loss first; empty if they are not known.
     #[serde(skip)]
     pub processes: Vec<u32>,
-    /// The code that it comes from, the largest share first, if that was sampled afterwards.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub code: Vec<Code>,
+    /// The code that it comes from, which is sampled afterwards.
+    #[serde(flatten)]
+    pub code: SampledCode,
+}
+
+/// The code of the processes of a finding.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum SampledCode {
+    /// It was not sampled.
+    #[default]
+    NotSampled,
+    /// The functions, the largest share first.
+    Named {
+        /// The functions.
+        code: Vec<Code>,
+    },
+    /// It was sampled, but names no function.
+    Unknown {
+        /// Why not.
+        code_unknown: String,
+    },
 }
 
 /// What the code of a process is sampled for.

@@ -29,7 +29,9 @@ mod waited;
 mod waits;
 
 pub use diagnosis::{Diagnosis, Unable, diagnose};
-pub use finding::{Activity, Code, Confidence, Evidence, Family, Finding, Scope, Severity};
+pub use finding::{
+    Activity, Code, Confidence, Evidence, Family, Finding, SampledCode, Scope, Severity,
+};
 pub use from_run::{LOAD, PROBER, SANDBOX, from_run};
 pub use interval::Interval;
 pub use lost_time::{Denominator, LostTime, Price};

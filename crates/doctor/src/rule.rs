@@ -1,7 +1,7 @@
 //! Rules: the rows of the table.
 
 use crate::lost_time::NOTE_SHARE;
-use crate::{Confidence, Family, Finding, Interval, Price, Scope, UnitCosts};
+use crate::{Confidence, Family, Finding, Interval, Price, SampledCode, Scope, UnitCosts};
 
 /// Events (pages read again, stalled allocations) per second from which a condition without a price
 /// is reported: at a slow disk's 10 ms each, they take a tenth of a thread's time.
@@ -79,7 +79,7 @@ impl Rule {
             remedy: self.remedy.to_owned(),
             confirm: self.confirm.to_owned(),
             processes: Vec::new(),
-            code: Vec::new(),
+            code: SampledCode::NotSampled,
         }
     }
 
@@ -155,7 +155,7 @@ mod tests {
             remedy: String::new(),
             confirm: String::new(),
             processes: Vec::new(),
-            code: Vec::new(),
+            code: SampledCode::NotSampled,
         }
     }
 

@@ -8,8 +8,8 @@ mod served;
 mod waited;
 
 use doctor::{
-    Activity, COMMAND, Code, Denominator, Diagnosis, Finding, LeftOut, LostTime, Price, Scope,
-    Severity,
+    Activity, COMMAND, Code, Denominator, Diagnosis, Finding, LeftOut, LostTime, Price,
+    SampledCode, Scope, Severity,
 };
 use model::units::format_duration;
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict};
@@ -96,7 +96,7 @@ fn section(number: usize, finding: &Finding) -> Section {
     if let Price::Unknown { price_unknown, .. } = &finding.price {
         notes.push(format!("For a price: {price_unknown}"));
     }
-    notes.extend(finding.code.iter().map(code_text));
+    notes.extend(code_lines(&finding.code));
     let what_if = finding.counterfactual.iter().map(|text| format!("What if: {text}"));
     let advice = what_if.chain([format!("Remedy: {}", finding.remedy), "Confirm:".to_owned()]);
     let evidence = finding.evidence.iter().map(|line| {
@@ -112,6 +112,15 @@ fn section(number: usize, finding: &Finding) -> Section {
         Block::Command(finding.confirm.clone()),
     ];
     Section::new(&format!("finding-{number}"), &title, blocks)
+}
+
+/// A line for each function, or one that says why none is known.
+fn code_lines(code: &SampledCode) -> Vec<String> {
+    match code {
+        SampledCode::NotSampled => Vec::new(),
+        SampledCode::Named { code } => code.iter().map(code_text).collect(),
+        SampledCode::Unknown { code_unknown } => vec![format!("Code: not known: {code_unknown}")],
+    }
 }
 
 /// `Code: 83 % [78, 87] of its minor faults come from read [libc.so.6], called by fillbuf [sort]`.
@@ -254,14 +263,16 @@ pub(crate) mod tests {
             remedy: "raise the limit".to_owned(),
             confirm: "thrashlab sweep".to_owned(),
             processes: vec![17],
-            code: vec![Code {
-                activity: Activity::MajorFaults,
-                share: 0.83,
-                interval: Some((0.78, 0.871)),
-                function: "read [libc.so.6]".to_owned(),
-                caller: Some("fillbuf [sort]".to_owned()),
-                is_outside_kernel: false,
-            }],
+            code: SampledCode::Named {
+                code: vec![Code {
+                    activity: Activity::MajorFaults,
+                    share: 0.83,
+                    interval: Some((0.78, 0.871)),
+                    function: "read [libc.so.6]".to_owned(),
+                    caller: Some("fillbuf [sort]".to_owned()),
+                    is_outside_kernel: false,
+                }],
+            },
         };
         Diagnosis {
             left_out: LeftOut::default(),

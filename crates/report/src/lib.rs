@@ -54,7 +54,9 @@ pub use profile_difference::{
 pub use profile_document::{ProfileView, profile_document};
 pub use program_run::{ProgramRunView, program_run_document};
 pub use resp1::{resp1_table, verbose_lines};
-pub use sampled_document::{OriginShare, SampledView, origin_shares, sampled_document};
+pub use sampled_document::{
+    OriginShare, SampledView, lost_records, origin_shares, sampled_document,
+};
 pub use tlb_text::{TlbRun, tlb_document};
 pub use trace_text::{trace_document, trace_notes};
 pub use whatif_text::{Gain, Tried, WhatIf, whatif_document};

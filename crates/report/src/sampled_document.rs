@@ -178,16 +178,18 @@ fn functions(profile: &SampledProfile, counts: &Counts) -> Vec<FunctionShare> {
     functions.into_iter().map(of).collect()
 }
 
+/// How many records were lost, if so many that nothing may be concluded.
+pub fn lost_records(profile: &SampledProfile) -> Option<String> {
+    let (lost, records) = (profile.lost.unwrap_or(0), profile.records);
+    let [lost, records] = [lost, records].map(format::grouped);
+    profile.is_incomplete().then(|| format!("{lost} of {records} records were lost"))
+}
+
 fn sentences(view: &SampledView<'_>, functions: &[FunctionShare], waits: &[Wait]) -> Vec<String> {
     let profile = view.profile;
     let [on_cpu, waiting, for_cpu, _] = Part::ALL.map(|part| profile.counts(part).total);
-    if profile.is_incomplete() {
-        let lost = profile.lost.unwrap_or(0);
-        return vec![format!(
-            "{} of {} records were lost: nothing is concluded; repeat it with a lower --rate",
-            format::grouped(lost),
-            format::grouped(profile.records)
-        )];
+    if let Some(lost) = lost_records(profile) {
+        return vec![format!("{lost}: nothing is concluded; repeat it with a lower --rate")];
     }
     let is_named = |it: &&FunctionShare| it.counts.own > 0 && it.interval.is_some();
     let first = functions.iter().find(is_named).map(|function| {

@@ -34,7 +34,7 @@ pub fn profile_command(
             signal_group(child.id(), libc::SIGKILL)?;
         }
     };
-    Ok((recording.finish(), status))
+    Ok((recording.finish()?, status))
 }
 
 /// Observes running processes and all that they start, for a time or until `stopped`; returns the name
@@ -54,7 +54,7 @@ pub fn profile_processes(
     }
     let mut threads = processes.iter().flat_map(|process| &process.threads);
     let first = threads.next().map(|(_, name, _)| name.clone());
-    let mut profile = recording.finish();
+    let mut profile = recording.finish()?;
     let (all, unread) = (pids.len(), pids.len() - processes.len());
     if unread > 0 {
         let what = "which have ended or may not be read by this user";

@@ -108,12 +108,13 @@ impl Recording {
         records.settle(is_end, |time_ns, record| watched.take(time_ns, record));
     }
 
-    /// The profile of all of it.
-    pub(crate) fn finish(mut self) -> SampledProfile {
-        let elapsed = self.elapsed();
+    /// The profile of all of it. It ends before names are looked up, which takes a while.
+    pub(crate) fn finish(mut self) -> Result<SampledProfile, SamplerError> {
+        let totals = self.rings.stop()?;
+        let (elapsed, end_ns) = (self.elapsed(), monotonic_ns());
         self.round(true);
-        let Self { rings, records, mut watched, with_kernel, options, started, .. } = self;
-        watched.end(monotonic_ns());
+        let Self { records, mut watched, with_kernel, options, started, .. } = self;
+        watched.end(end_ns);
         let weight = match with_kernel {
             true => Weight::All,
             false => Weight::Each(1_000_000_000 / options.frequency_hz.max(1)),
@@ -123,8 +124,8 @@ impl Recording {
         profile.started_unix_ns = since_1970.as_nanos() as u64;
         profile.elapsed_ns = elapsed.as_nanos() as u64;
         (profile.samples, profile.truncated) = (watched.samples, watched.truncated);
-        profile.faults = options.faults.and_then(|_| rings.fault_count());
-        profile.lost = rings.lost();
+        profile.faults = options.faults.and(totals.faults);
+        profile.lost = totals.lost;
         profile.records = records.count + profile.lost.unwrap_or(0);
         profile.is_outside_kernel = !with_kernel;
         if !with_kernel {
@@ -134,7 +135,7 @@ impl Recording {
                     .to_owned(),
             );
         }
-        profile
+        Ok(profile)
     }
 }
 

@@ -200,17 +200,33 @@ impl PerfRings {
         let _ = poll(&mut files, Some(&most));
     }
 
-    /// Records that did not fit; `None` where the kernel does not count them.
-    pub fn lost(&self) -> Option<u64> {
-        let events = self.rings.iter().map(|ring| &ring.event);
-        let events = events.chain(&self.others).chain(&self.faults);
-        self.counts_lost.then(|| events.map(|event| Some(read(event)?[1])).sum())?
+    /// Ends the recording: the records that are there can still be taken, and none is added.
+    pub fn stop(&self) -> io::Result<Totals> {
+        const DISABLE: libc::Ioctl = 0x2401;
+        for event in self.events() {
+            // SAFETY: the call reads two numbers.
+            crate::done(unsafe { libc::ioctl(event.as_raw_fd(), DISABLE, 0) })?;
+        }
+        let lost = || self.events().map(|event| Some(read(event)?[1])).sum();
+        Ok(Totals {
+            lost: self.counts_lost.then(lost).flatten(),
+            faults: self.faults.iter().map(|event| Some(read(event)?[0])).sum(),
+        })
     }
 
-    /// All page faults of the kind, recorded or not; `None` where they cannot be read.
-    pub fn fault_count(&self) -> Option<u64> {
-        self.faults.iter().map(|event| Some(read(event)?[0])).sum()
+    fn events(&self) -> impl Iterator<Item = &OwnedFd> {
+        let of_rings = self.rings.iter().map(|ring| &ring.event);
+        of_rings.chain(&self.others).chain(&self.faults)
     }
+}
+
+/// What a recording counted, from its start to its end.
+#[derive(Clone, Copy, Debug)]
+pub struct Totals {
+    /// Records that did not fit; `None` where the kernel does not count them.
+    pub lost: Option<u64>,
+    /// All page faults of the kind, recorded or not; `None` where they cannot be read.
+    pub faults: Option<u64>,
 }
 
 /// How often an event happened, and how many records of it were lost, if that is counted.

@@ -5,9 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use agent::Waiter;
-use doctor::{Activity, Code, Diagnosis, Finding};
-use profile::Part;
-use report::{OriginShare, origin_shares};
+use doctor::{Activity, Code, Diagnosis, Finding, SampledCode};
+use profile::{Part, SampledProfile};
+use render::format::share;
+use report::{OriginShare, lost_records, origin_shares};
 use sampler::{FaultKind, Options, SampledFaults, SamplerError, profile_processes};
 
 use crate::complain;
@@ -30,26 +31,25 @@ const FEWEST_SAMPLES: u64 = 20;
 pub(super) fn add(found: &mut Diagnosis, most: usize, waiter: &Waiter) {
     let with_processes = found.findings.iter_mut().take(most).filter(|it| !it.processes.is_empty());
     let refused = thread::scope(|scope| {
-        let sample = |finding| scope.spawn(move || sampled(finding, waiter));
-        let threads: Vec<_> = with_processes.map(sample).collect();
-        let errors: Vec<_> =
-            threads.into_iter().filter_map(|thread| thread.join().ok()?.err()).collect();
-        // A process may have ended meanwhile.
-        errors.into_iter().find(|error| matches!(error, SamplerError::Refused { .. }))
+        let threads: Vec<_> =
+            with_processes.map(|finding| scope.spawn(move || name(finding, waiter))).collect();
+        threads.into_iter().filter_map(|thread| thread.join().ok()?.err()).next()
     });
     if let Some(refused) = refused {
         complain(&format!("thrashlab: the code behind findings is not known: {refused}"));
     }
 }
 
-/// Samples the processes of a finding. Fails where that is not permitted.
-fn sampled(finding: &mut Finding, waiter: &Waiter) -> Result<(), SamplerError> {
+/// Names the code of a finding, or why it is not known. Fails where sampling is not permitted.
+fn name(finding: &mut Finding, waiter: &Waiter) -> Result<(), SamplerError> {
+    finding.code = sampled(finding, waiter)?;
+    Ok(())
+}
+
+fn sampled(finding: &Finding, waiter: &Waiter) -> Result<SampledCode, SamplerError> {
     let is_there = |pid: &u32| Path::new(&format!("/proc/{pid}")).exists();
     let pids = finding.processes.iter().copied().filter(is_there).take(MOST_PROCESSES);
     let pids: Vec<u32> = pids.collect();
-    if pids.is_empty() {
-        return Ok(());
-    }
     let activity = finding.activity();
     let faults = |kind| Some(SampledFaults { kind, frequency_hz: FAULTS_HZ });
     let (part, faults) = match activity {
@@ -59,14 +59,30 @@ fn sampled(finding: &mut Finding, waiter: &Waiter) -> Result<(), SamplerError> {
         Activity::Waits => (Part::Waits, None),
     };
     let options = Options { frequency_hz: FREQUENCY_HZ, faults };
-    let (profile, _) = profile_processes(&pids, SAMPLED, options, &|| waiter.stop_requested())?;
-    let shares = origin_shares(&profile, part);
+    if pids.is_empty() {
+        return Ok(unknown("its processes have ended".to_owned()));
+    }
+    match profile_processes(&pids, SAMPLED, options, &|| waiter.stop_requested()) {
+        Ok((profile, _)) => Ok(code_in(&profile, activity, part)),
+        Err(error @ SamplerError::Refused { .. }) => Err(error),
+        // They ended meanwhile.
+        Err(error) => Ok(unknown(error.to_string())),
+    }
+}
+
+/// The functions with most of an activity, or why they are not known.
+fn code_in(profile: &SampledProfile, activity: Activity, part: Part) -> SampledCode {
+    let shares = origin_shares(profile, part);
     let seen = match part {
         Part::Faults => profile.fault_samples,
         _ => shares.iter().map(|it| it.origin.seen).sum(),
     };
-    if profile.is_incomplete() || seen < FEWEST_SAMPLES {
-        return Ok(());
+    if let Some(lost) = lost_records(profile) {
+        return unknown(lost);
+    }
+    if seen < FEWEST_SAMPLES {
+        let seconds = SAMPLED.as_secs();
+        return unknown(format!("{seen} samples in {seconds} s are too few to name a function"));
     }
     let code = |OriginShare { origin, share, interval }| Code {
         activity,
@@ -78,6 +94,13 @@ fn sampled(finding: &mut Finding, waiter: &Waiter) -> Result<(), SamplerError> {
     };
     let is_named = |it: &OriginShare| it.origin.is_known() && it.share >= LEAST_SHARE;
     let named = shares.into_iter().filter(is_named).take(MOST_NAMED);
-    finding.code = named.map(code).collect();
-    Ok(())
+    let code: Vec<Code> = named.map(code).collect();
+    match code.is_empty() {
+        true => unknown(format!("no function has {} of it", share(LEAST_SHARE))),
+        false => SampledCode::Named { code },
+    }
+}
+
+fn unknown(code_unknown: String) -> SampledCode {
+    SampledCode::Unknown { code_unknown }
 }

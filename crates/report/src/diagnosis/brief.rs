@@ -3,7 +3,7 @@
 use doctor::{Diagnosis, Finding, Scope};
 use render::{Block, Document, Section};
 
-use super::{code_text, heading, price_text, scope_text, severity_word};
+use super::{code_lines, heading, price_text, scope_text, severity_word};
 
 /// Findings with their figures; the first one has what to do about it, too.
 const MOST_FINDINGS: usize = 2;
@@ -38,7 +38,7 @@ pub(super) fn brief(found: &Diagnosis, top: usize) -> Document<'static> {
 fn section((index, finding): (usize, &Finding)) -> Section {
     let number = index + 1;
     let mut lines = vec![format!("{}: {}", finding.condition, price_text(&finding.price))];
-    lines.extend(finding.code.first().map(code_text));
+    lines.extend(code_lines(&finding.code).into_iter().next());
     if index == 0 {
         lines.push(format!("Remedy: {}", finding.remedy));
     }

@@ -109,7 +109,7 @@ fn swapping() -> Diagnosed {
         remedy: "add memory".to_owned(),
         confirm: "vmstat 1".to_owned(),
         processes: Vec::new(),
-        code: Vec::new(),
+        code: doctor::SampledCode::NotSampled,
     };
     Diagnosed {
         run_id: "003-largewrite".to_owned(),
