@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use model::CommandSpec;
 use workloads::{COMMAND, check_command, metrics};
 
 fuzz_target!(|texts: (String, String, String, String, String)| {
@@ -12,6 +13,7 @@ fuzz_target!(|texts: (String, String, String, String, String)| {
             assert!(text.contains('\0'));
         }
     }
+    let job = CommandSpec::new(job);
     if let Err(why) = check_command(&job) {
         assert!(!why.is_empty());
     }

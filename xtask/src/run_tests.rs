@@ -115,7 +115,10 @@ fn one(binary: &Binary, tests: &[&str]) -> Result<bool, String> {
 }
 
 fn command(binary: &Binary) -> Command {
-    let mut command = Command::new(&binary.path);
+    // A job in the background of a shell ignores SIGINT, and one of nohup SIGHUP; so would all that
+    // tests start, some of which have to end by them.
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT,HUP").arg(&binary.path);
     // As cargo has it; some libraries of tests look for their files by it.
     command.current_dir(&binary.folder).env("CARGO_MANIFEST_DIR", &binary.folder);
     command.stdin(Stdio::null());

@@ -15,11 +15,11 @@ use counters::Sources;
 use jobs::Order;
 use keep::io_results::at;
 use keep::marked;
-use model::{BASELINE, EndStatus, JobSpec, Measure, SubjectSpec, WorkRecord};
+use model::{BASELINE, CommandSpec, EndStatus, Hook, Measure, SubjectSpec, WorkRecord};
 use rustix::fs::OFlags;
 use workloads::{
-    Hook, LIMIT, Metric, START_LIMIT, Service, WARMUP, Workload, commands, hook, longest_ns,
-    metrics, repetitions, search_path, service, why_not_there,
+    COMMAND, Metric, Service, Workload, commands, hook, longest_command_ns, metrics, repetitions,
+    search_path, service, why_not_there,
 };
 
 use crate::assignment::{AgentError, Assignment};
@@ -44,7 +44,7 @@ const PEAK: &str = "peak_bytes";
 pub(crate) fn run(
     assignment: &Assignment,
     load: &'static Workload,
-    (job, asked): (&Workload, &JobSpec),
+    asked: &CommandSpec,
     out: impl Write,
 ) -> Result<EndStatus, AgentError> {
     let commands = commands(asked).map_err(AgentError::Job)?;
@@ -56,9 +56,9 @@ pub(crate) fn run(
         _ => None,
     };
     let live = |side: Side<'_>| {
-        let folder = match asked.choices.get("folder").filter(|folder| !folder.is_empty()) {
-            Some(folder) => PathBuf::from(folder),
-            None => assignment.work_dir.join("command"),
+        let folder = match asked.folder() {
+            "" => assignment.work_dir.join("command"),
+            folder => PathBuf::from(folder),
         };
         let wanted = Wanted { commands: &commands, metrics: &metrics, service: service.as_ref() };
         // In the process that waits for the commands: their ends are reported to it.
@@ -71,33 +71,20 @@ pub(crate) fn run(
         let running = OnceCell::new();
         Runner { assignment, job: asked, wanted, side, folder, running, hooks, delays }.live()
     };
-    let ignores = ignores_failures(asked);
     let task = Task {
-        measure: Measure::Job(Box::new(JobSpec { version: job.version, ..asked.clone() })),
+        measure: Measure::Command(Box::new(asked.clone().with_version(COMMAND.version))),
         notes: Vec::new(),
         kept_bytes: 0,
         users: 1,
         names: commands.iter().map(|command| command.name.clone()).collect(),
         passes: u64::MAX,
-        ready_ns: limit_ns(asked).saturating_add(start_limit_ns(asked)),
-        allowed_ns: longest_ns(asked),
+        ready_ns: asked.limit_ns().saturating_add(asked.start_limit_ns()),
+        allowed_ns: longest_command_ns(asked),
         counters_every_ns: Some(COUNTERS_EVERY_NS),
-        ends_by_failure: !ignores,
+        ends_by_failure: !asked.ignores_failures(),
         watched,
     };
     working::run(assignment, load, &task, live, out)
-}
-
-fn ignores_failures(job: &JobSpec) -> bool {
-    job.choices.get("failures").is_some_and(|choice| choice == "ignore")
-}
-
-fn limit_ns(job: &JobSpec) -> u64 {
-    job.params.get(LIMIT).copied().unwrap_or(u64::MAX)
-}
-
-fn start_limit_ns(job: &JobSpec) -> u64 {
-    job.params.get(START_LIMIT).copied().unwrap_or(u64::MAX)
 }
 
 /// Why the process stops.
@@ -130,7 +117,7 @@ struct Wanted<'a> {
 /// The process that repeats the commands.
 struct Runner<'a> {
     assignment: &'a Assignment,
-    job: &'a JobSpec,
+    job: &'a CommandSpec,
     wanted: Wanted<'a>,
     side: Side<'a>,
     folder: PathBuf,
@@ -198,7 +185,7 @@ impl Runner<'_> {
 
     fn start_service(&self) -> Result<(), Stop> {
         let Some(service) = self.wanted.service else { return Ok(()) };
-        let limit_ns = start_limit_ns(self.job);
+        let limit_ns = self.job.start_limit_ns();
         let started = RunningService::start(
             service,
             self.prepared(&service.run),
@@ -235,7 +222,7 @@ impl Runner<'_> {
     }
 
     fn input(&self) -> Option<&Path> {
-        self.job.choices.get("input").filter(|path| !path.is_empty()).map(Path::new)
+        Some(self.job.input()).filter(|path| !path.is_empty()).map(Path::new)
     }
 
     fn hook(&self, which: Hook) -> Result<(), Stop> {
@@ -244,7 +231,7 @@ impl Runner<'_> {
         let mut work = WorkRecord::default();
         let mut command = self.command(&words, &issuer)?;
         work.started_ns = sys::clock::monotonic_ns();
-        issuer.run(&mut command, &mut work, limit_ns(self.job), None);
+        issuer.run(&mut command, &mut work, self.job.limit_ns(), None);
         match work.failure {
             None => Ok(()),
             Some(why) => {
@@ -280,10 +267,10 @@ impl Runner<'_> {
         let issuer = issuer.beside(self.hooks.iter().cloned().chain(self.service_output()));
         let issuer = if self.running.get().is_some() { issuer.until(&is_over) } else { issuer };
         let mut order = Order::new(seed, user, self.wanted.commands.len());
-        let warmup = self.job.params.get(WARMUP).copied().unwrap_or(0);
+        let warmup = self.job.warmup_runs();
         let scratch = self.assignment.work_dir.join("view");
         let mut views = Views::new(&self.folder, scratch, self.side.writer);
-        let ignores = ignores_failures(self.job);
+        let ignores = self.job.ignores_failures();
         let is_repeatable = ignores || hook(self.job, Hook::Prepare).is_some();
         let mut planned = None;
         for pass in 0.. {
@@ -325,7 +312,7 @@ impl Runner<'_> {
         let mut delays = self.delays.borrow_mut();
         delays.begin();
         let mut work = self.side.begin(index, pass, &described.name);
-        let ended = issuer.run(&mut command, &mut work, limit_ns(self.job), Some(&mut delays));
+        let ended = issuer.run(&mut command, &mut work, self.job.limit_ns(), Some(&mut delays));
         work.usage.extend(ended.map(|ended| (PEAK.into(), ended.peak_bytes)));
         if work.failure.is_none() {
             self.add_figures(&mut work, &issuer.output());

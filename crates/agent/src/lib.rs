@@ -41,9 +41,8 @@ mod working;
 
 use std::io::{self, Read, Write};
 
-use jobs::MemoryJob;
 use model::{EndStatus, Measure, json};
-use workloads::{find_job, find_load, find_probe};
+use workloads::{find_load, find_probe};
 
 pub use assignment::{AgentError, Assignment, Freeze};
 pub use due::Due;
@@ -72,13 +71,8 @@ fn run(assignment: &Assignment, out: impl Write) -> Result<EndStatus, AgentError
             let probe = find_probe(&asked.name).ok_or_else(|| unknown("probe", &asked.name))?;
             probing::run(assignment, load, probe, out)
         }
-        Measure::Job(asked) => {
-            let job = find_job(&asked.name).ok_or_else(|| unknown("job", &asked.name))?;
-            match MemoryJob::new(asked).map_err(AgentError::Job)? {
-                _ if asked.is_command() => command::run(assignment, load, (job, asked), out),
-                Some(work) => memory_job::run(assignment, load, (job, asked), &work, out),
-                None => session::run(assignment, load, (job, asked), out),
-            }
-        }
+        Measure::Command(asked) => command::run(assignment, load, asked, out),
+        Measure::Session(asked) => session::run(assignment, load, &asked.script, out),
+        Measure::Memory(asked) => memory_job::run(assignment, load, asked, out),
     }
 }

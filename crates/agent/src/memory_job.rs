@@ -6,7 +6,7 @@ use jobs::{Backing, MemoryJob};
 use model::units::format_size;
 use model::{EndStatus, JobSpec, Measure, SubjectSpec};
 use sys::clock::monotonic_ns;
-use workloads::Workload;
+use workloads::{Workload, find_job};
 
 use crate::assignment::{AgentError, Assignment};
 use crate::load::LoadPlan;
@@ -20,10 +20,12 @@ use crate::waiter::{End, Waiter};
 pub(crate) fn run(
     assignment: &Assignment,
     load: &'static Workload,
-    (job, asked): (&Workload, &JobSpec),
-    work: &MemoryJob,
+    asked: &JobSpec,
     out: impl Write,
 ) -> Result<EndStatus, AgentError> {
+    let job = find_job(&asked.name);
+    let job = job.ok_or_else(|| AgentError::Unknown("job", asked.name.clone()))?;
+    let work = &MemoryJob::new(asked).map_err(AgentError::Job)?;
     let file_bytes = file_bytes(work);
     check_room(assignment, asked, work, file_bytes).map_err(AgentError::Job)?;
     let load = LoadPlan::new(assignment, load, file_bytes)?;
@@ -37,7 +39,7 @@ pub(crate) fn run(
     let refused = page_policy::unavailable(work);
     missed.extend(refused.clone());
     let mut observer = Observer::new(assignment, output, waiter, None, missed);
-    let measure = Measure::Job(Box::new(JobSpec { version: job.version, ..asked.clone() }));
+    let measure = Measure::Memory(Box::new(JobSpec { version: job.version, ..asked.clone() }));
     observer.write_header(&load, measure, &[])?;
     let made = match refused {
         Some(missed) => {

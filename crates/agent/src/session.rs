@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use keep::AgentProgram;
-use model::{EndStatus, JobSpec, Measure};
-use workloads::{CORPUS_BYTES, Resolved, Workload, resolve, search_path};
+use model::{EndStatus, Measure, Script, SessionSpec};
+use workloads::{CORPUS_BYTES, Resolved, SESSION, Workload, resolve, search_path};
 
 use crate::assignment::{AgentError, Assignment};
 use crate::session_user::UserSide;
@@ -19,13 +19,9 @@ const READY_NS: u64 = 60_000_000_000;
 pub(crate) fn run(
     assignment: &Assignment,
     load: &'static Workload,
-    (job, asked): (&Workload, &JobSpec),
+    script: &Script,
     out: impl Write,
 ) -> Result<EndStatus, AgentError> {
-    let script = asked
-        .script
-        .as_ref()
-        .ok_or_else(|| AgentError::Job(format!("{} needs a script", asked.name)))?;
     let path = search_path(std::env::var_os("PATH"));
     let resolved = resolve(script, &path).map_err(AgentError::Job)?;
     let kept_bytes = CORPUS_BYTES * u64::from(script.users);
@@ -36,10 +32,9 @@ pub(crate) fn run(
         UserSide { assignment, resolved, path, program, side, dir }.live()
     };
     let task = Task {
-        measure: Measure::Job(Box::new(JobSpec {
-            version: job.version,
-            script: Some(resolved.script.clone()),
-            ..asked.clone()
+        measure: Measure::Session(Box::new(SessionSpec {
+            version: SESSION.version,
+            script: resolved.script.clone(),
         })),
         notes: notes(assignment, &resolved, kept_bytes),
         kept_bytes,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    BASELINE, CPU_OF_ALL, CPU_OF_WAITED_FOR, CounterSet, EndStatus, Line, Observation, Run,
-    WorkRecord, cpu_ns_of,
+    BASELINE, CPU_OF_ALL, CPU_OF_WAITED_FOR, CommandSpec, CounterSet, EndStatus, Line, Observation,
+    Run, WorkRecord, cpu_ns_of,
 };
 use serde::Serialize;
 use stats::{bounded_median, hodges_lehmann_ratio};
@@ -12,7 +12,7 @@ use stats::{bounded_median, hodges_lehmann_ratio};
 use crate::explained::{Account, Explained, ExplainedDifference, difference, explain_work};
 use crate::figures::{PrintedFigure, printed, with_figure_ratios};
 use crate::remarks::{by_load, headers, status};
-use crate::repetitions::{PEAK, Repetition, Repetitions, job, repetition_ns, units};
+use crate::repetitions::{PEAK, Repetition, Repetitions, command, repetition_ns, units};
 use crate::responsiveness::{Ratio, Units};
 use crate::setup::seeds;
 use crate::{Remarks, Setup, Skipped, distinct, increase};
@@ -153,16 +153,11 @@ pub struct CommandTime {
     pub status: EndStatus,
 }
 
-/// Whether runs are those of the user's commands.
-pub fn is_of_command<'a>(runs: impl IntoIterator<Item = &'a Run>) -> bool {
-    runs.into_iter().filter_map(|run| run.header.as_ref()).any(|header| job(header).is_some())
-}
-
 impl CommandTimes {
     /// The table of the runs of one invocation; runs of other measures are omitted.
     pub fn from_runs<'a>(runs: impl IntoIterator<Item = &'a Run>, skipped: Skipped) -> Self {
         let all: Vec<&Run> = runs.into_iter().collect();
-        let is_own = |run: &&Run| run.header.as_ref().is_some_and(|it| job(it).is_some());
+        let is_own = |run: &&Run| run.header.as_ref().is_some_and(|it| command(it).is_some());
         let runs: Vec<&Run> = all.iter().copied().filter(is_own).collect();
         let mut loads = by_load(&runs);
         loads.sort_by_key(|(load, _)| *load != BASELINE);
@@ -189,8 +184,9 @@ impl CommandTimes {
             }
         }
         let first = rows.first().map(|row| row.time.command.clone()).unwrap_or_default();
-        let (header, setup) = Setup::of_first(&all, |header| job(header).is_some()).unzip();
-        let folder = header.and_then(job).and_then(|job| job.choices.get("folder")).cloned();
+        let (header, setup) = Setup::of_first(&all, |header| command(header).is_some()).unzip();
+        let folder = header.and_then(command).map(CommandSpec::folder);
+        let folder = folder.filter(|folder| !folder.is_empty()).map(str::to_owned);
         Self {
             place: setup.map_or_else(String::new, |setup| setup.place()),
             folder,

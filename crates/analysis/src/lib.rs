@@ -26,15 +26,15 @@ mod setup;
 pub mod sweep;
 
 pub use against_itself::{AgainstItself, Floor, against_itself};
-pub use command::{CommandTime, CommandTimes, CountedOf, is_of_command};
+pub use command::{CommandTime, CommandTimes, CountedOf};
 pub use dataset::{Dataset, Direction, Factor, Response, Standing, Trial, Values};
 pub use ending::{Ending, OUTCOME};
 pub use figures::PrintedFigure;
-pub use memory_job::{MemoryJob, MemoryJobRow, MemoryWork, is_of_memory_job};
+pub use memory_job::{MemoryJob, MemoryJobRow, MemoryWork};
 pub use remarks::{Remarks, Skipped, by_load};
 pub use repetitions::Repetition;
 pub use runs::from_runs;
-pub use session::{Session, is_of_job};
+pub use session::Session;
 pub use setup::{HOST, Machine, Setup, seeds, seeds_text};
 pub use stats::Refused;
 

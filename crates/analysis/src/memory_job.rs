@@ -158,14 +158,9 @@ pub struct MemoryJobRow {
     pub status: EndStatus,
 }
 
-/// Whether runs are those of a memory job.
-pub fn is_of_memory_job<'a>(runs: impl IntoIterator<Item = &'a Run>) -> bool {
-    runs.into_iter().filter_map(|run| run.header.as_ref()).any(|header| job(header).is_some())
-}
-
 fn job(header: &Header) -> Option<&JobSpec> {
     match &header.spec.measure {
-        Measure::Job(job) if job.is_memory() => Some(job),
+        Measure::Memory(job) => Some(job),
         _ => None,
     }
 }

@@ -1,23 +1,21 @@
 //! The repetitions of the user's commands in a run: cold ones, those that count, those that failed.
 
-use model::{EndStatus, Header, JobSpec, Measure, Observation, Run, WorkEnd, WorkRecord};
+use model::{CommandSpec, EndStatus, Header, Measure, Observation, Run, WorkEnd, WorkRecord};
 use stats::steady_from;
 
 use crate::distinct;
 use crate::responsiveness::Units;
 
-/// Parameter: repetitions before these are not counted.
-const WARMUP: &str = "warmup";
 /// Most of the repetitions that can be a cold start.
 const MOST_COLD: f64 = 0.5;
 
 /// Usage: largest resident memory of any one process, in bytes.
 pub(crate) const PEAK: &str = "peak_bytes";
 
-/// The job of a run, if it repeats the user's commands.
-pub(crate) fn job(header: &Header) -> Option<&JobSpec> {
+/// The user's commands of a run, if it repeats them.
+pub(crate) fn command(header: &Header) -> Option<&CommandSpec> {
     match &header.spec.measure {
-        Measure::Job(job) if job.is_command() => Some(job),
+        Measure::Command(command) => Some(command),
         _ => None,
     }
 }
@@ -67,8 +65,7 @@ pub(crate) struct Repetitions<'a> {
 impl<'a> Repetitions<'a> {
     /// The repetitions of each command of a run, by name in order of first occurrence.
     pub(crate) fn from_run(run: &'a Run) -> Vec<(&'a str, Self)> {
-        let spec = run.header.as_ref().and_then(job);
-        let warmup = spec.and_then(|job| job.params.get(WARMUP)).copied().unwrap_or(0);
+        let warmup = run.header.as_ref().and_then(command).map_or(0, CommandSpec::warmup_runs);
         let names = distinct(run.works().map(|work| work.item.as_str()));
         // That the user or the end of a load stopped a repetition shows nothing about the command.
         let is_stopped = matches!(run.status(), EndStatus::Interrupted | EndStatus::LoadDied);

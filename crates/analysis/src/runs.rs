@@ -13,7 +13,7 @@ use crate::dataset::LOAD;
 use crate::explained::{Explained, explain_run, explain_work};
 use crate::memory_job::elapsed_ns;
 use crate::remarks::{delays, passes};
-use crate::repetitions::{Repetitions, job};
+use crate::repetitions::{Repetitions, command};
 use crate::responsiveness::DELIVERED_AT_LEAST;
 use crate::{
     Dataset, Direction, Ending, Factor, MemoryWork, Response, Trial, Values, distinct, joined,
@@ -83,7 +83,7 @@ fn usual_responses<'a>(
     has: &BTreeMap<String, Response>,
     mut runs: impl Iterator<Item = &'a Run>,
 ) -> Vec<String> {
-    if !runs.any(|run| run.header.as_ref().is_some_and(|header| job(header).is_some())) {
+    if !runs.any(|run| run.header.as_ref().is_some_and(|header| command(header).is_some())) {
         return Vec::new();
     }
     let is_figure = |name: &&String| !RESPONSES.iter().any(|(known, ..)| known == name);
@@ -103,8 +103,11 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
             let delays = Values { part: None, response, samples };
             (Some(delays).filter(|it| !it.samples.is_empty()).into_iter().collect(), None)
         }
-        Measure::Job(ref job) if job.is_command() => repeated(run),
-        Measure::Job(_) => MemoryWork::from_run(run).as_ref().map_or_else(|| work(run), of_memory),
+        Measure::Command(_) => repeated(run),
+        Measure::Session(_) => work(run),
+        Measure::Memory(_) => {
+            MemoryWork::from_run(run).as_ref().map_or_else(|| work(run), of_memory)
+        }
     };
     Trial {
         name: name.to_owned(),
@@ -123,11 +126,7 @@ fn trial(name: &str, header: &Header, run: &Run) -> Trial {
 /// The parts of the delays of a probe, or of the counted repetitions of the only command.
 fn explained(run: &Run) -> Vec<Explained> {
     let header = run.header.as_ref();
-    let is_of_command = header.is_some_and(|header| match &header.spec.measure {
-        Measure::Job(job) => job.is_command(),
-        _ => false,
-    });
-    if !is_of_command {
+    if header.and_then(command).is_none() {
         return explain_run(run).into_iter().map(|(_, explained)| explained).collect();
     }
     match &Repetitions::from_run(run)[..] {
@@ -158,7 +157,7 @@ fn environment(header: &Header) -> Environment {
     add("subject", subject.kind().to_owned());
     add("subject_memory_bytes", subject.memory_bytes().to_string());
     add("thrashlab", header.thrashlab.clone());
-    if let Measure::Job(job) = &header.spec.measure {
+    if let Some(job) = header.spec.measure.settings() {
         // They may be varied, so they are not part of the meaning.
         let params = job.params.iter().map(|(name, value)| (name, value.to_string()));
         let choices = job.choices.iter().map(|(name, chosen)| (name, chosen.clone()));
@@ -202,9 +201,8 @@ fn meaning(header: &Header) -> BTreeMap<String, String> {
         ("measure", version(spec.measure.name(), spec.measure.version())),
         ("timing", format!("{} profile, every {every}", spec.timing.profile)),
     ];
-    if let Measure::Job(job) = &spec.measure
-        && let Some(script) = &job.script
-    {
+    if let Measure::Session(session) = &spec.measure {
+        let script = &session.script;
         let hash = hash(&serde_json::to_string(script).unwrap_or_default());
         let script = version(&script.name, script.version);
         meaning.push(("script", format!("{script}, blake3 {hash}")));

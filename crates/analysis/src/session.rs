@@ -107,16 +107,10 @@ pub struct MeasureRow {
     pub status: EndStatus,
 }
 
-/// Whether runs are those of a job.
-pub fn is_of_job(runs: &[Run]) -> bool {
-    let mut headers = runs.iter().filter_map(|run| run.header.as_ref());
-    headers.any(|header| matches!(header.spec.measure, Measure::Job(_)))
-}
-
 fn script(header: &Header) -> Option<&Script> {
     match &header.spec.measure {
-        Measure::Job(job) => job.script.as_ref(),
-        Measure::Probe(_) => None,
+        Measure::Session(session) => Some(&session.script),
+        _ => None,
     }
 }
 

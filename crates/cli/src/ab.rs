@@ -6,7 +6,6 @@ use analysis::ab::{AbLook, Stop};
 use anyhow::anyhow;
 use clap::Args;
 use experiment::{Ab, TypedAb};
-use render::OutputFormat;
 use report::ab_document;
 use workloads::words_of;
 
@@ -17,7 +16,7 @@ use crate::compare::alpha;
 use crate::fail_on::{FailOn, margin, margin_or};
 use crate::failed_start::ResultsStart;
 use crate::laboratory::{LabArgs, drive, failure};
-use crate::output::{OutputArgs, format, show};
+use crate::output::{FormatArgs, show_in};
 use crate::progress::Progress;
 use crate::{Failure, print, settings};
 
@@ -84,13 +83,8 @@ pub(crate) struct AbArgs {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Format of the result [default: text]
-    #[arg(long, value_name = "FORMAT", value_parser = format())]
-    format: Option<&'static OutputFormat>,
-
-    /// Print JSON
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 pub(crate) fn ab(args: &AbArgs) -> Result<(), Failure> {
@@ -144,20 +138,19 @@ fn show_look(
     look: &AbLook,
     functions: &dyn Fn() -> Result<Option<ChangedFunctions>, Failure>,
 ) -> Result<(), Failure> {
-    let (document, output) =
-        (ab_document(look, args.alpha), OutputArgs::in_format(args.format, args.json));
+    let (document, output) = (ab_document(look, args.alpha), &args.format);
     if output.is_text() {
-        show(&document, &output)?;
+        show_in(&document, output)?;
         if let Some(functions) = functions()? {
             print("\n")?;
-            show(&functions.document(), &output)?;
+            show_in(&functions.document(), output)?;
         }
         return Ok(());
     }
     match functions() {
-        Ok(Some(functions)) => show(&functions.add_to(document, look), &output),
+        Ok(Some(functions)) => show_in(&functions.add_to(document, look), output),
         without => {
-            show(&document, &output)?;
+            show_in(&document, output)?;
             without.map(drop)
         }
     }

@@ -76,9 +76,8 @@ pub(crate) struct AttributeArgs {
     #[arg(long)]
     ledger: bool,
 
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 pub(crate) fn attribute(args: &AttributeArgs) -> Result<()> {
@@ -101,7 +100,7 @@ pub(crate) fn attribute(args: &AttributeArgs) -> Result<()> {
         .collect::<anyhow::Result<_>>()
         .map_err(Failure::WrongUse)?;
     let ledger = (args.ledger || datasets.len() > 1).then(|| ledger(&datasets));
-    show(&attribution_document(&found, ledger.as_ref()), &OutputArgs::printed(args.json))
+    show(&attribution_document(&found, ledger.as_ref()), &args.output)
 }
 
 fn read(what: &str, allow_repeats: bool) -> anyhow::Result<Dataset> {

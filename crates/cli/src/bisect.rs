@@ -9,7 +9,7 @@ use stats::NoisySettings;
 
 use crate::by_function::difference_if_possible;
 use crate::laboratory::{LabArgs, drive, failure};
-use crate::output::{OutputArgs, show};
+use crate::output::{FormatArgs, show_in};
 use crate::progress::Progress;
 use crate::{Failure, Result};
 
@@ -54,9 +54,8 @@ pub(crate) struct BisectArgs {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 pub(crate) fn bisect(args: &BisectArgs) -> Result<()> {
@@ -82,7 +81,7 @@ pub(crate) fn bisect(args: &BisectArgs) -> Result<()> {
     }
     let difference = functions.map(|(_, difference)| difference);
     let document = document.with_json(|| as_json(&found, &axis, difference.as_ref()));
-    show(&document, &OutputArgs::printed(args.json))?;
+    show_in(&document, &args.format)?;
     match found.changed {
         Some(_) => Ok(()),
         None => Err(Failure::CheckFailed),

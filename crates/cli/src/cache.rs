@@ -34,9 +34,8 @@ pub(crate) enum CacheCommand {
     /// Show count and size of kernels, booted machines, cells and fleet data
     #[command(after_help = STAT_EXAMPLES)]
     Stat {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        output: OutputArgs,
     },
     /// Remove booted machines, cells and fleet data
     #[command(after_help = PRUNE_EXAMPLES)]
@@ -50,17 +49,17 @@ pub(crate) enum CacheCommand {
 pub(crate) fn cache(command: &CacheCommand) -> Result<()> {
     let cache = Cache::of_user();
     let root = cache.root.display().to_string();
-    match *command {
-        CacheCommand::Stat { json } => {
+    match command {
+        CacheCommand::Stat { output } => {
             let contents = cache.contents().with_context(|| format!("read {root}"))?;
             let mut object = json!({ "folder": root });
             for (name, usage) in &contents {
                 object[name] = json!({ "count": usage.count, "size_bytes": usage.size_bytes });
             }
-            show(&table(root, &contents).with_data(object), &OutputArgs::printed(json))
+            show(&table(root, &contents).with_data(object), output)
         }
         CacheCommand::Prune { all } => {
-            let removed = cache.prune(all).with_context(|| format!("prune {root}"))?;
+            let removed = cache.prune(*all).with_context(|| format!("prune {root}"))?;
             print(&plain_text(&table(format!("removed from {root}"), &removed)))
         }
     }

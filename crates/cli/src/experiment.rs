@@ -20,7 +20,7 @@ use report::{against_itself_document, cells_document, plan_document};
 
 use crate::failed_start::ResultsStart;
 use crate::laboratory::{LabArgs, arguments, drive, failure};
-use crate::output::{OutputArgs, show};
+use crate::output::{FormatArgs, show_in};
 use crate::progress::Progress;
 use crate::{Failure, Result, print_bytes};
 
@@ -94,9 +94,8 @@ pub(crate) struct ExperimentArgs {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 enum Outcome {
@@ -112,7 +111,7 @@ pub(crate) fn experiment(args: &ExperimentArgs) -> Result<()> {
     let mut experiment = Experiment::new(&args.plan, &args.changes, output).map_err(failure)?;
     if args.dry_run {
         let manifest = experiment.planned().map_err(failure)?;
-        return show(&plan_document(&manifest), &OutputArgs::printed(args.json));
+        return show_in(&plan_document(&manifest), &args.format);
     }
     let start = ResultsStart::at(&experiment.folder);
     experiment.open().map_err(failure)?;
@@ -188,7 +187,7 @@ fn print_outlook(
         text += &format!("To be simulated: {}.\n", outlook.simulated);
     }
     let document = Document::of(vec![Block::Verbatim(text)]).with_data(data);
-    show(&document, &OutputArgs::printed(args.json))
+    show_in(&document, &args.format)
 }
 
 fn finish(
@@ -223,7 +222,7 @@ fn finish(
         progress.say(&format!("run files: {shown}"));
         return show_against_itself(args, &dataset);
     }
-    show(&cells_document(&dataset), &OutputArgs::printed(args.json))?;
+    show_in(&cells_document(&dataset), &args.format)?;
     progress.say(&format!("run files: {shown}"));
     let folder = model::shown::quoted(&folder.to_string_lossy());
     progress.say(&format!("what it means: thrashlab attribute {folder}"));
@@ -238,7 +237,7 @@ fn finish(
 fn show_against_itself(args: &ExperimentArgs, dataset: &Dataset) -> Result<()> {
     let found = analysis::against_itself(dataset, AA_FACTOR, &Request::default())
         .context("compare the two arms")?;
-    show(&against_itself_document(&found), &OutputArgs::printed(args.json))?;
+    show_in(&against_itself_document(&found), &args.format)?;
     if found.is_alarm() { Err(Failure::CheckFailed) } else { Ok(()) }
 }
 
@@ -264,12 +263,13 @@ fn of_plan(args: &ExperimentArgs) -> Vec<OsString> {
     let mut passed = arguments([
         ("--blocks", args.changes.blocks.map(|blocks| blocks.to_string().into())),
         ("--seeds", args.changes.seeds.as_ref().map(|seeds| seeds_text(seeds).into())),
+        ("--format", args.format.name().map(OsString::from)),
     ]);
-    passed.extend(set_flags([(args.changes.aa, "--aa"), (args.json, "--json")]));
+    passed.extend(set_flags([(args.changes.aa, "--aa")]));
     passed
 }
 
-fn set_flags(flags: [(bool, &'static str); 2]) -> impl Iterator<Item = OsString> {
+fn set_flags<const N: usize>(flags: [(bool, &'static str); N]) -> impl Iterator<Item = OsString> {
     flags.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag.into())
 }
 

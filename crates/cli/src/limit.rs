@@ -11,6 +11,7 @@ use experiment::{LimitArgs, TypedJob, is_here, is_live_group, names_live_group};
 use crate::command::CommandArgs;
 use crate::group::GroupArgs;
 use crate::laboratory::{LabArgs, failure};
+use crate::output::FormatArgs;
 use crate::{Failure, Result, print, sweep};
 
 const EXAMPLES: &str = "\
@@ -73,9 +74,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 impl Arguments {
@@ -131,7 +131,7 @@ pub(crate) fn limit(args: &Arguments) -> Result<()> {
     if args.dry_run {
         return print(&search.plan.text());
     }
-    let outcome = sweep::carry_out(search, &args.lab, args.json);
+    let outcome = sweep::carry_out(search, &args.lab, &args.format);
     if matches!(outcome, Err(Failure::Interrupted)) {
         args.command.clean_up(is_here(&args.subject()));
     }

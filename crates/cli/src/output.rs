@@ -36,19 +36,42 @@ pub(crate) fn with_details(details: bool) {
     HAS_DETAILS.store(details, Ordering::Relaxed);
 }
 
-#[derive(Args, Default)]
-pub(crate) struct OutputArgs {
-    /// Format of the result [default: by the extension of the file, else text]
+/// The format of a result on standard output: of a command whose `-o` is a folder.
+#[derive(Args)]
+pub(crate) struct FormatArgs {
+    /// Format of the result [default: text; where -o names its file, by that name]
     #[arg(long, value_name = "FORMAT", value_parser = format())]
     format: Option<&'static OutputFormat>,
-
-    /// Write the result to this file
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<ResultFile>,
 
     /// Print JSON
     #[arg(long, conflicts_with = "format")]
     json: bool,
+}
+
+impl FormatArgs {
+    fn asked(&self) -> Option<&'static OutputFormat> {
+        if self.json { format_named("json") } else { self.format }
+    }
+
+    /// The name of the format, if one was named.
+    pub(crate) fn name(&self) -> Option<&'static str> {
+        self.asked().map(|format| format.name)
+    }
+
+    /// Whether the result is text.
+    pub(crate) fn is_text(&self) -> bool {
+        self.name().is_none_or(|name| name == FORMATS[0].name)
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct OutputArgs {
+    #[command(flatten)]
+    format: FormatArgs,
+
+    /// Write the result to this file
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<ResultFile>,
 }
 
 impl OutputArgs {
@@ -56,7 +79,7 @@ impl OutputArgs {
     pub(crate) const IDS: [&str; 3] = ["format", "output", "json"];
 }
 
-pub(crate) fn format() -> impl TypedValueParser<Value = &'static OutputFormat> {
+fn format() -> impl TypedValueParser<Value = &'static OutputFormat> {
     PossibleValuesParser::new(possible_values())
         .try_map(|name| format_named(&name).context("unknown format"))
 }
@@ -77,20 +100,12 @@ pub(crate) fn named<T: Copy + Send + Sync>(
 }
 
 impl OutputArgs {
-    /// Standard output, for a command whose `-o` is not the result's.
-    pub(crate) fn printed(json: bool) -> Self {
-        Self { json, ..Self::default() }
-    }
-
-    /// Standard output in a format, for a command whose `-o` is not the result's.
-    pub(crate) fn in_format(format: Option<&'static OutputFormat>, json: bool) -> Self {
-        Self { format, ..Self::printed(json) }
-    }
-
     /// The format of an option or of the file's name; else this one.
     pub(crate) fn format_or(&self, default: &'static OutputFormat) -> &'static OutputFormat {
-        let asked = if self.json { format_named("json") } else { self.format };
-        asked.or_else(|| format_of_file(self.output.as_ref()?.path()?)).unwrap_or(default)
+        self.format
+            .asked()
+            .or_else(|| format_of_file(self.output.as_ref()?.path()?))
+            .unwrap_or(default)
     }
 
     pub(crate) fn is_text(&self) -> bool {
@@ -115,6 +130,11 @@ impl OutputArgs {
 
 pub(crate) fn show(document: &Document<'_>, args: &OutputArgs) -> Result<()> {
     deliver(document, args.format_or(&FORMATS[0]), args.file())
+}
+
+/// Prints a result.
+pub(crate) fn show_in(document: &Document<'_>, args: &FormatArgs) -> Result<()> {
+    deliver(document, args.asked().unwrap_or(&FORMATS[0]), None)
 }
 
 /// Like [`show`], but on standard error, where standard output is that of a command.

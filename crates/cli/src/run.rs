@@ -262,7 +262,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<()> {
     args.check_effect()?;
     let plan = args.plan()?;
     let measure = plan.measure();
-    if matches!(measure, Measure::Job(_)) && args.shape.output_format().is_none() {
+    if !measure.is_probe() && args.shape.output_format().is_none() {
         return Err(wrong!("--format resp1 is for the results of a probe"));
     }
     let folder = results_folder(args, measure)?;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use analysis::is_of_job;
 use analysis::responsiveness::Matrix;
 use anyhow::Context;
 use clap::Args;
@@ -154,16 +153,17 @@ pub(crate) fn shaped(
     skipped: BTreeMap<String, String>,
     shape: &Shape,
 ) -> Result<Document<'static>> {
-    if !is_of_job(runs) {
+    let all: Vec<&Run> = runs.iter().collect();
+    let Some(of_job) = job_document(&all, skipped.clone(), shape.verbose) else {
         return Ok(of_matrix(Matrix::from_runs(runs, skipped), shape));
-    }
+    };
     if shape.worst.is_some() {
         return Err(wrong!("--worst is for a probe's responses"));
     }
     if shape.output_format().is_none() {
         return Err(wrong!("--format resp1 is for the results of a probe"));
     }
-    Ok(job_document(&runs.iter().collect::<Vec<_>>(), skipped, shape.verbose))
+    Ok(of_job)
 }
 
 fn of_matrix(mut matrix: Matrix, shape: &Shape) -> Document<'static> {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::failed_start::ResultsStart;
 use crate::laboratory::{LabArgs, drive, failure};
-use crate::output::{self, OutputArgs};
+use crate::output::{FormatArgs, show_in};
 use crate::{Failure, OrWrong, Result, print, settings};
 
 const EXAMPLES: &str = "\
@@ -76,9 +76,8 @@ pub(crate) struct SweepArgs {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 #[derive(Args)]
@@ -125,11 +124,11 @@ pub(crate) fn sweep(args: &SweepArgs) -> Result<()> {
     if args.dry_run {
         return print(&plan_text(&sweep.plan));
     }
-    carry_out(sweep, &args.lab, args.json)
+    carry_out(sweep, &args.lab, &args.format)
 }
 
 /// Measures, and prints what was found; it may continue an earlier one.
-pub(crate) fn carry_out(mut sweep: Sweep, lab: &LabArgs, json: bool) -> Result<()> {
+pub(crate) fn carry_out(mut sweep: Sweep, lab: &LabArgs, format: &FormatArgs) -> Result<()> {
     let start = ResultsStart::at(&sweep.folder);
     sweep.open().map_err(failure)?;
     let mut progress = lab.progress()?;
@@ -137,7 +136,7 @@ pub(crate) fn carry_out(mut sweep: Sweep, lab: &LabArgs, json: bool) -> Result<(
     let curves = sweep.curves().map_err(failure)?;
     let is_known = curves.rows.iter().any(|(_, curve)| has_costs(curve));
     if is_known {
-        show(json, &curves, &sweep.plan.settings.find)?;
+        show(format, &curves, &sweep.plan.settings.find)?;
     }
     let folder = sweep.folder.display();
     match outcome {
@@ -202,7 +201,7 @@ fn redraw(args: &SweepArgs, what: &str) -> Result<()> {
         let present = present.map_err(|why| wrong!("--present: {why}"))?;
         settings.present = Some(present);
     }
-    show(args.json, &curves, &settings)
+    show(&args.format, &curves, &settings)
 }
 
 fn plan_of(curves: &Curves) -> Option<SweepPlan> {
@@ -234,10 +233,10 @@ pub(crate) fn view<'a>(curves: &'a Curves, settings: &Settings) -> SweepView<'a>
     }
 }
 
-fn show(json: bool, curves: &Curves, settings: &Settings) -> Result<()> {
+fn show(format: &FormatArgs, curves: &Curves, settings: &Settings) -> Result<()> {
     let view = view(curves, settings);
     let document = sweep_document(&view).with_json(|| as_json(&view));
-    output::show(&document, &OutputArgs::printed(json))
+    show_in(&document, format)
 }
 
 fn as_json(view: &SweepView<'_>) -> Value {

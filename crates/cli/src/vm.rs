@@ -110,8 +110,8 @@ fn verified_run(vm: &Vm, spec: &Spec, waiter: &Waiter) -> Result<(Outcome, Vec<u
 }
 
 /// Prints the result of a check. Fails when it is not as it should be.
-fn show_verdict(document: &Document<'_>, is_json: bool, is_right: bool) -> Result<()> {
-    show(document, &OutputArgs::printed(is_json))?;
+fn show_verdict(document: &Document<'_>, output: &OutputArgs, is_right: bool) -> Result<()> {
+    show(document, output)?;
     if is_right { Ok(()) } else { Err(Failure::CheckFailed) }
 }
 

@@ -217,7 +217,7 @@ impl Pool<'_> {
 /// Whether a run waits until the data of the last load is on disk: not a command without a load, as
 /// nothing but it was running.
 fn settles(order: &Order) -> bool {
-    let is_command = matches!(&order.spec.measure, Measure::Job(job) if job.is_command());
+    let is_command = matches!(order.spec.measure, Measure::Command(_));
     !(is_command && order.spec.load.name == BASELINE)
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use jobs::MemoryJob;
-use model::{LoadSpec, Measure, ProbeSpec, Script, Spec, Tools};
+use model::{CommandSpec, LoadSpec, Measure, ProbeSpec, Script, SessionSpec, Spec, Tools};
 
 use crate::plan::job_name;
 use crate::typed::{Setting, setting};
@@ -64,20 +64,23 @@ pub fn size_of(job: &str) -> Option<&'static str> {
 pub(crate) fn job(name: &str, settings: &[Setting], folder: &Path) -> Result<Measure, String> {
     let name = job_name(name)?;
     let desc = workloads::find_job(&name).ok_or_else(|| format!("no job is named {name:?}"))?;
-    let mut job = desc.spec();
     if desc.name == workloads::SESSION.name {
-        job.script = Some(script(settings, folder)?);
-    } else {
-        for (name, value) in settings {
-            desc.set(&mut job, name, value)
-                .map_err(|why| format!("{}.{name}: {why}", desc.name))?;
-        }
-        if job.is_command() {
-            workloads::check_command(&job)?;
-        }
-        MemoryJob::new(&job).map_err(|why| format!("{}: {why}", desc.name))?;
+        let script = script(settings, folder)?;
+        return Ok(Measure::Session(Box::new(SessionSpec { version: desc.version, script })));
     }
-    Ok(Measure::Job(Box::new(job)))
+    let mut job = desc.spec();
+    for (name, value) in settings {
+        desc.set(&mut job, name, value).map_err(|why| format!("{}.{name}: {why}", desc.name))?;
+    }
+    let measure = Measure::from(job);
+    match &measure {
+        Measure::Command(command) => workloads::check_command(command)?,
+        Measure::Memory(job) => {
+            MemoryJob::new(job).map_err(|why| format!("{}: {why}", desc.name))?;
+        }
+        Measure::Probe(_) | Measure::Session(_) => {}
+    }
+    Ok(measure)
 }
 
 /// The name of the first figure that the user's command is to print, if these settings have one.
@@ -85,7 +88,7 @@ pub(crate) fn first_metric(base: &[Setting]) -> Option<String> {
     let (_, lines) = base.iter().rev().find(|(name, _)| name == "command.metric")?;
     let mut job = workloads::COMMAND.spec();
     workloads::COMMAND.set(&mut job, "metric", lines).ok()?;
-    Some(workloads::metrics(&job).ok()?.first()?.name.clone())
+    Some(workloads::metrics(&CommandSpec::new(job)).ok()?.first()?.name.clone())
 }
 
 /// A load with its intensity.
@@ -100,9 +103,8 @@ pub fn as_planned(spec: &Spec) -> Spec {
     spec.load.params.clear();
     match &mut spec.measure {
         Measure::Probe(probe) => probe.params.clear(),
-        Measure::Job(job) => {
-            job.script.iter_mut().for_each(|script| script.tools = Tools::Auto);
-        }
+        Measure::Session(session) => session.script.tools = Tools::Auto,
+        Measure::Command(_) | Measure::Memory(_) => {}
     }
     spec
 }
@@ -139,8 +141,8 @@ mod tests {
 
     fn params(text: &str, further: &[Setting]) -> BTreeMap<String, u64> {
         match text.parse::<TypedJob>().unwrap().measure(further).unwrap() {
-            Measure::Job(job) => job.params,
-            Measure::Probe(probe) => panic!("{probe:?}"),
+            Measure::Memory(job) => job.params,
+            other => panic!("{other:?}"),
         }
     }
 

@@ -14,7 +14,6 @@ use crate::machines::{Executor, Machines, Order};
 use crate::plan::{CellPlan, check_volume};
 use crate::run_result::{RunResult, run_of, set_aside};
 use crate::segment::pieces;
-use workloads::RUNS;
 
 /// The baseline gets this many times the points of a load, shared among its parts: it is cheap,
 /// and every ratio depends on it.
@@ -40,7 +39,7 @@ impl MatrixPlan {
             ([_, ..], _) => chosen.iter().map(String::as_str).collect(),
             _ if cell.load.name != BASELINE => vec![&cell.load.name],
             (_, Measure::Probe(_)) => workloads::loads().map(|load| load.name).collect(),
-            (_, Measure::Job(_)) => Vec::new(),
+            _ => Vec::new(),
         };
         let mut loads: Vec<String> = Vec::new();
         for name in chosen {
@@ -82,26 +81,24 @@ impl MatrixPlan {
 
     /// Whether the baseline is divided: interactions of a probe and repetitions of a command.
     fn has_pieces(&self) -> bool {
-        match &self.cell.measure {
-            Measure::Probe(_) => true,
-            Measure::Job(job) => job.is_command(),
-        }
+        matches!(self.cell.measure, Measure::Probe(_) | Measure::Command(_))
     }
 
     /// Interactions of a probe, or repetitions of the user's commands (0 = until they are known).
     fn points(&self) -> u32 {
         match &self.cell.measure {
-            Measure::Job(job) if job.is_command() => {
-                job.params.get(RUNS).map_or(0, |runs| u32::try_from(*runs).unwrap_or(u32::MAX))
-            }
+            Measure::Command(command) => u32::try_from(command.runs()).unwrap_or(u32::MAX),
             measure => pieces(measure, &self.cell.timing).0,
         }
     }
 
     /// A command without loads is repeated as often as the user says.
     fn baseline_share(&self) -> u32 {
-        let is_probe = matches!(self.cell.measure, Measure::Probe(_));
-        if is_probe || self.has_pieces() && !self.loads.is_empty() { BASELINE_SHARE } else { 1 }
+        if self.cell.measure.is_probe() || self.has_pieces() && !self.loads.is_empty() {
+            BASELINE_SHARE
+        } else {
+            1
+        }
     }
 
     /// The cells of a deterministic machine: each load once per seed. Nothing drifts there, so the
@@ -122,8 +119,8 @@ impl MatrixPlan {
         let load = load_spec(load, self.cell.load.intensity);
         let mut measure = spec.measure;
         match &mut measure {
-            Measure::Job(job) if job.is_command() => {
-                job.params.insert(RUNS.to_owned(), u64::from(points));
+            Measure::Command(command) => {
+                command.set_runs(u64::from(points));
                 Spec { load, measure, ..spec }
             }
             _ => Spec { load, measure, timing: Timing { points, ..spec.timing }, ..spec },

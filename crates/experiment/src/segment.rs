@@ -1,8 +1,8 @@
 //! One run among those of a matrix or plan, as progress shows it.
 
-use model::{BASELINE, JobSpec, Measure, Spec, SubjectSpec, Timing};
+use model::{BASELINE, CommandSpec, Measure, Spec, SubjectSpec, Timing};
 use serde::Serialize;
-use workloads::{RUNS, WARMUP, commands};
+use workloads::commands;
 
 /// Time that starting and stopping a run takes, for the estimate, in ns.
 const OVERHEAD_NS: u64 = 500_000_000;
@@ -41,19 +41,16 @@ impl Segment {
 pub(crate) fn pieces(measure: &Measure, timing: &Timing) -> (u32, &'static str) {
     match measure {
         Measure::Probe(_) => (timing.points, "points"),
-        Measure::Job(job) if job.is_command() => (timed_commands(job), "commands"),
-        Measure::Job(job) => match &job.script {
-            Some(script) => (script.first_passes() as u32, "commands"),
-            None => (0, "passes"),
-        },
+        Measure::Command(command) => (timed_commands(command), "commands"),
+        Measure::Session(session) => (session.script.first_passes() as u32, "commands"),
+        Measure::Memory(_) => (0, "passes"),
     }
 }
 
 /// How many commands of the user are timed; 0 = until their times are known.
-fn timed_commands(job: &JobSpec) -> u32 {
-    let param = |name: &str| job.params.get(name).copied().unwrap_or(0);
-    let runs = param(RUNS);
-    let passes = if runs == 0 { 0 } else { runs.saturating_add(param(WARMUP)) };
+fn timed_commands(job: &CommandSpec) -> u32 {
+    let runs = job.runs();
+    let passes = if runs == 0 { 0 } else { runs.saturating_add(job.warmup_runs()) };
     let all = passes.saturating_mul(commands(job).map_or(1, |all| all.len()) as u64);
     u32::try_from(all).unwrap_or(u32::MAX)
 }
@@ -64,19 +61,18 @@ pub(crate) fn longest_ns(measure: &Measure, timing: &Timing, load: &str) -> u64 
     let work_ns = match measure {
         Measure::Probe(_) => timing.interval_ns.saturating_mul(u64::from(timing.points)),
         // How long the user's commands take is not known.
-        Measure::Job(job) if job.is_command() => return 0,
-        Measure::Job(job) => match &job.script {
-            Some(script) => {
-                let thinking_ns = script.think_ns.saturating_mul(script.commands.len() as u64);
-                thinking_ns.saturating_add(thinking_ns / 2)
-            }
-            // Memory work: the measured time, and several times that to become steady.
-            None => {
-                let of = |name: &str| job.params.get(name).copied();
-                let meant_ns = of("time").unwrap_or(0).saturating_mul(TO_STEADY);
-                of("limit").map_or(meant_ns, |limit_ns| limit_ns.min(meant_ns))
-            }
-        },
+        Measure::Command(_) => return 0,
+        Measure::Session(session) => {
+            let script = &session.script;
+            let thinking_ns = script.think_ns.saturating_mul(script.commands.len() as u64);
+            thinking_ns.saturating_add(thinking_ns / 2)
+        }
+        // The measured time, and several times that to become steady.
+        Measure::Memory(job) => {
+            let param = |name: &str| job.params.get(name).copied();
+            let meant_ns = param("time").unwrap_or(0).saturating_mul(TO_STEADY);
+            param("limit").map_or(meant_ns, |limit_ns| limit_ns.min(meant_ns))
+        }
     };
     work_ns.saturating_add(warmup_ns).saturating_add(OVERHEAD_NS)
 }

@@ -59,7 +59,7 @@ const OF_RUN: [&str; 5] = ["run_id", "load", "measure", "block", "seed"];
 const fn measure_kind(measure: &Measure) -> &'static str {
     match measure {
         Measure::Probe(_) => "probe",
-        Measure::Job(_) => "job",
+        Measure::Command(_) | Measure::Session(_) | Measure::Memory(_) => "job",
     }
 }
 

@@ -30,13 +30,7 @@ impl Job {
 
     /// The job with default parameters.
     pub fn spec(&self) -> JobSpec {
-        let mut job = JobSpec {
-            name: self.name.to_owned(),
-            version: self.version,
-            params: [].into(),
-            choices: [].into(),
-            script: None,
-        };
+        let mut job = JobSpec::new(self.name, self.version);
         for param in self.params {
             let name = param.name.to_owned();
             match param.value {

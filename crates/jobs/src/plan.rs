@@ -23,14 +23,14 @@ pub enum MemoryJob {
 }
 
 impl MemoryJob {
-    /// Reads a spec; `None` for another job. Fails with what is missing or contradictory.
-    pub fn new(job: &JobSpec) -> Result<Option<Self>, String> {
+    /// Reads a spec. Fails for another job, and with what is missing or contradictory.
+    pub fn new(job: &JobSpec) -> Result<Self, String> {
         if job.name == VMTEST.name {
-            VmtestPlan::new(job).map(|plan| Some(Self::Vmtest(plan)))
+            VmtestPlan::new(job).map(Self::Vmtest)
         } else if job.name == TOUCH.name {
-            TouchPlan::new(job).map(|plan| Some(Self::Touch(plan)))
+            TouchPlan::new(job).map(Self::Touch)
         } else {
-            Ok(None)
+            Err(format!("no job is named {:?}", job.name))
         }
     }
 

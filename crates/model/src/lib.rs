@@ -18,6 +18,7 @@ mod line_text;
 mod machine;
 mod machine_disks;
 mod manifest;
+mod measure;
 pub mod resp1;
 mod run;
 mod sample;
@@ -48,12 +49,11 @@ pub use machine_disks::{
 pub use manifest::{
     MANIFEST_SCHEMA, Manifest, ManifestAb, ManifestFactor, ManifestRun, ManifestSweep,
 };
+pub use measure::{COMMAND, CommandSpec, Hook, JobSpec, Measure, ProbeSpec, SESSION, SessionSpec};
 pub use run::{Run, RunEncoder, RunError, RunFault};
 pub use sample::{Censored, CensoredDelays, HistogramRecord, Observation, SampleRecord};
 pub use script::{Command, Script, Tools};
-pub use spec::{
-    BASELINE, COMMAND, JobSpec, LoadSpec, Measure, ProbeSpec, Spec, SubjectSpec, Timing,
-};
+pub use spec::{BASELINE, LoadSpec, Spec, SubjectSpec, Timing};
 pub use work_end::{CPU_OF_ALL, CPU_OF_WAITED_FOR, cpu_ns, cpu_ns_of};
 
 /// Newest run-file format that is read (`docs/run-format.md`); see [`SubjectSpec::schema`].

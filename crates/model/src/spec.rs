@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{GroupSpec, MmuSpec, SandboxSpec, Script, VmSpec};
+use crate::{GroupSpec, Measure, MmuSpec, SandboxSpec, VmSpec};
 
 /// Name of the reference load.
 pub const BASELINE: &str = "noload";
@@ -36,10 +36,9 @@ impl Spec {
     /// The lowest format version with this subject and measure, so that older readers can read it.
     pub fn schema(&self) -> u32 {
         // A command may end as `failed`.
-        let is_command = matches!(&self.measure, Measure::Job(job) if job.is_command());
         match self.subject {
             SubjectSpec::Group(_) => 3,
-            _ if is_command => 3,
+            _ if matches!(self.measure, Measure::Command(_)) => 3,
             SubjectSpec::Mmu(_) => 2,
             SubjectSpec::Host { .. } | SubjectSpec::Sandbox(_) | SubjectSpec::Vm(_) => 1,
         }
@@ -110,79 +109,6 @@ pub struct LoadSpec {
     /// Intensity: 1.0 is the load as documented, 0.5 half of it.
     pub intensity: f64,
     /// The load's parameters as resolved for this subject (sizes in bytes, counts).
-    #[serde(default)]
-    pub params: BTreeMap<String, u64>,
-}
-
-/// What is timed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// A small interaction, sampled repeatedly.
-    Probe(ProbeSpec),
-    /// Work that is timed and counted itself.
-    Job(Box<JobSpec>),
-}
-
-impl Measure {
-    /// The probe's or job's name.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Probe(probe) => &probe.name,
-            Self::Job(job) => &job.name,
-        }
-    }
-
-    /// Version of the probe's or job's meaning.
-    pub fn version(&self) -> u32 {
-        match self {
-            Self::Probe(probe) => probe.version,
-            Self::Job(job) => job.version,
-        }
-    }
-}
-
-/// Work that is timed and counted itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct JobSpec {
-    /// The job's name.
-    pub name: String,
-    /// Version of the job's meaning.
-    pub version: u32,
-    /// The job's parameters as resolved for this subject: sizes in bytes, times in ns, counts.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub params: BTreeMap<String, u64>,
-    /// Choices among named values (`pattern` = `chase`), and texts (`run` = `sort big`).
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub choices: BTreeMap<String, String>,
-    /// The script of users, if the job has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub script: Option<Script>,
-}
-
-/// Name of the job that repeats the user's own commands.
-pub const COMMAND: &str = "command";
-
-impl JobSpec {
-    /// Whether it repeats the user's own commands.
-    pub fn is_command(&self) -> bool {
-        self.name == COMMAND
-    }
-
-    /// Whether it is work on memory: without a script and without commands.
-    pub fn is_memory(&self) -> bool {
-        self.script.is_none() && !self.is_command()
-    }
-}
-
-/// The probe sampled under the load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ProbeSpec {
-    /// The probe's name.
-    pub name: String,
-    /// Version of the probe's meaning.
-    pub version: u32,
-    /// The probe's parameters as resolved for this subject.
     #[serde(default)]
     pub params: BTreeMap<String, u64>,
 }

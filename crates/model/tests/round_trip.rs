@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use model::{
     Command, CounterSet, Delivered, EndStatus, Header, InstrumentWeight, JobSpec, Line, LoadSpec,
     Measure, MmuSpec, Name, PassRecord, Phase, PhaseRecord, ProbeSpec, Run, RunEncoder,
-    SampleRecord, SandboxSpec, Script, Spec, SubjectSpec, Timing, Tools, Unavailable, Values,
-    Warning, WorkRecord,
+    SampleRecord, SandboxSpec, Script, SessionSpec, Spec, SubjectSpec, Timing, Tools, Unavailable,
+    Values, Warning, WorkRecord,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -26,22 +26,24 @@ fn session(text: &str) -> Measure {
         run: vec!["true".to_owned(), "{dir}".to_owned()],
         builtin: Vec::new(),
     };
-    Measure::Job(Box::new(JobSpec {
-        name: "session".to_owned(),
-        version: 1,
-        params: BTreeMap::new(),
-        choices: [("pattern".to_owned(), text.to_owned())].into(),
-        script: Some(Script {
-            name: text.to_owned(),
-            version: 2,
-            users: 6,
-            think_ns: 1,
-            limit_ns: 2,
-            tools: Tools::Builtin,
-            variables: BTreeMap::from([("dir".to_owned(), text.to_owned())]),
-            commands: vec![command],
-        }),
-    }))
+    let script = Script {
+        name: text.to_owned(),
+        version: 2,
+        users: 6,
+        think_ns: 1,
+        limit_ns: 2,
+        tools: Tools::Builtin,
+        variables: BTreeMap::from([("dir".to_owned(), text.to_owned())]),
+        commands: vec![command],
+    };
+    Measure::Session(Box::new(SessionSpec { version: 1, script }))
+}
+
+fn job(name: &str, text: &str) -> Measure {
+    let mut job = JobSpec::new(name, 3);
+    job.params.insert("runs".to_owned(), 7);
+    job.choices.insert("run".to_owned(), text.to_owned());
+    job.into()
 }
 
 fn values(names: &'static str) -> impl Strategy<Value = Values> {
@@ -79,7 +81,12 @@ fn header() -> impl Strategy<Value = Header> {
                     intensity,
                     params: BTreeMap::from([("size_bytes".to_owned(), seed)]),
                 },
-                measure: if host == Some(true) { session(&text) } else { response() },
+                measure: match (host, seed % 3) {
+                    (Some(true), 0) => session(&text),
+                    (Some(true), 1) => job("command", &text),
+                    (Some(true), _) => job("touch", &text),
+                    _ => response(),
+                },
                 timing: Timing {
                     profile: "quick".to_owned(),
                     interval_ns: 1,

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use analysis::is_of_memory_job;
 use model::{
     CounterRecord, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, PassRecord, Run,
     RunEncoder, Spec, SubjectSpec, Timing, Unavailable,
@@ -52,12 +51,11 @@ fn run(load: &str, costs_ms: &[u64], status: EndStatus) -> Run {
                 intensity: 1.0,
                 params: BTreeMap::new(),
             },
-            measure: Measure::Job(Box::new(JobSpec {
+            measure: Measure::Memory(Box::new(JobSpec {
                 name: "vmtest".to_owned(),
                 version: 1,
                 params: [number("size", 16 << 20), number("process_size", 2 << 20)].into(),
                 choices: BTreeMap::new(),
-                script: None,
             })),
             timing: Timing {
                 profile: "default".to_owned(),
@@ -95,9 +93,8 @@ fn a_row_has_the_steady_part_of_a_run() {
         run("cpuload", &[20, 20, 20], EndStatus::Complete),
         run("2ctx-mem", &[500], EndStatus::LoadDied),
     ];
-    assert!(is_of_memory_job(&runs));
     let skipped = [("smallwrite".into(), "no space".into())].into();
-    let document = job_document(&runs.iter().collect::<Vec<_>>(), skipped, false);
+    let document = job_document(&runs.iter().collect::<Vec<_>>(), skipped, false).unwrap();
     insta::assert_snapshot!(plain_text(&document), @r"
     vmtest: host, loads sized for 1G, Linux 6.1
 

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use analysis::Session;
 use analysis::session::MeasureRow;
-use analysis::{Session, is_of_job};
 use model::{
-    Command, EndStatus, Header, JobSpec, Line, LoadSpec, Measure, PassRecord, Run, RunEncoder,
-    Script, Spec, SubjectSpec, Timing, Tools, WorkRecord,
+    Command, EndStatus, Header, Line, LoadSpec, Measure, PassRecord, Run, RunEncoder, Script,
+    SessionSpec, Spec, SubjectSpec, Timing, Tools, WorkRecord,
 };
 use render::plain_text;
 use report::job_document;
@@ -89,13 +89,7 @@ fn run(run_id: &str, load: &str, lines: Vec<Line>, status: EndStatus) -> Run {
                 intensity: 1.0,
                 params: BTreeMap::new(),
             },
-            measure: Measure::Job(Box::new(JobSpec {
-                name: "session".to_owned(),
-                version: 1,
-                params: BTreeMap::new(),
-                choices: BTreeMap::new(),
-                script: Some(script()),
-            })),
+            measure: Measure::Session(Box::new(SessionSpec { version: 1, script: script() })),
             timing: Timing {
                 profile: "default".to_owned(),
                 interval_ns: 1,
@@ -189,10 +183,9 @@ fn first_invocations_are_told_from_later_ones_and_failures_from_work() {
 #[test]
 fn the_table_tells_what_each_command_costs() {
     let runs = runs();
-    assert!(is_of_job(&runs));
     let printed = |verbose: bool| {
         let skipped = [("2ctx-mem".to_owned(), "no room".to_owned())].into();
-        plain_text(&job_document(&runs.iter().collect::<Vec<_>>(), skipped, verbose))
+        plain_text(&job_document(&runs.iter().collect::<Vec<_>>(), skipped, verbose).unwrap())
     };
     insta::assert_snapshot!(printed(false));
     let verbose = printed(true);
@@ -201,7 +194,9 @@ fn the_table_tells_what_each_command_costs() {
 
 #[test]
 fn without_runs_there_is_no_measure() {
-    assert!(!is_of_job(&[]));
-    let document = job_document(&[], BTreeMap::new(), false);
+    assert!(job_document(&[], BTreeMap::new(), false).is_none());
+    let mut all = runs();
+    all.iter_mut().for_each(|run| run.lines.clear());
+    let document = job_document(&all.iter().collect::<Vec<_>>(), BTreeMap::new(), false).unwrap();
     assert!(plain_text(&document).contains("there is no measure"));
 }

@@ -152,7 +152,7 @@ pub fn spec_of(mmu: MmuSpec, job: JobSpec, seed: u64) -> Spec {
             intensity: 1.0,
             params: BTreeMap::new(),
         },
-        measure: Measure::Job(Box::new(job)),
+        measure: Measure::Memory(Box::new(job)),
         timing: Timing {
             profile: "default".to_owned(),
             interval_ns: 0,
@@ -180,8 +180,8 @@ pub fn check(measure: &Measure, load: &LoadSpec) -> Result<(), String> {
 }
 
 fn workload(measure: &Measure) -> Result<(Workload, MemoryJob), String> {
-    let job = match measure {
-        Measure::Job(job) => job,
+    let mut job = match measure {
+        Measure::Memory(job) => MemoryJob::new(job)?,
         Measure::Probe(probe) => {
             return Err(format!(
                 "probe {}: a probe is a process of a real machine; on a simulated one time a job, \
@@ -189,24 +189,20 @@ fn workload(measure: &Measure) -> Result<(Workload, MemoryJob), String> {
                 probe.name
             ));
         }
-    };
-    let job = memory_job(job)?;
-    Workload::of_job(&job).map(|workload| (workload, job))
-}
-
-fn memory_job(job: &JobSpec) -> Result<MemoryJob, String> {
-    match MemoryJob::new(job)? {
-        Some(MemoryJob::Vmtest(mut plan)) => {
-            plan.loops = if plan.loops == 0 { LOOPS } else { plan.loops };
-            Ok(MemoryJob::Vmtest(plan))
+        Measure::Command(_) | Measure::Session(_) => {
+            return Err(format!(
+                "job {}: its commands are programs of a real machine; on a simulated one run \
+                 vmtest or touch",
+                measure.name()
+            ));
         }
-        Some(job) => Ok(job),
-        None => Err(format!(
-            "job {}: its commands are programs of a real machine; on a simulated one run vmtest or \
-             touch",
-            job.name
-        )),
+    };
+    if let MemoryJob::Vmtest(plan) = &mut job
+        && plan.loops == 0
+    {
+        plan.loops = LOOPS;
     }
+    Workload::of_job(&job).map(|workload| (workload, job))
 }
 
 /// The run file of a simulated run. Fails when this build cannot simulate it.

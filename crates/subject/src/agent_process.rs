@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use agent::{Assignment, Waiter, Woken};
 use keep::AgentProgram;
-use model::{DeathRecord, EndStatus, Measure};
+use model::{DeathRecord, EndStatus};
 use sys::clock::monotonic_ns;
 use sys::process::{KilledOnDrop, signal, signals, spawn_bound};
 
@@ -122,10 +122,7 @@ impl AgentProcess {
 
 fn longest_ns(assignment: &Assignment) -> u64 {
     let timing = &assignment.spec.timing;
-    let work_ns = match &assignment.spec.measure {
-        Measure::Probe(_) => timing.interval_ns.saturating_mul(u64::from(timing.points)),
-        Measure::Job(job) => workloads::longest_ns(job),
-    };
+    let work_ns = workloads::longest_ns(&assignment.spec.measure, timing);
     [timing.warmup_ns, timing.timeout_ns, GRACE_NS, GRACE_NS]
         .iter()
         .fold(work_ns, |sum, part| sum.saturating_add(*part))

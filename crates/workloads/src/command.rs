@@ -1,7 +1,7 @@
 //! The user's own commands as a job: what is typed becomes programs with arguments, repeated until
 //! their times are known.
 
-use model::{Command, JobSpec};
+use model::{Command, CommandSpec, Hook};
 
 use jobs::{Kind, Param};
 
@@ -23,18 +23,6 @@ const WORDS_OF_SHELL: [&str; 35] = [
     "read", "return", "set", "shift", "source", "trap", "ulimit", "umask", "unset", "until",
     "wait", "while", "{",
 ];
-
-/// Parameter: how often a command is repeated; 0 = until its times are known.
-pub const RUNS: &str = "runs";
-/// Parameter: how many repetitions before these are not counted.
-pub const WARMUP: &str = "warmup";
-/// Parameter: least time that the repetitions of all commands take together, in ns; 0 = 3 s, and ten
-/// at least.
-const LEAST: &str = "least";
-/// Parameter: longest time of a repetition, in ns.
-pub const LIMIT: &str = "limit";
-/// Parameter: longest time until a service is ready, in ns.
-pub const START_LIMIT: &str = "start_limit";
 
 /// Fewest repetitions of a command, and least time that those of all commands take together, in ns.
 /// hyperfine has the same numbers, but its time is of each command, and it has no `MOST`.
@@ -62,50 +50,34 @@ pub const COMMAND: Workload = Workload {
         Param::text("metric"),
         Param::choice("shell", &["auto", "none", "sh", "bash"]),
         Param::choice("failures", &["stop", "ignore"]),
-        Param::number(RUNS, Kind::Count, (0, 0, 1_000_000)),
-        Param::number(WARMUP, Kind::Count, (0, 0, 100_000)),
-        Param::number(LEAST, Kind::Time, (0, 0, 3600 * SECOND_NS)),
-        Param::number(LIMIT, Kind::Time, (3600 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS)),
-        Param::number(START_LIMIT, Kind::Time, (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS)),
+        Param::number(CommandSpec::RUNS, Kind::Count, (0, 0, 1_000_000)),
+        Param::number(CommandSpec::WARMUP, Kind::Count, (0, 0, 100_000)),
+        Param::number(CommandSpec::LEAST, Kind::Time, (0, 0, 3600 * SECOND_NS)),
+        Param::number(
+            CommandSpec::LIMIT,
+            Kind::Time,
+            (3600 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS),
+        ),
+        Param::number(
+            CommandSpec::START_LIMIT,
+            Kind::Time,
+            (60 * SECOND_NS, 1_000_000, 86_400 * SECOND_NS),
+        ),
     ],
     measures: &["peak_bytes"],
     ..Workload::new(Work::Job)
 };
 
-/// When another command line of the user is executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hook {
-    /// Once, before the first repetition.
-    Setup,
-    /// Before each repetition, untimed.
-    Prepare,
-    /// Once, after the last repetition.
-    Cleanup,
-}
-
-impl Hook {
-    /// The name of its parameter, and of its option.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Setup => "setup",
-            Self::Prepare => "prepare",
-            Self::Cleanup => "cleanup",
-        }
-    }
-}
-
 /// The words of the command line at a hook, if there is one; it is executed by `sh`.
-pub fn hook(job: &JobSpec, hook: Hook) -> Option<Vec<String>> {
-    let text = job.choices.get(hook.name()).filter(|text| !text.is_empty())?;
-    Some(in_shell("sh", text))
+pub fn hook(job: &CommandSpec, hook: Hook) -> Option<Vec<String>> {
+    Some(job.hook(hook)).filter(|text| !text.is_empty()).map(|text| in_shell("sh", text))
 }
 
 /// The commands of a job with their names. Fails when there is none, a line cannot be divided into
 /// words, or names and commands are not equally many.
-pub fn commands(job: &JobSpec) -> Result<Vec<Command>, String> {
-    let text = |name: &str| job.choices.get(name).map_or("", String::as_str);
-    let lines = command_lines(text("run"))?;
-    let names: Vec<&str> = text("name").lines().collect();
+pub fn commands(job: &CommandSpec) -> Result<Vec<Command>, String> {
+    let lines = command_lines(job.lines())?;
+    let names: Vec<&str> = job.names().lines().collect();
     if lines.is_empty() {
         return Err("command.run: there is no command: name one after `--`".to_owned());
     }
@@ -118,7 +90,7 @@ pub fn commands(job: &JobSpec) -> Result<Vec<Command>, String> {
         let name = shortened(names.get(index).copied().unwrap_or(line));
         let same = commands.iter().filter(|other| other.name.starts_with(&name)).count();
         let name = if same == 0 { name } else { format!("{name} ({})", same + 1) };
-        let run = words_of(line, text("shell")).map_err(|why| format!("command.run: {why}"))?;
+        let run = words_of(line, job.shell()).map_err(|why| format!("command.run: {why}"))?;
         commands.push(Command { name, run, builtin: Vec::new() });
     }
     Ok(commands)
@@ -219,23 +191,22 @@ fn joined<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<String, String
 ///
 /// It depends on this run only, so two runs of the same command are repeated as often whichever of
 /// them is called A.
-pub fn repetitions(job: &JobSpec, first_ns: u64) -> u64 {
-    let param = |name: &str| job.params.get(name).copied().unwrap_or(0);
-    match param(RUNS) {
-        0 if param(LEAST) > 0 => param(LEAST).div_ceil(first_ns.max(1)).clamp(1, MOST),
-        0 if first_ns > SLOW_NS => FEWEST_SLOW,
-        0 => LEAST_NS.div_ceil(first_ns.max(1)).clamp(FEWEST, MOST),
-        runs => runs,
+pub fn repetitions(job: &CommandSpec, first_ns: u64) -> u64 {
+    match (job.runs(), job.least_ns()) {
+        (0, 0) if first_ns > SLOW_NS => FEWEST_SLOW,
+        (0, 0) => LEAST_NS.div_ceil(first_ns.max(1)).clamp(FEWEST, MOST),
+        (0, least_ns) => least_ns.div_ceil(first_ns.max(1)).clamp(1, MOST),
+        (runs, _) => runs,
     }
 }
 
-/// The longest that a job may take, in ns: each repetition and what prepares it takes its limit.
-pub(crate) fn longest_ns(job: &JobSpec) -> u64 {
-    let param = |name: &str| job.params.get(name).copied().unwrap_or(0);
-    let runs = if param(RUNS) == 0 { MOST } else { param(RUNS) };
-    let each_ns = param(LIMIT).saturating_mul(2 * commands(job).map_or(1, |all| all.len()) as u64);
-    let all_ns = each_ns.saturating_mul(runs.saturating_add(param(WARMUP)).saturating_add(1));
-    all_ns.saturating_add(param(START_LIMIT))
+/// The longest that the commands may take, in ns: each repetition and what prepares it takes its limit.
+pub fn longest_command_ns(job: &CommandSpec) -> u64 {
+    let runs = if job.runs() == 0 { MOST } else { job.runs() };
+    let lines = commands(job).map_or(1, |all| all.len()) as u64;
+    let each_ns = job.limit_ns().saturating_mul(2 * lines);
+    let all_ns = each_ns.saturating_mul(runs.saturating_add(job.warmup_runs()).saturating_add(1));
+    all_ns.saturating_add(job.start_limit_ns())
 }
 
 #[cfg(test)]
@@ -243,12 +214,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn job(settings: &[(&str, &str)]) -> JobSpec {
+    fn job(settings: &[(&str, &str)]) -> CommandSpec {
         let mut job = COMMAND.spec();
         for (name, value) in settings {
             COMMAND.set(&mut job, name, value).unwrap();
         }
-        job
+        CommandSpec::new(job)
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! The specs of jobs, and the longest that a job may take.
 
 use jobs::{Job, MemoryJob, Number};
-use model::{JobSpec, Script};
+use model::{CommandSpec, JobSpec, Measure, Timing};
 
+use crate::command::{commands, longest_command_ns};
 use crate::metric::metrics;
 use crate::service::service;
-use crate::{Work, Workload, command};
+use crate::{Work, Workload};
 
 impl Workload {
     /// A job of the catalogue.
@@ -35,18 +36,20 @@ impl Workload {
     }
 }
 
-/// Fails when a job's commands, their service or the figures that they print are not understood.
-pub fn check_command(job: &JobSpec) -> Result<(), String> {
-    command::commands(job)?;
-    service(job)?;
-    metrics(job).map(drop)
+/// Fails when the commands, their service or the figures that they print are not understood.
+pub fn check_command(command: &CommandSpec) -> Result<(), String> {
+    commands(command)?;
+    service(command)?;
+    metrics(command).map(drop)
 }
 
-/// The longest that a job may take, in ns, without the time that its load needs.
-pub fn longest_ns(job: &JobSpec) -> u64 {
-    match MemoryJob::new(job) {
-        _ if job.is_command() => command::longest_ns(job),
-        Ok(Some(memory)) => memory.making_ns().saturating_add(memory.limit_ns()),
-        _ => job.script.as_ref().map_or(0, Script::longest_pass_ns),
+/// The longest time that what is measured may take, in ns, without the time that its load needs.
+pub fn longest_ns(measure: &Measure, timing: &Timing) -> u64 {
+    match measure {
+        Measure::Probe(_) => timing.interval_ns.saturating_mul(u64::from(timing.points)),
+        Measure::Command(command) => longest_command_ns(command),
+        Measure::Session(session) => session.script.longest_pass_ns(),
+        Measure::Memory(job) => MemoryJob::new(job)
+            .map_or(0, |memory| memory.making_ns().saturating_add(memory.limit_ns())),
     }
 }

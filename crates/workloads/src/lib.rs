@@ -31,8 +31,7 @@ pub use catalogue::{
     may_have_zero_volume, probes,
 };
 pub use command::{
-    COMMAND, Hook, LIMIT, RUNS, START_LIMIT, WARMUP, command_text, commands, hook, one_line,
-    repetitions, words_of,
+    COMMAND, command_text, commands, hook, longest_command_ns, one_line, repetitions, words_of,
 };
 pub use job::{check_command, longest_ns};
 pub use metric::{Metric, metrics};

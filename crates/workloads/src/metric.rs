@@ -1,6 +1,6 @@
 //! Figures that a command of the user prints: how they are found in its output, and their names.
 
-use model::JobSpec;
+use model::CommandSpec;
 use regex_lite::Regex;
 
 /// Names of responses that thrashlab measures itself.
@@ -42,10 +42,9 @@ pub struct Metric {
 
 /// The figures that a job looks for, one regular expression a line. Fails for a bad expression, one
 /// without exactly one group, and names that are taken.
-pub fn metrics(job: &JobSpec) -> Result<Vec<Metric>, String> {
-    let text = job.choices.get("metric").map_or("", String::as_str);
+pub fn metrics(job: &CommandSpec) -> Result<Vec<Metric>, String> {
     let mut all: Vec<Metric> = Vec::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+    for line in job.metrics().lines().filter(|line| !line.trim().is_empty()) {
         let metric = Metric::new(line).map_err(|why| format!("command.metric: {line:?}: {why}"))?;
         let is_taken = RESERVED.contains(&metric.name.as_str())
             || all.iter().any(|other| other.name == metric.name);
@@ -234,7 +233,7 @@ mod tests {
         ] {
             let mut job = COMMAND.spec();
             COMMAND.set(&mut job, "metric", pattern).unwrap();
-            let error = metrics(&job).unwrap_err();
+            let error = metrics(&CommandSpec::new(job)).unwrap_err();
             assert!(error.contains(why) || why == "regex", "{pattern}: {error}");
         }
     }

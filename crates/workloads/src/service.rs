@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use model::JobSpec;
+use model::CommandSpec;
 
 use crate::command::words_of;
 
@@ -33,10 +33,9 @@ pub enum Ready {
 
 /// The service of a job, if it has one. Fails for lines that cannot be divided into words, for
 /// addresses of other machines, and when it is not known how the service becomes ready.
-pub fn service(job: &JobSpec) -> Result<Option<Service>, String> {
-    let text = |name: &str| job.choices.get(name).map_or("", |text| text.trim());
-    let (line, shell) = (text("service"), text("shell"));
-    match (line.is_empty(), text("ready").is_empty()) {
+pub fn service(job: &CommandSpec) -> Result<Option<Service>, String> {
+    let (line, ready) = (job.service(), job.ready());
+    match (line.is_empty(), ready.is_empty()) {
         (true, true) => return Ok(None),
         (true, false) => return Err("command.ready: there is no service to wait for".to_owned()),
         (false, true) => {
@@ -48,9 +47,9 @@ pub fn service(job: &JobSpec) -> Result<Option<Service>, String> {
         (false, false) => {}
     }
     let words = |name: &str, line: &str| {
-        words_of(line, shell).map_err(|why| format!("command.{name}: {why}"))
+        words_of(line, job.shell()).map_err(|why| format!("command.{name}: {why}"))
     };
-    let ready = match text("ready") {
+    let ready = match ready {
         wanted if let Some(addresses) = addresses(wanted) => Ready::Port(addresses?),
         wanted if let Some(output) = wanted.strip_prefix(OUTPUT) => {
             if output.is_empty() {
@@ -107,11 +106,11 @@ mod tests {
     use crate::COMMAND;
     use proptest::prelude::*;
 
-    fn job(service: &str, ready: &str) -> JobSpec {
+    fn job(service: &str, ready: &str) -> CommandSpec {
         let mut job = COMMAND.spec();
         COMMAND.set(&mut job, "service", service).unwrap();
         COMMAND.set(&mut job, "ready", ready).unwrap();
-        job
+        CommandSpec::new(job)
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub(super) fn machine(settings: &[Setting]) -> Result<(MmuSpec, CellPlan)> {
 pub(super) fn machine_and_program(settings: &[Setting]) -> Result<(MmuSpec, JobSpec)> {
     let (mmu, cell) = machine(settings)?;
     match cell.check().map_err(wrong)?.measure {
-        Measure::Job(job) => Ok((mmu, *job)),
-        Measure::Probe(probe) => Err(wrong!("{} is not a program", probe.name)),
+        Measure::Memory(job) => Ok((mmu, *job)),
+        other => Err(wrong!("{} is not a program", other.name())),
     }
 }

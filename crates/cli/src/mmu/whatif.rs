@@ -97,7 +97,7 @@ pub(crate) fn whatif(args: &WhatifArgs) -> Result<()> {
 /// A program with its size in words, and its work.
 fn of_size(job: &JobSpec) -> Result<(String, Workload), String> {
     let size = size_of(&job.name).and_then(|size| job.params.get(size)).copied().unwrap_or(0);
-    let work = MemoryJob::new(job)?.ok_or_else(|| format!("{} has no size", job.name))?;
+    let work = MemoryJob::new(job)?;
     Ok((format!("{} of {}", job.name, format_size(size)), Workload::of_job(&work)?))
 }
 

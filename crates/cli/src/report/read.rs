@@ -8,7 +8,6 @@ use analysis::Dataset;
 use analysis::ab::{AbLook, AbRequest};
 use analysis::attribution::{Options, attribute};
 use analysis::comparison::{Comparison, Request, compare};
-use anyhow::Context;
 use curves::{CurveOptions, Curves, curves_of_table};
 use model::{Manifest, ManifestRun, Run};
 use report::page::{Input, Material};
@@ -95,8 +94,7 @@ impl Results {
     fn add(&mut self, what: &str, name: String, typed: String) -> anyhow::Result<Option<Dataset>> {
         let path = Path::new(what);
         let is_file = !path.is_dir() && !what.starts_with("reference:");
-        let content = is_file.then(|| content(what)).transpose();
-        let content = content.with_context(|| format!("read {what}"))?;
+        let content = is_file.then(|| content(what)).transpose()?;
         let mut input = Input { typed, ..Input::new(name.as_str()) };
         let planned = if path.is_dir() { manifest::read(path)? } else { None };
         let curves = curves_of(what, planned.as_ref(), content.as_ref(), &name)?;
@@ -116,11 +114,10 @@ impl Results {
             input.runs = runs.into_iter().map(|(_, run)| run).collect();
         } else if curves.is_none() {
             let options = import::Options::default();
-            let read = match content {
-                Some(text) => observations_in(what, text, None, &options),
-                None => observations_as(what, None, &options),
+            let mut read = match content {
+                Some(text) => observations_in(what, text, None, &options)?,
+                None => observations_as(what, None, &options)?,
             };
-            let mut read = read.with_context(|| format!("read {what}"))?;
             read.name.clone_from(&name);
             set = Some(read);
         }

@@ -26,12 +26,11 @@ pub(crate) struct BootArgs {
     machine: MachineArgs,
 
     /// Print all kernel messages
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     dmesg: bool,
 
-    /// Print JSON
-    #[arg(long, conflicts_with = "dmesg")]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// The kernel messages that show which machine it found.
@@ -58,7 +57,7 @@ pub(crate) fn boot(args: &BootArgs) -> Result<()> {
         "warnings": warnings(&booted.dmesg),
         "dmesg": booted.dmesg.lines().map(str::trim_end).collect::<Vec<_>>(),
     });
-    show(&document(&booted, args.dmesg).with_data(data), &OutputArgs::printed(args.json))
+    show(&document(&booted, args.dmesg).with_data(data), &args.output)
 }
 
 fn document(booted: &Booted, is_whole: bool) -> Document<'static> {

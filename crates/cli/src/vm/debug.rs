@@ -56,9 +56,8 @@ pub(crate) struct DebugArgs {
     #[arg(long, value_name = "ADDRESS", conflicts_with = "break")]
     last_write: Option<Word>,
 
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 
     /// Print where the machine stands, and do not wait for gdb
     #[arg(long)]
@@ -119,7 +118,7 @@ fn debug_with(args: &DebugArgs, waiter: &Waiter) -> Result<()> {
     let proof = check(&repeatable, &mut guest)?;
     let found = Found { repeatable: &repeatable, responses: &responses.all, what, position, proof };
     let document = found.document().with_data(found.data());
-    show(&document, &OutputArgs::printed(args.json))?;
+    show(&document, &args.output)?;
     if args.no_wait {
         return Ok(());
     }

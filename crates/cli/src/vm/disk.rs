@@ -10,6 +10,7 @@ use serde_json::json;
 use vm::{CreditRow, DiskFigure, DiskPhase, DiskReport, DiskRow, DiskVerdict, ZramRow};
 
 use super::{MachineArgs, VmContext, show_verdict};
+use crate::output::OutputArgs;
 use crate::{Result, guests};
 
 const EXAMPLES: &str = "\
@@ -28,9 +29,8 @@ pub(crate) struct DiskArgs {
     #[command(flatten)]
     machine: MachineArgs,
 
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 const HEADING: [&str; 9] =
@@ -42,7 +42,7 @@ pub(crate) fn disk(args: &DiskArgs) -> Result<()> {
     let report = vm::measure_disk(&spec, &Cache::of_user(), &|| waiter.stop_requested())
         .map_err(|error| guests::stopped_or(&waiter, guests::failure(error)))?;
     let data = json!({ "machine": spec.machine, "report": report });
-    show_verdict(&document(&report).with_data(data), args.json, report.is_sound())
+    show_verdict(&document(&report).with_data(data), &args.output, report.is_sound())
 }
 
 fn document(report: &DiskReport) -> Document<'static> {

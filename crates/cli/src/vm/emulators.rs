@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use vm::{Qemu, Vm, VmError};
 
 use super::{VmContext, show_verdict, verified_run, verify_options};
+use crate::output::OutputArgs;
 use crate::{Failure, Result, guests};
 
 /// How the cell ended in one QEMU.
@@ -23,7 +24,7 @@ struct Ended {
 }
 
 /// Runs the cell once in each QEMU. Fails like the other runs, and where there is only one QEMU.
-pub(super) fn compare(context: &VmContext, spec: &Spec, is_json: bool) -> Result<()> {
+pub(super) fn compare(context: &VmContext, spec: &Spec, output: &OutputArgs) -> Result<()> {
     let cache = Cache::of_user();
     let qemus = Qemu::all(&context.spec, &cache).map_err(guests::failure)?;
     if let [only] = &qemus[..] {
@@ -44,7 +45,7 @@ pub(super) fn compare(context: &VmContext, spec: &Spec, is_json: bool) -> Result
     }
     let difference = difference(&ended);
     let data = as_json(&ended, difference.is_none());
-    show_verdict(&document(&ended, difference).with_data(data), is_json, difference.is_none())
+    show_verdict(&document(&ended, difference).with_data(data), output, difference.is_none())
 }
 
 fn run(context: &VmContext, spec: &Spec, cache: &Cache, qemu: Qemu) -> Result<Ended> {

@@ -33,8 +33,11 @@ Guests with several virtual CPUs need it, and all others use it once it is
 built. It is kept in the cache; nothing is installed. Why: docs/vm.md.";
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct EngineArgs {
+    #[command(flatten)]
+    output: OutputArgs,
+
     #[command(subcommand)]
     command: Option<EngineCommand>,
 }
@@ -85,12 +88,12 @@ fn release(version: &str) -> Result<EngineRelease, String> {
 
 pub(crate) fn engine(args: &EngineArgs) -> Result<()> {
     match &args.command {
-        None => list(),
+        None => list(&args.output),
         Some(EngineCommand::Build(args)) => build(args),
     }
 }
 
-fn list() -> Result<()> {
+fn list(output: &OutputArgs) -> Result<()> {
     let cache = Cache::of_user();
     let used = |architecture| Some(vm::built_engines(architecture, &cache).next()?.0);
     let rows = ENGINE_RELEASES.iter().flat_map(|release| {
@@ -110,7 +113,7 @@ fn list() -> Result<()> {
         let (name, command) = (architecture.name(), vm::engine_command(*architecture));
         document.push(format!("To build one for guests of {name}: {command}"));
     }
-    show(&document, &OutputArgs::printed(false))
+    show(&document, output)
 }
 
 fn build(args: &BuildArgs) -> Result<()> {

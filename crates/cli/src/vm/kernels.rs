@@ -38,9 +38,8 @@ pub(crate) struct KernelsArgs {
     #[arg(long, conflicts_with = "kernels")]
     all: bool,
 
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Kernels of the archive that are listed without --all.
@@ -74,7 +73,7 @@ fn list(args: &KernelsArgs) -> Result<()> {
     let all: Vec<Listed> = local.chain(archive).collect();
     let kernels = || all.iter().map(listed_json).collect::<Vec<_>>();
     let data = || json!({ "kernels": kernels(), "left_out": left_out });
-    show(&table(&all, left_out).with_json(data), &OutputArgs::printed(args.json))
+    show(&table(&all, left_out).with_json(data), &args.output)
 }
 
 fn table(all: &[Listed], left_out: usize) -> Document<'static> {
@@ -135,7 +134,7 @@ fn describe(args: &KernelsArgs) -> Result<()> {
     let texts = described.iter().map(|(name, kernel)| description(name, kernel));
     let document = Document::of(texts.map(Block::Verbatim).collect());
     let entries = || described.iter().map(|(name, it)| as_json(name, it)).collect::<Vec<_>>();
-    show(&document.with_json(entries), &OutputArgs::printed(args.json))
+    show(&document.with_json(entries), &args.output)
 }
 
 fn description(name: &str, kernel: &Kernel) -> String {

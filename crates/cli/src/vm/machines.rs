@@ -24,9 +24,8 @@ pub(crate) struct MachinesArgs {
     #[arg(value_name = "NAME")]
     name: Option<String>,
 
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 const HEADING: [&str; 9] =
@@ -40,7 +39,7 @@ pub(crate) fn machines(args: &MachinesArgs) -> Result<()> {
             None => fs::read_to_string(name).or_wrong("read it")?,
         };
         let document = Document::of(vec![Block::Verbatim(text)]);
-        return show(&document.with_data(as_json(&description)), &OutputArgs::printed(args.json));
+        return show(&document.with_data(as_json(&description)), &args.output);
     }
     let all: Result<Vec<VmRequest>, _> = NAMED.iter().map(|(name, _)| load(name)).collect();
     let all = all.map_err(wrong)?;
@@ -51,7 +50,7 @@ pub(crate) fn machines(args: &MachinesArgs) -> Result<()> {
     let table = Table::of("", HEADING, all.iter().map(row));
     let document = Document::of(vec![table.into(), Block::Verbatim(default)]);
     let data: Vec<Value> = all.iter().map(as_json).collect();
-    show(&document.with_data(data), &OutputArgs::printed(args.json))
+    show(&document.with_data(data), &args.output)
 }
 
 fn row(description: &VmRequest) -> [String; 9] {

@@ -18,6 +18,7 @@ use workloads::{loads_and_provocations, probes};
 
 use super::{MachineArgs, VmContext, emulators, show_verdict, verified_run, verify_options};
 use crate::guests;
+use crate::output::OutputArgs;
 use crate::run::workload;
 use crate::timing::TimingArgs;
 use crate::{Failure, Result, wrong};
@@ -75,9 +76,8 @@ pub(crate) struct VerifyArgs {
     #[arg(long, conflicts_with_all = ["boots", "runs_per_boot"])]
     emulators: bool,
 
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 struct VerifiedRun {
@@ -107,7 +107,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<()> {
     let context = args.machine.prepare()?;
     let spec = cell.spec(SubjectSpec::Vm(Box::new(context.spec.clone())), args.seed, 0, 0);
     if args.emulators {
-        return emulators::compare(&context, &spec, args.json);
+        return emulators::compare(&context, &spec, &args.output);
     }
     let mut made = Vec::new();
     for boot in 1..=args.boots {
@@ -121,7 +121,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Result<()> {
     let differences = differences(&made);
     let data = as_json(&context.spec, &made, &differences);
     let is_same = differences.iter().all(Option::is_none);
-    show_verdict(&document(&made, &differences).with_data(data), args.json, is_same)
+    show_verdict(&document(&made, &differences).with_data(data), &args.output, is_same)
 }
 
 /// The runs that continue from one boot, on a busy host or a quiet one.

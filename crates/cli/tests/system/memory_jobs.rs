@@ -166,7 +166,7 @@ fn calibrated_loops_take_about_the_time() {
     let run = finished("host:mem=64M", "--job vmtest --set size=4M --set time=300ms");
     assert_whole(&run, &["loops"]);
     let header = run.header.as_ref().unwrap();
-    let model::Measure::Job(job) = &header.spec.measure else { panic!("no job") };
+    let model::Measure::Memory(job) = &header.spec.measure else { panic!("no job") };
     assert_eq!(job.params["loops"], 0, "the header has the request");
     let rounds = passes(&run);
     let loops = rounds[0].usage["loops"];

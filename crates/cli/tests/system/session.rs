@@ -59,10 +59,10 @@ fn every_user_issues_every_command_once_a_pass() {
             assert!(finished.sentences().contains("performance measure"), "{}", finished.stdout);
             let run = fixture.run_file("001-noload");
             assert_eq!((run.status(), run.checksum_ok), (EndStatus::Complete, Some(true)));
-            let Measure::Job(job) = &run.header.as_ref().unwrap().spec.measure else {
-                panic!("no job: {:?}", run.header)
+            let Measure::Session(session) = &run.header.as_ref().unwrap().spec.measure else {
+                panic!("no session: {:?}", run.header)
             };
-            let script = job.script.as_ref().unwrap();
+            let script = &session.script;
             assert_ne!(script.tools, Tools::Auto, "the choice is reported");
             let mut orders: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
             for work in works(&run).into_iter().filter(|work| work.pass == 0) {

@@ -121,7 +121,9 @@ fn irlams_program_loops_as_often_at_every_level() {
     finished.expect(0, &["calibrating the loops", " loops\n"]);
     let loops = |name: &str| {
         let run = fixture.run_file(name);
-        let model::Measure::Job(job) = &run.header.unwrap().spec.measure else { panic!("a job") };
+        let model::Measure::Memory(job) = &run.header.unwrap().spec.measure else {
+            panic!("a job")
+        };
         job.params["loops"]
     };
     let first = loops("01-1M-seed1");

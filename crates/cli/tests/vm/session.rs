@@ -20,8 +20,10 @@ fn a_bare_guest_has_our_own_tools_and_equal_seeds_give_equal_bytes() {
     );
     let run = lab.fixture.run_file("001-noload-seed3");
     assert_eq!(run.status(), EndStatus::Complete);
-    let Measure::Job(job) = &run.header.as_ref().unwrap().spec.measure else { panic!("no job") };
-    let script = job.script.as_ref().unwrap();
+    let Measure::Session(session) = &run.header.as_ref().unwrap().spec.measure else {
+        panic!("no session")
+    };
+    let script = &session.script;
     assert_eq!(script.tools, Tools::Builtin);
     let first = run.lines.iter().filter_map(|line| match line {
         Line::Work(work) if work.pass == 0 => Some(work),

@@ -90,16 +90,10 @@ impl CellPlan {
 
 /// Sets where the user's commands run on this machine: the given folder, or the plan's.
 fn in_folder(measure: &mut Measure, folder: &Path) -> Result<(), String> {
-    const FOLDER: &str = "folder";
-    let Measure::Job(job) = measure else { return Ok(()) };
-    if job.is_command() {
-        let here =
-            std::env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
-        let given = job.choices.get(FOLDER).map_or("", String::as_str);
-        let path: PathBuf = here.join(folder).join(given).components().collect();
-        let text = path.to_str().ok_or_else(|| format!("{}: not UTF-8", path.display()))?;
-        job.choices.insert(FOLDER.to_owned(), text.to_owned());
-    }
+    let Measure::Command(command) = measure else { return Ok(()) };
+    let here = std::env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
+    let path: PathBuf = here.join(folder).join(command.folder()).components().collect();
+    command.set_folder(path.to_str().ok_or_else(|| format!("{}: not UTF-8", path.display()))?);
     Ok(())
 }
 

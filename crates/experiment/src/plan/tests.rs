@@ -127,8 +127,8 @@ fn a_session_has_the_settings_of_its_script() {
     let text = "name = \"x\"\n[base]\njob = \"session\"\nsession.think = \"20ms\"\n[[factor]]\n\
                 name = \"users\"\nparameter = \"session.users\"\nlevels = [2, 3]\n";
     let cells = cells(text).unwrap();
-    let Measure::Job(job) = &cells[1].measure else { panic!("a job") };
-    let script = job.script.as_ref().unwrap();
+    let Measure::Session(session) = &cells[1].measure else { panic!("a job") };
+    let script = &session.script;
     assert_eq!((script.users, script.think_ns), (3, 20_000_000));
 }
 

@@ -81,7 +81,7 @@ fn irlams_loops_are_calibrated_once_for_the_largest_level() {
     let plan = sweep(text).unwrap();
     assert!(plan.needs_loops());
     let cells = plan.calibration().cells(Path::new("")).unwrap();
-    let model::Measure::Job(job) = &cells[0].measure else { panic!("a job") };
+    let model::Measure::Memory(job) = &cells[0].measure else { panic!("a job") };
     assert_eq!((cells.len(), job.params["size"], job.params["of_size"]), (1, 2 << 20, 96 << 20));
     let ready = plan.clone().with_loops(7);
     assert!(!ready.needs_loops());

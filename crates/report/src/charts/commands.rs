@@ -1,7 +1,7 @@
 //! The time of each command of a session or of the user under each load: every invocation, and the
 //! median.
 
-use model::{Line, Observation, WorkRecord};
+use model::{Line, Measure, Observation, WorkRecord};
 use serde_json::{Value, json};
 use stats::{bounded_median, bounded_quantile};
 
@@ -57,7 +57,7 @@ fn of_session<'a>(jobs: &JobRuns<'a>, label: &str) -> Vec<Invocations<'a>> {
                 }
                 _ => None,
             });
-            let is_repetition = jobs.job.is_command();
+            let is_repetition = jobs.is_of_command();
             Invocations { panel: panel(name, label), load, works: works.collect(), is_repetition }
         }));
     }
@@ -67,7 +67,8 @@ fn of_session<'a>(jobs: &JobRuns<'a>, label: &str) -> Vec<Invocations<'a>> {
 
 /// The commands of a script, or those of the user, in order of first occurrence.
 fn names<'a>(jobs: &JobRuns<'a>) -> Vec<&'a str> {
-    if let Some(script) = &jobs.job.script {
+    if let Measure::Session(session) = jobs.job {
+        let script = &session.script;
         return script.commands.iter().map(|command| command.name.as_str()).collect();
     }
     distinct(jobs.runs.iter().flat_map(|run| run.works()).map(|work| work.item.as_str()))

@@ -124,9 +124,9 @@ impl Data<'_> {
     /// The name of a job's runs among the others; empty if they are the only ones.
     pub(crate) fn job_label(&self, jobs: &JobRuns<'_>) -> String {
         let several_inputs = self.material.inputs.len() > 1;
-        let several_jobs = self.jobs.iter().any(|other| other.job.name != jobs.job.name);
+        let several_jobs = self.jobs.iter().any(|other| other.job.name() != jobs.job.name());
         let input = if several_inputs { &*self.material.inputs[jobs.input].name } else { "" };
-        let job = if several_jobs { &*jobs.job.name } else { "" };
+        let job = if several_jobs { jobs.job.name() } else { "" };
         let parts = [input, job, jobs.cell].into_iter().filter(|part| !part.is_empty());
         parts.collect::<Vec<_>>().join(" ")
     }

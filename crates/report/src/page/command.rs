@@ -148,15 +148,18 @@ fn swap_file_bytes(swaps: &str) -> Option<u64> {
 
 /// The probe or job; a script that does not ship becomes a file.
 fn measure(measure: &Measure, files: &mut Files) -> Vec<String> {
-    let job = match measure {
+    let mut words = match measure {
         Measure::Probe(probe) => return vec![option("probe", &probe.name)],
-        Measure::Job(job) => job,
+        _ => vec![option("job", measure.name())],
     };
-    let mut words = vec![option("job", &job.name)];
-    words.extend(job.script.iter().flat_map(|script| session(script, files)));
-    let params = job.params.iter().map(|(name, value)| (name, typed(job, name, *value)));
-    let choices = job.choices.iter().map(|(name, value)| (name, value.clone()));
-    words.extend(params.chain(choices).map(|(name, value)| set(name, &value)));
+    if let Measure::Session(asked) = measure {
+        words.extend(session(&asked.script, files));
+    }
+    if let Some(job) = measure.settings() {
+        let params = job.params.iter().map(|(name, value)| (name, typed(job, name, *value)));
+        let choices = job.choices.iter().map(|(name, value)| (name, value.clone()));
+        words.extend(params.chain(choices).map(|(name, value)| set(name, &value)));
+    }
     words
 }
 
@@ -231,16 +234,16 @@ fn missing(header: &Header) -> Vec<String> {
 
 fn timing(timing: &Timing, measure: &Measure) -> Vec<String> {
     let warmup = option("warmup", &exact_duration(timing.warmup_ns));
-    match (timing.profile.as_str(), measure) {
-        (profile @ ("quick" | "classic"), Measure::Probe(_)) => vec![format!("--{profile}")],
-        ("custom", Measure::Probe(_)) => vec![
+    match (timing.profile.as_str(), measure.is_probe()) {
+        (profile @ ("quick" | "classic"), true) => vec![format!("--{profile}")],
+        ("custom", true) => vec![
             option("interval", &exact_duration(timing.interval_ns)),
             option("points", &timing.points.to_string()),
             warmup,
             option("timeout", &exact_duration(timing.timeout_ns)),
         ],
         // A job has its own timing; its load warms up as usual.
-        ("custom", Measure::Job(_)) => vec![warmup],
+        ("custom", false) => vec![warmup],
         // Default of the subject.
         _ => Vec::new(),
     }

@@ -8,7 +8,7 @@ use analysis::comparison::Comparison;
 use analysis::responsiveness::Matrix;
 use analysis::{by_load, grouped};
 use doctor::{Diagnosis, Interval, UnitCosts, diagnose, from_run};
-use model::{BASELINE, CounterSet, Header, JobSpec, Line, MachineSpec, Measure, Run};
+use model::{BASELINE, CounterSet, Header, Line, MachineSpec, Measure, Run, Spec};
 
 use super::samples::LoadSamples;
 use super::timeline::Timeline;
@@ -83,7 +83,8 @@ pub(crate) struct Measurement {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct JobRuns<'a> {
     pub(crate) input: usize,
-    pub(crate) job: &'a JobSpec,
+    /// What is timed: no probe.
+    pub(crate) job: &'a Measure,
     /// The levels in words; empty without any.
     pub(crate) cell: &'a str,
     pub(crate) runs: Vec<&'a Run>,
@@ -127,7 +128,7 @@ impl Input<'_> {
         let runs = self.runs.iter().zip(&self.cells).filter(|_| self.sweep.is_none());
         let probes = runs.filter_map(|(run, cell)| match &run.header.as_ref()?.spec.measure {
             Measure::Probe(probe) => Some((format!("{} {cell}", probe.name), run)),
-            Measure::Job(_) => None,
+            _ => None,
         });
         let groups = grouped(probes.map(|(label, run)| (label.trim_end().to_owned(), run)));
         let measurement = |(label, runs): (String, Vec<&Run>)| {
@@ -144,11 +145,11 @@ impl Input<'_> {
         let mut groups: BTreeMap<(&str, &str), JobRuns<'_>> = BTreeMap::new();
         let runs = self.runs.iter().zip(&self.cells).filter(|_| self.sweep.is_none());
         for (run, cell) in runs {
-            if let Some(Header { spec, .. }) = &run.header
-                && let Measure::Job(job) = &spec.measure
+            if let Some(Header { spec: Spec { measure: job, .. }, .. }) = &run.header
+                && !job.is_probe()
             {
                 let none = || JobRuns { input: index, job, cell, runs: Vec::new() };
-                groups.entry((&job.name, cell)).or_insert_with(none).runs.push(run);
+                groups.entry((job.name(), cell)).or_insert_with(none).runs.push(run);
             }
         }
         groups.into_values().collect()
@@ -156,9 +157,14 @@ impl Input<'_> {
 }
 
 impl<'a> JobRuns<'a> {
+    /// Whether they repeat the user's commands.
+    pub(crate) fn is_of_command(&self) -> bool {
+        matches!(self.job, Measure::Command(_))
+    }
+
     /// Whether it is a memory job, not a session or commands.
     pub(crate) fn is_of_memory(&self) -> bool {
-        self.job.is_memory()
+        matches!(self.job, Measure::Memory(_))
     }
 
     /// The runs by load, the baseline first.

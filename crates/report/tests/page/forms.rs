@@ -1,8 +1,6 @@
 //! A report as HTML, Markdown, text and JSON.
 
-use std::collections::BTreeMap;
-
-use model::{Header, JobSpec, Measure, SandboxSpec, Script, SubjectSpec, Tools};
+use model::{Header, Measure, SandboxSpec, Script, SessionSpec, SubjectSpec, Tools};
 use render::Document;
 use report::page::{Material, report};
 
@@ -139,13 +137,8 @@ fn a_command_has_every_limit_the_dose_the_swap_file_and_the_machine_it_was_on() 
 fn a_command_has_the_script_as_a_file_or_what_was_changed_of_the_one_that_ships() {
     let session = |script: Script| {
         reproduced(|header| {
-            header.spec.measure = Measure::Job(Box::new(JobSpec {
-                name: "session".to_owned(),
-                version: 1,
-                params: BTreeMap::new(),
-                choices: BTreeMap::new(),
-                script: Some(script.clone()),
-            }));
+            let script = script.clone();
+            header.spec.measure = Measure::Session(Box::new(SessionSpec { version: 1, script }));
         })
     };
     let mut script = workloads::parse_script(workloads::DEFAULT_SCRIPT).unwrap();
@@ -215,7 +208,7 @@ fn doses_have_commands_of_their_own_and_no_load_is_said() {
 fn a_command_has_parameters_as_they_are_typed() {
     let found = reproduced(|header| {
         let touch = workloads::find_job("touch").unwrap();
-        header.spec.measure = Measure::Job(Box::new(touch.spec()));
+        header.spec.measure = touch.spec().into();
     });
     let (_, command) = found.split_once("--job touch ").unwrap();
     let words = command.lines().next().unwrap().split(" --set ");

@@ -14,7 +14,7 @@ fn plan(changes: &[(&str, u64)], choices: &[(&str, &str)]) -> TouchPlan {
     job.params.insert("footprint".to_owned(), 1 << 20);
     job.params.extend(changes.iter().map(|(name, value)| ((*name).to_owned(), *value)));
     job.choices.extend(choices.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
-    match jobs::MemoryJob::new(&job).unwrap().unwrap() {
+    match jobs::MemoryJob::new(&job).unwrap() {
         jobs::MemoryJob::Touch(plan) => plan,
         other => panic!("{other:?}"),
     }

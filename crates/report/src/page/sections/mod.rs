@@ -5,8 +5,8 @@ mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::Remarks;
 use analysis::comparison::BOOT_ID;
-use analysis::{Remarks, is_of_job};
 use itertools::Itertools;
 use model::shown::quoted;
 use model::units::format_size;
@@ -188,7 +188,7 @@ fn input_json((index, input): (usize, &Input<'_>)) -> Value {
     let diagnoses = input.diagnoses.iter().map(|one| {
         json!({ "run_id": one.run_id, "load": one.load, "diagnosis": doctor_json(&one.diagnosis) })
     });
-    let job = is_of_job(&input.runs).then(|| job_json(&input.runs.iter().collect::<Vec<_>>()));
+    let job = job_json(&input.runs.iter().collect::<Vec<_>>());
     json!({
         "name": input.name,
         "measurements": measurements.collect::<Value>(),

@@ -103,9 +103,9 @@ pub(super) fn work(data: &Data<'_>) -> Option<Section> {
     let mut blocks = charts_of(data, "work");
     for of_job in &data.jobs {
         let input = data.material.inputs[of_job.input].name.as_str();
-        let title = [input, of_job.job.name.as_str(), of_job.cell];
+        let title = [input, of_job.job.name(), of_job.cell];
         let title: Vec<&str> = title.into_iter().filter(|part| !part.is_empty()).collect();
-        let found = job_document(&of_job.runs, BTreeMap::new(), false);
+        let Some(found) = job_document(&of_job.runs, BTreeMap::new(), false) else { continue };
         let verdicts = found.verdicts.into_iter().map(|verdict| verdict.text);
         let head = [found.title].into_iter().chain(verdicts).map(Block::from);
         blocks.push(Block::Folded(title.join(" · "), head.chain(found.blocks).collect()));

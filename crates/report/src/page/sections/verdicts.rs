@@ -57,9 +57,10 @@ pub(super) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
 
 /// What each command of the user takes, unless the levels of an experiment were compared.
 fn of_commands(data: &Data<'_>) -> Vec<Verdict> {
-    let is_alone = |jobs: &&JobRuns<'_>| jobs.job.is_command() && jobs.cell.is_empty();
+    let is_alone = |jobs: &&JobRuns<'_>| jobs.is_of_command() && jobs.cell.is_empty();
     let jobs = data.jobs.iter().filter(is_alone);
-    jobs.flat_map(|jobs| job_document(&jobs.runs, BTreeMap::new(), false).verdicts)
+    jobs.filter_map(|jobs| job_document(&jobs.runs, BTreeMap::new(), false))
+        .flat_map(|document| document.verdicts)
         .take(MOST_READINGS)
         .collect()
 }
