@@ -15,7 +15,7 @@ mod repetition;
 use std::collections::BTreeMap;
 
 use model::{Run, SampleRecord};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::increase;
 
@@ -111,7 +111,7 @@ impl Part {
 }
 
 /// The delay of one sample, part by part.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explained {
     /// The delay from the intended start, in ns.
     pub delay_ns: u64,

@@ -69,6 +69,8 @@ pub(crate) enum Command {
     Ab(Box<crate::ab::AbArgs>),
     /// Find the level or commit at which a result changed
     Bisect(Box<crate::bisect::BisectArgs>),
+    /// Show what changed from kernel to kernel, step by step
+    History(Box<crate::history::HistoryArgs>),
     /// Run a plan of factors and levels; resume a stopped one
     Experiment(Box<crate::experiment::ExperimentArgs>),
     /// Run listed cells: the worker on a node of a fleet
@@ -127,7 +129,7 @@ pub(crate) enum Command {
 /// The verbs by purpose, in the order of the help.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["run", "experiment", "sweep", "limit"]),
-    ("Compare", &["ab", "compare", "bisect"]),
+    ("Compare", &["ab", "compare", "bisect", "history"]),
     ("Explain", &["attribute", "doctor", "footprint", "profile"]),
     ("Simulate", &["mmu", "trace"]),
     ("Results", &["show", "report", "import", "export", "reference"]),
@@ -140,10 +142,8 @@ pub(crate) fn command() -> clap::Command {
     let styles = command.get_styles();
     let (heading, literal) = (styles.get_header(), styles.get_literal());
     // All of it fits on a terminal of 24 lines.
-    let mut help = String::from(concat!(
-        "{about} (--color auto|always|never)\n",
-        "{usage-heading} {usage}; `COMMAND --help` has options and examples\n"
-    ));
+    let mut help =
+        String::from("{usage-heading} {usage}; `COMMAND --help` has options and examples\n");
     for (group, verbs) in GROUPS {
         for (row, verb) in verbs.iter().enumerate() {
             let group = if row == 0 { group } else { "" };

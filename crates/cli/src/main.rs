@@ -29,6 +29,7 @@ mod footprint;
 mod group;
 mod guests;
 mod hints;
+mod history;
 mod import;
 mod laboratory;
 mod levels;
@@ -188,6 +189,7 @@ fn execute(command: Command, settings: &Settings) -> Result<()> {
         Command::Cells(args) => cells::cells(&args),
         Command::Sweep(args) => sweep::sweep(&args),
         Command::Limit(args) => limit::limit(&args),
+        Command::History(args) => history::history(&args),
         Command::Show(args) => show::show(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Attribute(args) => attribute::attribute(&args),

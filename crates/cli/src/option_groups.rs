@@ -109,7 +109,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
 const WHAT_RUNS: &str = "What runs";
 
 /// Options in the short help of commands that have many more, with what they do in a few words.
-const SHORT: [(&str, &[(&str, &str)]); 14] = [
+const SHORT: [(&str, &[(&str, &str)]); 16] = [
     (
         "run",
         &[
@@ -234,6 +234,28 @@ const SHORT: [(&str, &[(&str, &str)]); 14] = [
             ("fleet", "Run on the machines of this file"),
             ("jobs", "Guests at a time"),
             ("output", "Folder for the run files"),
+            ("quiet", "No progress on standard error"),
+            ("json", "Print JSON"),
+        ],
+    ),
+    (
+        "history",
+        &[
+            ("suite", "What is measured: a file (TOML), default or quick"),
+            ("quick", "The suite quick: three measures on the smallest machine"),
+            ("measure", "Only these measures of the suite"),
+            ("seeds", "Most seeds of a cell"),
+            ("margin", "Smallest difference that matters: 5%"),
+            ("jobs", "Guests at a time"),
+            ("output", "Folder for the run files"),
+            ("json", "Print JSON"),
+        ],
+    ),
+    (
+        "history update",
+        &[
+            ("seeds", "Most seeds of a cell"),
+            ("jobs", "Guests at a time"),
             ("quiet", "No progress on standard error"),
             ("json", "Print JSON"),
         ],

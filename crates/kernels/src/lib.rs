@@ -5,6 +5,7 @@
 
 mod apt;
 mod arg;
+mod axis;
 mod compression;
 mod config;
 mod error;
@@ -18,6 +19,7 @@ mod survey;
 mod version;
 
 pub use arg::{KernelArg, KernelSource};
+pub use axis::{OrderedKernel, compare_names, in_order, named_kernels};
 pub use config::{ConfigFacts, Missing};
 pub use error::KernelError;
 pub use image::{ARM64, ImageFacts, X86_64, has_pvh_entry, vmlinux};

@@ -220,12 +220,12 @@ pub(crate) fn image_in(dir: &Path) -> Option<PathBuf> {
     images(false).or_else(|| images(true))
 }
 
-fn names_in(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn names_in(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten();
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
-fn is_package(path: &Path) -> bool {
+pub(crate) fn is_package(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "deb" || extension == "rpm")
         && !path.is_dir()
 }

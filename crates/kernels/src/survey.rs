@@ -62,7 +62,7 @@ fn sort(found: &mut [AvailableKernel]) {
 }
 
 /// The kernels in a folder (`vmlinuz-*`), and one in each of its folders.
-fn images(dir: &Path, place: KernelPlace) -> Vec<AvailableKernel> {
+pub(crate) fn images(dir: &Path, place: KernelPlace) -> Vec<AvailableKernel> {
     let found = |path: &Path, image_path: &Path, otherwise: &str| {
         let release = release_of(image_path).unwrap_or_else(|| otherwise.to_owned());
         AvailableKernel { arg: KernelSource::Path(path.to_owned()).into(), release, place }

@@ -6,7 +6,8 @@
 //! The default comparison is [`hodges_lehmann_ratio`]: on delays with stalls it had the most power
 //! of the methods that keep their coverage at every sample size.
 //!
-//! [`looks`] are the times at which a comparison may stop.
+//! [`looks`] are the times at which a comparison may stop, and [`ChangeScan`] finds changes along an
+//! ordered axis.
 //! [`mediation`] and [`breakdown`] locate a difference, [`fit`] and [`shapley`] attribute it to the
 //! factors of a design, and [`ExactBisect`] and [`NoisyBisect`] find the step within a factor.
 
@@ -14,6 +15,7 @@ mod bisect;
 mod bounded;
 mod box_cox;
 mod breakdown;
+mod change_scan;
 mod comparison;
 mod describe;
 mod design;
@@ -44,6 +46,7 @@ pub use bisect::{Conclusion, ExactBisect, NoisyBisect, NoisySettings, Outcome, P
 pub use bounded::{bounded_median, bounded_quantile};
 pub use box_cox::{BoxCox, box_cox, box_cox_interaction_f, interaction_f};
 pub use breakdown::{PartChange, PartTrials, breakdown};
+pub use change_scan::{Change, ChangeScan, narrowest};
 pub use comparison::{
     AllowedRatio, Arms, CellResult, Judgement, Method, NotDecided, ProportionResult, Proportions,
     Settings, Verdict, compare, says_nothing,
@@ -73,7 +76,7 @@ pub use power::{Goal, SampleSizes, minimum_detectable_ratio};
 pub use proportions::{ProportionInterval, clopper_pearson, fisher_exact_p};
 pub use rank_inversion::RatioInterval;
 pub use run_ratio::{bounded_run_ratio, run_ratio};
-pub use sequential::{Look, looks, most_blocks};
+pub use sequential::{Look, looks, looks_of_any_test, most_blocks};
 pub use shapley::{Contribution, shapley, shapley_intervals, shapley_of};
 pub use steady::{median, quantile, steady_from};
 pub use t_intervals::{LogRatio, log_ratio, mean_difference};

@@ -62,6 +62,19 @@ pub fn looks(first: u32, most_blocks: u32, alpha: f64) -> Vec<Look> {
     schedule(first, most_blocks).into_iter().map(look).collect()
 }
 
+/// The looks of [`looks`], with levels that sum to `alpha`: for any test at all, the chance of a false
+/// claim at any of them is at most `alpha`, as no distribution is assumed. Slightly stricter.
+pub fn looks_of_any_test(first: u32, most_blocks: u32, alpha: f64) -> Vec<Look> {
+    let mut spent = 0.0;
+    let look = |blocks: u32| {
+        let all = alpha * (f64::from(blocks) / f64::from(most_blocks)).powf(SPENDING);
+        let level = all - spent;
+        spent = all;
+        Look { blocks, level }
+    };
+    schedule(first, most_blocks).into_iter().map(look).collect()
+}
+
 /// The most blocks of a comparison whose first blocks took these times, in ns: as many as a minute
 /// has, at least 40 and at most 200.
 ///
@@ -184,6 +197,15 @@ mod tests {
         assert!((all[0].level - 0.05 * 0.1_f64.sqrt()).abs() < 1e-9, "{all:?}");
         assert!(all.iter().all(|look| look.level > 0.004 && look.level < 0.02), "{all:?}");
         assert!(all.iter().map(|look| look.level).sum::<f64>() > 0.05, "as looks are dependent");
+    }
+
+    #[test]
+    fn levels_of_any_test_sum_to_alpha() {
+        let all = looks_of_any_test(4, 24, 0.01);
+        assert!((all.iter().map(|look| look.level).sum::<f64>() - 0.01).abs() < 1e-12);
+        let normal = looks(4, 24, 0.01);
+        assert!(all.iter().zip(&normal).all(|(any, it)| any.blocks == it.blocks));
+        assert!(all.iter().zip(&normal).all(|(any, it)| any.level <= it.level * (1.0 + 1e-9)));
     }
 
     #[test]

@@ -68,6 +68,11 @@ struct LevelFile {
 }
 
 impl FactorFile {
+    /// A factor of these levels, as they are in a file.
+    pub(crate) fn of_levels(name: &str, levels: Vec<Value>) -> Self {
+        Self { name: name.to_owned(), levels, ..Self::default() }
+    }
+
     /// Reads `PARAM=V1,V2`: the values of a parameter.
     pub(crate) fn typed(text: &str) -> Result<Self, String> {
         let example = "write PARAM=V1,V2, such as touch.pages=small,thp";

@@ -1,0 +1,264 @@
+//! `thrashlab history`: what changed from kernel to kernel.
+
+use std::path::{Path, PathBuf};
+
+use agent::Waiter;
+use analysis::history::{History, HistoryData, HistorySettings};
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use experiment::{KernelHistory, Suite, history_folder, read_history};
+use keep::Cache;
+use keep::out_file::write_whole;
+use kernels::{KernelArg, OrderedKernel, in_order, named_kernels};
+use model::shown::quoted;
+use render::{HTML, OutputFormat, Style};
+use report::history_document;
+use stats::ChangeScan;
+
+use crate::compare::alpha;
+use crate::fail_on::margin;
+use crate::laboratory::{LabArgs, drive, failure};
+use crate::output::{OutputArgs, format, show};
+use crate::progress::Progress;
+use crate::{Failure, Result, wrong};
+
+/// The page, in the folder of a history.
+const PAGE: &str = "history.html";
+/// Names of suites that are part of this program.
+const DEFAULT: &str = "default";
+const QUICK: &str = "quick";
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  thrashlab history debian                every small kernel of this Debian
+  thrashlab history 'deb:linux-image-6.1.0-*-cloud-amd64' --quick
+                        one line of kernels, three measures: a first look
+  thrashlab history host ./linux-image-6.12.1.deb --measure smallwrite
+                        two kernels, one measure
+  thrashlab history packages/ --suite mine.toml --seeds 24 -o lines/
+                        a folder of packages, your suite, more seeds
+  thrashlab history update lines/ newer.deb   one more kernel: its cells alone
+  thrashlab history show lines/ -o page.html
+
+Each cell runs in the deterministic machine, so it repeats to the byte and is
+never run twice. To resume a stopped history, run the same command again.
+How to write a suite, and what the claims rest on: docs/history.md.";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  thrashlab history show lines/
+  thrashlab history show lines/ --details
+  thrashlab history show lines/ -o page.html";
+
+const UPDATE_EXAMPLES: &str = "\
+Examples:
+  thrashlab history update lines/             what `debian` has by now
+  thrashlab history update lines/ newer.deb   one more kernel";
+
+#[derive(Args)]
+#[command(
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+)]
+pub(crate) struct HistoryArgs {
+    #[command(subcommand)]
+    command: Option<HistoryCommand>,
+
+    #[command(flatten)]
+    new: NewArgs,
+}
+
+#[derive(Subcommand)]
+enum HistoryCommand {
+    /// Print a history again, or write its page
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show(ShowArgs),
+    /// Measure new kernels and print the history again
+    #[command(after_help = UPDATE_EXAMPLES)]
+    Update(Box<UpdateArgs>),
+}
+
+#[derive(Args)]
+struct NewArgs {
+    /// Kernels: as in kernel=, `debian`, patterns such as 'deb:linux-image-6.1*-cloud-amd64', or
+    /// folders of packages or kernels
+    #[arg(value_name = "KERNELS", required = true)]
+    kernels: Vec<String>,
+
+    /// What is measured of each kernel: a file (TOML), `default` or `quick`
+    #[arg(long, value_name = "SUITE", conflicts_with = "quick")]
+    suite: Option<String>,
+
+    /// Use short timing: the suite `quick`, three measures on the smallest machine
+    #[arg(long)]
+    quick: bool,
+
+    /// Only these measures of the suite, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    measure: Vec<String>,
+
+    /// Smallest difference that matters
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin)]
+    margin: f64,
+
+    /// Chance of any wrong verdict
+    #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = alpha)]
+    alpha: f64,
+
+    #[command(flatten)]
+    common: CommonArgs,
+
+    /// Folder for the run files; what it has is not run again [default: one of the request's name in
+    /// the user's data directory]
+    #[arg(long, short, value_name = "DIR", alias = "out")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct CommonArgs {
+    /// Most seeds of a cell; each takes four, and more where kernels may differ [default: 12]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
+    seeds: Option<u32>,
+
+    #[command(flatten)]
+    lab: LabArgs,
+
+    /// Format of the result [default: text]
+    #[arg(long, value_name = "FORMAT", value_parser = format())]
+    format: Option<&'static OutputFormat>,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+#[derive(Args)]
+struct ShowArgs {
+    /// Folder of the history
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Args)]
+struct UpdateArgs {
+    /// Folder of the history
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+
+    /// Kernels, in addition to those that it was begun with
+    #[arg(value_name = "KERNELS")]
+    kernels: Vec<String>,
+
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+pub(crate) fn history(args: &HistoryArgs) -> Result<()> {
+    match &args.command {
+        Some(HistoryCommand::Show(args)) => show_again(args),
+        Some(HistoryCommand::Update(args)) => update(args),
+        None => new_history(&args.new),
+    }
+}
+
+fn show_again(args: &ShowArgs) -> Result<()> {
+    let data = read_history(&args.folder).map_err(failure)?;
+    let history = History::of(&data, &mut ChangeScan::default());
+    show(&history_document(&data, &history), &args.output)
+}
+
+fn new_history(args: &NewArgs) -> Result<()> {
+    let (suite, typed) = suite(args)?;
+    let folder = history_folder(args.output.as_deref(), &suite, &args.kernels);
+    let settings = HistorySettings {
+        margin: args.margin,
+        alpha: args.alpha,
+        seeds: args.common.seeds.unwrap_or(HistorySettings::default().seeds),
+    };
+    make(suite, &typed, settings, &args.kernels, &folder, &args.common)
+}
+
+fn update(args: &UpdateArgs) -> Result<()> {
+    let data = read_history(&args.folder).map_err(failure)?;
+    let suite = Suite::parse(&data.suite.text, Path::new("")).map_err(failure)?;
+    let suite = suite.with_measures(&data.measures).map_err(failure)?;
+    let mut kernels = data.requested.clone();
+    kernels.extend(args.kernels.iter().cloned());
+    let mut settings = data.settings;
+    settings.seeds = args.common.seeds.unwrap_or(settings.seeds);
+    make(suite, &data.suite.typed, settings, &kernels, &args.folder, &args.common)
+}
+
+/// The suite, and the options that name it.
+fn suite(args: &NewArgs) -> Result<(Suite, String)> {
+    let name = if args.quick { QUICK } else { args.suite.as_deref().unwrap_or(DEFAULT) };
+    let (suite, typed) = match name {
+        DEFAULT => (Suite::built_in(name), String::new()),
+        QUICK => (Suite::built_in(name), "--quick".to_owned()),
+        file => (Suite::read(Path::new(file)), format!("--suite {}", quoted(file))),
+    };
+    Ok((suite.and_then(|suite| suite.with_measures(&args.measure)).map_err(failure)?, typed))
+}
+
+/// Measures what is missing, prints what it shows, and writes the page.
+fn make(
+    suite: Suite,
+    typed: &str,
+    settings: HistorySettings,
+    requested: &[String],
+    folder: &Path,
+    args: &CommonArgs,
+) -> Result<()> {
+    let mut progress = args.lab.progress()?;
+    let kernels = find(requested, &progress)?;
+    let mut history = KernelHistory::open(suite, typed, settings, (requested, kernels), folder)
+        .map_err(failure)?;
+    progress.say(&history.budget());
+    let outcome = drive(&args.lab.options, &mut progress, |driver| history.run(driver));
+    let shown = quoted(&folder.to_string_lossy());
+    let found = match outcome {
+        Ok(found) => found,
+        Err(Failure::Interrupted) => {
+            progress.say(&format!("stopped; run the same command again to resume it ({shown})"));
+            return Err(Failure::Interrupted);
+        }
+        Err(other) => return Err(other),
+    };
+    let output = OutputArgs::in_format(args.format, args.json);
+    show(&history_document(history.data(), &found), &output)?;
+    write_page(history.data(), &found, folder, &progress)?;
+    progress.say(&format!("to show it again: thrashlab history show {shown}"));
+    Ok(())
+}
+
+/// The kernels in the order of their versions. Packages that are missing are fetched.
+fn find(requested: &[String], progress: &Progress) -> Result<Vec<OrderedKernel>> {
+    let cache = Cache::of_user().kernels();
+    let named = named_kernels(requested, &cache).map_err(wrong)?;
+    let waiter = Waiter::new().context("catch signals")?;
+    let (mut number, all) = (0, named.len());
+    let mut step = |arg: &KernelArg| {
+        number += 1;
+        progress.say(&format!("kernel {number} of {all}: {arg}"));
+        !waiter.stop_requested()
+    };
+    in_order(named, &cache, &mut step).ok_or(Failure::Interrupted)
+}
+
+fn write_page(
+    data: &HistoryData,
+    history: &History,
+    folder: &Path,
+    progress: &Progress,
+) -> Result<()> {
+    let path = folder.join(PAGE);
+    let page = (HTML.write)(&history_document(data, history), &Style::default())
+        .context("write the page")?;
+    write_whole(&path, page.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+    progress.say(&format!("page: {}", path.display()));
+    Ok(())
+}

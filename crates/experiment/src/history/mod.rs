@@ -1,0 +1,336 @@
+//! The driver of a history: the measures of a suite for each kernel, with as many seeds as each cell
+//! needs.
+//!
+//! A round has a number of seeds. The first one is of all cells, and each further one only of the
+//! cells whose comparison with a neighbour is still open. A kernel is set up for its own cells and
+//! left again, so a kernel that does not boot is a row of the result, and forty kernels take the
+//! memory of one.
+
+mod folder;
+mod suite;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use analysis::history::{
+    FIRST_SEEDS, HISTORY_SCHEMA, History, HistoryData, HistoryKernel, HistorySettings, HistorySuite,
+};
+use kernels::{OrderedKernel, compare_names};
+use stats::{ChangeScan, looks_of_any_test};
+
+use crate::driver::Driver;
+use crate::error::{ExperimentError, Result};
+use crate::event::Event;
+use crate::laboratory::Laboratory;
+use crate::plan::{Plan, PlanError};
+use crate::run_result::run_of;
+
+pub use folder::{history_folder, read_history};
+pub use suite::Suite;
+use suite::{KERNEL, MEASURE};
+
+/// Position of the factors in the plan.
+const KERNELS: usize = 0;
+const MEASURES: usize = 1;
+
+/// A history under way.
+pub struct KernelHistory {
+    suite: Suite,
+    data: HistoryData,
+    folder: PathBuf,
+    scan: ChangeScan,
+    /// Kernels that are measured, but cannot be set up today.
+    unavailable: BTreeSet<String>,
+}
+
+impl KernelHistory {
+    /// A history of these kernels in a folder, which continues the one that it holds. `typed` are
+    /// the options that name the suite; the kernels come with the texts that named them. Fails when
+    /// the folder holds another history.
+    pub fn open(
+        suite: Suite,
+        typed: &str,
+        settings: HistorySettings,
+        (requested, kernels): (&[String], Vec<OrderedKernel>),
+        folder: &Path,
+    ) -> Result<Self> {
+        let former = folder::read_if_any(folder)?;
+        if let Some(former) = former.as_ref().filter(|it| it.suite.text != suite.text) {
+            return Err(ExperimentError::WrongUse(format!(
+                "{} holds the history of another suite ({}); name another folder with --output",
+                folder.display(),
+                former.suite.name
+            )));
+        }
+        let mut data = former.unwrap_or_default();
+        data.schema = HISTORY_SCHEMA;
+        env!("CARGO_PKG_VERSION").clone_into(&mut data.thrashlab);
+        let (name, text) = (suite.name.clone(), suite.text.clone());
+        data.suite = HistorySuite { name, typed: typed.to_owned(), text };
+        data.settings = settings;
+        let measures = suite.measures();
+        let others = data.measures.iter().filter(|it| !measures.contains(it)).cloned();
+        data.measures = measures.iter().cloned().chain(others.collect::<Vec<_>>()).collect();
+        let new = requested.iter().filter(|it| !data.requested.contains(it)).cloned();
+        data.requested.extend(new.collect::<Vec<_>>());
+        merge(&mut data.kernels, kernels);
+        let unavailable = BTreeSet::new();
+        let folder = folder.to_owned();
+        Ok(Self { suite, data, folder, scan: ChangeScan::default(), unavailable })
+    }
+
+    /// What was measured so far.
+    pub fn data(&self) -> &HistoryData {
+        &self.data
+    }
+
+    /// How many cells there are, in a sentence.
+    pub fn budget(&self) -> String {
+        let (kernels, measures) = (self.data.kernels.len(), self.suite.measures().len());
+        let (cells, seeds) = (kernels * measures, self.data.settings.seeds);
+        let first = FIRST_SEEDS.min(seeds);
+        format!(
+            "{}, {}: {} of each at first ({} runs), at most {seeds} where kernels may differ ({} runs)",
+            counted(kernels, "kernel"),
+            counted(measures, "measure"),
+            counted(first as usize, "seed"),
+            cells * first as usize,
+            cells * seeds as usize
+        )
+    }
+
+    /// Runs what is missing, round by round, and returns what it shows. The folder has the data after
+    /// each kernel. Fails when no kernel can run, or the user stopped it.
+    pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<History> {
+        let seeds = self.data.settings.seeds;
+        for look in looks_of_any_test(FIRST_SEEDS.min(seeds), seeds, 1.0) {
+            let is_first = look.blocks == FIRST_SEEDS.min(seeds);
+            let wanted = self.wanted(look.blocks, is_first);
+            if wanted.is_empty() {
+                continue;
+            }
+            for (kernel, measures) in &wanted {
+                self.kernel_round(*kernel, measures, look.blocks, driver)?;
+                folder::write(&self.data, &self.suite, &self.folder)?;
+            }
+            if is_first && self.data.cells.is_empty() {
+                let mut problems = self.data.kernels.iter().filter_map(|it| it.problem.as_ref());
+                let why = problems.next().map_or("no run was executed", String::as_str);
+                return Err(ExperimentError::NotMeasured(format!("no kernel could run: {why}")));
+            }
+            let text = self.progress(look.blocks);
+            (driver.on_event)(&Event::Look { text: &text });
+        }
+        Ok(self.history())
+    }
+
+    /// What the data show.
+    fn history(&mut self) -> History {
+        History::of(&self.data, &mut self.scan)
+    }
+
+    /// The kernels that lack runs of a round, each with its measures.
+    fn wanted(&mut self, seeds: u32, is_first: bool) -> Vec<(usize, Vec<usize>)> {
+        let measures = self.suite.measures().len();
+        let open: BTreeSet<(usize, usize)> = match is_first {
+            true => BTreeSet::new(),
+            false => self.history().open_cells().into_iter().collect(),
+        };
+        let lacks = |kernel: usize, measure: usize| {
+            let names = (&self.data.kernels[kernel].name, &self.data.measures[measure]);
+            let cell = self.data.cell(names.0, names.1);
+            let has_died = cell.is_some_and(|cell| cell.failures().1);
+            let runs = cell.map_or(0, |cell| cell.runs.len());
+            let is_asked = is_first || open.contains(&(kernel, measure));
+            runs < seeds as usize && is_asked && (is_first || !has_died)
+        };
+        let can_run = |kernel: &usize| {
+            let it = &self.data.kernels[*kernel];
+            it.problem.is_none() && !self.unavailable.contains(&it.name)
+        };
+        let of_kernel = |kernel: usize| {
+            let lacking: Vec<usize> = (0..measures).filter(|it| lacks(kernel, *it)).collect();
+            (!lacking.is_empty()).then_some((kernel, lacking))
+        };
+        (0..self.data.kernels.len()).filter(can_run).filter_map(of_kernel).collect()
+    }
+
+    /// Runs some measures of a kernel with seeds from 1 on.
+    fn kernel_round(
+        &mut self,
+        kernel: usize,
+        measures: &[usize],
+        seeds: u32,
+        driver: &mut Driver<'_>,
+    ) -> Result<()> {
+        let plan = self.plan_of(kernel, measures, seeds);
+        let mut lab = match self.set_up(&plan, driver) {
+            Ok(lab) => lab,
+            Err(ExperimentError::Plan(PlanError::Problems(problems))) => {
+                self.no_machine(kernel, problems, driver);
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let carried = lab.make_missing(&self.folder, driver);
+        lab.machines.close(driver);
+        let carried = carried?;
+        for order in lab.orders() {
+            let Some((_, run)) = run_of(&self.folder, &order.run_id)? else { continue };
+            let measure = lab.cells[order.cell].named.iter().find(|(name, _)| name == MEASURE);
+            let Some((_, measure)) = measure else { continue };
+            let name = &self.data.kernels[kernel].name.clone();
+            self.data
+                .add(name, measure, &self.suite.responses, &run)
+                .map_err(|why| ExperimentError::WrongUse(self.other_instrument(&why)))?;
+        }
+        for (run, why) in &carried.refused {
+            driver.note_once(format!("{run}: {why}"));
+        }
+        match carried.interrupted {
+            true => Err(ExperimentError::Interrupted),
+            false => Ok(()),
+        }
+    }
+
+    /// The laboratory of a plan. Its first measure is set up alone before: a kernel that does not
+    /// boot would be booted for each of them.
+    fn set_up(&self, plan: &Plan, driver: &mut Driver<'_>) -> Result<Laboratory> {
+        let mut first = plan.clone();
+        first.factors[MEASURES].levels.truncate(1);
+        if plan.factors[MEASURES].levels.len() > 1 {
+            Laboratory::set_up(&first, &self.suite.folder, driver)?;
+        }
+        Laboratory::set_up(plan, &self.suite.folder, driver)
+    }
+
+    /// The plan of one kernel and some measures.
+    fn plan_of(&self, kernel: usize, measures: &[usize], seeds: u32) -> Plan {
+        let it = &self.data.kernels[kernel];
+        let mut plan = self.suite.plan(&[(it.name.clone(), it.typed.clone())], seeds);
+        let names: Vec<&String> = measures.iter().map(|it| &self.data.measures[*it]).collect();
+        plan.factors[MEASURES].levels.retain(|level| names.contains(&&level.name));
+        debug_assert_eq!(plan.factors[KERNELS].name, KERNEL);
+        plan
+    }
+
+    /// Remembers that a kernel has no machine: a row of its own, unless it was measured before.
+    fn no_machine(&mut self, kernel: usize, problems: Vec<String>, driver: &mut Driver<'_>) {
+        let Some(problem) = problems.into_iter().next() else { return };
+        let kernel = &mut self.data.kernels[kernel];
+        let problem = problem.split_once(": ").map_or(problem.clone(), |(_, why)| why.to_owned());
+        driver.note_once(format!("{}: {problem}", kernel.name));
+        match self.data.cells.iter().any(|cell| cell.kernel == kernel.name) {
+            true => drop(self.unavailable.insert(kernel.name.clone())),
+            false => kernel.problem = Some(problem),
+        }
+    }
+
+    fn other_instrument(&self, why: &str) -> String {
+        let folder = self.folder.display();
+        format!(
+            "{folder}: {why}; its figures do not belong to one history: begin another one with --output"
+        )
+    }
+
+    /// How far it is, in a sentence.
+    fn progress(&mut self, seeds: u32) -> String {
+        let history = self.history();
+        let (steps, open) = (history.steps.len(), history.open().count());
+        let (seeds, steps) = (counted(seeds as usize, "seed"), counted(steps, "step"));
+        format!("after {seeds}: {steps}, {open} of {} open", history.comparisons.len())
+    }
+}
+
+/// A number of things.
+fn counted(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Adds kernels in the order of their versions. One that is known keeps its name.
+fn merge(known: &mut Vec<HistoryKernel>, kernels: Vec<OrderedKernel>) {
+    for kernel in kernels {
+        let new = history_kernel(kernel);
+        let is_it = |it: &&mut HistoryKernel| {
+            it.name == new.name || !new.blake3.is_empty() && it.blake3 == new.blake3
+        };
+        match known.iter_mut().find(is_it) {
+            // What failed before is tried again.
+            Some(it) if it.problem.is_some() => *it = new,
+            Some(_) => {}
+            None => known.push(new),
+        }
+    }
+    known.sort_by(|one, other| compare_names(&one.name, &other.name));
+}
+
+fn history_kernel(kernel: OrderedKernel) -> HistoryKernel {
+    let typed = kernel.arg.to_string();
+    match kernel.found {
+        Ok(found) => HistoryKernel {
+            name: kernel.name,
+            typed,
+            release: found.release,
+            blake3: found.image_hash,
+            facts: found
+                .facts
+                .words
+                .iter()
+                .map(|(name, it)| ((*name).to_owned(), it.clone()))
+                .collect(),
+            problem: None,
+        },
+        Err(error) => HistoryKernel {
+            name: kernel.name,
+            typed,
+            problem: Some(format!("not available: {error}")),
+            ..HistoryKernel::default()
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(name: &str, hash: &str) -> HistoryKernel {
+        let (name, blake3) = (name.to_owned(), hash.to_owned());
+        HistoryKernel { name, blake3, ..HistoryKernel::default() }
+    }
+
+    fn missing(name: &str) -> OrderedKernel {
+        let arg: kernels::KernelArg = format!("/no/{name}").parse().unwrap();
+        let found = kernels::locate(&arg, Path::new("/no"));
+        OrderedKernel { name: name.to_owned(), arg, found }
+    }
+
+    #[test]
+    fn kernels_are_ordered_and_what_failed_is_tried_again() {
+        let mut known = vec![kernel("6.1.190-1", "a"), kernel("6.12.100-1", "b")];
+        known[1].problem = Some("does not boot".to_owned());
+        let new = ["6.1.192-1", "6.12.100-1", "6.1.190-1", "5.10.223-1"].map(missing);
+        merge(&mut known, new.into());
+        let names: Vec<&str> = known.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["5.10.223-1", "6.1.190-1", "6.1.192-1", "6.12.100-1"]);
+        assert_eq!((known[1].blake3.as_str(), known[1].problem.is_none()), ("a", true));
+        assert!(known[3].problem.as_ref().unwrap().starts_with("not available: "));
+    }
+
+    #[test]
+    fn a_folder_holds_one_suite() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = |suite: &str| {
+            let suite = Suite::built_in(suite).unwrap();
+            let kernels = vec![missing("6.1-1")];
+            let settings = HistorySettings::default();
+            KernelHistory::open(suite, "", settings, (&[], kernels), folder.path())
+        };
+        let history = open("quick").unwrap();
+        assert!(history.budget().starts_with("1 kernel, 5 measures: 4 seeds"));
+        folder::write(&history.data, &history.suite, folder.path()).unwrap();
+        assert_eq!(read_history(folder.path()).unwrap(), history.data);
+        assert!(open("quick").is_ok());
+        let error = open("default").err().unwrap().to_string();
+        assert!(error.contains("another suite (quick)") && error.contains("--output"), "{error}");
+    }
+}

@@ -1,0 +1,236 @@
+//! Each step in words, with its evidence and the command that repeats it.
+
+use analysis::explained::{ExplainedDifference, Part};
+use analysis::history::{
+    Evidence, HistoryData, NOT_RECORDED, StateChange, StateValue, Step, StepKind,
+};
+use model::units::format_size;
+use render::{Block, Cell, Table, format};
+
+/// How the words for a clock that counts instructions begin.
+pub(super) const INSTRUCTIONS: &str = "virtual time of instructions";
+/// Most states and parts in a sentence.
+const MOST: usize = 2;
+/// A part is named from this share of the difference on.
+const NAMED_FROM: f64 = 0.2;
+
+/// A step in a few words.
+pub(super) fn title(data: &HistoryData, step: &Step) -> String {
+    let after = &data.kernels[step.after].name;
+    match (measure(data, step), step.kind) {
+        (None, _) => format!("{after} does not run"),
+        (Some(name), StepKind::Died) => format!("{after} dies under {name}"),
+        (Some(name), kind) => format!("{name}: {} with {after}", word(kind)),
+    }
+}
+
+/// A step in one sentence, the difference of states first.
+pub(super) fn sentence(data: &HistoryData, step: &Step) -> String {
+    let text = match step.kind {
+        StepKind::Died => return death(data, step),
+        StepKind::Recovered => {
+            let after = &data.kernels[step.after].name;
+            format!("{after} lives under {} again", measure(data, step).unwrap_or_default())
+        }
+        StepKind::Failing | StepKind::Succeeding => failing(data, step),
+        StepKind::Slower | StepKind::Faster => {
+            format!("{}{}{}", moved(data, step), ratio(data, step), parts(step))
+        }
+        StepKind::MoreVariable | StepKind::LessVariable => {
+            let spread = step.ratio.map_or_else(String::new, |ratio| {
+                format!(": the spread over seeds is {}", format::times(ratio.ratio))
+            });
+            format!("{}{spread}", moved(data, step))
+        }
+    };
+    format!("{}{text}{}.", states(step), place(data, step))
+}
+
+fn death(data: &HistoryData, step: &Step) -> String {
+    let after = &data.kernels[step.after].name;
+    let cause = step.cause.as_deref().unwrap_or("the cause is unknown");
+    match (measure(data, step), step.failed) {
+        (Some(name), Some((died, runs))) => {
+            format!("{after} dies under {name} with {died} of {runs} seeds: {cause}.")
+        }
+        (Some(name), None) => format!("{after} dies under {name}: {cause}."),
+        (None, _) => format!("{after} does not run: {cause}."),
+    }
+}
+
+fn failing(data: &HistoryData, step: &Step) -> String {
+    let [before, after] = names(data, step);
+    let name = measure(data, step).unwrap_or_default();
+    let more = if step.kind == StepKind::Failing { "more" } else { "less" };
+    let cause = step.cause.as_ref().map_or_else(String::new, |cause| format!(": {cause}"));
+    let failed = step
+        .failed
+        .map_or_else(String::new, |(failed, runs)| format!(" ({failed} of {runs} runs)"));
+    format!("{name} fails {more} often with {after}{failed} than with {before}{cause}")
+}
+
+fn moved(data: &HistoryData, step: &Step) -> String {
+    let [before, after] = names(data, step);
+    let name = measure(data, step).unwrap_or_default();
+    format!("{name} is {} with {after} than with {before}", word(step.kind))
+}
+
+/// The ratio with its interval, and what it counts.
+fn ratio(data: &HistoryData, step: &Step) -> String {
+    let Some(ratio) = step.ratio else { return String::new() };
+    let clock = step.measure.and_then(|measure| {
+        let cell = data.cell(&data.kernels[step.after].name, &data.measures[measure])?;
+        cell.clock.starts_with(INSTRUCTIONS).then_some(" in instructions")
+    });
+    let interval = format::ratio_interval(Some((ratio.low, ratio.high)));
+    format!(": {} {interval}{}", format::times(ratio.ratio), clock.unwrap_or_default())
+}
+
+/// What most of the difference consists of.
+fn parts(step: &Step) -> String {
+    let Some(found) = &step.explained else { return String::new() };
+    let all = found.delay.difference_ns;
+    let named: Vec<String> = largest(found)
+        .into_iter()
+        .filter(|(_, difference)| difference / all >= NAMED_FROM)
+        .take(MOST)
+        .map(|(part, difference)| format!("{} {}", signed(difference), part.title()))
+        .collect();
+    if named.is_empty() {
+        return String::new();
+    }
+    format!("; of {} on average {}", signed(all), format::and(named))
+}
+
+/// The parts of a difference, the largest first.
+fn largest(found: &ExplainedDifference) -> Vec<(Part, f64)> {
+    let mut parts: Vec<(Part, f64)> =
+        found.parts.iter().map(|(part, it)| (*part, it.difference_ns)).collect();
+    parts.sort_by(|one, other| other.1.abs().total_cmp(&one.1.abs()));
+    parts
+}
+
+fn signed(duration_ns: f64) -> String {
+    format::signed(format::duration(duration_ns))
+}
+
+/// The states that differ, which come before everything else.
+fn states(step: &Step) -> String {
+    if step.states.is_empty() {
+        return String::new();
+    }
+    let more = step.states.len().saturating_sub(MOST);
+    let mut named: Vec<String> = step.states.iter().take(MOST).map(change).collect();
+    if more > 0 {
+        named.push(format!("{more} more"));
+    }
+    format!("The states differ ({}): ", named.join(", "))
+}
+
+fn change(change: &StateChange) -> String {
+    let text = |value: &StateValue| match value {
+        StateValue::Setting(text) => text.clone(),
+        StateValue::Bytes(bytes) => format_size(bytes.round() as u64),
+    };
+    format!("{} {} → {}", change.name, text(&change.first), text(&change.second))
+}
+
+/// Where it may be, if that is wider than two neighbours.
+fn place(data: &HistoryData, step: &Step) -> String {
+    let Some((first, last)) = step.between else { return String::new() };
+    let [first, last] = [first, last].map(|kernel| &data.kernels[kernel].name);
+    format!(" (most likely there, certainly between {first} and {last})")
+}
+
+/// The evidence of a step as parts of its section.
+pub(super) fn details(data: &HistoryData, step: &Step) -> Vec<Block> {
+    let mut blocks = vec![Block::Sentence(sentence(data, step))];
+    let mut notes = vec![match step.evidence {
+        Evidence::Fact => "A fact: equal inputs give equal bytes, so it repeats.".to_owned(),
+        Evidence::Neighbours => "Shown by the two neighbours alone (Mann and Whitney).".to_owned(),
+        Evidence::ChangePoint => {
+            "A change point: shown by all kernels on both sides, by ranks.".to_owned()
+        }
+    }];
+    if !step.states.is_empty() {
+        let all: Vec<String> = step.states.iter().map(change).collect();
+        notes.push(format!(
+            "The states differ before the measured part: {}. The step may be that difference.",
+            all.join(", ")
+        ));
+    }
+    if step.evidence != Evidence::Fact {
+        notes.push(format!("Not recorded, so not compared: {NOT_RECORDED}."));
+    }
+    let configurations: Vec<String> = step
+        .configurations
+        .iter()
+        .map(|it| format!("{} {} → {}", it.name, it.first, it.second))
+        .collect();
+    if !configurations.is_empty() {
+        notes.push(format!("The configurations differ: {}.", configurations.join(", ")));
+    }
+    blocks.extend(step.explained.as_ref().map(|found| part_table(found).into()));
+    blocks.push(Block::Notes(notes));
+    blocks.push(Block::Command(command(data, step)));
+    blocks
+}
+
+fn part_table(found: &ExplainedDifference) -> Table {
+    let mut table = Table::new("Mean delay by cause", ["part", "before", "after", "difference"]);
+    let row = |name: &str, it: &analysis::explained::PartDifference| {
+        let difference = Cell::Figure(signed(it.difference_ns));
+        [name.into(), Cell::duration(it.first_ns), Cell::duration(it.second_ns), difference]
+    };
+    for (part, _) in largest(found) {
+        if let Some(it) = found.parts.get(&part).filter(|it| it.first_ns + it.second_ns > 0.0) {
+            table.row(row(part.title(), it));
+        }
+    }
+    table.row(row("all", &found.delay));
+    table
+}
+
+/// The command that repeats a step: its two kernels and its measure, with the same seeds.
+pub(super) fn command(data: &HistoryData, step: &Step) -> String {
+    let kernels = step.before.into_iter().chain([step.after]);
+    let kernels =
+        kernels.filter(|kernel| data.kernels[*kernel].problem.is_none() || *kernel == step.after);
+    let typed = kernels.map(|kernel| model::shown::quoted(&data.kernels[kernel].typed));
+    let mut words: Vec<String> = ["thrashlab", "history"].map(str::to_owned).into();
+    words.extend(typed);
+    if !data.suite.typed.is_empty() {
+        words.push(data.suite.typed.clone());
+    }
+    if let Some(name) = measure(data, step) {
+        words.extend(["--measure".to_owned(), model::shown::quoted(name)]);
+        let cell = data.cell(&data.kernels[step.after].name, name);
+        if let Some(cell) = cell.filter(|cell| cell.runs.len() != data.settings.seeds as usize) {
+            words.extend(["--seeds".to_owned(), cell.runs.len().to_string()]);
+        }
+    }
+    words.join(" ")
+}
+
+fn measure<'a>(data: &'a HistoryData, step: &Step) -> Option<&'a str> {
+    step.measure.map(|measure| data.measures[measure].as_str())
+}
+
+/// The names of the kernels before and after a step.
+fn names<'a>(data: &'a HistoryData, step: &Step) -> [&'a str; 2] {
+    let before = step.before.map_or("", |before| data.kernels[before].name.as_str());
+    [before, &data.kernels[step.after].name]
+}
+
+fn word(kind: StepKind) -> &'static str {
+    match kind {
+        StepKind::Died => "dies",
+        StepKind::Recovered => "lives again",
+        StepKind::Failing => "fails more often",
+        StepKind::Succeeding => "fails less often",
+        StepKind::Slower => "slower",
+        StepKind::Faster => "faster",
+        StepKind::MoreVariable => "more variable",
+        StepKind::LessVariable => "less variable",
+    }
+}

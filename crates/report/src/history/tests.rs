@@ -1,0 +1,100 @@
+//! A history of planted kernels on one screen and in full.
+
+use std::collections::BTreeMap;
+
+use analysis::history::{
+    History, HistoryCell, HistoryData, HistoryKernel, HistoryRun, HistorySuite,
+};
+use render::{FORMATS, Style, plain_text};
+use stats::ChangeScan;
+
+use super::history_document;
+
+/// Kernels under two measures: the third dies under one, and from the fourth on it is slower.
+fn planted() -> HistoryData {
+    let mut data = HistoryData { suite: HistorySuite::default(), ..HistoryData::default() };
+    data.suite.name = "quick".to_owned();
+    data.suite.typed = "--quick".to_owned();
+    data.suite.text = "name = \"quick\"\n".to_owned();
+    data.measures = ["idle", "smallwrite"].map(str::to_owned).to_vec();
+    for kernel in 0..8_usize {
+        let name = format!("6.1.{}-1", 190 + kernel);
+        for (measure, base) in data.measures.clone().into_iter().zip([75e6, 300e6]) {
+            let is_slow = kernel > 2 && measure == "smallwrite";
+            let has_died = kernel == 2 && measure == "smallwrite";
+            let run = |seed: u64| HistoryRun {
+                seed,
+                value: (!has_died).then_some(if is_slow { 4.0 } else { 1.0 } * base + seed as f64),
+                failure: has_died.then(|| "the kernel died: BUG: NULL pointer".to_owned()),
+                has_died,
+                ..HistoryRun::default()
+            };
+            let lru_gen = if kernel > 2 { "0x0007" } else { "0x0000" };
+            data.cells.push(HistoryCell {
+                kernel: name.clone(),
+                measure,
+                response: "delay_ns".to_owned(),
+                unit: "ns".to_owned(),
+                clock: "virtual time of instructions".to_owned(),
+                facts: BTreeMap::from([("lru_gen".to_owned(), lru_gen.to_owned())]),
+                runs: (1..=12).map(run).collect(),
+                ..HistoryCell::default()
+            });
+        }
+        let typed = format!("deb:linux-image-{kernel}={name}");
+        let mglru = if kernel > 2 { "on" } else { "off" };
+        let facts = BTreeMap::from([("MGLRU".to_owned(), mglru.to_owned())]);
+        data.kernels.push(HistoryKernel { name, typed, facts, ..HistoryKernel::default() });
+    }
+    data
+}
+
+fn text(data: &HistoryData, is_brief: bool) -> String {
+    let history = History::of(data, &mut ChangeScan::default());
+    let style = Style { is_brief, width: Some(80), has_colour: false };
+    (FORMATS[0].write)(&history_document(data, &history), &style).unwrap()
+}
+
+#[test]
+fn a_history_is_one_screen() {
+    let text = text(&planted(), true);
+    assert!(text.lines().count() <= 24, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn each_step_has_its_evidence_and_its_command() {
+    let text = text(&planted(), false);
+    for part in [
+        "6.1.192-1 dies under smallwrite with 12 of 12 seeds: the kernel died: BUG: NULL pointer",
+        "The states differ (lru_gen 0x0000 → 0x0007): smallwrite is slower with 6.1.193-1",
+        "in instructions",
+        "The configurations differ: MGLRU off → on.",
+        "thrashlab history deb:linux-image-1=6.1.191-1 deb:linux-image-3=6.1.193-1 --quick",
+        "--measure smallwrite",
+    ] {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(words.join(" ").contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn a_page_of_a_history_is_small_and_needs_no_script() {
+    let data = planted();
+    let history = History::of(&data, &mut ChangeScan::default());
+    let page = (render::HTML.write)(&history_document(&data, &history), &Style::default()).unwrap();
+    assert!(page.len() < 100_000, "without charts, and so without the script: {}", page.len());
+    assert!(page.contains("History of 8 kernels, 6.1.190-1 to 6.1.197-1"));
+}
+
+#[test]
+fn many_measures_are_several_tables_that_fit() {
+    let mut data = planted();
+    data.measures = (0..20).map(|index| format!("measure-{index}")).collect();
+    let history = History::of(&data, &mut ChangeScan::default());
+    let brief = history_document(&data, &history).brief.unwrap();
+    let text = plain_text(&brief);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("kernel ")).count(), 4, "{text}");
+}
