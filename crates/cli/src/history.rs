@@ -6,7 +6,8 @@ use agent::Waiter;
 use analysis::history::{History, HistoryData, HistorySettings};
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use experiment::{KernelHistory, Suite, history_folder, read_history};
+use experiment::typed::setting;
+use experiment::{KernelHistory, RequestedKernels, Suite, history_folder, read_history};
 use keep::Cache;
 use keep::out_file::write_whole;
 use kernels::{KernelArg, OrderedKernel, in_order, named_kernels};
@@ -37,6 +38,8 @@ Examples:
                         two kernels, one measure
   thrashlab history packages/ --suite mine.toml --seeds 24 -o lines/
                         a folder of packages, your suite, more seeds
+  thrashlab history deb:linux-image-cloud-amd64 --variant lru_gen=off
+                        is it the multi-generational LRU?
   thrashlab history update lines/ newer.deb   one more kernel: its cells alone
   thrashlab history show lines/ -o page.html
 
@@ -97,6 +100,10 @@ struct NewArgs {
     /// Only these measures of the suite, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     measure: Vec<String>,
+
+    /// Measure each kernel with this setting of its machine as well, such as lru_gen=off
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variant)]
+    variant: Vec<String>,
 
     /// Smallest difference that matters
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = margin)]
@@ -179,7 +186,12 @@ fn new_history(args: &NewArgs) -> Result<()> {
         alpha: args.alpha,
         seeds: args.common.seeds.unwrap_or(HistorySettings::default().seeds),
     };
-    make(suite, &typed, settings, &args.kernels, &folder, &args.common)
+    make((suite, &typed), settings, (&args.kernels, &args.variant), &folder, &args.common)
+}
+
+/// Reads a setting of the machine; returns it as typed.
+fn variant(text: &str) -> Result<String, String> {
+    setting(text).map(|(name, value)| format!("{name}={value}"))
 }
 
 fn update(args: &UpdateArgs) -> Result<()> {
@@ -190,7 +202,7 @@ fn update(args: &UpdateArgs) -> Result<()> {
     kernels.extend(args.kernels.iter().cloned());
     let mut settings = data.settings;
     settings.seeds = args.common.seeds.unwrap_or(settings.seeds);
-    make(suite, &data.suite.typed, settings, &kernels, &args.folder, &args.common)
+    make((suite, &data.suite.typed), settings, (&kernels, &[]), &args.folder, &args.common)
 }
 
 /// The suite, and the options that name it.
@@ -206,17 +218,16 @@ fn suite(args: &NewArgs) -> Result<(Suite, String)> {
 
 /// Measures what is missing, prints what it shows, and writes the page.
 fn make(
-    suite: Suite,
-    typed: &str,
+    (suite, typed_suite): (Suite, &str),
     settings: HistorySettings,
-    requested: &[String],
+    (typed, variants): (&[String], &[String]),
     folder: &Path,
     args: &CommonArgs,
 ) -> Result<()> {
     let mut progress = args.lab.progress()?;
-    let kernels = find(requested, &progress)?;
-    let mut history = KernelHistory::open(suite, typed, settings, (requested, kernels), folder)
-        .map_err(failure)?;
+    let kernels = RequestedKernels { typed, found: find(typed, &progress)?, variants };
+    let mut history =
+        KernelHistory::open(suite, typed_suite, settings, kernels, folder).map_err(failure)?;
     progress.say(&history.budget());
     let outcome = drive(&args.lab.options, &mut progress, |driver| history.run(driver));
     let shown = quoted(&folder.to_string_lossy());

@@ -40,7 +40,7 @@ pub use driver::{Driver, DriverOptions};
 pub use error::ExperimentError;
 pub use event::Event;
 pub use experiment::{Experiment, PlanChanges};
-pub use history::{KernelHistory, Suite, history_folder, read_history};
+pub use history::{KernelHistory, RequestedKernels, Suite, history_folder, read_history};
 pub use job::{TypedJob, as_planned, size_of};
 pub use limit::{LimitArgs, limit, names_live_group};
 pub use matrix::MatrixPlan;

@@ -11,6 +11,9 @@ use super::data::{HistoryCell, HistoryKernel};
 const DIFFERS_FROM: f64 = 0.25;
 const DIFFERS_FROM_BYTES: f64 = 1024.0 * 1024.0;
 
+/// A setting that one kernel does not have, or that stays as the machine has it.
+const UNSET: &str = "unset";
+
 /// What no run file records, although work depends on it.
 pub const NOT_RECORDED: &str = "the sizes and ages of the LRU's generations (lru_gen in debugfs)";
 
@@ -49,13 +52,15 @@ pub struct ConfigChange {
 /// The states of two cells that differ: settings in force first.
 pub(super) fn states(first: &HistoryCell, second: &HistoryCell) -> Vec<StateChange> {
     let mut found = Vec::new();
-    for (name, value) in &first.facts {
-        let other = second.facts.get(name).filter(|other| *other != value);
-        found.extend(other.map(|other| StateChange {
-            name: name.clone(),
-            first: StateValue::Setting(value.clone()),
-            second: StateValue::Setting(other.clone()),
-        }));
+    let names = first.facts.keys().chain(second.facts.keys());
+    for name in crate::distinct(names) {
+        let value = |cell: &HistoryCell| {
+            StateValue::Setting(cell.facts.get(name).map_or(UNSET, String::as_str).to_owned())
+        };
+        let (first, second) = (value(first), value(second));
+        if first != second {
+            found.push(StateChange { name: name.clone(), first, second });
+        }
     }
     let names = first.runs.iter().flat_map(|run| run.state.keys());
     for name in crate::distinct(names) {

@@ -110,6 +110,13 @@ fn distances(costs: &[f64]) -> Option<Vec<f64>> {
     costs.chunks_exact(2).map(of).collect()
 }
 
+impl HistoryCell {
+    /// The typical distance of two seeds, as a part of a cost; `None` if a run failed.
+    pub fn spread(&self) -> Option<f64> {
+        spread(&[self])
+    }
+}
+
 /// The typical distance of two seeds of these cells, as a part of a cost.
 pub(super) fn spread(cells: &[&HistoryCell]) -> Option<f64> {
     let all = cells.iter().filter_map(|cell| distances(&cell.costs(cell.runs.len())?));

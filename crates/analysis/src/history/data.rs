@@ -104,6 +104,9 @@ pub struct HistoryKernel {
     pub release: String,
     /// BLAKE3 of its image; empty if it is not available.
     pub blake3: String,
+    /// Settings of its machine that make it a variant of the kernel, each as `NAME=VALUE`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
     /// Facts of its configuration, in words.
     pub facts: BTreeMap<String, String>,
     /// Why no cell of it could run: it is not available, or does not boot.

@@ -67,9 +67,7 @@ pub(super) fn write(data: &HistoryData, suite: &Suite, folder: &Path) -> Result<
     };
     write()
         .map_err(|error| ExperimentError::NotMeasured(format!("{}: {error}", path.display())))?;
-    let kernels: Vec<(String, String)> =
-        data.kernels.iter().map(|it| (it.name.clone(), it.typed.clone())).collect();
-    let plan = suite.plan(&kernels, data.settings.seeds);
+    let plan = suite.plan(&data.kernels, data.settings.seeds);
     let mut manifest = manifest(&plan, &plan_text(&plan));
     manifest.runs.retain(|run| {
         let levels = [KERNEL, MEASURE].map(|name| run.levels.get(name).map_or("", String::as_str));

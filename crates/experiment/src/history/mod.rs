@@ -33,6 +33,16 @@ use suite::{KERNEL, MEASURE};
 const KERNELS: usize = 0;
 const MEASURES: usize = 1;
 
+/// The kernels of a history as they were requested.
+pub struct RequestedKernels<'a> {
+    /// The texts that named them.
+    pub typed: &'a [String],
+    /// What they named.
+    pub found: Vec<OrderedKernel>,
+    /// Settings of the machine (`NAME=VALUE`) with which each kernel is measured as well.
+    pub variants: &'a [String],
+}
+
 /// A history under way.
 pub struct KernelHistory {
     suite: Suite,
@@ -45,13 +55,12 @@ pub struct KernelHistory {
 
 impl KernelHistory {
     /// A history of these kernels in a folder, which continues the one that it holds. `typed` are
-    /// the options that name the suite; the kernels come with the texts that named them. Fails when
-    /// the folder holds another history.
+    /// the options that name the suite. Fails when the folder holds another history.
     pub fn open(
         suite: Suite,
         typed: &str,
         settings: HistorySettings,
-        (requested, kernels): (&[String], Vec<OrderedKernel>),
+        kernels: RequestedKernels<'_>,
         folder: &Path,
     ) -> Result<Self> {
         let former = folder::read_if_any(folder)?;
@@ -71,9 +80,9 @@ impl KernelHistory {
         let measures = suite.measures();
         let others = data.measures.iter().filter(|it| !measures.contains(it)).cloned();
         data.measures = measures.iter().cloned().chain(others.collect::<Vec<_>>()).collect();
-        let new = requested.iter().filter(|it| !data.requested.contains(it)).cloned();
+        let new = kernels.typed.iter().filter(|it| !data.requested.contains(it)).cloned();
         data.requested.extend(new.collect::<Vec<_>>());
-        merge(&mut data.kernels, kernels);
+        merge(&mut data.kernels, kernels.found, kernels.variants);
         let unavailable = BTreeSet::new();
         let folder = folder.to_owned();
         Ok(Self { suite, data, folder, scan: ChangeScan::default(), unavailable })
@@ -206,8 +215,7 @@ impl KernelHistory {
 
     /// The plan of one kernel and some measures.
     fn plan_of(&self, kernel: usize, measures: &[usize], seeds: u32) -> Plan {
-        let it = &self.data.kernels[kernel];
-        let mut plan = self.suite.plan(&[(it.name.clone(), it.typed.clone())], seeds);
+        let mut plan = self.suite.plan(&self.data.kernels[kernel..=kernel], seeds);
         let names: Vec<&String> = measures.iter().map(|it| &self.data.measures[*it]).collect();
         plan.factors[MEASURES].levels.retain(|level| names.contains(&&level.name));
         debug_assert_eq!(plan.factors[KERNELS].name, KERNEL);
@@ -247,12 +255,12 @@ fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Adds kernels in the order of their versions. One that is known keeps its name.
-fn merge(known: &mut Vec<HistoryKernel>, kernels: Vec<OrderedKernel>) {
-    for kernel in kernels {
-        let new = history_kernel(kernel);
+/// Adds kernels and their variants in the order of their versions. One that is known keeps its name.
+fn merge(known: &mut Vec<HistoryKernel>, kernels: Vec<OrderedKernel>, variants: &[String]) {
+    for new in kernels.into_iter().map(history_kernel).flat_map(|it| with_variants(it, variants)) {
         let is_it = |it: &&mut HistoryKernel| {
-            it.name == new.name || !new.blake3.is_empty() && it.blake3 == new.blake3
+            let is_same = !new.blake3.is_empty() && it.blake3 == new.blake3;
+            it.name == new.name || is_same && it.settings == new.settings
         };
         match known.iter_mut().find(is_it) {
             // What failed before is tried again.
@@ -264,6 +272,17 @@ fn merge(known: &mut Vec<HistoryKernel>, kernels: Vec<OrderedKernel>) {
     known.sort_by(|one, other| compare_names(&one.name, &other.name));
 }
 
+/// A kernel, followed by its variants.
+fn with_variants(kernel: HistoryKernel, variants: &[String]) -> Vec<HistoryKernel> {
+    let variant = |setting: &String| HistoryKernel {
+        name: format!("{} {setting}", kernel.name),
+        settings: vec![setting.clone()],
+        ..kernel.clone()
+    };
+    let variants: Vec<HistoryKernel> = variants.iter().map(variant).collect();
+    [kernel].into_iter().chain(variants).collect()
+}
+
 fn history_kernel(kernel: OrderedKernel) -> HistoryKernel {
     let typed = kernel.arg.to_string();
     match kernel.found {
@@ -272,6 +291,7 @@ fn history_kernel(kernel: OrderedKernel) -> HistoryKernel {
             typed,
             release: found.release,
             blake3: found.image_hash,
+            settings: Vec::new(),
             facts: found
                 .facts
                 .words
@@ -309,11 +329,13 @@ mod tests {
         let mut known = vec![kernel("6.1.190-1", "a"), kernel("6.12.100-1", "b")];
         known[1].problem = Some("does not boot".to_owned());
         let new = ["6.1.192-1", "6.12.100-1", "6.1.190-1", "5.10.223-1"].map(missing);
-        merge(&mut known, new.into());
+        merge(&mut known, new.into(), &[]);
         let names: Vec<&str> = known.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["5.10.223-1", "6.1.190-1", "6.1.192-1", "6.12.100-1"]);
         assert_eq!((known[1].blake3.as_str(), known[1].problem.is_none()), ("a", true));
         assert!(known[3].problem.as_ref().unwrap().starts_with("not available: "));
+        merge(&mut known, vec![missing("6.1.190-1")], &["lru_gen=off".to_owned()]);
+        assert_eq!((known.len(), known[2].name.as_str()), (5, "6.1.190-1 lru_gen=off"));
     }
 
     #[test]
@@ -323,7 +345,8 @@ mod tests {
             let suite = Suite::built_in(suite).unwrap();
             let kernels = vec![missing("6.1-1")];
             let settings = HistorySettings::default();
-            KernelHistory::open(suite, "", settings, (&[], kernels), folder.path())
+            let kernels = RequestedKernels { typed: &[], found: kernels, variants: &[] };
+            KernelHistory::open(suite, "", settings, kernels, folder.path())
         };
         let history = open("quick").unwrap();
         assert!(history.budget().starts_with("1 kernel, 5 measures: 4 seeds"));

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use analysis::history::HistoryKernel;
 use serde::Deserialize;
 use toml::Value;
 
@@ -140,13 +141,16 @@ impl Suite {
         Ok(self)
     }
 
-    /// The plan of some kernels, each by its name and as typed, with blocks of these seeds. Runs are
-    /// named by their levels alone, so that more kernels do not rename them.
-    pub(super) fn plan(&self, kernels: &[(String, String)], seeds: u32) -> Plan {
-        let level = |(name, typed): &(String, String)| PlanLevel {
-            name: name.clone(),
-            settings: vec![(KERNEL.to_owned(), typed.clone())],
-            build: None,
+    /// The plan of some kernels with blocks of these seeds. Runs are named by their levels alone, so
+    /// that more kernels do not rename them.
+    pub(super) fn plan(&self, kernels: &[HistoryKernel], seeds: u32) -> Plan {
+        let level = |kernel: &HistoryKernel| {
+            let of_variant = kernel.settings.iter().filter_map(|it| it.split_once('='));
+            let of_variant =
+                of_variant.map(|(name, value)| (format!("subject.{name}"), value.to_owned()));
+            let settings =
+                [(KERNEL.to_owned(), kernel.typed.clone())].into_iter().chain(of_variant);
+            PlanLevel { name: kernel.name.clone(), settings: settings.collect(), build: None }
         };
         let kernels = kernels.iter().map(level).collect();
         Plan {
@@ -169,6 +173,11 @@ impl Suite {
 mod tests {
     use super::*;
 
+    fn kernel(name: &str) -> HistoryKernel {
+        let (name, typed) = (name.to_owned(), format!("deb:{name}"));
+        HistoryKernel { name, typed, ..HistoryKernel::default() }
+    }
+
     fn names(suite: &Suite) -> String {
         suite.measures().join(" ")
     }
@@ -182,8 +191,7 @@ mod tests {
         for (name, _) in BUILT_IN {
             let suite = Suite::built_in(name).unwrap();
             assert_eq!(suite.name, name);
-            let kernels = [("a".to_owned(), "deb:a".to_owned())];
-            let cells = suite.plan(&kernels, 4).cells(Path::new("")).unwrap();
+            let cells = suite.plan(&[kernel("a")], 4).cells(Path::new("")).unwrap();
             assert_eq!(cells.len(), suite.measures().len());
             assert!(cells.iter().all(crate::CellPlan::is_deterministic), "{name}");
         }
@@ -197,7 +205,7 @@ mod tests {
                     [[measure]]\nname = \"fork\"\nset = { load = \"spawnload\" }\n";
         let suite = Suite::parse(text, Path::new("")).unwrap();
         assert_eq!(names(&suite), "idle smallwrite largewrite 2ctx-mem touch fork");
-        let plan = suite.plan(&[("a".to_owned(), "deb:a".to_owned())], 2);
+        let plan = suite.plan(&[kernel("a")], 2);
         assert_eq!(plan.base.last().unwrap(), &("memory".to_owned(), "64M".to_owned()));
         assert_eq!(plan.factors[1].levels[0].settings, [("probe".to_owned(), "wake".to_owned())]);
         let only = suite.clone().with_measures(&["fork".to_owned()]).unwrap();
@@ -209,13 +217,27 @@ mod tests {
     #[test]
     fn names_of_runs_do_not_depend_on_other_kernels() {
         let suite = Suite::built_in("quick").unwrap();
-        let kernel = |name: &str| (name.to_owned(), format!("deb:{name}"));
-        let ids = |kernels: &[(String, String)]| -> Vec<String> {
+        let ids = |kernels: &[HistoryKernel]| -> Vec<String> {
             suite.plan(kernels, 1).runs().into_iter().map(|(_, run)| run.run_id).collect()
         };
         let one = ids(&[kernel("6.1-1")]);
         let two = ids(&[kernel("5.10-1"), kernel("6.1-1")]);
         assert!(one.iter().all(|id| two.contains(id)), "{one:?} {two:?}");
+    }
+
+    #[test]
+    fn a_variant_has_other_settings_of_the_machine() {
+        let settings = vec!["lru_gen=off".to_owned()];
+        let variant = HistoryKernel { settings, ..kernel("a") };
+        let plan = Suite::built_in("quick").unwrap().plan(&[variant], 1);
+        let level = &plan.factors[0].levels[0];
+        assert!(level.settings.contains(&("subject.lru_gen".to_owned(), "off".to_owned())));
+        let crate::SubjectArg::Vm(request) =
+            plan.cells(Path::new("")).unwrap().remove(0).subject.unwrap()
+        else {
+            panic!("no guest")
+        };
+        assert_eq!(request.machine.lru_gen, Some(false));
     }
 
     #[test]

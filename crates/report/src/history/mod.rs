@@ -8,8 +8,8 @@ use analysis::history::{History, HistoryData, PairState, Step, StepKind};
 use render::{Block, Cell, Document, Section, Table, Tone, Verdict, format};
 use serde::Serialize;
 
-use sentences::{command, details, sentence, title};
-use table::{grouped_tables, whole_table};
+use sentences::{command, deaths, details, is_death, sentence, title};
+use table::{grouped_tables, spread_table, whole_table};
 
 /// Most steps on one screen.
 const MOST_STEPS: usize = 6;
@@ -29,7 +29,11 @@ pub fn history_document<'a>(data: &'a HistoryData, history: &'a History) -> Docu
     let mut sections = vec![Section::new(
         "kernels",
         "Kernels and measures",
-        vec![whole_table(data, history).into(), Block::Notes(legend(data))],
+        vec![
+            whole_table(data, history).into(),
+            Block::Notes(legend(data)),
+            spread_table(data).into(),
+        ],
     )];
     let steps = history.steps.iter().enumerate().map(|(index, step)| {
         let name = format!("step-{}", index + 1);
@@ -143,9 +147,15 @@ fn step_list(data: &HistoryData, history: &History, most: usize) -> Vec<Block> {
         order.truncate(most);
         order.sort_unstable();
     }
-    let lines = order
-        .iter()
-        .map(|index| format!("{}. {}", index + 1, sentence(data, &history.steps[*index])));
+    let lines = alike(&history.steps, &order).into_iter().map(|group| {
+        let numbers: Vec<String> = group.iter().map(|index| (index + 1).to_string()).collect();
+        let steps: Vec<&Step> = group.iter().map(|index| &history.steps[*index]).collect();
+        let text = match steps[..] {
+            [only] => sentence(data, only),
+            _ => deaths(data, &steps),
+        };
+        format!("{}. {text}", numbers.join(", "))
+    });
     let mut blocks: Vec<Block> = lines.map(Block::Sentence).collect();
     if history.steps.len() > order.len() {
         let more = format::counted(history.steps.len() - order.len(), "smaller step");
@@ -154,6 +164,25 @@ fn step_list(data: &HistoryData, history: &History, most: usize) -> Vec<Block> {
         blocks.push("The command that repeats each step: --details".into());
     }
     blocks
+}
+
+/// The steps of an order in groups: a kernel that dies under several measures, or lives again under
+/// them, is one line.
+fn alike(steps: &[Step], order: &[usize]) -> Vec<Vec<usize>> {
+    let key = |index: usize| {
+        let step = &steps[index];
+        is_death(step).then_some((step.kind, step.after))
+    };
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for index in order {
+        let is_alike =
+            |group: &&mut Vec<usize>| key(*index).is_some() && key(group[0]) == key(*index);
+        match groups.iter_mut().find(is_alike) {
+            Some(group) => group.push(*index),
+            None => groups.push(vec![*index]),
+        }
+    }
+    groups
 }
 
 /// How important a step is: deaths first, then the largest ratios.

@@ -2,7 +2,7 @@
 
 use analysis::explained::{ExplainedDifference, Part};
 use analysis::history::{
-    Evidence, HistoryData, NOT_RECORDED, StateChange, StateValue, Step, StepKind,
+    ConfigChange, Evidence, HistoryData, NOT_RECORDED, StateChange, StateValue, Step, StepKind,
 };
 use model::units::format_size;
 use render::{Block, Cell, Table, format};
@@ -27,11 +27,7 @@ pub(super) fn title(data: &HistoryData, step: &Step) -> String {
 /// A step in one sentence, the difference of states first.
 pub(super) fn sentence(data: &HistoryData, step: &Step) -> String {
     let text = match step.kind {
-        StepKind::Died => return death(data, step),
-        StepKind::Recovered => {
-            let after = &data.kernels[step.after].name;
-            format!("{after} lives under {} again", measure(data, step).unwrap_or_default())
-        }
+        StepKind::Died | StepKind::Recovered => return death(data, step),
         StepKind::Failing | StepKind::Succeeding => failing(data, step),
         StepKind::Slower | StepKind::Faster => {
             format!("{}{}{}", moved(data, step), ratio(data, step), parts(step))
@@ -46,15 +42,40 @@ pub(super) fn sentence(data: &HistoryData, step: &Step) -> String {
     format!("{}{text}{}.", states(step), place(data, step))
 }
 
+/// Whether a kernel dies or lives again under a measure.
+pub(super) fn is_death(step: &Step) -> bool {
+    matches!(step.kind, StepKind::Died | StepKind::Recovered) && step.measure.is_some()
+}
+
 fn death(data: &HistoryData, step: &Step) -> String {
-    let after = &data.kernels[step.after].name;
-    let cause = step.cause.as_deref().unwrap_or("the cause is unknown");
-    match (measure(data, step), step.failed) {
-        (Some(name), Some((died, runs))) => {
-            format!("{after} dies under {name} with {died} of {runs} seeds: {cause}.")
+    match step.measure {
+        Some(_) => deaths(data, &[step]),
+        None => {
+            let after = &data.kernels[step.after].name;
+            format!("{after} does not run: {}.", cause(step))
         }
-        (Some(name), None) => format!("{after} dies under {name}: {cause}."),
-        (None, _) => format!("{after} does not run: {cause}."),
+    }
+}
+
+fn cause(step: &Step) -> &str {
+    step.cause.as_deref().unwrap_or("the cause is unknown")
+}
+
+/// Measures under which one kernel dies, or lives again, in one sentence.
+pub(super) fn deaths(data: &HistoryData, steps: &[&Step]) -> String {
+    let Some(first) = steps.first() else { return String::new() };
+    let after = &data.kernels[first.after].name;
+    let names = steps.iter().map(|step| {
+        let name = measure(data, step).unwrap_or_default();
+        match step.failed.filter(|_| step.kind == StepKind::Died) {
+            Some((died, runs)) => format!("{name} ({died} of {runs} seeds)"),
+            None => name.to_owned(),
+        }
+    });
+    let names = format::and(names);
+    match first.kind {
+        StepKind::Died => format!("{after} dies under {names}: {}.", cause(first)),
+        _ => format!("{after} lives under {names} again."),
     }
 }
 
@@ -173,7 +194,46 @@ pub(super) fn details(data: &HistoryData, step: &Step) -> Vec<Block> {
     blocks.extend(step.explained.as_ref().map(|found| part_table(found).into()));
     blocks.push(Block::Notes(notes));
     blocks.push(Block::Command(command(data, step)));
+    let tests: Vec<Block> = step
+        .configurations
+        .iter()
+        .filter_map(variant)
+        .filter_map(|setting| Some(Block::Command(factor_command(data, step, &setting)?)))
+        .collect();
+    if !tests.is_empty() {
+        blocks.push(
+            "Is it the configuration? The kernel after the step, also as it was before:".into(),
+        );
+        blocks.extend(tests);
+    }
     blocks
+}
+
+/// The setting of the machine that gives a kernel what it had before, where there is a switch.
+fn variant(change: &ConfigChange) -> Option<String> {
+    let before = change.first.split(' ').next()?;
+    match change.name.as_str() {
+        "MGLRU" | "zswap" if change.second == "no" || before == "no" => None,
+        "MGLRU" => Some(format!("lru_gen={before}")),
+        "zswap" => Some(format!("zswap={before}")),
+        "THP" if before != "no" => Some(format!("thp={before}")),
+        "preemption" if change.second.contains("dynamic") => {
+            Some(format!("cmdline=preempt={before}"))
+        }
+        _ => None,
+    }
+}
+
+/// The command that measures the kernel after a step as it is, and with a setting.
+fn factor_command(data: &HistoryData, step: &Step, setting: &str) -> Option<String> {
+    let name = measure(data, step)?;
+    let typed = model::shown::quoted(&data.kernels[step.after].typed);
+    let suite = match data.suite.typed.as_str() {
+        "" => String::new(),
+        typed => format!(" {typed}"),
+    };
+    let (setting, name) = (model::shown::quoted(setting), model::shown::quoted(name));
+    Some(format!("thrashlab history {typed} --variant {setting}{suite} --measure {name}"))
 }
 
 fn part_table(found: &ExplainedDifference) -> Table {
@@ -196,9 +256,13 @@ pub(super) fn command(data: &HistoryData, step: &Step) -> String {
     let kernels = step.before.into_iter().chain([step.after]);
     let kernels =
         kernels.filter(|kernel| data.kernels[*kernel].problem.is_none() || *kernel == step.after);
-    let typed = kernels.map(|kernel| model::shown::quoted(&data.kernels[kernel].typed));
+    let kernels: Vec<_> = kernels.map(|kernel| &data.kernels[kernel]).collect();
+    let typed = kernels.iter().map(|kernel| model::shown::quoted(&kernel.typed));
     let mut words: Vec<String> = ["thrashlab", "history"].map(str::to_owned).into();
-    words.extend(typed);
+    words.extend(analysis::distinct(typed));
+    for setting in analysis::distinct(kernels.iter().flat_map(|kernel| &kernel.settings)) {
+        words.extend(["--variant".to_owned(), model::shown::quoted(setting)]);
+    }
     if !data.suite.typed.is_empty() {
         words.push(data.suite.typed.clone());
     }

@@ -56,6 +56,20 @@ fn fitting(table: &Table) -> Vec<Table> {
     parts.into_iter().map(part).collect()
 }
 
+/// How far apart two seeds of a cell typically are: what is large here is chaotic.
+pub(super) fn spread_table(data: &HistoryData) -> Table {
+    let head = ["kernel"].into_iter().chain(data.measures.iter().map(String::as_str));
+    let rows = data.kernels.iter().map(|kernel| {
+        let spread = |measure: &String| {
+            let spread = data.cell(&kernel.name, measure).and_then(HistoryCell::spread);
+            spread.map_or_else(Cell::absent, Cell::Share)
+        };
+        let cells: Vec<Cell> = data.measures.iter().map(spread).collect();
+        [Cell::from(&kernel.name)].into_iter().chain(cells).collect::<Vec<_>>()
+    });
+    Table::of("Typical distance of two seeds", head, rows)
+}
+
 fn table(data: &HistoryData, history: &History, rows: &[Vec<usize>]) -> Table {
     let head = ["kernel"].into_iter().chain(data.measures.iter().map(String::as_str));
     let mut table = Table::new("", head);

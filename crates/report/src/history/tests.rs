@@ -67,12 +67,13 @@ fn a_history_is_one_screen() {
 fn each_step_has_its_evidence_and_its_command() {
     let text = text(&planted(), false);
     for part in [
-        "6.1.192-1 dies under smallwrite with 12 of 12 seeds: the kernel died: BUG: NULL pointer",
+        "6.1.192-1 dies under smallwrite (12 of 12 seeds): the kernel died: BUG: NULL pointer",
         "The states differ (lru_gen 0x0000 → 0x0007): smallwrite is slower with 6.1.193-1",
         "in instructions",
         "The configurations differ: MGLRU off → on.",
         "thrashlab history deb:linux-image-1=6.1.191-1 deb:linux-image-3=6.1.193-1 --quick",
         "--measure smallwrite",
+        "thrashlab history deb:linux-image-3=6.1.193-1 --variant lru_gen=off --quick --measure smallwrite",
     ] {
         let words: Vec<&str> = text.split_whitespace().collect();
         assert!(words.join(" ").contains(part), "{part}\n{text}");
