@@ -33,7 +33,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   thrashlab history debian                every small kernel of this Debian
   thrashlab history 'deb:linux-image-6.1.0-*-cloud-amd64' --quick
-                        one line of kernels, three measures: a first look
+                        one line of kernels, five measures: a first look
   thrashlab history host ./linux-image-6.12.1.deb --measure smallwrite
                         two kernels, one measure
   thrashlab history packages/ --suite mine.toml --seeds 24 -o lines/
@@ -93,7 +93,7 @@ struct NewArgs {
     #[arg(long, value_name = "SUITE", conflicts_with = "quick")]
     suite: Option<String>,
 
-    /// Use short timing: the suite `quick`, three measures on the smallest machine
+    /// Use short timing: the suite `quick`, five measures on the smallest machine
     #[arg(long)]
     quick: bool,
 
@@ -162,6 +162,13 @@ struct UpdateArgs {
 
     #[command(flatten)]
     common: CommonArgs,
+}
+
+impl HistoryArgs {
+    /// Whether it only shows figures that exist.
+    pub(crate) fn reads_files(&self) -> bool {
+        matches!(self.command, Some(HistoryCommand::Show(_)))
+    }
 }
 
 pub(crate) fn history(args: &HistoryArgs) -> Result<()> {

@@ -168,12 +168,15 @@ fn started(arguments: Vec<OsString>) -> Result<()> {
 
 /// Whether a command needs nothing but files: no program, no network, no other process.
 fn reads_only_files(command: &Command) -> bool {
-    use Command::{Attribute, Compare, Doctor, Export, Import, Reference, Report, Show, Trace};
+    use Command::{
+        Attribute, Compare, Doctor, Export, History, Import, Reference, Report, Show, Trace,
+    };
     match command {
         Attribute(_) | Export(_) | Import(_) | Reference(_) | Report(_) | Show(_) => true,
         // Observing a run again boots a guest.
         Compare(compare) => !compare.by_function,
         Doctor(doctor) => doctor.reads_files(),
+        History(history) => history.reads_files(),
         Trace(trace) => matches!(trace, TraceCommand::Convert(_) | TraceCommand::Stat(_)),
         _ => false,
     }

@@ -242,7 +242,7 @@ const SHORT: [(&str, &[(&str, &str)]); 16] = [
         "history",
         &[
             ("suite", "What is measured: a file (TOML), default or quick"),
-            ("quick", "The suite quick: three measures on the smallest machine"),
+            ("quick", "The suite quick: five measures on the smallest machine"),
             ("measure", "Only these measures of the suite"),
             ("seeds", "Most seeds of a cell"),
             ("margin", "Smallest difference that matters: 5%"),

@@ -41,6 +41,11 @@ impl ChangeTest {
         Self { looks, level }
     }
 
+    /// The numbers of seeds at which it looks.
+    pub(super) fn seeds(&self) -> impl Iterator<Item = u32> {
+        self.looks.iter().map(|look| look.blocks)
+    }
+
     /// Changes of the level.
     pub(super) fn levels(&self, axis: &[&HistoryCell], scan: &mut ChangeScan) -> Vec<FoundChange> {
         let found = self.scanned(scan, |seeds| axis.iter().map(|cell| cell.costs(seeds)).collect());

@@ -60,12 +60,7 @@ pub struct NeighbourPair {
 impl History {
     /// What the data show. `scan` keeps what it computes from one call to the next.
     pub fn of(data: &HistoryData, scan: &mut ChangeScan) -> Self {
-        let settings = data.settings;
-        let measures = data.measures.len().max(1) as f64;
-        let room = data.kernels.len().max(2).next_power_of_two() as f64;
-        let pairs =
-            PairTest::new(settings.margin, settings.alpha / 2.0 / measures / room, settings.seeds);
-        let changes = ChangeTest::new(settings.alpha / 4.0 / measures, settings.seeds);
+        let (pairs, changes) = tests(data);
         let mut history = Self { steps: without_cells(data), comparisons: Vec::new(), smaller: 0 };
         for (measure, name) in data.measures.iter().enumerate() {
             let cells: Vec<Option<&HistoryCell>> =
@@ -89,6 +84,16 @@ impl History {
         history
     }
 
+    /// The numbers of seeds after which something can be decided, ascending; the last one is the most.
+    pub fn rounds(data: &HistoryData) -> Vec<u32> {
+        let (pairs, changes) = tests(data);
+        let mut rounds: Vec<u32> = pairs.seeds().chain(changes.seeds()).collect();
+        rounds.push(FIRST_SEEDS.min(data.settings.seeds));
+        rounds.sort_unstable();
+        rounds.dedup();
+        rounds
+    }
+
     /// The cells that need more seeds, as indices of kernel and measure: those whose comparison with
     /// a neighbour is open.
     pub fn open_cells(&self) -> Vec<(usize, usize)> {
@@ -110,6 +115,16 @@ impl History {
             matches!(it.pair.state, PairState::Open { .. }) && !self.steps.iter().any(is_step)
         })
     }
+}
+
+/// The tests of a history, each with its share of α.
+fn tests(data: &HistoryData) -> (PairTest, ChangeTest) {
+    let settings = data.settings;
+    let measures = data.measures.len().max(1) as f64;
+    let room = data.kernels.len().max(2).next_power_of_two() as f64;
+    let of_pairs = settings.alpha / 2.0 / measures / room;
+    let pairs = PairTest::new(settings.margin, of_pairs, settings.seeds);
+    (pairs, ChangeTest::new(settings.alpha / 4.0 / measures, settings.seeds))
 }
 
 /// The kernels that have values, with the comparisons of neighbours.

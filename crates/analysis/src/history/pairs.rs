@@ -84,6 +84,11 @@ impl PairTest {
         Self { margin, looks: looks_of_any_test(first, seeds, level), level }
     }
 
+    /// The numbers of seeds at which it looks.
+    pub(super) fn seeds(&self) -> impl Iterator<Item = u32> {
+        self.looks.iter().map(|look| look.blocks)
+    }
+
     /// Compares two cells.
     pub(super) fn compare(&self, first: &HistoryCell, second: &HistoryCell) -> Pair {
         let sides = in_common(first, second);

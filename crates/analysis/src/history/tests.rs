@@ -164,6 +164,19 @@ fn histories_of_equal_kernels_have_no_steps() {
 }
 
 #[test]
+fn rounds_are_the_numbers_of_seeds_at_which_something_can_be_decided() {
+    let rounds = |kernels: usize, seeds: u32| {
+        let mut data = planted(&vec![(1.0, 0.1); kernels], 1, 1);
+        data.settings.seeds = seeds;
+        History::rounds(&data)
+    };
+    assert_eq!(rounds(16, 12), [4, 8, 10, 12]);
+    assert_eq!(rounds(2, 12), [4, 6, 8, 10, 12], "fewer comparisons have larger levels");
+    assert_eq!(rounds(40, 3), [3]);
+    assert!(rounds(16, 40).starts_with(&[4, 8, 10, 12]) && rounds(16, 40).ends_with(&[34, 40]));
+}
+
+#[test]
 fn figures_are_read_as_they_were_written() {
     let data = planted(&[(1.0, 0.5), (2.0, 0.5)], 4, 1);
     let text = serde_json::to_string(&data).unwrap();

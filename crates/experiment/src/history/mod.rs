@@ -16,7 +16,7 @@ use analysis::history::{
     FIRST_SEEDS, HISTORY_SCHEMA, History, HistoryData, HistoryKernel, HistorySettings, HistorySuite,
 };
 use kernels::{OrderedKernel, compare_names};
-use stats::{ChangeScan, looks_of_any_test};
+use stats::ChangeScan;
 
 use crate::driver::Driver;
 use crate::error::{ExperimentError, Result};
@@ -111,15 +111,14 @@ impl KernelHistory {
     /// Runs what is missing, round by round, and returns what it shows. The folder has the data after
     /// each kernel. Fails when no kernel can run, or the user stopped it.
     pub fn run(&mut self, driver: &mut Driver<'_>) -> Result<History> {
-        let seeds = self.data.settings.seeds;
-        for look in looks_of_any_test(FIRST_SEEDS.min(seeds), seeds, 1.0) {
-            let is_first = look.blocks == FIRST_SEEDS.min(seeds);
-            let wanted = self.wanted(look.blocks, is_first);
+        for (number, seeds) in History::rounds(&self.data).into_iter().enumerate() {
+            let is_first = number == 0;
+            let wanted = self.wanted(seeds, is_first);
             if wanted.is_empty() {
                 continue;
             }
             for (kernel, measures) in &wanted {
-                self.kernel_round(*kernel, measures, look.blocks, driver)?;
+                self.kernel_round(*kernel, measures, seeds, driver)?;
                 folder::write(&self.data, &self.suite, &self.folder)?;
             }
             if is_first && self.data.cells.is_empty() {
@@ -127,7 +126,7 @@ impl KernelHistory {
                 let why = problems.next().map_or("no run was executed", String::as_str);
                 return Err(ExperimentError::NotMeasured(format!("no kernel could run: {why}")));
             }
-            let text = self.progress(look.blocks);
+            let text = self.progress(seeds);
             (driver.on_event)(&Event::Look { text: &text });
         }
         Ok(self.history())

@@ -9,7 +9,7 @@ use render::{Block, Cell, Document, Section, Table, Tone, Verdict, format};
 use serde::Serialize;
 
 use sentences::{command, deaths, details, is_death, sentence, title};
-use table::{grouped_tables, spread_table, whole_table};
+use table::{grouped_tables, line_table, spread_table, whole_table};
 
 /// Most steps on one screen.
 const MOST_STEPS: usize = 6;
@@ -32,6 +32,7 @@ pub fn history_document<'a>(data: &'a HistoryData, history: &'a History) -> Docu
         vec![
             whole_table(data, history).into(),
             Block::Notes(legend(data)),
+            line_table(data).into(),
             spread_table(data).into(),
         ],
     )];

@@ -7,6 +7,8 @@ use stats::median;
 /// Columns of a screen, and between two columns of a table.
 const COLUMNS: usize = 80;
 const GAP: usize = 2;
+/// A line whose ends are closer than this ratio does not fill its height.
+const LEAST_RANGE: f64 = 2.0;
 
 /// All kernels.
 pub(super) fn whole_table(data: &HistoryData, history: &History) -> Table {
@@ -54,6 +56,44 @@ fn fitting(table: &Table) -> Vec<Table> {
         Table::of("", head, rows)
     };
     parts.into_iter().map(part).collect()
+}
+
+/// One line for each measure: its medians along the kernels, on a logarithmic scale of its own.
+pub(super) fn line_table(data: &HistoryData) -> Table {
+    let mut table = Table::new("Along the kernels", ["measure", "first to last", "least", "most"]);
+    for measure in &data.measures {
+        let cells = data.kernels.iter().map(|kernel| data.cell(&kernel.name, measure));
+        let cells: Vec<Option<&HistoryCell>> = cells.collect();
+        let medians: Vec<Option<f64>> =
+            cells.iter().map(|cell| cell.and_then(|cell| Some(cell.median()?.value))).collect();
+        let known: Vec<f64> = medians.iter().flatten().copied().filter(|it| *it > 0.0).collect();
+        let (Some(least), Some(most)) =
+            (known.iter().copied().reduce(f64::min), known.iter().copied().reduce(f64::max))
+        else {
+            continue;
+        };
+        let line: String = medians
+            .iter()
+            .zip(&data.kernels)
+            .map(|(median, kernel)| match median {
+                Some(value) => level(*value, least, most),
+                None if data.cell(&kernel.name, measure).is_none() => ' ',
+                None => 'x',
+            })
+            .collect();
+        let unit = cells.iter().flatten().map(|cell| cell.unit.as_str()).next().unwrap_or_default();
+        let ends = [least, most].map(|value| Cell::Figure(format::quantity(value, unit)));
+        table.row([Cell::from(measure), line.into()].into_iter().chain(ends));
+    }
+    table
+}
+
+/// The height of a value between two ends.
+fn level(value: f64, least: f64, most: f64) -> char {
+    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let range = (most / least).max(LEAST_RANGE).ln();
+    let share = (value / least).max(1.0).ln() / range;
+    LEVELS[((share * LEVELS.len() as f64) as usize).min(LEVELS.len() - 1)]
 }
 
 /// How far apart two seeds of a cell typically are: what is large here is chaotic.

@@ -73,6 +73,8 @@ fn each_step_has_its_evidence_and_its_command() {
         "The configurations differ: MGLRU off → on.",
         "thrashlab history deb:linux-image-1=6.1.191-1 deb:linux-image-3=6.1.193-1 --quick",
         "--measure smallwrite",
+        "smallwrite ▁▁x█████ 300ms 1.20s",
+        "idle ▁▁▁▁▁▁▁▁ 75.0ms 75.0ms",
         "thrashlab history deb:linux-image-3=6.1.193-1 --variant lru_gen=off --quick --measure smallwrite",
     ] {
         let words: Vec<&str> = text.split_whitespace().collect();
