@@ -12,14 +12,14 @@ use keep::Cache;
 use keep::out_file::write_whole;
 use kernels::{KernelArg, OrderedKernel, in_order, named_kernels};
 use model::shown::quoted;
-use render::{HTML, OutputFormat, Style};
+use render::{HTML, Style};
 use report::history_document;
 use stats::ChangeScan;
 
 use crate::compare::alpha;
 use crate::fail_on::margin;
 use crate::laboratory::{LabArgs, drive, failure};
-use crate::output::{OutputArgs, format, show};
+use crate::output::{FormatArgs, OutputArgs, show, show_in};
 use crate::progress::Progress;
 use crate::{Failure, Result, wrong};
 
@@ -131,13 +131,8 @@ struct CommonArgs {
     #[command(flatten)]
     lab: LabArgs,
 
-    /// Format of the result [default: text]
-    #[arg(long, value_name = "FORMAT", value_parser = format())]
-    format: Option<&'static OutputFormat>,
-
-    /// Print JSON
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 #[derive(Args)]
@@ -246,8 +241,7 @@ fn make(
         }
         Err(other) => return Err(other),
     };
-    let output = OutputArgs::in_format(args.format, args.json);
-    show(&history_document(history.data(), &found), &output)?;
+    show_in(&history_document(history.data(), &found), &args.format)?;
     write_page(history.data(), &found, folder, &progress)?;
     progress.say(&format!("to show it again: thrashlab history show {shown}"));
     Ok(())

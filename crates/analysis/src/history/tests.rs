@@ -132,6 +132,17 @@ fn kernels_that_die_and_live_again_have_their_rows() {
 }
 
 #[test]
+fn a_kernel_that_dies_with_one_seed_is_compared_with_none() {
+    let mut data = planted(&[(1.0, 0.3), (1.0, 0.3), (9.0, 0.3), (1.0, 0.3)], 12, 1);
+    let run = &mut data.cells[2].runs[5];
+    let failure = Some("the kernel died: BUG".to_owned());
+    *run = HistoryRun { seed: run.seed, failure, has_died: true, ..HistoryRun::default() };
+    let history = shown(&data);
+    let kinds: Vec<_> = history.steps.iter().map(|it| (it.kind, it.failed)).collect();
+    assert_eq!(kinds, [(StepKind::Died, Some((1, 12))), (StepKind::Recovered, None)]);
+}
+
+#[test]
 fn runs_that_fail_more_often_are_a_step() {
     let mut data = planted(&[(1.0, 0.01); 4], 12, 1);
     for run in data.cells.iter_mut().skip(2).flat_map(|cell| &mut cell.runs) {

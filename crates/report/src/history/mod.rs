@@ -31,7 +31,7 @@ pub fn history_document<'a>(data: &'a HistoryData, history: &'a History) -> Docu
         "Kernels and measures",
         vec![
             whole_table(data, history).into(),
-            Block::Notes(legend(data)),
+            Block::Notes(legend(data).into_iter().chain(smaller_note(history)).collect()),
             line_table(data).into(),
             spread_table(data).into(),
         ],
@@ -66,6 +66,7 @@ fn brief(data: &HistoryData, history: &History) -> Document<'static> {
     let mut blocks: Vec<Block> = tables.map(Block::Table).collect();
     blocks.extend(step_list(data, history, MOST_STEPS));
     let mut notes = legend(data);
+    notes.extend(smaller_note(history));
     notes.extend(open_note(data, history));
     blocks.push(Block::Notes(notes));
     Document { verdicts: vec![conclusion(data, history)], blocks, ..Document::default() }
@@ -208,6 +209,14 @@ fn legend(data: &HistoryData) -> Vec<String> {
         "▲ slower than the kernel before, ▼ faster, ~ another spread, ? open.{clock} Margin {margin}; \
          chance of any wrong claim in the table: {alpha}."
     )]
+}
+
+/// How many changes are certain and do not matter.
+fn smaller_note(history: &History) -> Option<String> {
+    (history.smaller > 0).then(|| {
+        let changes = format::counted(history.smaller, "change");
+        format!("Certain, and smaller than the margin: {changes}; a smaller --margin shows them.")
+    })
 }
 
 /// Which measures are open, and what would decide them.
