@@ -140,16 +140,19 @@ fn facts(data: &HistoryData) -> Vec<(String, String)> {
 
 /// The steps as a numbered list, the important ones if there are more than `most`.
 fn step_list(data: &HistoryData, history: &History, most: usize) -> Vec<Block> {
-    let mut order: Vec<usize> = (0..history.steps.len()).collect();
-    if order.len() > most {
-        order.sort_by(|one, other| {
-            let [one, other] = [one, other].map(|index| weight(&history.steps[*index]));
+    let mut groups = alike(&history.steps);
+    let all = groups.len();
+    if all > most {
+        groups.sort_by(|one, other| {
+            let [one, other] = [one, other].map(|group| weight(&history.steps[group[0]]));
             other.total_cmp(&one)
         });
-        order.truncate(most);
-        order.sort_unstable();
+        groups.truncate(most);
+        groups.sort_unstable();
     }
-    let lines = alike(&history.steps, &order).into_iter().map(|group| {
+    let has_all = groups.len() == all;
+    let is_empty = groups.is_empty();
+    let lines = groups.into_iter().map(|group| {
         let numbers: Vec<String> = group.iter().map(|index| (index + 1).to_string()).collect();
         let steps: Vec<&Step> = group.iter().map(|index| &history.steps[*index]).collect();
         let text = match steps[..] {
@@ -159,29 +162,26 @@ fn step_list(data: &HistoryData, history: &History, most: usize) -> Vec<Block> {
         format!("{}. {text}", numbers.join(", "))
     });
     let mut blocks: Vec<Block> = lines.map(Block::Sentence).collect();
-    if history.steps.len() > order.len() {
-        let more = format::counted(history.steps.len() - order.len(), "smaller step");
+    if !has_all {
+        let more = format::counted(all - most, "smaller step");
         blocks.push(format!("{more}, and the command that repeats each: --details").into());
-    } else if most != usize::MAX && !order.is_empty() {
+    } else if most != usize::MAX && !is_empty {
         blocks.push("The command that repeats each step: --details".into());
     }
     blocks
 }
 
-/// The steps of an order in groups: a kernel that dies under several measures, or lives again under
-/// them, is one line.
-fn alike(steps: &[Step], order: &[usize]) -> Vec<Vec<usize>> {
-    let key = |index: usize| {
-        let step = &steps[index];
-        is_death(step).then_some((step.kind, step.after))
-    };
+/// The steps in groups: a kernel that dies under several measures, or lives again under them, is one
+/// line.
+fn alike(steps: &[Step]) -> Vec<Vec<usize>> {
+    let key = |step: &Step| is_death(step).then_some((step.kind, step.after));
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    for index in order {
+    for (index, step) in steps.iter().enumerate() {
         let is_alike =
-            |group: &&mut Vec<usize>| key(*index).is_some() && key(group[0]) == key(*index);
+            |group: &&mut Vec<usize>| key(step).is_some() && key(&steps[group[0]]) == key(step);
         match groups.iter_mut().find(is_alike) {
-            Some(group) => group.push(*index),
-            None => groups.push(vec![*index]),
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
         }
     }
     groups

@@ -92,6 +92,25 @@ fn a_page_of_a_history_is_small_and_needs_no_script() {
 }
 
 #[test]
+fn deaths_take_no_room_of_other_steps() {
+    let mut data = planted();
+    let planted = data.cells.clone();
+    for number in 0..8 {
+        let measure = format!("write-{number}");
+        let cells = planted.iter().filter(|cell| cell.measure == "smallwrite").cloned();
+        let cells = cells.map(|cell| HistoryCell { measure: measure.clone(), ..cell });
+        data.cells.extend(cells.collect::<Vec<_>>());
+        data.measures.push(measure);
+    }
+    let text = text(&data, true).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("write-6 (12 of 12 seeds) and write-7 (12 of 12"), "{text}");
+    assert!(
+        text.contains("is slower with 6.1.193-1") && text.contains("5 smaller steps"),
+        "{text}"
+    );
+}
+
+#[test]
 fn many_measures_are_several_tables_that_fit() {
     let mut data = planted();
     data.measures = (0..20).map(|index| format!("measure-{index}")).collect();
