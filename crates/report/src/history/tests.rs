@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use analysis::history::{
-    History, HistoryCell, HistoryData, HistoryKernel, HistoryRun, HistorySuite,
+    History, HistoryCell, HistoryData, HistoryKernel, HistoryRun, HistorySuite, StepKind,
 };
 use render::{FORMATS, Style, plain_text};
 use stats::ChangeScan;
@@ -119,4 +119,31 @@ fn many_measures_are_several_tables_that_fit() {
     let text = plain_text(&brief);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert_eq!(text.lines().filter(|line| line.starts_with("kernel ")).count(), 4, "{text}");
+}
+
+/// The history of docs/history.md: what it shows is a function of its figures, and what is known of
+/// these kernels is found blind.
+#[test]
+fn the_history_of_debian_12_has_its_death_and_its_steps() {
+    let figures = include_str!("../../../../docs/history/debian-12/history.json");
+    let data: HistoryData = serde_json::from_str(figures).unwrap();
+    let history = History::of(&data, &mut ChangeScan::default());
+    let steps: Vec<_> = history
+        .steps
+        .iter()
+        .map(|step| {
+            let measure = step.measure.map_or("", |measure| data.measures[measure].as_str());
+            (step.kind, measure, data.kernels[step.after].name.as_str())
+        })
+        .collect();
+    let [died, lives] = [StepKind::Died, StepKind::Recovered];
+    let of = |kind, kernel| {
+        ["smallwrite", "largewrite", "2ctx-mem"].map(|measure| (kind, measure, kernel))
+    };
+    let expected = [of(died, "6.1.192-1"), of(lives, "6.1.192-2")].concat();
+    assert_eq!(steps[..6], expected);
+    assert_eq!(steps[6..], of(StepKind::Slower, "6.12.100-1~deb12u1"));
+    assert!(history.steps[6..].iter().all(|step| step.states[0].name == "lru_gen"));
+    let text = text(&data, true);
+    assert!(text.contains("×4.23 [2.95, 6.65]"), "docs/history.md: {text}");
 }
