@@ -36,8 +36,10 @@ mod recording;
 #[path = "../../profile-plugin/src/records.rs"]
 mod records;
 mod responses;
+mod run_paths;
 mod sampled;
 mod schedule;
+mod scheduler_functions;
 mod symbol_file;
 mod symbols;
 mod tasks;
@@ -65,8 +67,10 @@ pub use program_file::ProgramFile;
 pub use reader::RecordingError;
 pub use recording::Recording;
 pub use responses::{Response, Responses};
+pub use run_paths::RunPaths;
 pub use sampled::{Origin, Part, SampledProfile, StackTree, TaskTime, Wait};
 pub use schedule::schedule;
+pub use scheduler_functions::only_schedules;
 pub use symbols::{Symbols, SymbolsError};
 
 /// The plugin, a shared library that the engine loads.

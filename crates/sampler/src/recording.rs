@@ -8,7 +8,7 @@ use profile::SampledProfile;
 use sys::clock::monotonic_ns;
 use sys::perf_rings::{Observed, PerfRings, Recorded, SampledFaults};
 
-use crate::names::{Weight, named};
+use crate::names::{Changed, Weight, named};
 use crate::records::Records;
 use crate::running::RunningProcess;
 use crate::watched::Watched;
@@ -62,6 +62,9 @@ pub enum SamplerError {
     /// A thread ended before its recording began.
     #[error("the process has ended")]
     Ended,
+    /// A file is not one of `perf record`, or not of time.
+    #[error("read what perf recorded: {0}")]
+    PerfData(String),
     /// Anything else.
     #[error("observe what executes: {0}")]
     Io(#[from] io::Error),
@@ -119,7 +122,7 @@ impl Recording {
             true => Weight::All,
             false => Weight::Each(1_000_000_000 / options.frequency_hz.max(1)),
         };
-        let mut profile = named(watched.stacks, &watched.ended, &weight);
+        let mut profile = named(watched.stacks, &watched.ended, &weight, Changed::default());
         let since_1970 = started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         profile.started_unix_ns = since_1970.as_nanos() as u64;
         profile.elapsed_ns = elapsed.as_nanos() as u64;
@@ -165,7 +168,7 @@ fn rings(observed: &Observed, options: &Options) -> Result<(PerfRings, bool), Sa
     }
 }
 
-fn refused(error: &io::Error) -> SamplerError {
+pub(crate) fn refused(error: &io::Error) -> SamplerError {
     let next = match error.raw_os_error() {
         Some(libc::EACCES) => {
             "programs of one's own are permitted by sysctl kernel.perf_event_paranoid=2, those of \
@@ -186,7 +189,7 @@ fn refused(error: &io::Error) -> SamplerError {
 }
 
 /// The CPUs in use.
-fn online_cpus() -> io::Result<Vec<u32>> {
+pub(crate) fn online_cpus() -> io::Result<Vec<u32>> {
     const PATH: &str = "/sys/devices/system/cpu/online";
     let text = fs::read_to_string(PATH)?;
     let wrong = || io::Error::other(format!("{PATH}: {text:?}"));

@@ -34,7 +34,7 @@ impl RunningProcess {
 }
 
 /// Number, name and state of a thread (proc_pid_stat(5)).
-fn thread(stat: &str) -> Option<(i32, String, bool)> {
+pub(crate) fn thread(stat: &str) -> Option<(i32, String, bool)> {
     let (tid, rest) = stat.split_once(" (")?;
     let (name, state) = rest.rsplit_once(") ")?;
     Some((tid.parse().ok()?, name.to_owned(), state.starts_with('R')))

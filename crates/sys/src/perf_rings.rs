@@ -1,6 +1,8 @@
 //! Records of what processes do, as the kernel writes them to memory that it shares
 //! (`perf_event_open(2)`): samples of what executes, and every time that a thread leaves its CPU.
 
+mod switches;
+
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
@@ -10,6 +12,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::perf::{Attributes, SOFTWARE, flags, open_event};
+
+pub use switches::SwitchScope;
 
 const CPU_CLOCK: u64 = 0;
 const CONTEXT_SWITCHES: u64 = 3;

@@ -119,7 +119,7 @@ int main(int count, char **words) {
 "#;
 
 /// Whether a command can be profiled here; else the test is skipped.
-fn can_sample(test: &str, fixture: &Fixture) -> bool {
+pub(crate) fn can_sample(test: &str, fixture: &Fixture) -> bool {
     if Command::new("cc").arg("--version").output().is_err() {
         skip(test, "no C compiler is installed");
         return false;
