@@ -47,6 +47,8 @@ pub(crate) struct Mapped {
     pub(crate) path: Arc<str>,
     pub(crate) addresses: Range<u64>,
     pub(crate) offset: u64,
+    /// Whether it may be executed.
+    pub(crate) is_code: bool,
 }
 
 impl Files {

@@ -20,6 +20,7 @@ const NOT_SAMPLED_NAME: &str = "[not sampled]";
 const NO_STACK_NAME: &str = "[call stack not recorded]";
 /// A longer list of functions is not read.
 const MOST_LISTED_BYTES: u64 = 256 << 20;
+const TOUCHED_NAME: &str = "memory in swap";
 const MEMORY_NAME: &str = "[code without a file]";
 
 /// The functions of the kernel by address, from the first time that one is wanted.
@@ -49,6 +50,11 @@ impl Names {
     fn name(&mut self, frame: &Frame) -> String {
         match frame {
             Frame::Thread(name) => name.to_string(),
+            Frame::Touched(path, is_code) => {
+                let part = if *is_code { "text" } else { "data" };
+                format!("{part} of {}", path.rsplit('/').next().unwrap_or(path))
+            }
+            Frame::TouchedMemory => TOUCHED_NAME.to_owned(),
             Frame::CutOff => CUT_OFF_NAME.to_owned(),
             Frame::NotSampled => NOT_SAMPLED_NAME.to_owned(),
             Frame::NoStack => NO_STACK_NAME.to_owned(),

@@ -188,7 +188,7 @@ fn read_records(
     events: &Events,
 ) -> Result<Read, SamplerError> {
     let failed = |error: PerfDataError| SamplerError::PerfData(error.to_string());
-    let mut watched = Watched::of(&[], &[]);
+    let mut watched = Watched::of(&[], &[], false);
     let mut changed = changed_files(&perf_file);
     let (mut lost, mut count) = (0_u64, 0);
     let (mut first_ns, mut last_ns) = (None, 0);

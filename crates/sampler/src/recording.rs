@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use profile::SampledProfile;
 use sys::clock::monotonic_ns;
-use sys::perf_rings::{Observed, PerfRings, Recorded, SampledFaults};
+use sys::perf_rings::{FaultKind, Observed, PerfRings, Recorded, SampledFaults};
 
 use crate::names::{Changed, Weight, named};
 use crate::records::Records;
@@ -86,7 +86,9 @@ impl Recording {
     pub(crate) fn of(observed: &Observed, options: Options) -> Result<Self, SamplerError> {
         let (rings, with_kernel) = rings(observed, &options)?;
         let records = Records::of(&rings.attribute_bytes())?;
-        let watched = Watched::of(rings.switch_ids(), rings.fault_ids());
+        let is_major = |it: SampledFaults| it.kind == FaultKind::Major;
+        let names_touched = options.faults.is_some_and(is_major);
+        let watched = Watched::of(rings.switch_ids(), rings.fault_ids(), names_touched);
         let (begun, started) = (Instant::now(), SystemTime::now());
         Ok(Self { rings, records, watched, with_kernel, options, begun, started })
     }

@@ -22,6 +22,8 @@ const MOST_FRAMES: usize = 512;
 const LEAST_MARKER: u64 = -4095_i64 as u64;
 /// A sample stands for at most so many events.
 const MOST_PERIOD: u64 = 1 << 32;
+/// `PROT_EXEC`.
+const EXECUTABLE: u32 = 4;
 /// The time of records about what was there before.
 const BEFORE: u64 = 0;
 /// The name of a thread before it has one.
@@ -35,6 +37,13 @@ type Unwinding = UnwinderNative<Section, MayAllocateDuringUnwind>;
 struct Process {
     mapped: Vec<Mapped>,
     unwinder: Unwinding,
+}
+
+impl Process {
+    /// The file that is mapped at an address.
+    fn at(&self, address: u64) -> Option<&Mapped> {
+        self.mapped.iter().rfind(|it| it.addresses.contains(&address))
+    }
 }
 
 /// What a sample is of.
@@ -65,12 +74,16 @@ pub(crate) struct Watched {
     switch_ids: Vec<u64>,
     /// The identifiers of samples at page faults.
     fault_ids: Vec<u64>,
+    /// Whether page faults show what is touched: the file is of interest where its pages are read.
+    names_touched: bool,
 }
 
 impl Watched {
-    /// Nothing yet; where a thread leaves its CPU, and at page faults, samples have these identifiers.
-    pub(crate) fn of(switch_ids: &[u64], fault_ids: &[u64]) -> Self {
+    /// Nothing yet; where a thread leaves its CPU, and at page faults, samples have these identifiers. With
+    /// `names_touched` the innermost frame of a page fault is the file that is touched.
+    pub(crate) fn of(switch_ids: &[u64], fault_ids: &[u64], names_touched: bool) -> Self {
         Self {
+            names_touched,
             switch_ids: switch_ids.to_vec(),
             fault_ids: fault_ids.to_vec(),
             files: Files::default(),
@@ -147,13 +160,15 @@ impl Watched {
                     self.processes.remove(&it.pid);
                 }
             }
-            EventRecord::Mmap(it) if it.is_executable => {
+            EventRecord::Mmap(it) => {
                 let addresses = it.address..it.address.saturating_add(it.length);
-                self.map(it.pid, &it.path.as_slice(), addresses, it.page_offset);
+                let place = (addresses, it.page_offset, it.is_executable);
+                self.map(it.pid, &it.path.as_slice(), place);
             }
             EventRecord::Mmap2(it) => {
                 let addresses = it.address..it.address.saturating_add(it.length);
-                self.map(it.pid, &it.path.as_slice(), addresses, it.page_offset);
+                let is_code = it.protection & EXECUTABLE != 0;
+                self.map(it.pid, &it.path.as_slice(), (addresses, it.page_offset, is_code));
             }
             EventRecord::ContextSwitch(switch) => {
                 let Some(tid) = raw.common_data().ok().and_then(|common| common.tid) else {
@@ -176,8 +191,8 @@ impl Watched {
     /// and its threads with their states.
     pub(crate) fn add(&mut self, process: &RunningProcess, at_ns: u64) {
         for mapped in &process.mapped {
-            let Mapped { path, addresses, offset } = mapped.clone();
-            self.map(process.pid, path.as_bytes(), addresses, offset);
+            let Mapped { path, addresses, offset, is_code } = mapped.clone();
+            self.map(process.pid, path.as_bytes(), (addresses, offset, is_code));
         }
         for (tid, name, could_run) in &process.threads {
             let mut thread = Thread::made(name.as_str().into(), at_ns);
@@ -199,7 +214,8 @@ impl Watched {
         self.live.entry(tid).or_insert_with(|| Thread::unknown(UNKNOWN.into()))
     }
 
-    fn map(&mut self, pid: i32, path: &[u8], addresses: std::ops::Range<u64>, offset: u64) {
+    fn map(&mut self, pid: i32, path: &[u8], place: (std::ops::Range<u64>, u64, bool)) {
+        let (addresses, offset, is_code) = place;
         let path: Arc<str> = String::from_utf8_lossy(path).into();
         let process = self.processes.entry(pid).or_default();
         // What was there before is gone.
@@ -211,8 +227,9 @@ impl Watched {
         if !path.starts_with('/') && &*path != KERNEL_PAGES || path.starts_with("//anon") {
             return;
         }
-        let mapped = Mapped { path, addresses, offset };
-        if let Some(module) = self.files.module(&mapped) {
+        let mapped = Mapped { path, addresses, offset, is_code };
+        // Data may be larger than memory, and is not read.
+        if let Some(module) = is_code.then(|| self.files.module(&mapped)).flatten() {
             process.unwinder.add_module(module);
         }
         process.mapped.push(mapped);
@@ -230,6 +247,14 @@ impl Watched {
             stack = self.stacks.of(stack, Frame::CutOff);
         }
         user.reverse();
+        if kind == SampleKind::Fault && self.names_touched {
+            user.extend(sample.addr.filter(|address| *address >> 63 == 0).map(|address| {
+                let mapped = self.processes.get(&pid).and_then(|process| process.at(address));
+                mapped.map_or(Frame::TouchedMemory, |it| {
+                    Frame::Touched(Arc::clone(&it.path), it.is_code)
+                })
+            }));
+        }
         for frame in user.into_iter().chain(kernel_frames(sample)) {
             stack = self.stacks.of(stack, frame);
         }
@@ -318,7 +343,7 @@ fn place(process: &Process, pid: i32, frame: FrameAddress) -> Frame {
 }
 
 fn place_at(process: &Process, pid: i32, address: u64) -> Frame {
-    match process.mapped.iter().rfind(|it| it.addresses.contains(&address)) {
+    match process.at(address) {
         Some(it) => {
             let offset = (address - it.addresses.start).wrapping_add(it.offset);
             Frame::File(Arc::clone(&it.path), offset)

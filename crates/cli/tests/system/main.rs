@@ -28,6 +28,7 @@ mod how_it_ended;
 mod kill;
 mod left;
 mod limited;
+mod major_faults;
 mod measured;
 mod memory_jobs;
 mod miss_ratio;
