@@ -31,6 +31,11 @@ const SECTIONS_AT: [usize; 3] = [24, 40, 56];
 const DATA_AT: usize = 40;
 const FEATURES_AT: usize = 72;
 const SECTION_BYTES: u64 = 16;
+const ATTRIBUTE_BYTES_AT: usize = 16;
+/// The first version of `struct perf_event_attr`.
+const LEAST_ATTRIBUTE_BYTES: u64 = 64;
+/// `HEADER_EVENT_DESC`.
+const EVENTS_FEATURE: usize = 12;
 /// A longer recording is not read: sums of the times of many threads would not fit.
 const LONGEST_NS: u64 = 1 << 47;
 /// The kernel's code as perf lists it, with the name of the function at whose address it begins.
@@ -105,13 +110,39 @@ fn check_sections(bytes: &[u8]) -> Option<()> {
     }
     let mut at = number(DATA_AT)? + number(DATA_AT + 8)?;
     let mut all = 0_u64;
-    for word in 0..4 {
-        for _ in 0..number(FEATURES_AT + 8 * word)?.count_ones() {
-            all = all.checked_add(is_here(usize::try_from(at).ok()?)?)?;
-            at += SECTION_BYTES;
+    for feature in 0..256 {
+        if number(FEATURES_AT + 8 * (feature / 64))? >> (feature % 64) & 1 == 0 {
+            continue;
         }
+        let here = usize::try_from(at).ok()?;
+        let length = is_here(here)?;
+        if feature == EVENTS_FEATURE {
+            let begin = usize::try_from(number(here)?).ok()?;
+            check_events(bytes.get(begin..begin + usize::try_from(length).ok()?)?)?;
+        }
+        all = all.checked_add(length)?;
+        at += SECTION_BYTES;
     }
-    (all <= size).then_some(())
+    (all <= size && number(ATTRIBUTE_BYTES_AT)? >= LEAST_ATTRIBUTE_BYTES).then_some(())
+}
+
+/// Whether the events that a file describes are in it: memory is taken for as many as it says.
+fn check_events(bytes: &[u8]) -> Option<()> {
+    let number = |at: usize| {
+        let word = bytes.get(at..at.checked_add(4)?)?;
+        Some(u32::from_le_bytes(word.try_into().ok()?) as usize)
+    };
+    let (count, attribute_bytes) = (number(0)?, number(4)?);
+    let mut at = 8_usize;
+    if count > bytes.len() {
+        return None;
+    }
+    for _ in 0..count {
+        at = at.checked_add(attribute_bytes)?;
+        let (ids, name_bytes) = (number(at)?, number(at + 4)?);
+        at = at.checked_add(8)?.checked_add(name_bytes)?.checked_add(ids.checked_mul(8)?)?;
+    }
+    (at <= bytes.len()).then_some(())
 }
 
 impl Events {
